@@ -1,1 +1,7 @@
-//! Placeholder.
+//! What is true and what should happen: the Run and Loop machines and what they are made of.
+//!
+//! Nothing here knows the time, a file, a process or a random number. A time comes in with a report;
+//! effects come out as wants.
+
+pub mod finding;
+pub mod ids;

@@ -1,0 +1,120 @@
+//! Names of things: small ordered newtypes. Never a bare string or number where two kinds could be confused.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::sync::Arc;
+
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// Makes the name from text.
+            pub fn new(text: impl AsRef<str>) -> Self {
+                Self(Arc::from(text.as_ref()))
+            }
+            /// The name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}", self.0)
+            }
+        }
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self::new(text)
+            }
+        }
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                s.serialize_str(&self.0)
+            }
+        }
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                Ok(Self(Arc::from(String::deserialize(d)?)))
+            }
+        }
+    };
+}
+
+name!(
+    /// One reviewer place on a panel.
+    Seat
+);
+name!(
+    /// One deterministic judge.
+    Check
+);
+name!(
+    /// Who makes or revises a subject.
+    Maker
+);
+name!(
+    /// One plan of the phase, `01-02`.
+    PlanId
+);
+name!(
+    /// One loop of the run, `01-02/task-1.3`.
+    LoopId
+);
+name!(
+    /// Digest of everything the policy judges.
+    Revision
+);
+
+/// Milliseconds since the epoch. The core never reads a clock: a time comes in with a report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Time(pub u64);
+
+/// One finding, for ever: `F-12`. Given once, never computed from the finding's content.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FindingId(pub u32);
+
+// Written as text, because it is the key of JSON objects too.
+impl Serialize for FindingId {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for FindingId {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(d)?;
+        Self::parse(&text).ok_or_else(|| serde::de::Error::custom(format!("{text:?} is not a finding id")))
+    }
+}
+
+impl FindingId {
+    /// Reads `F-12`, `f12` or `12`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.trim().trim_start_matches(['F', 'f']).trim_start_matches('-');
+        if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
+        digits.parse().ok().map(Self)
+    }
+}
+
+impl fmt::Display for FindingId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("F-{}", self.0))
+    }
+}
+
+impl fmt::Debug for FindingId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "F-{}", self.0)
+    }
+}
