@@ -1,1 +1,30 @@
-//! Placeholder.
+//! The journal of a run: one SQLite file, appended turn by turn, folded and tailed; the only place with SQL.
+//!
+//! It stores rows and knows nothing of what they mean. It never changes or deletes a row, never starts a
+//! thread or a process, never reads the clock, and never lets a caller append after a failed append.
+//!
+//! Files in a run's directory: `journal.db` (with SQLite's `-wal` and `-shm`), `lock`, `poke`.
+
+mod error;
+mod fault;
+mod journal;
+mod lock;
+mod mail;
+mod poke;
+mod reader;
+mod rows;
+mod schema;
+mod store;
+mod verify;
+
+pub use error::{Error, Result};
+pub use fault::Inject;
+pub use journal::Journal;
+pub use lock::RunLock;
+pub use mail::{Letter, Mail, Posted, post};
+pub use poke::{Poke, is_live, poke};
+pub use reader::Reader;
+pub use rows::{Head, NewRow, Row, RowRef, Turn};
+pub use schema::VERSION;
+pub use store::{FILE, Options, Synchronous};
+pub use verify::{Health, verify};

@@ -1,0 +1,155 @@
+//! What can go wrong with a journal, one variant per different reaction; never a bare SQLite error.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+use rusqlite::ffi;
+use rustix::io::Errno;
+
+/// The result of a journal operation.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why the journal could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no journal: the run does not exist, or died before its first row.
+    #[error("no journal in {}\nhint: check the run id, or start a new run", path.display())]
+    Missing {
+        /// The run's directory.
+        path: PathBuf,
+    },
+    /// `create` found a journal already there.
+    #[error("{} has a journal already\nhint: resume that run, or use another run id", path.display())]
+    Exists {
+        /// The run's directory.
+        path: PathBuf,
+    },
+    /// Another process runs this run.
+    #[error("{} is in use by {}\nhint: watch or cancel that run, or wait until it ends", path.display(), holder(*pid))]
+    Locked {
+        /// The run's directory.
+        path: PathBuf,
+        /// The process that holds the lock, where it has said so.
+        pid: Option<u32>,
+    },
+    /// The journal was written by a newer Tribunal.
+    #[error("{} is a journal of version {found}, this program knows {known}\nhint: update tribunal", path.display())]
+    Newer {
+        /// The journal file.
+        path: PathBuf,
+        /// The version in the file.
+        found: u32,
+        /// The newest version this program knows.
+        known: u32,
+    },
+    /// The file is damaged, or is not a journal at all.
+    #[error("{} is damaged: {detail}\nhint: keep a copy of the directory, then restore it from a backup or start a new run", path.display())]
+    Corrupt {
+        /// The journal file.
+        path: PathBuf,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// The directory or the file cannot be written.
+    #[error("{} cannot be written\nhint: check its owner, its permissions and the mount", path.display())]
+    ReadOnly {
+        /// What cannot be written.
+        path: PathBuf,
+    },
+    /// There is no room left for the journal.
+    #[error("no space left for {}\nhint: free some space (tribunal gc removes old runs), then resume", path.display())]
+    DiskFull {
+        /// The journal file.
+        path: PathBuf,
+    },
+    /// Another process held the database for too long.
+    #[error("{} stayed busy\nhint: look for a stopped tribunal process or an open SQL shell, then try again", path.display())]
+    Busy {
+        /// The journal file.
+        path: PathBuf,
+    },
+    /// A symlink or another kind of file stands where one of ours should be.
+    #[error("{} is not what it should be: {detail}\nhint: remove it; tribunal follows no symlink there", path.display())]
+    Strange {
+        /// The strange file.
+        path: PathBuf,
+        /// What it is.
+        detail: String,
+    },
+    /// An earlier append failed, so memory may be ahead of the disk.
+    #[error("{} takes no more rows after an earlier failure: {cause}\nhint: resume the run, it continues from what is on disk", path.display())]
+    Poisoned {
+        /// The journal file.
+        path: PathBuf,
+        /// The first failure.
+        cause: String,
+    },
+    /// A row or letter was not acceptable (not JSON, out of order, out of range).
+    #[error("{} refused a row: {detail}", path.display())]
+    Refused {
+        /// The journal file.
+        path: PathBuf,
+        /// Why.
+        detail: String,
+    },
+    /// A failure that a simulation asked for.
+    #[error("injected failure")]
+    Injected,
+    /// The operating system failed otherwise.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file concerned.
+        path: PathBuf,
+        /// The system's own error.
+        source: io::Error,
+    },
+    /// SQLite failed otherwise.
+    #[error("{}: {detail}", path.display())]
+    Failed {
+        /// The journal file.
+        path: PathBuf,
+        /// SQLite's own words.
+        detail: String,
+    },
+}
+
+fn holder(pid: Option<u32>) -> String {
+    pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
+}
+
+impl Error {
+    /// Sorts a SQLite error into the reactions above.
+    pub(crate) fn sql(path: &Path, error: &rusqlite::Error) -> Error {
+        let (path, detail) = (path.to_owned(), error.to_string());
+        let code = error.sqlite_error().map(|e| (e.code, e.extended_code));
+        match code {
+            Some((ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase, _)) => {
+                Error::Corrupt { path, detail }
+            }
+            // Growing the shared index of the log fails with an I/O code of its own when the disk is full.
+            Some((ErrorCode::DiskFull, _) | (_, ffi::SQLITE_IOERR_SHMSIZE)) => Error::DiskFull { path },
+            // The file ends in the middle of a page that its header promises.
+            Some((_, ffi::SQLITE_IOERR_SHORT_READ)) => Error::Corrupt { path, detail },
+            Some((_, ffi::SQLITE_CANTOPEN_SYMLINK)) => {
+                Error::Strange { path, detail: "a symlink".to_owned() }
+            }
+            Some((ErrorCode::ReadOnly | ErrorCode::PermissionDenied, _)) => Error::ReadOnly { path },
+            Some((ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _)) => Error::Busy { path },
+            Some((ErrorCode::ConstraintViolation | ErrorCode::TooBig, _)) => Error::Refused { path, detail },
+            _ => Error::Failed { path, detail },
+        }
+    }
+
+    /// Sorts an error of the operating system into the reactions above.
+    pub(crate) fn os(path: &Path, error: impl Into<io::Error>) -> Error {
+        let (path, source) = (path.to_owned(), error.into());
+        match Errno::from_io_error(&source) {
+            Some(Errno::NOENT | Errno::NOTDIR) => Error::Missing { path },
+            Some(Errno::ROFS | Errno::ACCESS | Errno::PERM) => Error::ReadOnly { path },
+            Some(Errno::NOSPC | Errno::DQUOT) => Error::DiskFull { path },
+            Some(Errno::LOOP) => Error::Strange { path, detail: "a symlink".to_owned() },
+            _ => Error::Io { path, source },
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Readers beside a living writer: whole turns, exact tails, no waiting.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tribunal_journal::{Error, Journal, Reader};
+
+use crate::{QUICK, append_sized, assert_whole_turns, head, rows_of, run_dir};
+
+#[test]
+fn readers_beside_a_writer_see_whole_turns_only() {
+    let (_temp, dir) = run_dir();
+    let mut journal = Journal::create_with(&dir, &head(), QUICK).unwrap();
+    let over = AtomicBool::new(false);
+    let (looks, growing) = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let (mut looks, mut growing, mut last) = (0, 0, 0);
+            let reader = Reader::open(&dir).unwrap();
+            while !over.load(Ordering::Acquire) {
+                let mut seen = Vec::new();
+                reader.each::<Error>(1, |row| Ok(seen.push(row.to_row()))).unwrap();
+                assert_whole_turns(&seen);
+                assert!(seen.len() >= last);
+                growing += u32::from(seen.len() > last);
+                last = seen.len();
+                looks += 1;
+            }
+            (looks, growing)
+        });
+        for size in (1..=7).cycle().take(700) {
+            append_sized(&mut journal, size).unwrap();
+        }
+        over.store(true, Ordering::Release);
+        reader.join().unwrap()
+    });
+    assert!(looks > 0 && growing > 0, "{looks} looks, {growing} of them new");
+    assert_whole_turns(&rows_of(&dir).unwrap());
+}
+
+#[test]
+fn a_tail_is_told_of_changes_and_goes_on_where_it_was() {
+    let (_temp, dir) = run_dir();
+    let mut journal = Journal::create_with(&dir, &head(), QUICK).unwrap();
+    let reader = Reader::open(&dir).unwrap();
+    assert_eq!((reader.head(), reader.last_seq().unwrap()), (&head(), 0));
+    assert!(reader.changed().unwrap());
+    assert!(!reader.changed().unwrap());
+    append_sized(&mut journal, 2).unwrap();
+    assert!(reader.changed().unwrap());
+    assert!(!reader.changed().unwrap());
+    append_sized(&mut journal, 3).unwrap();
+    assert!(reader.changed().unwrap());
+    let mut seqs = Vec::new();
+    reader.each::<Error>(3, |row| Ok(seqs.push(row.seq))).unwrap();
+    assert_eq!((seqs, reader.last_seq().unwrap()), (vec![3, 4, 5], 5));
+    drop(journal);
+    assert_eq!(reader.last_seq().unwrap(), 5, "the writer's end is not the reader's");
+}
+
+#[test]
+fn an_open_snapshot_does_not_stop_the_writer() {
+    let (_temp, dir) = run_dir();
+    let mut journal = Journal::create_with(&dir, &head(), QUICK).unwrap();
+    append_sized(&mut journal, 3).unwrap();
+    let reader = Reader::open(&dir).unwrap();
+    let mut seen = 0;
+    reader
+        .each::<Error>(1, |_| {
+            seen += 1;
+            append_sized(&mut journal, 5).map(drop)
+        })
+        .unwrap();
+    assert_eq!((seen, reader.last_seq().unwrap()), (3, 18), "the snapshot stays as it was");
+}
