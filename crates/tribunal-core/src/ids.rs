@@ -73,6 +73,19 @@ name!(
     Revision
 );
 
+name!(
+    /// Which machine, or which lane of the run, an effect belongs to. Plans begin with a digit and so sort
+    /// before the run itself.
+    Of
+);
+
+impl Of {
+    /// The run itself.
+    pub fn run() -> Self {
+        Of::new("run")
+    }
+}
+
 /// Milliseconds since the epoch. The core never reads a clock: a time comes in with a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

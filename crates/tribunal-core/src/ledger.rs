@@ -1,0 +1,318 @@
+//! The ledger: every finding of a loop under its id, with all that the rules need to know of its past.
+
+use crate::finding::{Claim, Fate, Reply, Severity, Source};
+use crate::ids::{FindingId, Maker, Seat};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is new about a finding that was not in the round before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mark {
+    /// Nothing special.
+    New,
+    /// It was settled before.
+    Reopened,
+    /// On lines that the last fix added.
+    FixInduced,
+    /// On lines untouched since an earlier round.
+    Late,
+    /// It was there in the round before.
+    Persistent,
+}
+
+/// One finding as the tracking effect reports it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tracked {
+    /// Its id, given once.
+    pub id: FindingId,
+    /// Who holds it.
+    pub by: BTreeSet<Source>,
+    /// The claim that stands for it.
+    pub claim: Claim,
+    /// Severity after triage.
+    pub severity: Severity,
+    /// Fate after triage and tracking.
+    pub fate: Fate,
+    /// The owner it was referred to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub referred: Option<Seat>,
+    /// A fix re-applied what an earlier fix had removed.
+    #[serde(default)]
+    pub contested: bool,
+    /// What is new about it.
+    pub mark: Mark,
+    /// The maker may fix it; otherwise a person must.
+    pub makers: bool,
+    /// The last fix touched its code.
+    #[serde(default)]
+    pub touched: bool,
+    /// Key of the region it lies in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// Who fixes it, where the policy has several fixers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixer: Option<Maker>,
+}
+
+/// What changed against the round before, in counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delta {
+    /// Gone with evidence.
+    pub resolved: u32,
+    /// Not there before, unmarked.
+    pub new: u32,
+    /// Same severity as before.
+    pub unchanged: u32,
+    /// Less severe than before.
+    pub downgraded: u32,
+    /// More severe than before.
+    pub upgraded: u32,
+    /// Simply not repeated.
+    pub not_reported: u32,
+    /// Settled before, there again.
+    pub reopened: u32,
+    /// On lines the fix added.
+    pub fix_induced: u32,
+    /// On lines untouched since an earlier round.
+    pub late: u32,
+    /// Lines the revision changed against the last judged one.
+    pub lines_changed: u32,
+}
+
+/// One finding in the ledger.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Who holds it.
+    pub by: BTreeSet<Source>,
+    /// The claim that stands for it.
+    pub claim: Claim,
+    /// Its severity now.
+    pub severity: Severity,
+    /// Open, or where it ended.
+    pub fate: Fate,
+    /// The round it was first seen in.
+    pub first_round: u32,
+    /// The maker may fix it.
+    pub makers: bool,
+    /// Key of its region.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// Who fixes it, where there are several fixers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixer: Option<Maker>,
+    /// The maker's last word on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<Reply>,
+    /// Fixes that touched its code and did not cure it.
+    #[serde(default)]
+    pub survived_touched: u32,
+    /// Fixes that never touched its code.
+    #[serde(default)]
+    pub survived_untouched: u32,
+    /// How often it came back.
+    #[serde(default)]
+    pub reopened: u32,
+    /// A rework was ordered for it and not yet judged.
+    #[serde(default)]
+    pub ordered: bool,
+    /// The owner it was referred to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub referred: Option<Seat>,
+    /// A fix re-applied what an earlier fix had removed.
+    #[serde(default)]
+    pub contested: bool,
+    /// The referral was heard, or its hearing was given up.
+    #[serde(default)]
+    pub heard_referral: bool,
+    /// The contest was heard, or its hearing was given up.
+    #[serde(default)]
+    pub heard_contest: bool,
+    /// Contested with nobody left to hear it: a person decides.
+    #[serde(default)]
+    pub flipped: bool,
+}
+
+impl Entry {
+    /// Still open and must be fixed.
+    pub fn is_open_must_fix(&self) -> bool {
+        self.fate == Fate::Open && self.severity.must_fix()
+    }
+
+    /// Held by this seat.
+    pub fn is_of(&self, seat: &Seat) -> bool {
+        self.by.iter().any(|source| matches!(source, Source::Seat(s) if s == seat))
+    }
+
+    /// Fixes it survived in this series.
+    pub fn survived(&self) -> u32 {
+        self.survived_touched + self.survived_untouched
+    }
+}
+
+/// An open finding handed to a new loop under its id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Handed {
+    /// Its id.
+    pub id: FindingId,
+    /// What is known of it.
+    pub entry: Entry,
+}
+
+/// All findings of a loop.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    entries: BTreeMap<FindingId, Entry>,
+}
+
+impl Ledger {
+    /// The ledger a new loop begins with. Findings of other loops are open here, and count from zero.
+    pub fn opened_with(handed: &[Handed]) -> Ledger {
+        let entries = handed.iter().map(|h| {
+            let entry = Entry { fate: Fate::Open, first_round: 0, ordered: false, ..h.entry.clone() };
+            (h.id, entry)
+        });
+        let mut ledger = Ledger { entries: entries.collect() };
+        ledger.new_series();
+        ledger
+    }
+
+    /// All entries in id order.
+    pub fn iter(&self) -> impl Iterator<Item = (FindingId, &Entry)> {
+        self.entries.iter().map(|(id, entry)| (*id, entry))
+    }
+
+    /// One entry.
+    pub fn get(&self, id: FindingId) -> Option<&Entry> {
+        self.entries.get(&id)
+    }
+
+    /// Open must-fix findings in id order.
+    pub fn open(&self) -> impl Iterator<Item = (FindingId, &Entry)> {
+        self.iter().filter(|(_, entry)| entry.is_open_must_fix())
+    }
+
+    /// Open must-fix findings of a seat: what is put to it by id.
+    pub fn put_to(&self, seat: &Seat) -> Vec<FindingId> {
+        self.open().filter(|(_, entry)| entry.is_of(seat)).map(|(id, _)| id).collect()
+    }
+
+    /// Takes one round's tracking report in. `adjudicated` says whether somebody hears contested findings.
+    pub fn track(&mut self, findings: &[Tracked], round: u32, adjudicated: bool) {
+        for tracked in findings {
+            let entry = self.entries.entry(tracked.id).or_insert_with(|| Entry::first(tracked, round));
+            entry.take(tracked, adjudicated);
+        }
+    }
+
+    /// The maker's replies.
+    pub fn reply(&mut self, replies: &BTreeMap<FindingId, Reply>) {
+        for (id, reply) in replies {
+            if let Some(entry) = self.entries.get_mut(id) {
+                entry.reply = Some(reply.clone());
+            }
+        }
+    }
+
+    /// Whether a reply says something to an open must-fix finding that was not said before.
+    pub fn is_news(&self, replies: &BTreeMap<FindingId, Reply>) -> bool {
+        replies.iter().any(|(id, reply)| {
+            reply.is_argument()
+                && self
+                    .entries
+                    .get(id)
+                    .is_some_and(|entry| entry.is_open_must_fix() && entry.reply.as_ref() != Some(reply))
+        })
+    }
+
+    /// A rework was ordered for these.
+    pub fn order(&mut self, must: &[FindingId]) {
+        for id in must {
+            if let Some(entry) = self.entries.get_mut(id) {
+                entry.ordered = true;
+            }
+        }
+    }
+
+    /// A hearing ended: refuted, upheld, or given up (`None`).
+    pub fn heard(&mut self, id: FindingId, upheld: Option<bool>) {
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.heard_referral |= entry.referred.is_some();
+            entry.heard_contest |= entry.contested;
+            entry.contested = false;
+            if upheld == Some(false) {
+                entry.fate = Fate::Refuted;
+            }
+        }
+    }
+
+    /// A person took over: what was survived, reopened and flipped counts from zero.
+    pub fn new_series(&mut self) {
+        for entry in self.entries.values_mut() {
+            entry.survived_touched = 0;
+            entry.survived_untouched = 0;
+            entry.reopened = 0;
+            entry.ordered = false;
+            entry.flipped = false;
+            entry.contested = false;
+            entry.heard_contest = false;
+        }
+    }
+
+    /// The loop ends: every open finding gets its final fate.
+    pub fn close(&mut self, must_fix: &Fate) {
+        for entry in self.entries.values_mut().filter(|entry| entry.fate == Fate::Open) {
+            entry.fate = if entry.severity.must_fix() { must_fix.clone() } else { Fate::Advisory };
+        }
+    }
+}
+
+impl Entry {
+    fn first(tracked: &Tracked, round: u32) -> Entry {
+        Entry {
+            by: BTreeSet::new(),
+            claim: tracked.claim.clone(),
+            severity: tracked.severity,
+            fate: Fate::Open,
+            first_round: round,
+            makers: tracked.makers,
+            region: None,
+            fixer: None,
+            reply: None,
+            survived_touched: 0,
+            survived_untouched: 0,
+            reopened: 0,
+            ordered: false,
+            referred: None,
+            contested: false,
+            heard_referral: false,
+            heard_contest: false,
+            flipped: false,
+        }
+    }
+
+    fn take(&mut self, tracked: &Tracked, adjudicated: bool) {
+        if tracked.mark == Mark::Reopened {
+            self.reopened += 1;
+        }
+        if self.ordered && tracked.fate == Fate::Open {
+            *(if tracked.touched { &mut self.survived_touched } else { &mut self.survived_untouched }) += 1;
+        }
+        self.ordered = false;
+        if tracked.contested {
+            let by_check = tracked.by.iter().any(|source| matches!(source, Source::Check(_)));
+            self.contested = true;
+            self.flipped |= by_check || self.heard_contest || !adjudicated;
+        }
+        if tracked.referred.is_some() {
+            self.referred = tracked.referred.clone();
+        }
+        self.by.extend(tracked.by.iter().cloned());
+        self.claim = tracked.claim.clone();
+        self.severity = tracked.severity;
+        self.fate = tracked.fate.clone();
+        self.makers = tracked.makers;
+        self.region = tracked.region.clone().or_else(|| self.region.take());
+        self.fixer = tracked.fixer.clone().or_else(|| self.fixer.take());
+    }
+}

@@ -1,0 +1,1438 @@
+//! The loop machine: one subject made by a maker and judged until it ends. Read [`Loop::decide`],
+//! [`Loop::settle`] and [`Loop::apply`] top to bottom. It never asks which use it serves, and knows no clock.
+
+use crate::converge::{self, Next, Pattern, RoundRecord};
+use crate::effect::{EffectId, Intents, Step, Try};
+use crate::finding::{Answer, Claim, Fate, Reply};
+use crate::ids::{Check, FindingId, LoopId, Maker, Of, Revision, Seat, Time};
+use crate::ledger::{Delta, Handed, Ledger, Tracked};
+use crate::machine::{Machine, OutOfOrder};
+use crate::panel::{self, Bench, CheckState, Ruling, SeatState, Unusable};
+use crate::policy::{AtTheCap, Policy};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How a loop begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Opening {
+    /// With a maker.
+    Make {
+        /// Rounds at most, where a person gave another number than the policy.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rounds: Option<u32>,
+        /// Findings taken over under their ids.
+        #[serde(default)]
+        open: Vec<Handed>,
+    },
+    /// With the judging of something that exists.
+    Judge {
+        /// What is judged.
+        revision: Revision,
+        /// Findings taken over under their ids.
+        #[serde(default)]
+        open: Vec<Handed>,
+    },
+}
+
+/// The first event of a loop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opened {
+    /// Its name.
+    pub id: LoopId,
+    /// How it judges.
+    pub policy: Policy,
+    /// How it begins.
+    pub opening: Opening,
+    /// When.
+    pub at: Time,
+}
+
+/// Why an attempt was lost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What kind.
+    pub kind: FailureKind,
+    /// What is known, for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+}
+
+/// Kinds of lost attempts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// The process died or ended without its final event.
+    Crashed,
+    /// The deadline passed.
+    TimedOut,
+    /// The answer could not be read, or answers something else.
+    Garbled,
+    /// There was no answer.
+    Empty,
+    /// The account is out of quota.
+    Quota,
+    /// A check or gate could not run.
+    DidNotRun,
+    /// A reviewer changed what it judged.
+    Tampered,
+    /// After a crash, neither done nor undone could be proven.
+    Unproven,
+    /// It says that it is not done.
+    NotDone,
+}
+
+impl Failure {
+    /// A failure with its text.
+    pub fn new(kind: FailureKind, text: impl Into<String>) -> Failure {
+        Failure { kind, text: text.into() }
+    }
+}
+
+/// What one check answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checked {
+    /// What it found; empty is a pass.
+    pub findings: Vec<Claim>,
+}
+
+/// How a loop ended.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Approved as it stands.
+    Passed,
+    /// Approved, with warnings carried on.
+    PassedWithWarnings,
+    /// Accepted by a named person.
+    Accepted(String),
+    /// The budget is spent.
+    Exhausted,
+    /// Nothing moves.
+    Stale,
+    /// The maker never finished, or a person ended an escalation.
+    Stuck,
+    /// A step could not be done.
+    Failed,
+    /// Called off.
+    Cancelled,
+}
+
+impl Outcome {
+    /// Passed, with warnings, or accepted.
+    pub fn is_good(&self) -> bool {
+        matches!(self, Outcome::Passed | Outcome::PassedWithWarnings | Outcome::Accepted(_))
+    }
+
+    /// The word people read.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Outcome::Passed => "passed",
+            Outcome::PassedWithWarnings => "passed with warnings",
+            Outcome::Accepted(_) => "accepted",
+            Outcome::Exhausted => "exhausted",
+            Outcome::Stale => "stale",
+            Outcome::Stuck => "stuck",
+            Outcome::Failed => "failed",
+            Outcome::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// Why a person is asked.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// Nobody can say whether it is good.
+    NoQuorum,
+    /// A check could not run.
+    ChecksDidNotRun,
+    /// The budget is spent.
+    Exhausted,
+    /// Nothing moves.
+    Stale,
+    /// More rounds will not mend it.
+    Escalated(Pattern),
+}
+
+/// An open question to a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// Why.
+    pub why: Why,
+    /// What it is about.
+    pub revision: Option<Revision>,
+}
+
+/// What a person can say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Choice {
+    /// Run again with so many rounds.
+    Again(u32),
+    /// I fixed it: judge this.
+    Fixed(Revision),
+    /// Ask the same again.
+    Reask,
+    /// Take it as it is.
+    Accept,
+    /// End it.
+    Stop,
+}
+
+/// The kind of a choice, for offering it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Offer {
+    /// Run again with n rounds.
+    Again,
+    /// I fixed it.
+    Fixed,
+    /// Ask again.
+    Reask,
+    /// Accept as is.
+    Accept,
+    /// Stop.
+    Stop,
+}
+
+impl Choice {
+    /// Which offer it takes up.
+    pub fn offer(&self) -> Offer {
+        match self {
+            Choice::Again(_) => Offer::Again,
+            Choice::Fixed(_) => Offer::Fixed,
+            Choice::Reask => Offer::Reask,
+            Choice::Accept => Offer::Accept,
+            Choice::Stop => Offer::Stop,
+        }
+    }
+}
+
+/// A person's answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Who.
+    pub by: String,
+    /// What.
+    pub choice: Choice,
+    /// In their words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
+
+impl Question {
+    /// What the person may choose.
+    pub fn offers(&self) -> Vec<Offer> {
+        let mut offers = match self.why {
+            Why::NoQuorum | Why::ChecksDidNotRun => vec![Offer::Reask, Offer::Fixed],
+            Why::Exhausted | Why::Stale | Why::Escalated(_) => vec![Offer::Again, Offer::Fixed],
+        };
+        if self.revision.is_some() {
+            offers.push(Offer::Accept);
+        }
+        offers.push(Offer::Stop);
+        offers
+    }
+
+    /// How the loop ends if the person says stop.
+    pub fn outcome_of_stop(&self) -> Outcome {
+        match self.why {
+            Why::NoQuorum | Why::ChecksDidNotRun => Outcome::Failed,
+            Why::Exhausted => Outcome::Exhausted,
+            Why::Stale => Outcome::Stale,
+            Why::Escalated(_) => Outcome::Stuck,
+        }
+    }
+
+    fn takes(&self, choice: &Choice) -> bool {
+        self.offers().contains(&choice.offer()) && *choice != Choice::Again(0)
+    }
+}
+
+/// What an effect reports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoopReport {
+    /// A maker ended.
+    Made {
+        /// What it left.
+        revision: Revision,
+        /// It says that its task is done.
+        done: bool,
+        /// What it says about open findings.
+        replies: BTreeMap<FindingId, Reply>,
+    },
+    /// Several makers' work is one revision.
+    Joined {
+        /// The union.
+        revision: Revision,
+    },
+    /// A check ran.
+    Checked(Checked),
+    /// A seat answered.
+    Judged(Answer),
+    /// Findings were matched to the ledger.
+    Tracked {
+        /// All findings of this sitting.
+        findings: Vec<Tracked>,
+        /// Against the round before.
+        delta: Delta,
+    },
+    /// A hearing was held.
+    Heard {
+        /// The finding stands.
+        upheld: bool,
+        /// Why.
+        reason: String,
+    },
+    /// A person decided.
+    Decided(Decision),
+    /// The attempt is lost.
+    Failed(Failure),
+    /// A deadline came.
+    Due,
+}
+
+/// What comes in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoopIn {
+    /// An effect reports.
+    Report {
+        /// Which.
+        effect: EffectId,
+        /// When.
+        at: Time,
+        /// What.
+        report: LoopReport,
+    },
+    /// The engine is about to launch it.
+    Intend {
+        /// Which.
+        effect: EffectId,
+        /// When.
+        at: Time,
+    },
+    /// An intended effect was proven not to have happened.
+    Clear {
+        /// Which.
+        effect: EffectId,
+    },
+    /// It is no longer wanted.
+    Cancel,
+}
+
+/// One maker's share of a rework.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// Who.
+    pub maker: Maker,
+    /// What to mend.
+    pub findings: Vec<FindingId>,
+    /// Starts when this earlier one is over: they share a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Maker>,
+}
+
+/// What is recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoopEvent {
+    /// It began.
+    Opened(Box<Opened>),
+    /// An effect is about to be launched.
+    Intended {
+        /// Which.
+        effect: EffectId,
+        /// When it must have reported.
+        due: Option<Time>,
+    },
+    /// An intended effect had not happened.
+    Cleared {
+        /// Which.
+        effect: EffectId,
+    },
+    /// A maker's run ended without its task done.
+    Iterated {
+        /// Which.
+        effect: EffectId,
+        /// What it left.
+        revision: Revision,
+    },
+    /// A maker is done.
+    Made {
+        /// Which.
+        effect: EffectId,
+        /// What it left.
+        revision: Revision,
+        /// What it says about open findings.
+        replies: BTreeMap<FindingId, Reply>,
+    },
+    /// Several makers' work is one revision.
+    Joined {
+        /// Which.
+        effect: EffectId,
+        /// The union.
+        revision: Revision,
+    },
+    /// An attempt was lost.
+    Failed {
+        /// Which.
+        effect: EffectId,
+        /// Why.
+        failure: Failure,
+    },
+    /// A revision is judged.
+    RoundBegan {
+        /// Which round.
+        round: u32,
+        /// What is judged.
+        revision: Revision,
+    },
+    /// A check ran.
+    Checked {
+        /// Which.
+        effect: EffectId,
+        /// What it found.
+        checked: Checked,
+    },
+    /// The checks are done and the panel is seated.
+    PanelSeated {
+        /// Who sits; may be nobody.
+        seats: Vec<Seat>,
+    },
+    /// A seat's answer counts.
+    Answered {
+        /// Which.
+        effect: EffectId,
+        /// What it said.
+        answer: Answer,
+    },
+    /// A seat's answer alone does not count.
+    AskedAgain {
+        /// Which seat.
+        seat: Seat,
+        /// Why.
+        why: Unusable,
+        /// The answer, kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<Answer>,
+    },
+    /// Every seat has answered or is gone.
+    PanelClosed,
+    /// Findings were matched to the ledger.
+    Tracked {
+        /// All findings of this sitting, put right.
+        findings: Vec<Tracked>,
+        /// Against the round before.
+        delta: Delta,
+    },
+    /// A hearing was held.
+    Heard {
+        /// Which.
+        effect: EffectId,
+        /// The finding.
+        finding: FindingId,
+        /// It stands.
+        upheld: bool,
+        /// Why.
+        reason: String,
+    },
+    /// What the sitting adds up to.
+    Ruled {
+        /// That.
+        ruling: Ruling,
+    },
+    /// A pass is confirmed by one full sitting.
+    Confirming,
+    /// The maker gets it back.
+    ReworkOrdered {
+        /// Who mends what.
+        crew: Vec<Share>,
+    },
+    /// A person is asked.
+    Asked(Question),
+    /// A person decided.
+    Decided(Decision),
+    /// It is over.
+    Ended {
+        /// How.
+        outcome: Outcome,
+        /// What it is about.
+        revision: Option<Revision>,
+    },
+}
+
+/// What the world should be doing for a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoopWant {
+    /// Make or revise.
+    Make {
+        /// Who.
+        maker: Maker,
+        /// What to mend; empty at first.
+        findings: Vec<FindingId>,
+    },
+    /// Unite what these made.
+    Join {
+        /// Each one's revision, in order.
+        parts: Vec<(Maker, Revision)>,
+    },
+    /// Run a check.
+    Check {
+        /// Which.
+        check: Check,
+        /// On what.
+        revision: Revision,
+    },
+    /// Ask a seat.
+    Judge {
+        /// Which.
+        seat: Seat,
+        /// The backup is asked.
+        backup: bool,
+        /// On what.
+        revision: Revision,
+        /// Findings put to it by id.
+        put: Vec<FindingId>,
+        /// Its last answer was not usable.
+        again: bool,
+    },
+    /// Match findings to the ledger.
+    Track {
+        /// On what.
+        revision: Revision,
+    },
+    /// Hear a finding.
+    Hear {
+        /// Which.
+        finding: FindingId,
+        /// Who hears it.
+        seat: Seat,
+        /// On what.
+        revision: Revision,
+    },
+    /// Ask a person.
+    Ask(Question),
+    /// Come back.
+    Wake {
+        /// When.
+        at: Time,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum HandState {
+    Working(u32),
+    Done(Revision),
+    Gone,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Hand {
+    share: Share,
+    state: HandState,
+}
+
+impl Hand {
+    fn is_over(&self) -> bool {
+        !matches!(self.state, HandState::Working(_))
+    }
+}
+
+/// Where one hearing stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Case {
+    Open { tries: u32, seat: Seat },
+    Closed,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    Making { crew: Vec<Hand>, join_fails: u32, news: bool },
+    Made { revision: Revision, news: bool },
+    Checking { bench: Bench },
+    Judging { bench: Bench },
+    Tracking { bench: Bench, fails: u32 },
+    Hearing { bench: Bench, cases: BTreeMap<FindingId, Case> },
+    Ruled { bench: Bench, ruling: Ruling },
+    Waiting { question: Question },
+    Closing { outcome: Outcome },
+    Ended { outcome: Outcome },
+}
+
+impl State {
+    fn name(&self) -> &'static str {
+        match self {
+            State::Making { .. } => "making",
+            State::Made { .. } => "made",
+            State::Checking { .. } => "checking",
+            State::Judging { .. } => "judging",
+            State::Tracking { .. } => "tracking",
+            State::Hearing { .. } => "hearing",
+            State::Ruled { .. } => "ruled",
+            State::Waiting { .. } => "waiting",
+            State::Closing { .. } => "closing",
+            State::Ended { .. } => "ended",
+        }
+    }
+}
+
+/// The machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loop {
+    id: LoopId,
+    policy: Policy,
+    state: State,
+    entry: u32,
+    intents: Intents,
+    round: u32,
+    rounds_max: u32,
+    iterations: u32,
+    iterations_here: u32,
+    ledger: Ledger,
+    judged: Vec<Revision>,
+    current: Option<Revision>,
+    failed_checks: BTreeSet<Check>,
+    series: Vec<RoundRecord>,
+    delta: Delta,
+    confirming: bool,
+}
+
+impl Loop {
+    /// The machine after its first event.
+    pub fn open(opened: &Opened) -> Loop {
+        let policy = opened.policy.clone();
+        let (ledger, rounds, revision) = match &opened.opening {
+            Opening::Make { rounds, open } => (Ledger::opened_with(open), *rounds, None),
+            Opening::Judge { revision, open } => (Ledger::opened_with(open), None, Some(revision.clone())),
+        };
+        let state = match &revision {
+            Some(revision) => State::Made { revision: revision.clone(), news: false },
+            None => State::Making { crew: crew_for(&policy, &ledger), join_fails: 0, news: false },
+        };
+        Loop {
+            id: opened.id.clone(),
+            rounds_max: rounds.unwrap_or(policy.rounds_max),
+            policy,
+            state,
+            entry: 1,
+            intents: Intents::default(),
+            round: 0,
+            iterations: 0,
+            iterations_here: 0,
+            ledger,
+            judged: Vec::new(),
+            current: None,
+            failed_checks: BTreeSet::new(),
+            series: Vec::new(),
+            delta: Delta::default(),
+            confirming: false,
+        }
+    }
+
+    /// Its name.
+    pub fn id(&self) -> &LoopId {
+        &self.id
+    }
+    /// Its policy.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+    /// The round being judged, or the last one judged.
+    pub fn round(&self) -> u32 {
+        self.round
+    }
+    /// Rounds at most, decisions counted in.
+    pub fn rounds_max(&self) -> u32 {
+        self.rounds_max
+    }
+    /// Runs of the maker so far, for checkpoints.
+    pub fn iterations(&self) -> u32 {
+        self.iterations
+    }
+    /// All its findings.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+    /// The newest revision made or judged.
+    pub fn revision(&self) -> Option<&Revision> {
+        self.current.as_ref()
+    }
+    /// Every revision judged so far, in order.
+    pub fn judged(&self) -> &[Revision] {
+        &self.judged
+    }
+    /// A full sitting confirms a pass.
+    pub fn is_confirming(&self) -> bool {
+        self.confirming
+    }
+    /// What the last tracking report counted.
+    pub fn delta(&self) -> Delta {
+        self.delta
+    }
+    /// The word for its state.
+    pub fn state_name(&self) -> &'static str {
+        self.state.name()
+    }
+    /// How it ended, if it has.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        match &self.state {
+            State::Ended { outcome } => Some(outcome),
+            _ => None,
+        }
+    }
+    /// The open question, if it waits for a person.
+    pub fn question(&self) -> Option<&Question> {
+        match &self.state {
+            State::Waiting { question } => Some(question),
+            _ => None,
+        }
+    }
+    /// The bench of the sitting in progress.
+    pub fn bench(&self) -> Option<&Bench> {
+        match &self.state {
+            State::Checking { bench }
+            | State::Judging { bench }
+            | State::Tracking { bench, .. }
+            | State::Hearing { bench, .. }
+            | State::Ruled { bench, .. } => Some(bench),
+            _ => None,
+        }
+    }
+    /// Intended effects that have not reported.
+    pub fn intents(&self) -> &Intents {
+        &self.intents
+    }
+    /// Open findings as a new loop takes them over.
+    pub fn handed(&self) -> Vec<Handed> {
+        let left = |fate: &Fate| matches!(fate, Fate::Open | Fate::Unresolved);
+        self.ledger
+            .iter()
+            .filter(|(_, entry)| left(&entry.fate) && entry.severity.must_fix())
+            .map(|(id, entry)| Handed { id, entry: entry.clone() })
+            .collect()
+    }
+
+    fn effect(&self, step: Step, n: Try) -> EffectId {
+        let launch = self.intents.launch(&step, n);
+        EffectId { of: Of::new(self.id.as_str()), entry: self.entry, step, n, launch }
+    }
+
+    fn timeout_ms(&self, step: &Step) -> u64 {
+        match step {
+            Step::Make(_) => self.policy.timeouts.make_ms,
+            _ => self.policy.timeouts.judge_ms,
+        }
+    }
+
+    fn enter(&mut self, state: State) {
+        self.state = state;
+        self.entry += 1;
+        self.intents.reset();
+    }
+
+    fn convene(&self, revision: Revision) -> Bench {
+        let full = self.round <= 1 || self.confirming || !self.policy.recheck_failed_only;
+        let checks = self.policy.checks.iter().filter(|check| full || self.failed_checks.contains(check));
+        Bench::convene(revision, checks.cloned())
+    }
+
+    fn case_seat(&self, bench: &Bench, id: FindingId) -> Option<Seat> {
+        let entry = self.ledger.get(id)?;
+        if !entry.is_open_must_fix() || bench.failing_check_holds(entry) {
+            return None;
+        }
+        let referral = entry.referred.clone().filter(|_| !entry.heard_referral);
+        let contest =
+            || (entry.contested && !entry.heard_contest).then(|| self.policy.adjudicator.clone())?;
+        referral.or_else(contest)
+    }
+
+    fn cases(&self, bench: &Bench) -> BTreeMap<FindingId, Case> {
+        self.ledger
+            .open()
+            .filter_map(|(id, _)| Some((id, Case::Open { tries: 0, seat: self.case_seat(bench, id)? })))
+            .collect()
+    }
+}
+
+/// Who mends what: by the finding's fixer, else the policy's maker; those that share a file go in order.
+fn crew_for(policy: &Policy, ledger: &Ledger) -> Vec<Hand> {
+    let mut shares: BTreeMap<Maker, (Vec<FindingId>, BTreeSet<String>)> = BTreeMap::new();
+    for (id, entry) in ledger.open() {
+        let maker = entry.fixer.clone().unwrap_or_else(|| policy.maker.clone());
+        let share = shares.entry(maker).or_default();
+        share.0.push(id);
+        share.1.extend(entry.claim.file.clone());
+    }
+    if shares.is_empty() {
+        shares.entry(policy.maker.clone()).or_default();
+    }
+    let all: Vec<(Maker, Vec<FindingId>, BTreeSet<String>)> =
+        shares.into_iter().map(|(maker, (findings, files))| (maker, findings, files)).collect();
+    let earlier = |i: usize| {
+        all[..i].iter().rev().find(|(_, _, files)| !files.is_disjoint(&all[i].2)).map(|(m, _, _)| m.clone())
+    };
+    all.iter()
+        .enumerate()
+        .map(|(i, (maker, findings, _))| Hand {
+            share: Share { maker: maker.clone(), findings: findings.clone(), after: earlier(i) },
+            state: HandState::Working(0),
+        })
+        .collect()
+}
+
+// What an input means.
+impl Loop {
+    fn decide_report(&self, effect: &EffectId, at: Time, report: &LoopReport) -> Option<LoopEvent> {
+        if let Some(guarded) = effect.guarded() {
+            return self.decide_wake(&guarded, at, report);
+        }
+        let heard = !effect.step.is_one_shot() || self.intents.has(effect);
+        let want = self.wants().remove(effect).filter(|_| heard)?;
+        if let LoopReport::Failed(failure) = report {
+            let asked = matches!(want, LoopWant::Ask(_));
+            return (!asked).then(|| LoopEvent::Failed { effect: effect.clone(), failure: failure.clone() });
+        }
+        self.decide_answer(effect, &want, report)
+    }
+
+    fn decide_wake(&self, guarded: &EffectId, at: Time, report: &LoopReport) -> Option<LoopEvent> {
+        let due = self.intents.due(guarded)??;
+        (*report == LoopReport::Due && at >= due).then(|| LoopEvent::Failed {
+            effect: guarded.clone(),
+            failure: Failure::new(FailureKind::TimedOut, ""),
+        })
+    }
+
+    fn decide_answer(&self, effect: &EffectId, want: &LoopWant, report: &LoopReport) -> Option<LoopEvent> {
+        let effect = effect.clone();
+        let garbled = |text: &str| {
+            let failure = Failure::new(FailureKind::Garbled, text);
+            Some(LoopEvent::Failed { effect: effect.clone(), failure })
+        };
+        match (want, report) {
+            (LoopWant::Make { .. }, LoopReport::Made { revision, done, replies }) => {
+                self.decide_made(effect, revision, *done, replies)
+            }
+            (LoopWant::Join { .. }, LoopReport::Joined { revision }) => {
+                Some(LoopEvent::Joined { effect, revision: revision.clone() })
+            }
+            (LoopWant::Check { .. }, LoopReport::Checked(checked)) => {
+                Some(LoopEvent::Checked { effect, checked: checked.clone() })
+            }
+            (LoopWant::Judge { seat, put, .. }, LoopReport::Judged(answer)) => {
+                Some(match panel::unusable(answer, put, self.round) {
+                    None => LoopEvent::Answered { effect, answer: answer.clone() },
+                    Some(why) => {
+                        LoopEvent::AskedAgain { seat: seat.clone(), why, answer: Some(answer.clone()) }
+                    }
+                })
+            }
+            (LoopWant::Track { .. }, LoopReport::Tracked { findings, delta }) => {
+                let corrected = self.bench()?.correct(&self.policy, &self.ledger, findings);
+                match corrected {
+                    Some(findings) => Some(LoopEvent::Tracked { findings, delta: *delta }),
+                    None => garbled("a failing check is left without its finding"),
+                }
+            }
+            (LoopWant::Hear { finding, .. }, LoopReport::Heard { upheld, reason }) => {
+                let (finding, upheld, reason) = (*finding, *upheld, reason.clone());
+                Some(LoopEvent::Heard { effect, finding, upheld, reason })
+            }
+            (LoopWant::Ask(question), LoopReport::Decided(decision)) => {
+                question.takes(&decision.choice).then(|| LoopEvent::Decided(decision.clone()))
+            }
+            (LoopWant::Ask(_) | LoopWant::Wake { .. }, _) => None,
+            (_, _) => garbled("the report answers another question"),
+        }
+    }
+
+    fn decide_made(
+        &self,
+        effect: EffectId,
+        revision: &Revision,
+        done: bool,
+        replies: &BTreeMap<FindingId, Reply>,
+    ) -> Option<LoopEvent> {
+        Some(match (done, self.policy.iterations_max) {
+            (true, _) => LoopEvent::Made { effect, revision: revision.clone(), replies: replies.clone() },
+            (false, Some(_)) => LoopEvent::Iterated { effect, revision: revision.clone() },
+            (false, None) => LoopEvent::Failed { effect, failure: Failure::new(FailureKind::NotDone, "") },
+        })
+    }
+
+    fn decide_intend(&self, effect: &EffectId, at: Time) -> Option<LoopEvent> {
+        let wanted = effect.step.is_one_shot() && self.wants().contains_key(effect);
+        (wanted && !self.intents.has(effect)).then(|| {
+            let due = Some(Time(at.0.saturating_add(self.timeout_ms(&effect.step))));
+            LoopEvent::Intended { effect: effect.clone(), due }
+        })
+    }
+}
+
+// What follows from the state alone.
+impl Loop {
+    fn settle_making(&self, crew: &[Hand], join_fails: u32) -> Option<LoopEvent> {
+        let spent = self.policy.iterations_max.is_some_and(|max| self.iterations_here >= max);
+        if spent && crew.iter().any(|hand| !hand.is_over()) {
+            return Some(self.end(Outcome::Stuck));
+        }
+        let all_gone = crew.iter().all(|hand| hand.state == HandState::Gone);
+        (all_gone || join_fails >= self.policy.attempts_max).then(|| self.end(Outcome::Failed))
+    }
+
+    fn settle_made(&self, revision: &Revision, news: bool) -> LoopEvent {
+        let changed = !self.judged.contains(revision);
+        let argued = news && self.judged.last() == Some(revision);
+        if changed || argued {
+            return LoopEvent::RoundBegan { round: self.round + 1, revision: revision.clone() };
+        }
+        self.stop_or_ask(Outcome::Stale, Why::Stale)
+    }
+
+    fn settle_checking(&self, bench: &Bench) -> Option<LoopEvent> {
+        let spent =
+            |state: &CheckState| matches!(state, CheckState::Asking(n) if *n >= self.policy.attempts_max);
+        if bench.checks.values().any(spent) {
+            return Some(self.ask(Why::ChecksDidNotRun));
+        }
+        bench.checks_done().then(|| {
+            let mut seated = bench.clone();
+            seated.seat_panel(&self.policy, &self.ledger);
+            LoopEvent::PanelSeated { seats: seated.seats.into_keys().collect() }
+        })
+    }
+
+    fn settle_hearing(&self, bench: &Bench, cases: &BTreeMap<FindingId, Case>) -> Option<LoopEvent> {
+        if cases.values().any(|case| matches!(case, Case::Open { .. })) {
+            return None;
+        }
+        if let Some((seat, _)) = bench.groundless(&self.policy, &self.ledger) {
+            let why = Unusable::Groundless;
+            return Some(LoopEvent::AskedAgain { seat: seat.clone(), why, answer: None });
+        }
+        Some(LoopEvent::Ruled { ruling: bench.rule(&self.policy, &self.ledger) })
+    }
+
+    fn settle_ruled(&self, ruling: &Ruling) -> LoopEvent {
+        match ruling {
+            Ruling::Pass { .. } | Ruling::PassWithWarnings { .. }
+                if self.policy.confirm && self.round > 1 && !self.confirming =>
+            {
+                LoopEvent::Confirming
+            }
+            Ruling::Pass { .. } => self.end(Outcome::Passed),
+            Ruling::PassWithWarnings { .. } => self.end(Outcome::PassedWithWarnings),
+            Ruling::NoQuorum => self.ask(Why::NoQuorum),
+            Ruling::Rework { .. } => self.settle_rework(),
+        }
+    }
+
+    fn settle_rework(&self) -> LoopEvent {
+        match converge::next(&self.policy, &self.ledger, &self.series, self.round, self.rounds_max) {
+            Next::GoOn => {
+                let crew = crew_for(&self.policy, &self.ledger).into_iter().map(|hand| hand.share);
+                LoopEvent::ReworkOrdered { crew: crew.collect() }
+            }
+            Next::Stale => self.stop_or_ask(Outcome::Stale, Why::Stale),
+            Next::Escalate(pattern) => self.ask(Why::Escalated(pattern)),
+            Next::Cap => self.stop_or_ask(Outcome::Exhausted, Why::Exhausted),
+        }
+    }
+
+    fn stop_or_ask(&self, outcome: Outcome, why: Why) -> LoopEvent {
+        match self.policy.at_the_cap {
+            AtTheCap::End => self.end(outcome),
+            AtTheCap::Ask => self.ask(why),
+        }
+    }
+
+    fn ask(&self, why: Why) -> LoopEvent {
+        LoopEvent::Asked(Question { why, revision: self.current.clone() })
+    }
+
+    fn end(&self, outcome: Outcome) -> LoopEvent {
+        LoopEvent::Ended { outcome, revision: self.current.clone() }
+    }
+}
+
+// How events change the state. Each returns `None` where the event cannot follow the state.
+impl Loop {
+    fn count_run(&mut self, effect: &EffectId) {
+        self.intents.close(effect);
+        self.iterations += 1;
+        self.iterations_here += 1;
+    }
+
+    fn apply_making(&mut self, event: &LoopEvent) -> Option<()> {
+        let attempts_max = self.policy.attempts_max;
+        let iterates = self.policy.iterations_max.is_some();
+        let State::Making { crew, join_fails, news } = &mut self.state else { return None };
+        match event {
+            LoopEvent::Made { effect, revision, replies } => {
+                hand(crew, effect)?.state = HandState::Done(revision.clone());
+                *news |= self.ledger.is_news(replies);
+                let made = (crew.len() == 1).then(|| State::Made { revision: revision.clone(), news: *news });
+                self.ledger.reply(replies);
+                self.count_run(effect);
+                if let Some(made) = made {
+                    self.current = Some(revision.clone());
+                    self.enter(made);
+                }
+            }
+            LoopEvent::Joined { revision, .. } => {
+                let made = State::Made { revision: revision.clone(), news: *news };
+                self.current = Some(revision.clone());
+                self.enter(made);
+            }
+            LoopEvent::Iterated { effect, revision } => {
+                hand(crew, effect)?.state = HandState::Working(effect.n.fails + 1);
+                self.current = Some(revision.clone());
+                self.count_run(effect);
+            }
+            LoopEvent::Failed { effect, .. } if effect.step == Step::Join => *join_fails += 1,
+            LoopEvent::Failed { effect, .. } => {
+                let fails = effect.n.fails + 1;
+                let gone = !iterates && fails >= attempts_max;
+                hand(crew, effect)?.state = if gone { HandState::Gone } else { HandState::Working(fails) };
+                self.count_run(effect);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn apply_round_began(&mut self, round: u32, revision: &Revision) -> Option<()> {
+        let State::Made { revision: made, .. } = &self.state else { return None };
+        if made != revision || round != self.round + 1 {
+            return None;
+        }
+        self.begin_round(revision.clone());
+        Some(())
+    }
+
+    fn begin_round(&mut self, revision: Revision) {
+        self.round += 1;
+        self.confirming = false;
+        self.sit(revision);
+    }
+
+    /// A sitting begins: checks first.
+    fn sit(&mut self, revision: Revision) {
+        self.judged.push(revision.clone());
+        self.judged.dedup();
+        self.current = Some(revision.clone());
+        let bench = self.convene(revision);
+        self.enter(State::Checking { bench });
+    }
+
+    fn apply_checking(&mut self, event: &LoopEvent) -> Option<()> {
+        let State::Checking { bench } = &mut self.state else { return None };
+        match event {
+            LoopEvent::Checked { effect, checked } => {
+                let Step::Check(check) = &effect.step else { return None };
+                let state = bench.checks.get_mut(check)?;
+                if checked.findings.is_empty() {
+                    *state = CheckState::Passed;
+                    self.failed_checks.remove(check);
+                } else {
+                    *state = CheckState::Failed(checked.findings.clone());
+                    self.failed_checks.insert(check.clone());
+                }
+            }
+            LoopEvent::Failed { effect, .. } => {
+                let Step::Check(check) = &effect.step else { return None };
+                match bench.checks.get_mut(check)? {
+                    CheckState::Asking(fails) => *fails += 1,
+                    CheckState::Passed | CheckState::Failed(_) => return None,
+                }
+            }
+            LoopEvent::PanelSeated { seats } => {
+                let mut bench = bench.clone();
+                let asking = |seat: &Seat| (seat.clone(), SeatState::Asking(Try::default()));
+                bench.seats = seats.iter().map(asking).collect();
+                self.enter(State::Judging { bench });
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn apply_judging(&mut self, event: &LoopEvent) -> Option<()> {
+        let policy = self.policy.clone();
+        let State::Judging { bench } = &mut self.state else { return None };
+        match event {
+            LoopEvent::Answered { effect, answer } => {
+                let state = seat_of(bench, effect)?;
+                *state = SeatState::Answered(effect.n, answer.clone());
+                self.intents.close(effect);
+            }
+            LoopEvent::AskedAgain { seat, .. } => {
+                let state = bench.seats.get_mut(seat)?;
+                let SeatState::Asking(n) = *state else { return None };
+                *state = panel::after_unusable(&policy, n).map_or(SeatState::Gone, SeatState::Asking);
+                let effect = self.effect(Step::Judge(seat.clone()), n);
+                self.intents.close(&effect);
+            }
+            LoopEvent::Failed { effect, .. } => {
+                let state = seat_of(bench, effect)?;
+                *state = panel::after_failure(&policy, effect.n).map_or(SeatState::Gone, SeatState::Asking);
+                self.intents.close(effect);
+            }
+            LoopEvent::PanelClosed => {
+                let bench = bench.clone();
+                self.enter(State::Tracking { bench, fails: 0 });
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn apply_tracking(&mut self, event: &LoopEvent) -> Option<()> {
+        let State::Tracking { bench, fails } = &mut self.state else { return None };
+        match event {
+            LoopEvent::Tracked { findings, delta } => {
+                let bench = bench.clone();
+                self.ledger.track(findings, self.round, self.policy.adjudicator.is_some());
+                self.delta = *delta;
+                let cases = self.cases(&bench);
+                self.enter(State::Hearing { bench, cases });
+            }
+            LoopEvent::Failed { .. } => *fails += 1,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn apply_hearing(&mut self, event: &LoopEvent) -> Option<()> {
+        let attempts_max = self.policy.attempts_max;
+        let policy = self.policy.clone();
+        let State::Hearing { bench, cases } = &mut self.state else { return None };
+        match event {
+            LoopEvent::Heard { effect, finding, upheld, .. } => {
+                *cases.get_mut(finding)? = Case::Closed;
+                self.ledger.heard(*finding, Some(*upheld));
+                self.intents.close(effect);
+            }
+            LoopEvent::Failed { effect, .. } => {
+                let Step::Hear(finding) = effect.step else { return None };
+                let case = cases.get_mut(&finding)?;
+                let Case::Open { tries, .. } = case else { return None };
+                *tries += 1;
+                if *tries >= attempts_max {
+                    *case = Case::Closed;
+                    self.ledger.heard(finding, None);
+                }
+                self.intents.close(effect);
+            }
+            LoopEvent::AskedAgain { seat, .. } => {
+                let state = bench.seats.get_mut(seat)?;
+                let SeatState::Answered(n, _) = state else { return None };
+                match panel::after_unusable(&policy, *n) {
+                    None => *state = SeatState::Gone,
+                    Some(next) => {
+                        *state = SeatState::Asking(next);
+                        let bench = bench.clone();
+                        self.enter(State::Judging { bench });
+                    }
+                }
+            }
+            LoopEvent::Ruled { ruling } => {
+                let state = State::Ruled { bench: bench.clone(), ruling: ruling.clone() };
+                self.record(ruling);
+                self.enter(state);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// The series keeps one record for each round that needed rework.
+    fn record(&mut self, ruling: &Ruling) {
+        let (Ruling::Rework { must }, Some(bench)) = (ruling, self.bench()) else { return };
+        let record = RoundRecord {
+            round: self.round,
+            must: must.iter().copied().collect(),
+            complete: bench.is_complete(),
+            fundamental: bench.is_fundamental(),
+            delta: self.delta,
+        };
+        self.series.retain(|earlier| earlier.round != record.round);
+        self.series.push(record);
+    }
+
+    fn apply_ruled(&mut self, event: &LoopEvent) -> Option<()> {
+        let State::Ruled { bench, ruling } = &self.state else { return None };
+        match event {
+            LoopEvent::Confirming => {
+                let revision = bench.revision.clone();
+                self.confirming = true;
+                self.sit(revision);
+            }
+            LoopEvent::ReworkOrdered { crew } => {
+                let Ruling::Rework { must } = ruling else { return None };
+                self.ledger.order(&must.clone());
+                self.make(crew.clone());
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn make(&mut self, crew: Vec<Share>) {
+        let working = |share| Hand { share, state: HandState::Working(0) };
+        let crew = crew.into_iter().map(working).collect();
+        self.enter(State::Making { crew, join_fails: 0, news: false });
+    }
+
+    fn apply_asked(&mut self, question: &Question) -> Option<()> {
+        match self.state {
+            State::Made { .. } | State::Checking { .. } | State::Ruled { .. } => {
+                self.enter(State::Waiting { question: question.clone() });
+                Some(())
+            }
+            _ => None,
+        }
+    }
+
+    fn apply_decided(&mut self, decision: &Decision) -> Option<()> {
+        let State::Waiting { question } = &self.state else { return None };
+        let stopped = question.outcome_of_stop();
+        let revision = question.revision.clone();
+        match &decision.choice {
+            Choice::Fixed(revision) => {
+                self.new_series();
+                self.begin_round(revision.clone());
+                self.rounds_max = self.rounds_max.max(self.round);
+            }
+            Choice::Again(rounds) => {
+                self.new_series();
+                self.rounds_max = self.round + rounds;
+                self.iterations_here = 0;
+                let crew = crew_for(&self.policy, &self.ledger);
+                self.enter(State::Making { crew, join_fails: 0, news: false });
+            }
+            Choice::Reask => self.sit(revision?),
+            Choice::Accept => {
+                let outcome = Outcome::Accepted(decision.by.clone());
+                self.enter(State::Closing { outcome });
+            }
+            Choice::Stop => self.enter(State::Closing { outcome: stopped }),
+        }
+        Some(())
+    }
+
+    fn new_series(&mut self) {
+        self.series.clear();
+        self.ledger.new_series();
+    }
+
+    fn apply_ended(&mut self, outcome: &Outcome) -> Option<()> {
+        if self.outcome().is_some() {
+            return None;
+        }
+        let left = match outcome {
+            Outcome::PassedWithWarnings => Fate::Carried,
+            Outcome::Accepted(by) => Fate::Waived(by.clone()),
+            _ => Fate::Unresolved,
+        };
+        self.ledger.close(&left);
+        self.enter(State::Ended { outcome: outcome.clone() });
+        Some(())
+    }
+}
+
+fn hand<'a>(crew: &'a mut [Hand], effect: &EffectId) -> Option<&'a mut Hand> {
+    let Step::Make(maker) = &effect.step else { return None };
+    crew.iter_mut()
+        .find(|hand| hand.share.maker == *maker && hand.state == HandState::Working(effect.n.fails))
+}
+
+fn seat_of<'a>(bench: &'a mut Bench, effect: &EffectId) -> Option<&'a mut SeatState> {
+    let Step::Judge(seat) = &effect.step else { return None };
+    bench.seats.get_mut(seat).filter(|state| **state == SeatState::Asking(effect.n))
+}
+
+// What the world should be doing, state by state.
+impl Loop {
+    fn wants_making(&self, crew: &[Hand], join_fails: u32) -> Vec<(EffectId, LoopWant)> {
+        if crew.iter().all(Hand::is_over) {
+            let part = |hand: &Hand| match &hand.state {
+                HandState::Done(revision) => Some((hand.share.maker.clone(), revision.clone())),
+                HandState::Working(_) | HandState::Gone => None,
+            };
+            let parts = crew.iter().filter_map(part).collect();
+            return vec![(self.effect(Step::Join, Try::nth(join_fails)), LoopWant::Join { parts })];
+        }
+        let over = |maker: &Maker| crew.iter().any(|hand| hand.share.maker == *maker && hand.is_over());
+        crew.iter()
+            .filter(|hand| hand.share.after.as_ref().is_none_or(over))
+            .filter_map(|hand| match hand.state {
+                HandState::Working(fails) => {
+                    let share = hand.share.clone();
+                    let effect = self.effect(Step::Make(share.maker.clone()), Try::nth(fails));
+                    Some((effect, LoopWant::Make { maker: share.maker, findings: share.findings }))
+                }
+                HandState::Done(_) | HandState::Gone => None,
+            })
+            .collect()
+    }
+
+    fn wants_checking(&self, bench: &Bench) -> Vec<(EffectId, LoopWant)> {
+        let asking = |(check, state): (&Check, &CheckState)| match state {
+            CheckState::Asking(fails) => {
+                let effect = self.effect(Step::Check(check.clone()), Try::nth(*fails));
+                let want = LoopWant::Check { check: check.clone(), revision: bench.revision.clone() };
+                Some((effect, want))
+            }
+            CheckState::Passed | CheckState::Failed(_) => None,
+        };
+        bench.checks.iter().filter_map(asking).collect()
+    }
+
+    fn wants_judging(&self, bench: &Bench) -> Vec<(EffectId, LoopWant)> {
+        let asking = |(seat, state): (&Seat, &SeatState)| match state {
+            SeatState::Asking(n) => {
+                let want = LoopWant::Judge {
+                    seat: seat.clone(),
+                    backup: n.backup,
+                    revision: bench.revision.clone(),
+                    put: self.ledger.put_to(seat),
+                    again: n.again,
+                };
+                Some((self.effect(Step::Judge(seat.clone()), *n), want))
+            }
+            SeatState::Answered(..) | SeatState::Gone => None,
+        };
+        bench.seats.iter().filter_map(asking).collect()
+    }
+
+    fn wants_hearing(&self, bench: &Bench, cases: &BTreeMap<FindingId, Case>) -> Vec<(EffectId, LoopWant)> {
+        let open = |(finding, case): (&FindingId, &Case)| match case {
+            Case::Open { tries, seat } => {
+                let (finding, seat, revision) = (*finding, seat.clone(), bench.revision.clone());
+                let effect = self.effect(Step::Hear(finding), Try::nth(*tries));
+                Some((effect, LoopWant::Hear { finding, seat, revision }))
+            }
+            Case::Closed => None,
+        };
+        cases.iter().filter_map(open).collect()
+    }
+}
+
+impl Machine for Loop {
+    type In = LoopIn;
+    type Ev = LoopEvent;
+    type Want = LoopWant;
+
+    fn decide(&self, input: &LoopIn) -> Option<LoopEvent> {
+        match input {
+            LoopIn::Report { effect, at, report } => self.decide_report(effect, *at, report),
+            LoopIn::Intend { effect, at } => self.decide_intend(effect, *at),
+            LoopIn::Clear { effect } => {
+                self.intents.has(effect).then(|| LoopEvent::Cleared { effect: effect.clone() })
+            }
+            LoopIn::Cancel => self.outcome().is_none().then(|| self.end(Outcome::Cancelled)),
+        }
+    }
+
+    fn settle(&self) -> Option<LoopEvent> {
+        match &self.state {
+            State::Making { crew, join_fails, .. } => self.settle_making(crew, *join_fails),
+            State::Made { revision, news } => Some(self.settle_made(revision, *news)),
+            State::Checking { bench } => self.settle_checking(bench),
+            State::Judging { bench } => bench.seats_done().then_some(LoopEvent::PanelClosed),
+            State::Tracking { fails, .. } => {
+                (*fails >= self.policy.attempts_max).then(|| self.end(Outcome::Failed))
+            }
+            State::Hearing { bench, cases } => self.settle_hearing(bench, cases),
+            State::Ruled { ruling, .. } => Some(self.settle_ruled(ruling)),
+            State::Closing { outcome } => Some(self.end(outcome.clone())),
+            State::Waiting { .. } | State::Ended { .. } => None,
+        }
+    }
+
+    fn apply(&mut self, event: &LoopEvent) -> Result<(), OutOfOrder> {
+        let met = self.state.name();
+        let applied = match event {
+            LoopEvent::Opened(_) => None,
+            LoopEvent::Intended { effect, due } => {
+                let wanted = self.wants().contains_key(effect);
+                (wanted && self.intents.add(effect.clone(), *due)).then_some(())
+            }
+            LoopEvent::Cleared { effect } => self.intents.clear(effect).then_some(()),
+            LoopEvent::RoundBegan { round, revision } => self.apply_round_began(*round, revision),
+            LoopEvent::Asked(question) => self.apply_asked(question),
+            LoopEvent::Decided(decision) => self.apply_decided(decision),
+            LoopEvent::Ended { outcome, .. } => self.apply_ended(outcome),
+            event => match self.state {
+                State::Making { .. } => self.apply_making(event),
+                State::Checking { .. } => self.apply_checking(event),
+                State::Judging { .. } => self.apply_judging(event),
+                State::Tracking { .. } => self.apply_tracking(event),
+                State::Hearing { .. } => self.apply_hearing(event),
+                State::Ruled { .. } => self.apply_ruled(event),
+                State::Made { .. } | State::Waiting { .. } | State::Closing { .. } | State::Ended { .. } => {
+                    None
+                }
+            },
+        };
+        applied.ok_or_else(|| OutOfOrder { event: event.name().to_owned(), state: met.to_owned() })
+    }
+
+    fn wants(&self) -> BTreeMap<EffectId, LoopWant> {
+        let mut wants: BTreeMap<EffectId, LoopWant> = match &self.state {
+            State::Making { crew, join_fails, .. } => self.wants_making(crew, *join_fails),
+            State::Checking { bench } => self.wants_checking(bench),
+            State::Judging { bench } => self.wants_judging(bench),
+            State::Tracking { bench, fails } => {
+                let want = LoopWant::Track { revision: bench.revision.clone() };
+                vec![(self.effect(Step::Track, Try::nth(*fails)), want)]
+            }
+            State::Hearing { bench, cases } => self.wants_hearing(bench, cases),
+            State::Waiting { question } => {
+                vec![(self.effect(Step::Ask, Try::default()), LoopWant::Ask(question.clone()))]
+            }
+            State::Made { .. } | State::Ruled { .. } | State::Closing { .. } | State::Ended { .. } => vec![],
+        }
+        .into_iter()
+        .collect();
+        for (effect, due) in self.intents.iter() {
+            if let Some(at) = due {
+                wants.insert(effect.wake(), LoopWant::Wake { at: *at });
+            }
+        }
+        wants
+    }
+}
+
+impl LoopEvent {
+    /// The event's name, as in the journal.
+    pub fn name(&self) -> &'static str {
+        match self {
+            LoopEvent::Opened(_) => "opened",
+            LoopEvent::Intended { .. } => "intended",
+            LoopEvent::Cleared { .. } => "cleared",
+            LoopEvent::Iterated { .. } => "iterated",
+            LoopEvent::Made { .. } => "made",
+            LoopEvent::Joined { .. } => "joined",
+            LoopEvent::Failed { .. } => "failed",
+            LoopEvent::RoundBegan { .. } => "round_began",
+            LoopEvent::Checked { .. } => "checked",
+            LoopEvent::PanelSeated { .. } => "panel_seated",
+            LoopEvent::Answered { .. } => "answered",
+            LoopEvent::AskedAgain { .. } => "asked_again",
+            LoopEvent::PanelClosed => "panel_closed",
+            LoopEvent::Tracked { .. } => "tracked",
+            LoopEvent::Heard { .. } => "heard",
+            LoopEvent::Ruled { .. } => "ruled",
+            LoopEvent::Confirming => "confirming",
+            LoopEvent::ReworkOrdered { .. } => "rework_ordered",
+            LoopEvent::Asked(_) => "asked",
+            LoopEvent::Decided(_) => "decided",
+            LoopEvent::Ended { .. } => "ended",
+        }
+    }
+}

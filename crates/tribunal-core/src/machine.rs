@@ -1,0 +1,70 @@
+//! The shape both machines share: an input means one fact or nothing, facts follow from the state, and what
+//! the world should be doing is read off the state. Nothing here starts, stops or waits for anything.
+
+use crate::effect::EffectId;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// An event met a state it cannot follow: a corrupt journal, or our bug.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutOfOrder {
+    /// The event.
+    pub event: String,
+    /// The state it met.
+    pub state: String,
+}
+
+impl fmt::Display for OutOfOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "event {} cannot follow state {}", self.event, self.state)
+    }
+}
+
+impl std::error::Error for OutOfOrder {}
+
+/// A deterministic machine: its state is the fold of its events.
+pub trait Machine {
+    /// What comes in.
+    type In;
+    /// What is recorded.
+    type Ev: Clone;
+    /// What should be happening.
+    type Want;
+
+    /// What an input means: one fact, or nothing. A stale or repeated one means nothing.
+    fn decide(&self, input: &Self::In) -> Option<Self::Ev>;
+    /// What follows from the state alone.
+    fn settle(&self) -> Option<Self::Ev>;
+    /// The only mutation.
+    fn apply(&mut self, event: &Self::Ev) -> Result<(), OutOfOrder>;
+    /// What the world should be doing now.
+    fn wants(&self) -> BTreeMap<EffectId, Self::Want>;
+}
+
+/// One turn: decide and apply, then settle and apply until nothing follows. Its events are one transaction.
+pub fn turn<M: Machine>(machine: &mut M, input: &M::In) -> Result<Vec<M::Ev>, OutOfOrder> {
+    let Some(event) = machine.decide(input) else { return Ok(Vec::new()) };
+    machine.apply(&event)?;
+    let mut events = vec![event];
+    events.extend(settle(machine)?);
+    Ok(events)
+}
+
+/// Applies what follows from the state until nothing does.
+pub fn settle<M: Machine>(machine: &mut M) -> Result<Vec<M::Ev>, OutOfOrder> {
+    let mut events = Vec::new();
+    while let Some(event) = machine.settle() {
+        machine.apply(&event)?;
+        events.push(event);
+    }
+    Ok(events)
+}
+
+/// Which waiting agents to launch: in id order, while fewer than `width` run.
+pub fn launches<'a>(
+    waiting: impl IntoIterator<Item = &'a EffectId>,
+    running: usize,
+    width: usize,
+) -> Vec<EffectId> {
+    waiting.into_iter().take(width.saturating_sub(running)).cloned().collect()
+}
