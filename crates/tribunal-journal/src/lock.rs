@@ -46,6 +46,8 @@ impl Drop for RunLock {
     fn drop(&mut self) {
         // So that only a crash leaves a name behind.
         drop(self.file.set_len(0));
+        // Closing alone is not enough: a child between fork and exec still has the descriptor.
+        let _best = rustix::fs::flock(&self.file, FlockOperation::Unlock);
     }
 }
 

@@ -36,7 +36,12 @@ fn each_begins_where_it_is_told_and_stops_when_told() {
         [(0, vec![1, 2, 3, 4]), (1, vec![1, 2, 3, 4]), (3, vec![3, 4]), (5, vec![]), (u64::MAX, vec![])]
     {
         let mut seqs = Vec::new();
-        journal.each::<Error>(from, |row| Ok(seqs.push(row.seq))).unwrap();
+        journal
+            .each::<Error>(from, |row| {
+                seqs.push(row.seq);
+                Ok(())
+            })
+            .unwrap();
         assert_eq!(seqs, expect, "from {from}");
     }
     let mut calls = 0;

@@ -83,7 +83,12 @@ fn damaged(damage: impl FnOnce(&mut Vec<u8>)) -> (Result<usize, Error>, Vec<Stri
     let problems = verify(&dir).unwrap().problems;
     let written = Journal::open(&dir).and_then(|journal| {
         let mut n = 0;
-        journal.each(1, |_| Ok(n += 1)).map(|()| n)
+        journal
+            .each(1, |_| {
+                n += 1;
+                Ok(())
+            })
+            .map(|()| n)
     });
     (read, problems, written)
 }

@@ -11,6 +11,29 @@ fn letter(key: &str, body: &str) -> Letter {
     Letter { key: key.to_owned(), kind: "decide".to_owned(), body: body.to_owned(), at: 9 }
 }
 
+/// Listens until it is killed.
+pub fn listen(dir: &Path) {
+    let listener = Poke::listen(dir).unwrap();
+    tell("listening");
+    while listener.wait(None).unwrap() {
+        tell("woken");
+    }
+}
+
+#[test]
+fn a_killed_listener_listens_no_more() {
+    let (_temp, dir) = run_dir();
+    drop(Journal::create_with(&dir, &head(), QUICK).unwrap());
+    for _ in 0..2 {
+        let mut other = Other::start("listen", &dir);
+        assert_eq!(other.hear().as_deref(), Some("listening"));
+        assert!(poke(&dir).unwrap());
+        assert_eq!(other.hear().as_deref(), Some("woken"));
+        other.kill();
+        assert!(!poke(&dir).unwrap() && !is_live(&dir).unwrap(), "nobody listens");
+    }
+}
+
 /// Posts one answer when told to, and tells what became of it.
 pub fn answer(dir: &Path, name: &str) {
     tell("ready");
@@ -100,11 +123,8 @@ fn a_poke_wakes_who_listens_and_nobody_is_no_error() {
     }
     assert!(listener.wait(None).unwrap());
     assert!(!listener.drain().unwrap());
-    drop(listener);
-    assert!(!poke(&dir).unwrap() && !is_live(&dir).unwrap(), "nobody listens");
-    let again = Poke::listen(&dir).unwrap();
     std::thread::scope(|scope| {
-        let woken = scope.spawn(|| again.wait(None).unwrap());
+        let woken = scope.spawn(|| listener.wait(None).unwrap());
         assert!(poke(&dir).unwrap());
         assert!(woken.join().unwrap());
     });

@@ -45,13 +45,21 @@ fn sized(size: usize) -> String {
 
 fn rows(journal: &Journal) -> Vec<Row> {
     let mut all = Vec::new();
-    journal.each::<Error>(1, |row| Ok(all.push(row.to_row()))).unwrap();
+    journal
+        .each::<Error>(1, |row| {
+            all.push(row.to_row());
+            Ok(())
+        })
+        .unwrap();
     all
 }
 
 fn rows_of(dir: &Path) -> Result<Vec<Row>, Error> {
     let mut all = Vec::new();
-    Reader::open(dir)?.each::<Error>(1, |row| Ok(all.push(row.to_row())))?;
+    Reader::open(dir)?.each::<Error>(1, |row| {
+        all.push(row.to_row());
+        Ok(())
+    })?;
     Ok(all)
 }
 
@@ -114,6 +122,7 @@ fn other_process() {
     let dir = PathBuf::from(std::env::var_os("JOURNAL_TEST_DIR").unwrap());
     match role.as_str() {
         "append" => crash::append_for_ever(&dir),
+        "listen" => mailbox::listen(&dir),
         "hold" => places::hold(&dir),
         _ => mailbox::answer(&dir, &role),
     }

@@ -17,7 +17,12 @@ fn readers_beside_a_writer_see_whole_turns_only() {
             let reader = Reader::open(&dir).unwrap();
             while !over.load(Ordering::Acquire) {
                 let mut seen = Vec::new();
-                reader.each::<Error>(1, |row| Ok(seen.push(row.to_row()))).unwrap();
+                reader
+                    .each::<Error>(1, |row| {
+                        seen.push(row.to_row());
+                        Ok(())
+                    })
+                    .unwrap();
                 assert_whole_turns(&seen);
                 assert!(seen.len() >= last);
                 growing += u32::from(seen.len() > last);
@@ -50,7 +55,12 @@ fn a_tail_is_told_of_changes_and_goes_on_where_it_was() {
     append_sized(&mut journal, 3).unwrap();
     assert!(reader.changed().unwrap());
     let mut seqs = Vec::new();
-    reader.each::<Error>(3, |row| Ok(seqs.push(row.seq))).unwrap();
+    reader
+        .each::<Error>(3, |row| {
+            seqs.push(row.seq);
+            Ok(())
+        })
+        .unwrap();
     assert_eq!((seqs, reader.last_seq().unwrap()), (vec![3, 4, 5], 5));
     drop(journal);
     assert_eq!(reader.last_seq().unwrap(), 5, "the writer's end is not the reader's");
