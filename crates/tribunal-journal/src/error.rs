@@ -153,3 +153,46 @@ impl Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_sqlite_code_has_its_reaction() {
+        let check = |code, expect: &str| {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            let debug = format!("{:?}", Error::sql(Path::new("x"), &error));
+            assert!(debug.starts_with(expect), "{code}: {debug}");
+        };
+        check(ffi::SQLITE_CORRUPT, "Corrupt");
+        check(ffi::SQLITE_CORRUPT_INDEX, "Corrupt");
+        check(ffi::SQLITE_NOTADB, "Corrupt");
+        check(ffi::SQLITE_IOERR_SHORT_READ, "Corrupt");
+        check(ffi::SQLITE_FULL, "DiskFull");
+        check(ffi::SQLITE_IOERR_SHMSIZE, "DiskFull");
+        check(ffi::SQLITE_READONLY_DIRECTORY, "ReadOnly");
+        check(ffi::SQLITE_PERM, "ReadOnly");
+        check(ffi::SQLITE_BUSY, "Busy");
+        check(ffi::SQLITE_BUSY_SNAPSHOT, "Busy");
+        check(ffi::SQLITE_CONSTRAINT_CHECK, "Refused");
+        check(ffi::SQLITE_TOOBIG, "Refused");
+        check(ffi::SQLITE_CANTOPEN_SYMLINK, "Strange");
+        check(ffi::SQLITE_IOERR_FSYNC, "Failed");
+        check(ffi::SQLITE_NOMEM, "Failed");
+    }
+
+    #[test]
+    fn every_system_error_has_its_reaction() {
+        let check = |errno: Errno, expect: &str| {
+            let debug = format!("{:?}", Error::os(Path::new("x"), errno));
+            assert!(debug.starts_with(expect), "{errno:?}: {debug}");
+        };
+        check(Errno::NOENT, "Missing");
+        check(Errno::ROFS, "ReadOnly");
+        check(Errno::ACCESS, "ReadOnly");
+        check(Errno::NOSPC, "DiskFull");
+        check(Errno::LOOP, "Strange");
+        check(Errno::IO, "Io");
+    }
+}

@@ -28,3 +28,11 @@ pub use rows::{Head, NewRow, Row, RowRef, Turn};
 pub use schema::VERSION;
 pub use store::{FILE, Options, Synchronous};
 pub use verify::{Health, verify};
+
+// Both may be moved to the thread that uses them.
+const _: () = {
+    const fn movable<T: Send>() {}
+    movable::<Journal>();
+    movable::<Reader>();
+    movable::<Poke>();
+};

@@ -2,15 +2,18 @@
 
 use std::path::Path;
 
-use tribunal_journal::{Error, FILE, Journal, Reader, verify};
+use tribunal_journal::{Error, FILE, Journal, Reader, Row, Turn, verify};
 
-use crate::{Other, QUICK, append_sized, assert_whole_turns, head, rows, rows_of, run_dir, tell};
+use crate::{Other, QUICK, append_sized, assert_whole_turns, head, row, rows, rows_of, run_dir, sized, tell};
 
-/// Appends until it is killed, and tells each place once it is on disk.
+/// Appends two turns at a time until it is killed, and tells each place once it is on disk.
 pub fn append_for_ever(dir: &Path) {
     let mut journal = Journal::open(dir).unwrap();
     for size in (1..=7).cycle() {
-        tell(&append_sized(&mut journal, size).unwrap().to_string());
+        let (one, two) = (sized(size), sized(size + 1));
+        let (one, two) = (vec![row(&one); size], vec![row(&two); size + 1]);
+        let turns = [Turn { at: 1, rows: &one }, Turn { at: 2, rows: &two }];
+        tell(&journal.append(&turns).unwrap().to_string());
     }
 }
 
@@ -28,44 +31,70 @@ fn a_killed_writer_loses_nothing_it_was_promised() {
         let journal = Journal::open(&dir).unwrap();
         let found = rows(&journal);
         assert_whole_turns(&found);
+        assert_eq!(journal.last_turn() % 2, 0, "turns of one call come together");
         assert!(found.len() as u64 >= promised, "{} rows, {promised} promised", found.len());
         assert_eq!(verify(&dir).unwrap().problems, [""; 0]);
     }
 }
 
-#[test]
-fn a_log_cut_off_anywhere_gives_a_prefix_of_whole_turns() {
-    let (temp, dir) = run_dir();
-    let mut journal = Journal::create_with(&dir, &head(), QUICK).unwrap();
+/// A journal of 30 turns that is all in its log, as a crash leaves it: rows, file, log.
+fn crashed(dir: &Path) -> (Vec<Row>, Vec<u8>, Vec<u8>) {
+    let mut journal = Journal::create_with(dir, &head(), QUICK).unwrap();
     for size in (1..=9).cycle().take(30) {
         append_sized(&mut journal, size).unwrap();
     }
-    let all = rows(&journal);
-    let main = std::fs::read(dir.join(FILE)).unwrap();
     let log = std::fs::read(dir.join("journal.db-wal")).unwrap();
-    assert!(log.len() > 100_000, "the log has something to cut: {}", log.len());
-    let (mut longest, mut different) = (0, 0);
-    for cut in (0..log.len()).step_by(512).chain([log.len()]) {
-        let torn = temp.path().join(format!("torn-{cut}"));
-        std::fs::create_dir(&torn).unwrap();
-        std::fs::write(torn.join(FILE), &main).unwrap();
-        std::fs::write(torn.join("journal.db-wal"), &log[..cut]).unwrap();
-        let journal = match Journal::open_with(&torn, QUICK) {
-            Ok(journal) => journal,
-            // Cut before the schema was complete: the run had not begun.
-            Err(Error::Missing { .. }) if longest == 0 => continue,
-            Err(e) => panic!("cut at {cut}: {e}"),
-        };
-        let found = rows(&journal);
-        assert_eq!(found, all[..found.len()], "cut at {cut}");
+    assert!(log.len() > 100_000, "the log has something to lose: {}", log.len());
+    (rows(&journal), std::fs::read(dir.join(FILE)).unwrap(), log)
+}
+
+/// Puts file and log into a fresh directory and says how many rows are found: a prefix, in whole turns.
+fn found_with(dir: &Path, main: &[u8], log: &[u8], all: &[Row]) -> Option<usize> {
+    std::fs::create_dir(dir).unwrap();
+    std::fs::write(dir.join(FILE), main).unwrap();
+    std::fs::write(dir.join("journal.db-wal"), log).unwrap();
+    let found = match Journal::open_with(dir, QUICK) {
+        Ok(journal) => Some(rows(&journal)),
+        // Nothing left of the schema: the run had not begun.
+        Err(Error::Missing { .. }) => None,
+        Err(e) => panic!("{}: {e}", dir.display()),
+    };
+    std::fs::remove_dir_all(dir).unwrap();
+    found.map(|found| {
+        assert_eq!(found, all[..found.len()], "{}", dir.display());
         assert_whole_turns(&found);
-        assert!(found.len() >= longest, "cut at {cut}: more log, fewer rows");
-        different += usize::from(found.len() > longest);
-        longest = found.len();
-        drop(journal);
-        std::fs::remove_dir_all(torn).unwrap();
+        found.len()
+    })
+}
+
+#[test]
+fn a_log_cut_off_anywhere_gives_a_prefix_of_whole_turns() {
+    let (temp, dir) = run_dir();
+    let (all, main, log) = crashed(&dir);
+    let cuts = (0..log.len()).step_by(512).chain([log.len()]);
+    let mut found: Vec<_> = cuts
+        .map(|cut| found_with(&temp.path().join(format!("cut-{cut}")), &main, &log[..cut], &all))
+        .collect();
+    assert!(found.is_sorted(), "more log, more rows: {found:?}");
+    found.dedup();
+    let ends = all.chunk_by(|a, b| a.turn == b.turn).map(|turn| turn[turn.len() - 1].seq as usize);
+    let expect: Vec<_> = [None, Some(0)].into_iter().chain(ends.map(Some)).collect();
+    assert_eq!(found, expect, "every turn's end is found by some cut, and nothing else");
+}
+
+#[test]
+fn a_log_with_a_lost_sector_gives_a_prefix_of_whole_turns() {
+    let (temp, dir) = run_dir();
+    let (all, main, log) = crashed(&dir);
+    let mut shorter = 0;
+    // Sectors on a stride that shares no factor with a page, so that every part of a page is hit.
+    for sector in (0..log.len() / 512).step_by(3) {
+        let mut torn = log.clone();
+        torn[sector * 512..(sector + 1) * 512].fill(0xA5);
+        let found = found_with(&temp.path().join(format!("sector-{sector}")), &main, &torn, &all);
+        shorter += usize::from(found != Some(all.len()));
     }
-    assert_eq!((longest, different), (all.len(), 30));
+    assert!(shorter > 50, "{shorter}");
 }
 
 /// Damages a sound journal and returns what opening and reading everything says.

@@ -134,13 +134,18 @@ fn a_full_disk_is_told_and_nothing_is_lost() {
     assert!(matches!(full, Err(Error::DiskFull { .. }) | Ok(_)), "{full:?}");
 }
 
-/// Makes a finished run unwritable, by mount or by mode; false where neither works (root without mounts).
-fn sealed(then: impl FnOnce(&Path)) {
+/// Makes a finished run unwritable, by mount or by mode, then looks at it. Where neither works (root that may
+/// not mount) there is nothing to look at.
+fn sealed(crashed: bool, then: impl FnOnce(&Path)) {
     let (temp, dir) = run_dir();
     let small = Small::mount(temp.path(), 1024);
     let mut journal = Journal::create_with(&dir, &head(), QUICK).unwrap();
     append_sized(&mut journal, 3).unwrap();
+    let log = std::fs::read(dir.join("journal.db-wal")).unwrap();
     drop(journal);
+    if crashed {
+        std::fs::write(dir.join("journal.db-wal"), log).unwrap();
+    }
     match &small {
         Some(small) => small.seal(),
         None if rustix::process::geteuid().is_root() => return,
@@ -154,7 +159,7 @@ fn sealed(then: impl FnOnce(&Path)) {
 
 #[test]
 fn a_read_only_place_can_be_read_and_says_why_it_is_not_written() {
-    sealed(|dir| {
+    sealed(false, |dir| {
         let open = Journal::open(dir);
         assert!(matches!(open, Err(Error::ReadOnly { .. })), "{open:?}");
         let letter = Letter { key: "k".to_owned(), kind: "cancel".to_owned(), body: "1".to_owned(), at: 1 };
@@ -165,4 +170,27 @@ fn a_read_only_place_can_be_read_and_says_why_it_is_not_written() {
         assert_eq!(rows_of(dir).unwrap().len(), 3);
         assert_eq!(verify(dir).unwrap().problems, [""; 0]);
     });
+}
+
+#[test]
+fn a_read_only_place_with_an_unfinished_log_is_not_read_without_it() {
+    sealed(true, |dir| {
+        let read = rows_of(dir);
+        assert!(matches!(read, Err(Error::ReadOnly { .. })), "{read:?}");
+    });
+}
+
+#[test]
+fn a_second_writer_without_the_lock_stops_the_first_and_harms_nothing() {
+    let (_temp, dir) = run_dir();
+    let mut first = Journal::create_with(&dir, &head(), QUICK).unwrap();
+    append_sized(&mut first, 2).unwrap();
+    std::fs::remove_file(dir.join("lock")).unwrap();
+    let mut second = Journal::open_with(&dir, QUICK).unwrap();
+    append_sized(&mut second, 3).unwrap();
+    let error = append_sized(&mut first, 1).unwrap_err();
+    assert!(matches!(error, Error::Refused { .. }), "{error}");
+    append_sized(&mut second, 1).unwrap();
+    assert_whole_turns(&rows(&second));
+    assert_eq!(rows(&second).len(), 6);
 }
