@@ -1,1 +1,66 @@
-//! Placeholder.
+//! Planning documents people and models write, into types and back: plans, summaries, phases.
+//! Must never do IO, know the time, panic on a document, or turn a scalar into something it was not written as.
+
+mod front;
+mod kind;
+mod markdown;
+mod names;
+//mod phase;
+mod plan;
+//mod review;
+mod summary;
+mod task;
+mod yaml;
+
+pub use front::{canonical_key, set_frontmatter};
+pub use kind::{Kind, kind_of};
+pub use names::{
+    DocumentName, PLANNING_FOLDERS, PhaseDir, PlanArgument, PlanId, document_name, phase_dir, plan_argument,
+    planning_folder,
+};
+pub use plan::{Artifact, Dependency, KeyLink, MustHaves, Plan, read_plan, write_plan};
+/// How a check went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum CheckStatus {
+    /// p
+    Pass,
+    /// w
+    Warn,
+    /// f
+    Fail,
+}
+pub use summary::{
+    FileChange, Section, Summary, SummaryCheck, SummaryFacts, check_summary, read_summary, write_summary,
+};
+pub use task::{PlannedFile, Task};
+pub use yaml::Value;
+
+use serde::Serialize;
+
+/// Something about a document worth telling: where, counted in the whole file from 1, and what.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Diagnostic {
+    /// Line in the file, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+    /// What was found and what was expected.
+    pub message: String,
+}
+
+impl Diagnostic {
+    pub(crate) fn new(line: u32, column: u32, message: impl Into<String>) -> Self {
+        Diagnostic { line, column, message: message.into() }
+    }
+}
+
+/// What reading a document gave; without a value the diagnostics say why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Read<T> {
+    /// The document, unless it could not be read.
+    pub value: Option<T>,
+    /// Whether it took repairs to read it; the diagnostics name each.
+    pub recovered: bool,
+    /// Everything noticed, in the order of the file.
+    pub diagnostics: Vec<Diagnostic>,
+}

@@ -1,0 +1,404 @@
+//! The frontmatter block of a document: found by hand, read strictly, then tolerantly, and edited in place.
+//! Must never take part of the body for frontmatter, or change a byte it was not asked to change.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::yaml::{Value, emit, repair, strict};
+use crate::{Diagnostic, yaml::strict::Entry};
+
+/// Longer frontmatter is refused: nobody wrote it.
+const FRONT_MAX: usize = 2 * 1024 * 1024;
+
+/// A key as the readers compare it: lower case, `-` and spaces as `_`.
+pub fn canonical_key(key: &str) -> String {
+    key.trim()
+        .chars()
+        .map(|c| match c {
+            '-' | ' ' => '_',
+            other => other.to_ascii_lowercase(),
+        })
+        .collect()
+}
+
+/// A document cut at its fences; offsets are bytes of the whole text.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Cut {
+    /// The YAML between the fences.
+    pub yaml: (usize, usize),
+    /// Line of the first YAML line.
+    pub yaml_line: u32,
+    /// Where the body starts.
+    pub body: usize,
+    /// Line of the first body line.
+    pub body_line: u32,
+    /// Whether there was a closing fence.
+    pub closed: bool,
+}
+
+/// Finds the frontmatter block; nothing when there is none.
+pub(crate) fn cut(text: &str) -> Option<Cut> {
+    let start = text.len() - text.trim_start_matches('\u{FEFF}').len();
+    let mut at = start;
+    let mut line = 1;
+    let mut lines = text[start..].split_inclusive('\n');
+    for first in lines.by_ref() {
+        at += first.len();
+        line += 1;
+        match first.trim_end() {
+            "---" => break,
+            "" => continue,
+            _ => return None,
+        }
+    }
+    let (yaml_start, yaml_line) = (at, line);
+    for inner in lines {
+        let fence = inner.trim_end();
+        if fence == "---" || fence == "..." {
+            let close = at + inner.len();
+            return Some(Cut {
+                yaml: (yaml_start, at),
+                yaml_line,
+                body: close,
+                body_line: line + 1,
+                closed: true,
+            });
+        }
+        at += inner.len();
+        line += 1;
+    }
+    cut_unclosed(text, yaml_start, yaml_line)
+}
+
+/// Without a closing fence the block ends where the lines stop looking like YAML.
+fn cut_unclosed(text: &str, yaml_start: usize, yaml_line: u32) -> Option<Cut> {
+    let (mut end, mut line, mut blank, mut keys) = (yaml_start, yaml_line, false, 0);
+    for inner in text[yaml_start..].split_inclusive('\n') {
+        let content = inner.trim_end();
+        let heading = blank && content.starts_with('#');
+        let key = is_key_line(content);
+        let yaml = key || content.is_empty() || content.starts_with([' ', '\t', '-', '#']);
+        if heading || !yaml {
+            break;
+        }
+        keys += usize::from(key);
+        blank = content.is_empty();
+        end += inner.len();
+        line += 1;
+    }
+    (keys > 0).then_some(Cut {
+        yaml: (yaml_start, end),
+        yaml_line,
+        body: end,
+        body_line: line,
+        closed: false,
+    })
+}
+
+/// `key: …` at the start of a line, the key being one word.
+fn is_key_line(line: &str) -> bool {
+    let end = line.find(':').unwrap_or(0);
+    let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let after = line.get(end + 1..).unwrap_or("x");
+    end > 0 && line[..end].chars().all(word) && (after.is_empty() || after.starts_with(' '))
+}
+
+/// A read frontmatter block and the body below it.
+#[derive(Debug)]
+pub(crate) struct Front<'a> {
+    /// Whether the document has a block at all.
+    pub present: bool,
+    /// Whether the block could not be read.
+    pub refused: bool,
+    /// Whether it took repairs.
+    pub recovered: bool,
+    pub entries: Vec<Entry>,
+    pub body: &'a str,
+    pub body_line: u32,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads the block; `known` says which keys the caller cannot do without once they are there.
+pub(crate) fn read<'a>(text: &'a str, known: &dyn Fn(&str) -> bool) -> Front<'a> {
+    let Some(cut) = cut(text) else {
+        return Front {
+            present: false,
+            refused: false,
+            recovered: false,
+            entries: Vec::new(),
+            body: text.trim_start_matches('\u{FEFF}'),
+            body_line: 1,
+            diagnostics: Vec::new(),
+        };
+    };
+    let mut front = Front {
+        present: true,
+        refused: false,
+        recovered: !cut.closed,
+        entries: Vec::new(),
+        body: &text[cut.body..],
+        body_line: cut.body_line,
+        diagnostics: Vec::new(),
+    };
+    if !cut.closed {
+        let message = "the frontmatter has no closing `---`; it ends here as far as can be told";
+        front.diagnostics.push(Diagnostic::new(cut.body_line, 1, message));
+    }
+    let yaml = &text[cut.yaml.0..cut.yaml.1];
+    if yaml.len() > FRONT_MAX {
+        front.refused = true;
+        let message = "the frontmatter is longer than 2 MiB";
+        front.diagnostics.push(Diagnostic::new(cut.yaml_line, 1, message));
+        return front;
+    }
+    match strict::parse(yaml, cut.yaml_line) {
+        Ok(tree) => front.accept(tree),
+        Err(error) => front.recover(yaml, cut.yaml_line, error, known),
+    }
+    front.diagnostics.sort();
+    front
+}
+
+impl Front<'_> {
+    fn accept(&mut self, tree: strict::Tree) {
+        self.recovered |= !tree.remarks.is_empty();
+        self.diagnostics.extend(tree.remarks);
+        self.entries = tree.entries;
+    }
+
+    fn recover(&mut self, yaml: &str, line: u32, error: Diagnostic, known: &dyn Fn(&str) -> bool) {
+        let repaired = repair::repair(yaml, line);
+        self.recovered = true;
+        self.diagnostics.extend(repaired.diagnostics);
+        match strict::parse(&repaired.text, line) {
+            Ok(tree) => self.accept(tree),
+            Err(_) => self.salvage(&repaired.text, line, known),
+        }
+        if self.diagnostics.is_empty() {
+            self.diagnostics.push(error);
+        }
+    }
+
+    /// Reads each top-level entry on its own, so that one unreadable entry costs only itself.
+    fn salvage(&mut self, yaml: &str, first_line: u32, known: &dyn Fn(&str) -> bool) {
+        for (offset, block) in blocks(yaml) {
+            let line = first_line.saturating_add(offset);
+            match strict::parse(block, line) {
+                Ok(tree) => {
+                    self.diagnostics.extend(tree.remarks);
+                    self.entries.extend(tree.entries);
+                }
+                Err(error) => {
+                    let key = block.split(':').next().unwrap_or("").trim().to_owned();
+                    let lost = known(&canonical_key(&key)) || key.is_empty() || block.starts_with([' ', '-']);
+                    self.refused |= lost;
+                    let message = format!("`{key}` cannot be read: {}", error.message);
+                    self.diagnostics.push(Diagnostic::new(error.line, error.column, message));
+                    let value = Value::text(block.get(key.len() + 1..).unwrap_or("").trim());
+                    let column = 1;
+                    self.entries.push(Entry { key, value, line, column });
+                }
+            }
+        }
+    }
+
+    /// The entries by canonical key, a synonym under the name it stands for; the later of two wins and is reported.
+    pub fn take_fields(&mut self, synonyms: &[(&str, &str)]) -> Fields {
+        let mut fields = Fields::default();
+        let entries = std::mem::take(&mut self.entries);
+        let names: BTreeSet<String> = entries.iter().map(|e| canonical_key(&e.key)).collect();
+        for entry in entries {
+            let canonical = canonical_key(&entry.key);
+            let named = synonyms.iter().find(|(from, _)| *from == canonical);
+            // A synonym never displaces the name itself, nor an earlier synonym.
+            let free = |to: &str| !names.contains(to) && !fields.by_name.contains_key(to);
+            let name = match named {
+                Some((_, to)) if free(to) => (*to).to_owned(),
+                _ => canonical,
+            };
+            if let Some(earlier) = fields.by_name.get(&name) {
+                let message = format!("`{}` is given twice; the later one counts", entry.key);
+                let place = Diagnostic::new(earlier.line, earlier.column, message);
+                self.diagnostics.push(place);
+                self.recovered = true;
+            } else {
+                fields.order.push(name.clone());
+            }
+            fields.by_name.insert(name, entry);
+        }
+        fields
+    }
+}
+
+/// Cuts at lines that start a top-level entry; gives each block with its line offset.
+fn blocks(yaml: &str) -> Vec<(u32, &str)> {
+    let mut starts = vec![(0u32, 0usize)];
+    let mut at = 0;
+    for (place, line) in yaml.split_inclusive('\n').enumerate() {
+        let inner = line.starts_with([' ', '-', '#', '\n', '\r', ']', '}']);
+        if at > 0 && !inner {
+            starts.push((u32::try_from(place).unwrap_or(u32::MAX), at));
+        }
+        at += line.len();
+    }
+    let ends = starts.iter().skip(1).map(|(_, at)| *at).chain([yaml.len()]);
+    let pairs: Vec<_> = starts.iter().copied().zip(ends).collect();
+    pairs.into_iter().map(|((line, from), to)| (line, &yaml[from..to])).collect()
+}
+
+/// Frontmatter entries by canonical name.
+#[derive(Debug, Default)]
+pub(crate) struct Fields {
+    by_name: BTreeMap<String, Entry>,
+    order: Vec<String>,
+}
+
+impl Fields {
+    /// Canonical names with the line of each key.
+    pub fn lines(&self) -> BTreeMap<String, u32> {
+        self.by_name.iter().map(|(name, entry)| (name.clone(), entry.line)).collect()
+    }
+
+    /// Takes a field out.
+    pub fn take(&mut self, name: &str) -> Option<Value> {
+        self.by_name.remove(name).map(|entry| entry.value)
+    }
+
+    /// Takes a field that is one scalar; a list or map is joined into words.
+    pub fn take_text(&mut self, name: &str) -> Option<String> {
+        let words = self.take(name)?.to_words();
+        (!words.is_empty()).then_some(words)
+    }
+
+    /// Takes a field that is a list of texts.
+    pub fn take_texts(&mut self, name: &str) -> Vec<String> {
+        self.take(name).map(|value| value.to_word_list()).unwrap_or_default()
+    }
+
+    /// What nobody took, in the order and spelling of the document.
+    pub fn rest(mut self) -> Vec<(String, Value)> {
+        self.order
+            .iter()
+            .filter_map(|name| self.by_name.remove(name))
+            .map(|entry| (entry.key, entry.value))
+            .collect()
+    }
+}
+
+/// Sets one frontmatter key and leaves every other byte as it was; a missing key or block is added.
+pub fn set_frontmatter(text: &str, key: &str, value: &Value) -> Result<String, Diagnostic> {
+    let newline = match text.find('\n') {
+        Some(at) if text[..at].ends_with('\r') => "\r\n",
+        _ => "\n",
+    };
+    let Some(cut) = cut(text) else {
+        let bom = text.len() - text.trim_start_matches('\u{FEFF}').len();
+        let entry = emit::entry(key, value, newline);
+        let block = format!("---{newline}{entry}---{newline}");
+        return Ok(format!("{}{block}{}", &text[..bom], &text[bom..]));
+    };
+    let front = read(text, &|_| true);
+    if front.refused || !cut.closed {
+        let first = front.diagnostics.into_iter().next();
+        let unknown = || Diagnostic::new(cut.yaml_line, 1, "the frontmatter cannot be read");
+        return Err(first.unwrap_or_else(unknown));
+    }
+    let edited = splice(text, &cut, &front.entries, key, value, newline);
+    match only_changed(&front.entries, &edited, key, value) {
+        true => Ok(edited),
+        false => Err(Diagnostic::new(
+            cut.yaml_line,
+            1,
+            format!("`{key}` cannot be set without changing something else; hint: edit it by hand"),
+        )),
+    }
+}
+
+/// Puts the rendered entry where the old one stood, or before the closing fence.
+fn splice(text: &str, cut: &Cut, entries: &[Entry], key: &str, value: &Value, newline: &str) -> String {
+    let wanted = canonical_key(key);
+    let found = entries.iter().rposition(|entry| canonical_key(&entry.key) == wanted);
+    let Some(found) = found else {
+        let gap = match text[..cut.yaml.1].ends_with('\n') {
+            true => "",
+            false => newline,
+        };
+        let entry = emit::entry(key, value, newline);
+        return format!("{}{gap}{entry}{}", &text[..cut.yaml.1], &text[cut.yaml.1..]);
+    };
+    let from = line_start(text, cut, entries[found].line);
+    let next = entries.get(found + 1).map(|next| next.line);
+    let to = next.map_or(cut.yaml.1, |line| line_start(text, cut, line));
+    let old = &text[from..to];
+    let kept = trailing_remarks(old);
+    let comment = trailing_comment(old.lines().next().unwrap_or(""));
+    let mut entry = emit::entry(&entries[found].key, value, newline);
+    if let (Some(comment), true) = (comment, entry.lines().count() == 1) {
+        entry.truncate(entry.trim_end().len());
+        entry.push_str(comment);
+        entry.push_str(newline);
+    }
+    format!("{}{entry}{kept}{}", &text[..from], &text[to..])
+}
+
+/// The byte offset of a line of the frontmatter.
+fn line_start(text: &str, cut: &Cut, line: u32) -> usize {
+    let skip = line.saturating_sub(cut.yaml_line) as usize;
+    let yaml = &text[cut.yaml.0..cut.yaml.1];
+    let lines = yaml.split_inclusive('\n').take(skip);
+    cut.yaml.0 + lines.map(str::len).sum::<usize>()
+}
+
+/// Blank lines and unindented comments at the end of an entry belong to what follows it.
+fn trailing_remarks(old: &str) -> &str {
+    let mut at = old.len();
+    for line in old.split_inclusive('\n').rev() {
+        if !line.trim().is_empty() && !line.starts_with('#') {
+            break;
+        }
+        at -= line.len();
+    }
+    &old[at..]
+}
+
+/// The comment behind a one-line value, with the blanks before it.
+fn trailing_comment(line: &str) -> Option<&str> {
+    let value = line.find(':')? + 1;
+    let value = line.len() - line[value..].trim_start().len();
+    let rest = &line[value..];
+    let end = match rest.chars().next()? {
+        quote @ ('"' | '\'') => {
+            let mut escaped = false;
+            let close = rest[1..].find(|c| {
+                let closes = c == quote && !escaped;
+                escaped = c == '\\' && quote == '"' && !escaped;
+                closes
+            });
+            value + 1 + close? + 1
+        }
+        '[' => value + rest.find(']')? + 1,
+        '#' => value - 1,
+        _ => value,
+    };
+    let hash = end + line.get(end..)?.find(" #")?;
+    let from = line[..hash].trim_end().len();
+    Some(line[from..].trim_end())
+}
+
+/// Whether reading the edited text differs from the original in `key` alone.
+fn only_changed(before: &[Entry], edited: &str, key: &str, value: &Value) -> bool {
+    let wanted = canonical_key(key);
+    let after = read(edited, &|_| true);
+    let others = |entries: &[Entry]| -> Vec<(String, Value)> {
+        entries
+            .iter()
+            .filter(|entry| canonical_key(&entry.key) != wanted)
+            .map(|entry| (entry.key.clone(), entry.value.clone()))
+            .collect()
+    };
+    let set = after
+        .entries
+        .iter()
+        .rfind(|entry| canonical_key(&entry.key) == wanted)
+        .is_some_and(|entry| entry.value == *value);
+    !after.refused && set && others(before) == others(&after.entries)
+}

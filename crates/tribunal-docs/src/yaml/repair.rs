@@ -1,0 +1,460 @@
+//! The second, line-tolerant reading: finds the scalars that strict YAML refuses and quotes them as the text they are.
+//! Must never change the number of lines, touch a line that is fine on its own, or drop a keyed value.
+
+use super::{emit, strict};
+use crate::Diagnostic;
+
+/// Lines one quoted scalar or one inline list may span before it counts as never closed.
+const SPAN_MAX: usize = 400;
+
+/// A repaired block, line for line, and what was repaired.
+pub(crate) struct Repaired {
+    pub text: String,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Repairs `yaml`, whose first line is line `first_line` of the file.
+pub(crate) fn repair(yaml: &str, first_line: u32) -> Repaired {
+    let mut worker = Worker { lines: Vec::new(), out: Vec::new(), diagnostics: Vec::new(), first_line };
+    for (place, line) in yaml.lines().enumerate() {
+        let line = worker.without_tabs(place, line.trim_end_matches('\r'));
+        worker.lines.push(line);
+    }
+    let mut at = 0;
+    while at < worker.lines.len() {
+        at = worker.step(at);
+    }
+    let mut text = worker.out.join("\n");
+    text.push('\n');
+    worker.diagnostics.sort_by_key(|d| (d.line, d.column));
+    Repaired { text, diagnostics: worker.diagnostics }
+}
+
+struct Worker {
+    lines: Vec<String>,
+    out: Vec<String>,
+    diagnostics: Vec<Diagnostic>,
+    first_line: u32,
+}
+
+/// What stands at the head of a line: `  - key: value`, in byte offsets.
+struct Head {
+    /// Where the last `-` stands, if there is one.
+    dash: Option<usize>,
+    /// Where the text after the dashes starts.
+    content: usize,
+    /// Where the key ends, if there is a key.
+    key_end: Option<usize>,
+    /// Where the value starts.
+    value: usize,
+}
+
+impl Head {
+    /// Lines of the same scalar are indented deeper than this.
+    fn parent_indent(&self) -> usize {
+        match self.key_end {
+            Some(_) => self.content,
+            None => self.dash.unwrap_or(self.content),
+        }
+    }
+}
+
+impl Worker {
+    fn without_tabs(&mut self, place: usize, line: &str) -> String {
+        let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
+        if !line[..blank].contains('\t') || blank == line.len() {
+            return line.to_owned();
+        }
+        self.report(place, 0, "a tab in the indentation; read as two spaces");
+        format!("{}{}", line[..blank].replace('\t', "  "), &line[blank..])
+    }
+
+    /// Reports a place given as line index and byte offset.
+    fn report(&mut self, place: usize, offset: usize, message: impl Into<String>) {
+        let line = self.first_line.saturating_add(u32::try_from(place).unwrap_or(u32::MAX));
+        let before = self.lines.get(place).and_then(|line| line.get(..offset));
+        let column = before.map_or(offset, |text| text.chars().count()) + 1;
+        let column = u32::try_from(column).unwrap_or(u32::MAX);
+        self.diagnostics.push(Diagnostic::new(line, column, message));
+    }
+
+    fn keep(&mut self, from: usize, to: usize) -> usize {
+        let kept: Vec<String> = self.lines[from..to].to_vec();
+        self.out.extend(kept);
+        to
+    }
+
+    /// Writes one line in place of `from..to`; the number of lines stays.
+    fn replace(&mut self, from: usize, to: usize, line: String) -> usize {
+        self.out.push(line);
+        self.out.extend(std::iter::repeat_n(String::new(), to - from - 1));
+        to
+    }
+
+    /// Handles the scalar that starts at line `at`; returns the line after it.
+    fn step(&mut self, at: usize) -> usize {
+        let line = self.lines[at].clone();
+        let trimmed = line.trim_start();
+        if trimmed.is_empty() || trimmed.starts_with('#') {
+            return self.keep(at, at + 1);
+        }
+        let head = head_of(&line);
+        if head.key_end.is_none() && head.dash.is_none() {
+            self.report(at, head.content, "expected `key: value`; the line is left out");
+            return self.replace(at, at + 1, String::new());
+        }
+        let value = &line[head.value..];
+        if value.is_empty() || value.starts_with('#') {
+            return self.keep(at, at + 1);
+        }
+        if is_block_mark(value) {
+            let end = self.end_deeper(at, head.parent_indent());
+            return self.keep(at, end);
+        }
+        if let Some(end) = self.end_enclosed(at, &head)
+            && self.is_fine(at, end, &head)
+        {
+            return self.keep(at, end);
+        }
+        let (end, level) = self.end_plain(at, &head);
+        if !level && self.is_fine(at, end, &head) {
+            return self.keep(at, end);
+        }
+        self.mend(at, end, &head)
+    }
+
+    /// The line after the block of lines deeper than `indent` that follows `at`.
+    fn end_deeper(&self, at: usize, indent: usize) -> usize {
+        let mut end = at + 1;
+        while let Some(line) = self.lines.get(end) {
+            if !line.trim().is_empty() && indent_of(line) <= indent {
+                break;
+            }
+            end += 1;
+        }
+        end
+    }
+
+    /// The line after a quoted scalar or inline collection that starts at `at`, when it closes.
+    fn end_enclosed(&self, at: usize, head: &Head) -> Option<usize> {
+        let line = &self.lines[at];
+        let mut scan = Enclosed::open(line[head.value..].chars().next()?)?;
+        if scan.feed(&line[head.value..]) {
+            return Some(at + 1);
+        }
+        let limit = self.lines.len().min(at + SPAN_MAX);
+        for place in at + 1..limit {
+            let line = &self.lines[place];
+            let closing = line.trim_start().starts_with([']', '}']);
+            if !line.trim().is_empty() && indent_of(line) <= head.parent_indent() && !closing {
+                return None;
+            }
+            if scan.feed(line) {
+                return Some(place + 1);
+            }
+        }
+        None
+    }
+
+    /// The line after a plain text that starts at `at`, and whether some of it stands no deeper than its key.
+    fn end_plain(&self, at: usize, head: &Head) -> (usize, bool) {
+        let mut end = at + 1;
+        let mut level = false;
+        while let Some(line) = self.lines.get(end) {
+            let indent = indent_of(line);
+            let text = line.trim_start();
+            if text.is_empty() || text.starts_with('#') {
+                break;
+            }
+            if indent > head.parent_indent() {
+                end += 1;
+                continue;
+            }
+            // `- Words: more words` goes on at the column of `Words`, which YAML takes for the next key.
+            let goes_on =
+                head.dash.is_some() && head.key_end.is_some() && indent == head.content && is_no_entry(text);
+            if !goes_on {
+                break;
+            }
+            level = true;
+            end += 1;
+        }
+        (end, level)
+    }
+
+    /// Whether strict YAML accepts the lines `at..end` on their own.
+    fn is_fine(&self, at: usize, end: usize, head: &Head) -> bool {
+        let mut alone = match head.key_end {
+            Some(_) => String::new(),
+            None => "- ".to_owned(),
+        };
+        alone.push_str(&self.lines[at][head.content..]);
+        for line in &self.lines[at + 1..end] {
+            alone.push_str("\n  ");
+            alone.push_str(line.trim_start());
+        }
+        alone.push('\n');
+        strict::is_valid(&alone)
+    }
+
+    fn mend(&mut self, at: usize, end: usize, head: &Head) -> usize {
+        let line = self.lines[at].clone();
+        let key = head.key_end.map(|to| &line[head.content..to]);
+        let prose = key.is_some_and(|key| !is_name(key));
+        if prose && head.dash.is_some() {
+            let text = self.joined(at, end, head.content);
+            self.report(at, head.content, cause(&line[head.value..], true));
+            let line = format!("{}{}", &line[..head.content], emit::quoted(&text));
+            return self.replace(at, end, line);
+        }
+        let text = self.joined(at, end, head.value);
+        let mended = match key {
+            Some(_) if text.starts_with('[') => self.mended_list(at, head, &text),
+            _ => None,
+        };
+        let mended = mended.unwrap_or_else(|| {
+            self.report(at, head.value, cause(&text, false));
+            emit::quoted(&lenient_scalar(&text))
+        });
+        let line = match (key, head.key_end) {
+            (Some(key), Some(_)) if prose => {
+                format!("{}{}: {mended}", &line[..head.content], emit::quoted(key))
+            }
+            (_, Some(key_end)) => format!("{}: {mended}", &line[..key_end]),
+            _ => format!("{}{mended}", &line[..head.value]),
+        };
+        self.replace(at, end, line)
+    }
+
+    /// The text from `offset` of line `at` to the end of the scalar, folded into one line.
+    fn joined(&self, at: usize, end: usize, offset: usize) -> String {
+        let mut text = without_comment(&self.lines[at][offset..]).to_owned();
+        for line in &self.lines[at + 1..end] {
+            text.push(' ');
+            text.push_str(without_comment(line.trim_start()));
+        }
+        text
+    }
+
+    /// An inline list with every entry that strict YAML refuses in quotes.
+    fn mended_list(&mut self, at: usize, head: &Head, text: &str) -> Option<String> {
+        let close = text.rfind(']')?;
+        let rest = text[close + 1..].trim();
+        let entries: Vec<String> = split_list(&text[1..close])
+            .into_iter()
+            .map(|entry| match strict::is_valid(&format!("[{entry}]\n")) {
+                true => entry.to_owned(),
+                false => emit::quoted(&lenient_scalar(entry)),
+            })
+            .collect();
+        let line = format!("[{}]", entries.join(", "));
+        if !strict::is_valid(&format!("k: {line}\n")) {
+            return None;
+        }
+        let message = match rest.is_empty() {
+            true => {
+                "an entry of an inline list is no YAML; read as plain text; hint: put it in quotes".to_owned()
+            }
+            false => format!("text after the closing bracket is left out: {rest}"),
+        };
+        self.report(at, head.value, message);
+        Some(line)
+    }
+}
+
+/// Why a scalar was refused, for people.
+fn cause(value: &str, prose: bool) -> String {
+    let first = value.chars().next().unwrap_or(' ');
+    let what = match first {
+        '@' | '`' | '%' => format!("a plain text cannot start with `{first}`"),
+        '>' | '|' => format!("text after the block mark `{first}`"),
+        '"' if lenient_double(value).is_some() => "an unknown escape in double quotes".to_owned(),
+        '"' | '\'' => "text after a closing quote, or a quote that never closes".to_owned(),
+        '[' | '{' => "text around an inline list or map".to_owned(),
+        _ if value.contains(": ") => "a `: ` in a plain text".to_owned(),
+        _ if prose => "a sentence that reads like `key: value`".to_owned(),
+        _ => "a text that is no YAML scalar".to_owned(),
+    };
+    format!("{what}; read as plain text; hint: put it in quotes")
+}
+
+fn indent_of(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+/// `|`, `>` and their marks, with nothing but a comment after them.
+fn is_block_mark(value: &str) -> bool {
+    let marks = value.strip_prefix(['|', '>']).unwrap_or("x");
+    let rest = marks.trim_start_matches(['+', '-', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
+    rest.trim().is_empty() || rest.starts_with(" #")
+}
+
+fn head_of(line: &str) -> Head {
+    let mut content = indent_of(line);
+    let mut dash = None;
+    while let Some(rest) = line[content..].strip_prefix('-') {
+        if !rest.is_empty() && !rest.starts_with(' ') {
+            break;
+        }
+        dash = Some(content);
+        content = line.len() - rest.trim_start_matches(' ').len();
+    }
+    let key_end = key_end(&line[content..]).map(|end| content + end);
+    let value = match key_end {
+        Some(end) => line.len() - line[end + 1..].trim_start_matches([' ', '\t']).len(),
+        None => content,
+    };
+    Head { dash, content, key_end, value }
+}
+
+/// Where the key of `key: value` ends (the offset of its colon).
+fn key_end(text: &str) -> Option<usize> {
+    let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''));
+    if let Some(quote) = quote {
+        let close = text[1..].find(quote)? + 1;
+        let colon = close + 1;
+        let rest = text.get(colon..)?.strip_prefix(':')?;
+        return (rest.is_empty() || rest.starts_with([' ', '\t'])).then_some(colon);
+    }
+    if text.starts_with(['[', '{', '#', '&', '*', '!', '|', '>', '%']) {
+        return None;
+    }
+    let comment = text.find(" #").unwrap_or(text.len());
+    let text = &text[..comment];
+    text.match_indices(':')
+        .map(|(at, _)| at)
+        .find(|at| *at > 0 && (at + 1 == text.len() || text[at + 1..].starts_with([' ', '\t'])))
+}
+
+/// A key that is a name rather than the beginning of a sentence.
+fn is_name(key: &str) -> bool {
+    let quoted = key.starts_with(['"', '\'']);
+    let name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '$');
+    quoted || !key.is_empty() && key.chars().all(name)
+}
+
+/// A line that is neither a list item nor `name: value`.
+fn is_no_entry(text: &str) -> bool {
+    let head = head_of(text);
+    let named = head.key_end.is_some_and(|end| is_name(&text[..end]));
+    head.dash.is_none() && !named
+}
+
+/// Cuts ` # comment`; `#12` inside a sentence is no comment here.
+fn without_comment(text: &str) -> &str {
+    match text.find(" # ") {
+        Some(at) => text[..at].trim_end(),
+        None => text.trim_end(),
+    }
+}
+
+/// Follows a quoted scalar or an inline collection over lines until it closes.
+struct Enclosed {
+    open: char,
+    depth: usize,
+    quote: Option<char>,
+}
+
+impl Enclosed {
+    fn open(first: char) -> Option<Self> {
+        matches!(first, '"' | '\'' | '[' | '{').then_some(Enclosed { open: first, depth: 0, quote: None })
+    }
+
+    /// Takes a line; true when everything opened is closed again.
+    fn feed(&mut self, line: &str) -> bool {
+        let mut before = ' ';
+        let mut chars = line.chars();
+        while let Some(c) = chars.next() {
+            match self.quote {
+                Some('"') if c == '\\' => {
+                    chars.next();
+                }
+                Some(quote) if c == quote => {
+                    self.quote = None;
+                    if self.depth == 0 {
+                        return true;
+                    }
+                }
+                Some(_) => {}
+                None => match c {
+                    '"' | '\'' if " [{,:\t".contains(before) => self.quote = Some(c),
+                    '[' | '{' if !matches!(self.open, '"' | '\'') => self.depth += 1,
+                    ']' | '}' => {
+                        self.depth = self.depth.saturating_sub(1);
+                        if self.depth == 0 {
+                            return true;
+                        }
+                    }
+                    _ => {}
+                },
+            }
+            before = c;
+        }
+        false
+    }
+}
+
+/// The entries of an inline list; commas in brackets or in quotes do not part them.
+fn split_list(inner: &str) -> Vec<&str> {
+    let mut entries = Vec::new();
+    let (mut depth, mut start, mut before) = (0usize, 0, ' ');
+    let mut skip_to = 0;
+    for (at, c) in inner.char_indices() {
+        if at < skip_to {
+            continue;
+        }
+        match c {
+            '"' | '\'' if " [{(,\t".contains(before) => {
+                if let Some(close) = inner[at + 1..].find(c) {
+                    skip_to = at + 1 + close + 1;
+                }
+            }
+            '[' | '{' | '(' => depth += 1,
+            ']' | '}' | ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                entries.push(inner[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+        before = c;
+    }
+    entries.push(inner[start..].trim());
+    entries.retain(|entry| !entry.is_empty());
+    entries
+}
+
+/// The text of a refused scalar: without its quotes when only its escapes were wrong, otherwise as written.
+fn lenient_scalar(text: &str) -> String {
+    if let Some(inner) = lenient_double(text) {
+        return inner;
+    }
+    let block = text.strip_prefix(['>', '|']);
+    if let Some(rest) = block.and_then(|rest| rest.strip_prefix(' ')) {
+        return rest.trim().to_owned();
+    }
+    text.to_owned()
+}
+
+/// Reads `"…"` with unknown escapes kept as they stand; nothing when it is not one closed quotation.
+fn lenient_double(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut chars = text.strip_prefix('"')?.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => return chars.as_str().trim().is_empty().then_some(out),
+            '\\' => match chars.next()? {
+                'n' => out.push('\n'),
+                't' => out.push('\t'),
+                'r' => out.push('\r'),
+                plain @ ('"' | '\\' | '/') => out.push(plain),
+                other => {
+                    out.push('\\');
+                    out.push(other);
+                }
+            },
+            other => out.push(other),
+        }
+    }
+    None
+}

@@ -1,0 +1,114 @@
+//! The sample of real planning documents, when it is there.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the sample is read from disk; the crate under test reads nothing"
+)]
+
+use std::path::PathBuf;
+
+use serde_json::Value as Json;
+use tribunal_docs::{Kind, Plan, Read, Summary, kind_of, read_plan, read_summary};
+
+/// One document of the sample with what is expected of it.
+struct Sample {
+    file: String,
+    text: String,
+    row: Json,
+}
+
+fn samples() -> Vec<Sample> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/plans");
+    let Ok(index) = std::fs::read_to_string(root.join("index.jsonl")) else {
+        println!("skipped: no sample of planning documents beside this repository");
+        return Vec::new();
+    };
+    let rows = index.lines().map(|line| serde_json::from_str(line).unwrap());
+    rows.map(|row: Json| {
+        let file = row["file"].as_str().unwrap().to_owned();
+        let text = String::from_utf8_lossy(&std::fs::read(root.join(&file)).unwrap()).into_owned();
+        Sample { file, text, row }
+    })
+    .collect()
+}
+
+fn words(json: &Json) -> Option<String> {
+    json.as_str().map(str::to_owned)
+}
+
+#[test]
+fn every_document_reads_as_expected() {
+    let (mut strict, mut recovered, mut refused, mut bare) = (0, 0, 0, 0);
+    let mut wrong = Vec::new();
+    let samples = samples();
+    for sample in &samples {
+        let Sample { file, text, row } = sample;
+        let plan: Read<Plan> = read_plan(file, text);
+        let summary: Read<Summary> = read_summary(file, text);
+        let (Some(p), Some(s)) = (&plan.value, &summary.value) else {
+            refused += 1;
+            wrong.push(format!("{file}: refused {:?}", plan.diagnostics));
+            continue;
+        };
+        match (p.has_frontmatter, plan.recovered) {
+            (false, _) => bare += 1,
+            (_, true) => recovered += 1,
+            (_, false) => strict += 1,
+        }
+        let strict_yaml = row["strict_yaml"].as_str().unwrap();
+        let expect = &row["expect"];
+        let mut check = |what: &str, ok: bool, got: String| {
+            if !ok {
+                wrong.push(format!("{file}: {what}: got {got}, expected {}", expect[what]));
+            }
+        };
+        check("recovered", plan.recovered == (strict_yaml == "fail"), plan.recovered.to_string());
+        check(
+            "diagnosed",
+            plan.recovered == plan.diagnostics.iter().any(|d| d.line > 1),
+            format!("{:?}", plan.diagnostics),
+        );
+        check("phase", p.phase == words(&expect["phase"]), format!("{:?}", p.phase));
+        check("plan", p.plan == words(&expect["plan"]), format!("{:?}", p.plan));
+        check("status", s.status == words(&expect["status"]), format!("{:?}", s.status));
+        let titles: Vec<_> = expect["title"].as_array().unwrap().iter().filter_map(words).collect();
+        let title_ok = match &p.title {
+            Some(title) => titles.contains(title),
+            None => titles.is_empty(),
+        };
+        check("title", title_ok, format!("{:?}", p.title));
+        let tasks = expect["tasks"].as_u64().unwrap() as usize;
+        check("tasks", p.tasks.len() == tasks, p.tasks.len().to_string());
+        let counts: Vec<_> =
+            expect["must_haves"].as_array().unwrap().iter().filter_map(Json::as_u64).collect();
+        check(
+            "must_haves",
+            counts.contains(&(p.must_haves.count() as u64)),
+            p.must_haves.count().to_string(),
+        );
+    }
+    println!(
+        "{} documents: {strict} strict, {recovered} recovered, {bare} without frontmatter, {refused} refused",
+        samples.len()
+    );
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_kind_is_told_from_the_name() {
+    for sample in samples() {
+        let kind = kind_of(&sample.file, &sample.text);
+        let expected = match sample.row["kind"].as_str().unwrap() {
+            "PLAN" => Kind::Plan,
+            "SUMMARY" => Kind::Summary,
+            "STATE" => Kind::State,
+            "ROADMAP" => Kind::Roadmap,
+            "UAT" => Kind::Uat,
+            "REVIEW" => Kind::Review,
+            "REVIEW-FIX" => Kind::ReviewFix,
+            "VERIFICATION" => Kind::Verification,
+            "CONTEXT" => Kind::Context,
+            _ => Kind::Other,
+        };
+        assert_eq!(kind, expected, "{}", sample.file);
+    }
+}
