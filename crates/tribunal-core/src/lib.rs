@@ -12,3 +12,4 @@ pub mod r#loop;
 pub mod machine;
 pub mod panel;
 pub mod policy;
+pub mod run;

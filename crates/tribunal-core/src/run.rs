@@ -1,0 +1,1546 @@
+//! The run machine: plans, waves, lanes, the landing queue and the ending. Loops are its effects; it speaks
+//! with them by levels, never by messages, and knows neither their findings' text nor a clock.
+
+use crate::effect::{EffectId, FinishStep, Intents, Step, Try};
+use crate::ids::{LoopId, Of, PlanId, Revision, Time};
+use crate::ledger::Handed;
+use crate::r#loop::{Failure, FailureKind, Opening, Outcome};
+use crate::machine::{Machine, OutOfOrder};
+use crate::policy::Policy;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One plan of the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanSpec {
+    /// Its id.
+    pub id: PlanId,
+    /// Its wave, from 1.
+    pub wave: u32,
+    /// Plans of this run that must have landed first.
+    pub depends_on: Vec<PlanId>,
+    /// How many tasks it has; at least 1.
+    pub tasks: u32,
+    /// Tasks already committed by an earlier run, and what they left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done: Option<TasksDone>,
+}
+
+/// Where an earlier run left a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TasksDone {
+    /// How many tasks.
+    pub tasks: u32,
+    /// What they left.
+    pub head: Revision,
+}
+
+/// What a refused plan means for the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanGate {
+    /// One refused plan stops the phase.
+    All,
+    /// The passed ones go on.
+    Each,
+}
+
+/// How lanes land.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Land {
+    /// A wave together, in plan order, when all of it is approved.
+    Group,
+    /// Each when it is approved.
+    Each,
+}
+
+/// The policies of the loops a run opens.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policies {
+    /// Plan gate.
+    pub plan: Policy,
+    /// A task.
+    pub task: Policy,
+    /// A repair after a refused landing.
+    pub repair: Policy,
+    /// A plan's delivery.
+    pub qa: Policy,
+    /// The phase review.
+    pub phase: Policy,
+}
+
+/// Everything a run needs to know before it begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunSpec {
+    /// The plans, in plan order.
+    pub plans: Vec<PlanSpec>,
+    /// The plan gate; `None` opens lanes at once.
+    pub gate: Option<PlanGate>,
+    /// How lanes land.
+    pub land: Land,
+    /// Whether deliveries are judged before they land.
+    pub qa: bool,
+    /// Whether the phase is reviewed at the end.
+    pub review: bool,
+    /// Iterations between checkpoints.
+    pub checkpoint_every: Option<u32>,
+    /// Repairs per lane after refused landings.
+    pub landing_rounds: u32,
+    /// Tries at one step.
+    pub attempts_max: u32,
+    /// How loops judge.
+    pub policies: Policies,
+    /// What is done at the end, in order.
+    pub finish: Vec<FinishStep>,
+    /// Deadline of a summary, checkpoint or finishing step, in milliseconds.
+    pub step_timeout_ms: u64,
+}
+
+/// What a lane's loop is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Job {
+    /// The n-th task, from 1.
+    Task(u32),
+    /// After a refused landing, over the lane's whole diff.
+    Repair,
+    /// The delivery.
+    Qa,
+}
+
+/// Where a lane got stuck.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Was {
+    /// In a loop.
+    Loop(Job),
+    /// Writing its SUMMARY.
+    Summary,
+    /// Landing: repairs are spent.
+    Landing,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// Everything landed and passed.
+    Passed,
+    /// A gate stayed shut.
+    Shut,
+    /// A person stopped it.
+    Stopped,
+    /// Called off.
+    Cancelled,
+}
+
+impl Ending {
+    /// The word people read.
+    pub fn word(self) -> &'static str {
+        match self {
+            Ending::Passed => "passed",
+            Ending::Shut => "shut",
+            Ending::Stopped => "stopped",
+            Ending::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// What a person can say about a stuck lane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LaneChoice {
+    /// Again, with so many rounds.
+    Retry(u32),
+    /// I fixed it: judge this.
+    Fixed(Revision),
+    /// Take it as it is.
+    Accept,
+    /// Drop the plan and what depends on it.
+    Drop,
+    /// Stop the run.
+    Stop,
+}
+
+/// The kind of a lane choice, for offering it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LaneOffer {
+    /// Again with n rounds.
+    Retry,
+    /// I fixed it.
+    Fixed,
+    /// Accept as is.
+    Accept,
+    /// Drop this plan and its dependents.
+    Drop,
+    /// Stop the run.
+    Stop,
+}
+
+impl LaneChoice {
+    /// Which offer it takes up.
+    pub fn offer(&self) -> LaneOffer {
+        match self {
+            LaneChoice::Retry(_) => LaneOffer::Retry,
+            LaneChoice::Fixed(_) => LaneOffer::Fixed,
+            LaneChoice::Accept => LaneOffer::Accept,
+            LaneChoice::Drop => LaneOffer::Drop,
+            LaneChoice::Stop => LaneOffer::Stop,
+        }
+    }
+}
+
+/// A person's answer about a lane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneDecision {
+    /// Who.
+    pub by: String,
+    /// What.
+    pub choice: LaneChoice,
+    /// In their words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
+
+/// A stuck lane, as the person sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stuck {
+    /// Where it stood.
+    pub was: Was,
+    /// How its loop ended, or `Failed`.
+    pub outcome: Outcome,
+    /// What it left.
+    pub revision: Option<Revision>,
+    /// What is open.
+    pub open: Vec<Handed>,
+}
+
+impl Stuck {
+    /// What the person may choose. A refused landing cannot be accepted, nor what was never made.
+    pub fn offers(&self) -> Vec<LaneOffer> {
+        let mut offers = vec![LaneOffer::Retry, LaneOffer::Fixed];
+        let refused = matches!(self.was, Was::Landing | Was::Loop(Job::Repair));
+        if self.revision.is_some() && !refused {
+            offers.push(LaneOffer::Accept);
+        }
+        offers.extend([LaneOffer::Drop, LaneOffer::Stop]);
+        offers
+    }
+
+    fn takes(&self, choice: &LaneChoice) -> bool {
+        self.offers().contains(&choice.offer()) && *choice != LaneChoice::Retry(0)
+    }
+}
+
+/// Why a landing was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refusal {
+    /// It does not merge.
+    Conflict,
+    /// A check is red on the merged tree.
+    RedCheck,
+    /// The approval does not carry over to this rebased revision.
+    JudgeAgain(Revision),
+}
+
+/// What an effect of the run reports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunReport {
+    /// A loop ended.
+    LoopEnded {
+        /// How.
+        outcome: Outcome,
+        /// What it left.
+        revision: Option<Revision>,
+        /// What is open.
+        open: Vec<Handed>,
+    },
+    /// The SUMMARY is written and valid.
+    Summarised {
+        /// The lane's revision with it.
+        revision: Revision,
+    },
+    /// The plan is on the run branch.
+    Landed {
+        /// The run branch's new head.
+        tip: Revision,
+    },
+    /// It is not.
+    LandingRefused {
+        /// Why.
+        refusal: Refusal,
+        /// As findings.
+        findings: Vec<Handed>,
+    },
+    /// A checkpoint was held.
+    Checkpointed {
+        /// For the next brief.
+        feedback: String,
+    },
+    /// A person decided about a lane.
+    LaneDecided(LaneDecision),
+    /// A finishing step is done.
+    Finished {
+        /// What happened.
+        note: String,
+    },
+    /// The attempt is lost.
+    Failed(Failure),
+    /// A deadline came.
+    Due,
+}
+
+/// What comes in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunIn {
+    /// An effect reports.
+    Report {
+        /// Which.
+        effect: EffectId,
+        /// When.
+        at: Time,
+        /// What.
+        report: RunReport,
+    },
+    /// The engine is about to launch it.
+    Intend {
+        /// Which.
+        effect: EffectId,
+        /// When.
+        at: Time,
+    },
+    /// An intended effect was proven not to have happened.
+    Clear {
+        /// Which.
+        effect: EffectId,
+    },
+    /// A lane's loop has had so many iterations.
+    Iterated {
+        /// The loop.
+        effect: EffectId,
+        /// How many.
+        n: u32,
+    },
+    /// A person drops a plan.
+    Drop {
+        /// Which.
+        plan: PlanId,
+        /// Who.
+        by: String,
+    },
+    /// Called off.
+    Cancel,
+}
+
+/// What is recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunEvent {
+    /// It began.
+    Opened(Box<RunSpec>),
+    /// An effect is about to be launched.
+    Intended {
+        /// Which.
+        effect: EffectId,
+        /// When it must have reported.
+        due: Option<Time>,
+    },
+    /// An intended effect had not happened.
+    Cleared {
+        /// Which.
+        effect: EffectId,
+    },
+    /// A loop ended.
+    LoopEnded {
+        /// Which.
+        effect: EffectId,
+        /// How.
+        outcome: Outcome,
+        /// What it left.
+        revision: Option<Revision>,
+        /// What is open.
+        open: Vec<Handed>,
+    },
+    /// All plans are judged.
+    GateDecided {
+        /// Building begins.
+        open: bool,
+    },
+    /// A wave may build.
+    WaveOpened {
+        /// Which.
+        wave: u32,
+    },
+    /// A plan's lane begins.
+    LaneOpened {
+        /// Which.
+        plan: PlanId,
+    },
+    /// A plan will not be built.
+    PlanDropped {
+        /// Which.
+        plan: PlanId,
+        /// Who, or what, dropped it.
+        by: String,
+    },
+    /// A SUMMARY is written.
+    Summarised {
+        /// Which.
+        effect: EffectId,
+        /// The lane's revision with it.
+        revision: Revision,
+    },
+    /// A plan is on the run branch.
+    Landed {
+        /// Which.
+        effect: EffectId,
+        /// What was approved.
+        revision: Revision,
+        /// The run branch's new head.
+        tip: Revision,
+    },
+    /// A landing was refused.
+    LandingRefused {
+        /// Which.
+        effect: EffectId,
+        /// Why.
+        refusal: Refusal,
+        /// As findings.
+        findings: Vec<Handed>,
+    },
+    /// A person is asked about a stuck lane.
+    LaneAsked {
+        /// Which.
+        plan: PlanId,
+        /// What about.
+        stuck: Stuck,
+    },
+    /// A person decided about it.
+    LaneDecided {
+        /// Which.
+        plan: PlanId,
+        /// What.
+        decision: LaneDecision,
+    },
+    /// A lane's loop went on.
+    Iterated {
+        /// Which.
+        plan: PlanId,
+        /// Iterations of its loop so far.
+        n: u32,
+    },
+    /// Lanes are judged on their progress.
+    CheckpointDue {
+        /// Which.
+        plans: Vec<PlanId>,
+    },
+    /// A checkpoint was held, or given up.
+    Checkpointed {
+        /// Which.
+        effect: EffectId,
+        /// For the next brief.
+        feedback: Option<String>,
+    },
+    /// An attempt was lost.
+    Failed {
+        /// Which.
+        effect: EffectId,
+        /// Why.
+        failure: Failure,
+    },
+    /// The phase review begins.
+    ReviewOpened,
+    /// It will end like this.
+    Closing {
+        /// How.
+        ending: Ending,
+    },
+    /// Nothing runs any more.
+    FinishOrdered,
+    /// A finishing step is done.
+    Finished {
+        /// Which.
+        effect: EffectId,
+        /// What happened.
+        note: String,
+    },
+    /// It is over.
+    Ended {
+        /// How.
+        ending: Ending,
+    },
+}
+
+impl RunEvent {
+    /// The event's name, as in the journal.
+    pub fn name(&self) -> &'static str {
+        match self {
+            RunEvent::Opened(_) => "opened",
+            RunEvent::Intended { .. } => "intended",
+            RunEvent::Cleared { .. } => "cleared",
+            RunEvent::LoopEnded { .. } => "loop_ended",
+            RunEvent::GateDecided { .. } => "gate_decided",
+            RunEvent::WaveOpened { .. } => "wave_opened",
+            RunEvent::LaneOpened { .. } => "lane_opened",
+            RunEvent::PlanDropped { .. } => "plan_dropped",
+            RunEvent::Summarised { .. } => "summarised",
+            RunEvent::Landed { .. } => "landed",
+            RunEvent::LandingRefused { .. } => "landing_refused",
+            RunEvent::LaneAsked { .. } => "lane_asked",
+            RunEvent::LaneDecided { .. } => "lane_decided",
+            RunEvent::Iterated { .. } => "iterated",
+            RunEvent::CheckpointDue { .. } => "checkpoint_due",
+            RunEvent::Checkpointed { .. } => "checkpointed",
+            RunEvent::Failed { .. } => "failed",
+            RunEvent::ReviewOpened => "review_opened",
+            RunEvent::Closing { .. } => "closing",
+            RunEvent::FinishOrdered => "finish_ordered",
+            RunEvent::Finished { .. } => "finished",
+            RunEvent::Ended { .. } => "ended",
+        }
+    }
+}
+
+/// What a loop of the run is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A plan before any code.
+    Plan(PlanId),
+    /// Work in a lane.
+    Lane(PlanId, Job),
+    /// Everything that landed.
+    Phase,
+}
+
+/// What the world should be doing for a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunWant {
+    /// Hold a loop.
+    Loop {
+        /// Its name.
+        id: LoopId,
+        /// What it is about.
+        subject: Subject,
+        /// How it begins.
+        opening: Opening,
+    },
+    /// Write a SUMMARY.
+    Summary {
+        /// Of which plan.
+        plan: PlanId,
+        /// Of what.
+        revision: Revision,
+    },
+    /// Judge a lane's progress.
+    Checkpoint {
+        /// Which.
+        plan: PlanId,
+    },
+    /// Land a plan.
+    Land {
+        /// Which.
+        plan: PlanId,
+        /// What was approved.
+        revision: Revision,
+    },
+    /// Ask a person about a stuck lane.
+    AskLane {
+        /// Which.
+        plan: PlanId,
+        /// What about.
+        stuck: Stuck,
+    },
+    /// One thing done at the end.
+    Finish {
+        /// Which.
+        step: FinishStep,
+        /// How the run ends.
+        ending: Ending,
+    },
+    /// Come back.
+    Wake {
+        /// When.
+        at: Time,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum At {
+    Loop { job: Job, opening: Opening },
+    Summary { fails: u32 },
+    Queued { ticket: u32, fails: u32 },
+    Stuck { stuck: Box<Stuck>, asked: bool },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Lane {
+    at: At,
+    head: Option<Revision>,
+    repairs: u32,
+    repairs_max: u32,
+    iterated: u32,
+    since: u32,
+    checkpoint: Option<u32>,
+    feedback: Option<String>,
+}
+
+impl Lane {
+    fn is_at_tasks(&self) -> bool {
+        matches!(self.at, At::Loop { job: Job::Task(_), .. })
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum PlanState {
+    Gating,
+    Ready,
+    Lane(Box<Lane>),
+    Landed(Revision),
+    Refused(Outcome),
+    Dropped(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct PlanRun {
+    id: PlanId,
+    wave: u32,
+    needs: Vec<usize>,
+    tasks: u32,
+    done: Option<TasksDone>,
+    entry: u32,
+    checkpoints: u32,
+    intents: Intents,
+    state: PlanState,
+}
+
+impl PlanRun {
+    fn is_over(&self) -> bool {
+        matches!(self.state, PlanState::Landed(_) | PlanState::Refused(_) | PlanState::Dropped(_))
+    }
+
+    fn lane(&self) -> Option<&Lane> {
+        match &self.state {
+            PlanState::Lane(lane) => Some(lane),
+            _ => None,
+        }
+    }
+
+    fn lane_mut(&mut self) -> Option<&mut Lane> {
+        match &mut self.state {
+            PlanState::Lane(lane) => Some(lane),
+            _ => None,
+        }
+    }
+
+    fn is_landing(&self) -> bool {
+        self.intents.iter().any(|(effect, _)| effect.step == Step::Land)
+    }
+
+    fn is_queued(&self) -> bool {
+        matches!(self.lane(), Some(Lane { at: At::Queued { .. }, .. }))
+    }
+
+    /// Nothing works for it: stuck, waiting in the queue, or over.
+    fn rests(&self) -> bool {
+        let stuck = matches!(self.lane(), Some(Lane { at: At::Stuck { .. }, .. }));
+        self.is_over() || stuck || (self.is_queued() && !self.is_landing())
+    }
+
+    fn effect(&self, step: Step, n: Try) -> EffectId {
+        let launch = self.intents.launch(&step, n);
+        let entry = match (&step, self.lane().and_then(|lane| lane.checkpoint)) {
+            (Step::Checkpoint, Some(number)) => number,
+            _ => self.entry,
+        };
+        EffectId { of: Of::new(self.id.as_str()), entry, step, n, launch }
+    }
+
+    /// A change of state: nothing of the old one counts. A checkpoint outlives it while the lane is at its tasks.
+    fn enter(&mut self, state: PlanState) {
+        self.state = state;
+        self.entry += 1;
+        let at_tasks = self.lane().is_some_and(Lane::is_at_tasks);
+        if at_tasks {
+            self.intents.retain(|effect| effect.step == Step::Checkpoint);
+        } else {
+            self.intents.reset();
+            if let Some(lane) = self.lane_mut() {
+                lane.checkpoint = None;
+            }
+        }
+    }
+
+    fn move_lane(&mut self, change: impl FnOnce(&mut Lane)) -> Option<()> {
+        let mut lane = self.lane()?.clone();
+        change(&mut lane);
+        lane.iterated = 0;
+        self.enter(PlanState::Lane(Box::new(lane)));
+        Some(())
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Stage {
+    Gating,
+    Building { wave: u32 },
+    Reviewing,
+    Closing { ending: Ending },
+    Finishing { ending: Ending, step: usize, fails: u32 },
+    Ended { ending: Ending },
+}
+
+impl Stage {
+    fn name(&self) -> &'static str {
+        match self {
+            Stage::Gating => "gating",
+            Stage::Building { .. } => "building",
+            Stage::Reviewing => "reviewing",
+            Stage::Closing { .. } => "closing",
+            Stage::Finishing { .. } => "finishing",
+            Stage::Ended { .. } => "ended",
+        }
+    }
+}
+
+/// The machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    spec: RunSpec,
+    stage: Stage,
+    entry: u32,
+    intents: Intents,
+    plans: Vec<PlanRun>,
+    tickets: u32,
+    tip: Option<Revision>,
+}
+
+/// A plan's standing, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing<'a> {
+    /// Judged before any code.
+    Gating,
+    /// Waits for its wave or dependencies.
+    Ready,
+    /// In a loop of its lane.
+    Working(Job),
+    /// Its SUMMARY is written.
+    Summary,
+    /// In the landing queue.
+    Queued,
+    /// Waits for a person.
+    Stuck(&'a Stuck),
+    /// On the run branch.
+    Landed(&'a Revision),
+    /// Its plan was refused.
+    Refused(&'a Outcome),
+    /// Will not be built.
+    Dropped(&'a str),
+}
+
+impl Run {
+    /// The machine after its first event.
+    pub fn open(spec: &RunSpec) -> Run {
+        let index = |id: &PlanId| spec.plans.iter().position(|plan| plan.id == *id);
+        let gated = spec.gate.is_some();
+        let plans = spec.plans.iter().map(|plan| PlanRun {
+            id: plan.id.clone(),
+            wave: plan.wave,
+            needs: plan.depends_on.iter().filter_map(index).collect(),
+            tasks: plan.tasks.max(1),
+            done: plan.done.clone(),
+            entry: 1,
+            checkpoints: 0,
+            intents: Intents::default(),
+            state: if gated { PlanState::Gating } else { PlanState::Ready },
+        });
+        let plans: Vec<PlanRun> = plans.collect();
+        let stage = if gated { Stage::Gating } else { Stage::Building { wave: first_wave(spec) } };
+        Run { spec: spec.clone(), stage, entry: 1, intents: Intents::default(), plans, tickets: 0, tip: None }
+    }
+
+    /// What it was opened with.
+    pub fn spec(&self) -> &RunSpec {
+        &self.spec
+    }
+    /// The word for its stage.
+    pub fn stage_name(&self) -> &'static str {
+        self.stage.name()
+    }
+    /// The wave being built.
+    pub fn wave(&self) -> Option<u32> {
+        match self.stage {
+            Stage::Building { wave } => Some(wave),
+            _ => None,
+        }
+    }
+    /// How it ended, if it has.
+    pub fn ending(&self) -> Option<Ending> {
+        match self.stage {
+            Stage::Ended { ending } => Some(ending),
+            _ => None,
+        }
+    }
+    /// How it is going to end, once that is settled.
+    pub fn closing(&self) -> Option<Ending> {
+        match self.stage {
+            Stage::Closing { ending } | Stage::Finishing { ending, .. } | Stage::Ended { ending } => {
+                Some(ending)
+            }
+            _ => None,
+        }
+    }
+    /// The run branch's head as of the last landing.
+    pub fn tip(&self) -> Option<&Revision> {
+        self.tip.as_ref()
+    }
+    /// Where each plan stands.
+    pub fn standings(&self) -> impl Iterator<Item = (&PlanId, Standing<'_>)> {
+        self.plans.iter().map(|plan| (&plan.id, standing(plan)))
+    }
+    /// What the last checkpoint of a lane said.
+    pub fn feedback(&self, plan: &PlanId) -> Option<&str> {
+        self.plan(plan)?.lane()?.feedback.as_deref()
+    }
+    /// What the lane's loops approved last.
+    pub fn lane_head(&self, plan: &PlanId) -> Option<&Revision> {
+        self.plan(plan)?.lane()?.head.as_ref()
+    }
+    /// Intended effects that have not reported.
+    pub fn intents(&self) -> impl Iterator<Item = (&EffectId, &Option<Time>)> {
+        self.plans.iter().flat_map(|plan| plan.intents.iter()).chain(self.intents.iter())
+    }
+    /// The policy for a loop about this subject.
+    pub fn policy(&self, subject: &Subject) -> &Policy {
+        match subject {
+            Subject::Plan(_) => &self.spec.policies.plan,
+            Subject::Lane(_, Job::Task(_)) => &self.spec.policies.task,
+            Subject::Lane(_, Job::Repair) => &self.spec.policies.repair,
+            Subject::Lane(_, Job::Qa) => &self.spec.policies.qa,
+            Subject::Phase => &self.spec.policies.phase,
+        }
+    }
+
+    fn plan(&self, id: &PlanId) -> Option<&PlanRun> {
+        self.plans.iter().find(|plan| plan.id == *id)
+    }
+
+    fn plan_mut(&mut self, id: &PlanId) -> Option<&mut PlanRun> {
+        self.plans.iter_mut().find(|plan| plan.id == *id)
+    }
+
+    fn plan_of(&self, effect: &EffectId) -> Option<&PlanRun> {
+        self.plans.iter().find(|plan| plan.id.as_str() == effect.of.as_str())
+    }
+
+    fn plan_of_mut(&mut self, effect: &EffectId) -> Option<&mut PlanRun> {
+        self.plans.iter_mut().find(|plan| plan.id.as_str() == effect.of.as_str())
+    }
+
+    fn effect(&self, step: Step, n: Try) -> EffectId {
+        let launch = self.intents.launch(&step, n);
+        EffectId { of: Of::run(), entry: self.entry, step, n, launch }
+    }
+
+    fn enter(&mut self, stage: Stage) {
+        self.stage = stage;
+        self.entry += 1;
+        self.intents.reset();
+    }
+
+    fn is_intended(&self, effect: &EffectId) -> bool {
+        let intents = self.plan_of(effect).map_or(&self.intents, |plan| &plan.intents);
+        intents.has(effect)
+    }
+
+    fn intents_mut(&mut self, effect: &EffectId) -> &mut Intents {
+        match self.plans.iter_mut().find(|plan| plan.id.as_str() == effect.of.as_str()) {
+            Some(plan) => &mut plan.intents,
+            None => &mut self.intents,
+        }
+    }
+
+    fn finish_steps(&self, ending: Ending) -> &[FinishStep] {
+        match ending {
+            Ending::Passed => &self.spec.finish,
+            Ending::Shut | Ending::Stopped => {
+                let boundary = self.spec.finish.first() == Some(&FinishStep::Boundary);
+                &self.spec.finish[..usize::from(boundary)]
+            }
+            Ending::Cancelled => &[],
+        }
+    }
+}
+
+fn first_wave(spec: &RunSpec) -> u32 {
+    let waves = spec.plans.iter().map(|plan| plan.wave);
+    match spec.land {
+        Land::Group => waves.min().unwrap_or(1),
+        Land::Each => waves.max().unwrap_or(1),
+    }
+}
+
+fn standing(plan: &PlanRun) -> Standing<'_> {
+    match &plan.state {
+        PlanState::Gating => Standing::Gating,
+        PlanState::Ready => Standing::Ready,
+        PlanState::Landed(revision) => Standing::Landed(revision),
+        PlanState::Refused(outcome) => Standing::Refused(outcome),
+        PlanState::Dropped(by) => Standing::Dropped(by),
+        PlanState::Lane(lane) => match &lane.at {
+            At::Loop { job, .. } => Standing::Working(*job),
+            At::Summary { .. } => Standing::Summary,
+            At::Queued { .. } => Standing::Queued,
+            At::Stuck { stuck, .. } => Standing::Stuck(stuck),
+        },
+    }
+}
+
+// What an input means.
+impl Run {
+    fn decide_report(&self, effect: &EffectId, at: Time, report: &RunReport) -> Option<RunEvent> {
+        if let Some(guarded) = effect.guarded() {
+            return self.decide_wake(&guarded, at, report);
+        }
+        let heard = !effect.step.is_one_shot() || self.is_intended(effect);
+        let want = self.want(effect).filter(|_| heard)?;
+        let effect = effect.clone();
+        match (want, report) {
+            (RunWant::Loop { .. }, RunReport::LoopEnded { outcome, revision, open }) => {
+                let (outcome, revision, open) = (outcome.clone(), revision.clone(), open.clone());
+                Some(RunEvent::LoopEnded { effect, outcome, revision, open })
+            }
+            (RunWant::Summary { .. }, RunReport::Summarised { revision }) => {
+                Some(RunEvent::Summarised { effect, revision: revision.clone() })
+            }
+            (RunWant::Land { revision, .. }, RunReport::Landed { tip }) => {
+                Some(RunEvent::Landed { effect, revision, tip: tip.clone() })
+            }
+            (RunWant::Land { .. }, RunReport::LandingRefused { refusal, findings }) => {
+                let (refusal, findings) = (refusal.clone(), findings.clone());
+                Some(RunEvent::LandingRefused { effect, refusal, findings })
+            }
+            (RunWant::Checkpoint { .. }, RunReport::Checkpointed { feedback }) => {
+                Some(RunEvent::Checkpointed { effect, feedback: Some(feedback.clone()) })
+            }
+            (RunWant::Checkpoint { .. }, _) => Some(RunEvent::Checkpointed { effect, feedback: None }),
+            (RunWant::AskLane { plan, stuck }, RunReport::LaneDecided(decision)) => {
+                let taken = stuck.takes(&decision.choice);
+                taken.then(|| RunEvent::LaneDecided { plan, decision: decision.clone() })
+            }
+            (RunWant::Finish { .. }, RunReport::Finished { note }) => {
+                Some(RunEvent::Finished { effect, note: note.clone() })
+            }
+            (RunWant::AskLane { .. } | RunWant::Loop { .. } | RunWant::Wake { .. }, _) => None,
+            (_, RunReport::Failed(failure)) => Some(RunEvent::Failed { effect, failure: failure.clone() }),
+            (_, _) => {
+                let failure = Failure::new(FailureKind::Garbled, "the report answers another question");
+                Some(RunEvent::Failed { effect, failure })
+            }
+        }
+    }
+
+    fn decide_wake(&self, guarded: &EffectId, at: Time, report: &RunReport) -> Option<RunEvent> {
+        let intents = self.plan_of(guarded).map_or(&self.intents, |plan| &plan.intents);
+        let due = intents.due(guarded)??;
+        if *report != RunReport::Due || at < due {
+            return None;
+        }
+        let effect = guarded.clone();
+        Some(match guarded.step {
+            Step::Checkpoint => RunEvent::Checkpointed { effect, feedback: None },
+            _ => RunEvent::Failed { effect, failure: Failure::new(FailureKind::TimedOut, "") },
+        })
+    }
+
+    fn decide_intend(&self, effect: &EffectId, at: Time) -> Option<RunEvent> {
+        let fresh = effect.step.is_one_shot() && !self.is_intended(effect);
+        self.want(effect).filter(|_| fresh)?;
+        let timed = effect.step != Step::Land;
+        let due = timed.then(|| Time(at.0.saturating_add(self.spec.step_timeout_ms)));
+        Some(RunEvent::Intended { effect: effect.clone(), due })
+    }
+
+    fn decide_iterated(&self, effect: &EffectId, n: u32) -> Option<RunEvent> {
+        let wanted = matches!(self.want(effect), Some(RunWant::Loop { .. }));
+        let plan = self.plan_of(effect).filter(|_| wanted)?;
+        let known = plan.lane()?.iterated;
+        (n > known).then(|| RunEvent::Iterated { plan: plan.id.clone(), n })
+    }
+
+    fn decide_drop(&self, plan: &PlanId, by: &str) -> Option<RunEvent> {
+        let live = matches!(self.stage, Stage::Gating | Stage::Building { .. });
+        let plan = self.plan(plan).filter(|plan| live && !plan.is_over() && !plan.is_landing())?;
+        Some(RunEvent::PlanDropped { plan: plan.id.clone(), by: by.to_owned() })
+    }
+
+    fn decide_cancel(&self) -> Option<RunEvent> {
+        match self.stage {
+            Stage::Gating | Stage::Building { .. } | Stage::Reviewing => {
+                Some(RunEvent::Closing { ending: Ending::Cancelled })
+            }
+            Stage::Closing { .. } | Stage::Finishing { .. } | Stage::Ended { .. } => None,
+        }
+    }
+}
+
+// What follows from the state alone.
+impl Run {
+    fn settle_gating(&self) -> Option<RunEvent> {
+        if self.plans.iter().any(|plan| plan.state == PlanState::Gating) {
+            return None;
+        }
+        let refused = |plan: &PlanRun| matches!(plan.state, PlanState::Refused(_));
+        let ready = self.plans.iter().any(|plan| plan.state == PlanState::Ready);
+        let shut = match self.spec.gate {
+            Some(PlanGate::All) => self.plans.iter().any(refused),
+            Some(PlanGate::Each) | None => false,
+        };
+        Some(RunEvent::GateDecided { open: ready && !shut })
+    }
+
+    fn settle_building(&self, wave: u32) -> Option<RunEvent> {
+        self.settle_dropped()
+            .or_else(|| self.settle_lane_opened(wave))
+            .or_else(|| self.settle_wave(wave))
+            .or_else(|| self.settle_checkpoint())
+            .or_else(|| self.settle_asked())
+            .or_else(|| self.settle_built())
+    }
+
+    fn settle_dropped(&self) -> Option<RunEvent> {
+        let lost = |i: &usize| matches!(self.plans[*i].state, PlanState::Dropped(_) | PlanState::Refused(_));
+        self.plans.iter().filter(|plan| plan.state == PlanState::Ready).find_map(|plan| {
+            let lost = plan.needs.iter().find(|i| lost(i))?;
+            let by = format!("its dependency {} will not land", self.plans[*lost].id);
+            Some(RunEvent::PlanDropped { plan: plan.id.clone(), by })
+        })
+    }
+
+    fn settle_lane_opened(&self, wave: u32) -> Option<RunEvent> {
+        let landed = |i: &usize| matches!(self.plans[*i].state, PlanState::Landed(_));
+        let ready = |plan: &&PlanRun| {
+            plan.state == PlanState::Ready && plan.wave <= wave && plan.needs.iter().all(landed)
+        };
+        self.plans.iter().find(ready).map(|plan| RunEvent::LaneOpened { plan: plan.id.clone() })
+    }
+
+    fn settle_wave(&self, wave: u32) -> Option<RunEvent> {
+        let over = self.plans.iter().all(|plan| plan.wave > wave || plan.is_over());
+        let next = self.plans.iter().map(|plan| plan.wave).filter(|w| *w > wave).min()?;
+        over.then_some(RunEvent::WaveOpened { wave: next })
+    }
+
+    fn settle_checkpoint(&self) -> Option<RunEvent> {
+        let every = self.spec.checkpoint_every?;
+        let free =
+            |plan: &&PlanRun| plan.lane().is_some_and(|lane| lane.is_at_tasks() && lane.checkpoint.is_none());
+        let due = |plan: &PlanRun| plan.lane().is_some_and(|lane| lane.since >= every);
+        let free: Vec<&PlanRun> = self.plans.iter().filter(free).collect();
+        free.iter()
+            .any(|plan| due(plan))
+            .then(|| RunEvent::CheckpointDue { plans: free.iter().map(|plan| plan.id.clone()).collect() })
+    }
+
+    fn settle_asked(&self) -> Option<RunEvent> {
+        self.plans.iter().find_map(|plan| match &plan.lane()?.at {
+            At::Stuck { stuck, asked: false } if self.may_ask(plan) => {
+                Some(RunEvent::LaneAsked { plan: plan.id.clone(), stuck: (**stuck).clone() })
+            }
+            _ => None,
+        })
+    }
+
+    fn may_ask(&self, plan: &PlanRun) -> bool {
+        match self.spec.land {
+            Land::Each => true,
+            Land::Group => self.plans.iter().all(|other| other.wave != plan.wave || other.rests()),
+        }
+    }
+
+    fn settle_built(&self) -> Option<RunEvent> {
+        if !self.plans.iter().all(PlanRun::is_over) {
+            return None;
+        }
+        let landed = |plan: &PlanRun| matches!(plan.state, PlanState::Landed(_));
+        if self.spec.review && self.tip.is_some() && self.plans.iter().any(landed) {
+            return Some(RunEvent::ReviewOpened);
+        }
+        Some(RunEvent::Closing { ending: self.ending_by_landings() })
+    }
+
+    fn ending_by_landings(&self) -> Ending {
+        let all = self.plans.iter().all(|plan| matches!(plan.state, PlanState::Landed(_)));
+        if all { Ending::Passed } else { Ending::Shut }
+    }
+
+    fn settle_finishing(&self, ending: Ending, step: usize) -> Option<RunEvent> {
+        (step >= self.finish_steps(ending).len()).then_some(RunEvent::Ended { ending })
+    }
+}
+
+// How events change the state. Each returns `None` where the event cannot follow the state.
+impl Run {
+    fn apply_loop_ended(
+        &mut self,
+        effect: &EffectId,
+        outcome: &Outcome,
+        revision: Option<&Revision>,
+        open: &[Handed],
+    ) -> Option<()> {
+        if effect.of == Of::run() {
+            let Stage::Reviewing = self.stage else { return None };
+            let ending = if outcome.is_good() { self.ending_by_landings() } else { Ending::Shut };
+            self.enter(Stage::Closing { ending });
+            return Some(());
+        }
+        let qa = self.spec.qa;
+        let ticket = self.tickets + 1;
+        let plan = self.plan_of_mut(effect)?;
+        if plan.state == PlanState::Gating {
+            let refused = || PlanState::Refused(outcome.clone());
+            plan.enter(if outcome.is_good() { PlanState::Ready } else { refused() });
+            return Some(());
+        }
+        let tasks = plan.tasks;
+        let At::Loop { job, .. } = plan.lane()?.at else { return None };
+        let next = match (outcome.is_good(), job) {
+            (false, job) => At::stuck(Was::Loop(job), outcome, revision, open),
+            (true, Job::Task(n)) if n < tasks => At::task(n + 1),
+            (true, Job::Task(_) | Job::Repair) => At::Summary { fails: 0 },
+            (true, Job::Qa) => At::Queued { ticket, fails: 0 },
+        };
+        let queued = matches!(next, At::Queued { .. });
+        plan.move_lane(|lane| {
+            lane.at = next;
+            if outcome.is_good() {
+                lane.head = revision.cloned().or_else(|| lane.head.take());
+            }
+        })?;
+        self.tickets += u32::from(queued);
+        debug_assert!(qa || job != Job::Qa, "BUG: a QA loop ended in a run without QA");
+        Some(())
+    }
+
+    fn apply_lane_opened(&mut self, plan: &PlanId) -> Option<()> {
+        let Stage::Building { .. } = self.stage else { return None };
+        let repairs_max = self.spec.landing_rounds;
+        let plan = self.plan_mut(plan).filter(|plan| plan.state == PlanState::Ready)?;
+        let next = plan.done.as_ref().map_or(0, |done| done.tasks) + 1;
+        let head = plan.done.as_ref().map(|done| done.head.clone());
+        let at = if next > plan.tasks { At::Summary { fails: 0 } } else { At::task(next) };
+        plan.enter(PlanState::Lane(Box::new(Lane {
+            at,
+            head,
+            repairs: 0,
+            repairs_max,
+            iterated: 0,
+            since: 0,
+            checkpoint: None,
+            feedback: None,
+        })));
+        Some(())
+    }
+
+    fn apply_summarised(&mut self, effect: &EffectId, revision: &Revision) -> Option<()> {
+        let qa = self.spec.qa;
+        let ticket = self.tickets + 1;
+        let plan = self.plan_of_mut(effect)?;
+        let At::Summary { .. } = plan.lane()?.at else { return None };
+        let judge = Opening::Judge { revision: revision.clone(), open: Vec::new() };
+        plan.move_lane(|lane| {
+            lane.head = Some(revision.clone());
+            lane.at =
+                if qa { At::Loop { job: Job::Qa, opening: judge } } else { At::Queued { ticket, fails: 0 } };
+        })?;
+        self.tickets += u32::from(!qa);
+        Some(())
+    }
+
+    fn apply_landed(&mut self, effect: &EffectId, revision: &Revision, tip: &Revision) -> Option<()> {
+        let plan = self.plan_of_mut(effect)?;
+        let queued = plan.is_queued() && plan.lane()?.head.as_ref() == Some(revision);
+        queued.then(|| plan.enter(PlanState::Landed(revision.clone())))?;
+        self.tip = Some(tip.clone());
+        Some(())
+    }
+
+    fn apply_refused(&mut self, effect: &EffectId, refusal: &Refusal, findings: &[Handed]) -> Option<()> {
+        let plan = self.plan_of_mut(effect)?;
+        let lane = plan.lane().filter(|_| plan.is_queued())?;
+        let spent = lane.repairs >= lane.repairs_max;
+        let head = lane.head.clone();
+        let opening = match refusal {
+            Refusal::JudgeAgain(revision) => {
+                Opening::Judge { revision: revision.clone(), open: findings.to_vec() }
+            }
+            Refusal::Conflict | Refusal::RedCheck => Opening::Make { rounds: None, open: findings.to_vec() },
+        };
+        plan.move_lane(|lane| {
+            lane.at = if spent {
+                At::stuck(Was::Landing, &Outcome::Exhausted, head.as_ref(), findings)
+            } else {
+                lane.repairs += 1;
+                At::Loop { job: Job::Repair, opening }
+            };
+        })
+    }
+
+    fn apply_failed(&mut self, effect: &EffectId) -> Option<()> {
+        let attempts_max = self.spec.attempts_max;
+        let fails = effect.n.fails + 1;
+        if let Stage::Finishing { step, fails, .. } = &mut self.stage {
+            *fails += 1;
+            if *fails >= attempts_max {
+                *step += 1;
+                *fails = 0;
+                self.entry += 1;
+            }
+            self.intents.close(effect);
+            return Some(());
+        }
+        let plan = self.plan_of_mut(effect)?;
+        plan.intents.close(effect);
+        let head = plan.lane()?.head.clone();
+        let stuck = |was| At::stuck(was, &Outcome::Failed, head.as_ref(), &[]);
+        let spent = fails >= attempts_max;
+        match &mut plan.lane_mut()?.at {
+            At::Summary { .. } if spent => plan.move_lane(|lane| lane.at = stuck(Was::Summary))?,
+            At::Queued { .. } if spent => plan.move_lane(|lane| lane.at = stuck(Was::Landing))?,
+            At::Summary { fails: n } | At::Queued { fails: n, .. } => *n = fails,
+            At::Loop { .. } | At::Stuck { .. } => return None,
+        }
+        Some(())
+    }
+
+    fn apply_lane_decided(&mut self, plan: &PlanId, decision: &LaneDecision) -> Option<()> {
+        let ticket = self.tickets + 1;
+        let qa = self.spec.qa;
+        let plan = self.plan_mut(plan)?;
+        let At::Stuck { stuck, asked: true } = &plan.lane()?.at else { return None };
+        let stuck = (**stuck).clone();
+        match &decision.choice {
+            LaneChoice::Drop => plan.enter(PlanState::Dropped(decision.by.clone())),
+            LaneChoice::Stop => self.enter(Stage::Closing { ending: Ending::Stopped }),
+            LaneChoice::Accept => {
+                let next = after_accept(plan, &stuck, qa, ticket)?;
+                let queued = matches!(next, At::Queued { .. });
+                plan.move_lane(|lane| {
+                    lane.head = stuck.revision.clone();
+                    lane.at = next;
+                })?;
+                self.tickets += u32::from(queued);
+            }
+            LaneChoice::Retry(rounds) => {
+                let opening = Opening::Make { rounds: Some(*rounds), open: stuck.open.clone() };
+                plan.move_lane(|lane| lane.resume(&stuck, opening))?;
+            }
+            LaneChoice::Fixed(revision) => {
+                let opening = Opening::Judge { revision: revision.clone(), open: stuck.open.clone() };
+                plan.move_lane(|lane| {
+                    lane.head = Some(revision.clone());
+                    lane.resume(&stuck, opening);
+                })?;
+            }
+        }
+        Some(())
+    }
+
+    fn apply_checkpoint_due(&mut self, plans: &[PlanId]) -> Option<()> {
+        for id in plans {
+            let plan = self.plan_mut(id)?;
+            plan.checkpoints += 1;
+            let number = plan.checkpoints;
+            let lane = plan.lane_mut()?;
+            lane.checkpoint = Some(number);
+            lane.since = 0;
+        }
+        Some(())
+    }
+
+    fn apply_checkpointed(&mut self, effect: &EffectId, feedback: Option<&String>) -> Option<()> {
+        let plan = self.plan_of_mut(effect)?;
+        plan.intents.close(effect);
+        let lane = plan.lane_mut().filter(|lane| lane.checkpoint == Some(effect.entry))?;
+        lane.checkpoint = None;
+        if feedback.is_some() {
+            lane.feedback = feedback.cloned();
+        }
+        Some(())
+    }
+
+    fn apply_iterated(&mut self, plan: &PlanId, n: u32) -> Option<()> {
+        let lane = self.plan_mut(plan)?.lane_mut()?;
+        lane.since += n.checked_sub(lane.iterated)?;
+        lane.iterated = n;
+        Some(())
+    }
+
+    fn apply_stage(&mut self, event: &RunEvent) -> Option<()> {
+        let next = match (&self.stage, event) {
+            (Stage::Gating, RunEvent::GateDecided { open: true }) => {
+                Stage::Building { wave: first_wave(&self.spec) }
+            }
+            (Stage::Gating, RunEvent::GateDecided { open: false }) => Stage::Closing { ending: Ending::Shut },
+            (Stage::Building { .. }, RunEvent::WaveOpened { wave }) => Stage::Building { wave: *wave },
+            (Stage::Building { .. }, RunEvent::ReviewOpened) => Stage::Reviewing,
+            (Stage::Gating | Stage::Building { .. } | Stage::Reviewing, RunEvent::Closing { ending }) => {
+                Stage::Closing { ending: *ending }
+            }
+            (Stage::Closing { ending }, RunEvent::FinishOrdered) => {
+                Stage::Finishing { ending: *ending, step: 0, fails: 0 }
+            }
+            (Stage::Finishing { ending, step, .. }, RunEvent::Finished { .. }) => {
+                Stage::Finishing { ending: *ending, step: step + 1, fails: 0 }
+            }
+            (Stage::Finishing { ending, .. }, RunEvent::Ended { ending: said }) if ending == said => {
+                Stage::Ended { ending: *ending }
+            }
+            _ => return None,
+        };
+        self.enter(next);
+        Some(())
+    }
+}
+
+impl At {
+    fn task(n: u32) -> At {
+        At::Loop { job: Job::Task(n), opening: Opening::Make { rounds: None, open: Vec::new() } }
+    }
+
+    fn stuck(was: Was, outcome: &Outcome, revision: Option<&Revision>, open: &[Handed]) -> At {
+        let (outcome, revision, open) = (outcome.clone(), revision.cloned(), open.to_vec());
+        At::Stuck { stuck: Box::new(Stuck { was, outcome, revision, open }), asked: false }
+    }
+}
+
+impl Lane {
+    /// A new loop of the same kind; one more landing repair where that was it.
+    fn resume(&mut self, stuck: &Stuck, opening: Opening) {
+        self.at = match stuck.was {
+            Was::Summary => At::Summary { fails: 0 },
+            Was::Loop(Job::Repair) | Was::Landing => {
+                self.repairs_max += 1;
+                self.repairs += u32::from(stuck.was == Was::Landing);
+                At::Loop { job: Job::Repair, opening }
+            }
+            Was::Loop(job) => At::Loop { job, opening },
+        };
+    }
+}
+
+fn after_accept(plan: &PlanRun, stuck: &Stuck, qa: bool, ticket: u32) -> Option<At> {
+    Some(match stuck.was {
+        Was::Loop(Job::Task(n)) if n < plan.tasks => At::task(n + 1),
+        Was::Loop(Job::Task(_)) => At::Summary { fails: 0 },
+        Was::Summary if qa => {
+            let opening = Opening::Judge { revision: stuck.revision.clone()?, open: Vec::new() };
+            At::Loop { job: Job::Qa, opening }
+        }
+        Was::Summary | Was::Loop(Job::Qa) => At::Queued { ticket, fails: 0 },
+        Was::Loop(Job::Repair) | Was::Landing => return None,
+    })
+}
+
+// What the world should be doing.
+impl Run {
+    fn want(&self, effect: &EffectId) -> Option<RunWant> {
+        let Some(at) = self.plans.iter().position(|plan| plan.id.as_str() == effect.of.as_str()) else {
+            return self.own_want().filter(|(id, _)| id == effect).map(|(_, want)| want);
+        };
+        self.plan_wants(at, self.head_of_queue()).into_iter().find(|(id, _)| id == effect).map(|(_, w)| w)
+    }
+
+    fn own_want(&self) -> Option<(EffectId, RunWant)> {
+        match &self.stage {
+            Stage::Reviewing => {
+                let effect = self.effect(Step::Loop, Try::default());
+                let id = LoopId::new(format!("phase.{}", self.entry));
+                let opening = Opening::Judge { revision: self.tip.clone()?, open: Vec::new() };
+                Some((effect, RunWant::Loop { id, subject: Subject::Phase, opening }))
+            }
+            Stage::Finishing { ending, step, fails } => {
+                let wanted = *self.finish_steps(*ending).get(*step)?;
+                let effect = self.effect(Step::Finish(wanted), Try::nth(*fails));
+                Some((effect, RunWant::Finish { step: wanted, ending: *ending }))
+            }
+            Stage::Gating | Stage::Building { .. } | Stage::Closing { .. } | Stage::Ended { .. } => None,
+        }
+    }
+
+    fn plan_wants(&self, at: usize, head: Option<usize>) -> Vec<(EffectId, RunWant)> {
+        let plan = &self.plans[at];
+        let id = plan.id.clone();
+        let landing = || {
+            let lane = plan.lane()?;
+            let At::Queued { fails, .. } = lane.at else { return None };
+            let want = RunWant::Land { plan: id.clone(), revision: lane.head.clone()? };
+            Some((plan.effect(Step::Land, Try::nth(fails)), want))
+        };
+        match self.stage {
+            Stage::Closing { .. } if plan.is_landing() => landing().into_iter().collect(),
+            Stage::Gating if plan.state == PlanState::Gating => {
+                let opening = Opening::Make { rounds: None, open: Vec::new() };
+                vec![loop_want(plan, "plan", Subject::Plan(id), opening)]
+            }
+            Stage::Building { .. } => {
+                let mut wants = self.lane_wants(plan);
+                if head == Some(at) {
+                    wants.extend(landing());
+                }
+                wants
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn lane_wants(&self, plan: &PlanRun) -> Vec<(EffectId, RunWant)> {
+        let Some(lane) = plan.lane() else { return Vec::new() };
+        let id = plan.id.clone();
+        let mut wants = match &lane.at {
+            At::Loop { job, opening } => {
+                let label = match job {
+                    Job::Task(n) => format!("task-{n}"),
+                    Job::Repair => "repair".to_owned(),
+                    Job::Qa => "qa".to_owned(),
+                };
+                vec![loop_want(plan, &label, Subject::Lane(id.clone(), *job), opening.clone())]
+            }
+            At::Summary { fails } => lane
+                .head
+                .iter()
+                .map(|head| {
+                    let want = RunWant::Summary { plan: id.clone(), revision: head.clone() };
+                    (plan.effect(Step::Summary, Try::nth(*fails)), want)
+                })
+                .collect(),
+            At::Stuck { stuck, asked: true } => {
+                let want = RunWant::AskLane { plan: id.clone(), stuck: (**stuck).clone() };
+                vec![(plan.effect(Step::Ask, Try::default()), want)]
+            }
+            At::Stuck { asked: false, .. } | At::Queued { .. } => Vec::new(),
+        };
+        if lane.checkpoint.is_some() {
+            let effect = plan.effect(Step::Checkpoint, Try::default());
+            wants.push((effect, RunWant::Checkpoint { plan: id }));
+        }
+        wants
+    }
+
+    /// Only one lane lands at a time.
+    fn head_of_queue(&self) -> Option<usize> {
+        let queued = || self.plans.iter().enumerate().filter(|(_, plan)| plan.is_queued());
+        match self.spec.land {
+            Land::Group => {
+                let (at, head) = queued().next()?;
+                let together = |plan: &PlanRun| plan.wave != head.wave || plan.is_queued() || plan.is_over();
+                self.plans.iter().all(together).then_some(at)
+            }
+            Land::Each => queued().min_by_key(|(_, plan)| ticket(plan)).map(|(at, _)| at),
+        }
+    }
+}
+
+fn ticket(plan: &PlanRun) -> u32 {
+    match plan.lane() {
+        Some(Lane { at: At::Queued { ticket, .. }, .. }) => *ticket,
+        _ => u32::MAX,
+    }
+}
+
+fn loop_want(plan: &PlanRun, label: &str, subject: Subject, opening: Opening) -> (EffectId, RunWant) {
+    let id = LoopId::new(format!("{}/{label}.{}", plan.id, plan.entry));
+    (plan.effect(Step::Loop, Try::default()), RunWant::Loop { id, subject, opening })
+}
+
+impl Machine for Run {
+    type In = RunIn;
+    type Ev = RunEvent;
+    type Want = RunWant;
+
+    fn decide(&self, input: &RunIn) -> Option<RunEvent> {
+        match input {
+            RunIn::Report { effect, at, report } => self.decide_report(effect, *at, report),
+            RunIn::Intend { effect, at } => self.decide_intend(effect, *at),
+            RunIn::Clear { effect } => {
+                self.is_intended(effect).then(|| RunEvent::Cleared { effect: effect.clone() })
+            }
+            RunIn::Iterated { effect, n } => self.decide_iterated(effect, *n),
+            RunIn::Drop { plan, by } => self.decide_drop(plan, by),
+            RunIn::Cancel => self.decide_cancel(),
+        }
+    }
+
+    fn settle(&self) -> Option<RunEvent> {
+        match self.stage {
+            Stage::Gating => self.settle_gating(),
+            Stage::Building { wave } => self.settle_building(wave),
+            Stage::Closing { .. } => self.wants().is_empty().then_some(RunEvent::FinishOrdered),
+            Stage::Finishing { ending, step, .. } => self.settle_finishing(ending, step),
+            Stage::Reviewing | Stage::Ended { .. } => None,
+        }
+    }
+
+    fn apply(&mut self, event: &RunEvent) -> Result<(), OutOfOrder> {
+        let met = self.stage.name();
+        let applied = match event {
+            RunEvent::Opened(_) => None,
+            RunEvent::Intended { effect, due } => {
+                let wanted = self.want(effect).is_some();
+                (wanted && self.intents_mut(effect).add(effect.clone(), *due)).then_some(())
+            }
+            RunEvent::Cleared { effect } => self.intents_mut(effect).clear(effect).then_some(()),
+            RunEvent::LoopEnded { effect, outcome, revision, open } => {
+                self.apply_loop_ended(effect, outcome, revision.as_ref(), open)
+            }
+            RunEvent::LaneOpened { plan } => self.apply_lane_opened(plan),
+            RunEvent::PlanDropped { plan, by } => {
+                let dropped = PlanState::Dropped(by.clone());
+                self.plan_mut(plan).filter(|plan| !plan.is_over()).map(|plan| plan.enter(dropped))
+            }
+            RunEvent::Summarised { effect, revision } => self.apply_summarised(effect, revision),
+            RunEvent::Landed { effect, revision, tip } => self.apply_landed(effect, revision, tip),
+            RunEvent::LandingRefused { effect, refusal, findings } => {
+                self.apply_refused(effect, refusal, findings)
+            }
+            RunEvent::LaneAsked { plan, .. } => self.apply_lane_asked(plan),
+            RunEvent::LaneDecided { plan, decision } => self.apply_lane_decided(plan, decision),
+            RunEvent::Iterated { plan, n } => self.apply_iterated(plan, *n),
+            RunEvent::CheckpointDue { plans } => self.apply_checkpoint_due(plans),
+            RunEvent::Checkpointed { effect, feedback } => self.apply_checkpointed(effect, feedback.as_ref()),
+            RunEvent::Failed { effect, .. } => self.apply_failed(effect),
+            RunEvent::GateDecided { .. }
+            | RunEvent::WaveOpened { .. }
+            | RunEvent::ReviewOpened
+            | RunEvent::Closing { .. }
+            | RunEvent::FinishOrdered
+            | RunEvent::Finished { .. }
+            | RunEvent::Ended { .. } => self.apply_stage(event),
+        };
+        applied.ok_or_else(|| OutOfOrder { event: event.name().to_owned(), state: met.to_owned() })
+    }
+
+    fn wants(&self) -> BTreeMap<EffectId, RunWant> {
+        let head = self.head_of_queue();
+        let plans = (0..self.plans.len()).flat_map(|at| self.plan_wants(at, head));
+        let mut wants: BTreeMap<EffectId, RunWant> = plans.chain(self.own_want()).collect();
+        for (effect, due) in self.intents() {
+            if let (Some(at), true) = (due, wants.contains_key(effect)) {
+                wants.insert(effect.wake(), RunWant::Wake { at: *at });
+            }
+        }
+        wants
+    }
+}
+
+impl Run {
+    fn apply_lane_asked(&mut self, plan: &PlanId) -> Option<()> {
+        let plan = self.plan_mut(plan)?;
+        let At::Stuck { stuck, asked: false } = &plan.lane()?.at else { return None };
+        let at = At::Stuck { stuck: stuck.clone(), asked: true };
+        plan.move_lane(|lane| lane.at = at)
+    }
+}
