@@ -21,6 +21,8 @@ pub struct PlanSpec {
     pub depends_on: Vec<PlanId>,
     /// How many tasks it has; at least 1.
     pub tasks: u32,
+    /// The document as the run found it: what the plan gate judges first.
+    pub revision: Revision,
     /// Tasks already committed by an earlier run, and what they left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done: Option<TasksDone>,
@@ -610,6 +612,7 @@ struct PlanRun {
     wave: u32,
     needs: Vec<usize>,
     tasks: u32,
+    revision: Revision,
     done: Option<TasksDone>,
     entry: u32,
     checkpoints: u32,
@@ -751,6 +754,7 @@ impl Run {
             wave: plan.wave,
             needs: plan.depends_on.iter().filter_map(index).collect(),
             tasks: plan.tasks.max(1),
+            revision: plan.revision.clone(),
             done: plan.done.clone(),
             entry: 1,
             checkpoints: 0,
@@ -1383,7 +1387,7 @@ impl Run {
         match self.stage {
             Stage::Closing { .. } if plan.is_landing() => landing().into_iter().collect(),
             Stage::Gating if plan.state == PlanState::Gating => {
-                let opening = Opening::Make { rounds: None, open: Vec::new() };
+                let opening = Opening::Judge { revision: plan.revision.clone(), open: Vec::new() };
                 vec![loop_want(plan, "plan", Subject::Plan(id), opening)]
             }
             Stage::Building { .. } => {
