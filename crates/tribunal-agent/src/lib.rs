@@ -1,1 +1,19 @@
-//! Placeholder.
+//! Runs coding agents: adapter rows as data, pure parsers for what they print, and the scripted agent.
+//!
+//! It says how an agent is launched and what its output means. It never starts the agent itself (that is
+//! `tribunal-process`), never decides what an answer is worth (that is `tribunal-core`), and never trusts an exit
+//! code alone.
+
+mod adapter;
+mod brief;
+mod error;
+mod parse;
+mod prepare;
+pub mod scripted;
+mod template;
+
+pub use adapter::{Adapter, Adapters, PromptBy};
+pub use brief::{Access, Brief, Prepared};
+pub use error::AgentError;
+pub use parse::{Outcome, Parser, TOOLS, ToolCall, Usage, read, read_files, read_streams};
+pub use prepare::{PROMPT_FILE, REPORT_FILE, prepare};

@@ -1,0 +1,53 @@
+//! The report file: one tool call per JSON line. A line that cannot be read is an error of the launch, never skipped
+//! in silence: it may have held a finding.
+
+use super::lines::{Line, each_line, quote};
+use super::{Outcome, ToolCall};
+use std::io::{self, BufRead};
+
+/// The tools an agent may report with.
+pub const TOOLS: [&str; 9] = [
+    "set_loop_review_result",
+    "set_review_result",
+    "report_findings",
+    "cast_verdict",
+    "report_fix",
+    "report_task_done",
+    "escalate",
+    "get_context",
+    "run_checks",
+];
+
+const LINE_MAX: usize = 1024 * 1024;
+const CALLS_MAX: usize = 10_000;
+
+pub(super) fn read(input: impl BufRead, outcome: &mut Outcome) -> io::Result<()> {
+    each_line(input, LINE_MAX, |line| call(&line, outcome))
+}
+
+fn call(line: &Line<'_>, outcome: &mut Outcome) {
+    if line.is_blank() {
+        return;
+    }
+    let at = format!("report line {}", line.number);
+    if line.too_long {
+        return outcome.fail(format!("{at}: longer than {LINE_MAX} bytes"));
+    }
+    if outcome.reports.len() >= CALLS_MAX {
+        return outcome.fail(format!("{at}: more than {CALLS_MAX} tool calls"));
+    }
+    let (text, replaced) = line.text();
+    if replaced {
+        outcome.drift(format!("{at}: not UTF-8, unreadable bytes replaced"));
+    }
+    match serde_json::from_str::<ToolCall>(&text) {
+        Ok(call) if TOOLS.contains(&call.tool.as_str()) => outcome.reports.push(call),
+        Ok(call) => outcome.drift(format!(
+            "{at}: unknown tool {}; the tools are {}",
+            quote(&call.tool),
+            TOOLS.join(", ")
+        )),
+        Err(_) if line.unfinished => outcome.fail(format!("{at}: cut off")),
+        Err(error) => outcome.fail(format!("{at}: no tool call, {error}")),
+    }
+}

@@ -1,0 +1,99 @@
+//! Which turns were played: `<scenario>.used/<turn>/<launch keys>`, made atomically. A repeated launch leaves the same
+//! mark, so marks count launches that differ, never how often one was started.
+
+use super::problem;
+use super::scenario::{Asked, Scenario, Turn};
+use crate::error::AgentError;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A turn that was not played as often as it should have been.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unused {
+    /// Its place in the file, from 1.
+    pub index: usize,
+    /// Its keys.
+    pub when: BTreeMap<&'static str, String>,
+    /// How many different launches should have played it.
+    pub wanted: u32,
+    /// How many did.
+    pub used: u32,
+}
+
+/// The turns of a scenario that a test left unused.
+pub fn unused(scenario: &Path) -> Result<Vec<Unused>, AgentError> {
+    let turns = Scenario::load(scenario)?.turns;
+    let mut unused = Vec::new();
+    for turn in turns {
+        let used = count(&folder(scenario, &turn))?;
+        let wanted = turn.times.unwrap_or(1);
+        if used < wanted && !turn.optional {
+            unused.push(Unused { index: turn.index, when: turn.when, wanted, used });
+        }
+    }
+    Ok(unused)
+}
+
+/// Marks the turn as played by this launch; an error when more launches played it than it allows.
+pub(super) fn mark(scenario: &Path, turn: &Turn, asked: &Asked) -> Result<(), AgentError> {
+    let folder = folder(scenario, turn);
+    let mark = folder.join(file_name(asked));
+    fs::create_dir_all(&folder).map_err(|source| AgentError::io("create", &folder, source))?;
+    fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&mark)
+        .map_err(|source| AgentError::io("create", &mark, source))?;
+    let Some(times) = turn.times else {
+        return Ok(());
+    };
+    let used = count(&folder)?;
+    if used > times {
+        let fault = format!("turn {} is for {times} launch(es), {asked} is number {used}", turn.index);
+        return Err(problem(scenario, fault));
+    }
+    Ok(())
+}
+
+fn folder(scenario: &Path, turn: &Turn) -> PathBuf {
+    let mut folder = scenario.as_os_str().to_owned();
+    folder.push(".used");
+    PathBuf::from(folder).join(turn.index.to_string())
+}
+
+fn count(folder: &Path) -> Result<u32, AgentError> {
+    match fs::read_dir(folder) {
+        Ok(marks) => Ok(u32::try_from(marks.count()).unwrap_or(u32::MAX)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0),
+        Err(source) => Err(AgentError::io("read", folder, source)),
+    }
+}
+
+/// The launch's keys as a file name: plain characters stay, others are written as numbers.
+fn file_name(asked: &Asked) -> String {
+    const NAME_MAX: usize = 200;
+    let mut name = String::new();
+    for byte in asked.to_string().bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'=' | b',' => {
+                name.push(char::from(byte))
+            }
+            _ => name.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    if name.len() > NAME_MAX {
+        let tail = fnv(name.as_bytes());
+        name.truncate(NAME_MAX);
+        name.push_str(&format!("~{tail:016x}"));
+    }
+    name
+}
+
+/// FNV-1a: tells long names apart; nothing depends on its strength.
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}

@@ -1,0 +1,118 @@
+//! The scripted agent: does what a scenario file says for the launch it was started for. It has no randomness and never
+//! sleeps; asked for what its script does not hold, it fails loudly.
+//!
+//! A scenario is a list of turns:
+//!
+//! ```toml
+//! [[turn]]
+//! role = "dev"           # every key given must match the launch; keys left out match anything
+//! plan = "01-02"         # role, use, plan, task, seat, round, attempt; most keys win, then the first
+//! round = 1
+//! do = [
+//!   { write = "src/a.sh", text = "echo {plan}\n", executable = true },
+//!   { append = "log.txt", text = "round {round}\n" },
+//!   { delete = "old.txt" },
+//!   { move = "a.txt", to = "b.txt" },
+//!   { run = ["sh", "-c", "exit 0"] },          # may_fail = true to go on whatever it says
+//!   { commit = "feat: a" },                    # git in its own tree, as an agent would
+//!   { say = "Done." },                         # all that is said is the final text
+//!   { usage = { input = 1200, output = 80, cost_usd = 0.02 } },
+//!   { report = { tool = "report_task_done", args = { task = "{task}" } } },
+//! ]
+//!
+//! [[turn]]
+//! role = "dev"
+//! round = 2
+//! times = 1              # exactly so many different launches; left out: one or more
+//! do = [
+//!   { expect = "F-" },                         # the prompt must contain this
+//!   { report = { tool = "report_fix", args = { id = "{finding}", fixed = true } }, each = "finding" },
+//!   { say = "first {finding:1}, all {findings}" },
+//! ]
+//!
+//! [[turn]]
+//! role = "reviewer"
+//! optional = true        # may stay unused
+//! do = [
+//!   { wait = "signal" },                       # SIGUSR1
+//!   { wait = "file:go" },                      # until somebody writes the file `go` beside the scenario
+//!   { pause_ms = 1000 },
+//!   { fault = "half-answer" },
+//! ]
+//! ```
+//!
+//! Values `{role} {use} {plan} {task} {seat} {round} {attempt} {finding:n} {findings}` are filled in wherever text
+//! stands, unless a `$` is before them; other braces are left alone. The open findings are the lines of the prompt that start
+//! with `F-` and a number. Steps describe what is so afterwards, so a launch that is repeated after a crash changes
+//! nothing twice. Faults are listed at [`Fault`].
+
+mod agent;
+mod fault;
+mod fill;
+mod marks;
+mod orphan;
+mod scenario;
+mod signals;
+mod tree;
+mod wait;
+
+use crate::error::AgentError;
+use agent::{Agent, End};
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+pub use fault::Fault;
+pub use marks::{Unused, unused};
+pub use scenario::{Asked, Scenario, Step, Turn};
+pub use wait::open_gate;
+
+/// The exit code of a scripted agent that was asked beyond its script or could not follow it.
+pub const EXIT_SCRIPT: u8 = 70;
+
+/// Runs the scripted agent: `[scripted-agent] --scenario FILE`. The launch is read from the `TRIBUNAL_*` environment.
+pub fn main(args: impl IntoIterator<Item = OsString>, stdin: impl Read, mut stdout: impl Write) -> u8 {
+    let args: Vec<OsString> = args.into_iter().filter(|arg| arg != "scripted-agent").collect();
+    if let Some(code) = orphan::main(&args) {
+        return code;
+    }
+    let asked = Asked::from_env(&|name| std::env::var(name).ok());
+    let played = scenario_path(&args).and_then(|path| play(&path, &asked, stdin, &mut stdout));
+    match played {
+        Ok(end) => end.exit,
+        Err(error) => {
+            // The error event is all that can still be said; a closed stdout leaves the exit code.
+            let _ = agent::event(&mut stdout, &serde_json::json!({"type": "error", "message": error}));
+            EXIT_SCRIPT
+        }
+    }
+}
+
+fn scenario_path(args: &[OsString]) -> Result<PathBuf, String> {
+    match args {
+        [flag, path] if flag == "--scenario" => Ok(PathBuf::from(path)),
+        _ => Err(format!("usage: scripted-agent --scenario FILE, not {args:?}")),
+    }
+}
+
+fn play(path: &Path, asked: &Asked, stdin: impl Read, stdout: &mut impl Write) -> Result<End, String> {
+    // A signal that comes before the turn waits for it must not be lost.
+    signals::hold_usr1();
+    let dir = std::env::current_dir().map_err(|error| format!("no working directory: {error}"))?;
+    let report = std::env::var_os("TRIBUNAL_REPORT").map(PathBuf::from);
+    let scenario = Scenario::load(path).map_err(|error| error.to_string())?;
+    let turn = scenario.find(asked).ok_or_else(|| beyond(path, asked))?;
+    marks::mark(path, turn, asked).map_err(|error| error.to_string())?;
+    Agent::new(asked, dir, path, report, stdin, stdout).play(turn)
+}
+
+fn beyond(path: &Path, asked: &Asked) -> String {
+    format!(
+        "asked beyond its script: no turn for {asked}\nhint: add a [[turn]] with these keys to {}",
+        path.display()
+    )
+}
+
+fn problem(path: &Path, problem: impl Into<String>) -> AgentError {
+    AgentError::Scenario { path: path.to_path_buf(), problem: problem.into() }
+}

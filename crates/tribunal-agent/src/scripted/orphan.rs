@@ -1,0 +1,73 @@
+//! Processes that do not want to die: own session, no environment, deaf to SIGTERM, always forking. They end by
+//! themselves after a minute. A keeper starts short-lived children; a child whose keeper was killed becomes the keeper.
+
+use super::{signals, wait};
+use std::ffi::OsString;
+use std::io;
+use std::process::{Child, Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const FLAG: &str = "--orphan";
+const LIFE_MS: u128 = 60_000;
+const FORK_EVERY_MS: u32 = 20;
+const CHILD_LIFE_MS: u32 = 45;
+
+/// Leaves orphans behind and goes on.
+pub(super) fn leave() -> io::Result<()> {
+    let end = now_ms() + LIFE_MS;
+    // The one in between ends at once, so the keeper has no parent that knows it.
+    spawn("between", end)?.wait()?;
+    Ok(())
+}
+
+/// Plays the part of an orphan when the arguments say so.
+pub(super) fn main(args: &[OsString]) -> Option<u8> {
+    let [flag, part, end] = args else { return None };
+    let (part, end) = (part.to_str()?, end.to_str()?.parse().ok()?);
+    if flag != FLAG {
+        return None;
+    }
+    signals::ignore_term();
+    // Refused only to the leader of a group; started as we are, it is none.
+    let _ = rustix::process::setsid();
+    let played = match part {
+        "between" => spawn("keeper", end).map(drop),
+        "keeper" => keep(end),
+        _ => child(end),
+    };
+    Some(u8::from(played.is_err()))
+}
+
+fn keep(end: u128) -> io::Result<()> {
+    let mut children: Vec<Child> = Vec::new();
+    while now_ms() < end {
+        // No room for another process is no reason to stop trying.
+        children.extend(spawn("child", end).ok());
+        wait::pause(FORK_EVERY_MS)?;
+        children.retain_mut(|child| !matches!(child.try_wait(), Ok(Some(_))));
+    }
+    Ok(())
+}
+
+fn child(end: u128) -> io::Result<()> {
+    let parent = rustix::process::getppid();
+    wait::pause(CHILD_LIFE_MS)?;
+    if rustix::process::getppid() == parent {
+        return Ok(());
+    }
+    keep(end)
+}
+
+#[expect(clippy::disallowed_methods, reason = "it plays an agent, whose processes Tribunal does not start")]
+fn spawn(part: &str, end: u128) -> io::Result<Child> {
+    // `/proc/self/exe` also works when the program was replaced on disk; the output stays open, as a real orphan's does.
+    Command::new("/proc/self/exe")
+        .args(["scripted-agent", FLAG, part, &end.to_string()])
+        .env_clear()
+        .stdin(Stdio::null())
+        .spawn()
+}
+
+fn now_ms() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis())
+}

@@ -1,0 +1,297 @@
+//! Scenario files: reading them and finding the turn for a launch. Finding looks at the launch's keys alone, never at
+//! what was played before, so a repeated launch gets the same turn.
+
+use super::fault::Fault;
+use super::problem;
+use crate::error::AgentError;
+use crate::parse::{TOOLS, Usage};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use toml::{Table, Value};
+
+const KEYS: [&str; 7] = ["role", "use", "plan", "task", "seat", "round", "attempt"];
+const VERBS: [&str; 13] = [
+    "write", "append", "delete", "move", "run", "commit", "say", "report", "wait", "pause_ms", "usage",
+    "expect", "fault",
+];
+
+/// A scenario file, read and checked.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    /// The turns, in the order of the file.
+    pub turns: Vec<Turn>,
+}
+
+/// What to do for the launches that match.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    /// Its place in the file, from 1.
+    pub index: usize,
+    /// The keys that must match.
+    pub when: BTreeMap<&'static str, String>,
+    /// How many different launches must play it; one or more when not set.
+    pub times: Option<u32>,
+    /// Whether it may stay unused.
+    pub optional: bool,
+    /// What to do.
+    pub steps: Vec<Step>,
+}
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "the fields are named as in the file, which the module documents")]
+pub enum Step {
+    /// Writes a whole file.
+    Write { path: String, text: String, executable: bool },
+    /// Adds to the end of a file, unless it ends so already.
+    Append { path: String, text: String },
+    /// Removes a file or folder.
+    Delete { path: String },
+    /// Renames a file or folder.
+    Move { path: String, to: String },
+    /// Runs a program.
+    Run { argv: Vec<String>, may_fail: bool },
+    /// Commits everything in its tree with its own git.
+    Commit { message: String },
+    /// Says something: the final text is all that was said.
+    Say { text: String },
+    /// Reports a tool call, once or for each open finding.
+    Report { tool: String, args: serde_json::Value, each_finding: bool },
+    /// Waits for SIGUSR1.
+    WaitSignal,
+    /// Waits until somebody writes this file.
+    WaitFile { path: String },
+    /// Waits for a time.
+    Pause { ms: u32 },
+    /// Adds to the usage it will claim.
+    Usage(Usage),
+    /// The prompt must contain this.
+    Expect { text: String },
+    /// Goes wrong.
+    Fault(Fault),
+}
+
+/// The keys a launch asks with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked(BTreeMap<&'static str, String>);
+
+impl Asked {
+    /// Reads `TRIBUNAL_ROLE` and its like; an empty value is none.
+    pub fn from_env(get: &dyn Fn(&str) -> Option<String>) -> Self {
+        let value = |key: &&str| get(&format!("TRIBUNAL_{}", key.to_uppercase()));
+        let keys = KEYS.into_iter().filter_map(|key| Some((key, value(&key).filter(|v| !v.is_empty())?)));
+        Self(keys.collect())
+    }
+
+    /// The value of a key; none when the launch has no such thing.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.0.get(key).map(String::as_str)
+    }
+
+    /// Whether this is the name of a key.
+    pub(super) fn is_key(name: &str) -> bool {
+        KEYS.contains(&name)
+    }
+}
+
+impl fmt::Display for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys: Vec<_> = self.0.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        f.pad(&if keys.is_empty() { "no keys at all".to_owned() } else { keys.join(",") })
+    }
+}
+
+impl Scenario {
+    /// Reads and checks a whole scenario file.
+    pub fn load(path: &Path) -> Result<Self, AgentError> {
+        let text = std::fs::read_to_string(path).map_err(|source| AgentError::io("read", path, source))?;
+        Self::parse(&text).map_err(|fault| problem(path, fault))
+    }
+
+    /// Reads and checks the text of a scenario; the error says where and what.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let table = text.parse::<Table>().map_err(|error| error.to_string())?;
+        if let Some(key) = table.keys().find(|key| *key != "turn") {
+            return Err(format!("unknown key `{key}`\nhint: a scenario is a list of [[turn]]"));
+        }
+        let list = match table.get("turn") {
+            Some(Value::Array(list)) => list.as_slice(),
+            None => &[],
+            Some(_) => return Err("`turn` must be a list: [[turn]]".to_owned()),
+        };
+        let turns = list.iter().zip(1..).map(|(value, index)| {
+            let at = |fault| format!("turn {index}: {fault}");
+            turn(index, value).map_err(at)
+        });
+        Ok(Self { turns: turns.collect::<Result<_, _>>()? })
+    }
+
+    /// The turn for a launch: of those that match, the one with most keys, then the first.
+    pub fn find(&self, asked: &Asked) -> Option<&Turn> {
+        let matching = self.turns.iter().filter(|turn| turn.matches(asked));
+        matching.max_by_key(|turn| (turn.when.len(), std::cmp::Reverse(turn.index)))
+    }
+}
+
+impl Turn {
+    fn matches(&self, asked: &Asked) -> bool {
+        self.when.iter().all(|(key, value)| asked.get(key) == Some(value))
+    }
+}
+
+fn turn(index: usize, value: &Value) -> Result<Turn, String> {
+    let table = value.as_table().ok_or("must be a table")?;
+    let known = |key: &str| KEYS.contains(&key) || ["times", "optional", "do"].contains(&key);
+    if let Some(key) = table.keys().find(|key| !known(key)) {
+        return Err(format!(
+            "unknown key `{key}`\nhint: a turn has {}, times, optional, do",
+            KEYS.join(", ")
+        ));
+    }
+    let mut when = BTreeMap::new();
+    for key in KEYS {
+        if let Some(value) = table.get(key) {
+            when.insert(key, key_text(value).ok_or_else(|| format!("`{key}` must be a text or a number"))?);
+        }
+    }
+    let steps = table.get("do").and_then(Value::as_array).ok_or("`do` must be a list of steps")?;
+    let steps =
+        steps.iter().zip(1..).map(|(value, at)| step(value).map_err(|fault| format!("step {at}: {fault}")));
+    Ok(Turn {
+        index,
+        when,
+        times: times(table)?,
+        optional: flag(table, "optional")?,
+        steps: steps.collect::<Result<_, _>>()?,
+    })
+}
+
+fn key_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Integer(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn times(table: &Table) -> Result<Option<u32>, String> {
+    let Some(value) = table.get("times") else {
+        return Ok(None);
+    };
+    let times = value.as_integer().and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
+    times.map(Some).ok_or_else(|| "`times` must be a whole number above 0".to_owned())
+}
+
+fn flag(table: &Table, key: &str) -> Result<bool, String> {
+    match table.get(key) {
+        None => Ok(false),
+        Some(value) => value.as_bool().ok_or_else(|| format!("`{key}` must be true or false")),
+    }
+}
+
+fn text(table: &Table, key: &str) -> Result<String, String> {
+    let value = table.get(key).and_then(Value::as_str);
+    value.map(str::to_owned).ok_or_else(|| format!("`{key}` must be a text"))
+}
+
+/// The keys that may stand beside a verb.
+fn companions(verb: &str) -> &'static [&'static str] {
+    match verb {
+        "write" => &["text", "executable"],
+        "append" => &["text"],
+        "move" => &["to"],
+        "run" => &["may_fail"],
+        "report" => &["each"],
+        _ => &[],
+    }
+}
+
+fn step(value: &Value) -> Result<Step, String> {
+    let table = value.as_table().ok_or("must be a table such as { say = \"…\" }")?;
+    let mut verbs = VERBS.into_iter().filter(|verb| table.contains_key(*verb));
+    let (Some(verb), None) = (verbs.next(), verbs.next()) else {
+        let keys = table.keys().cloned().collect::<Vec<_>>().join(", ");
+        return Err(format!("needs exactly one verb, has {keys}\nhint: verbs are {}", VERBS.join(", ")));
+    };
+    let allowed = companions(verb);
+    if let Some(key) = table.keys().find(|key| *key != verb && !allowed.contains(&key.as_str())) {
+        return Err(format!("`{verb}` does not take `{key}`"));
+    }
+    match verb {
+        "run" | "report" | "wait" | "pause_ms" | "usage" | "fault" => complex(verb, table),
+        _ => simple(verb, table),
+    }
+}
+
+fn simple(verb: &str, table: &Table) -> Result<Step, String> {
+    let main = text(table, verb)?;
+    Ok(match verb {
+        "write" => {
+            Step::Write { path: main, text: text(table, "text")?, executable: flag(table, "executable")? }
+        }
+        "append" => Step::Append { path: main, text: text(table, "text")? },
+        "delete" => Step::Delete { path: main },
+        "move" => Step::Move { path: main, to: text(table, "to")? },
+        "commit" => Step::Commit { message: main },
+        "expect" => Step::Expect { text: main },
+        _ => Step::Say { text: main },
+    })
+}
+
+fn complex(verb: &str, table: &Table) -> Result<Step, String> {
+    let value = &table[verb];
+    match verb {
+        "run" => run(table, value),
+        "report" => report(table, value),
+        "wait" => wait(value),
+        "pause_ms" => {
+            let ms = value.as_integer().and_then(|ms| u32::try_from(ms).ok());
+            let ms = ms.ok_or("`pause_ms` must be a whole number of milliseconds")?;
+            Ok(Step::Pause { ms })
+        }
+        "usage" => value.clone().try_into().map(Step::Usage).map_err(|error| format!("`usage`: {error}")),
+        _ => Fault::parse(value.as_str().unwrap_or_default()).map(Step::Fault),
+    }
+}
+
+fn run(table: &Table, value: &Value) -> Result<Step, String> {
+    let list = value.as_array().filter(|list| !list.is_empty());
+    let argv = list.and_then(|list| list.iter().map(|word| word.as_str().map(str::to_owned)).collect());
+    Ok(Step::Run {
+        argv: argv.ok_or("`run` must be a list of texts, the program first")?,
+        may_fail: flag(table, "may_fail")?,
+    })
+}
+
+fn report(table: &Table, value: &Value) -> Result<Step, String> {
+    let call = value.as_table().ok_or("`report` must be { tool = …, args = {…} }")?;
+    if let Some(key) = call.keys().find(|key| !["tool", "args"].contains(&key.as_str())) {
+        return Err(format!("`report` does not take `{key}`"));
+    }
+    let tool = text(call, "tool")?;
+    if !TOOLS.contains(&tool.as_str()) {
+        return Err(format!("unknown tool `{tool}`\nhint: the tools are {}", TOOLS.join(", ")));
+    }
+    let args = match call.get("args") {
+        Some(args @ Value::Table(_)) => serde_json::to_value(args).map_err(|error| error.to_string())?,
+        Some(_) => return Err("`args` must be a table".to_owned()),
+        None => serde_json::json!({}),
+    };
+    let each_finding = match table.get("each").map(Value::as_str) {
+        None => false,
+        Some(Some("finding")) => true,
+        Some(_) => return Err("`each` can only be \"finding\"".to_owned()),
+    };
+    Ok(Step::Report { tool, args, each_finding })
+}
+
+fn wait(value: &Value) -> Result<Step, String> {
+    match value.as_str() {
+        Some("signal") => Ok(Step::WaitSignal),
+        Some(text) if text.len() > 5 && text.starts_with("file:") => {
+            Ok(Step::WaitFile { path: text["file:".len()..].to_owned() })
+        }
+        _ => Err("`wait` must be \"signal\" or \"file:PATH\"".to_owned()),
+    }
+}

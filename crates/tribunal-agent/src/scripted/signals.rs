@@ -1,0 +1,40 @@
+//! The three signal calls the scripted agent needs. Never installs a handler.
+
+use std::mem::MaybeUninit;
+
+/// Keeps SIGUSR1 pending until somebody waits for it.
+#[expect(unsafe_code, reason = "blocking a signal has no safe call in our dependencies")]
+pub(super) fn hold_usr1() {
+    let set = usr1();
+    // SAFETY: `set` is an initialised signal set, and the old mask is not asked for.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
+}
+
+/// Waits for SIGUSR1, which must be held.
+#[expect(unsafe_code, reason = "waiting for a signal has no safe call in our dependencies")]
+pub(super) fn wait_usr1() {
+    let set = usr1();
+    let mut signal = 0;
+    // SAFETY: `set` is an initialised signal set and `signal` outlives the call.
+    unsafe { libc::sigwait(&raw const set, &raw mut signal) };
+}
+
+/// Ignores the polite signals; children inherit it.
+#[expect(unsafe_code, reason = "ignoring a signal has no safe call in our dependencies")]
+pub(super) fn ignore_term() {
+    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
+        // SAFETY: no handler is installed, only the ignore disposition.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
+#[expect(unsafe_code, reason = "signal sets are built by libc")]
+fn usr1() -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: sigemptyset initialises the whole set before it is read.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), libc::SIGUSR1);
+        set.assume_init()
+    }
+}

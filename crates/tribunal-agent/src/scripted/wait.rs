@@ -1,0 +1,61 @@
+//! Waiting without polling: a gate is a named pipe until it is opened, and a plain file afterwards, so launches that
+//! come later do not wait. No order of arrival loses a wake-up.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use std::io;
+use std::path::Path;
+
+/// Opens a gate: every agent that waits for this file goes on, and those that come later do not wait.
+pub fn open_gate(path: &Path) -> io::Result<()> {
+    make_pipe(path)?;
+    // Both ends: opening a pipe for writing alone would wait for a reader.
+    let pipe = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    let mut part = path.as_os_str().to_owned();
+    part.push(format!(".{}.part", std::process::id()));
+    std::fs::write(&part, b"")?;
+    std::fs::rename(&part, path)?;
+    // Whoever opened the pipe before the plain file took its place finds this byte; nobody takes it out.
+    rustix::io::write(&pipe, b"\n")?;
+    Ok(())
+}
+
+/// Waits until the gate is open; makes it when it is not there.
+pub(super) fn at_gate(path: &Path) -> io::Result<()> {
+    make_pipe(path)?;
+    let gate = rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
+    let found = rustix::fs::fstat(&gate)?;
+    if FileType::from_raw_mode(found.st_mode) != FileType::Fifo {
+        return Ok(());
+    }
+    let now = rustix::fs::stat(path)?;
+    if (now.st_dev, now.st_ino) == (found.st_dev, found.st_ino) {
+        // A writer that came and went also wakes us, so a shell's `: > gate` opens the gate as well.
+        poll(&mut [PollFd::new(&gate, PollFlags::IN)], None)?;
+        open_gate(path)?;
+    }
+    Ok(())
+}
+
+fn make_pipe(path: &Path) -> io::Result<()> {
+    match rustix::fs::mkfifoat(CWD, path, Mode::RUSR | Mode::WUSR) {
+        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Waits for a time, in the kernel.
+pub(super) fn pause(ms: u32) -> io::Result<()> {
+    let time = Timespec { tv_sec: i64::from(ms / 1000), tv_nsec: i64::from(ms % 1000) * 1_000_000 };
+    poll(&mut [], Some(&time))?;
+    Ok(())
+}
+
+/// Waits for ever.
+pub(super) fn for_ever() -> ! {
+    loop {
+        // Interrupted or not, there is nothing else to do.
+        let _ = poll(&mut [], None);
+    }
+}

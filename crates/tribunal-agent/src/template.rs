@@ -1,0 +1,180 @@
+//! Words of a command line with `{placeholder}`s. Never splits or quotes: one word in, one argument out, so nothing an
+//! agent or a document wrote can become a second argument.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+/// Every placeholder a row may use, except `{args}`, which stands for several arguments.
+pub(crate) const NAMES: [&str; 18] = [
+    "attempt",
+    "dir",
+    "effect",
+    "model",
+    "out_dir",
+    "plan",
+    "prompt",
+    "prompt_file",
+    "report",
+    "role",
+    "round",
+    "run",
+    "scenario",
+    "seat",
+    "self",
+    "signature",
+    "task",
+    "use",
+];
+
+/// Values by placeholder; a name without a value is absent.
+pub(crate) type Values = BTreeMap<&'static str, OsString>;
+
+/// One argument: literal text and placeholders in turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Word(Vec<Part>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Value(&'static str),
+}
+
+/// One entry of an argv template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Arg {
+    /// Exactly one argument.
+    One(Word),
+    /// `{args}`: the words the user configured for this agent.
+    Args,
+    /// Arguments that are left out together when one of their placeholders has no value.
+    Group(Vec<Word>),
+}
+
+impl Word {
+    /// Reads a word; the error is the name of a placeholder nobody knows.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let mut parts = Vec::new();
+        let mut literal = String::new();
+        let mut rest = text;
+        while let Some(open) = rest.find('{') {
+            let (before, from) = rest.split_at(open);
+            literal.push_str(before);
+            let Some(name) = placeholder(from) else {
+                // A brace that opens no name is text: rows carry JSON.
+                literal.push('{');
+                rest = &from[1..];
+                continue;
+            };
+            let known = NAMES.iter().find(|known| **known == name);
+            let known = known.ok_or_else(|| name.to_owned())?;
+            if !literal.is_empty() {
+                parts.push(Part::Text(std::mem::take(&mut literal)));
+            }
+            parts.push(Part::Value(known));
+            rest = &from[name.len() + 2..];
+        }
+        literal.push_str(rest);
+        if !literal.is_empty() || parts.is_empty() {
+            parts.push(Part::Text(literal));
+        }
+        Ok(Self(parts))
+    }
+
+    /// Whether the word uses this placeholder.
+    pub(crate) fn uses(&self, name: &str) -> bool {
+        self.0.iter().any(|part| matches!(part, Part::Value(used) if *used == name))
+    }
+
+    /// The finished argument; the error is the name of a placeholder without a value.
+    pub(crate) fn fill(&self, values: &Values) -> Result<OsString, &'static str> {
+        let mut word = OsString::new();
+        for part in &self.0 {
+            match part {
+                Part::Text(text) => word.push(text),
+                Part::Value(name) => word.push(values.get(name).ok_or(*name)?),
+            }
+        }
+        Ok(word)
+    }
+}
+
+impl Arg {
+    /// Whether any word of the entry uses this placeholder.
+    pub(crate) fn uses(&self, name: &str) -> bool {
+        match self {
+            Self::One(word) => word.uses(name),
+            Self::Args => name == "args",
+            Self::Group(words) => words.iter().any(|word| word.uses(name)),
+        }
+    }
+
+    /// Appends the finished arguments; the error is the name of a placeholder without a value.
+    pub(crate) fn fill(
+        &self,
+        values: &Values,
+        args: &[OsString],
+        argv: &mut Vec<OsString>,
+    ) -> Result<(), &'static str> {
+        match self {
+            Self::One(word) => argv.push(word.fill(values)?),
+            Self::Args => argv.extend(args.iter().cloned()),
+            Self::Group(words) => {
+                let filled: Result<Vec<_>, _> = words.iter().map(|word| word.fill(values)).collect();
+                argv.extend(filled.unwrap_or_default());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The name in `{name}…`, when the text starts with one.
+pub(crate) fn placeholder(text: &str) -> Option<&str> {
+    let inner = text.strip_prefix('{')?;
+    let end = inner.find('}')?;
+    let name = &inner[..end];
+    let plain = !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    plain.then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn fill(text: &str) -> Result<String, String> {
+        let values = Values::from([("model", OsString::from("m1")), ("dir", OsString::from("/a b"))]);
+        let word = Word::parse(text)?;
+        let filled = word.fill(&values).map_err(|name| format!("no {name}"))?;
+        Ok(filled.into_string().unwrap())
+    }
+
+    #[test]
+    fn words_are_filled_whole_or_inside() {
+        let check = |text: &str, expect: Result<&str, &str>| {
+            assert_eq!(fill(text).as_deref().map_err(String::as_str), expect, "{text}");
+        };
+        check("", Ok(""));
+        check("-p", Ok("-p"));
+        check("{model}", Ok("m1"));
+        check("--cd={dir}/x", Ok("--cd=/a b/x"));
+        check("{model}{dir}", Ok("m1/a b"));
+        check(r#"{"edit":"deny","in":{"a":1}}"#, Ok(r#"{"edit":"deny","in":{"a":1}}"#));
+        check("{}", Ok("{}"));
+        check("{", Ok("{"));
+        check("{{model}}", Ok("{m1}"));
+        check("{seat}", Err("no seat"));
+        check("{modle}", Err("modle"));
+    }
+
+    proptest! {
+        #[test]
+        fn text_without_braces_is_itself(text in "[^{]*") {
+            prop_assert_eq!(fill(&text), Ok(text));
+        }
+
+        #[test]
+        fn any_text_is_one_word_or_a_named_fault(text in "[a-z{}\" _-]*") {
+            let _ = fill(&text);
+        }
+    }
+}
