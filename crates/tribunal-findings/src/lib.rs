@@ -1,1 +1,10 @@
-//! Placeholder.
+//! Reviewers' words to findings: intake, triage, tracking, delta, convergence. Pure: no IO, no clock, no randomness,
+//! and no panic on anything an agent wrote.
+
+pub mod intake;
+pub mod maker;
+mod text;
+pub mod words;
+
+pub use intake::{Form, Intake, Unread, read, read_bytes, read_compiler_lines, read_sarif};
+pub use maker::{Hearing, MakerWords, read_hearing, read_maker};

@@ -1,0 +1,440 @@
+//! Findings as single lines: `[id:X] [severity:Y] [file:Z] issue: … | suggestion: …`, and the plain items of a chain
+//! review (`blocker: …`). Lines in a findings section that fit neither are kept as unread.
+
+use super::scan::{Kind, Line};
+use super::{Draft, Form, claim_of, said};
+use crate::text::{bare, clip, field, heading, is_bullet, plain_words, strip_bullet, unbold};
+use crate::words;
+use tribunal_core::finding::{Claim, Said, Severity};
+use tribunal_core::ids::FindingId;
+
+/// Where we are in the message.
+#[derive(Clone, Copy, PartialEq)]
+enum Section {
+    Outside,
+    /// Below `FINDINGS:`.
+    Findings,
+    /// Below a heading such as `Blockers`.
+    Of(Severity),
+}
+
+/// Reads all findings that are one line each.
+pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
+    let mut section = Section::Outside;
+    let mut open = false;
+    for (at, line) in lines.iter().enumerate() {
+        if line.kind != Kind::Own || taken[at] {
+            open = false;
+            continue;
+        }
+        if let Some(next) = section_of(line.text) {
+            section = next;
+            open = false;
+            continue;
+        }
+        let found = finding(line.text, section, draft);
+        if found {
+            taken[at] = true;
+            open = true;
+        } else if open && line.text.starts_with([' ', '\t']) && !is_bullet(line.text) {
+            // An indented line below a finding goes on with it.
+            taken[at] = true;
+            if let Some(last) = draft.intake.findings.last_mut() {
+                append(&mut last.details, line.text.trim());
+            }
+        } else {
+            open = false;
+            section = leftover(line.text, section, draft);
+        }
+    }
+}
+
+/// What a line that is no finding means for the section it stands in.
+fn leftover(text: &str, section: Section, draft: &mut Draft) -> Section {
+    let answer = said::is_answer(text) || super::verdict::verdict_value(text).is_some();
+    if section != Section::Outside && is_bullet(text) && !answer {
+        draft.intake.note(text, "in the findings section, but not a finding: severity and issue are missing");
+        return section;
+    }
+    Section::Outside
+}
+
+pub(crate) fn append(to: &mut String, text: &str) {
+    if to.len() < 100_000 {
+        if !to.is_empty() {
+            to.push('\n');
+        }
+        to.push_str(&clip(text, 20_000));
+    }
+}
+
+fn section_of(text: &str) -> Option<Section> {
+    let words = match heading(text) {
+        Some((_, words)) => plain_words(bare(words.trim_end_matches(':'))),
+        None => match field(text) {
+            Some((key, value)) if bare(value).is_empty() || words::is_nothing(value) => plain_words(&key),
+            _ => return None,
+        },
+    };
+    let words = words.split('(').next().unwrap_or("").trim();
+    match words {
+        "findings" | "issues" | "new findings" | "open findings" => Some(Section::Findings),
+        "blockers" | "blocker" | "critical" => Some(Section::Of(Severity::Blocker)),
+        "warnings" | "warning" => Some(Section::Of(Severity::Warning)),
+        "notes" | "note" | "suggestions" | "suggestion" => Some(Section::Of(Severity::Suggestion)),
+        _ if heading(text).is_some() => Some(Section::Outside),
+        _ => None,
+    }
+}
+
+fn finding(text: &str, section: Section, draft: &mut Draft) -> bool {
+    if is_tagged(text) {
+        tagged(text, draft);
+        return true;
+    }
+    let Some((severity, rest)) = plain_item(text, section) else { return false };
+    if words::is_nothing(rest) {
+        return true;
+    }
+    draft.form(Form::Plain);
+    let claim = plain_claim(severity, rest, draft);
+    draft.intake.findings.push(claim);
+    true
+}
+
+/// Whether the line begins with the tags of S1's form.
+pub(crate) fn is_tagged(text: &str) -> bool {
+    let text = text.trim_start_matches(['>', ' ', '\t']);
+    let (tags, rest) = tags(strip_bullet(text));
+    let known = |key: &str| tags.iter().any(|(k, _)| k == key);
+    tags.len() >= 2 && (known("severity") || known("id"))
+        || tags.len() == 1 && known("severity") && !rest.trim().is_empty()
+}
+
+/// `[key:value] [key:value] rest`; brackets inside a value are balanced.
+fn tags(text: &str) -> (Vec<(String, &str)>, &str) {
+    let mut found = Vec::new();
+    let mut rest = text.trim_start_matches(['*', '`', ' ']);
+    while let Some(inner) = rest.strip_prefix('[') {
+        let Some(end) = closing(inner) else { break };
+        let Some((key, value)) = inner[..end].split_once([':', '=']) else { break };
+        found.push((plain_words(bare(key)), value.trim()));
+        rest =
+            inner[end + 1..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '`' | ','));
+    }
+    (found, rest)
+}
+
+/// The bracket that closes; unbalanced ones close at the first.
+fn closing(inner: &str) -> Option<usize> {
+    let mut depth = 0usize;
+    for (at, c) in inner.char_indices().take(4_096) {
+        match c {
+            '[' => depth += 1,
+            ']' if depth == 0 => return Some(at),
+            ']' => depth -= 1,
+            _ => {}
+        }
+    }
+    inner.find(']')
+}
+
+fn tagged(text: &str, draft: &mut Draft) {
+    draft.form(Form::Lines);
+    let (tags, rest) = tags(strip_bullet(text));
+    let mut fields: Vec<(String, String)> = tags.into_iter().map(|(k, v)| (k, v.to_owned())).collect();
+    fields.extend(pipe_fields(rest));
+    if let Some(claim) = from_fields(text, fields, draft) {
+        draft.intake.findings.push(claim);
+    }
+}
+
+const PIPE_KEYS: [&str; 16] = [
+    "issue",
+    "suggestion",
+    "suggested fix",
+    "fix",
+    "evidence",
+    "confidence",
+    "details",
+    "line",
+    "lines",
+    "domain",
+    "severity",
+    "fixable by",
+    "rule",
+    "type",
+    "status",
+    "check",
+];
+
+/// Cuts `issue: … | suggestion: …` at the pipes that are followed by a known key; other pipes are text.
+fn pipe_fields(rest: &str) -> Vec<(String, String)> {
+    let mut cuts = vec![0];
+    cuts.extend(rest.match_indices('|').map(|(at, _)| at + 1).filter(|at| known_key(&rest[*at..]).is_some()));
+    let mut fields = Vec::new();
+    for (n, start) in cuts.iter().enumerate() {
+        let end = cuts.get(n + 1).map_or(rest.len(), |next| next - 1);
+        let part = &rest[*start..end];
+        match known_key(part) {
+            Some((key, value)) => fields.push((key.to_owned(), value.trim().to_owned())),
+            None => fields.push(("issue".to_owned(), part.trim().to_owned())),
+        }
+    }
+    fields
+}
+
+fn known_key(part: &str) -> Option<(&'static str, &str)> {
+    let (key, value) = part.split_once([':', '：'])?;
+    if key.len() > 40 {
+        return None;
+    }
+    let key = plain_words(bare(key));
+    let known = PIPE_KEYS.iter().find(|known| **known == key)?;
+    Some((known, value.strip_prefix("**").unwrap_or(value)))
+}
+
+/// Builds a claim from named texts, whatever form they came from; `None` when it says nothing or is no new claim.
+pub(crate) fn from_fields(raw: &str, fields: Vec<(String, String)>, draft: &mut Draft) -> Option<Claim> {
+    let mut claim = Claim::new(Severity::Warning, "");
+    let mut status = String::new();
+    let mut severity_given = false;
+    for (key, value) in fields {
+        let value = value.trim();
+        if value.is_empty() {
+            continue;
+        }
+        match key.as_str() {
+            "severity" | "level" | "priority" => severity_given |= set_severity(&mut claim, value, draft),
+            "status" | "state" => status = plain_words(bare(value)),
+            _ => set(&mut claim, &key, value, draft),
+        }
+    }
+    if claim.claim.is_empty() && !claim.details.is_empty() {
+        let taken = claim_of(claim.severity, &std::mem::take(&mut claim.details));
+        (claim.claim, claim.details) = (taken.claim, taken.details);
+    }
+    let id = claim.label.as_deref().filter(|label| label.starts_with(['F', 'f'])).and_then(FindingId::parse);
+    if let Some(answered) = by_status(raw, &status, id, draft) {
+        return answered.then_some(claim).filter(|claim| !claim.claim.is_empty());
+    }
+    claim.same_as = claim.same_as.or(id);
+    if claim.claim.is_empty() {
+        draft.intake.note(raw, "a finding without an issue says nothing");
+        return None;
+    }
+    if !severity_given {
+        draft.intake.note(raw, "no severity given: taken as a warning");
+    }
+    Some(claim)
+}
+
+/// A status can make the line an answer: `Some(true)` keeps the claim as well.
+fn by_status(raw: &str, status: &str, id: Option<FindingId>, draft: &mut Draft) -> Option<bool> {
+    if status.is_empty() {
+        return None;
+    }
+    match (said::meaning(status)?, id) {
+        (Ok(said), Some(id)) => {
+            let keeps = said == Said::StillThere;
+            draft.answer(id, said);
+            if keeps { None } else { Some(false) }
+        }
+        (Ok(Said::StillThere), None) => None,
+        (Ok(_), None) => {
+            draft.intake.note(raw, "reported as resolved under an id that is not one of ours");
+            Some(false)
+        }
+        (Err(why), _) => {
+            draft.intake.note(raw, why);
+            Some(false)
+        }
+    }
+}
+
+fn set_severity(claim: &mut Claim, value: &str, draft: &mut Draft) -> bool {
+    match words::severity(value) {
+        Some(severity) => claim.severity = severity,
+        None => draft.intake.note(value, "not a severity that is known: taken as a warning"),
+    }
+    true
+}
+
+fn set(claim: &mut Claim, key: &str, value: &str, draft: &mut Draft) {
+    match key {
+        "id" | "finding" | "finding id" => claim.label = Some(clip(bare(value), 100)),
+        "file" | "files" | "path" | "file path" | "location" => set_place(claim, value, draft),
+        "line" | "lines" | "line range" | "line/section" | "line / section" | "section" => {
+            set_lines(claim, value, draft)
+        }
+        "issue" | "problem" | "title" | "claim" | "summary" => set_claim(claim, value),
+        "details" | "detail" | "description" | "why" | "impact" | "explanation" => {
+            append(&mut claim.details, value)
+        }
+        "suggestion" | "suggested fix" | "fix" | "recommendation" => append(&mut claim.suggestion, value),
+        "evidence" | "proof" => append(&mut claim.evidence, value),
+        "confidence" => match words::confidence(value) {
+            Some(confidence) => (claim.confidence, claim.confidence_stated) = (confidence, true),
+            None => draft.intake.note(value, "not a confidence: 80 assumed"),
+        },
+        "domain" | "category" => claim.domain = Some(clip(&plain_words(bare(value)), 100)),
+        "rule" | "check" | "rule id" => claim.rule = Some(clip(bare(value), 200)),
+        "type" | "kind" => claim.kind = Some(clip(bare(value), 100)),
+        "same as" | "duplicate of" => claim.same_as = FindingId::parse(bare(value)),
+        "fixable by" => match words::fixable_by(value) {
+            Some(who) => claim.fixable_by = who,
+            None => draft.intake.note(value, "not one of dev, architect, manual"),
+        },
+        _ => {}
+    }
+}
+
+fn set_claim(claim: &mut Claim, value: &str) {
+    let made = claim_of(claim.severity, value);
+    if claim.claim.is_empty() {
+        claim.claim = made.claim;
+    } else if claim.claim != made.claim {
+        append(&mut claim.details, &made.claim);
+    }
+    if !made.details.is_empty() {
+        append(&mut claim.details, &made.details);
+    }
+}
+
+/// Sets file and lines; a refused path is noted and the claim goes on without it.
+pub(crate) fn set_place(claim: &mut Claim, value: &str, draft: &mut Draft) {
+    match words::place(value) {
+        Ok(place) => {
+            claim.file = place.file;
+            if place.line.is_some() {
+                (claim.line, claim.end) = (place.line, place.end);
+            }
+        }
+        Err(why) => draft.intake.note(value, why),
+    }
+}
+
+/// Sets lines, or a section where the words are no lines.
+pub(crate) fn set_lines(claim: &mut Claim, value: &str, draft: &mut Draft) {
+    if words::is_nothing(value) {
+        return;
+    }
+    match words::lines(value) {
+        Some((Some(line), end)) => {
+            (claim.line, claim.end) = (Some(line), end);
+            let rest = value.trim_start_matches(|c: char| !c.is_alphabetic());
+            if rest.len() > 6 && value.starts_with(|c: char| c.is_ascii_digit()) {
+                claim.section = Some(clip(rest, 200));
+            }
+        }
+        Some((None, _)) => draft.intake.note(value, "not a line of any file"),
+        None => claim.section = Some(clip(bare(value), 200)),
+    }
+}
+
+/// `blocker: …`, `[warning] …`, `**Note** — …`, or any item below a heading that names the severity.
+fn plain_item(text: &str, section: Section) -> Option<(Severity, &str)> {
+    let item = strip_bullet(text);
+    if said::is_answer(text) || super::verdict::verdict_value(text).is_some() {
+        return None;
+    }
+    if let Some((severity, rest)) = severity_lead(item) {
+        let clear = is_bullet(text)
+            || section != Section::Outside
+            || item.starts_with(['[', '*'])
+            || is_upper_word(item);
+        return clear.then_some((severity, rest));
+    }
+    match section {
+        Section::Of(severity) if is_bullet(text) => Some((severity, item)),
+        Section::Findings if is_bullet(text) && words::is_nothing(item) => Some((Severity::Suggestion, "")),
+        _ => None,
+    }
+}
+
+fn is_upper_word(item: &str) -> bool {
+    let word: String = item.chars().take_while(|c| c.is_alphabetic()).collect();
+    word.len() > 3 && word.chars().all(char::is_uppercase)
+}
+
+/// The severity a line opens with, and what follows.
+fn severity_lead(item: &str) -> Option<(Severity, &str)> {
+    let item = item.trim_start_matches(|c: char| !c.is_ascii() && !c.is_alphanumeric()).trim_start();
+    let open = item.trim_start_matches(['[', '*', '(', '_']);
+    let length = open.find(|c: char| !c.is_ascii_alphabetic() && c != '-')?;
+    let (word, rest) = open.split_at(length);
+    let named = matches!(
+        word.to_lowercase().as_str(),
+        "blocker"
+            | "critical"
+            | "high"
+            | "warning"
+            | "medium"
+            | "note"
+            | "suggestion"
+            | "low"
+            | "nit"
+            | "info"
+            | "major"
+            | "minor"
+    );
+    if !named {
+        return None;
+    }
+    let severity = words::severity(word)?;
+    let marked = item.len() != open.len();
+    let rest = rest.trim_start_matches([']', '*', ')', '_']);
+    let rest = rest.trim_start();
+    let body = rest.strip_prefix([':', '：', '—', '–', '-']).map(|r| r.trim_start_matches(['*', ' ']));
+    match body {
+        Some(body) => Some((severity, body.trim())),
+        None if rest.starts_with('(') => Some((severity, rest)),
+        None if marked && !rest.is_empty() => Some((severity, rest.trim())),
+        None => None,
+    }
+}
+
+/// A plain item may open with its place: `src/a.rs:12: text`, `(src/a.rs:12) text`, or name a fix after `|`.
+fn plain_claim(severity: Severity, rest: &str, draft: &mut Draft) -> Claim {
+    let mut fields = pipe_fields(rest).into_iter();
+    let text = fields.next().map(|(_, value)| value).unwrap_or_default();
+    let (place, text) = leading_place(&text);
+    let mut claim = claim_of(severity, text);
+    if let Some(place) = place {
+        set_place(&mut claim, place, draft);
+    }
+    for (key, value) in fields {
+        set(&mut claim, &key, &value, draft);
+    }
+    claim
+}
+
+fn leading_place(text: &str) -> (Option<&str>, &str) {
+    if let Some(inner) = text.strip_prefix('(')
+        && let Some((place, rest)) = inner.split_once(')')
+        && looks_like_path(place)
+    {
+        return (Some(place), rest.trim_start_matches([':', ' ', '—', '–', '-']));
+    }
+    let open = text.trim_start_matches(['`', '*']);
+    let end = open.find(char::is_whitespace).unwrap_or(open.len());
+    let word = open[..end].trim_end_matches([':', '`', '*', ',']);
+    if looks_like_path(word) && end < open.len() {
+        return (Some(word), open[end..].trim_start_matches([':', ' ', '—', '–', '-']));
+    }
+    (None, unbold(text))
+}
+
+/// Has a slash or a file ending, and no spaces: enough for a place at the head of an item.
+fn looks_like_path(word: &str) -> bool {
+    let path = word.split(':').next().unwrap_or("");
+    let ending = path.rsplit_once('.').is_some_and(|(stem, ending)| {
+        !stem.is_empty()
+            && (1..=5).contains(&ending.len())
+            && ending.chars().all(|c| c.is_ascii_alphanumeric())
+            && ending.contains(|c: char| c.is_ascii_alphabetic())
+    });
+    !word.is_empty()
+        && !word.contains(char::is_whitespace)
+        && (ending || path.contains('/') && word.contains(':'))
+}

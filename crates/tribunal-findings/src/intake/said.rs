@@ -1,0 +1,145 @@
+//! Answers to findings that were put by id: `F-12: resolved`. Never guesses an id: the `F` must be there.
+
+use super::Draft;
+use super::scan::{Kind, Line, is_indented};
+use crate::text::{plain_words, starts_with_phrase, strip_bullet};
+use tribunal_core::finding::Said;
+use tribunal_core::ids::FindingId;
+
+/// Reads every answer line of the author's own.
+pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
+    for (at, line) in lines.iter().enumerate() {
+        if line.kind != Kind::Own || taken[at] || is_indented(line.text) {
+            continue;
+        }
+        let Some((id, words)) = id_and_words(line.text) else { continue };
+        match meaning(words) {
+            Some(Ok(said)) => {
+                taken[at] = true;
+                draft.answer(id, said);
+            }
+            Some(Err(why)) => {
+                taken[at] = true;
+                draft.intake.note(line.text, why);
+            }
+            None => {}
+        }
+    }
+}
+
+/// Whether the line answers a finding.
+pub(crate) fn is_answer(line: &str) -> bool {
+    id_and_words(line).is_some_and(|(_, words)| meaning(words).is_some())
+}
+
+/// `F-12: words`, `- **F-12** — words`, `### F-12 (words)`, `[F-12] words`.
+pub(crate) fn id_and_words(line: &str) -> Option<(FindingId, &str)> {
+    let line = strip_bullet(line).trim_start_matches(['*', '#', '_', '`', '[', '(', ' ', '|']);
+    let line = line.strip_prefix("Finding ").unwrap_or(line);
+    let rest = line.strip_prefix(['F', 'f'])?;
+    let rest = rest.strip_prefix('-').unwrap_or(rest);
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let id = FindingId::parse(&rest[..digits])?;
+    let rest = &rest[digits..];
+    if rest.starts_with(char::is_alphanumeric) {
+        return None;
+    }
+    Some((id, rest.trim_start_matches(|c: char| !c.is_alphanumeric())))
+}
+
+const STILL: &[&str] = &[
+    "still there",
+    "still present",
+    "still open",
+    "still an issue",
+    "still unresolved",
+    "still not",
+    "still",
+    "not fixed",
+    "not resolved",
+    "not addressed",
+    "not yet",
+    "unresolved",
+    "unfixed",
+    "persists",
+    "persistent",
+    "persisting",
+    "remains",
+    "remaining",
+    "open",
+    "unchanged",
+    "partially",
+    "partly",
+    "not gone",
+];
+const GONE: &[&str] = &[
+    "resolved",
+    "fixed",
+    "gone",
+    "addressed",
+    "verified fixed",
+    "verified resolved",
+    "verified",
+    "closed",
+    "no longer",
+    "confirmed fixed",
+    "confirmed resolved",
+    "done",
+];
+const NONE: &[&str] = &[
+    "not an issue",
+    "not a problem",
+    "not a bug",
+    "refuted",
+    "withdrawn",
+    "false positive",
+    "invalid",
+    "was never an issue",
+    "no issue",
+];
+
+/// What an answer's words mean; `None` when they are no answer, `Err` when something is missing.
+pub(crate) fn meaning(words: &str) -> Option<Result<Said, &'static str>> {
+    let cleaned = words.replace(['*', '`', '’'], "");
+    let lower = plain_words(&cleaned);
+    let leading = |table: &[&str]| {
+        table.iter().find_map(|phrase| starts_with_phrase(&lower, phrase).map(str::to_owned))
+    };
+    if leading(STILL).is_some() {
+        return Some(Ok(Said::StillThere));
+    }
+    if let Some(rest) = leading(NONE) {
+        let length = rest.trim_matches(|c: char| !c.is_alphanumeric()).len();
+        let why = reason(&cleaned);
+        if length == 0 || why.is_empty() {
+            return Some(Err("\"not an issue\" needs a reason: say why"));
+        }
+        return Some(Ok(Said::NotAnIssue(why)));
+    }
+    let rest = leading(GONE)?;
+    let rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '?');
+    let hedged = ["?", "but", "except", "if", "or ", "not "].iter().any(|hedge| rest.starts_with(hedge));
+    Some(if hedged { Err("an answer with a reservation is not \"resolved\"") } else { Ok(Said::Resolved) })
+}
+
+/// The words after the answer itself, without "because".
+pub(crate) fn reason(words: &str) -> String {
+    let lower = words.to_lowercase();
+    let after =
+        ["because", "since", " as "].iter().filter_map(|w| lower.find(w).map(|at| at + w.len())).min();
+    let cut = words
+        .char_indices()
+        .find(|(_, c)| matches!(c, ':' | ';' | '—' | '–' | '(' | ',' | '.'))
+        .map(|(at, c)| at + c.len_utf8());
+    // Lower-casing can change lengths of foreign letters, so a cut that is no boundary is not used.
+    let start =
+        after.filter(|at| words.is_char_boundary(*at)).or(cut).or_else(|| words.find(" - ").map(|at| at + 3));
+    start
+        .map(|at| {
+            words[at..].trim_matches(|c: char| {
+                c.is_whitespace() || matches!(c, ':' | ',' | '(' | ')' | '—' | '–' | '-')
+            })
+        })
+        .unwrap_or("")
+        .to_owned()
+}

@@ -1,0 +1,243 @@
+//! SARIF 2.1.0: typed, borrowed where it can be, because a linter's log can hold a hundred thousand results.
+//! Never opens what a log points at; external property files are named as unread.
+
+use super::{Draft, Form, Intake, claim_of};
+use crate::text::clean;
+use crate::words;
+use serde::Deserialize;
+use std::borrow::Cow;
+use tribunal_core::finding::{Claim, Severity};
+
+#[derive(Deserialize)]
+struct Log<'a> {
+    #[serde(borrow, default)]
+    runs: Vec<Run<'a>>,
+    #[serde(default, rename = "inlineExternalProperties")]
+    inline: Vec<Inline<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Inline<'a> {
+    #[serde(borrow, default)]
+    results: Vec<Res<'a>>,
+}
+
+#[derive(Deserialize, Default)]
+struct Run<'a> {
+    #[serde(borrow, default)]
+    results: Option<Vec<Res<'a>>>,
+    #[serde(borrow, default)]
+    tool: Option<Tool<'a>>,
+    #[serde(borrow, default)]
+    artifacts: Vec<Artifact<'a>>,
+    #[serde(default, rename = "externalPropertyFileReferences")]
+    external: Option<serde::de::IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Tool<'a> {
+    #[serde(borrow, default)]
+    driver: Option<Driver<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Driver<'a> {
+    #[serde(borrow, default)]
+    rules: Vec<Rule<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Rule<'a> {
+    #[serde(borrow, default)]
+    id: Cow<'a, str>,
+    #[serde(borrow, default, rename = "shortDescription")]
+    short: Option<Message<'a>>,
+    #[serde(borrow, default, rename = "defaultConfiguration")]
+    config: Option<Config<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Config<'a> {
+    #[serde(borrow, default)]
+    level: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Artifact<'a> {
+    #[serde(borrow, default)]
+    location: Option<ArtifactLocation<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Res<'a> {
+    #[serde(borrow, default, rename = "ruleId")]
+    rule: Option<Cow<'a, str>>,
+    #[serde(default, rename = "ruleIndex")]
+    rule_index: Option<i64>,
+    #[serde(borrow, default)]
+    level: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    message: Option<Message<'a>>,
+    #[serde(borrow, default)]
+    locations: Vec<Location<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow, default)]
+    text: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    markdown: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Location<'a> {
+    #[serde(borrow, default, rename = "physicalLocation")]
+    physical: Option<Physical<'a>>,
+    #[serde(borrow, default, rename = "logicalLocations")]
+    logical: Vec<Logical<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Logical<'a> {
+    #[serde(borrow, default, rename = "fullyQualifiedName")]
+    full: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    name: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Physical<'a> {
+    #[serde(borrow, default, rename = "artifactLocation")]
+    artifact: Option<ArtifactLocation<'a>>,
+    #[serde(default)]
+    region: Option<Region>,
+}
+
+#[derive(Deserialize)]
+struct ArtifactLocation<'a> {
+    #[serde(borrow, default)]
+    uri: Option<Cow<'a, str>>,
+    #[serde(default)]
+    index: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct Region {
+    #[serde(default, rename = "startLine")]
+    start: Option<f64>,
+    #[serde(default, rename = "endLine")]
+    end: Option<f64>,
+}
+
+/// Reads a SARIF log; every result of every run becomes a claim, in order.
+pub fn read_sarif(text: &str) -> Intake {
+    let (text, _) = clean(text);
+    let mut draft = Draft::default();
+    read_into(&text, &mut draft);
+    draft.intake
+}
+
+pub(crate) fn read_into(text: &str, draft: &mut Draft) {
+    draft.form(Form::Sarif);
+    let log: Log<'_> = match serde_json::from_str(text) {
+        Ok(log) => log,
+        Err(error) => return draft.intake.note(text, format!("not SARIF 2.1.0: {error}")),
+    };
+    for run in &log.runs {
+        if run.external.is_some() {
+            draft.intake.note("externalPropertyFileReferences", "results in other files are not read");
+        }
+        for result in run.results.iter().flatten() {
+            take(result, run, draft);
+        }
+    }
+    let none = Run::default();
+    for result in log.inline.iter().flat_map(|inline| &inline.results) {
+        take(result, &none, draft);
+    }
+}
+
+fn take(result: &Res<'_>, run: &Run<'_>, draft: &mut Draft) {
+    let kind = result.kind.as_deref().unwrap_or("fail");
+    if matches!(kind, "pass" | "notApplicable" | "informational") {
+        return;
+    }
+    let rules =
+        run.tool.as_ref().and_then(|tool| tool.driver.as_ref()).map_or(&[][..], |driver| &driver.rules);
+    let index = result.rule_index.and_then(|index| usize::try_from(index).ok());
+    let rule = index
+        .and_then(|index| rules.get(index))
+        .or_else(|| rules.iter().find(|rule| Some(&rule.id) == result.rule.as_ref()));
+    let level = result.level.as_deref().or_else(|| rule?.config.as_ref()?.level.as_deref());
+    let severity = match level.unwrap_or("warning") {
+        "error" => Severity::Blocker,
+        "note" | "none" => Severity::Suggestion,
+        _ => Severity::Warning,
+    };
+    let text = message(result.message.as_ref()).or_else(|| message(rule?.short.as_ref()));
+    let name = result.rule.clone().or_else(|| rule.map(|rule| rule.id.clone())).filter(|id| !id.is_empty());
+    let Some(text) = text.or(name.as_deref()) else {
+        return draft.intake.note("a SARIF result", "a result with neither message nor rule says nothing");
+    };
+    let mut claim = claim_of(severity, text);
+    (claim.confidence, claim.confidence_stated) = (100, true);
+    claim.rule = name.map(Cow::into_owned);
+    if let Some(location) = result.locations.first() {
+        locate(&mut claim, location, run, draft);
+    }
+    draft.intake.findings.push(claim);
+}
+
+fn message<'m>(message: Option<&'m Message<'_>>) -> Option<&'m str> {
+    let message = message?;
+    message.text.as_deref().or(message.markdown.as_deref()).filter(|text| !text.trim().is_empty())
+}
+
+fn locate(claim: &mut Claim, location: &Location<'_>, run: &Run<'_>, draft: &mut Draft) {
+    let logical = location.logical.first().and_then(|l| l.full.as_deref().or(l.name.as_deref()));
+    claim.section = logical.map(str::to_owned);
+    let Some(physical) = &location.physical else { return };
+    let artifact = physical.artifact.as_ref();
+    let index = artifact.and_then(|a| a.index).and_then(|index| usize::try_from(index).ok());
+    let by_index = || run.artifacts.get(index?)?.location.as_ref()?.uri.as_deref();
+    if let Some(uri) = artifact.and_then(|a| a.uri.as_deref()).or_else(by_index) {
+        match words::path_inside(&unescaped(uri)) {
+            Ok(path) => claim.file = Some(path),
+            Err(why) => draft.intake.note(uri, why),
+        }
+    }
+    let Some(region) = &physical.region else { return };
+    let line = |n: Option<f64>| n.filter(|n| (1.0..=10_000_000.0).contains(n)).map(|n| n as u32);
+    claim.line = line(region.start);
+    claim.end = claim.line.map(|start| line(region.end).unwrap_or(start).max(start));
+    if region.start.is_some() && claim.line.is_none() {
+        draft.intake.note(&format!("startLine {:?}", region.start), "not a line of any file");
+    }
+}
+
+/// Percent-decoding; a sequence that is no UTF-8 stays as written.
+fn unescaped(uri: &str) -> Cow<'_, str> {
+    if !uri.contains('%') {
+        return Cow::Borrowed(uri);
+    }
+    let bytes = uri.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let hex = bytes.get(at + 1..at + 3).and_then(|pair| std::str::from_utf8(pair).ok());
+        match hex.filter(|_| bytes[at] == b'%').and_then(|pair| u8::from_str_radix(pair, 16).ok()) {
+            Some(byte) => {
+                out.push(byte);
+                at += 3;
+            }
+            None => {
+                out.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(out).map_or(Cow::Borrowed(uri), Cow::Owned)
+}

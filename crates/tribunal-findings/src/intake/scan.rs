@@ -1,0 +1,292 @@
+//! Which lines of a message are its author's own words: not in a fence, not quoted, not an echo of the prompt.
+//! Also finds the JSON in it. Never reads a verdict or a finding.
+
+use crate::text::{LINE_MAX, plain_words};
+use serde_json::value::RawValue;
+
+/// What kind of text a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The author's own words.
+    Own,
+    /// Nothing.
+    Blank,
+    /// Inside a code fence, or its mark.
+    Fenced,
+    /// Quoted, or echoed from the prompt.
+    Quoted,
+    /// Part of a JSON value.
+    Data,
+    /// Longer than any line a person writes.
+    TooLong,
+}
+
+/// One line and what it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line<'a> {
+    pub text: &'a str,
+    pub kind: Kind,
+}
+
+/// The message, sorted.
+pub(crate) struct Scan<'a> {
+    pub lines: Vec<Line<'a>>,
+    /// JSON values that stand in the message itself.
+    pub bare: Vec<&'a str>,
+    /// Bodies of fences marked `json`, or unmarked and holding an object.
+    pub fenced: Vec<&'a str>,
+    /// The line from which a fence, tag or echo was never closed.
+    pub unclosed: Option<usize>,
+}
+
+/// Failed tries at JSON before the rest is taken for prose: each one may cost a pass over the text.
+const JSON_TRIES: u32 = 32;
+
+struct State<'a> {
+    text: &'a str,
+    fence: Option<Fence>,
+    region: Option<String>,
+    echo: Echo,
+    data_end: usize,
+    tries: u32,
+    scan: Scan<'a>,
+}
+
+struct Fence {
+    mark: u8,
+    length: usize,
+    json: bool,
+    body: usize,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Echo {
+    No,
+    /// The line before announced an example; the next paragraph is one.
+    Next,
+    Now,
+}
+
+/// Sorts the lines of a cleaned message.
+pub(crate) fn scan(text: &str) -> Scan<'_> {
+    let scan = Scan { lines: Vec::new(), bare: Vec::new(), fenced: Vec::new(), unclosed: None };
+    let mut state = State { text, fence: None, region: None, echo: Echo::No, data_end: 0, tries: 0, scan };
+    let mut offset = 0;
+    let mut opened = 0;
+    for (at, line) in text.split('\n').enumerate() {
+        let was_open = state.is_open();
+        let kind = state.kind(line, offset);
+        if !was_open {
+            opened = at;
+        }
+        state.scan.lines.push(Line { text: line, kind });
+        offset += line.len() + 1;
+    }
+    state.scan.unclosed = state.is_open().then_some(opened);
+    state.scan
+}
+
+impl<'a> State<'a> {
+    fn is_open(&self) -> bool {
+        self.fence.is_some() || self.region.is_some()
+    }
+
+    fn kind(&mut self, line: &'a str, offset: usize) -> Kind {
+        if offset < self.data_end {
+            return Kind::Data;
+        }
+        if let Some(kind) = self.in_fence(line, offset) {
+            return kind;
+        }
+        let trimmed = line.trim();
+        if trimmed.is_empty() {
+            if self.echo == Echo::Now {
+                self.echo = Echo::No;
+            }
+            return Kind::Blank;
+        }
+        if self.in_region(trimmed) {
+            return Kind::Quoted;
+        }
+        if self.echo == Echo::Next {
+            self.echo = Echo::Now;
+        }
+        if self.opens_fence(trimmed, offset + line.len() + 1) {
+            return Kind::Fenced;
+        }
+        if self.echo == Echo::Now || is_quote(line) {
+            return Kind::Quoted;
+        }
+        if trimmed.starts_with(['{', '[']) && self.json(offset + (line.len() - line.trim_start().len())) {
+            return Kind::Data;
+        }
+        if line.len() > LINE_MAX {
+            return Kind::TooLong;
+        }
+        if announces_an_example(trimmed) {
+            self.echo = Echo::Next;
+        }
+        Kind::Own
+    }
+
+    fn in_fence(&mut self, line: &str, offset: usize) -> Option<Kind> {
+        let fence = self.fence.as_ref()?;
+        let trimmed = line.trim();
+        let marks = trimmed.bytes().take_while(|b| *b == fence.mark).count();
+        if marks >= fence.length && marks == trimmed.len() {
+            let body = self.text[fence.body.min(offset)..offset].trim();
+            if fence.json && body.starts_with(['{', '[']) && self.echo == Echo::No {
+                self.scan.fenced.push(body);
+            }
+            self.fence = None;
+        }
+        Some(Kind::Fenced)
+    }
+
+    fn opens_fence(&mut self, trimmed: &str, body: usize) -> bool {
+        let Some(mark) = trimmed.bytes().next().filter(|b| matches!(b, b'`' | b'~')) else { return false };
+        let length = trimmed.bytes().take_while(|b| *b == mark).count();
+        let info = trimmed[length..].trim();
+        if length < 3 || (mark == b'`' && info.contains('`')) {
+            return false;
+        }
+        let word = info.split_whitespace().next().unwrap_or("").to_lowercase();
+        let json = matches!(word.as_str(), "" | "json" | "jsonc" | "json5" | "jsonl" | "ndjson");
+        self.fence = Some(Fence { mark, length, json, body });
+        true
+    }
+
+    /// Tagged parts (`<example>`), comments, and the other speaker of a transcript.
+    fn in_region(&mut self, trimmed: &str) -> bool {
+        if let Some(end) = &self.region {
+            let found = trimmed.to_lowercase();
+            if end == "assistant" {
+                if is_own_turn(&found) {
+                    self.region = None;
+                }
+            } else if found.contains(end.as_str()) {
+                self.region = None;
+            }
+            return true;
+        }
+        let Some(end) = opens_region(trimmed) else { return false };
+        let closed = trimmed.to_lowercase().contains(&end) && end != "assistant";
+        self.region = (!closed).then_some(end);
+        true
+    }
+
+    /// Takes a JSON value that begins here, when it ends at the end of a line.
+    fn json(&mut self, start: usize) -> bool {
+        if self.tries >= JSON_TRIES || !may_be_json(&self.text[start..]) {
+            return false;
+        }
+        let mut values = serde_json::Deserializer::from_str(&self.text[start..]).into_iter::<&RawValue>();
+        let Some(Ok(value)) = values.next() else {
+            self.tries += 1;
+            return false;
+        };
+        let end = start + values.byte_offset();
+        let rest_of_line = self.text[end..].split('\n').next().unwrap_or("");
+        if !rest_of_line.trim().trim_end_matches(',').is_empty() {
+            self.tries += 1;
+            return false;
+        }
+        self.scan.bare.push(value.get());
+        self.data_end = end;
+        true
+    }
+}
+
+/// `{` must be followed by a name, `[` by an object: spares `[id:1] …` and code a failed try.
+fn may_be_json(text: &str) -> bool {
+    let mut chars = text.chars().filter(|c| !c.is_whitespace());
+    match (chars.next(), chars.next()) {
+        (Some('{'), Some(c)) => c == '"' || c == '}',
+        (Some('['), Some(c)) => c == '{',
+        _ => false,
+    }
+}
+
+/// A quote mark, a quoted line, code by indentation, a line wholly in backticks.
+fn is_quote(line: &str) -> bool {
+    let trimmed = line.trim();
+    let after_bullet = crate::text::strip_bullet(trimmed);
+    let closed = |open: char, close: char| {
+        after_bullet.starts_with(open)
+            && after_bullet.len() > 1
+            && after_bullet.trim_end_matches(['.', ',']).ends_with(close)
+    };
+    after_bullet.starts_with(['>', '“', '«', '‹', '「'])
+        || closed('"', '"')
+        || closed('\'', '\'')
+        || (closed('`', '`') && !after_bullet.trim_matches('`').contains('`'))
+}
+
+/// Four columns of indentation make code in Markdown; a verdict there is shown, not said.
+pub(crate) fn is_indented(line: &str) -> bool {
+    line.starts_with('\t') || line.starts_with("    ")
+}
+
+const TAGS: [&str; 15] = [
+    "prompt",
+    "example",
+    "examples",
+    "instructions",
+    "system",
+    "system-reminder",
+    "quote",
+    "blockquote",
+    "user",
+    "context",
+    "input",
+    "think",
+    "thinking",
+    "template",
+    "output_format",
+];
+
+fn opens_region(trimmed: &str) -> Option<String> {
+    if trimmed.starts_with("<!--") {
+        return Some("-->".to_owned());
+    }
+    let lower = trimmed.to_lowercase();
+    if let Some(rest) = lower.strip_prefix('<') {
+        let name: String =
+            rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '-' | '_')).collect();
+        return TAGS.contains(&name.as_str()).then(|| format!("</{name}>"));
+    }
+    let role = lower.trim_matches(|c: char| !c.is_alphanumeric() && c != ':');
+    matches!(role, "user:" | "human:" | "system:" | "prompt:").then(|| "assistant".to_owned())
+}
+
+fn is_own_turn(lower: &str) -> bool {
+    let role = lower.trim_matches(|c: char| !c.is_alphanumeric() && c != ':');
+    matches!(role, "assistant:" | "reviewer:" | "answer:" | "response:" | "me:")
+}
+
+/// "For example:", "You asked me to end with:": what follows is not the author's verdict.
+fn announces_an_example(trimmed: &str) -> bool {
+    let ending = trimmed.trim_end_matches(['*', '_', ' ']);
+    if !ending.ends_with([':', '：']) || trimmed.len() > 300 {
+        return false;
+    }
+    let words = plain_words(trimmed);
+    const CUES: [&str; 15] = [
+        "example",
+        "e.g",
+        "prompt",
+        "instructions",
+        "template",
+        "you asked",
+        "asked to answer",
+        "format is",
+        "would be",
+        "would look",
+        "such as",
+        "exactly one of",
+        "one of these",
+        "must end with",
+        "expected to end",
+    ];
+    CUES.iter().any(|cue| words.contains(cue))
+}

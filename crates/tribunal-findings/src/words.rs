@@ -1,0 +1,522 @@
+//! The words of a review: severities, confidences, verdicts, places. One table each; an unknown word is never
+//! taken for a good one.
+
+use crate::text::{bare, plain_words, starts_with_phrase};
+use tribunal_core::finding::{FixableBy, Severity, Verdict};
+
+/// Lines beyond this are a slip of the pen, not a place.
+const LINE_NUMBER_MAX: u64 = 10_000_000;
+const PATH_MAX: usize = 1024;
+
+/// Reads a severity in any of the usual vocabularies.
+pub fn severity(word: &str) -> Option<Severity> {
+    let words = plain_words(word.trim_matches(|c: char| !c.is_alphanumeric()));
+    let first = words.split(|c: char| !(c.is_alphanumeric() || c == ' ')).next().unwrap_or("").trim();
+    Some(match first {
+        "blocker" | "blockers" | "blocking" | "block" | "critical" | "crit" | "high" | "severe" | "error"
+        | "errors" | "fatal" | "must fix" | "must" | "p0" | "p1" | "sev0" | "sev1" | "highest" | "urgent"
+        | "very high" => Severity::Blocker,
+        "warning" | "warnings" | "warn" | "medium" | "moderate" | "med" | "major" | "important"
+        | "should fix" | "should" | "p2" | "sev2" | "normal" => Severity::Warning,
+        "suggestion" | "suggestions" | "low" | "note" | "notes" | "info" | "informational" | "nit"
+        | "nits" | "nitpick" | "minor" | "trivial" | "style" | "optional" | "cosmetic" | "hint" | "p3"
+        | "p4" | "sev3" | "sev4" | "nice to have" | "could" | "improvement" | "lowest" | "none"
+        | "very low" | "recommendation" => Severity::Suggestion,
+        _ => return None,
+    })
+}
+
+/// Reads a confidence: `95`, `95%`, `0.95`, `9/10`, `HIGH — 95%`, `high`.
+pub fn confidence(text: &str) -> Option<u8> {
+    if let Some(number) = first_number(text) {
+        return number;
+    }
+    let words = plain_words(text);
+    let word =
+        words.split(|c: char| !(c.is_alphanumeric() || c == ' ')).find(|w| !w.trim().is_empty())?.trim();
+    Some(match word {
+        "certain" | "very high" => 95,
+        "high" => 90,
+        "medium" | "moderate" | "med" => 65,
+        "low" => 30,
+        "very low" => 10,
+        _ => return None,
+    })
+}
+
+/// Outer `None`: no number in the text; inner `None`: a number that is no confidence.
+fn first_number(text: &str) -> Option<Option<u8>> {
+    let start = text.find(|c: char| c.is_ascii_digit())?;
+    let negative =
+        text[..start].ends_with('-') && !text[..start].trim_end_matches('-').ends_with(char::is_alphanumeric);
+    let digits = text[start..].bytes().take_while(|b| b.is_ascii_digit() || *b == b'.').count();
+    let number = text[start..start + digits].trim_end_matches('.');
+    let rest = text[start + digits..].trim_start();
+    if negative && !text[..start].trim_end_matches('-').contains(char::is_alphabetic) {
+        return Some(None);
+    }
+    let Ok(value) = number.parse::<f64>() else { return Some(None) };
+    let value = if rest.starts_with('%') || !rest.starts_with('/') && !number.contains('.') {
+        value
+    } else if let Some(of) = rest.strip_prefix('/') {
+        let of = of.trim_start();
+        let of: f64 = of[..of.bytes().take_while(u8::is_ascii_digit).count()].parse().unwrap_or(0.0);
+        if of > 0.0 { value / of * 100.0 } else { -1.0 }
+    } else if value <= 1.0 {
+        value * 100.0
+    } else {
+        value
+    };
+    Some(whole_percent(value))
+}
+
+/// A confidence given as a number: 0.95 and 95 are the same; outside 0 to 100 is none.
+pub fn confidence_number(value: f64) -> Option<u8> {
+    if value > 0.0 && value <= 1.0 && value.fract() != 0.0 || value == 1.0 {
+        return whole_percent(value * 100.0);
+    }
+    whole_percent(value)
+}
+
+fn whole_percent(value: f64) -> Option<u8> {
+    (0.0..=100.0).contains(&value).then(|| value.round() as u8)
+}
+
+/// Who can mend it, where the word is one of ours.
+pub fn fixable_by(word: &str) -> Option<FixableBy> {
+    Some(match plain_words(bare(word)).as_str() {
+        "dev" | "developer" | "maker" => FixableBy::Dev,
+        "architect" | "lead" | "planner" => FixableBy::Architect,
+        "manual" | "human" | "person" | "user" => FixableBy::Manual,
+        _ => return None,
+    })
+}
+
+/// What a verdict's words mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stated {
+    /// A verdict; the flag is S3's FAIL.
+    Known(Verdict, bool),
+    /// A list of the possible answers, as a prompt gives it.
+    Menu,
+    /// Words that are no verdict, and why.
+    Unknown(&'static str),
+}
+
+const VERDICTS: &[(&str, Verdict, bool)] = &[
+    ("conditionally approved", Verdict::Conditional, false),
+    ("conditionally approve", Verdict::Conditional, false),
+    ("conditional approval", Verdict::Conditional, false),
+    ("conditional approve", Verdict::Conditional, false),
+    ("conditional pass", Verdict::Conditional, false),
+    ("approved conditionally", Verdict::Conditional, false),
+    ("conditional", Verdict::Conditional, false),
+    ("changes requested", Verdict::Reject, false),
+    ("request changes", Verdict::Reject, false),
+    ("requested changes", Verdict::Reject, false),
+    ("requires changes", Verdict::Reject, false),
+    ("requires revision", Verdict::Reject, false),
+    ("needs revision", Verdict::Reject, false),
+    ("needs changes", Verdict::Reject, false),
+    ("needs rework", Verdict::Reject, false),
+    ("needs work", Verdict::Reject, false),
+    ("needswork", Verdict::Reject, false),
+    ("cannot approve", Verdict::Reject, false),
+    ("can't approve", Verdict::Reject, false),
+    ("do not approve", Verdict::Reject, false),
+    ("don't approve", Verdict::Reject, false),
+    ("does not pass", Verdict::Reject, false),
+    ("not approved", Verdict::Reject, false),
+    ("not passed", Verdict::Reject, false),
+    ("not passing", Verdict::Reject, false),
+    ("disapproved", Verdict::Reject, false),
+    ("disapprove", Verdict::Reject, false),
+    ("rejected", Verdict::Reject, false),
+    ("rejects", Verdict::Reject, false),
+    ("reject", Verdict::Reject, false),
+    ("revise", Verdict::Reject, false),
+    ("failed", Verdict::Reject, false),
+    ("fail", Verdict::Reject, true),
+    ("approved", Verdict::Approve, false),
+    ("approves", Verdict::Approve, false),
+    ("approve", Verdict::Approve, false),
+    ("passed", Verdict::Approve, false),
+    ("passes", Verdict::Approve, false),
+    ("pass", Verdict::Approve, false),
+    ("lgtm", Verdict::Approve, false),
+];
+
+/// Reads the words after `VERDICT:`. Strict for an approval, tolerant for the rest.
+pub fn verdict(text: &str) -> Stated {
+    let text = without_struck(text);
+    let text = text.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '{' | '<' | '['));
+    if text.starts_with(['{', '<', '[']) {
+        return Stated::Menu;
+    }
+    let words = plain_words(&text.replace(['*', '`'], "").replace('’', "'"));
+    let Some((found, fundamental, rest)) = leading_verdict(&words) else {
+        return Stated::Unknown("not one of approve, conditional, reject");
+    };
+    if let Some((other, ..)) = leading_verdict(after_separators(rest)).filter(|_| !rest.trim().is_empty())
+        && other != found
+        && starts_as_menu(rest)
+    {
+        return Stated::Menu;
+    }
+    if found == Verdict::Approve { approval(rest) } else { Stated::Known(found, fundamental) }
+}
+
+fn leading_verdict(words: &str) -> Option<(Verdict, bool, &str)> {
+    let words = words.trim_start();
+    VERDICTS.iter().find_map(|(phrase, verdict, fundamental)| {
+        starts_with_phrase(words, phrase).map(|rest| (*verdict, *fundamental, rest))
+    })
+}
+
+fn after_separators(rest: &str) -> &str {
+    let rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
+    starts_with_phrase(rest, "or").unwrap_or(rest).trim_start_matches(|c: char| !c.is_alphanumeric())
+}
+
+fn starts_as_menu(rest: &str) -> bool {
+    let rest = rest.trim_start();
+    rest.starts_with(['|', '/', ',']) || starts_with_phrase(rest, "or").is_some() || rest.starts_with('(')
+}
+
+/// "approve if …" is not an approval; neither is "approve?".
+fn approval(rest: &str) -> Stated {
+    let rest = rest.trim();
+    let after = rest.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '?');
+    if after.starts_with('?') || rest.starts_with('?') {
+        return Stated::Unknown("a question is no verdict");
+    }
+    if let Some(with) = starts_with_phrase(after, "with") {
+        return approval_with(with);
+    }
+    const HEDGES: [&str; 16] = [
+        "if",
+        "once",
+        "after",
+        "when",
+        "unless",
+        "provided",
+        "but",
+        "except",
+        "only",
+        "pending",
+        "subject to",
+        "assuming",
+        "conditional",
+        "conditionally",
+        "until",
+        "however",
+    ];
+    if HEDGES.iter().any(|hedge| starts_with_phrase(after, hedge).is_some()) {
+        return Stated::Unknown("an approval with a condition; say conditional and name it");
+    }
+    if rest.starts_with(|c: char| c.is_alphanumeric() || c == '\'') {
+        return Stated::Unknown("approve is followed by other words without a break");
+    }
+    Stated::Known(Verdict::Approve, false)
+}
+
+fn approval_with(with: &str) -> Stated {
+    let says = |words: &[&str]| words.iter().any(|w| with.contains(w));
+    if says(&["warning", "condition", "reservation", "caveat", "concern", "changes"]) {
+        Stated::Known(Verdict::Conditional, false)
+    } else if says(&["suggestion", "nit", "note", "comment", "confidence", "no "]) {
+        Stated::Known(Verdict::Approve, false)
+    } else {
+        Stated::Unknown("an approval with a condition; say conditional and name it")
+    }
+}
+
+/// Text without `~~struck~~` spans.
+fn without_struck(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("~~") {
+        let Some(end) = rest[start + 2..].find("~~") else { break };
+        out.push_str(&rest[..start]);
+        rest = &rest[start + 2 + end + 2..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Yes or no in the usual words.
+pub fn yes_no(text: &str) -> Option<bool> {
+    let words = plain_words(bare(text));
+    let first = words.split(|c: char| !c.is_alphanumeric()).find(|w| !w.is_empty())?;
+    match first {
+        "true" | "yes" | "y" | "satisfied" | "passed" => Some(true),
+        "false" | "no" | "n" | "not" | "unsatisfied" | "failed" => Some(false),
+        _ => None,
+    }
+}
+
+/// Words that stand for "no value".
+pub fn is_nothing(text: &str) -> bool {
+    let words = plain_words(bare(text));
+    let words = words.trim_matches(|c: char| !c.is_alphanumeric() && c != '/');
+    matches!(
+        words,
+        "" | "n/a"
+            | "na"
+            | "none"
+            | "null"
+            | "nil"
+            | "unknown"
+            | "all"
+            | "general"
+            | "nothing"
+            | "no findings"
+            | "empty"
+    )
+}
+
+/// A place as written: `src/a.rs`, `src/a.rs:12`, `src/a.rs:12-20`, `src/a.rs#L12`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Path inside the subject.
+    pub file: Option<String>,
+    /// First line.
+    pub line: Option<u32>,
+    /// Last line.
+    pub end: Option<u32>,
+}
+
+/// Reads a place; `Err` says why its path is refused (the lines are lost with it).
+pub fn place(text: &str) -> Result<Place, String> {
+    let text = bare(text).trim_matches(|c: char| matches!(c, '"' | '\'' | '“' | '”' | '<' | '>'));
+    let text = bare(text);
+    if is_nothing(text) {
+        return Ok(Place::default());
+    }
+    let (path, tail) = split_lines_off(text);
+    let file = path_inside(path)?;
+    let (line, end) = tail.map_or((None, None), |tail| lines(tail).unwrap_or((None, None)));
+    Ok(Place { file: Some(file), line, end })
+}
+
+/// Cuts `:12-20`, `:12:5`, `#L12`, ` (line 12)` off a path.
+fn split_lines_off(text: &str) -> (&str, Option<&str>) {
+    if let Some(at) = text.find("#L") {
+        return (&text[..at], Some(&text[at + 1..]));
+    }
+    if let Some(at) = text
+        .find(" (")
+        .or_else(|| text.find(", line"))
+        .filter(|at| text[*at..].contains(|c: char| c.is_ascii_digit()))
+    {
+        return (text[..at].trim_end(), Some(&text[at..]));
+    }
+    for (at, _) in text.match_indices(':') {
+        let tail = &text[at + 1..];
+        let numeric = |c: char| c.is_ascii_digit() || matches!(c, '-' | '–' | ':' | ',' | ' ' | 'L');
+        if tail.starts_with(|c: char| c.is_ascii_digit() || c == 'L') && tail.chars().all(numeric) {
+            return (&text[..at], Some(tail));
+        }
+    }
+    (text.trim_end_matches(':'), None)
+}
+
+/// A relative path that stays inside the subject, without a leading `./`; `Err` says why not.
+pub fn path_inside(path: &str) -> Result<String, String> {
+    let path = path.trim();
+    let shown = crate::text::clip(path, 200);
+    let refuse = |why: &str| Err(format!("the path {shown:?} {why}; the claim is kept without it"));
+    if path.len() > PATH_MAX {
+        return refuse("is too long");
+    }
+    if path.contains(|c: char| c.is_control()) {
+        return refuse("holds control characters");
+    }
+    if path.contains("://") {
+        return refuse("is a URL");
+    }
+    let drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
+    if path.starts_with(['/', '\\', '~']) || drive {
+        return refuse("is absolute, and so outside the subject");
+    }
+    if path.split(['/', '\\']).any(|part| part == "..") {
+        return refuse("leaves the subject by `..`");
+    }
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    if parts.is_empty() {
+        return refuse("names no file");
+    }
+    Ok(parts.join("/"))
+}
+
+/// Reads `12`, `12-20`, `L12–L20`, `lines 12 to 20`, `12:5`; `None` when the text is no line number.
+pub fn lines(text: &str) -> Option<(Option<u32>, Option<u32>)> {
+    let text = bare(text).trim_start_matches(['(', '~', ',', ' ', '[']);
+    let lower = text.to_lowercase();
+    let mut rest = lower.as_str();
+    for word in ["lines", "line", "ll", "l", "approx.", "around", "~", ":", "#"] {
+        rest = rest.trim_start().strip_prefix(word).unwrap_or(rest);
+    }
+    let rest = rest.trim_start();
+    let (first, rest) = number(rest)?;
+    let after = rest.trim_start();
+    let range =
+        ["-", "–", "—", "..=", "..", "to ", "through "].iter().find_map(|sep| after.strip_prefix(sep));
+    let second = range.and_then(|rest| number(rest.trim_start().trim_start_matches('l'))).map(|(n, _)| n);
+    let valid = |n: u64| (1..=LINE_NUMBER_MAX).contains(&n).then_some(n as u32);
+    let Some(first) = valid(first) else { return Some((None, None)) };
+    let second = second.and_then(valid).unwrap_or(first);
+    Some((Some(first.min(second)), Some(first.max(second))))
+}
+
+fn number(text: &str) -> Option<(u64, &str)> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 {
+        return None;
+    }
+    let value = text[..digits].parse().unwrap_or(u64::MAX);
+    let rest = &text[digits..];
+    // `3rd` and `2.0` are words, not lines.
+    let ends = rest.chars().next().is_none_or(|c| !c.is_alphanumeric()) && !rest.starts_with(".0");
+    (ends || rest.starts_with('l')).then_some((value, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn severities_in_other_words() {
+        for (words, expect) in [
+            ("blocker critical HIGH High: error P0 P1 must-fix **BLOCKER** [high]", Severity::Blocker),
+            ("warning WARN medium Major should-fix P2", Severity::Warning),
+            ("suggestion low note info nit minor nice-to-have P3", Severity::Suggestion),
+        ] {
+            for word in words.split(' ') {
+                assert_eq!(severity(word), Some(expect), "{word}");
+            }
+        }
+        assert_eq!(severity("🔴 Blocker"), Some(Severity::Blocker));
+        assert_eq!(severity("spicy"), None);
+        assert_eq!(severity(""), None);
+    }
+
+    #[test]
+    fn confidences_in_all_forms() {
+        for (text, expect) in [
+            ("95", Some(95)),
+            ("95%", Some(95)),
+            ("0.95", Some(95)),
+            ("1.0", Some(100)),
+            ("HIGH — 85%", Some(85)),
+            ("HIGH (80-100%)", Some(80)),
+            ("LOW - 30 %", Some(30)),
+            ("9/10", Some(90)),
+            ("high", Some(90)),
+            ("Medium", Some(65)),
+            ("low", Some(30)),
+            ("150", None),
+            ("-5", None),
+            ("rather", None),
+            ("", None),
+            ("87.5%", Some(88)),
+        ] {
+            assert_eq!(confidence(text), expect, "{text}");
+        }
+        assert_eq!(confidence_number(0.4), Some(40));
+        assert_eq!(confidence_number(40.0), Some(40));
+        assert_eq!(confidence_number(1.0), Some(100));
+        assert_eq!(confidence_number(f64::NAN), None);
+    }
+
+    #[test]
+    fn verdict_words() {
+        use Verdict::*;
+        let known = |v| Stated::Known(v, false);
+        for (text, expect) in [
+            ("approve", known(Approve)),
+            ("**Approved**", known(Approve)),
+            ("PASS — all 14 tests run", known(Approve)),
+            ("`approve`.", known(Approve)),
+            ("✅ approved!", known(Approve)),
+            ("approve (confidence 95%)", known(Approve)),
+            ("approve with suggestions", known(Approve)),
+            ("approve with warnings", known(Conditional)),
+            ("conditional", known(Conditional)),
+            ("Conditionally approved", known(Conditional)),
+            ("NEEDS WORK", known(Reject)),
+            ("needs-revision", known(Reject)),
+            ("NEEDS_WORK — Findings 1, 3", known(Reject)),
+            ("reject — cannot approve while the lock is missing", known(Reject)),
+            ("not approved", known(Reject)),
+            ("REQUEST_CHANGES", known(Reject)),
+            ("~~approve~~ reject", known(Reject)),
+            ("FAIL", Stated::Known(Reject, true)),
+            ("approve | conditional | reject", Stated::Menu),
+            ("approve/reject", Stated::Menu),
+            ("pass or fail", Stated::Menu),
+            ("{approve|reject}", Stated::Menu),
+            ("<verdict>", Stated::Menu),
+        ] {
+            assert_eq!(verdict(text), expect, "{text}");
+        }
+        for text in [
+            "approve if the tests pass",
+            "approve?",
+            "approve, but only once F-1 is gone",
+            "maybe",
+            "",
+            "passable",
+            "approve nothing",
+        ] {
+            assert!(matches!(verdict(text), Stated::Unknown(_)), "{text}: {:?}", verdict(text));
+        }
+    }
+
+    #[test]
+    fn places() {
+        let check = |text: &str, file: &str, line: Option<u32>, end: Option<u32>| {
+            let expect = Place { file: Some(file.to_owned()), line, end };
+            assert_eq!(place(text), Ok(expect), "{text}");
+        };
+        check("src/a.rs", "src/a.rs", None, None);
+        check("`src/a.rs:12`", "src/a.rs", Some(12), Some(12));
+        check("./src/a.rs:12-20", "src/a.rs", Some(12), Some(20));
+        check("src/a.rs:12:5", "src/a.rs", Some(12), Some(12));
+        check("src/a.rs#L3-L9", "src/a.rs", Some(3), Some(9));
+        check("src/a.rs (lines 3-9)", "src/a.rs", Some(3), Some(9));
+        check("app/[id]/page.tsx", "app/[id]/page.tsx", None, None);
+        check("docs/naïve file.md", "docs/naïve file.md", None, None);
+        assert_eq!(place("n/a"), Ok(Place::default()));
+        for bad in [
+            "../../etc/passwd",
+            "/etc/passwd",
+            "C:\\x",
+            "a/../../b",
+            "..\\x",
+            "~/x",
+            "file:///x",
+            "\\\\host\\x",
+        ] {
+            assert!(place(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn line_numbers() {
+        for (text, expect) in [
+            ("12", Some((Some(12), Some(12)))),
+            ("12-20", Some((Some(12), Some(20)))),
+            ("20-12", Some((Some(12), Some(20)))),
+            ("L12–L20", Some((Some(12), Some(20)))),
+            ("lines 3 to 9", Some((Some(3), Some(9)))),
+            ("0", Some((None, None))),
+            ("1000000000", Some((None, None))),
+            ("99999999999999999999999", Some((None, None))),
+            ("Tasks", None),
+            ("2nd half", None),
+        ] {
+            assert_eq!(lines(text), expect, "{text}");
+        }
+    }
+}

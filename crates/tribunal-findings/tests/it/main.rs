@@ -1,0 +1,4 @@
+//! One test binary: tables of messy answers, and laws.
+
+mod intake;
+mod maker;
