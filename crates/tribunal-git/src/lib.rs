@@ -1,1 +1,34 @@
-//! Placeholder.
+//! Trees, diffs, landing: the only place that runs git.
+//!
+//! An agent works in a private repository that borrows the user's objects; Tribunal takes its files and nothing else,
+//! makes every commit by plumbing, and moves refs by compare-and-swap. Nothing here writes the user's work tree, index
+//! or branches, but for [`Repo::fast_forward`]; nothing here runs a program an agent could have named: no hook, no
+//! filter (but LFS), no external diff, no text conversion, no merge driver, no monitor.
+
+mod diff;
+mod error;
+mod files;
+pub mod fingerprint;
+mod forward;
+mod index;
+mod objects;
+mod open;
+mod refs;
+mod replay;
+mod run;
+mod snapshot;
+mod trash;
+mod tree;
+mod types;
+
+pub use diff::{Change, ChangeKind, DiffText};
+pub use error::{GIT_NEEDED, GitError};
+pub use forward::{Forward, ForwardProbe, Refusal};
+pub use objects::Entry;
+pub use open::Repo;
+pub use refs::{Expect, Head, RefChange, RefsMoved};
+pub use replay::Replayed;
+pub use snapshot::Snapshot;
+pub use trash::Trash;
+pub use tree::{Captured, Problem, Tree};
+pub use types::{GitPath, Mode, Oid, Signature};

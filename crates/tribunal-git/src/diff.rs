@@ -1,0 +1,181 @@
+//! What changed between two commits or trees. Attributes of the trees have no say, so nobody can hide a change by
+//! marking it binary or generated; no external diff or text conversion is ever run.
+
+use std::collections::BTreeMap;
+
+use crate::open::{fields, paths};
+use crate::{GitError, GitPath, Oid, Repo};
+
+/// How a file changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ChangeKind {
+    /// It is new.
+    Added,
+    /// It is gone.
+    Deleted,
+    /// Its bytes or its mode changed.
+    Modified,
+    /// It moved, maybe with changes.
+    Renamed,
+    /// It became something else: a link, a file, a submodule.
+    Retyped,
+}
+
+/// One changed file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// How it changed.
+    pub kind: ChangeKind,
+    /// Where it is (or was, when deleted).
+    pub path: GitPath,
+    /// Where it was, when renamed.
+    pub old_path: Option<GitPath>,
+    /// Lines added; `None` for binary files.
+    pub added: Option<u64>,
+    /// Lines deleted; `None` for binary files.
+    pub deleted: Option<u64>,
+}
+
+/// A diff as text, maybe cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiffText {
+    /// The diff.
+    pub bytes: Vec<u8>,
+    /// Whether it was longer than allowed.
+    pub cut: bool,
+}
+
+impl Repo {
+    /// The files that differ, renames found, with their line counts.
+    pub fn changes(&self, from: &Oid, to: &Oid) -> Result<Vec<Change>, GitError> {
+        if from == to {
+            return Ok(Vec::new());
+        }
+        let call = self.objects().args(["diff-tree", "-r", "-z", "-M", "--raw", "--numstat"]);
+        parse_changes(&call.args(SAFE).args([from, to]).ok()?)
+    }
+
+    /// The paths that differ; a renamed file counts with both its names.
+    pub fn changed_paths(&self, from: &Oid, to: &Oid) -> Result<Vec<GitPath>, GitError> {
+        if from == to {
+            return Ok(Vec::new());
+        }
+        let call = self.objects().args(["diff-tree", "-r", "-z", "--no-renames", "--name-only"]);
+        Ok(paths(&call.args(SAFE).args([from, to]).ok()?))
+    }
+
+    /// The difference as a patch, of all files or of the given ones, cut at `cap` bytes.
+    pub fn diff_text(
+        &self,
+        from: &Oid,
+        to: &Oid,
+        only: &[GitPath],
+        cap: usize,
+    ) -> Result<DiffText, GitError> {
+        let call = self.objects().env("GIT_LITERAL_PATHSPECS", "1").cut_at(cap);
+        let call = call.args(["diff-tree", "-r", "-p", "-M", "-U3"]).args(SAFE).args([from, to]).arg("--");
+        let call = call.args(only.iter().map(GitPath::os));
+        let name = call.name();
+        let output = call.run()?;
+        if output.status.success() || output.cut {
+            return Ok(DiffText { bytes: output.stdout, cut: output.cut });
+        }
+        Err(crate::run::failed(&name, &output))
+    }
+
+    /// A digest of the change itself: what it adds and removes in which files and surroundings, white space included,
+    /// but neither line numbers nor what else the files contain. Equal for a change and its clean rebase.
+    pub fn patch_id(&self, from: &Oid, to: &Oid) -> Result<String, GitError> {
+        let call = self.objects().args(["diff-tree", "-r", "-p", "--no-renames", "--binary", "-U3"]);
+        Ok(digest(&call.args(SAFE).args([from, to]).ok()?))
+    }
+}
+
+/// Options that keep every diff free of foreign programs and settings.
+const SAFE: [&str; 7] = [
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--ignore-submodules=none",
+    "--diff-algorithm=histogram",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+];
+
+/// Hashes a patch without what a rebase may change: blob ids and line numbers.
+fn digest(patch: &[u8]) -> String {
+    let mut hash = blake3::Hasher::new();
+    hash.update(b"tribunal patch 1\n");
+    // Inside a hunk every line begins with a space, a sign or a backslash; so these two begin no content.
+    for line in patch.split_inclusive(|b| *b == b'\n') {
+        if line.starts_with(b"@@ -") {
+            hash.update(b"@@\n");
+        } else if !line.starts_with(b"index ") {
+            hash.update(line);
+        }
+    }
+    hash.finalize().to_hex().to_string()
+}
+
+/// Reads `--raw --numstat -z`: first all raw entries, then all counts.
+fn parse_changes(bytes: &[u8]) -> Result<Vec<Change>, GitError> {
+    let odd = |field: &[u8]| GitError::odd(format!("diff-tree said {}", field.escape_ascii()));
+    let mut fields = fields(bytes).peekable();
+    let mut changes = Vec::new();
+    while let Some(head) = fields.next_if(|field| field.starts_with(b":")) {
+        let status = head.rsplit(|b| *b == b' ').next().and_then(|word| word.first());
+        let mut path = || fields.next().map(GitPath::from).ok_or_else(|| odd(head));
+        let (kind, old_path) = match status {
+            Some(b'A') => (ChangeKind::Added, None),
+            Some(b'D') => (ChangeKind::Deleted, None),
+            Some(b'M') => (ChangeKind::Modified, None),
+            Some(b'T') => (ChangeKind::Retyped, None),
+            Some(b'R' | b'C') => (ChangeKind::Renamed, Some(path()?)),
+            _ => return Err(odd(head)),
+        };
+        changes.push(Change { kind, path: path()?, old_path, added: None, deleted: None });
+    }
+    let mut counts = BTreeMap::new();
+    while let Some(field) = fields.next() {
+        let mut parts = field.splitn(3, |b| *b == b'\t');
+        let (Some(added), Some(deleted), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(odd(field));
+        };
+        // A rename has its two names in fields of their own.
+        let path = if path.is_empty() { fields.nth(1).ok_or_else(|| odd(field))? } else { path };
+        let number = |text: &[u8]| String::from_utf8_lossy(text).parse::<u64>().ok();
+        counts.insert(path.to_vec(), (number(added), number(deleted)));
+    }
+    for change in &mut changes {
+        if let Some((added, deleted)) = counts.get(change.path.as_bytes()) {
+            (change.added, change.deleted) = (*added, *deleted);
+        }
+    }
+    Ok(changes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_do_not_matter_and_white_space_does() {
+        let patch = b"diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@ fn a\n-a\n+ b\n";
+        let moved = b"diff --git a/x b/x\nindex 3..4 100644\n--- a/x\n+++ b/x\n@@ -7 +9 @@ fn b\n-a\n+ b\n";
+        let spaced = b"diff --git a/x b/x\nindex 3..4 100644\n--- a/x\n+++ b/x\n@@ -7 +9 @@ fn b\n-a\n+  b\n";
+        assert_eq!(digest(patch), digest(moved));
+        assert_ne!(digest(patch), digest(spaced));
+    }
+
+    #[test]
+    fn changes_with_odd_names() {
+        let raw = b":100644 100644 a b M\0x\ny\0:100644 100644 a a R100\0o\0n\0\
+            3\t1\tx\ny\x000\t0\t\0o\0n\0";
+        let changes = parse_changes(raw).expect("parses");
+        assert_eq!(changes.len(), 2);
+        assert_eq!((changes[0].added, changes[0].deleted), (Some(3), Some(1)));
+        assert_eq!(changes[1].old_path, Some(GitPath::from("o")));
+        assert_eq!(changes[1].added, Some(0));
+        assert!(parse_changes(b"rubbish\0").is_err());
+    }
+}

@@ -1,0 +1,125 @@
+//! Everything that can go wrong on our side. What an agent did wrong is never an error here: it is data in a
+//! result. Every message names the directory or command it is about and ends with a way out where there is one.
+
+use std::path::PathBuf;
+
+/// The oldest git that has everything used here (`merge-tree --write-tree --merge-base`).
+pub const GIT_NEEDED: (u32, u32) = (2, 40);
+
+/// Why something could not be done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GitError {
+    /// There is no `git` on the path.
+    #[error("git was not found on PATH\nhint: install git {}.{} or newer", GIT_NEEDED.0, GIT_NEEDED.1)]
+    Missing,
+    /// The git found is too old.
+    #[error("git {found} is too old\nhint: install git {}.{} or newer", GIT_NEEDED.0, GIT_NEEDED.1)]
+    TooOld {
+        /// What `git version` said.
+        found: String,
+    },
+    /// The directory is in no repository.
+    #[error("{} is not in a git repository\nhint: run `git init` and commit, or change to your project", dir.display())]
+    NotARepository {
+        /// Where we looked.
+        dir: PathBuf,
+    },
+    /// The repository has no work tree.
+    #[error("{} is a bare repository\nhint: run from a clone or worktree that has files", dir.display())]
+    Bare {
+        /// Where we looked.
+        dir: PathBuf,
+    },
+    /// HEAD has no commit yet.
+    #[error("{} has no commit yet\nhint: commit something first: `git add -A && git commit`", dir.display())]
+    NoCommits {
+        /// The work tree.
+        dir: PathBuf,
+    },
+    /// Objects may be missing and would have to come over the network.
+    #[error("{} is a partial clone, which is not supported\nhint: run `git fetch --refetch --no-filter` and unset its remote's promisor and partialclonefilter settings, or clone in full", dir.display())]
+    PartialClone {
+        /// The work tree.
+        dir: PathBuf,
+    },
+    /// Git refuses the repository because it belongs to someone else.
+    #[error("git does not trust {}: it belongs to another user\nhint: git config --global --add safe.directory '{}'", dir.display(), dir.display())]
+    NotTrusted {
+        /// Where we looked.
+        dir: PathBuf,
+    },
+    /// The directory is a lane's or seat's private repository, not the user's.
+    #[error("{} is inside a tree that Tribunal made for an agent\nhint: run from your own repository", dir.display())]
+    InsideLane {
+        /// Where we looked.
+        dir: PathBuf,
+    },
+    /// A git command did not end in time and was killed.
+    #[error("`git {command}` did not end within {seconds} s and was killed")]
+    Timeout {
+        /// The subcommand with its arguments.
+        command: String,
+        /// The limit that was passed.
+        seconds: u64,
+    },
+    /// A git command wrote more than we are willing to hold.
+    #[error("`git {command}` wrote more than {cap} bytes")]
+    TooLarge {
+        /// The subcommand with its arguments.
+        command: String,
+        /// The limit that was passed.
+        cap: usize,
+    },
+    /// Another process holds a lock, or a crashed one left it behind.
+    #[error(
+        "`git {command}` found a lock: {detail}\nhint: if no other git is running, delete the .lock file it names and try again"
+    )]
+    Locked {
+        /// The subcommand with its arguments.
+        command: String,
+        /// Git's words.
+        detail: String,
+    },
+    /// The named revision, object or file does not exist.
+    #[error("git knows no {what}")]
+    NoSuch {
+        /// What was asked for.
+        what: String,
+    },
+    /// A git command failed in a way nobody reacts to differently.
+    #[error("`git {command}` failed ({code}): {detail}")]
+    Failed {
+        /// The subcommand with its arguments.
+        command: String,
+        /// Its exit code, or the signal.
+        code: String,
+        /// Git's words, cut to a bearable length.
+        detail: String,
+    },
+    /// Git answered something we do not understand, or we were asked something that makes no sense.
+    #[error("{what}")]
+    Odd {
+        /// What was not understood.
+        what: String,
+    },
+    /// The file system failed us.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl GitError {
+    pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> GitError {
+        let path = path.into();
+        move |source| GitError::Io { path, source }
+    }
+
+    pub(crate) fn odd(what: impl Into<String>) -> GitError {
+        GitError::Odd { what: what.into() }
+    }
+}

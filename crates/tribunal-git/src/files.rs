@@ -1,0 +1,79 @@
+//! The few file operations that need care: atomic writes, and reading what an agent may have tampered with. It must
+//! never follow a symbolic link inside an agent's tree.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::GitError;
+
+static SERIAL: AtomicU64 = AtomicU64::new(0);
+
+/// A name no other call of this or another process uses.
+pub(crate) fn unique(stem: &str) -> String {
+    format!("{stem}.{}.{}", std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Replaces a file as a whole: written beside it, flushed, renamed; permissions of the old one are kept.
+pub(crate) fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let beside = path.with_file_name(unique(&name));
+    let write = || {
+        let mut file = File::create_new(&beside)?;
+        if let Ok(old) = std::fs::metadata(path) {
+            file.set_permissions(std::fs::Permissions::from_mode(old.permissions().mode()))?;
+        }
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        std::fs::rename(&beside, path)
+    };
+    write().map_err(|error| {
+        let _ = std::fs::remove_file(&beside);
+        GitError::io(path)(error)
+    })
+}
+
+/// Opens a directory that must not be a link.
+pub(crate) fn open_dir(path: &Path) -> rustix::io::Result<OwnedFd> {
+    rustix::fs::open(path, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Opens a directory in a directory; neither a link nor a path with several parts.
+pub(crate) fn open_dir_at(dir: &OwnedFd, name: &[u8]) -> rustix::io::Result<OwnedFd> {
+    rustix::fs::openat(dir, name, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Reads a regular file in a directory, up to `cap` bytes; links, pipes and devices are refused.
+pub(crate) fn read_at(dir: &OwnedFd, name: &[u8], cap: u64) -> std::io::Result<Vec<u8>> {
+    // Without NONBLOCK, opening a pipe an agent left there would wait for a writer for ever.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::openat(dir, name, flags, Mode::empty())?);
+    let meta = file.metadata()?;
+    if !meta.is_file() || meta.len() > cap {
+        return Err(std::io::Error::other("not a regular file of bearable size"));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0));
+    file.take(cap).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The names in a directory, without `.` and `..`, at most `max` of them.
+pub(crate) fn names(dir: &OwnedFd, max: usize) -> std::io::Result<Vec<Vec<u8>>> {
+    let mut names = Vec::new();
+    for entry in rustix::fs::Dir::read_from(dir)? {
+        let name = entry?.file_name().to_bytes().to_vec();
+        if name != b"." && name != b".." {
+            names.push(name);
+        }
+        if names.len() > max {
+            return Err(std::io::Error::other("too many entries"));
+        }
+    }
+    names.sort();
+    Ok(names)
+}

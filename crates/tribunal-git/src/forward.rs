@@ -1,0 +1,271 @@
+//! Moves the user's branch and work tree forward at the end of a run: the only place that writes either. It does so only
+//! from a clean state it has checked, holding the branch locked, and otherwise changes nothing and names the command
+//! the person can run.
+
+use crate::open::{fields, paths};
+use crate::refs::check_name;
+use crate::run::Session;
+use crate::{ChangeKind, GitError, GitPath, Oid, RefChange, Repo};
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Forward {
+    /// The branch and its work tree are at the new commit.
+    Done,
+    /// Nothing was changed.
+    Refused {
+        /// Why not.
+        why: Refusal,
+        /// The one command to run instead.
+        command: String,
+    },
+}
+
+/// Why the user's branch was left alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The branch is not where it was when the run began.
+    Moved {
+        /// Where it is.
+        found: Option<Oid>,
+    },
+    /// The new commit does not follow the old one.
+    NotAhead,
+    /// HEAD of this worktree is not on the branch.
+    NotCheckedOutHere {
+        /// The branch it is on, if any.
+        head: Option<String>,
+    },
+    /// A merge, rebase or the like is under way.
+    Busy {
+        /// What is under way.
+        what: &'static str,
+    },
+    /// The work tree or the index has changes.
+    Dirty {
+        /// Where.
+        paths: Vec<GitPath>,
+    },
+    /// Files git does not track (maybe ignored ones) lie where the new commit has files.
+    InTheWay {
+        /// Which.
+        paths: Vec<GitPath>,
+    },
+    /// Changed files pass through a filter of the user's, which Tribunal does not run.
+    Filtered {
+        /// Which.
+        paths: Vec<GitPath>,
+    },
+}
+
+/// What is true of a fast-forward that may have been interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForwardProbe {
+    /// The branch contains the new commit.
+    Done,
+    /// The branch is still at the old commit; doing it again is right, also after half of it.
+    NotDone,
+    /// The branch is neither.
+    Elsewhere,
+}
+
+impl Repo {
+    /// The paths in which the user's work tree or index differs from HEAD, files git does not track included, but for
+    /// those under `ignoring`. Empty means clean. Writes nothing, not even a refreshed index.
+    pub fn dirty(&self, ignoring: &[GitPath]) -> Result<Vec<GitPath>, GitError> {
+        let call = self.user().args(["status", "--porcelain=v1", "-z", "--no-renames"]);
+        let bytes = call.args(["--untracked-files=normal", "--ignore-submodules=all"]).ok()?;
+        let path = |field: &[u8]| GitPath::from(field.get(3..).unwrap_or_default());
+        let counts = |path: &GitPath| !ignoring.iter().any(|dir| path.is_under(dir));
+        Ok(fields(&bytes).map(path).filter(counts).collect())
+    }
+
+    /// Moves the user's branch and work tree from `old` to `new`, if the branch is at `old` and checked out here, and the
+    /// work tree is clean but for what lies under `ignoring`. Doing it again after a crash is right.
+    pub fn fast_forward(
+        &self,
+        branch: &str,
+        old: &Oid,
+        new: &Oid,
+        ignoring: &[GitPath],
+    ) -> Result<Forward, GitError> {
+        let name = format!("refs/heads/{branch}");
+        check_name(&name)?;
+        let found = self.ref_at(&name)?;
+        let head = self.head()?;
+        let here = head.branch.as_deref() == Some(branch);
+        if found.as_ref() == Some(new) {
+            return Ok(Forward::Done);
+        }
+        let merge = || format!("git merge --ff-only {new}");
+        let refused = |why, command| Ok(Forward::Refused { why, command });
+        if found.as_ref() != Some(old) {
+            return refused(Refusal::Moved { found }, format!("git merge {new}"));
+        }
+        if !here {
+            let command = format!("git fetch . {new}:{}", shell_word(&name));
+            return refused(Refusal::NotCheckedOutHere { head: head.branch }, command);
+        }
+        if !self.is_ancestor(old, new)? {
+            return refused(Refusal::NotAhead, format!("git merge {new}"));
+        }
+        if let Some(what) = self.busy() {
+            return refused(Refusal::Busy { what }, merge());
+        }
+        let half = match self.ready(old, new, ignoring)? {
+            Ready::Yes => false,
+            Ready::FilesAlready => true,
+            Ready::No(why) => return refused(why, merge()),
+        };
+        self.forward_locked(&name, old, new, half)
+    }
+
+    /// Whether an interrupted fast-forward has happened.
+    pub fn fast_forward_probe(&self, branch: &str, old: &Oid, new: &Oid) -> Result<ForwardProbe, GitError> {
+        match self.ref_at(&format!("refs/heads/{branch}"))? {
+            Some(found) if self.is_ancestor(new, &found)? => Ok(ForwardProbe::Done),
+            Some(found) if found == *old => Ok(ForwardProbe::NotDone),
+            _ => Ok(ForwardProbe::Elsewhere),
+        }
+    }
+
+    /// What the user is in the middle of, if anything.
+    fn busy(&self) -> Option<&'static str> {
+        let signs = [
+            ("MERGE_HEAD", "merge"),
+            ("rebase-merge", "rebase"),
+            ("rebase-apply", "rebase"),
+            ("CHERRY_PICK_HEAD", "cherry-pick"),
+            ("REVERT_HEAD", "revert"),
+            ("BISECT_LOG", "bisect"),
+        ];
+        signs.into_iter().find(|(file, _)| self.inner.git_dir.join(file).exists()).map(|(_, what)| what)
+    }
+
+    fn ready(&self, old: &Oid, new: &Oid, ignoring: &[GitPath]) -> Result<Ready, GitError> {
+        let changes = self.changes_plain(old, new)?;
+        let filtered = self.filtered(new, &changes)?;
+        if !filtered.is_empty() {
+            return Ok(Ready::No(Refusal::Filtered { paths: filtered }));
+        }
+        let dirty = self.dirty(ignoring)?;
+        if !dirty.is_empty() {
+            let already = self.files_are_at(new, ignoring)?;
+            return Ok(if already {
+                Ready::FilesAlready
+            } else {
+                Ready::No(Refusal::Dirty { paths: dirty })
+            });
+        }
+        let root = &self.inner.work_tree;
+        let there = |path: &GitPath| path.under(root).symlink_metadata().is_ok();
+        let added =
+            changes.iter().filter(|(kind, _)| *kind == ChangeKind::Added).map(|(_, path)| path.clone());
+        let paths: Vec<_> = added.filter(there).collect();
+        Ok(if paths.is_empty() { Ready::Yes } else { Ready::No(Refusal::InTheWay { paths }) })
+    }
+
+    fn changes_plain(&self, old: &Oid, new: &Oid) -> Result<Vec<(ChangeKind, GitPath)>, GitError> {
+        let call =
+            self.objects().args(["diff-tree", "-r", "-z", "--no-renames", "--name-status"]).args([old, new]);
+        let bytes = call.ok()?;
+        let all: Vec<_> = fields(&bytes).collect();
+        let one = |pair: &[&[u8]]| {
+            let kind = match pair.first()? {
+                [b'A'] => ChangeKind::Added,
+                [b'D'] => ChangeKind::Deleted,
+                [b'T'] => ChangeKind::Retyped,
+                _ => ChangeKind::Modified,
+            };
+            Some((kind, GitPath::from(*pair.get(1)?)))
+        };
+        Ok(all.chunks(2).filter_map(one).collect())
+    }
+
+    /// Changed files whose content would have to go through one of the user's filters.
+    fn filtered(&self, new: &Oid, changes: &[(ChangeKind, GitPath)]) -> Result<Vec<GitPath>, GitError> {
+        if self.inner.filters.is_empty() || changes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut input = Vec::new();
+        for (_, path) in changes {
+            input.extend_from_slice(path.as_bytes());
+            input.push(0);
+        }
+        let source = format!("--source={new}");
+        let bytes = self.user().args(["check-attr", "-z", "--stdin", &source, "filter"]).input(input).ok()?;
+        let all: Vec<_> = fields(&bytes).collect();
+        let hit =
+            |triple: &&[&[u8]]| triple.get(2).is_some_and(|v| self.inner.filters.iter().any(|f| f == v));
+        Ok(all.chunks(3).filter(hit).filter_map(|triple| triple.first().map(|p| GitPath::from(*p))).collect())
+    }
+
+    /// Whether index and files are already those of the new commit, as after a crash before the branch moved.
+    fn files_are_at(&self, new: &Oid, ignoring: &[GitPath]) -> Result<bool, GitError> {
+        let args = ["diff-index", "--cached", "--quiet", "--ignore-submodules=all"];
+        if self.user().args(args).arg(new).arg("--").run()?.code() != Some(0) {
+            return Ok(false);
+        }
+        let call =
+            self.user().args(["ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard"]);
+        let left = paths(&call.ok()?);
+        Ok(left.iter().all(|path| ignoring.iter().any(|dir| path.is_under(dir))))
+    }
+
+    /// Changes files and index, then the branch, which is locked all the while. Should we die, git unlocks it.
+    fn forward_locked(&self, name: &str, old: &Oid, new: &Oid, half: bool) -> Result<Forward, GitError> {
+        let args = ["update-ref", "--no-deref", "-m", "tribunal: fast-forward", "--stdin"];
+        let mut refs = self.refs().args(args).session()?;
+        let change = RefChange::forward(name, old, new);
+        let line = format!("start\nupdate {} {new} {old}\nprepare\n", change.name);
+        if !(refs.send(line.as_bytes()).is_ok() && says(&mut refs, "start") && says(&mut refs, "prepare")) {
+            drop(refs);
+            let why = Refusal::Moved { found: self.ref_at(name)? };
+            return Ok(Forward::Refused { why, command: format!("git merge --ff-only {new}") });
+        }
+        if !half {
+            let output = self.user().args(["read-tree", "-m", "-u"]).args([old, new]).run()?;
+            if !output.status.success() {
+                let _ = refs.send(b"abort\n");
+                drop(refs);
+                let complaint = output.complaint();
+                if complaint.contains("would be overwritten") || complaint.contains("would be removed") {
+                    let paths = quoted_paths(&complaint);
+                    let why = Refusal::InTheWay { paths };
+                    return Ok(Forward::Refused { why, command: format!("git merge --ff-only {new}") });
+                }
+                return Err(crate::run::failed("read-tree -m -u", &output));
+            }
+        }
+        refs.send(b"commit\n")?;
+        let committed = says(&mut refs, "commit");
+        if refs.finish()? && committed {
+            return Ok(Forward::Done);
+        }
+        Err(GitError::odd(format!(
+            "{name} could not be moved although it was locked\nhint: git merge --ff-only {new}"
+        )))
+    }
+}
+
+enum Ready {
+    Yes,
+    FilesAlready,
+    No(Refusal),
+}
+
+/// Whether `update-ref` agrees to a step.
+fn says(refs: &mut Session, step: &str) -> bool {
+    refs.line().is_ok_and(|line| line == format!("{step}: ok").as_bytes())
+}
+
+/// The paths git names in quotes.
+fn quoted_paths(complaint: &str) -> Vec<GitPath> {
+    complaint.lines().filter_map(|line| line.split('\'').nth(1)).map(GitPath::from).collect()
+}
+
+/// The text as one word of a shell.
+fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}

@@ -1,0 +1,221 @@
+//! Blobs, trees and commits, by plumbing. Reading goes through one long-lived `cat-file`; writing makes a commit
+//! object byte by byte, so that the same facts give the same id. Nothing here looks at a work tree.
+
+use std::sync::PoisonError;
+
+use crate::open::fields;
+use crate::run::Session;
+use crate::{GitError, GitPath, Mode, Oid, Repo, Signature};
+
+/// The largest object that is read into memory.
+const OBJECT_MAX: usize = 64 << 20;
+
+/// One entry of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What it is.
+    pub mode: Mode,
+    /// Its object.
+    pub oid: Oid,
+    /// Where it is.
+    pub path: GitPath,
+}
+
+/// The long-lived process that reads objects.
+pub(crate) struct Reader(Session);
+
+/// An object as it was read.
+pub(crate) struct Object {
+    pub(crate) kind: String,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Reader {
+    /// One object by a name without newline; `None` when there is no such object.
+    fn read(&mut self, name: &[u8]) -> Result<Option<Object>, GitError> {
+        self.0.send(&[name, b"\n"].concat())?;
+        let line = self.0.line()?;
+        let line = String::from_utf8_lossy(&line).into_owned();
+        let mut words = line.split(' ');
+        let (oid, kind, size) = (words.next(), words.next(), words.next());
+        let (Some(oid), Some(kind), Some(size), None) = (oid, kind, size, words.next()) else {
+            return missing(&line);
+        };
+        let (Ok(oid), Ok(size)) = (Oid::parse(oid), size.parse::<usize>()) else { return missing(&line) };
+        if size > OBJECT_MAX {
+            // The answer is on its way; only a new process is in step again.
+            return Err(GitError::TooLarge { command: format!("cat-file {oid}"), cap: OBJECT_MAX });
+        }
+        let mut bytes = self.0.exactly(size + 1)?;
+        bytes.pop();
+        Ok(Some(Object { kind: kind.to_owned(), bytes }))
+    }
+}
+
+/// `cat-file` says so at the end of the line when it has nothing.
+fn missing(line: &str) -> Result<Option<Object>, GitError> {
+    match line.ends_with(" missing") || line.ends_with(" ambiguous") {
+        true => Ok(None),
+        false => Err(GitError::odd(format!("cat-file said {:.200}", line.escape_debug()))),
+    }
+}
+
+impl Repo {
+    pub(crate) fn object(&self, name: &[u8]) -> Result<Option<Object>, GitError> {
+        if name.contains(&b'\n') {
+            return Err(GitError::odd("an object name with a newline"));
+        }
+        let mut reader = self.inner.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = match reader.take() {
+            Some(open) => open,
+            None => Reader(self.objects().args(["cat-file", "--batch"]).session()?),
+        };
+        // Put back only when it is in step: after an error the next read starts a new process.
+        let answer = open.read(name)?;
+        *reader = Some(open);
+        Ok(answer)
+    }
+
+    fn expect(&self, oid: &Oid, kind: &str) -> Result<Vec<u8>, GitError> {
+        match self.object(oid.as_str().as_bytes())? {
+            Some(object) if object.kind == kind => Ok(object.bytes),
+            _ => Err(GitError::NoSuch { what: format!("{kind} {oid}") }),
+        }
+    }
+
+    /// The bytes of a blob.
+    pub fn read_blob(&self, oid: &Oid) -> Result<Vec<u8>, GitError> {
+        self.expect(oid, "blob")
+    }
+
+    /// The bytes of a commit object.
+    pub(crate) fn raw_commit(&self, oid: &Oid) -> Result<Vec<u8>, GitError> {
+        self.expect(oid, "commit")
+    }
+
+    /// The bytes of a file (or the target of a link) in a commit or tree, if it is there.
+    pub fn file_at(&self, at: &Oid, path: &GitPath) -> Result<Option<Vec<u8>>, GitError> {
+        if !path.is_inside() {
+            return Ok(None);
+        }
+        // Names are asked for line by line, so these two cannot be asked for by name.
+        if path.as_bytes().contains(&b'\n') || path.as_bytes().ends_with(b"\r") {
+            let entry = self.entries(at, std::slice::from_ref(path))?.into_iter().find(|e| e.path == *path);
+            return entry.map(|entry| self.read_blob(&entry.oid)).transpose();
+        }
+        let name = [at.as_str().as_bytes(), b":", path.as_bytes()].concat();
+        Ok(self.object(&name)?.filter(|object| object.kind == "blob").map(|object| object.bytes))
+    }
+
+    /// The tree of a commit.
+    pub fn tree_of(&self, commit: &Oid) -> Result<Oid, GitError> {
+        let raw = self.raw_commit(commit)?;
+        let line = raw.split(|b| *b == b'\n').next().unwrap_or_default();
+        Oid::from_bytes(line.strip_prefix(b"tree ").unwrap_or_default())
+    }
+
+    /// The parents of a commit.
+    pub fn parents_of(&self, commit: &Oid) -> Result<Vec<Oid>, GitError> {
+        let raw = self.raw_commit(commit)?;
+        let lines = raw.split(|b| *b == b'\n').take_while(|line| !line.is_empty());
+        lines.filter_map(|line| line.strip_prefix(b"parent ")).map(Oid::from_bytes).collect()
+    }
+
+    /// The message of a commit, as bytes.
+    pub fn message_of(&self, commit: &Oid) -> Result<Vec<u8>, GitError> {
+        let raw = self.raw_commit(commit)?;
+        let at = raw.windows(2).position(|pair| pair == b"\n\n");
+        Ok(at.and_then(|at| raw.get(at + 2..)).unwrap_or_default().to_vec())
+    }
+
+    /// Stores a blob.
+    pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid, GitError> {
+        self.write("blob", bytes)
+    }
+
+    pub(crate) fn write(&self, kind: &str, bytes: &[u8]) -> Result<Oid, GitError> {
+        let call = self.objects().args(["hash-object", "-w", "-t", kind, "--stdin"]);
+        Oid::from_bytes(&call.input(bytes).ok()?)
+    }
+
+    /// Stores a commit. The same arguments always give the same commit.
+    pub fn commit(
+        &self,
+        tree: &Oid,
+        parents: &[Oid],
+        message: &str,
+        author: &Signature,
+        committer: &Signature,
+    ) -> Result<Oid, GitError> {
+        let mut raw = format!("tree {tree}\n");
+        for parent in parents {
+            raw.push_str(&format!("parent {parent}\n"));
+        }
+        raw.push_str(&format!("author {}\ncommitter {}\n\n", author.line(), committer.line()));
+        let body = message.replace('\0', "");
+        raw.push_str(body.trim_end());
+        raw.push('\n');
+        self.write("commit", raw.as_bytes())
+    }
+
+    /// All files of a commit or tree, submodules as gitlinks.
+    pub fn list_tree(&self, at: &Oid) -> Result<Vec<Entry>, GitError> {
+        parse_entries(&self.objects().args(["ls-tree", "-r", "-z", "--full-tree"]).arg(at).ok()?)
+    }
+
+    /// The files at or under the given paths.
+    pub(crate) fn entries(&self, at: &Oid, paths: &[GitPath]) -> Result<Vec<Entry>, GitError> {
+        let call = self.objects().env("GIT_LITERAL_PATHSPECS", "1");
+        let call = call.args(["ls-tree", "-r", "-z", "--full-tree"]).arg(at).arg("--");
+        parse_entries(&call.args(paths.iter().map(GitPath::os)).ok()?)
+    }
+
+    /// The tree of `at`, but with the given files and directories as they are in `from` (also when absent there).
+    pub fn tree_with(&self, at: &Oid, from: &Oid, paths: &[GitPath]) -> Result<Oid, GitError> {
+        let kind = self.object(at.as_str().as_bytes())?.map(|object| object.kind);
+        let tree = if kind.as_deref() == Some("commit") { self.tree_of(at)? } else { at.clone() };
+        if paths.is_empty() {
+            return Ok(tree);
+        }
+        let (now, then) = (self.entries(at, paths)?, self.entries(from, paths)?);
+        if now == then {
+            return Ok(tree);
+        }
+        let mut input = Vec::new();
+        for entry in &now {
+            line(&mut input, "0", &"0".repeat(entry.oid.as_str().len()), &entry.path);
+        }
+        for entry in &then {
+            line(&mut input, entry.mode.as_str(), entry.oid.as_str(), &entry.path);
+        }
+        let index = self.inner.engine.join(crate::files::unique("index"));
+        let call = || self.objects().env("GIT_INDEX_FILE", &index);
+        let made = (|| {
+            call().arg("read-tree").arg(&tree).ok()?;
+            call().args(["update-index", "-z", "--replace", "--index-info"]).input(input).ok()?;
+            Oid::from_bytes(&call().arg("write-tree").ok()?)
+        })();
+        let _ = std::fs::remove_file(&index);
+        made
+    }
+}
+
+/// One line for `update-index --index-info`.
+fn line(into: &mut Vec<u8>, mode: &str, oid: &str, path: &GitPath) {
+    into.extend_from_slice(format!("{mode} {oid}\t").as_bytes());
+    into.extend_from_slice(path.as_bytes());
+    into.push(0);
+}
+
+fn parse_entries(bytes: &[u8]) -> Result<Vec<Entry>, GitError> {
+    let entry = |field: &[u8]| {
+        let odd = || GitError::odd(format!("ls-tree said {}", field.escape_ascii()));
+        let tab = field.iter().position(|b| *b == b'\t').ok_or_else(odd)?;
+        let (head, path) = (field.get(..tab).unwrap_or_default(), field.get(tab + 1..).unwrap_or_default());
+        let mut words = head.split(|b| *b == b' ').filter(|word| !word.is_empty());
+        let mode = Mode::parse(words.next().ok_or_else(odd)?)?;
+        let oid = Oid::from_bytes(words.nth(1).ok_or_else(odd)?)?;
+        Ok(Entry { mode, oid, path: GitPath::from(path) })
+    };
+    fields(bytes).map(entry).collect()
+}

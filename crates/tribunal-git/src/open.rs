@@ -1,0 +1,453 @@
+//! Finds the user's repository and fixes how git is called for it. This is the only place that lets git discover
+//! anything. It never changes the user's work tree, index, refs or configuration.
+//!
+//! Two git directories are used. *Refs* live in the user's own. Everything that reads or writes an agent's files or
+//! diffs goes through Tribunal's *engine* directory (`<common dir>/tribunal.git`): it has the user's object store,
+//! but a configuration of its own, filled from a short list of harmless settings. So no filter, text conversion, merge
+//! driver, hook or monitor that is configured anywhere can be named by a `.gitattributes` in an agent's tree, because
+//! as far as that git can see, none exists.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use crate::error::GIT_NEEDED;
+use crate::files::write_atomic;
+use crate::objects::Reader;
+use crate::run::{Call, failed};
+use crate::{GitError, GitPath};
+
+/// The name of the file that marks a private repository as Tribunal's work.
+pub(crate) const MARKER: &str = "tribunal-tree";
+/// The engine directory, inside the common git directory.
+const ENGINE: &str = "tribunal.git";
+
+/// Settings of the user that change how files look, and nothing else.
+const KEPT: &[&str] = &[
+    "core.autocrlf",
+    "core.eol",
+    "core.filemode",
+    "core.symlinks",
+    "core.ignorecase",
+    "core.precomposeunicode",
+    "core.bigfilethreshold",
+    "core.sharedrepository",
+];
+
+/// The user's repository, and the one way to run git on it. Cheap to clone.
+#[derive(Clone)]
+pub struct Repo {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    /// The git directory of the user's (maybe linked) worktree.
+    pub(crate) git_dir: PathBuf,
+    pub(crate) common_dir: PathBuf,
+    pub(crate) work_tree: PathBuf,
+    pub(crate) objects: PathBuf,
+    pub(crate) engine: PathBuf,
+    /// An empty directory, the work tree of commands that have none.
+    pub(crate) void: PathBuf,
+    pub(crate) sha256: bool,
+    /// The harmless settings, for the engine and the private repositories.
+    pub(crate) settings: Vec<(String, Vec<u8>)>,
+    /// Names of the user's filters, LFS not among them.
+    pub(crate) filters: Vec<Vec<u8>>,
+    pub(crate) reader: Mutex<Option<Reader>>,
+}
+
+impl Repo {
+    /// Finds the user's repository from a directory in it (a linked worktree is fine).
+    pub fn open(dir: &Path) -> Result<Repo, GitError> {
+        let dir = std::fs::canonicalize(dir).map_err(GitError::io(dir))?;
+        check_version(&dir)?;
+        let git_dir = PathBuf::from(ask(&dir, &["--absolute-git-dir"])?);
+        if git_dir.join(MARKER).exists() {
+            return Err(GitError::InsideLane { dir });
+        }
+        if ask(&dir, &["--is-bare-repository"])? == "true" || ask(&dir, &["--is-inside-work-tree"])? != "true"
+        {
+            return Err(GitError::Bare { dir });
+        }
+        let work_tree = PathBuf::from(ask(&dir, &["--path-format=absolute", "--show-toplevel"])?);
+        let common_dir = PathBuf::from(ask(&dir, &["--path-format=absolute", "--git-common-dir"])?);
+        let objects = PathBuf::from(ask(&dir, &["--path-format=absolute", "--git-path", "objects"])?);
+        let sha256 = ask(&dir, &["--show-object-format"])? == "sha256";
+        let config = Config::read(&dir)?;
+        if config.is_partial() {
+            return Err(GitError::PartialClone { dir: work_tree });
+        }
+        let engine = common_dir.join(ENGINE);
+        let inner = Inner {
+            void: engine.join("void"),
+            settings: config.kept(),
+            filters: config.filters(),
+            reader: Mutex::new(None),
+            git_dir,
+            common_dir,
+            work_tree,
+            objects,
+            engine,
+            sha256,
+        };
+        inner.make_engine(&config)?;
+        let repo = Repo { inner: Arc::new(inner) };
+        match repo.head() {
+            Err(GitError::NoSuch { .. }) => Err(GitError::NoCommits { dir: repo.inner.work_tree.clone() }),
+            other => other.map(|_| repo),
+        }
+    }
+
+    /// The root of the user's work tree.
+    pub fn work_tree(&self) -> &Path {
+        &self.inner.work_tree
+    }
+
+    /// The git directory all worktrees of the user share.
+    pub fn common_dir(&self) -> &Path {
+        &self.inner.common_dir
+    }
+
+    /// The object store, which an agent's sandbox must be able to read (and never to write).
+    pub fn objects_dir(&self) -> &Path {
+        &self.inner.objects
+    }
+
+    /// Adds a line to `info/exclude` of the user's repository unless it is there; all other bytes stay.
+    pub fn exclude(&self, pattern: &str) -> Result<(), GitError> {
+        if pattern.contains('\n') || pattern.is_empty() {
+            return Err(GitError::odd(format!("not an exclude pattern: {pattern:?}")));
+        }
+        let info = self.inner.common_dir.join("info");
+        std::fs::create_dir_all(&info).map_err(GitError::io(&info))?;
+        let link = info.join("exclude");
+        // Somebody may keep this file elsewhere; then that file is the one to change.
+        let path = std::fs::canonicalize(&link).unwrap_or(link);
+        add_line(&path, pattern)?;
+        add_line(&self.inner.engine.join("info/exclude"), pattern)
+    }
+
+    /// A call on Tribunal's engine directory, with the given files as its work tree.
+    pub(crate) fn engine(&self, work_tree: &Path) -> Call {
+        let inner = &*self.inner;
+        neutral(Call::new(&inner.void), &inner.engine, work_tree)
+            .env("GIT_OBJECT_DIRECTORY", &inner.objects)
+            .env("GIT_SHALLOW_FILE", inner.common_dir.join("shallow"))
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_LFS_SKIP_DOWNLOAD_ERRORS", "1")
+            .config("core.attributesFile=/dev/null")
+    }
+
+    /// A call about objects alone: no work tree, so no attributes an agent wrote have a say.
+    pub(crate) fn objects(&self) -> Call {
+        self.engine(&self.inner.void)
+    }
+
+    /// A call about the user's refs.
+    pub(crate) fn refs(&self) -> Call {
+        let inner = &*self.inner;
+        neutral(Call::new(&inner.void), &inner.git_dir, &inner.work_tree)
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .config("core.filesRefLockTimeout=2000")
+            .config("core.packedRefsTimeout=5000")
+    }
+
+    /// A call on the user's own work tree, with their settings, but with neither hooks nor filters (but LFS).
+    pub(crate) fn user(&self) -> Call {
+        let inner = &*self.inner;
+        let mut call = with_home(neutral(Call::new(&inner.work_tree), &inner.git_dir, &inner.work_tree));
+        for name in &inner.filters {
+            for setting in ["clean=", "smudge=", "process=", "required=false"] {
+                let text = [b"filter.", name.as_slice(), b".", setting.as_bytes()].concat();
+                call = call.option("-c").option(OsString::from_vec(text));
+            }
+        }
+        call
+    }
+}
+
+/// What every call has in common, whichever git directory it uses.
+fn neutral(call: Call, git_dir: &Path, work_tree: &Path) -> Call {
+    let mut dir = OsString::from("--git-dir=");
+    dir.push(git_dir);
+    let mut tree = OsString::from("--work-tree=");
+    tree.push(work_tree);
+    let mut call = call.option(dir).option(tree).option("--no-pager");
+    for setting in [
+        "core.hooksPath=/dev/null",
+        "core.fsmonitor=false",
+        "core.untrackedCache=false",
+        "core.splitIndex=false",
+        "core.preloadIndex=false",
+        "core.quotePath=false",
+        "core.safecrlf=false",
+        "core.fsync=committed,loose-object",
+        "core.fsyncMethod=batch",
+        "gc.auto=0",
+        "maintenance.auto=false",
+        "protocol.allow=never",
+        "submodule.recurse=false",
+        "advice.addEmbeddedRepo=false",
+        "index.threads=1",
+        "pack.threads=1",
+    ] {
+        call = call.config(setting);
+    }
+    call.env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_NO_REPLACE_OBJECTS", "1")
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_GRAFT_FILE", "/dev/null")
+        .env("GIT_COMMITTER_NAME", "tribunal")
+        .env("GIT_COMMITTER_EMAIL", "tribunal@localhost")
+        .env("GIT_AUTHOR_NAME", "tribunal")
+        .env("GIT_AUTHOR_EMAIL", "tribunal@localhost")
+}
+
+/// Lets a call see the settings in the user's home.
+fn with_home(mut call: Call) -> Call {
+    for name in ["HOME", "XDG_CONFIG_HOME"] {
+        if let Some(value) = std::env::var_os(name) {
+            call = call.env(name, value);
+        }
+    }
+    call
+}
+
+fn check_version(dir: &Path) -> Result<(), GitError> {
+    let text = Call::new(dir).arg("version").ok()?;
+    let text = String::from_utf8_lossy(&text);
+    let found = text.trim().trim_start_matches("git version ").to_owned();
+    match version(&found) {
+        Some(version) if version >= GIT_NEEDED => Ok(()),
+        _ => Err(GitError::TooOld { found }),
+    }
+}
+
+fn version(text: &str) -> Option<(u32, u32)> {
+    let mut parts = text.split(|c: char| !c.is_ascii_digit());
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+/// One answer of `git rev-parse`; asked one by one, because a path may contain a newline.
+fn ask(dir: &Path, args: &[&str]) -> Result<OsString, GitError> {
+    let call = with_home(Call::new(dir)).env("GIT_OPTIONAL_LOCKS", "0").arg("rev-parse").args(args);
+    let name = call.name();
+    let output = call.run()?;
+    if output.status.success() {
+        let line = output.stdout.strip_suffix(b"\n").unwrap_or(&output.stdout);
+        return Ok(OsStr::from_bytes(line).to_owned());
+    }
+    let complaint = output.complaint();
+    let dir = dir.to_owned();
+    if complaint.contains("dubious ownership") {
+        Err(GitError::NotTrusted { dir })
+    } else if complaint.contains("not a git repository") {
+        Err(GitError::NotARepository { dir })
+    } else if complaint.contains("must be run in a work tree") {
+        Err(GitError::Bare { dir })
+    } else {
+        Err(failed(&name, &output))
+    }
+}
+
+/// The user's settings, from all their files.
+struct Config(Vec<(String, Vec<u8>)>);
+
+impl Config {
+    fn read(dir: &Path) -> Result<Config, GitError> {
+        let bytes = with_home(Call::new(dir)).args(["config", "--list", "-z"]).ok()?;
+        let entry = |entry: &[u8]| {
+            // A setting without value means true.
+            let at = entry.iter().position(|b| *b == b'\n');
+            let (key, value) = match at {
+                Some(at) => (entry.get(..at)?, entry.get(at + 1..)?),
+                None => (entry, &b"true"[..]),
+            };
+            Some((String::from_utf8_lossy(key).into_owned(), value.to_vec()))
+        };
+        Ok(Config(bytes.split(|b| *b == 0).filter(|e| !e.is_empty()).filter_map(entry).collect()))
+    }
+
+    fn get(&self, key: &str) -> Option<&[u8]> {
+        self.0.iter().rev().find(|(k, _)| k == key).map(|(_, value)| value.as_slice())
+    }
+
+    fn is_partial(&self) -> bool {
+        self.get("extensions.partialclone").is_some()
+            || self.0.iter().any(|(key, value)| {
+                key.starts_with("remote.") && key.ends_with(".promisor") && value != b"false"
+            })
+    }
+
+    fn kept(&self) -> Vec<(String, Vec<u8>)> {
+        KEPT.iter().filter_map(|key| Some(((*key).to_owned(), self.get(key)?.to_vec()))).collect()
+    }
+
+    fn filters(&self) -> Vec<Vec<u8>> {
+        let mut names: Vec<Vec<u8>> = Vec::new();
+        for (key, _) in &self.0 {
+            let name = key.strip_prefix("filter.").and_then(|rest| rest.rsplit_once('.'));
+            if let Some((name, _)) = name.filter(|(name, _)| *name != "lfs") {
+                names.push(name.as_bytes().to_vec());
+            }
+        }
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// The LFS filter, if the user has set it up and its program is there.
+    fn lfs(&self) -> Vec<(String, Vec<u8>)> {
+        let found = self.0.iter().any(|(key, _)| key.starts_with("filter.lfs.")) && on_path("git-lfs");
+        let part = |part: &str| {
+            let key = format!("filter.lfs.{part}");
+            self.get(&key).map(|value| (key.clone(), value.to_vec()))
+        };
+        if found {
+            ["clean", "smudge", "process", "required"].into_iter().filter_map(part).collect()
+        } else {
+            vec![]
+        }
+    }
+
+    /// The user's general ignore file, wherever it is.
+    fn excludes_file(&self) -> Option<PathBuf> {
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        if let Some(value) = self.get("core.excludesfile") {
+            return match value.strip_prefix(b"~/") {
+                Some(rest) => Some(home?.join(OsStr::from_bytes(rest))),
+                None => Some(PathBuf::from(OsStr::from_bytes(value))),
+            };
+        }
+        let config = std::env::var_os("XDG_CONFIG_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        Some(config.or_else(|| Some(home?.join(".config")))?.join("git/ignore"))
+    }
+}
+
+fn on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|dir| dir.join(program).is_file())
+}
+
+impl Inner {
+    /// Writes the engine directory, or brings it up to date.
+    fn make_engine(&self, config: &Config) -> Result<(), GitError> {
+        for dir in [&self.engine, &self.engine.join("refs"), &self.engine.join("info"), &self.void] {
+            std::fs::create_dir_all(dir).map_err(GitError::io(dir))?;
+        }
+        let mut settings = self.settings.clone();
+        if let Some(file) = config.excludes_file().filter(|file| file.is_absolute()) {
+            settings.push(("core.excludesfile".into(), file.into_os_string().into_vec()));
+        }
+        let lfs = config.lfs();
+        if !lfs.is_empty() {
+            // What is in the user's LFS store is used; nothing is fetched from anywhere.
+            let store = self.common_dir.join("lfs").into_os_string().into_vec();
+            settings.extend(lfs);
+            settings.push(("lfs.storage".into(), store));
+            settings.push(("lfs.fetchexclude".into(), b"*".to_vec()));
+        }
+        settings.push(("index.version".into(), b"2".to_vec()));
+        settings.push(("core.trustctime".into(), b"true".to_vec()));
+        settings.push(("core.checkstat".into(), b"default".to_vec()));
+        write_if_new(&self.engine.join("config"), &self.config_text(&settings))?;
+        write_if_new(&self.engine.join("HEAD"), b"ref: refs/heads/none\n")?;
+        for name in ["info/exclude", "info/attributes"] {
+            let theirs = std::fs::read(self.common_dir.join(name)).unwrap_or_default();
+            write_if_new(&self.engine.join(name), &theirs)?;
+        }
+        Ok(())
+    }
+
+    /// A configuration file that says which kind of repository this is, and these settings.
+    pub(crate) fn config_text(&self, settings: &[(String, Vec<u8>)]) -> Vec<u8> {
+        let mut text = Vec::new();
+        let format = if self.sha256 { "1" } else { "0" };
+        text.extend_from_slice(
+            format!("[core]\n\trepositoryformatversion = {format}\n\tbare = false\n").as_bytes(),
+        );
+        if self.sha256 {
+            text.extend_from_slice(b"[extensions]\n\tobjectformat = sha256\n");
+        }
+        for (key, value) in settings {
+            let Some((section, name)) = key.rsplit_once('.') else { continue };
+            let head = match section.split_once('.') {
+                Some((section, sub)) => format!("[{section} \"{sub}\"]\n\t{name} = \""),
+                None => format!("[{section}]\n\t{name} = \""),
+            };
+            text.extend_from_slice(head.as_bytes());
+            for byte in value {
+                match byte {
+                    b'"' | b'\\' => text.extend_from_slice(&[b'\\', *byte]),
+                    b'\n' => text.extend_from_slice(b"\\n"),
+                    byte => text.push(*byte),
+                }
+            }
+            text.extend_from_slice(b"\"\n");
+        }
+        text
+    }
+}
+
+fn write_if_new(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
+    match std::fs::read(path) {
+        Ok(there) if there == bytes => Ok(()),
+        _ => write_atomic(path, bytes),
+    }
+}
+
+/// Adds a line at the end unless the file has it.
+fn add_line(path: &Path, line: &str) -> Result<(), GitError> {
+    let mut bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(e) => return Err(GitError::io(path)(e)),
+    };
+    if bytes.split(|b| *b == b'\n').any(|there| there.strip_suffix(b"\r").unwrap_or(there) == line.as_bytes())
+    {
+        return Ok(());
+    }
+    if bytes.last().is_some_and(|last| *last != b'\n') {
+        bytes.push(b'\n');
+    }
+    bytes.extend_from_slice(line.as_bytes());
+    bytes.push(b'\n');
+    write_atomic(path, &bytes)
+}
+
+/// Splits `-z` output into its fields.
+pub(crate) fn fields(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.strip_suffix(b"\0").unwrap_or(bytes).split(|b| *b == 0).filter(move |_| !bytes.is_empty())
+}
+
+/// `-z` output that is nothing but paths.
+pub(crate) fn paths(bytes: &[u8]) -> Vec<GitPath> {
+    fields(bytes).map(GitPath::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions() {
+        for (text, expect) in [
+            ("2.47.3", Some((2, 47))),
+            ("2.39.5 (Apple Git-154)", Some((2, 39))),
+            ("3.0.0-rc1", Some((3, 0))),
+            ("x", None),
+        ] {
+            assert_eq!(version(text), expect, "{text}");
+        }
+    }
+
+    #[test]
+    fn fields_of_nothing_and_of_something() {
+        assert_eq!(fields(b"").count(), 0);
+        assert_eq!(fields(b"a\0b\n\0").collect::<Vec<_>>(), [&b"a"[..], b"b\n"]);
+    }
+}

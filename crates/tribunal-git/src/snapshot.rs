@@ -1,0 +1,193 @@
+//! Saves everything an agent has not handed in yet, before its tree is taken away: the files, and the commits it made in
+//! its private repository. The agent owns that repository, so git is never pointed at it: refs are read by hand,
+//! object files are copied by hand without following a link, and git re-hashes every object it takes from the copy.
+
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::files::{names, open_dir, open_dir_at, read_at, unique};
+use crate::{GitError, Oid, Problem, RefChange, Repo, Signature, Tree};
+
+/// How many refs of an agent are looked at.
+const REFS_MAX: usize = 256;
+/// How many object files of an agent are looked at.
+const OBJECTS_MAX: usize = 200_000;
+/// How many bytes of objects are taken from an agent.
+const BYTES_MAX: u64 = 512 << 20;
+/// How many subjects of an agent's own commits are shown.
+const SUBJECTS_MAX: usize = 200;
+
+/// What was saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The commit that holds it, now at the ref; `None` when there was nothing that the base commit does not hold.
+    pub commit: Option<Oid>,
+    /// The files, as a tree object.
+    pub tree: Oid,
+    /// What could not be taken just as it lay there.
+    pub problems: Vec<Problem>,
+    /// Commits the agent made itself, oldest first, with their subjects.
+    pub own_commits: Vec<(Oid, String)>,
+    /// Why commits of the agent could not be saved, if so.
+    pub unsaved: Option<String>,
+}
+
+impl Repo {
+    /// Saves a tree's files and its agent's own commits as one commit at `name` (under `refs/tribunal/`). Doing it twice
+    /// gives the same commit.
+    pub fn snapshot(
+        &self,
+        tree: &Tree,
+        name: &str,
+        message: &str,
+        who: &Signature,
+    ) -> Result<Snapshot, GitError> {
+        if !name.starts_with("refs/tribunal/") {
+            return Err(GitError::odd(format!("a snapshot belongs under refs/tribunal/, not at {name:?}")));
+        }
+        let captured = tree.capture()?;
+        let (tips, unsaved) = match self.own_tips(tree) {
+            Ok(tips) => (tips, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        let own_commits =
+            if tips.is_empty() { Vec::new() } else { self.subjects_of(&tips, tree.base(), SUBJECTS_MAX)? };
+        let mut commit = None;
+        if !tips.is_empty() || captured.tree != self.tree_of(tree.base())? {
+            let mut parents = vec![tree.base().clone()];
+            parents.extend(tips);
+            let made = self.commit(&captured.tree, &parents, message, who, who)?;
+            self.refs_update(&[RefChange::set(name, &made)], "tribunal: snapshot")?;
+            commit = Some(made);
+        }
+        Ok(Snapshot { commit, tree: captured.tree, problems: captured.problems, own_commits, unsaved })
+    }
+
+    /// The agent's own commits, brought into our object store.
+    fn own_tips(&self, tree: &Tree) -> Result<Vec<Oid>, GitError> {
+        let git = tree.path().join(".git");
+        // An agent that removed or replaced its git directory has no commits left to save.
+        let Ok(dir) = open_dir(&git) else { return Ok(Vec::new()) };
+        let mut tips = read_tips(&dir, tree.base().as_str().len());
+        tips.retain(|tip| tip != tree.base());
+        tips.sort();
+        tips.dedup();
+        let mut new = Vec::new();
+        for tip in tips {
+            if self.object(tip.as_str().as_bytes())?.is_none() {
+                new.push(tip);
+            }
+        }
+        if !new.is_empty() {
+            let copy = tree.index().with_file_name(unique("objects"));
+            let brought = copy_objects(&dir, &copy).map_err(GitError::io(&git));
+            let brought = brought.and_then(|()| self.bring(&new, tree.base(), &copy));
+            let _ = std::fs::remove_dir_all(&copy);
+            brought?;
+        }
+        Ok(new)
+    }
+
+    /// Takes all that `tips` reach and `base` does not from a copy of an object store. The pack in between makes git
+    /// compute every id anew, and `--strict` makes it refuse what is malformed or incomplete.
+    fn bring(&self, tips: &[Oid], base: &Oid, copy: &Path) -> Result<(), GitError> {
+        let mut revs = String::new();
+        for tip in tips {
+            revs.push_str(&format!("{tip}\n"));
+        }
+        revs.push_str(&format!("--not\n{base}\n"));
+        let call = self.objects().env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(copy));
+        let pack = call.args(["pack-objects", "-q", "--revs", "--stdout"]).input(revs).ok()?;
+        self.objects().args(["unpack-objects", "-q", "--strict"]).input(pack).ok()?;
+        Ok(())
+    }
+}
+
+/// The path so that a colon in it does not end it.
+fn quoted(path: &Path) -> std::ffi::OsString {
+    use std::os::unix::ffi::OsStringExt;
+    let mut out = vec![b'"'];
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'"' | b'\\' => out.extend_from_slice(&[b'\\', *byte]),
+            byte => out.push(*byte),
+        }
+    }
+    out.push(b'"');
+    std::ffi::OsString::from_vec(out)
+}
+
+/// All commit ids the private repository names: HEAD, loose refs, packed refs. What is odd is passed over.
+fn read_tips(git: &OwnedFd, len: usize) -> Vec<Oid> {
+    let mut tips = Vec::new();
+    let mut note = |bytes: &[u8]| {
+        if let Ok(oid) = Oid::from_bytes(bytes)
+            && oid.as_str().len() == len
+            && tips.len() < REFS_MAX
+        {
+            tips.push(oid);
+        }
+    };
+    if let Ok(head) = read_at(git, b"HEAD", 4096) {
+        note(&head);
+    }
+    if let Ok(packed) = read_at(git, b"packed-refs", 1 << 20) {
+        for line in packed.split(|b| *b == b'\n') {
+            note(line.split(|b| *b == b' ').next().unwrap_or_default());
+        }
+    }
+    if let Ok(refs) = open_dir_at(git, b"refs") {
+        walk_refs(&refs, 0, &mut note);
+    }
+    tips
+}
+
+fn walk_refs(dir: &OwnedFd, depth: usize, note: &mut impl FnMut(&[u8])) {
+    for name in names(dir, REFS_MAX).unwrap_or_default() {
+        match open_dir_at(dir, &name) {
+            Ok(sub) if depth < 8 => walk_refs(&sub, depth + 1, note),
+            Ok(_) => {}
+            Err(_) => note(&read_at(dir, &name, 4096).unwrap_or_default()),
+        }
+    }
+}
+
+/// Copies object files, and only those: no alternates, no links, within bounds.
+fn copy_objects(git: &OwnedFd, to: &Path) -> std::io::Result<()> {
+    let objects = open_dir_at(git, b"objects")?;
+    let mut budget = Budget { files: OBJECTS_MAX, bytes: BYTES_MAX };
+    std::fs::create_dir_all(to)?;
+    for name in names(&objects, 1024)? {
+        let is_pack = name == b"pack";
+        let is_fan = name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit);
+        if is_pack || is_fan {
+            let Ok(dir) = open_dir_at(&objects, &name) else { continue };
+            copy_files(&dir, &to.join(std::ffi::OsStr::from_bytes(&name)), is_pack, &mut budget)?;
+        }
+    }
+    Ok(())
+}
+
+struct Budget {
+    files: usize,
+    bytes: u64,
+}
+
+fn copy_files(from: &OwnedFd, to: &Path, packs: bool, budget: &mut Budget) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for name in names(from, budget.files)? {
+        let wanted = match packs {
+            true => name.starts_with(b"pack-") && (name.ends_with(b".pack") || name.ends_with(b".idx")),
+            false => name.iter().all(u8::is_ascii_hexdigit),
+        };
+        if wanted {
+            let bytes = read_at(from, &name, budget.bytes)?;
+            budget.bytes -= bytes.len() as u64;
+            budget.files = budget.files.saturating_sub(1);
+            std::fs::write(to.join(std::ffi::OsStr::from_bytes(&name)), bytes)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,408 @@
+//! The trees agents work in: made from a commit, taken back as a tree object. A tree's own `.git` is a private
+//! repository that borrows our objects; it belongs to the agent and is never read here, nor its configuration, index
+//! or refs. What is taken is the files, through an index of ours beside the tree.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::files::unique;
+use crate::open::{MARKER, paths};
+use crate::run::{Call, Output, failed};
+use crate::{GitError, GitPath, Oid, Repo, index};
+
+/// How deep repositories inside repositories are followed.
+const NESTED_DEPTH: usize = 8;
+
+/// One agent's (or seat's) files. One caller at a time.
+#[derive(Clone)]
+pub struct Tree {
+    repo: Repo,
+    path: PathBuf,
+    index: PathBuf,
+    base: Oid,
+}
+
+/// The files of a tree, taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Captured {
+    /// The tree object.
+    pub tree: Oid,
+    /// What could not be taken just as it lay there.
+    pub problems: Vec<Problem>,
+}
+
+/// Something in an agent's tree that a commit cannot hold as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// A repository the agent made inside its tree: its files are taken as ordinary files, its history is not.
+    Nested {
+        /// The directory.
+        path: GitPath,
+    },
+    /// A submodule whose directory was filled, removed or replaced: the submodule stays at the commit it was.
+    Submodule {
+        /// Where the submodule is.
+        path: GitPath,
+    },
+    /// A file git cannot or will not store; the tree has its old version, or none.
+    Unstorable {
+        /// The file or directory.
+        path: GitPath,
+        /// Git's reason.
+        why: String,
+    },
+    /// The tree's own `.gitattributes` made git fail, so those of the base commit were used.
+    Attributes {
+        /// Git's reason.
+        why: String,
+    },
+}
+
+impl Repo {
+    /// Puts the files of a commit into a new directory, with a private repository whose branch is `branch`. The index
+    /// file, outside of the tree, is ours. `dest` appears complete or not at all.
+    pub fn checkout(&self, dest: &Path, index: &Path, commit: &Oid, branch: &str) -> Result<Tree, GitError> {
+        self.checkout_as(dest, index, commit, commit, branch)
+    }
+
+    /// Like [`Repo::checkout`], but with the files of `tree` (see [`Repo::tree_with`]).
+    pub fn checkout_as(
+        &self,
+        dest: &Path,
+        index: &Path,
+        commit: &Oid,
+        tree: &Oid,
+        branch: &str,
+    ) -> Result<Tree, GitError> {
+        if dest.symlink_metadata().is_ok() {
+            let source = std::io::ErrorKind::AlreadyExists.into();
+            return Err(GitError::Io { path: dest.to_owned(), source });
+        }
+        let name = dest.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let partial = dest.with_file_name(unique(&format!(".{name}")));
+        std::fs::create_dir_all(&partial).map_err(GitError::io(&partial))?;
+        drop_index(index)?;
+        let call = self.engine(&partial).env("GIT_INDEX_FILE", index);
+        let made = call
+            .args(["read-tree", "-m", "-u"])
+            .arg(tree)
+            .ok()
+            .and_then(|_| self.private_repository(&partial, index, commit, branch))
+            .and_then(|()| std::fs::rename(&partial, dest).map_err(GitError::io(dest)));
+        if let Err(error) = made {
+            let _ = std::fs::remove_dir_all(&partial);
+            return Err(error);
+        }
+        Ok(self.tree(dest, index, commit))
+    }
+
+    /// A tree that is already there, made from `base` (after a restart).
+    pub fn tree(&self, path: &Path, index: &Path, base: &Oid) -> Tree {
+        Tree { repo: self.clone(), path: path.to_owned(), index: index.to_owned(), base: base.clone() }
+    }
+
+    /// Makes the `.git` the agent may use: its own refs, index and configuration, our objects as alternate.
+    fn private_repository(
+        &self,
+        tree: &Path,
+        index: &Path,
+        commit: &Oid,
+        branch: &str,
+    ) -> Result<(), GitError> {
+        let git = tree.join(".git");
+        let branch =
+            if crate::refs::check_name(&format!("refs/heads/{branch}")).is_ok() { branch } else { "work" };
+        let head = format!("refs/heads/{branch}");
+        let head_file = git.join(&head);
+        let head_dir = head_file.parent().unwrap_or(&git).to_owned();
+        for dir in [
+            &head_dir,
+            &git.join("refs/tags"),
+            &git.join("objects/pack"),
+            &git.join("objects/info"),
+            &git.join("info"),
+        ] {
+            std::fs::create_dir_all(dir).map_err(GitError::io(dir))?;
+        }
+        let mut settings = self.inner.settings.clone();
+        for (key, value) in [("user.name", "agent"), ("user.email", "agent@localhost"), ("gc.auto", "0")] {
+            settings.push((key.to_owned(), value.as_bytes().to_vec()));
+        }
+        let mut files = vec![
+            (git.join("HEAD"), format!("ref: {head}\n").into_bytes()),
+            (head_file, format!("{commit}\n").into_bytes()),
+            (git.join("config"), self.inner.config_text(&settings)),
+            (git.join("objects/info/alternates"), alternate(&self.inner.objects)),
+            (
+                git.join(MARKER),
+                b"Tribunal made this repository; it takes the files, never this directory.\n".to_vec(),
+            ),
+        ];
+        if let Ok(shallow) = std::fs::read(self.inner.common_dir.join("shallow")) {
+            files.push((git.join("shallow"), shallow));
+        }
+        for name in ["info/exclude", "info/attributes"] {
+            if let Ok(bytes) = std::fs::read(self.inner.engine.join(name)) {
+                files.push((git.join(name), bytes));
+            }
+        }
+        for (path, bytes) in files {
+            std::fs::write(&path, bytes).map_err(GitError::io(path))?;
+        }
+        let copy = git.join("index");
+        std::fs::copy(index, &copy).map_err(GitError::io(copy)).map(|_| ())
+    }
+}
+
+/// The line of an alternates file; quoted when the path would be misread.
+fn alternate(objects: &Path) -> Vec<u8> {
+    let bytes = objects.as_os_str().as_bytes();
+    let mut line = Vec::with_capacity(bytes.len() + 1);
+    if bytes.contains(&b'\n') || bytes.contains(&b'"') {
+        line.push(b'"');
+        for byte in bytes {
+            match byte {
+                b'\n' => line.extend_from_slice(b"\\n"),
+                b'"' | b'\\' => line.extend_from_slice(&[b'\\', *byte]),
+                byte => line.push(*byte),
+            }
+        }
+        line.push(b'"');
+    } else {
+        line.extend_from_slice(bytes);
+    }
+    line.push(b'\n');
+    line
+}
+
+fn drop_index(index: &Path) -> Result<(), GitError> {
+    drop_lock(index);
+    match std::fs::remove_file(index) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(GitError::io(index)(e)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes the lock a killed git left on our index. Nobody else uses it, and a tree has one caller at a time.
+fn drop_lock(index: &Path) {
+    let mut lock = index.as_os_str().to_owned();
+    lock.push(".lock");
+    let _ = std::fs::remove_file(lock);
+}
+
+impl Tree {
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The index file, beside the tree.
+    pub fn index(&self) -> &Path {
+        &self.index
+    }
+
+    /// The commit the tree was made from.
+    pub fn base(&self) -> &Oid {
+        &self.base
+    }
+
+    /// The repository the tree belongs to.
+    pub fn repo(&self) -> &Repo {
+        &self.repo
+    }
+
+    fn call(&self) -> Call {
+        self.repo.engine(&self.path).env("GIT_INDEX_FILE", &self.index)
+    }
+
+    /// Stores the files, tracked and new but not ignored, as a tree object. Nothing in the tree is run or changed.
+    pub fn capture(&self) -> Result<Captured, GitError> {
+        // A link here would make us take the files of wherever it leads.
+        let meta = self.path.symlink_metadata().map_err(GitError::io(&self.path))?;
+        if !meta.is_dir() {
+            return Err(GitError::odd(format!("{} is not a directory", self.path.display())));
+        }
+        drop_lock(&self.index);
+        let before = self.read_index()?;
+        let known: Vec<_> = before.gitlinks.iter().map(|(path, _)| path.clone()).collect();
+        let mut problems = self.touched_submodules(&known);
+        let added = self.add(&known, &mut problems)?;
+        let after = index::read(&self.index, self.repo.inner.sha256)?;
+        let mut nested: Vec<GitPath> = after
+            .gitlinks
+            .iter()
+            .map(|(path, _)| path.clone())
+            .filter(|path| !known.contains(path))
+            .collect();
+        if !added.status.success() {
+            self.left_over(&known, &added.complaint(), &mut nested, &mut problems)?;
+        }
+        for path in &nested {
+            self.absorb(path, 0, &mut problems)?;
+        }
+        self.known_nested(&after.dirs, &mut problems);
+        let tree = Oid::from_bytes(&self.call().arg("write-tree").ok()?)?;
+        Ok(Captured { tree, problems })
+    }
+
+    /// Our index; one that is missing or broken is made anew from the base commit.
+    fn read_index(&self) -> Result<index::Index, GitError> {
+        let sha256 = self.repo.inner.sha256;
+        match index::read(&self.index, sha256) {
+            Ok(index) if self.index.exists() => return Ok(index),
+            Ok(_) | Err(GitError::Odd { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        drop_index(&self.index)?;
+        self.call().arg("read-tree").arg(&self.base).ok()?;
+        index::read(&self.index, sha256)
+    }
+
+    /// Submodules whose place is not the empty directory it was.
+    fn touched_submodules(&self, known: &[GitPath]) -> Vec<Problem> {
+        let untouched = |path: &GitPath| {
+            let place = path.under(&self.path);
+            let real = place.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+            real && std::fs::read_dir(&place).is_ok_and(|mut entries| entries.next().is_none())
+        };
+        known
+            .iter()
+            .filter(|path| !untouched(path))
+            .map(|path| Problem::Submodule { path: path.clone() })
+            .collect()
+    }
+
+    /// Takes all files into the index but those of submodules; goes on over files that cannot be taken.
+    fn add(&self, known: &[GitPath], problems: &mut Vec<Problem>) -> Result<Output, GitError> {
+        let call = |attributes: Option<&Oid>| {
+            let mut call = self.call();
+            if let Some(commit) = attributes {
+                call = call.option(format!("--attr-source={commit}"));
+            }
+            let call = call.args(["add", "-A", "--ignore-errors"]);
+            if known.is_empty() {
+                return call;
+            }
+            let mut specs = b".\0".to_vec();
+            for path in known {
+                specs.extend_from_slice(b":(top,exclude,literal)");
+                specs.extend_from_slice(path.as_bytes());
+                specs.push(0);
+            }
+            call.args(["--pathspec-from-file=-", "--pathspec-file-nul"]).input(specs)
+        };
+        let first = call(None).run()?;
+        if matches!(first.code(), Some(0 | 1)) {
+            return Ok(first);
+        }
+        drop_lock(&self.index);
+        let second = call(Some(&self.base)).run()?;
+        if matches!(second.code(), Some(0 | 1)) {
+            problems.push(Problem::Attributes { why: first.complaint() });
+            return Ok(second);
+        }
+        Err(failed("add -A", &second))
+    }
+
+    /// Finds out what `add` could not take.
+    fn left_over(
+        &self,
+        known: &[GitPath],
+        complaint: &str,
+        nested: &mut Vec<GitPath>,
+        problems: &mut Vec<Problem>,
+    ) -> Result<(), GitError> {
+        let call = self.call().args(["ls-files", "-z", "--others", "--modified", "--exclude-standard"]);
+        let mut left = paths(&call.ok()?);
+        left.sort();
+        left.dedup();
+        let before = problems.len() + nested.len();
+        for path in left {
+            // Git lists a repository inside the tree as a directory, with a slash at its end.
+            let dir = path.as_bytes().strip_suffix(b"/").map(GitPath::from);
+            if known.contains(dir.as_ref().unwrap_or(&path)) {
+                continue;
+            }
+            match dir {
+                Some(dir) if nested.contains(&dir) => {}
+                Some(dir) => nested.push(dir),
+                None => problems.push(Problem::Unstorable { why: reason(complaint, &path), path }),
+            }
+        }
+        if problems.len() + nested.len() == before {
+            let path = GitPath::default();
+            problems.push(Problem::Unstorable { path, why: complaint.to_owned() });
+        }
+        Ok(())
+    }
+
+    /// Takes the files of a repository inside the tree as ordinary files.
+    fn absorb(&self, dir: &GitPath, depth: usize, problems: &mut Vec<Problem>) -> Result<(), GitError> {
+        if depth > NESTED_DEPTH {
+            let why = "repositories inside repositories, too deep".to_owned();
+            problems.push(Problem::Unstorable { path: dir.clone(), why });
+            return Ok(());
+        }
+        problems.push(Problem::Nested { path: dir.clone() });
+        // The directory is a root of its own here, so its `.git` is skipped; the index of that name never exists.
+        let none = self.index.with_file_name(unique("none"));
+        let call = self.repo.engine(&dir.under(&self.path)).env("GIT_INDEX_FILE", none);
+        let found =
+            paths(&call.args(["ls-files", "-z", "--others", "--exclude-per-directory=.gitignore"]).ok()?);
+        let inside = |path: &[u8]| GitPath::new([dir.as_bytes(), b"/", path].concat());
+        let mut input = Vec::new();
+        let mut deeper = Vec::new();
+        for path in found {
+            match path.as_bytes().strip_suffix(b"/") {
+                Some(repository) => deeper.push(inside(repository)),
+                None => {
+                    input.extend_from_slice(inside(path.as_bytes()).as_bytes());
+                    input.push(0);
+                }
+            }
+        }
+        // The submodule `add` may have made of it goes first.
+        let gone = [b"0 ", self.base.zero_like().as_bytes(), b"\t", dir.as_bytes(), b"\0"].concat();
+        self.call().args(["update-index", "-z", "--index-info"]).input(gone).ok()?;
+        if !input.is_empty() {
+            let call = self.call().args(["update-index", "--add", "--replace", "-z", "--stdin"]);
+            let output = call.input(input).run()?;
+            if !output.status.success() {
+                problems.push(Problem::Unstorable { path: dir.clone(), why: output.complaint() });
+            }
+        }
+        for path in deeper {
+            self.absorb(&path, depth + 1, problems)?;
+        }
+        Ok(())
+    }
+
+    /// Names the repositories inside the tree whose files were already taken an earlier time.
+    fn known_nested(&self, dirs: &[GitPath], problems: &mut Vec<Problem>) {
+        for dir in dirs {
+            let problem = Problem::Nested { path: dir.clone() };
+            let git = dir.under(&self.path).join(".git");
+            if git.symlink_metadata().is_ok() && !problems.contains(&problem) {
+                problems.push(problem);
+            }
+        }
+    }
+
+    /// The paths in which the files differ from what was checked out, ignored files included: has a checkout that
+    /// should only be read been touched? Changes nothing.
+    pub fn compare(&self) -> Result<Vec<GitPath>, GitError> {
+        drop_lock(&self.index);
+        let call = self.call().args(["ls-files", "-z", "--others", "--modified", "--deleted"]);
+        let mut touched = paths(&call.ok()?);
+        touched.sort();
+        touched.dedup();
+        Ok(touched)
+    }
+}
+
+/// The lines of git's complaint that name a path, or all of it.
+fn reason(complaint: &str, path: &GitPath) -> String {
+    let shown = path.to_string();
+    let lines: Vec<_> = complaint.lines().filter(|line| line.contains(&shown)).collect();
+    if lines.is_empty() { complaint.to_owned() } else { lines.join("\n") }
+}
