@@ -72,12 +72,17 @@ pub const EXIT_SCRIPT: u8 = 70;
 
 /// Runs the scripted agent: `[scripted-agent] --scenario FILE`. The launch is read from the `TRIBUNAL_*` environment.
 pub fn main(args: impl IntoIterator<Item = OsString>, stdin: impl Read, mut stdout: impl Write) -> u8 {
-    let args: Vec<OsString> = args.into_iter().filter(|arg| arg != "scripted-agent").collect();
-    if let Some(code) = orphan::main(&args) {
+    // Tribunal's own program calls us as a verb; the program of this crate is called without it.
+    let args: Vec<OsString> = args.into_iter().collect();
+    let args = match args.split_first() {
+        Some((verb, rest)) if verb == "scripted-agent" => rest,
+        _ => &args,
+    };
+    if let Some(code) = orphan::main(args) {
         return code;
     }
     let asked = Asked::from_env(&|name| std::env::var(name).ok());
-    let played = scenario_path(&args).and_then(|path| play(&path, &asked, stdin, &mut stdout));
+    let played = scenario_path(args).and_then(|path| play(&path, &asked, stdin, &mut stdout));
     match played {
         Ok(end) => end.exit,
         Err(error) => {

@@ -13,7 +13,8 @@ pub fn open_gate(path: &Path) -> io::Result<()> {
     // Both ends: opening a pipe for writing alone would wait for a reader.
     let pipe = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     let mut part = path.as_os_str().to_owned();
-    part.push(format!(".{}.part", std::process::id()));
+    // Several may open the same gate at once.
+    part.push(format!(".{}.part", rustix::thread::gettid().as_raw_nonzero()));
     std::fs::write(&part, b"")?;
     std::fs::rename(&part, path)?;
     // Whoever opened the pipe before the plain file took its place finds this byte; nobody takes it out.
@@ -57,5 +58,31 @@ pub(super) fn for_ever() -> ! {
     loop {
         // Interrupted or not, there is nothing else to do.
         let _ = poll(&mut [], None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+
+    #[test]
+    fn no_order_of_arrival_loses_a_wake_up() {
+        let folder = tempfile::tempdir().unwrap();
+        for turn in 0..200 {
+            let gate = folder.path().join(turn.to_string());
+            let start = Barrier::new(4);
+            std::thread::scope(|scope| {
+                for _ in 0..3 {
+                    scope.spawn(|| {
+                        start.wait();
+                        at_gate(&gate).unwrap();
+                    });
+                }
+                start.wait();
+                open_gate(&gate).unwrap();
+            });
+            assert!(gate.is_file());
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! Every fault, seen from outside.
 
 use crate::stage::{Played, Stage, command};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 
 fn play(fault: &str) -> (Stage, Played) {
@@ -62,18 +64,27 @@ fn floods_are_as_long_as_asked_and_still_read() {
 }
 
 #[test]
-fn hang_ends_by_a_signal_and_ignore_term_only_by_kill() {
-    let running = |steps: &str| {
-        let stage = Stage::doing(&format!("{steps}, {{ wait = 'file:gate' }}, {{ fault = 'hang' }}"));
-        let child = stage.start("role=dev");
-        // The gate is passed only after the steps before it.
-        tribunal_agent::scripted::open_gate(&stage.at("gate")).unwrap();
-        (stage, child)
-    };
-    let (stage, child) = running("{ say = 'x' }");
+fn a_hang_says_nothing_until_a_signal_ends_it() {
+    let stage = Stage::doing("{ say = 'so far' }, { fault = 'hang' }");
+    let mut child = crate::stage::agent(&stage.scenario())
+        .current_dir(stage.at("tree"))
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut text = String::new();
+    while !text.contains("so far") {
+        assert_ne!(lines.read_line(&mut text).unwrap(), 0, "{text}");
+    }
+    let moment = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+    let more = poll(&mut [PollFd::new(lines.get_ref(), PollFlags::IN)], Some(&moment)).unwrap();
+    assert_eq!((lines.buffer(), more), (&b""[..], 0), "neither a word nor an end");
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
-    assert_eq!(stage.end(child).status.signal(), Some(15));
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+}
 
+#[test]
+fn ignore_term_ends_by_kill_alone() {
     let stage = Stage::doing(
         "{ fault = 'ignore-term' }, { run = ['sh', '-c', 'kill -TERM $PPID'] }, { say = 'alive' }, { fault = 'crash' }",
     );
