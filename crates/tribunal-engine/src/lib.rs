@@ -1,1 +1,12 @@
-//! Placeholder.
+//! The one event loop: report, turn, journal, reconcile. Decisions are the core's; this crate keeps them in
+//! the journal, starts what is wanted and stops what is not.
+
+pub mod docket;
+pub mod engine;
+pub mod mail;
+pub mod settings;
+pub mod world;
+
+pub use docket::{Docket, DocketError, Fact, Note, Stamped};
+pub use engine::{End, Engine, EngineError, Options, Watch};
+pub use world::{Arrival, Assignment, Probe, Report, Want, World};

@@ -1,0 +1,274 @@
+//! The docket: everything a run's journal says, folded. It is the state; nothing else is. Readers and the
+//! engine build it alike, from rows alone.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tribunal_core::effect::EffectId;
+use tribunal_core::ids::{FindingId, LoopId, PlanId, Time};
+use tribunal_core::r#loop::{Loop, LoopEvent};
+use tribunal_core::machine::{Machine, OutOfOrder};
+use tribunal_core::run::{Run, RunEvent};
+use tribunal_journal::RowRef;
+
+/// The machine name of the run in the journal.
+pub const RUN: &str = "run";
+/// The machine name of notes in the journal.
+pub const NOTE: &str = "note";
+
+/// One fact of the journal.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fact {
+    /// Of the run.
+    Run(RunEvent),
+    /// Of one of its loops.
+    Loop(LoopId, LoopEvent),
+    /// Beside the machines: it decides nothing.
+    Note(Note),
+}
+
+/// A fact with its time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stamped {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub fact: Fact,
+}
+
+/// What is worth keeping but decides nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Note {
+    /// What the run is about, for people.
+    Run(Box<RunNote>),
+    /// An agent's launch ended.
+    Launch(Box<LaunchNote>),
+    /// Something a person should know.
+    Warning(String),
+    /// A report that meant nothing: late, repeated or from a stranger.
+    Ignored {
+        /// The effect it named.
+        effect: EffectId,
+    },
+}
+
+/// What the run is about.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunNote {
+    /// The phase's number and name.
+    pub phase: String,
+    /// The user's branch.
+    pub branch: String,
+    /// Its commit when the run began.
+    pub base: String,
+    /// Titles of the plans.
+    pub titles: BTreeMap<PlanId, String>,
+    /// How processes are contained.
+    pub containment: String,
+    /// Digest of the configuration, adapters and personalities as read at the start.
+    pub configuration: String,
+    /// `TRIBUNAL_CORRELATION_ID`, or the run's own id.
+    pub correlation: String,
+}
+
+/// How one agent's launch ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LaunchNote {
+    /// The effect, as text.
+    pub effect: String,
+    /// Its role.
+    pub role: String,
+    /// The agent that ran.
+    pub agent: String,
+    /// How long it took.
+    pub ms: u64,
+    /// Tokens in, as the agent reports them.
+    pub tokens_in: u64,
+    /// Tokens out.
+    pub tokens_out: u64,
+    /// Dollars in millionths, so that sums are exact.
+    pub cost_micros: u64,
+    /// What it says it did.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub summary: String,
+    /// Issues it came upon.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub discovered: Vec<String>,
+    /// Commits it made itself, which Tribunal did not take.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_commits: Vec<String>,
+    /// Processes it left behind, ended by Tribunal.
+    #[serde(default)]
+    pub left_behind: u32,
+}
+
+/// What went wrong while folding.
+#[derive(Debug, thiserror::Error)]
+pub enum DocketError {
+    /// A row cannot be read.
+    #[error(
+        "journal row {seq} ({machine}, {kind}) cannot be read: {detail}\nhint: the journal is damaged or was written by another version; `tribunal doctor` checks it"
+    )]
+    Unreadable {
+        /// Which.
+        seq: u64,
+        /// Of which machine.
+        machine: String,
+        /// What kind.
+        kind: String,
+        /// Why.
+        detail: String,
+    },
+    /// A row cannot follow the ones before.
+    #[error(
+        "journal row {seq} ({machine}): {source}\nhint: the journal is damaged; `tribunal doctor` checks it"
+    )]
+    OutOfOrder {
+        /// Which.
+        seq: u64,
+        /// Of which machine.
+        machine: String,
+        /// Why.
+        source: OutOfOrder,
+    },
+    /// The journal itself.
+    #[error(transparent)]
+    Journal(#[from] tribunal_journal::Error),
+}
+
+/// Everything the journal says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Docket {
+    /// The run; none before its first event.
+    pub run: Option<Run>,
+    /// Its loops, also those that ended.
+    pub loops: BTreeMap<LoopId, Loop>,
+    /// What the run is about.
+    pub about: RunNote,
+    /// How agents' launches ended, in order.
+    pub launches: Vec<LaunchNote>,
+    /// Warnings, in order.
+    pub warnings: Vec<String>,
+    /// The highest finding id given.
+    pub last_finding: u32,
+    /// When it began.
+    pub began: Option<Time>,
+    /// Time of the last fact.
+    pub at: Time,
+}
+
+impl Fact {
+    /// The machine it belongs to, its kind, and its body as JSON: a journal row.
+    pub fn encode(&self) -> Result<(String, &'static str, String), serde_json::Error> {
+        Ok(match self {
+            Fact::Run(event) => (RUN.to_owned(), event.name(), serde_json::to_string(event)?),
+            Fact::Loop(id, event) => (id.as_str().to_owned(), event.name(), serde_json::to_string(event)?),
+            Fact::Note(note) => (NOTE.to_owned(), note.name(), serde_json::to_string(note)?),
+        })
+    }
+
+    /// Reads a journal row.
+    pub fn decode(row: &RowRef<'_>) -> Result<Fact, DocketError> {
+        let fact = match row.of {
+            RUN => serde_json::from_str(row.body).map(Fact::Run),
+            NOTE => serde_json::from_str(row.body).map(Fact::Note),
+            of => serde_json::from_str(row.body).map(|event| Fact::Loop(LoopId::new(of), event)),
+        };
+        fact.map_err(|error| DocketError::Unreadable {
+            seq: row.seq,
+            machine: row.of.to_owned(),
+            kind: row.kind.to_owned(),
+            detail: error.to_string(),
+        })
+    }
+}
+
+impl Note {
+    /// The note's name, as in the journal.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Note::Run(_) => "run",
+            Note::Launch(_) => "launch",
+            Note::Warning(_) => "warning",
+            Note::Ignored { .. } => "ignored",
+        }
+    }
+}
+
+impl Docket {
+    /// Folds a whole journal.
+    pub fn read(reader: &tribunal_journal::Reader) -> Result<Docket, DocketError> {
+        let mut docket = Docket::default();
+        reader.each(1, |row| docket.take(&row))?;
+        Ok(docket)
+    }
+
+    /// Folds one row.
+    pub fn take(&mut self, row: &RowRef<'_>) -> Result<(), DocketError> {
+        let fact = Fact::decode(row)?;
+        self.apply(Time(row.at), &fact).map_err(|source| DocketError::OutOfOrder {
+            seq: row.seq,
+            machine: row.of.to_owned(),
+            source,
+        })
+    }
+
+    /// Folds one fact.
+    pub fn apply(&mut self, at: Time, fact: &Fact) -> Result<(), OutOfOrder> {
+        match fact {
+            Fact::Run(event) => self.apply_run(event)?,
+            Fact::Loop(id, event) => self.apply_loop(id, event)?,
+            Fact::Note(note) => self.apply_note(note),
+        }
+        self.stamp(at, fact);
+        Ok(())
+    }
+
+    /// What every fact leaves behind besides its machine's change.
+    pub(crate) fn stamp(&mut self, at: Time, fact: &Fact) {
+        self.began.get_or_insert(at);
+        self.at = self.at.max(at);
+        if let Some(id) = highest_finding(fact) {
+            self.last_finding = self.last_finding.max(id.0);
+        }
+    }
+
+    fn apply_run(&mut self, event: &RunEvent) -> Result<(), OutOfOrder> {
+        match (&mut self.run, event) {
+            (None, RunEvent::Opened(spec)) => {
+                self.run = Some(Run::open(spec));
+                Ok(())
+            }
+            (Some(run), event) => run.apply(event),
+            (None, event) => Err(OutOfOrder { event: event.name().to_owned(), state: "no run".to_owned() }),
+        }
+    }
+
+    fn apply_loop(&mut self, id: &LoopId, event: &LoopEvent) -> Result<(), OutOfOrder> {
+        match (self.loops.get_mut(id), event) {
+            (None, LoopEvent::Opened(opened)) => {
+                self.loops.insert(id.clone(), Loop::open(opened));
+                Ok(())
+            }
+            (Some(lp), event) => lp.apply(event),
+            (None, event) => Err(OutOfOrder { event: event.name().to_owned(), state: "no loop".to_owned() }),
+        }
+    }
+
+    pub(crate) fn apply_note(&mut self, note: &Note) {
+        match note {
+            Note::Run(about) => self.about = (**about).clone(),
+            Note::Launch(launch) => self.launches.push((**launch).clone()),
+            Note::Warning(text) => self.warnings.push(text.clone()),
+            Note::Ignored { .. } => {}
+        }
+    }
+}
+
+fn highest_finding(fact: &Fact) -> Option<FindingId> {
+    match fact {
+        Fact::Loop(_, LoopEvent::Tracked { findings, .. }) => findings.iter().map(|f| f.id).max(),
+        Fact::Run(RunEvent::LandingRefused { findings, .. }) => findings.iter().map(|f| f.id).max(),
+        _ => None,
+    }
+}

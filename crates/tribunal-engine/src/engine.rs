@@ -1,0 +1,669 @@
+//! The event loop. It waits at one place, turns what arrives into facts, commits them, and then starts what
+//! is wanted and stops what is not. It decides nothing: what follows is the machines' to say.
+
+use crate::docket::{Docket, DocketError, Fact, Note, RUN, Stamped};
+use crate::mail::Body;
+use crate::world::{Arrival, Assignment, Probe, Report, Want, World};
+use std::collections::{BTreeMap, BTreeSet};
+use tribunal_core::effect::EffectId;
+use tribunal_core::ids::{FindingId, LoopId, Time};
+use tribunal_core::ledger::Handed;
+use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopEvent, LoopIn, LoopReport, LoopWant, Opened};
+use tribunal_core::machine::{self, Machine, OutOfOrder};
+use tribunal_core::run::{Ending, Run, RunEvent, RunIn, RunReport, RunSpec, RunWant};
+use tribunal_journal::{Journal, NewRow, Turn};
+
+/// How the engine behaves.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Agents at most at a time.
+    pub width: usize,
+    /// Stay and wait for a person instead of returning.
+    pub attached: bool,
+    /// How long agents may go on after the first interrupt, in milliseconds.
+    pub grace_ms: u64,
+    /// Pause before a second attempt of an agent; doubled for each further one, in milliseconds.
+    pub backoff_ms: u64,
+}
+
+/// Why the engine returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The run is over.
+    Ended(Ending),
+    /// Only people can move it.
+    Waiting,
+    /// Interrupted; it can be resumed.
+    Suspended {
+        /// By this signal.
+        signal: i32,
+    },
+}
+
+/// Why the engine cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The journal cannot be written or read.
+    #[error(transparent)]
+    Journal(#[from] tribunal_journal::Error),
+    /// The journal says something impossible.
+    #[error(transparent)]
+    Docket(#[from] DocketError),
+    /// A machine met an event it had itself emitted and refused it.
+    #[error("bug: {0}")]
+    Bug(#[from] OutOfOrder),
+    /// A fact could not be written as JSON.
+    #[error("bug: a fact cannot be written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// There is no run in this journal.
+    #[error("the journal holds no run\nhint: it was created but never opened; remove it with `tribunal gc`")]
+    Empty,
+}
+
+/// Somebody who is shown every committed fact.
+pub trait Watch {
+    /// These facts were committed.
+    fn committed(&mut self, docket: &Docket, facts: &[Stamped]);
+}
+
+impl Watch for () {
+    fn committed(&mut self, _docket: &Docket, _facts: &[Stamped]) {}
+}
+
+/// The engine of one run.
+pub struct Engine<W> {
+    journal: Journal,
+    docket: Docket,
+    world: W,
+    options: Options,
+    pending: Vec<(Time, Vec<Fact>)>,
+    letters: Vec<u64>,
+    dirty: BTreeSet<String>,
+    wanted: BTreeMap<String, BTreeMap<EffectId, Want>>,
+    running: BTreeSet<EffectId>,
+    agents: usize,
+    waiting: BTreeSet<EffectId>,
+    held: BTreeMap<EffectId, Time>,
+    alarms: BTreeSet<(Time, EffectId)>,
+    mode: Mode,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Going,
+    Draining { signal: i32, until: Time },
+    Killing { signal: i32 },
+}
+
+impl<W: World> Engine<W> {
+    /// An engine over a fresh journal: the run is opened in its first transaction.
+    pub fn begin(
+        journal: Journal,
+        world: W,
+        options: Options,
+        spec: &RunSpec,
+        about: Note,
+    ) -> Result<Engine<W>, EngineError> {
+        let mut engine = Engine::empty(journal, world, options);
+        let at = engine.world.now();
+        let mut run = Run::open(spec);
+        let mut facts = vec![Fact::Run(RunEvent::Opened(Box::new(spec.clone())))];
+        facts.extend(machine::settle(&mut run)?.into_iter().map(Fact::Run));
+        engine.docket.run = Some(run);
+        engine.docket.apply_note(&about);
+        facts.push(Fact::Note(about));
+        engine.record(at, facts);
+        engine.dirty.insert(RUN.to_owned());
+        Ok(engine)
+    }
+
+    /// An engine over a journal that already holds a run: folds it, ends what was left, probes what was
+    /// intended.
+    pub fn resume(journal: Journal, world: W, options: Options) -> Result<Engine<W>, EngineError> {
+        let mut engine = Engine::empty(journal, world, options);
+        let Engine { journal, docket, .. } = &mut engine;
+        journal.each(1, |row| docket.take(&row))?;
+        if engine.docket.run.is_none() {
+            return Err(EngineError::Empty);
+        }
+        engine.dirty.insert(RUN.to_owned());
+        engine.dirty.extend(engine.docket.loops.keys().map(|id| id.as_str().to_owned()));
+        let notes = engine.world.recover(&engine.docket);
+        engine.note(notes);
+        engine.probe_intents()?;
+        engine.read_mail()?;
+        Ok(engine)
+    }
+
+    fn empty(journal: Journal, world: W, options: Options) -> Engine<W> {
+        Engine {
+            journal,
+            docket: Docket::default(),
+            world,
+            options,
+            pending: Vec::new(),
+            letters: Vec::new(),
+            dirty: BTreeSet::new(),
+            wanted: BTreeMap::new(),
+            running: BTreeSet::new(),
+            agents: 0,
+            waiting: BTreeSet::new(),
+            held: BTreeMap::new(),
+            alarms: BTreeSet::new(),
+            mode: Mode::Going,
+        }
+    }
+
+    /// Everything known so far.
+    pub fn docket(&self) -> &Docket {
+        &self.docket
+    }
+
+    /// The world, for a caller that made it.
+    pub fn world_mut(&mut self) -> &mut W {
+        &mut self.world
+    }
+
+    /// Gives journal and world back.
+    pub fn into_parts(self) -> (Journal, W, Docket) {
+        (self.journal, self.world, self.docket)
+    }
+
+    /// Runs until the run is over, only people can move it, or it is interrupted.
+    pub fn run(&mut self, watch: &mut dyn Watch) -> Result<End, EngineError> {
+        let end = self.turns(watch);
+        self.world.shutdown();
+        end
+    }
+
+    fn turns(&mut self, watch: &mut dyn Watch) -> Result<End, EngineError> {
+        loop {
+            self.sync()?;
+            let starts = self.reconcile()?;
+            self.commit(watch)?;
+            for effect in &starts {
+                self.start(effect);
+            }
+            if let Some(end) = self.end() {
+                return Ok(end);
+            }
+            let until = self.next_alarm();
+            for arrival in self.world.next(until) {
+                self.take(arrival)?;
+            }
+            self.ring()?;
+        }
+    }
+
+    fn end(&self) -> Option<End> {
+        if let Some(ending) = self.docket.run.as_ref().and_then(Run::ending) {
+            return Some(End::Ended(ending));
+        }
+        match self.mode {
+            Mode::Killing { signal } => Some(End::Suspended { signal }),
+            Mode::Draining { signal, .. } if self.running.is_empty() => Some(End::Suspended { signal }),
+            Mode::Draining { .. } => None,
+            Mode::Going => {
+                let idle = self.running.is_empty() && self.waiting.is_empty() && self.held.is_empty();
+                (idle && !self.options.attached).then_some(End::Waiting)
+            }
+        }
+    }
+}
+
+// What arrives.
+impl<W: World> Engine<W> {
+    fn take(&mut self, arrival: Arrival) -> Result<(), EngineError> {
+        match arrival {
+            Arrival::Report { effect, report, notes } => {
+                self.over(&effect);
+                self.note(notes);
+                self.deliver(&effect, report)
+            }
+            Arrival::Mail => self.read_mail(),
+            Arrival::Interrupt { signal } => {
+                self.interrupt(signal);
+                Ok(())
+            }
+        }
+    }
+
+    fn interrupt(&mut self, signal: i32) {
+        let until = Time(self.world.now().0.saturating_add(self.options.grace_ms));
+        self.mode = match self.mode {
+            Mode::Going => Mode::Draining { signal, until },
+            Mode::Draining { .. } | Mode::Killing { .. } => Mode::Killing { signal },
+        };
+    }
+
+    /// Delivers a report to its machine. One that means nothing leaves a note and no other trace.
+    fn deliver(&mut self, effect: &EffectId, report: Report) -> Result<(), EngineError> {
+        let at = self.world.now();
+        let report = self.with_ids(report);
+        let heard = match report {
+            Report::Loop(report) => {
+                let id = LoopId::new(effect.of.as_str());
+                self.turn_loop(&id, &LoopIn::Report { effect: effect.clone(), at, report })?
+            }
+            Report::Run(report) => self.turn_run(&RunIn::Report { effect: effect.clone(), at, report })?,
+        };
+        if !heard && effect.guarded().is_none() {
+            self.note(vec![Note::Ignored { effect: effect.clone() }]);
+        }
+        Ok(())
+    }
+
+    /// Gives new findings their ids, in order.
+    fn with_ids(&mut self, report: Report) -> Report {
+        let mut last = self.docket.last_finding;
+        let mut give = |id: &mut FindingId| {
+            if id.0 == 0 {
+                last += 1;
+                *id = FindingId(last);
+            }
+        };
+        match report {
+            Report::Loop(LoopReport::Tracked { mut findings, delta }) => {
+                findings.iter_mut().for_each(|tracked| give(&mut tracked.id));
+                Report::Loop(LoopReport::Tracked { findings, delta })
+            }
+            Report::Run(RunReport::LandingRefused { refusal, mut findings }) => {
+                findings.iter_mut().for_each(|handed: &mut Handed| give(&mut handed.id));
+                Report::Run(RunReport::LandingRefused { refusal, findings })
+            }
+            other => other,
+        }
+    }
+
+    fn read_mail(&mut self) -> Result<(), EngineError> {
+        for mail in self.journal.mail()? {
+            if self.letters.contains(&mail.id) {
+                continue;
+            }
+            self.letters.push(mail.id);
+            match Body::read(&mail.letter) {
+                Ok(body) => self.take_letter(body)?,
+                Err(error) => {
+                    let text = format!("a letter could not be read and was set aside: {error}");
+                    self.note(vec![Note::Warning(text)]);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take_letter(&mut self, body: Body) -> Result<(), EngineError> {
+        match body {
+            Body::Decide { effect, decision } => {
+                self.deliver(&effect, Report::Loop(LoopReport::Decided(decision)))
+            }
+            Body::DecideLane { effect, decision } => {
+                self.deliver(&effect, Report::Run(RunReport::LaneDecided(decision)))
+            }
+            Body::Cancel { .. } => self.turn_run(&RunIn::Cancel).map(drop),
+            Body::Drop { plan, by } => self.turn_run(&RunIn::Drop { plan, by }).map(drop),
+        }
+    }
+
+    /// Alarms whose time has come: deadlines, pauses before another attempt, the end of the grace period.
+    fn ring(&mut self) -> Result<(), EngineError> {
+        let now = self.world.now();
+        if let Mode::Draining { signal, until } = self.mode
+            && now >= until
+        {
+            self.mode = Mode::Killing { signal };
+        }
+        let ripe: Vec<EffectId> =
+            self.held.iter().filter(|(_, at)| **at <= now).map(|(effect, _)| effect.clone()).collect();
+        for effect in ripe {
+            self.held.remove(&effect);
+            self.waiting.insert(effect);
+        }
+        let due: Vec<EffectId> =
+            self.alarms.iter().take_while(|(at, _)| *at <= now).map(|(_, effect)| effect.clone()).collect();
+        for effect in due {
+            let report = match self.machine_of(&effect) {
+                Some(_) => Report::Loop(LoopReport::Due),
+                None => Report::Run(RunReport::Due),
+            };
+            self.deliver(&effect, report)?;
+        }
+        Ok(())
+    }
+
+    fn next_alarm(&self) -> Option<Time> {
+        let drained = match self.mode {
+            Mode::Draining { until, .. } => Some(until),
+            Mode::Going | Mode::Killing { .. } => None,
+        };
+        let alarm = self.alarms.first().map(|(at, _)| *at);
+        let held = self.held.values().min().copied();
+        [alarm, held, drained].into_iter().flatten().min()
+    }
+}
+
+// Turns of the machines.
+impl<W: World> Engine<W> {
+    fn machine_of(&self, effect: &EffectId) -> Option<&Loop> {
+        self.docket.loops.get(&LoopId::new(effect.of.as_str()))
+    }
+
+    fn turn_run(&mut self, input: &RunIn) -> Result<bool, EngineError> {
+        let Some(run) = &mut self.docket.run else { return Ok(false) };
+        let events = machine::turn(run, input)?;
+        let heard = !events.is_empty();
+        if heard {
+            self.dirty.insert(RUN.to_owned());
+            self.record_now(events.into_iter().map(Fact::Run).collect());
+        }
+        Ok(heard)
+    }
+
+    fn turn_loop(&mut self, id: &LoopId, input: &LoopIn) -> Result<bool, EngineError> {
+        let Some(lp) = self.docket.loops.get_mut(id) else { return Ok(false) };
+        let events = machine::turn(lp, input)?;
+        let heard = !events.is_empty();
+        if heard {
+            self.dirty.insert(id.as_str().to_owned());
+            self.record_now(events.into_iter().map(|event| Fact::Loop(id.clone(), event)).collect());
+        }
+        Ok(heard)
+    }
+
+    fn note(&mut self, notes: Vec<Note>) {
+        if !notes.is_empty() {
+            notes.iter().for_each(|note| self.docket.apply_note(note));
+            self.record_now(notes.into_iter().map(Fact::Note).collect());
+        }
+    }
+
+    fn record_now(&mut self, facts: Vec<Fact>) {
+        let at = self.world.now();
+        self.record(at, facts);
+    }
+
+    fn record(&mut self, at: Time, facts: Vec<Fact>) {
+        facts.iter().for_each(|fact| self.docket.stamp(at, fact));
+        self.pending.push((at, facts));
+    }
+
+    /// Run and loops speak by levels: what the run wants is opened, what has ended is told, what is not
+    /// wanted is cancelled. Repeating any of it means nothing.
+    fn sync(&mut self) -> Result<(), EngineError> {
+        let mut run_moved = self.dirty.contains(RUN);
+        let mut changed: BTreeSet<LoopId> =
+            self.dirty.iter().filter(|of| *of != RUN).map(LoopId::new).collect();
+        while run_moved || !changed.is_empty() {
+            let wanted = self.wanted_loops();
+            if run_moved {
+                changed.extend(self.open_loops(&wanted)?);
+                changed.extend(self.cancel_loops(&wanted)?);
+            }
+            run_moved = self.tell_run(&wanted, &changed)?;
+            changed.clear();
+        }
+        Ok(())
+    }
+
+    fn wanted_loops(&self) -> BTreeMap<LoopId, (EffectId, RunWant)> {
+        let wants = self.docket.run.iter().flat_map(Machine::wants);
+        wants
+            .filter_map(|(effect, want)| match &want {
+                RunWant::Loop { id, .. } => Some((id.clone(), (effect, want))),
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn open_loops(
+        &mut self,
+        wanted: &BTreeMap<LoopId, (EffectId, RunWant)>,
+    ) -> Result<Vec<LoopId>, EngineError> {
+        let mut opened = Vec::new();
+        for (id, (_, want)) in wanted {
+            let RunWant::Loop { subject, opening, .. } = want else { continue };
+            if self.docket.loops.contains_key(id) {
+                continue;
+            }
+            let Some(run) = &self.docket.run else { continue };
+            let policy = self.world.policy(subject, run.policy(subject), &self.docket);
+            let at = self.world.now();
+            let first = Opened { id: id.clone(), policy, opening: opening.clone(), at };
+            let mut lp = Loop::open(&first);
+            let mut events = vec![LoopEvent::Opened(Box::new(first))];
+            events.extend(machine::settle(&mut lp)?);
+            self.docket.loops.insert(id.clone(), lp);
+            self.dirty.insert(id.as_str().to_owned());
+            self.record(at, events.into_iter().map(|event| Fact::Loop(id.clone(), event)).collect());
+            opened.push(id.clone());
+        }
+        Ok(opened)
+    }
+
+    fn cancel_loops(
+        &mut self,
+        wanted: &BTreeMap<LoopId, (EffectId, RunWant)>,
+    ) -> Result<Vec<LoopId>, EngineError> {
+        let unwanted: Vec<LoopId> = self
+            .docket
+            .loops
+            .iter()
+            .filter(|(id, lp)| lp.outcome().is_none() && !wanted.contains_key(*id))
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in &unwanted {
+            self.turn_loop(id, &LoopIn::Cancel)?;
+        }
+        Ok(unwanted)
+    }
+
+    fn tell_run(
+        &mut self,
+        wanted: &BTreeMap<LoopId, (EffectId, RunWant)>,
+        changed: &BTreeSet<LoopId>,
+    ) -> Result<bool, EngineError> {
+        let mut moved = false;
+        for id in changed {
+            let (Some((effect, _)), Some(lp)) = (wanted.get(id), self.docket.loops.get(id)) else { continue };
+            let (effect, n) = (effect.clone(), lp.iterations());
+            let ended = lp.outcome().cloned().map(|outcome| RunReport::LoopEnded {
+                outcome,
+                revision: lp.revision().cloned(),
+                open: lp.handed(),
+            });
+            moved |= self.turn_run(&RunIn::Iterated { effect: effect.clone(), n })?;
+            if let Some(report) = ended {
+                let at = self.world.now();
+                moved |= self.turn_run(&RunIn::Report { effect, at, report })?;
+            }
+        }
+        Ok(moved)
+    }
+
+    /// After a crash: what became of what was intended?
+    fn probe_intents(&mut self) -> Result<(), EngineError> {
+        for (effect, want) in self.open_intents() {
+            let assignment = Assignment { effect: &effect, want: &want, docket: &self.docket };
+            match self.world.probe(assignment) {
+                Probe::Done(report, notes) => {
+                    self.note(notes);
+                    self.deliver(&effect, report)?;
+                }
+                Probe::NotDone => self.clear(&effect, &want)?,
+                Probe::Unknown => {
+                    let failure =
+                        Failure::new(FailureKind::Unproven, "it cannot be told whether it happened");
+                    let report = match want {
+                        Want::Loop(_) => Report::Loop(LoopReport::Failed(failure)),
+                        Want::Run(_) => Report::Run(RunReport::Failed(failure)),
+                    };
+                    self.deliver(&effect, report)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn clear(&mut self, effect: &EffectId, want: &Want) -> Result<(), EngineError> {
+        match want {
+            Want::Loop(_) => {
+                let id = LoopId::new(effect.of.as_str());
+                self.turn_loop(&id, &LoopIn::Clear { effect: effect.clone() }).map(drop)
+            }
+            Want::Run(_) => self.turn_run(&RunIn::Clear { effect: effect.clone() }).map(drop),
+        }
+    }
+
+    fn open_intents(&self) -> Vec<(EffectId, Want)> {
+        let mut open = Vec::new();
+        for lp in self.docket.loops.values() {
+            let mut wants = lp.wants();
+            let intents = lp.intents().iter().filter_map(|(effect, _)| wants.remove_entry(effect));
+            open.extend(intents.map(|(effect, want)| (effect, Want::Loop(want))));
+        }
+        if let Some(run) = &self.docket.run {
+            let mut wants = run.wants();
+            let intents = run.intents().filter_map(|(effect, _)| wants.remove_entry(effect));
+            open.extend(intents.map(|(effect, want)| (effect, Want::Run(want))));
+        }
+        open
+    }
+}
+
+// What should be happening, against what is.
+impl<W: World> Engine<W> {
+    /// Brings the world's work list in line with the wants of the machines that moved, and picks what starts
+    /// now. Intents of one-shots are recorded here; they start after the commit.
+    fn reconcile(&mut self) -> Result<Vec<EffectId>, EngineError> {
+        let mut ready = Vec::new();
+        while let Some(machine) = self.dirty.pop_first() {
+            ready.extend(self.refresh(machine));
+        }
+        if self.mode != Mode::Going {
+            return Ok(Vec::new());
+        }
+        ready.extend(machine::launches(&self.waiting, self.agents, self.options.width));
+        let mut starts = Vec::new();
+        for effect in ready {
+            if self.intend(&effect)? {
+                self.waiting.remove(&effect);
+                self.agents += usize::from(effect.step.is_agent());
+                self.running.insert(effect.clone());
+                starts.push(effect);
+            }
+        }
+        // An intent adds a deadline to what its machine wants.
+        while let Some(machine) = self.dirty.pop_first() {
+            self.refresh(machine);
+        }
+        Ok(starts)
+    }
+
+    /// Takes in one machine's wants; returns what needs no agent and can start at once.
+    fn refresh(&mut self, machine: String) -> Vec<EffectId> {
+        let now = self.wants_of(&machine);
+        let before = self.wanted.remove(&machine).unwrap_or_default();
+        for (effect, want) in before.iter().filter(|(effect, _)| !now.contains_key(*effect)) {
+            self.unwant(effect, want);
+        }
+        let mut ready = Vec::new();
+        for (effect, want) in now.iter().filter(|(effect, _)| !before.contains_key(*effect)) {
+            match want {
+                Want::Loop(LoopWant::Wake { at }) | Want::Run(RunWant::Wake { at }) => {
+                    self.alarms.insert((*at, effect.clone()));
+                }
+                Want::Loop(LoopWant::Ask(_)) | Want::Run(RunWant::AskLane { .. } | RunWant::Loop { .. }) => {}
+                _ if self.running.contains(effect) => {}
+                _ if effect.step.is_agent() => self.queue(effect),
+                _ => ready.push(effect.clone()),
+            }
+        }
+        if !now.is_empty() {
+            self.wanted.insert(machine, now);
+        }
+        ready
+    }
+
+    fn wants_of(&self, machine: &str) -> BTreeMap<EffectId, Want> {
+        if machine == RUN {
+            let wants = self.docket.run.iter().flat_map(Machine::wants);
+            return wants.map(|(effect, want)| (effect, Want::Run(want))).collect();
+        }
+        let wants = self.docket.loops.get(&LoopId::new(machine)).into_iter().flat_map(Machine::wants);
+        wants.map(|(effect, want)| (effect, Want::Loop(want))).collect()
+    }
+
+    fn unwant(&mut self, effect: &EffectId, want: &Want) {
+        if let Want::Loop(LoopWant::Wake { at }) | Want::Run(RunWant::Wake { at }) = want {
+            self.alarms.remove(&(*at, effect.clone()));
+            return;
+        }
+        self.waiting.remove(effect);
+        self.held.remove(effect);
+        if self.over(effect) {
+            self.world.stop(effect);
+        }
+    }
+
+    /// The effect no longer runs. False if it did not.
+    fn over(&mut self, effect: &EffectId) -> bool {
+        let ran = self.running.remove(effect);
+        if ran && effect.step.is_agent() {
+            self.agents -= 1;
+        }
+        ran
+    }
+
+    /// A second attempt waits a little, longer each time.
+    fn queue(&mut self, effect: &EffectId) {
+        if effect.n.fails == 0 || self.options.backoff_ms == 0 {
+            self.waiting.insert(effect.clone());
+            return;
+        }
+        let pause = self.options.backoff_ms << (effect.n.fails - 1).min(6);
+        let at = Time(self.world.now().0.saturating_add(pause));
+        self.held.insert(effect.clone(), at);
+    }
+
+    fn intend(&mut self, effect: &EffectId) -> Result<bool, EngineError> {
+        if !effect.step.is_one_shot() {
+            return Ok(true);
+        }
+        let at = self.world.now();
+        match self.machine_of(effect).map(|lp| lp.id().clone()) {
+            Some(id) => self.turn_loop(&id, &LoopIn::Intend { effect: effect.clone(), at }),
+            None => self.turn_run(&RunIn::Intend { effect: effect.clone(), at }),
+        }
+    }
+
+    fn start(&mut self, effect: &EffectId) {
+        let machine = if self.machine_of(effect).is_some() { effect.of.as_str() } else { RUN };
+        let Some(want) = self.wanted.get(machine).and_then(|wants| wants.get(effect)) else { return };
+        self.world.start(Assignment { effect, want, docket: &self.docket });
+    }
+
+    fn commit(&mut self, watch: &mut dyn Watch) -> Result<(), EngineError> {
+        let pending = std::mem::take(&mut self.pending);
+        let letters = std::mem::take(&mut self.letters);
+        if pending.is_empty() && letters.is_empty() {
+            return Ok(());
+        }
+        let mut rows = Vec::with_capacity(pending.len());
+        for (at, facts) in &pending {
+            let encoded: Result<Vec<_>, _> = facts.iter().map(Fact::encode).collect();
+            rows.push((*at, encoded?));
+        }
+        let rows: Vec<(Time, Vec<NewRow<'_>>)> = rows
+            .iter()
+            .map(|(at, rows)| (*at, rows.iter().map(|(of, kind, body)| NewRow { of, kind, body }).collect()))
+            .collect();
+        let turns: Vec<Turn<'_>> = rows.iter().map(|(at, rows)| Turn { at: at.0, rows }).collect();
+        self.journal.append_reading(&turns, &letters)?;
+        let facts: Vec<Stamped> = pending
+            .into_iter()
+            .flat_map(|(at, facts)| facts.into_iter().map(move |fact| Stamped { at, fact }))
+            .collect();
+        watch.committed(&self.docket, &facts);
+        Ok(())
+    }
+}

@@ -1,0 +1,276 @@
+//! Settings as the engine uses them: one typed value, read once at the start. Where each value came from is
+//! the command line's business; which values exist is the defaults file's.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Everything that can be set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// The run.
+    pub run: RunSettings,
+    /// The plan gate.
+    pub plan: PlanSettings,
+    /// A task's loop.
+    pub task: TaskSettings,
+    /// The delivery gate.
+    pub qa: QaSettings,
+    /// The phase review.
+    pub phase: PhaseSettings,
+    /// The artifact chain.
+    pub chain: ChainSettings,
+    /// Gates and leases.
+    pub gates: GateSettings,
+    /// Checks: commands that judge.
+    pub checks: CheckSettings,
+    /// Git.
+    pub git: GitSettings,
+    /// Who runs in which role.
+    pub agents: AgentSettings,
+    /// Adapter rows of the user's own, by name.
+    #[serde(default)]
+    pub adapters: BTreeMap<String, toml::Value>,
+}
+
+/// How much is spent on care.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effort {
+    /// The least.
+    Turbo,
+    /// Also `low`.
+    #[serde(alias = "low")]
+    Fast,
+    /// Also `medium`.
+    #[serde(alias = "medium")]
+    Balanced,
+    /// Also `high`.
+    #[serde(alias = "high")]
+    Thorough,
+    /// The most.
+    Max,
+}
+
+impl Effort {
+    /// Iterations between checkpoints.
+    pub fn checkpoint_every(self) -> Option<u32> {
+        match self {
+            Effort::Turbo | Effort::Fast => None,
+            Effort::Balanced => Some(5),
+            Effort::Thorough => Some(3),
+            Effort::Max => Some(1),
+        }
+    }
+
+    /// Judgings of a task at most: its revisions and one more.
+    pub fn task_rounds(self) -> u32 {
+        match self {
+            Effort::Turbo | Effort::Fast => 3,
+            Effort::Balanced => 4,
+            Effort::Thorough => 5,
+            Effort::Max => 6,
+        }
+    }
+
+    /// What a reviewer looks at.
+    pub fn depth(self) -> &'static str {
+        match self {
+            Effort::Turbo | Effort::Fast => "shallow",
+            Effort::Balanced => "standard",
+            Effort::Thorough => "deep",
+            Effort::Max => "comprehensive",
+        }
+    }
+}
+
+/// When a gate is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    /// In every run.
+    Always,
+    /// When a flag asks for it.
+    OnRequest,
+    /// Never; every report says so.
+    Never,
+}
+
+/// `[run]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunSettings {
+    /// How much is spent on care.
+    pub effort: Effort,
+    /// `cautious`, `standard`, `confident` or `pure-vibe`.
+    pub autonomy: String,
+    /// Agents at most at a time.
+    pub parallel_max: usize,
+    /// `group` or `each`.
+    pub land: String,
+    /// Repairs per lane after refused landings.
+    pub landing_rounds: u32,
+    /// `all` or `each`.
+    pub plan_gate: String,
+    /// `always`, `when_parallel`, `auto` or `never`.
+    pub prefer_teams: String,
+    /// Say what happened in plain sentences at the end.
+    pub plain_summary: bool,
+    /// Seconds agents may go on after the first interrupt.
+    pub grace_s: u64,
+    /// Pause before a second attempt, in milliseconds.
+    pub backoff_ms: u64,
+    /// Tries at one step.
+    pub attempts_max: u32,
+    /// Days after which `gc` removes a finished run.
+    pub keep_days: u32,
+}
+
+/// `[plan]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanSettings {
+    /// When plans are judged before any code.
+    pub review: When,
+    /// Judgings at most.
+    pub rounds_max: u32,
+    /// Tasks in a plan at most.
+    pub tasks_max: u32,
+}
+
+/// `[task]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TaskSettings {
+    /// Judgings at most; 0 means by effort.
+    pub rounds_max: u32,
+    /// Runs of the dev at most.
+    pub iterations_max: u32,
+    /// Consecutive re-reviews with the same findings before it is stale.
+    pub stale_limit: u32,
+    /// `escalate` or `checks_only`.
+    pub on_no_verdict: String,
+}
+
+/// `[qa]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QaSettings {
+    /// When deliveries are judged.
+    pub review: When,
+    /// Judgings at most.
+    pub rounds_max: u32,
+}
+
+/// `[phase]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PhaseSettings {
+    /// When the phase is reviewed at the end of a run.
+    pub review: When,
+    /// Judgings at most.
+    pub rounds_max: u32,
+    /// One full pass before the final approval.
+    pub final_pass: bool,
+    /// Polish after a pass.
+    pub polish: bool,
+    /// `changed`, `dependents` or `directory`.
+    pub polish_scope: String,
+}
+
+/// `[chain]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChainSettings {
+    /// `hotfix`, `quick`, `standard` or `full`.
+    pub mode: String,
+    /// When artifacts are reviewed.
+    pub review: When,
+    /// `block` or `warn`.
+    pub on_exhausted: String,
+}
+
+/// `[gates]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GateSettings {
+    /// Gates switched off; every report names them.
+    pub off: Vec<String>,
+    /// `stop` or `continue` when a gate did not run.
+    pub errors: String,
+    /// Seconds a lease of the `lease-lock` command lasts.
+    pub lease_ttl_s: u64,
+}
+
+/// `[checks]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CheckSettings {
+    /// Seconds one command may take.
+    pub timeout_s: u64,
+    /// Commands that judge every task and every landing, by name: argv, no shell.
+    #[serde(default)]
+    pub commands: BTreeMap<String, Vec<String>>,
+}
+
+/// `[git]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GitSettings {
+    /// `manual` or `commit`: whether planning files are committed at the end.
+    pub planning: String,
+    /// `never` or `after_phase`.
+    pub push: String,
+    /// Name on commits; empty takes the user's own.
+    pub author_name: String,
+    /// Address on commits; empty takes the user's own.
+    pub author_email: String,
+}
+
+/// `[agents]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentSettings {
+    /// `quality`, `balanced` or `budget`.
+    pub profile: String,
+    /// The adapter for every role that names none; empty means that no agent is configured.
+    pub default: String,
+    /// Scenario of the `scripted` adapter.
+    #[serde(default)]
+    pub scenario: String,
+    /// Seconds a maker may take.
+    pub maker_timeout_s: u64,
+    /// Seconds a reviewer may take.
+    pub reviewer_timeout_s: u64,
+    /// Seats that judge a plan.
+    pub plan_seats: Vec<String>,
+    /// Seats that judge a task.
+    pub task_seats: Vec<String>,
+    /// Seats that judge a delivery when a check failed.
+    pub qa_seats: Vec<String>,
+    /// Seats of the phase review.
+    pub phase_seats: Vec<String>,
+    /// A backup reviewer is asked when a seat is lost.
+    pub backup: bool,
+    /// Roles and seats with an agent, model or arguments of their own.
+    #[serde(default)]
+    pub roles: BTreeMap<String, RoleSettings>,
+}
+
+/// `[agents.roles.NAME]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RoleSettings {
+    /// The adapter.
+    #[serde(default)]
+    pub adapter: Option<String>,
+    /// The model.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// Turns at most.
+    #[serde(default)]
+    pub turns: Option<u32>,
+    /// Further arguments.
+    #[serde(default)]
+    pub args: Vec<String>,
+}
