@@ -5,9 +5,9 @@ mod front;
 mod kind;
 mod markdown;
 mod names;
-//mod phase;
+mod phase;
 mod plan;
-//mod review;
+mod review;
 mod summary;
 mod task;
 mod yaml;
@@ -18,17 +18,15 @@ pub use names::{
     DocumentName, PLANNING_FOLDERS, PhaseDir, PlanArgument, PlanId, document_name, phase_dir, plan_argument,
     planning_folder,
 };
+pub use phase::{
+    Completion, Completions, Counted, Phase, PlanValidation, Problem, ProblemKind, same_wave_claims,
+    validate, validate_plan, waves,
+};
 pub use plan::{Artifact, Dependency, KeyLink, MustHaves, Plan, read_plan, write_plan};
-/// How a check went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum CheckStatus {
-    /// p
-    Pass,
-    /// w
-    Warn,
-    /// f
-    Fail,
-}
+pub use review::{
+    Check, CheckStatus, PlanFacts, PlanFinding, PlanSeverity, PlanVerdict, StructuralReport, check_revision,
+    missing_plan, structural_check, unreadable_plan,
+};
 pub use summary::{
     FileChange, Section, Summary, SummaryCheck, SummaryFacts, check_summary, read_summary, write_summary,
 };

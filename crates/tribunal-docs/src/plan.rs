@@ -57,7 +57,7 @@ pub struct Plan {
     pub phase: Option<String>,
     /// `plan` as written.
     pub plan: Option<String>,
-    /// The title: `title`, `name`, or the first level-1 heading.
+    /// The title: `title`, `name`, or without either the first level-1 heading.
     pub title: Option<String>,
     /// `wave` as written; see [`Plan::wave_number`].
     pub wave: Option<String>,
@@ -448,7 +448,9 @@ pub fn read_plan(path: &str, text: &str) -> Read<Plan> {
         plan.expected_artifacts = artifacts(&value);
     }
     plan.extra = fields.rest();
-    plan.title = plan.title.or_else(|| markdown::first_title(&lines));
+    if !plan.has("title") {
+        plan.title = markdown::first_title(&lines);
+    }
     plan.tasks = task::tasks(front.body, &lines, &mut diagnostics);
     plan.id = identity(path, plan.phase.as_deref(), plan.plan.as_deref());
     diagnostics.sort();

@@ -48,7 +48,7 @@ pub struct Summary {
     pub phase: Option<String>,
     /// `plan` as written.
     pub plan: Option<String>,
-    /// The title: `title`, `name`, or the first level-1 heading.
+    /// The title: `title`, `name`, or without either the first level-1 heading.
     pub title: Option<String>,
     /// `status` as written: complete, partial or failed.
     pub status: Option<String>,
@@ -141,7 +141,9 @@ pub fn read_summary(path: &str, text: &str) -> Read<Summary> {
         ..Summary::default()
     };
     summary.extra = fields.rest();
-    summary.title = summary.title.or_else(|| markdown::first_title(&lines));
+    if !summary.has("title") {
+        summary.title = markdown::first_title(&lines);
+    }
     summary.id = plan::identity(path, summary.phase.as_deref(), summary.plan.as_deref());
     let (sections, files) = sections(front.body, &lines);
     summary.sections = sections;

@@ -111,12 +111,14 @@ impl Worker {
             let end = self.end_deeper(at, head.parent_indent());
             return self.keep(at, end);
         }
-        if let Some(end) = self.end_enclosed(at, &head)
+        let enclosed = self.end_enclosed(at, &head);
+        if let Some(end) = enclosed
             && self.is_fine(at, end, &head)
         {
             return self.keep(at, end);
         }
         let (end, level) = self.end_plain(at, &head);
+        let end = end.max(enclosed.unwrap_or(end));
         if !level && self.is_fine(at, end, &head) {
             return self.keep(at, end);
         }
@@ -266,9 +268,12 @@ impl Worker {
 fn cause(value: &str, prose: bool) -> String {
     let first = value.chars().next().unwrap_or(' ');
     let what = match first {
-        '@' | '`' | '%' => format!("a plain text cannot start with `{first}`"),
+        '`' => "a plain text cannot start with a backtick".to_owned(),
+        '@' | '%' => format!("a plain text cannot start with `{first}`"),
         '>' | '|' => format!("text after the block mark `{first}`"),
-        '"' if lenient_double(value).is_some() => "an unknown escape in double quotes".to_owned(),
+        '"' if lenient_double(value).is_some() => {
+            return "an unknown escape in double quotes; kept as written; hint: use single quotes".to_owned();
+        }
         '"' | '\'' => "text after a closing quote, or a quote that never closes".to_owned(),
         '[' | '{' => "text around an inline list or map".to_owned(),
         _ if value.contains(": ") => "a `: ` in a plain text".to_owned(),

@@ -44,19 +44,18 @@ pub(crate) fn parse(text: &str, first_line: u32) -> Result<Tree, Diagnostic> {
     builder.finish()
 }
 
-/// Whether `text` alone is a document whose root is one list of one scalar or one-entry map, or the like.
+/// Whether `text` alone is YAML; what its aliases stand for may be defined elsewhere.
 pub(crate) fn is_valid(text: &str) -> bool {
     let limits = options! {
         emit_comments: false,
+        emit_unresolved_aliases: true,
         flow_nesting_limit: DEPTH_MAX,
         block_nesting_limit: DEPTH_MAX,
     };
     let mut builder = Builder::new(1);
     for event in Parser::new_from_str_with_options(text, limits) {
-        let Ok((event, span)) = event else {
-            return false;
-        };
-        if builder.take(event, span).is_err() {
+        let taken = event.is_ok_and(|(event, span)| builder.take(event, span).is_ok());
+        if !taken {
             return false;
         }
     }
@@ -148,6 +147,10 @@ impl Builder {
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(span)?,
             Event::Alias(id) => self.alias(id, span)?,
+            Event::UnresolvedAlias(name) if self.awaits_key() => {
+                self.set_key(name.into_owned(), span)?;
+            }
+            Event::UnresolvedAlias(_) => self.add(Value::Null),
             _ => {}
         }
         Ok(())
