@@ -1,10 +1,17 @@
 //! Reviewers' words to findings: intake, triage, tracking, delta, convergence. Pure: no IO, no clock, no randomness,
 //! and no panic on anything an agent wrote.
 
+pub mod authority;
+pub mod dedupe;
+pub mod delta;
 pub mod intake;
 pub mod maker;
+pub mod similar;
 mod text;
+pub mod triage;
 pub mod words;
 
+pub use delta::{CycleDelta, cycle_delta};
 pub use intake::{Form, Intake, Unread, read, read_bytes, read_compiler_lines, read_sarif};
 pub use maker::{Hearing, MakerWords, read_hearing, read_maker};
+pub use triage::{Panel, Raised, Triaged, triage};

@@ -1,4 +1,6 @@
 //! One test binary: tables of messy answers, and laws.
 
+mod delta;
 mod intake;
 mod maker;
+mod triage;

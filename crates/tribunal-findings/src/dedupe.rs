@@ -1,0 +1,197 @@
+//! Which findings of different reviewers say the same about the same place. Two findings of one reviewer are merged
+//! only when they are word for word the same.
+
+use crate::similar::Texts;
+use std::collections::{BTreeMap, BTreeSet};
+use tribunal_core::finding::{Claim, Source};
+
+/// Lines apart that still count as one place, and as near.
+const SAME_PLACE: u32 = 3;
+const NEAR: u32 = 10;
+/// More findings than this without a line in one file are compared by their words alone being equal.
+const BUCKET_MAX: usize = 400;
+
+/// How two findings' places relate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Places {
+    Same,
+    Near,
+    /// One side has no line, or no file.
+    Vague,
+    Apart,
+}
+
+/// Groups the claims that are one finding; every index is in exactly one group, groups in order of first index.
+pub fn groups(claims: &[(&Source, &Claim)]) -> Vec<Vec<usize>> {
+    let mut joined = Joined::new(claims);
+    joined.exact();
+    for bucket in buckets(claims) {
+        joined.alike(&bucket);
+    }
+    joined.into_groups()
+}
+
+/// Claims that could be one finding: same file, or no file at all.
+fn buckets(claims: &[(&Source, &Claim)]) -> Vec<Vec<usize>> {
+    let mut by_file: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut anywhere = Vec::new();
+    for (at, (_, claim)) in claims.iter().enumerate() {
+        match claim.file.as_deref() {
+            Some(file) => by_file.entry(file).or_default().push(at),
+            None => anywhere.push(at),
+        }
+    }
+    let several = |bucket: &Vec<usize>| bucket.iter().any(|at| claims[*at].0 != claims[bucket[0]].0);
+    let mut found: Vec<Vec<usize>> = by_file.into_values().filter(several).collect();
+    // What names no file may be what another says of any file, when there are few enough to compare.
+    if !anywhere.is_empty() && claims.len() <= BUCKET_MAX {
+        found.push((0..claims.len()).collect());
+    } else if anywhere.len() > 1 && several(&anywhere) {
+        found.push(anywhere);
+    }
+    found
+}
+
+struct Joined<'a> {
+    claims: &'a [(&'a Source, &'a Claim)],
+    group: Vec<usize>,
+    members: Vec<Vec<usize>>,
+}
+
+impl<'a> Joined<'a> {
+    fn new(claims: &'a [(&'a Source, &'a Claim)]) -> Self {
+        Self {
+            claims,
+            group: (0..claims.len()).collect(),
+            members: (0..claims.len()).map(|at| vec![at]).collect(),
+        }
+    }
+
+    /// Word for word the same at the same place: one finding, whoever says it.
+    fn exact(&mut self) {
+        type Key<'k> = (Option<&'k str>, Option<u32>, Option<u32>, &'k str, Option<&'k str>, Option<&'k str>);
+        let mut first: BTreeMap<Key<'a>, usize> = BTreeMap::new();
+        for (at, (_, claim)) in self.claims.iter().enumerate() {
+            let key = (
+                claim.file.as_deref(),
+                claim.line,
+                claim.end,
+                claim.claim.as_str(),
+                claim.rule.as_deref(),
+                claim.section.as_deref(),
+            );
+            match first.get(&key) {
+                Some(before) => self.join(*before, at),
+                None => {
+                    first.insert(key, at);
+                }
+            }
+        }
+    }
+
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.group[a], self.group[b]);
+        if a == b {
+            return;
+        }
+        let (to, from) = (a.min(b), a.max(b));
+        let moved = std::mem::take(&mut self.members[from]);
+        moved.iter().for_each(|at| self.group[*at] = to);
+        self.members[to].extend(moved);
+    }
+
+    /// Joins what different reviewers say alike, the most alike first.
+    fn alike(&mut self, bucket: &[usize]) {
+        let mut pairs = self.pairs(bucket);
+        pairs.sort_by(|x, y| y.2.total_cmp(&x.2).then((x.0, x.1).cmp(&(y.0, y.1))));
+        for (a, b, _) in pairs {
+            if self.may_join(a, b) {
+                self.join(a, b);
+            }
+        }
+    }
+
+    fn pairs(&self, bucket: &[usize]) -> Vec<(usize, usize, f64)> {
+        let texts = Texts::new(bucket.iter().map(|at| words_of(self.claims[*at].1)));
+        let mut order: Vec<usize> = (0..bucket.len()).collect();
+        order.sort_by_key(|n| self.claims[bucket[*n]].1.line);
+        let small = bucket.len() <= BUCKET_MAX;
+        let mut pairs = Vec::new();
+        for (n, i) in order.iter().enumerate() {
+            for j in &order[n + 1..] {
+                let (a, b) = (bucket[*i], bucket[*j]);
+                let ((from_a, a_claim), (from_b, b_claim)) = (self.claims[a], self.claims[b]);
+                let far = matches!((a_claim.end.or(a_claim.line), b_claim.line), (Some(end), Some(line)) if line > end.saturating_add(NEAR));
+                // Sorted by line: a large bucket has nothing more for this one (a long range may hide a near one).
+                if !small && (far || a_claim.line.is_none()) {
+                    break;
+                }
+                if far || from_a == from_b {
+                    continue;
+                }
+                if let Some(score) = same(a_claim, b_claim, texts.cosine(*i, *j)) {
+                    pairs.push((a, b, score));
+                }
+            }
+        }
+        pairs
+    }
+
+    /// One reviewer has one voice in a group, and nobody in it is far from the others.
+    fn may_join(&self, a: usize, b: usize) -> bool {
+        let (a, b) = (&self.members[self.group[a]], &self.members[self.group[b]]);
+        let voices: BTreeSet<&Source> = a.iter().map(|at| self.claims[*at].0).collect();
+        let distinct = |at: &usize| !voices.contains(self.claims[*at].0);
+        let apart =
+            a.iter().any(|x| b.iter().any(|y| places(self.claims[*x].1, self.claims[*y].1) == Places::Apart));
+        b.iter().all(distinct) && !apart
+    }
+
+    fn into_groups(self) -> Vec<Vec<usize>> {
+        let mut groups: Vec<Vec<usize>> =
+            self.members.into_iter().filter(|group| !group.is_empty()).collect();
+        groups.iter_mut().for_each(|group| group.sort_unstable());
+        groups.sort_by_key(|group| group[0]);
+        groups
+    }
+}
+
+/// The words a claim is compared by.
+pub(crate) fn words_of(claim: &Claim) -> String {
+    let details = claim.details.get(..400).unwrap_or(&claim.details);
+    format!("{} {}", claim.claim, if claim.claim.len() < 160 { details } else { "" })
+}
+
+/// Whether two claims of different reviewers say the same, and how sure that is.
+pub(crate) fn same(a: &Claim, b: &Claim, cosine: f64) -> Option<f64> {
+    let (needed, bonus) = match places(a, b) {
+        Places::Same => (0.2, 0.3),
+        Places::Near => (0.34, 0.1),
+        Places::Vague => (0.42, 0.0),
+        Places::Apart => return None,
+    };
+    let one_rule = a.rule.is_some() && a.rule == b.rule;
+    let needed = if one_rule { needed / 2.0 } else { needed };
+    (cosine >= needed).then_some(cosine + bonus)
+}
+
+fn places(a: &Claim, b: &Claim) -> Places {
+    match (&a.file, &b.file) {
+        (Some(x), Some(y)) if x != y => return Places::Apart,
+        (Some(_), Some(_)) => {}
+        _ => return Places::Vague,
+    }
+    match (a.line, b.line) {
+        (Some(x), Some(y)) => {
+            let (x_end, y_end) = (a.end.unwrap_or(x), b.end.unwrap_or(y));
+            let gap = x.max(y).saturating_sub(x_end.min(y_end));
+            match gap {
+                0..=SAME_PLACE => Places::Same,
+                _ if gap <= NEAR => Places::Near,
+                _ => Places::Apart,
+            }
+        }
+        _ if a.section.is_some() && a.section == b.section => Places::Same,
+        _ => Places::Vague,
+    }
+}

@@ -1,0 +1,186 @@
+//! How alike two texts are: TF-IDF over words split at case and underscore, with whole identifiers counted once more.
+//! Says how alike, never whether two findings are one.
+
+use std::collections::BTreeMap;
+
+/// Terms of one text with their weights, in term order, of length one.
+#[derive(Clone, Debug, Default)]
+struct Doc {
+    terms: Vec<(u32, f64)>,
+    names: Vec<u32>,
+}
+
+/// A set of texts that can be compared with each other.
+#[derive(Clone, Debug, Default)]
+pub struct Texts {
+    docs: Vec<Doc>,
+}
+
+/// Words that say nothing about which problem is meant.
+const STOP: &[&str] = &[
+    "a", "about", "also", "an", "and", "any", "are", "as", "at", "be", "because", "been", "but", "by", "can",
+    "could", "do", "does", "for", "from", "had", "has", "have", "here", "how", "if", "in", "into", "is",
+    "it", "its", "just", "may", "might", "more", "of", "on", "or", "should", "so", "some", "such", "than",
+    "that", "the", "their", "then", "there", "these", "they", "this", "those", "to", "too", "very", "was",
+    "were", "what", "when", "where", "which", "while", "will", "with", "would", "you", "your",
+];
+
+impl Texts {
+    /// Reads all texts; how rare a term is among them sets its weight.
+    pub fn new<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Self {
+        let mut ids: BTreeMap<String, u32> = BTreeMap::new();
+        let mut raw: Vec<(BTreeMap<u32, f64>, Vec<u32>)> = Vec::new();
+        for text in texts {
+            let mut counts = BTreeMap::new();
+            let mut names = Vec::new();
+            terms(text.as_ref(), &mut |term, is_name| {
+                let next = ids.len() as u32;
+                let id = *ids.entry(term).or_insert(next);
+                *counts.entry(id).or_insert(0.0) += 1.0;
+                if is_name {
+                    names.push(id);
+                }
+            });
+            names.sort_unstable();
+            names.dedup();
+            raw.push((counts, names));
+        }
+        let mut seen = vec![0u32; ids.len()];
+        for (counts, _) in &raw {
+            counts.keys().for_each(|id| seen[*id as usize] += 1);
+        }
+        let all = raw.len() as f64;
+        let rarity = |id: u32| ((1.0 + all) / (1.0 + f64::from(seen[id as usize]))).ln() + 1.0;
+        let docs = raw.into_iter().map(|(counts, names)| weighed(counts, names, rarity)).collect();
+        Self { docs }
+    }
+
+    /// Cosine of two texts, 0 to 1.
+    pub fn cosine(&self, a: usize, b: usize) -> f64 {
+        let (a, b) = (&self.docs[a].terms, &self.docs[b].terms);
+        let (mut i, mut j, mut sum) = (0, 0, 0.0);
+        while i < a.len() && j < b.len() {
+            match a[i].0.cmp(&b[j].0) {
+                std::cmp::Ordering::Less => i += 1,
+                std::cmp::Ordering::Greater => j += 1,
+                std::cmp::Ordering::Equal => {
+                    sum += a[i].1 * b[j].1;
+                    i += 1;
+                    j += 1;
+                }
+            }
+        }
+        sum.min(1.0)
+    }
+
+    /// Whether both texts name code, and the share of names they have in common; 0.5 when one names none.
+    pub fn names_shared(&self, a: usize, b: usize) -> f64 {
+        let (a, b) = (&self.docs[a].names, &self.docs[b].names);
+        if a.is_empty() || b.is_empty() {
+            return 0.5;
+        }
+        let common = a.iter().filter(|name| b.binary_search(name).is_ok()).count();
+        common as f64 / a.len().min(b.len()) as f64
+    }
+}
+
+fn weighed(counts: BTreeMap<u32, f64>, names: Vec<u32>, rarity: impl Fn(u32) -> f64) -> Doc {
+    let mut terms: Vec<(u32, f64)> =
+        counts.into_iter().map(|(id, count)| (id, (1.0 + count.ln()) * rarity(id))).collect();
+    let length = terms.iter().map(|(_, weight)| weight * weight).sum::<f64>().sqrt();
+    if length > 0.0 {
+        terms.iter_mut().for_each(|(_, weight)| *weight /= length);
+    }
+    Doc { terms, names }
+}
+
+/// Calls back for every term: words, their parts, and identifiers as a whole.
+fn terms(text: &str, found: &mut dyn FnMut(String, bool)) {
+    // A text beyond this says no more about which problem is meant.
+    let text = text.get(..8_000).unwrap_or_else(|| &text[..text.floor_char_boundary(8_000)]);
+    for word in text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty()) {
+        let parts = split_name(word);
+        let name = parts.len() > 1 || word.contains('_');
+        if name {
+            found(format!("={}", word.to_lowercase()), true);
+        }
+        for part in parts {
+            let part = part.to_lowercase();
+            if STOP.binary_search(&part.as_str()).is_err() && !part.is_empty() {
+                found(stem(&part), false);
+            }
+        }
+    }
+}
+
+/// `parseHTTPHeader_now` → parse, HTTP, Header, now.
+fn split_name(word: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    for piece in word.split('_').filter(|piece| !piece.is_empty()) {
+        let mut start = 0;
+        let chars: Vec<(usize, char)> = piece.char_indices().collect();
+        for n in 1..chars.len() {
+            let (at, c) = chars[n];
+            let before = chars[n - 1].1;
+            let next_is_lower = chars.get(n + 1).is_some_and(|(_, c)| c.is_lowercase());
+            let edge = (before.is_lowercase() && c.is_uppercase())
+                || (before.is_uppercase() && c.is_uppercase() && next_is_lower)
+                || (before.is_alphabetic() != c.is_alphabetic());
+            if edge {
+                parts.push(&piece[start..at]);
+                start = at;
+            }
+        }
+        parts.push(&piece[start..]);
+    }
+    parts
+}
+
+/// Takes common endings off, so that "validates" and "validation" meet "validate".
+fn stem(word: &str) -> String {
+    const ENDINGS: [&str; 16] = [
+        "izations", "ization", "ations", "ation", "ments", "ment", "ings", "ing", "ies", "ness", "edly",
+        "ed", "es", "ly", "s", "e",
+    ];
+    for ending in ENDINGS {
+        if let Some(root) = word.strip_suffix(ending)
+            && root.len() >= 4
+            && root.is_ascii()
+        {
+            return root.to_owned();
+        }
+    }
+    word.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stop_words_are_sorted() {
+        assert!(STOP.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn names_are_split_and_kept() {
+        assert_eq!(split_name("parseHTTPHeader_now"), ["parse", "HTTP", "Header", "now"]);
+        assert_eq!(split_name("x"), ["x"]);
+        assert_eq!(split_name("_"), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn alike_texts_are_closer_than_others() {
+        let texts = Texts::new([
+            "`rawTokenId` is never validated: grantType is checked twice",
+            "null check for rawTokenId checks grantType instead",
+            "the javadoc is out of date",
+            "",
+        ]);
+        assert!(texts.cosine(0, 1) > 0.3);
+        assert!(texts.cosine(0, 2) < 0.1);
+        assert_eq!(texts.cosine(0, 3), 0.0);
+        assert!((texts.cosine(0, 0) - 1.0).abs() < 1e-9);
+        assert!(texts.names_shared(0, 1) > 0.9);
+    }
+}
