@@ -2,6 +2,10 @@
 //! from a clean state it has checked, holding the branch locked, and otherwise changes nothing and names the command
 //! the person can run.
 
+use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
 use crate::open::{fields, paths};
 use crate::refs::check_name;
 use crate::run::Session;
@@ -157,11 +161,7 @@ impl Repo {
                 Ready::No(Refusal::Dirty { paths: dirty })
             });
         }
-        let root = &self.inner.work_tree;
-        let there = |path: &GitPath| path.under(root).symlink_metadata().is_ok();
-        let added =
-            changes.iter().filter(|(kind, _)| *kind == ChangeKind::Added).map(|(_, path)| path.clone());
-        let paths: Vec<_> = added.filter(there).collect();
+        let paths = in_the_way(&self.inner.work_tree, &changes);
         Ok(if paths.is_empty() { Ready::Yes } else { Ready::No(Refusal::InTheWay { paths }) })
     }
 
@@ -252,6 +252,43 @@ enum Ready {
     Yes,
     FilesAlready,
     No(Refusal),
+}
+
+/// What lies where new files must go and is not taken away by the change itself. Git would overwrite it if it is
+/// ignored; but it is the user's.
+fn in_the_way(root: &Path, changes: &[(ChangeKind, GitPath)]) -> Vec<GitPath> {
+    let leaving: BTreeSet<&GitPath> =
+        changes.iter().filter(|(kind, _)| *kind != ChangeKind::Added).map(|(_, path)| path).collect();
+    let mut found = BTreeSet::new();
+    for (_, path) in changes.iter().filter(|(kind, _)| *kind == ChangeKind::Added) {
+        let bytes = path.as_bytes();
+        for at in bytes.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at) {
+            let parent = GitPath::from(bytes.get(..at).unwrap_or_default());
+            let meta = parent.under(root).symlink_metadata();
+            if meta.is_ok_and(|meta| !meta.is_dir()) && !leaving.contains(&parent) {
+                found.insert(parent);
+            }
+        }
+        lying(root, path, &leaving, &mut found);
+    }
+    found.into_iter().collect()
+}
+
+/// Notes the file at a path, or the files in the directory there, but for those that leave anyway.
+fn lying(root: &Path, path: &GitPath, leaving: &BTreeSet<&GitPath>, found: &mut BTreeSet<GitPath>) {
+    let place = path.under(root);
+    let Ok(meta) = place.symlink_metadata() else { return };
+    if !meta.is_dir() {
+        if !leaving.contains(path) {
+            found.insert(path.clone());
+        }
+        return;
+    }
+    for entry in std::fs::read_dir(&place).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let inside = GitPath::new([path.as_bytes(), b"/", name.as_bytes()].concat());
+        lying(root, &inside, leaving, found);
+    }
 }
 
 /// Whether `update-ref` agrees to a step.

@@ -1,6 +1,8 @@
-//! Reads git's index file (versions 2 and 3), only as far as needed to see submodules and directories without starting
-//! a process. It never writes one, and what it does not understand it refuses.
+//! Reads git's index file (versions 2 and 3), only as far as needed to see files, submodules and directories without
+//! starting a process. It never writes one, and what it does not understand it refuses.
 
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::{GitError, GitPath, Oid};
@@ -12,6 +14,48 @@ pub(crate) struct Index {
     pub(crate) gitlinks: Vec<(GitPath, Oid)>,
     /// Every directory that holds a tracked file, without the root.
     pub(crate) dirs: Vec<GitPath>,
+    /// What is known about every file.
+    pub(crate) files: Vec<(GitPath, Stat)>,
+}
+
+/// What a file was when git wrote or last read it; numbers cut to 32 bits, as the index has them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stat {
+    /// Changed and modified (seconds and nanoseconds), device, inode.
+    times_and_place: [u32; 6],
+    mode: u32,
+    /// Owner, group, size.
+    owner_and_size: [u32; 3],
+    /// The content, as the bytes of its id.
+    pub(crate) oid: Vec<u8>,
+}
+
+impl Stat {
+    /// Whether a file has not been touched in any way since: every change of content, mode, owner, name or links moves
+    /// the time of change, which nobody can set back.
+    pub(crate) fn is_untouched(&self, meta: &Metadata) -> bool {
+        let cut = |n: u64| n as u32;
+        let signed = |n: i64| n as u32;
+        let kind = if meta.is_symlink() {
+            0o12
+        } else if meta.is_file() {
+            0o10
+        } else {
+            0
+        };
+        self.mode >> 12 == kind
+            && self.times_and_place
+                == [
+                    signed(meta.ctime()),
+                    signed(meta.ctime_nsec()),
+                    signed(meta.mtime()),
+                    signed(meta.mtime_nsec()),
+                    cut(meta.dev()),
+                    cut(meta.ino()),
+                ]
+            && self.owner_and_size == [meta.uid(), meta.gid(), cut(meta.size())]
+            && meta.nlink() == 1
+    }
 }
 
 /// Reads the index; one that is missing is empty.
@@ -44,6 +88,12 @@ fn parse(bytes: &[u8], oid_len: usize) -> Option<Index> {
             let hex: String = oid.iter().map(|byte| format!("{byte:02x}")).collect();
             index.gitlinks.push((GitPath::from(path), Oid::parse(&hex).ok()?));
         }
+        let (times_and_place, owner_and_size) = (
+            [word(at)?, word(at + 4)?, word(at + 8)?, word(at + 12)?, word(at + 16)?, word(at + 20)?],
+            [word(at + 28)?, word(at + 32)?, word(at + 36)?],
+        );
+        let stat = Stat { times_and_place, mode, owner_and_size, oid: oid.to_vec() };
+        index.files.push((GitPath::from(path), stat));
         note_dirs(&mut index.dirs, path);
         // Entries are padded with one to eight zeros to a multiple of eight.
         at += (path_at - at + len + 8) & !7;

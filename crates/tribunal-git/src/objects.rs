@@ -26,6 +26,7 @@ pub(crate) struct Reader(Session);
 
 /// An object as it was read.
 pub(crate) struct Object {
+    pub(crate) oid: Oid,
     pub(crate) kind: String,
     pub(crate) bytes: Vec<u8>,
 }
@@ -48,7 +49,7 @@ impl Reader {
         }
         let mut bytes = self.0.exactly(size + 1)?;
         bytes.pop();
-        Ok(Some(Object { kind: kind.to_owned(), bytes }))
+        Ok(Some(Object { oid, kind: kind.to_owned(), bytes }))
     }
 }
 

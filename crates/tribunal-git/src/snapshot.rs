@@ -73,12 +73,8 @@ impl Repo {
         tips.retain(|tip| tip != tree.base());
         tips.sort();
         tips.dedup();
-        let mut new = Vec::new();
-        for tip in tips {
-            if self.object(tip.as_str().as_bytes())?.is_none() {
-                new.push(tip);
-            }
-        }
+        let mut new = tips.clone();
+        new.retain(|tip| !matches!(self.object(tip.as_str().as_bytes()), Ok(Some(_))));
         if !new.is_empty() {
             let copy = tree.index().with_file_name(unique("objects"));
             let brought = copy_objects(&dir, &copy).map_err(GitError::io(&git));
@@ -86,7 +82,21 @@ impl Repo {
             let _ = std::fs::remove_dir_all(&copy);
             brought?;
         }
-        Ok(new)
+        self.commits_beyond(&tips, tree.base())
+    }
+
+    /// The commits among the tips (or behind their tags) that the base commit does not contain.
+    fn commits_beyond(&self, tips: &[Oid], base: &Oid) -> Result<Vec<Oid>, GitError> {
+        let mut commits = Vec::new();
+        for tip in tips {
+            if let Some(object) = self.object(format!("{tip}^{{commit}}").as_bytes())?
+                && !commits.contains(&object.oid)
+                && !self.is_ancestor(&object.oid, base)?
+            {
+                commits.push(object.oid);
+            }
+        }
+        Ok(commits)
     }
 
     /// Takes all that `tips` reach and `base` does not from a copy of an object store. The pack in between makes git

@@ -87,13 +87,28 @@ impl Repo {
             .args(["read-tree", "-m", "-u"])
             .arg(tree)
             .ok()
-            .and_then(|_| self.private_repository(&partial, index, commit, branch))
-            .and_then(|()| std::fs::rename(&partial, dest).map_err(GitError::io(dest)));
+            .and_then(|_| self.hand_over(&partial, dest, index, commit, branch));
         if let Err(error) = made {
             let _ = std::fs::remove_dir_all(&partial);
             return Err(error);
         }
         Ok(self.tree(dest, index, commit))
+    }
+
+    /// Gives files their private repository and their place.
+    pub(crate) fn hand_over(
+        &self,
+        from: &Path,
+        dest: &Path,
+        index: &Path,
+        commit: &Oid,
+        branch: &str,
+    ) -> Result<(), GitError> {
+        self.private_repository(from, index, commit, branch)?;
+        // Git replaces an index and never writes into one, so this stays what it is now: the proof of what was made.
+        let made = made_index(index);
+        std::fs::hard_link(index, &made).map_err(GitError::io(&made))?;
+        std::fs::rename(from, dest).map_err(GitError::io(dest))
     }
 
     /// A tree that is already there, made from `base` (after a restart).
@@ -115,13 +130,7 @@ impl Repo {
         let head = format!("refs/heads/{branch}");
         let head_file = git.join(&head);
         let head_dir = head_file.parent().unwrap_or(&git).to_owned();
-        for dir in [
-            &head_dir,
-            &git.join("refs/tags"),
-            &git.join("objects/pack"),
-            &git.join("objects/info"),
-            &git.join("info"),
-        ] {
+        for dir in [&head_dir, &git.join("objects/info"), &git.join("info")] {
             std::fs::create_dir_all(dir).map_err(GitError::io(dir))?;
         }
         let mut settings = self.inner.settings.clone();
@@ -142,7 +151,7 @@ impl Repo {
             files.push((git.join("shallow"), shallow));
         }
         for name in ["info/exclude", "info/attributes"] {
-            if let Ok(bytes) = std::fs::read(self.inner.engine.join(name)) {
+            if let Some(bytes) = std::fs::read(self.inner.engine.join(name)).ok().filter(|b| !b.is_empty()) {
                 files.push((git.join(name), bytes));
             }
         }
@@ -175,12 +184,23 @@ fn alternate(objects: &Path) -> Vec<u8> {
     line
 }
 
-fn drop_index(index: &Path) -> Result<(), GitError> {
+/// Removes our index, with the lock and the proof beside it.
+pub(crate) fn drop_index(index: &Path) -> Result<(), GitError> {
     drop_lock(index);
-    match std::fs::remove_file(index) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(GitError::io(index)(e)),
-        _ => Ok(()),
+    for path in [index, &made_index(index)] {
+        match std::fs::remove_file(path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(GitError::io(path)(e)),
+            _ => {}
+        }
     }
+    Ok(())
+}
+
+/// Where the index stays as it was when the tree was made.
+pub(crate) fn made_index(index: &Path) -> PathBuf {
+    let mut made = index.as_os_str().to_owned();
+    made.push(".made");
+    PathBuf::from(made)
 }
 
 /// Removes the lock a killed git left on our index. Nobody else uses it, and a tree has one caller at a time.
@@ -253,7 +273,7 @@ impl Tree {
             Ok(_) | Err(GitError::Odd { .. }) => {}
             Err(error) => return Err(error),
         }
-        drop_index(&self.index)?;
+        let _ = std::fs::remove_file(&self.index);
         self.call().arg("read-tree").arg(&self.base).ok()?;
         index::read(&self.index, sha256)
     }

@@ -1,0 +1,239 @@
+//! The one operation on what is the user's: done whole, or not at all.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use tribunal_git::{Forward, ForwardProbe, GitPath, Refusal, Repo};
+
+use crate::support::{World, git, path, script, texts, write};
+
+fn ignoring() -> [GitPath; 1] {
+    [path(".tribunal/")]
+}
+
+fn world() -> World {
+    World::new(&[("a", "1\n"), ("gone", "g\n"), ("dir/b", "1\n"), (".gitignore", "ignored\n")])
+}
+
+fn next(world: &World) -> tribunal_git::Oid {
+    world.commit(&world.head, &[("a", "2\n"), ("gone", ""), ("new/file", "n\n")], "next")
+}
+
+#[test]
+fn a_clean_branch_moves_with_its_files() {
+    let world = world();
+    let new = next(&world);
+    write(&world.root(), ".tribunal/journal", "j");
+    let repo = &world.repo;
+    assert_eq!(repo.fast_forward_probe("main", &world.head, &new).expect("probes"), ForwardProbe::NotDone);
+    for _ in 0..2 {
+        let done = repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
+        assert_eq!(done, Forward::Done);
+    }
+    assert_eq!(repo.fast_forward_probe("main", &world.head, &new).expect("probes"), ForwardProbe::Done);
+    assert_eq!(git(&world.root(), &["status", "--porcelain"]), "?? .tribunal/");
+    assert_eq!(fs::read(world.root().join("new/file")).expect("there"), b"n\n");
+    assert!(!world.root().join("gone").exists());
+    assert_eq!(git(&world.root(), &["rev-parse", "HEAD"]), new.as_str());
+    assert_eq!(git(&world.root(), &["symbolic-ref", "HEAD"]), "refs/heads/main");
+    git(&world.root(), &["commit", "-q", "--allow-empty", "-m", "user goes on"]);
+    assert_eq!(repo.fast_forward_probe("main", &world.head, &new).expect("probes"), ForwardProbe::Done);
+}
+
+#[test]
+fn whatever_is_in_the_way_is_left_alone_and_named() {
+    let check = |name: &str, change: &dyn Fn(&World), expect: &dyn Fn(&Refusal) -> bool| {
+        let world = world();
+        let new = next(&world);
+        change(&world);
+        let before = world.print();
+        match world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers") {
+            Forward::Refused { why, command } => {
+                assert!(expect(&why), "{name}: {why:?}");
+                assert!(command.starts_with("git ") && command.contains(new.as_str()), "{command}");
+            }
+            Forward::Done => panic!("{name} was done"),
+        }
+        assert_eq!(before.differences(&world.print()), [""; 0], "{name}");
+    };
+    let dirty = |names: &'static [&str]| move |why: &Refusal| matches!(why, Refusal::Dirty { paths } if texts(paths) == names);
+    check("changed", &|w| write(&w.root(), "dir/b", "mine\n"), &dirty(&["dir/b"]));
+    check(
+        "staged",
+        &|w| {
+            write(&w.root(), "dir/b", "mine\n");
+            git(&w.root(), &["add", "dir/b"]);
+        },
+        &dirty(&["dir/b"]),
+    );
+    check("untracked", &|w| write(&w.root(), "notes", "mine\n"), &dirty(&["notes"]));
+    check(
+        "ignored file in the way",
+        &|w| {
+            write(&w.root(), ".git/info/exclude", "new\n");
+            write(&w.root(), "new/file", "mine\n");
+        },
+        &|why| matches!(why, Refusal::InTheWay { paths } if texts(paths) == ["new/file"]),
+    );
+    check(
+        "ignored file where a directory must be",
+        &|w| {
+            write(&w.root(), ".git/info/exclude", "new\n");
+            write(&w.root(), "new", "mine\n");
+        },
+        &|why| matches!(why, Refusal::InTheWay { .. }),
+    );
+    check(
+        "moved",
+        &|w| {
+            git(&w.root(), &["commit", "-q", "--allow-empty", "-m", "user"]);
+        },
+        &|why| matches!(why, Refusal::Moved { found: Some(_) }),
+    );
+    check(
+        "deleted",
+        &|w| {
+            git(&w.root(), &["checkout", "-q", "-b", "other"]);
+            git(&w.root(), &["branch", "-qD", "main"]);
+        },
+        &|why| matches!(why, Refusal::Moved { found: None }),
+    );
+    check(
+        "elsewhere",
+        &|w| {
+            git(&w.root(), &["checkout", "-q", "-b", "other"]);
+        },
+        &|why| matches!(why, Refusal::NotCheckedOutHere { head: Some(head) } if head == "other"),
+    );
+    check(
+        "detached",
+        &|w| {
+            git(&w.root(), &["checkout", "-q", "--detach"]);
+        },
+        &|why| matches!(why, Refusal::NotCheckedOutHere { head: None }),
+    );
+    check("busy", &|w| write(&w.root(), ".git/MERGE_HEAD", &format!("{}\n", w.head)), &|why| {
+        matches!(why, Refusal::Busy { what: "merge" })
+    });
+}
+
+#[test]
+fn what_does_not_follow_is_refused() {
+    let world = world();
+    let new = next(&world);
+    let other = world.commit(&world.head, &[("x", "x\n")], "other");
+    git(&world.root(), &["reset", "-q", "--hard", other.as_str()]);
+    let answer = world.repo.fast_forward("main", &other, &new, &ignoring()).expect("answers");
+    assert!(matches!(answer, Forward::Refused { why: Refusal::NotAhead, .. }), "{answer:?}");
+    let probe = world.repo.fast_forward_probe("main", &world.head, &new).expect("probes");
+    assert_eq!(probe, ForwardProbe::Elsewhere);
+}
+
+#[test]
+fn half_done_is_finished() {
+    let world = world();
+    let new = next(&world);
+    // The state after a crash between the files and the branch.
+    git(&world.root(), &["read-tree", "-m", "-u", world.head.as_str(), new.as_str()]);
+    let probe = world.repo.fast_forward_probe("main", &world.head, &new).expect("probes");
+    assert_eq!(probe, ForwardProbe::NotDone);
+    let done = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
+    assert_eq!(done, Forward::Done);
+    assert_eq!(git(&world.root(), &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn hooks_do_not_run_and_filters_are_not_bypassed() {
+    let world = World::made(&[], |root| write(root, "a", "1\n"));
+    let root = world.root();
+    let canary = world.dir.path().join("canary");
+    let run = format!("#!/bin/sh\ntouch '{}'\ncat\n", canary.display());
+    for hook in ["post-checkout", "post-merge", "reference-transaction", "post-index-change", "pre-commit"] {
+        script(&root.join(".git/hooks").join(hook), &run);
+    }
+    script(&world.dir.path().join("filter"), &run);
+    let filter = world.dir.path().join("filter");
+    for part in ["clean", "smudge"] {
+        git(&root, &["config", &format!("filter.mine.{part}"), filter.to_str().expect("text")]);
+    }
+    script(&world.dir.path().join("monitor"), &run);
+    git(&root, &["config", "core.fsmonitor", world.dir.path().join("monitor").to_str().expect("text")]);
+    let _ = fs::remove_file(&canary);
+    let repo = Repo::open(&root).expect("opens");
+    let one = world.commit(&world.head, &[("a", "2\n")], "one");
+    let done = repo.fast_forward("main", &world.head, &one, &[]).expect("answers");
+    assert_eq!(done, Forward::Done);
+    let two = world.commit(&one, &[(".gitattributes", "*.x filter=mine\n"), ("f.x", "x\n")], "two");
+    let answer = repo.fast_forward("main", &one, &two, &[]).expect("answers");
+    let Forward::Refused { why: Refusal::Filtered { paths }, .. } = answer else { panic!("{answer:?}") };
+    assert_eq!(texts(&paths), ["f.x"]);
+    assert!(!canary.exists());
+}
+
+#[test]
+fn sparse_and_split_index_users_are_not_broken() {
+    let world = world();
+    let new = world.commit(&world.head, &[("a", "2\n"), ("dir/b", "2\n")], "next");
+    git(&world.root(), &["sparse-checkout", "set", "--no-cone", "/a", "/.gitignore"]);
+    git(&world.root(), &["update-index", "--split-index"]);
+    assert!(!world.root().join("dir/b").exists());
+    let done = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
+    assert_eq!(done, Forward::Done);
+    assert!(!world.root().join("dir/b").exists(), "a sparse checkout stays sparse");
+    assert_eq!(fs::read(world.root().join("a")).expect("there"), b"2\n");
+    assert_eq!(git(&world.root(), &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn shallow_clones_work() {
+    let world = world();
+    let new = next(&world);
+    git(&world.root(), &["update-ref", "refs/heads/main", new.as_str()]);
+    let clone = world.dir.path().join("shallow");
+    let url = format!("file://{}", world.root().display());
+    git(world.dir.path(), &["clone", "-q", "--depth=1", &url, clone.to_str().expect("text")]);
+    let repo = Repo::open(&clone).expect("opens");
+    let head = repo.head().expect("head").commit;
+    let tree =
+        repo.checkout(&world.dir.path().join("t"), &world.dir.path().join("i"), &head, "x").expect("out");
+    assert_eq!(git(tree.path(), &["log", "--format=%s"]), "next");
+    write(tree.path(), "a", "3\n");
+    git(tree.path(), &["commit", "-qam", "own"]);
+    let saved = repo.snapshot(&tree, "refs/tribunal/snap/s", "s", &crate::support::who()).expect("saves");
+    assert_eq!(saved.own_commits.len(), 1);
+    let commit = saved.commit.expect("a commit");
+    assert_eq!(repo.subjects(&head, &commit, 9).expect("log").len(), 2);
+}
+
+#[test]
+fn directories_and_files_change_places() {
+    let world = World::new(&[("d/a", "1\n"), ("f", "1\n"), (".gitignore", "*.o\n")]);
+    let files = [("d/a", ""), ("f", ""), ("x", "x\n")];
+    let empty = world.commit(&world.head, &files, "empty");
+    let new = world.commit(&empty, &[("d", "now a file\n"), ("f/in", "now a directory\n")], "swapped");
+    write(&world.root(), "d/precious.o", "mine\n");
+    let before = world.print();
+    let answer = world.repo.fast_forward("main", &world.head, &new, &[]).expect("answers");
+    let Forward::Refused { why: Refusal::InTheWay { paths }, .. } = answer else { panic!("{answer:?}") };
+    assert_eq!(texts(&paths), ["d/precious.o"]);
+    assert_eq!(before.differences(&world.print()), [""; 0]);
+    fs::remove_file(world.root().join("d/precious.o")).expect("removed");
+    assert_eq!(world.repo.fast_forward("main", &world.head, &new, &[]).expect("answers"), Forward::Done);
+    assert_eq!(git(&world.root(), &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn modes_arrive() {
+    let world = world();
+    let tree = world.lane("l");
+    fs::set_permissions(tree.path().join("a"), fs::Permissions::from_mode(0o755)).expect("chmod");
+    let captured = tree.capture().expect("captures");
+    let who = crate::support::who();
+    let new = world
+        .repo
+        .commit(&captured.tree, std::slice::from_ref(&world.head), "x", &who, &who)
+        .expect("commits");
+    assert_eq!(world.repo.fast_forward("main", &world.head, &new, &[]).expect("answers"), Forward::Done);
+    let mode = fs::metadata(world.root().join("a")).expect("there").permissions().mode();
+    assert_eq!(mode & 0o111, 0o111);
+}

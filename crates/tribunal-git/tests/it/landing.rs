@@ -1,0 +1,143 @@
+//! Diffs, replays, and when an approval carries over.
+
+use tribunal_git::{ChangeKind, Oid, Replayed};
+
+use crate::support::{World, git, path, texts, who};
+
+fn clean(replayed: Replayed) -> (Oid, Vec<(Oid, Oid)>) {
+    match replayed {
+        Replayed::Clean { head, commits } => (head, commits),
+        Replayed::Conflict { text, .. } => panic!("conflict: {text}"),
+    }
+}
+
+fn numbered(n: usize) -> String {
+    (0..n).map(|i| format!("line {i}\n")).collect()
+}
+
+#[test]
+fn commits_move_onto_another_base_with_their_words() {
+    let world = World::new(&[("a", &numbered(30)), ("b", "1\n")]);
+    let (repo, base) = (&world.repo, &world.head);
+    let before = world.print();
+    let one = world.commit(base, &[("a", &numbered(30).replace("line 20\n", "mine\n"))], "feat: one\n\nbody");
+    let two = world.commit(&one, &[("c", "c\n")], "feat: two");
+    let onto = world.commit(base, &[("a", &numbered(30).replace("line 2\n", "theirs\n"))], "other");
+    let (head, commits) = clean(repo.replay(base, &two, &onto, &who()).expect("replays"));
+    assert_eq!(commits.iter().map(|(old, _)| old.clone()).collect::<Vec<_>>(), [one, two.clone()]);
+    let subjects: Vec<_> =
+        repo.subjects(&onto, &head, 10).expect("log").into_iter().map(|(_, s)| s).collect();
+    assert_eq!(subjects, ["feat: one", "feat: two"]);
+    let merged = repo.file_at(&head, &path("a")).expect("reads").expect("there");
+    let merged = String::from_utf8(merged).expect("text");
+    assert!(merged.contains("mine\n") && merged.contains("theirs\n"));
+    let again = clean(repo.replay(base, &two, &onto, &who()).expect("replays"));
+    assert_eq!((head.clone(), commits), again);
+    assert_eq!(repo.patch_id(base, &two).expect("id"), repo.patch_id(&onto, &head).expect("id"));
+    // The same file was touched in between: the approval does not carry over.
+    assert!(!repo.carries_over(base, &two, &onto, &head, &[]).expect("answers"));
+    assert_eq!(clean(repo.replay(base, &two, base, &who()).expect("replays")).0, two);
+    assert_eq!(before.differences(&world.print()), [""; 0]);
+    git(&world.root(), &["fsck", "--strict"]);
+}
+
+#[test]
+fn a_conflict_names_commit_and_files() {
+    let world = World::new(&[("a", "1\n"), ("odd \"n\name", "1\n")]);
+    let (repo, base) = (&world.repo, &world.head);
+    let good = world.commit(base, &[("z", "z\n")], "good");
+    let mine = world.commit(&good, &[("a", "mine\n"), ("odd \"n\name", "mine\n")], "mine");
+    let onto = world.commit(base, &[("a", "theirs\n"), ("odd \"n\name", "theirs\n")], "theirs");
+    match repo.replay(base, &mine, &onto, &who()).expect("replays") {
+        Replayed::Conflict { commit, files, text } => {
+            assert_eq!(commit, mine);
+            assert_eq!(files, [path("a"), path("odd \"n\name")]);
+            assert!(text.contains("CONFLICT (content)") && text.contains("=======\nmine\n"), "{text}");
+        }
+        clean => panic!("{clean:?}"),
+    }
+}
+
+#[test]
+fn deletions_against_changes_conflict_and_merges_are_refused() {
+    let world = World::new(&[("a", "1\n"), ("b", "1\n")]);
+    let (repo, base) = (&world.repo, &world.head);
+    let mine = world.commit(base, &[("a", "2\n")], "mine");
+    let onto = world.commit(base, &[("a", "")], "gone");
+    let answer = repo.replay(base, &mine, &onto, &who()).expect("replays");
+    assert!(matches!(answer, Replayed::Conflict { ref files, .. } if *files == [path("a")]), "{answer:?}");
+    let tree = repo.tree_of(&mine).expect("tree");
+    let merge = repo.commit(&tree, &[mine, onto.clone()], "merge", &who(), &who()).expect("commits");
+    assert!(repo.replay(base, &merge, &onto, &who()).is_err());
+}
+
+#[test]
+fn approvals_carry_over_only_past_strangers() {
+    let world = World::new(&[("src/a", &numbered(9)), ("src/b", "1\n"), ("doc/x", "1\n"), ("other", "1\n")]);
+    let (repo, base) = (&world.repo, &world.head);
+    let head = world.commit(base, &[("src/a", &numbered(8)), ("src/new", "n\n")], "mine");
+    let check = |files: &[(&str, &str)], declared: &[&str], expect: bool| {
+        let onto = world.commit(base, files, "theirs");
+        let (new_head, _) = clean(repo.replay(base, &head, &onto, &who()).expect("replays"));
+        let declared: Vec<_> = declared.iter().map(|text| path(text)).collect();
+        let answer = repo.carries_over(base, &head, &onto, &new_head, &declared).expect("answers");
+        assert_eq!(answer, expect, "{files:?} {declared:?}");
+    };
+    check(&[("other", "2\n")], &[], true);
+    check(&[("other", "2\n")], &["src/b"], true);
+    check(&[("other", "2\n")], &["other"], false);
+    check(&[("doc/y", "2\n")], &["doc"], false);
+    check(&[("doc/y", "2\n")], &["doc/"], false);
+    check(&[("src/b", "2\n")], &[], true);
+    check(&[("src/a", &format!("top\n{}", numbered(9)))], &[], false);
+    check(&[("src/a/", "")][..0], &[], true);
+    // Something else slipped in: not the same patch, or not the replay of it.
+    let onto = world.commit(base, &[("other", "2\n")], "theirs");
+    let (new_head, _) = clean(repo.replay(base, &head, &onto, &who()).expect("replays"));
+    let more = world.commit(&new_head, &[("src/b", "sneaky\n")], "more");
+    assert!(!repo.carries_over(base, &head, &onto, &more, &[]).expect("answers"));
+    let spaced =
+        world.commit(&onto, &[("src/a", &numbered(8).replace("7", " 7")), ("src/new", "n\n")], "mine");
+    assert!(!repo.carries_over(base, &head, &onto, &spaced, &[]).expect("answers"));
+    assert!(!repo.carries_over(&onto, &new_head, base, &head, &[]).expect("answers"));
+}
+
+#[test]
+fn changes_and_diffs_tell_everything() {
+    let long = numbered(50);
+    let world = World::new(&[("keep", &long), ("move", &long), ("gone", "1\n"), ("bin", "\0")]);
+    let (repo, base) = (&world.repo, &world.head);
+    let files = [
+        ("move", ""),
+        ("moved", &*format!("{long}more\n")),
+        ("gone", ""),
+        ("keep", &*long.replace("line 3\n", "x\ny\n")),
+    ];
+    let head = world.commit(base, &files, "all");
+    let head = world.commit(
+        &head,
+        &[("bin", "\0\u{1}"), (".gitattributes", "* -diff\n"), ("sp ace\n", "n\n")],
+        "more",
+    );
+    let mut changes = repo.changes(base, &head).expect("diff");
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    let shown: Vec<_> = changes.iter().map(|c| (c.path.to_string(), c.kind, c.added, c.deleted)).collect();
+    let expect = [
+        (".gitattributes", ChangeKind::Added, Some(1), Some(0)),
+        ("bin", ChangeKind::Modified, None, None),
+        ("gone", ChangeKind::Deleted, Some(0), Some(1)),
+        ("keep", ChangeKind::Modified, Some(2), Some(1)),
+        ("moved", ChangeKind::Renamed, Some(1), Some(0)),
+        ("sp ace\\n", ChangeKind::Added, Some(1), Some(0)),
+    ];
+    assert_eq!(shown, expect.map(|(p, k, a, d)| (p.to_owned(), k, a, d)));
+    // An attribute in the tree hides nothing.
+    let text = repo.diff_text(base, &head, &[path("keep")], 1 << 20).expect("diff");
+    let shown = String::from_utf8_lossy(&text.bytes).into_owned();
+    assert!(shown.contains("+x\n+y\n") && !shown.contains("moved"), "{shown}");
+    let cut = repo.diff_text(base, &head, &[], 100).expect("diff");
+    assert!(cut.cut && cut.bytes.len() == 100);
+    let paths = texts(&repo.changed_paths(base, &head).expect("diff"));
+    assert!(paths.contains(&"move".to_owned()) && paths.contains(&"moved".to_owned()));
+    assert_eq!(repo.changes(&head, &head).expect("diff"), []);
+}

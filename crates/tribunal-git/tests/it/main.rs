@@ -1,0 +1,11 @@
+//! Real git in temporary directories: what Tribunal does with it, and what it must never let happen.
+
+mod capture;
+mod forward;
+mod hostile;
+mod landing;
+mod opening;
+mod shelf;
+mod snapshot;
+mod speed;
+mod support;

@@ -1,0 +1,166 @@
+//! Trees that are used again are as good as new, whatever was done to them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use tribunal_git::{Oid, Shelf, Tree};
+
+use crate::support::{World, git, write};
+
+fn world() -> World {
+    World::new(&[("a", "1\n"), ("d/b", "2\n"), ("d/e/c", "3\n"), (".gitignore", "target\n"), ("x", "x\n")])
+}
+
+fn shelf(world: &World) -> Shelf {
+    Shelf::open(&world.repo, &world.dir.path().join("shelf"), 8).expect("opens")
+}
+
+fn out(world: &World, shelf: &Shelf, name: &str, commit: &Oid) -> Tree {
+    let lane = world.dir.path().join("lanes").join(name);
+    fs::create_dir_all(&lane).expect("mkdir");
+    shelf.checkout(&lane.join("tree"), &lane.join("index"), commit, "lane").expect("checks out")
+}
+
+/// Every file by its path: mode, bytes or target, number of links.
+fn listing(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>, u64)> {
+    let mut found = BTreeMap::new();
+    let mut dirs = vec![root.to_owned()];
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(dir).expect("lists") {
+            let path = entry.expect("an entry").path();
+            let meta = path.symlink_metadata().expect("there");
+            let relative = path.strip_prefix(root).expect("inside").to_owned();
+            if relative == Path::new(".git/index") || relative == Path::new(".git/HEAD") {
+                continue;
+            }
+            let bytes = match &meta {
+                meta if meta.is_dir() => {
+                    dirs.push(path.clone());
+                    Vec::new()
+                }
+                meta if meta.is_symlink() => {
+                    fs::read_link(&path).expect("a link").into_os_string().into_encoded_bytes()
+                }
+                _ => fs::read(&path).expect("reads"),
+            };
+            let links = if meta.is_dir() { 0 } else { meta.nlink() };
+            found.insert(relative, (meta.mode(), bytes, links));
+        }
+    }
+    found
+}
+
+#[test]
+fn files_that_stay_are_not_written_again() {
+    let world = world();
+    let shelf = shelf(&world);
+    let tree = out(&world, &shelf, "one", &world.head);
+    let inode = fs::metadata(tree.path().join("d/b")).expect("there").ino();
+    write(tree.path(), "a", "changed\n");
+    tree.capture().expect("captures");
+    shelf.retire(&tree).expect("retires");
+    assert!(!tree.path().exists() && !tree.index().exists());
+    let again = out(&world, &shelf, "two", &world.head);
+    assert_eq!(fs::metadata(again.path().join("d/b")).expect("there").ino(), inode);
+    assert_eq!(fs::read(again.path().join("a")).expect("there"), b"1\n");
+    assert_eq!(again.compare().expect("compares"), []);
+    shelf.empty();
+}
+
+#[test]
+fn whatever_was_done_the_next_tree_is_as_new() {
+    let world = world();
+    let next = world.commit(&world.head, &[("x", ""), ("d/b", "new\n"), ("y/z", "z\n")], "next");
+    let fresh = world.lane_at("fresh", &next);
+    let expect = listing(fresh.path());
+    let scratch = world.dir.path().join("scratch");
+    fs::create_dir(&scratch).expect("mkdir");
+    type Deed<'a> = &'a dyn Fn(&Path);
+    let deeds: [(&str, Deed); 12] = [
+        ("nothing", &|_| {}),
+        ("changed", &|root| write(root, "a", "9\n")),
+        ("hard link", &|root| fs::hard_link(root.join("a"), scratch.join("a")).expect("links")),
+        ("hard link, in place", &|root| {
+            fs::hard_link(root.join("x"), root.join("x2")).expect("links");
+            fs::rename(root.join("x2"), root.join("y")).expect("renames");
+        }),
+        ("mode", &|root| {
+            fs::set_permissions(root.join("a"), fs::Permissions::from_mode(0o600)).expect("chmod")
+        }),
+        ("directory mode", &|root| {
+            fs::set_permissions(root.join("d"), fs::Permissions::from_mode(0o1777)).expect("chmod");
+        }),
+        ("new", &|root| {
+            write(root, "target/deep/er", "t\n");
+            write(root, "y/other", "o\n");
+            fs::create_dir(root.join("empty")).expect("mkdir");
+        }),
+        ("linked directory", &|root| {
+            fs::rename(root.join("d"), scratch.join("d")).expect("renames");
+            symlink(scratch.join("d"), root.join("d")).expect("links");
+        }),
+        ("git directory", &|root| {
+            git(root, &["commit", "-q", "--allow-empty", "-m", "own"]);
+            write(root, ".git/hooks/pre-commit", "evil");
+            write(root, ".git/config", "evil");
+        }),
+        ("git directory linked away", &|root| {
+            fs::rename(root.join(".git"), scratch.join("git")).expect("renames");
+            symlink(scratch.join("git"), root.join(".git")).expect("links");
+        }),
+        ("attributes", &|root| write(root, ".gitattributes", "* text eol=crlf\n")),
+        ("gone", &|root| fs::remove_dir_all(root.join("d")).expect("removed")),
+    ];
+    for (name, deed) in deeds {
+        for capture in [false, true] {
+            let shelf = shelf(&world);
+            let tree = out(&world, &shelf, &format!("{name}{capture}"), &world.head);
+            deed(tree.path());
+            if capture {
+                tree.capture().expect("captures");
+            }
+            shelf.retire(&tree).expect("retires");
+            let again = out(&world, &shelf, &format!("{name}{capture} again"), &next);
+            assert_eq!(listing(again.path()), expect, "{name}");
+            assert_eq!(again.compare().expect("compares"), [], "{name}");
+            assert_eq!(git(again.path(), &["status", "--porcelain", "--ignored"]), "", "{name}");
+            assert_eq!(
+                again.capture().expect("captures").tree,
+                world.repo.tree_of(&next).expect("tree"),
+                "{name}"
+            );
+            shelf.empty();
+            fs::remove_dir_all(&scratch).expect("removed");
+            fs::create_dir(&scratch).expect("mkdir");
+        }
+    }
+}
+
+#[test]
+fn changed_attributes_mean_a_fresh_checkout() {
+    let world = world();
+    let next = world.commit(&world.head, &[(".gitattributes", "a text eol=crlf\n")], "crlf");
+    let shelf = shelf(&world);
+    let tree = out(&world, &shelf, "one", &world.head);
+    shelf.retire(&tree).expect("retires");
+    let again = out(&world, &shelf, "two", &next);
+    assert_eq!(fs::read(again.path().join("a")).expect("there"), b"1\r\n");
+    shelf.empty();
+}
+
+#[test]
+fn a_shelf_holds_only_so_many_and_forgets_over_a_restart() {
+    let world = world();
+    let dir = world.dir.path().join("shelf");
+    let shelf = Shelf::open(&world.repo, &dir, 1).expect("opens");
+    let trees: Vec<_> = ["one", "two"].iter().map(|name| out(&world, &shelf, name, &world.head)).collect();
+    trees.iter().for_each(|tree| shelf.retire(tree).expect("retires"));
+    assert_eq!(fs::read_dir(dir.join("kept")).expect("lists").count(), 1);
+    drop(shelf);
+    let shelf = Shelf::open(&world.repo, &dir, 1).expect("opens");
+    assert_eq!(fs::read_dir(dir.join("kept")).expect("lists").count(), 0);
+    shelf.empty();
+    assert_eq!(fs::read_dir(dir.join("trash")).expect("lists").count(), 0);
+}

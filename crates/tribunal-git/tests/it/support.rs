@@ -1,0 +1,112 @@
+//! A user's repository in a temporary directory, and short ways to talk about it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tribunal_git::fingerprint::{self, Fingerprint};
+use tribunal_git::{GitPath, Oid, Repo, Signature, Tree};
+
+/// Runs git as a user would, and expects it to work.
+pub fn git(dir: &Path, args: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(["-c", "user.name=User", "-c", "user.email=user@example.org", "-c", "init.defaultBranch=main"])
+        .args(["-c", "protocol.file.allow=always"])
+        .args(args)
+        .current_dir(dir)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output()
+        .expect("git runs");
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+}
+
+pub fn write(root: &Path, path: &str, text: &str) {
+    let path = root.join(path);
+    fs::create_dir_all(path.parent().expect("a parent")).expect("mkdir");
+    fs::write(path, text).expect("write");
+}
+
+pub fn script(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().expect("a parent")).expect("mkdir");
+    fs::write(path, text).expect("write");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("chmod");
+}
+
+pub fn who() -> Signature {
+    Signature::new("Tribunal", "tribunal@example.org", 1_700_000_000)
+}
+
+pub fn path(text: &str) -> GitPath {
+    GitPath::from(text)
+}
+
+pub fn texts(paths: &[GitPath]) -> Vec<String> {
+    paths.iter().map(ToString::to_string).collect()
+}
+
+/// A user's repository `user` and room for lanes beside it.
+pub struct World {
+    pub dir: tempfile::TempDir,
+    pub repo: Repo,
+    pub head: Oid,
+}
+
+impl World {
+    pub fn new(files: &[(&str, &str)]) -> World {
+        World::made(&[], |root| files.iter().for_each(|(path, text)| write(root, path, text)))
+    }
+
+    pub fn made(init: &[&str], fill: impl FnOnce(&Path)) -> World {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let root = dir.path().join("user");
+        fs::create_dir(&root).expect("mkdir");
+        git(&root, &[&["init", "-q"], init].concat());
+        fill(&root);
+        git(&root, &["add", "-A"]);
+        git(&root, &["commit", "-q", "--allow-empty", "-m", "first"]);
+        let repo = Repo::open(&root).expect("opens");
+        let head = repo.head().expect("head").commit;
+        World { dir, repo, head }
+    }
+
+    pub fn root(&self) -> PathBuf {
+        self.dir.path().join("user")
+    }
+
+    pub fn lane(&self, name: &str) -> Tree {
+        self.lane_at(name, &self.head)
+    }
+
+    pub fn lane_at(&self, name: &str, commit: &Oid) -> Tree {
+        let lane = self.dir.path().join("lanes").join(name);
+        fs::create_dir_all(&lane).expect("mkdir");
+        let tree = self.repo.checkout(&lane.join("tree"), &lane.join("index"), commit, "lane");
+        tree.expect("checks out")
+    }
+
+    pub fn print(&self) -> Fingerprint {
+        fingerprint::take(&self.repo).expect("a fingerprint")
+    }
+
+    /// A commit on `parent` with these files written (or removed when the text is empty).
+    pub fn commit(&self, parent: &Oid, files: &[(&str, &str)], message: &str) -> Oid {
+        static SERIAL: AtomicU32 = AtomicU32::new(0);
+        let name = format!("c{}", SERIAL.fetch_add(1, Ordering::Relaxed));
+        let tree = self.lane_at(&name, parent);
+        for (path, text) in files {
+            match *text {
+                "" => fs::remove_file(tree.path().join(path)).expect("removed"),
+                text => write(tree.path(), path, text),
+            }
+        }
+        let captured = tree.capture().expect("captures");
+        assert_eq!(captured.problems, []);
+        self.repo
+            .commit(&captured.tree, std::slice::from_ref(parent), message, &who(), &who())
+            .expect("commits")
+    }
+}
