@@ -52,6 +52,28 @@ impl Diagnostic {
     }
 }
 
+/// Diagnostics kept of one document; a document with more is beyond listing.
+const DIAGNOSTICS_MAX: usize = 200;
+
+/// In the order of the file, and no more than anybody would read.
+fn in_order(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    diagnostics.sort();
+    diagnostics.dedup();
+    let more = diagnostics.len().saturating_sub(DIAGNOSTICS_MAX);
+    if more > 0 {
+        diagnostics.truncate(DIAGNOSTICS_MAX);
+        let (line, column) = diagnostics.last().map_or((1, 1), |d| (d.line, d.column));
+        let message = format!("and {more} more from here on");
+        diagnostics.push(Diagnostic::new(line, column, message));
+    }
+    diagnostics
+}
+
+/// Keys and values as one JSON object instead of a list of pairs.
+fn as_object<S: serde::Serializer>(entries: &[(String, Value)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(entries.iter().map(|(key, value)| (key, value)))
+}
+
 /// What reading a document gave; without a value the diagnostics say why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Read<T> {

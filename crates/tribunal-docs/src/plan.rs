@@ -88,6 +88,7 @@ pub struct Plan {
     /// The effort asked for.
     pub effort: Option<String>,
     /// Every other key, as written.
+    #[serde(serialize_with = "crate::as_object")]
     pub extra: Vec<(String, Value)>,
     /// The tasks, in order.
     pub tasks: Vec<Task>,
@@ -243,6 +244,7 @@ pub struct MustHaves {
     /// Connections that must hold.
     pub key_links: Vec<KeyLink>,
     /// Other lists given under must_haves.
+    #[serde(serialize_with = "crate::as_object")]
     pub other: Vec<(String, Value)>,
     /// Whether it was written as a map of lists.
     pub as_map: bool,
@@ -320,6 +322,7 @@ pub struct Artifact {
     /// A text it contains.
     pub contains: Option<String>,
     /// Other keys, as written.
+    #[serde(serialize_with = "crate::as_object")]
     pub extra: Vec<(String, Value)>,
 }
 
@@ -368,6 +371,7 @@ pub struct KeyLink {
     /// A pattern that shows it.
     pub pattern: Option<String>,
     /// Other keys, as written.
+    #[serde(serialize_with = "crate::as_object")]
     pub extra: Vec<(String, Value)>,
 }
 
@@ -412,7 +416,7 @@ pub fn read_plan(path: &str, text: &str) -> Read<Plan> {
     let mut fields = front.take_fields(&SYNONYMS);
     let mut diagnostics = std::mem::take(&mut front.diagnostics);
     if front.refused {
-        return Read { value: None, recovered: false, diagnostics };
+        return Read { value: None, recovered: false, diagnostics: crate::in_order(diagnostics) };
     }
     if !front.present {
         let message = "no frontmatter; expected `---` on the first line";
@@ -453,8 +457,7 @@ pub fn read_plan(path: &str, text: &str) -> Read<Plan> {
     }
     plan.tasks = task::tasks(front.body, &lines, &mut diagnostics);
     plan.id = identity(path, plan.phase.as_deref(), plan.plan.as_deref());
-    diagnostics.sort();
-    Read { value: Some(plan), recovered: front.recovered, diagnostics }
+    Read { value: Some(plan), recovered: front.recovered, diagnostics: crate::in_order(diagnostics) }
 }
 
 /// A document's plan id: the frontmatter first, the path where that is silent.

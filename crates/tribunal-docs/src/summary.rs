@@ -63,6 +63,7 @@ pub struct Summary {
     /// Deviations from the plan.
     pub deviations: Vec<String>,
     /// Every other key, as written.
+    #[serde(serialize_with = "crate::as_object")]
     pub extra: Vec<(String, Value)>,
     /// The sections of the body.
     pub sections: Vec<Section>,
@@ -117,7 +118,7 @@ pub fn read_summary(path: &str, text: &str) -> Read<Summary> {
     let mut fields = front.take_fields(&SYNONYMS);
     let mut diagnostics = std::mem::take(&mut front.diagnostics);
     if front.refused {
-        return Read { value: None, recovered: false, diagnostics };
+        return Read { value: None, recovered: false, diagnostics: crate::in_order(diagnostics) };
     }
     if !front.present {
         let message = "no frontmatter; expected `---` on the first line";
@@ -148,8 +149,7 @@ pub fn read_summary(path: &str, text: &str) -> Read<Summary> {
     let (sections, files) = sections(front.body, &lines);
     summary.sections = sections;
     summary.files = files;
-    diagnostics.sort();
-    Read { value: Some(summary), recovered: front.recovered, diagnostics }
+    Read { value: Some(summary), recovered: front.recovered, diagnostics: crate::in_order(diagnostics) }
 }
 
 /// The hash of each entry: `84e9493`, `d39ffa6: docs: words` (a map of one), `"84e9493 words"`.

@@ -15,7 +15,7 @@ pub struct Task {
     pub number: u32,
     /// The title without `Task N:`.
     pub title: String,
-    /// Everything between this heading and the next, or the `<action>` of a block.
+    /// Everything between this heading and the next; of a block its `<action>`, or without one all of it.
     pub body: String,
     /// The files it says it touches.
     pub files: Vec<PlannedFile>,
@@ -350,10 +350,15 @@ fn block_task(body: &str, lines: &[Line<'_>], before: usize) -> Task {
         _ => (None, name),
     };
     let verify = element(text, "verify").map(str::trim);
+    // Without an <action> everything after the name is what is to be done.
+    let inner = match text.find("</name>") {
+        Some(at) => &text[at + "</name>".len()..],
+        None => text.split_once('>').map_or("", |(_, inner)| inner),
+    };
     let mut task = Task {
         number: number.unwrap_or_else(|| count(before + 1)),
         title: title.to_owned(),
-        body: element(text, "action").unwrap_or("").trim().to_owned(),
+        body: element(text, "action").unwrap_or(inner).trim().to_owned(),
         commit: element(text, "commit").map(|words| without_ticks(words).to_owned()),
         verification: verify.map(commands).unwrap_or_default(),
         verify: verify.filter(|v| !v.is_empty()).map(str::to_owned),

@@ -7,7 +7,10 @@
 use std::path::PathBuf;
 
 use serde_json::Value as Json;
-use tribunal_docs::{Kind, Plan, Read, Summary, kind_of, read_plan, read_summary};
+use tribunal_docs::{
+    Kind, Plan, PlanFacts, PlanVerdict, Read, Summary, Value, kind_of, read_plan, read_summary,
+    set_frontmatter, structural_check, write_plan,
+};
 
 /// One document of the sample with what is expected of it.
 struct Sample {
@@ -91,6 +94,66 @@ fn every_document_reads_as_expected() {
         samples.len()
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The plan document among the founding texts, when they are there.
+#[test]
+fn the_founding_plan_is_approved() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/seeds");
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let plan = files
+        .map(|file| std::fs::read_to_string(file.path()).unwrap())
+        .find(|text| text.starts_with("---\nphase:"));
+    let Some(text) = plan else {
+        println!("skipped: no founding texts beside this repository");
+        return;
+    };
+    let plan = read_plan("02-review/02-01-PLAN.md", &text).value.unwrap();
+    assert_eq!((plan.tasks.len(), plan.must_haves.count()), (5, 6));
+    assert!(plan.tasks.iter().all(|task| task.commit.is_some() && task.files.len() == 1));
+    let facts = PlanFacts {
+        exists: &|path| path == "skills/execute-protocol/SKILL.md",
+        tasks_max: 5,
+        others: &[],
+        known_skills: None,
+    };
+    let report = structural_check(&plan, &facts);
+    assert_eq!(report.verdict, PlanVerdict::Approve, "{:?}", report.findings);
+}
+
+/// What was read can be written and read again, whatever the document looked like.
+#[test]
+fn every_document_survives_writing() {
+    for sample in samples() {
+        let plan = read_plan(&sample.file, &sample.text).value.unwrap();
+        let again = read_plan(&sample.file, &write_plan(&plan));
+        assert!(!again.recovered, "{}: {:?}", sample.file, again.diagnostics);
+        let again = again.value.unwrap();
+        assert_eq!(
+            (&again.extra, &again.must_haves, &again.depends_on),
+            (&plan.extra, &plan.must_haves, &plan.depends_on),
+            "{}",
+            sample.file
+        );
+        assert_eq!(
+            (again.title, again.id, again.tasks.len()),
+            (plan.title, plan.id, plan.tasks.len()),
+            "{}",
+            sample.file
+        );
+    }
+}
+
+/// Setting a key leaves every other byte of a real document alone, repaired or not.
+#[test]
+fn every_document_can_be_edited_in_place() {
+    for sample in samples() {
+        let text = &sample.text;
+        let edited = set_frontmatter(text, "reviewed_by", &Value::text("someone")).unwrap();
+        let removed = edited.replacen("reviewed_by: someone\n", "", 1);
+        let bare = format!("---\n---\n{text}");
+        assert!(removed == *text || removed == bare, "{}", sample.file);
+    }
 }
 
 #[test]

@@ -264,3 +264,25 @@ fn large_documents_stay_linear() {
     let wide = format!("---\nphase: 1\n---\n### Task 1: x\n**Files:** {}\n", "a.rs, b.rs, ".repeat(100_000));
     assert_eq!(plan(&wide).tasks[0].files.len(), 2);
 }
+
+#[test]
+fn diagnostics_stay_readable() {
+    let many = "stray\n".repeat(10_000);
+    let read = read_plan("p.md", &format!("---\nphase: 1\nplan: @x\n{many}---\n"));
+    assert_eq!(read.diagnostics.len(), 201);
+    assert!(read.diagnostics[200].message.contains("9801 more"), "{:?}", read.diagnostics[200]);
+}
+
+#[test]
+fn a_plan_serialises_as_people_expect() {
+    let got = front("phase: 1\nplan: 2\nodd: {a: [1, ~]}");
+    let json = serde_json::to_value(&got).unwrap();
+    assert_eq!(json["id"], "01-02");
+    assert_eq!(json["extra"], serde_json::json!({"odd": {"a": ["1", null]}}));
+}
+
+#[test]
+fn a_block_without_an_action_is_its_own_text() {
+    let got = body("<task type=\"auto\">\n  <name>N</name>\n  <done>it is so</done>\n</task>\n");
+    assert_eq!(got.tasks[0].body, "<done>it is so</done>");
+}
