@@ -1,0 +1,454 @@
+//! Looks after running launches: one thread waits for their ends, sends the signals of a stop when due, watches
+//! the size of their output, and delivers an `Exit` only when nothing of the launch is left.
+//! It never sleeps in a loop and costs nothing while nothing runs; it never decides that a launch took too long.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::buffer::spare_capacity;
+use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use rustix::fd::OwnedFd;
+use rustix::process::{Signal, WaitIdStatus, set_child_subreaper};
+
+use crate::error::ProcessError;
+use crate::launch::{Born, Launch, Started};
+use crate::proc::{Key, Snapshot};
+use crate::record::{self, Cause, EXIT_FILE, Exit, ExitHow, Kind};
+use crate::tree::{Ending, Target, UNKILLABLE_AFTER, signal};
+use crate::{Containment, exit_of, roots};
+
+/// How often the size of output is looked at.
+const OUTPUT_TICK: Duration = Duration::from_millis(100);
+/// How often orphans that ended are reaped while launches run without a namespace.
+const REAP_TICK: Duration = Duration::from_secs(5);
+/// How soon a stop looks again for a command that has not quite started yet.
+const START_TICK: Duration = Duration::from_millis(10);
+/// How long a launch that wrote too much may tidy up.
+const OUTPUT_GRACE: Duration = Duration::from_millis(250);
+/// The wake descriptor's place among the launches' numbers.
+const WAKE: u64 = 0;
+
+/// Owns the thread that looks after launches. Dropping it ends them all at once.
+#[derive(Debug)]
+pub struct Keeper {
+    containment: Containment,
+    orders: Sender<Order>,
+    wake: Arc<OwnedFd>,
+    names: Arc<Mutex<Names>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The launches alive, and whether new ones are refused.
+#[derive(Debug, Default)]
+struct Names {
+    alive: BTreeSet<String>,
+    closed: bool,
+}
+
+enum Order {
+    Keep(Box<Live>),
+    Stop { id: String, grace: Duration },
+    StopAll { grace: Duration, done: Sender<()> },
+}
+
+impl Keeper {
+    /// Starts the thread. `on_exit` is called on it, once per launch, and must not block for long.
+    pub fn new(
+        containment: Containment,
+        on_exit: impl Fn(Exit) + Send + 'static,
+    ) -> Result<Self, ProcessError> {
+        let failed = |e: rustix::io::Errno| ProcessError::Io {
+            doing: "preparing to watch processes",
+            path: "/proc".into(),
+            source: e.into(),
+        };
+        // Orphans fall to us, not to the machine's init, where nobody would find them.
+        set_child_subreaper(Some(rustix::process::getpid())).map_err(failed)?;
+        let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(failed)?);
+        let poll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
+        epoll::add(&poll, &*wake, epoll::EventData::new_u64(WAKE), epoll::EventFlags::IN).map_err(failed)?;
+        let (orders, inbox) = mpsc::channel();
+        let names = Arc::default();
+        let reaper = Reaper {
+            inbox,
+            poll,
+            wake: Arc::clone(&wake),
+            names: Arc::clone(&names),
+            on_exit: Box::new(on_exit),
+            live: BTreeMap::new(),
+            next_token: WAKE + 1,
+            waiting: Vec::new(),
+            reap_at: Instant::now(),
+            open: true,
+        };
+        let thread = thread::Builder::new()
+            .name("reaper".into())
+            .spawn(move || reaper.run())
+            .map_err(ProcessError::io("starting the thread", "reaper".as_ref()))?;
+        Ok(Self { containment, orders, wake, names, thread: Some(thread) })
+    }
+
+    /// Starts a launch. `out_dir/process.json` names its root before this returns.
+    pub fn spawn(&self, launch: Launch) -> Result<Started, ProcessError> {
+        let id = launch.id.clone();
+        {
+            let mut names = lock(&self.names);
+            if names.closed {
+                return Err(ProcessError::Closed { id });
+            }
+            if !names.alive.insert(id.clone()) {
+                return Err(ProcessError::AlreadyRunning { id });
+            }
+        }
+        let (out_dir, output_max) = (launch.out_dir.clone(), launch.output_max);
+        let born = launch.start(&self.containment).inspect_err(|_| {
+            lock(&self.names).alive.remove(&id);
+            // A shutdown may be waiting for just this.
+            self.wake();
+        })?;
+        let started = Started { pid: born.root.pid, start_time: born.root.start };
+        let kind = self.containment.kind();
+        let wrapped = kind != Kind::Subreaper;
+        let target = Target::Launch { root: Some(born.root), marker: born.marker.clone(), wrapped };
+        let (cause, phase) = (Cause::Itself, Phase::Running);
+        let live = Live { id: id.clone(), born, kind, target, out_dir, output_max, cause, phase };
+        match self.orders.send(Order::Keep(Box::new(live))) {
+            Ok(()) => self.wake(),
+            Err(mpsc::SendError(order)) => {
+                if let Order::Keep(live) = order {
+                    live.born.abandon();
+                }
+                lock(&self.names).alive.remove(&id);
+                return Err(ProcessError::Closed { id });
+            }
+        }
+        Ok(started)
+    }
+
+    /// SIGTERM to the tree, after `grace` SIGKILL of everything. Unknown ids are ignored: it may just have ended.
+    pub fn stop(&self, id: &str, grace: Duration) {
+        if self.orders.send(Order::Stop { id: id.to_owned(), grace }).is_ok() {
+            self.wake();
+        }
+    }
+
+    /// Stops all launches and refuses new ones; returns when every `Exit` has been delivered.
+    pub fn shutdown(&self, grace: Duration) {
+        lock(&self.names).closed = true;
+        let (done, all_gone) = mpsc::channel();
+        if self.orders.send(Order::StopAll { grace, done }).is_ok() {
+            self.wake();
+            // An error means the thread is gone, and with it everything there was to wait for.
+            let _ = all_gone.recv();
+        }
+    }
+
+    /// How launches are held together here.
+    pub fn containment(&self) -> &Containment {
+        &self.containment
+    }
+
+    fn wake(&self) {
+        // It only fails when the counter is full, and then the thread is awake anyway.
+        let _ = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.shutdown(Duration::ZERO);
+        let (closed, _) = mpsc::channel();
+        self.orders = closed;
+        self.wake();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn lock(names: &Mutex<Names>) -> MutexGuard<'_, Names> {
+    names.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A launch being looked after.
+struct Live {
+    id: String,
+    born: Born,
+    kind: Kind,
+    target: Target,
+    out_dir: PathBuf,
+    output_max: u64,
+    cause: Cause,
+    phase: Phase,
+}
+
+enum Phase {
+    Running,
+    /// Asked to end; `told` names those who were there to be asked.
+    Stopping {
+        kill_at: Instant,
+        told: BTreeSet<Key>,
+    },
+    /// The root is dead or must die; everything else with it.
+    Ending {
+        ending: Ending,
+        since: Instant,
+        look_at: Instant,
+    },
+}
+
+impl Live {
+    /// Asks everyone of the tree to end: who was there?
+    fn terminate(&self) -> BTreeSet<Key> {
+        let snapshot = Snapshot::take();
+        let members = self.target.members(&snapshot, &BTreeSet::new());
+        let asked = members.iter().filter(|p| !p.is_dead() && !self.target.is_wrapper(p));
+        // A stopped process hears nothing until it goes on.
+        asked.filter(|p| signal(p.key, Signal::TERM) && signal(p.key, Signal::CONT)).map(|p| p.key).collect()
+    }
+
+    fn stop(&mut self, cause: Cause, grace: Duration, now: Instant) {
+        let kill_at = now + grace;
+        match &mut self.phase {
+            Phase::Running => {
+                self.cause = cause;
+                let told = if grace.is_zero() { BTreeSet::new() } else { self.terminate() };
+                self.phase = Phase::Stopping { kill_at, told };
+            }
+            // Asked again: whoever is more impatient wins.
+            Phase::Stopping { kill_at: planned, .. } => *planned = kill_at.min(*planned),
+            Phase::Ending { .. } => {}
+        }
+    }
+
+    fn start_ending(&mut self, now: Instant) {
+        let known = match &mut self.phase {
+            Phase::Running => BTreeSet::new(),
+            Phase::Stopping { told, .. } => std::mem::take(told),
+            Phase::Ending { .. } => return,
+        };
+        self.phase = Phase::Ending { ending: Ending::knowing(known), since: now, look_at: now };
+    }
+
+    fn output(&self) -> (u64, u64) {
+        let size = |file: &std::fs::File| file.metadata().map_or(0, |meta| meta.len());
+        (size(&self.born.stdout), size(&self.born.stderr))
+    }
+
+    /// When this launch next needs a look without anything having happened.
+    fn due(&self, now: Instant) -> Option<Instant> {
+        let tick = match (self.output_max, self.kind) {
+            (u64::MAX, Kind::Subreaper) => Some(now + REAP_TICK),
+            (u64::MAX, _) => None,
+            _ => Some(now + OUTPUT_TICK),
+        };
+        match &self.phase {
+            Phase::Running => tick,
+            Phase::Stopping { kill_at, told } if told.is_empty() => Some((*kill_at).min(now + START_TICK)),
+            Phase::Stopping { kill_at, .. } => Some(*kill_at),
+            Phase::Ending { look_at, .. } => Some(*look_at),
+        }
+    }
+
+    /// The kernel itself proves it: our init has been reaped, and a namespace without its init is empty.
+    fn is_proven_empty(&self) -> bool {
+        use rustix::process::{WaitId, WaitIdOptions, waitid};
+        let peek = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let fd = std::os::fd::AsFd::as_fd(&self.born.pidfd);
+        self.kind == Kind::Namespace
+            && waitid(WaitId::PidFd(fd), peek).ok().flatten().is_some_and(|status| status.exited())
+    }
+
+    /// Reaps the root and says how it all ended.
+    fn finish(&self, ended: usize, left: Vec<i32>) -> Exit {
+        let status = self.born.reap();
+        let written = if self.kind == Kind::Namespace { exit_of(&self.out_dir) } else { None };
+        let (stdout_bytes, stderr_bytes) = self.output();
+        let killed = ended.max(written.as_ref().map_or(0, |w| w.killed));
+        let how = written.map_or_else(|| how_from(status, self.kind), |w| w.how);
+        let exit =
+            Exit { id: self.id.clone(), how, cause: self.cause, killed, left, stdout_bytes, stderr_bytes };
+        // The caller has the exit in hand; the copy is for an orchestrator that dies before journaling it.
+        let _ = record::write(&self.out_dir.join(EXIT_FILE), &exit);
+        exit
+    }
+}
+
+fn how_from(status: Option<WaitIdStatus>, kind: Kind) -> ExitHow {
+    let Some(status) = status else { return ExitHow::Signal(9) };
+    match (status.exit_status(), status.terminating_signal()) {
+        // A wrapper tells a signal as a code, like a shell. 129 is left alone: git exits so by itself.
+        (Some(code @ 130..=192), _) if kind != Kind::Subreaper => ExitHow::Signal(code - 128),
+        (Some(code), _) => ExitHow::Code(code),
+        (None, signal) => ExitHow::Signal(signal.unwrap_or(9)),
+    }
+}
+
+/// The thread's own state.
+struct Reaper {
+    inbox: Receiver<Order>,
+    poll: OwnedFd,
+    wake: Arc<OwnedFd>,
+    names: Arc<Mutex<Names>>,
+    on_exit: Box<dyn Fn(Exit) + Send>,
+    live: BTreeMap<u64, Live>,
+    next_token: u64,
+    waiting: Vec<Sender<()>>,
+    reap_at: Instant,
+    open: bool,
+}
+
+impl Reaper {
+    fn run(mut self) {
+        let mut events = Vec::with_capacity(64);
+        while self.open || !self.live.is_empty() {
+            let timeout = self.timeout(Instant::now());
+            let timeout = timeout.and_then(|t| Timespec::try_from(t).ok());
+            // Interrupted or not, everything below looks at what is true now.
+            let _ = epoll::wait(&self.poll, spare_capacity(&mut events), timeout.as_ref());
+            let now = Instant::now();
+            for event in events.drain(..) {
+                match event.data.u64() {
+                    WAKE => _ = rustix::io::read(&*self.wake, &mut [0_u8; 8]),
+                    token => self.root_died(token, now),
+                }
+            }
+            self.take_orders(now);
+            self.look(now);
+            // The names, not our list: a launch may still be on its way to us.
+            if !self.waiting.is_empty() && lock(&self.names).alive.is_empty() {
+                self.waiting.drain(..).for_each(|done| _ = done.send(()));
+            }
+        }
+    }
+
+    fn timeout(&self, now: Instant) -> Option<Duration> {
+        let due = self.live.values().filter_map(|live| live.due(now)).min()?;
+        Some(due.saturating_duration_since(now))
+    }
+
+    fn root_died(&mut self, token: u64, now: Instant) {
+        if let Some(live) = self.live.get_mut(&token) {
+            // Its handle stays readable: asked once is enough.
+            let _ = epoll::delete(&self.poll, &live.born.pidfd);
+            live.start_ending(now);
+        }
+    }
+
+    fn take_orders(&mut self, now: Instant) {
+        loop {
+            match self.inbox.try_recv() {
+                Ok(Order::Keep(live)) => self.keep(*live, now),
+                Ok(Order::Stop { id, grace }) => {
+                    let found = self.live.values_mut().find(|live| live.id == id);
+                    found.into_iter().for_each(|live| live.stop(Cause::Stopped, grace, now));
+                }
+                Ok(Order::StopAll { grace, done }) => {
+                    self.live.values_mut().for_each(|live| live.stop(Cause::Stopped, grace, now));
+                    self.waiting.push(done);
+                }
+                Err(mpsc::TryRecvError::Empty) => return,
+                Err(mpsc::TryRecvError::Disconnected) => {
+                    self.open = false;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, mut live: Live, now: Instant) {
+        let token = self.next_token;
+        self.next_token += 1;
+        let data = epoll::EventData::new_u64(token);
+        if epoll::add(&self.poll, &live.born.pidfd, data, epoll::EventFlags::IN).is_err() {
+            // We could not notice its end: end it now rather than lose it.
+            live.start_ending(now);
+        }
+        // A shutdown may have overtaken it on the way.
+        if lock(&self.names).closed {
+            live.stop(Cause::Stopped, Duration::ZERO, now);
+        }
+        self.live.insert(token, live);
+    }
+
+    /// Does what is due for every launch; one look at /proc serves all that are ending.
+    fn look(&mut self, now: Instant) {
+        let mut ended = Vec::new();
+        let mut looked: Option<Snapshot> = None;
+        for (token, live) in &mut self.live {
+            watch(live, now);
+            let Phase::Ending { since, look_at, .. } = &live.phase else { continue };
+            let (since, look_at) = (*since, *look_at);
+            if look_at > now {
+                continue;
+            }
+            if live.is_proven_empty() {
+                ended.push((*token, 0, Vec::new()));
+                continue;
+            }
+            let snapshot = looked.get_or_insert_with(Snapshot::take);
+            let Phase::Ending { ending, look_at, .. } = &mut live.phase else { continue };
+            let gone = ending.step(snapshot, &live.target);
+            *look_at = now + ending.pause();
+            if gone || now.duration_since(since) > UNKILLABLE_AFTER {
+                ended.push((*token, ending.ended(), ending.left()));
+            }
+        }
+        if now >= self.reap_at && self.live.values().any(|live| live.kind == Kind::Subreaper) {
+            self.reap_at = now + REAP_TICK;
+            looked.get_or_insert_with(Snapshot::take);
+        }
+        looked.iter().for_each(roots::reap_adopted);
+        for (token, count, left) in ended {
+            self.deliver(token, count, left);
+        }
+    }
+
+    fn deliver(&mut self, token: u64, ended: usize, left: Vec<i32>) {
+        let Some(live) = self.live.remove(&token) else { return };
+        let _ = epoll::delete(&self.poll, &live.born.pidfd);
+        let exit = live.finish(ended, left);
+        lock(&self.names).alive.remove(&live.id);
+        drop(live);
+        (self.on_exit)(exit);
+    }
+}
+
+/// What time alone makes due: a limit passed, a grace over.
+fn watch(live: &mut Live, now: Instant) {
+    match &live.phase {
+        Phase::Running if live.output_max < u64::MAX => {
+            let (out, err) = live.output();
+            if out.saturating_add(err) > live.output_max {
+                live.stop(Cause::OutputLimit, OUTPUT_GRACE, now);
+            }
+        }
+        Phase::Stopping { kill_at, .. } if *kill_at <= now => live.start_ending(now),
+        Phase::Stopping { kill_at, told } if told.is_empty() => {
+            live.phase = Phase::Stopping { kill_at: *kill_at, told: live.terminate() };
+        }
+        Phase::Running | Phase::Stopping { .. } | Phase::Ending { .. } => {}
+    }
+}
+
+/// Runs one launch to its end, stopping it after `timeout`: for short commands that someone waits for.
+pub fn run_to_end(
+    containment: Containment,
+    launch: Launch,
+    timeout: Duration,
+    grace: Duration,
+) -> Result<Exit, ProcessError> {
+    let (tell, told) = mpsc::channel();
+    let (id, path) = (launch.id.clone(), launch.out_dir.clone());
+    let keeper = Keeper::new(containment, move |exit| _ = tell.send(exit))?;
+    keeper.spawn(launch)?;
+    if let Ok(exit) = told.recv_timeout(timeout) {
+        return Ok(exit);
+    }
+    keeper.stop(&id, grace);
+    told.recv().map_err(|e| ProcessError::Io { doing: "waiting for", path, source: std::io::Error::other(e) })
+}

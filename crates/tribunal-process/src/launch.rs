@@ -1,0 +1,281 @@
+//! What to run, and the one place where a process is born: environment from nothing, own session, no file
+//! descriptor but 0, 1 and 2. It never runs a shell and never follows a symlink to an output file.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::fs::{Access, CWD, Mode, OFlags, access, fcntl_setfl, openat};
+
+use crate::error::ProcessError;
+use crate::proc::{self, Key};
+use crate::record::{self, EXIT_FILE, PROCESS_FILE, Running};
+use crate::{Containment, MARKER, roots};
+
+/// Where programs are looked for when the launch sets no PATH.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// What to run. The environment is built from nothing: only what is listed here is set.
+#[derive(Debug)]
+pub struct Launch {
+    /// Names the launch within its run.
+    pub id: String,
+    /// Names the run: every process of the launch carries `TRIBUNAL_MARKER=<run_marker>/<id>`.
+    pub run_marker: String,
+    /// Program and arguments. A program with a slash is taken from `dir`, one without is looked for in `env`'s PATH.
+    pub argv: Vec<OsString>,
+    /// The whole environment, but for the marker.
+    pub env: Vec<(OsString, OsString)>,
+    /// Working directory.
+    pub dir: PathBuf,
+    /// Standard input.
+    pub stdin: Stdin,
+    /// Where `stdout`, `stderr`, `process.json` and `exit.json` land; made if missing.
+    pub out_dir: PathBuf,
+    /// Bytes of output allowed, standard output and error together; beyond it the tree is stopped.
+    pub output_max: u64,
+}
+
+/// What a command reads.
+#[derive(Debug)]
+pub enum Stdin {
+    /// Nothing.
+    Null,
+    /// A file, for instance the prompt.
+    File(PathBuf),
+    /// An open descriptor, for instance a pipe that stays open.
+    Given(OwnedFd),
+}
+
+/// A launch that has begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Started {
+    /// The root of its tree, as this program sees it.
+    pub pid: i32,
+    /// Its start time: together they name one process for ever.
+    pub start_time: u64,
+}
+
+/// A live root and what its keeper needs of it.
+pub(crate) struct Born {
+    pub root: Key,
+    pub pidfd: OwnedFd,
+    pub marker: String,
+    pub stdout: File,
+    pub stderr: File,
+}
+
+impl Launch {
+    /// Starts it. Nothing is left running when this fails.
+    pub(crate) fn start(self, containment: &Containment) -> Result<Born, ProcessError> {
+        self.check()?;
+        let program = find_program(&self.argv[0], &self.dir, &self.env)?;
+        fs::create_dir_all(&self.out_dir).map_err(ProcessError::io("making", &self.out_dir))?;
+        let stdout = open_output(&self.out_dir.join("stdout"))?;
+        let stderr = open_output(&self.out_dir.join("stderr"))?;
+        let marker = format!("{}/{}", self.run_marker, self.id);
+        let running = self.announce(containment, &marker)?;
+
+        let mut command = containment.command(&program, &self);
+        command.env_clear().envs(self.env.iter().map(|(k, v)| (k, v))).env(MARKER, &marker);
+        command.current_dir(&self.dir);
+        command.stdin(open_input(self.stdin)?);
+        command.stdout(clone(&stdout, &self.out_dir)?).stderr(clone(&stderr, &self.out_dir)?);
+        detach(&mut command);
+        let (root, pidfd) = bear(&mut command, &program)?;
+        let born = Born { root, pidfd, marker, stdout, stderr };
+        let running = Running { pid: Some(root.pid), start_time: Some(root.start), ..running };
+        let path = self.out_dir.join(PROCESS_FILE);
+        if let Err(source) = record::write(&path, &running) {
+            born.abandon();
+            return Err(ProcessError::Io { doing: "writing", path, source });
+        }
+        Ok(born)
+    }
+
+    fn check(&self) -> Result<(), ProcessError> {
+        let bad = |what| Err(ProcessError::BadLaunch { id: self.id.clone(), what });
+        let nul = |text: &OsStr| text.as_bytes().contains(&0);
+        let strange = |name: &OsStr| name.is_empty() || nul(name) || name.as_bytes().contains(&b'=');
+        if self.argv.first().is_none_or(|program| program.is_empty()) {
+            return bad("no program given");
+        }
+        if self.id.is_empty() || self.run_marker.is_empty() {
+            return bad("id and run marker must not be empty");
+        }
+        if nul(self.id.as_ref()) || nul(self.run_marker.as_ref()) || self.argv.iter().any(|a| nul(a)) {
+            return bad("NUL byte in an argument or name");
+        }
+        if self.env.iter().any(|(name, value)| strange(name) || nul(value)) {
+            return bad("environment name or value that no process can have");
+        }
+        if !self.dir.is_dir() {
+            return Err(ProcessError::NoDirectory { dir: self.dir.clone() });
+        }
+        Ok(())
+    }
+
+    /// Writes down what is about to be born: if we die between birth and record, the marker still finds it.
+    fn announce(&self, containment: &Containment, marker: &str) -> Result<Running, ProcessError> {
+        let old = self.out_dir.join(EXIT_FILE);
+        match fs::remove_file(&old) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                return Err(ProcessError::io("removing", &old)(e));
+            }
+            _ => {}
+        }
+        let running = Running {
+            id: self.id.clone(),
+            pid: None,
+            start_time: None,
+            boot_id: proc::boot_id(),
+            marker: marker.to_owned(),
+            containment: containment.kind(),
+        };
+        let path = self.out_dir.join(PROCESS_FILE);
+        record::write(&path, &running).map_err(ProcessError::io("writing", &path))?;
+        Ok(running)
+    }
+}
+
+impl Born {
+    /// Ends and reaps a launch that no keeper will look after.
+    pub fn abandon(self) {
+        let target = crate::tree::Target::Launch {
+            root: Some(self.root),
+            marker: self.marker.clone(),
+            wrapped: false,
+        };
+        crate::tree::end(&target);
+        self.reap();
+    }
+
+    /// Takes the dead root out of the process table: how it ended.
+    pub fn reap(&self) -> Option<rustix::process::WaitIdStatus> {
+        use rustix::process::{WaitId, WaitIdOptions, waitid};
+        let mut roots = roots::lock();
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        let status = waitid(WaitId::PidFd(std::os::fd::AsFd::as_fd(&self.pidfd)), options).ok().flatten();
+        roots.remove(&self.root.pid);
+        status
+    }
+}
+
+/// Forks and registers the root as one step, so that nobody takes it for an orphan.
+fn bear(command: &mut Command, program: &Path) -> Result<(Key, OwnedFd), ProcessError> {
+    let mut roots = roots::lock();
+    let child = command.spawn().map_err(ProcessError::io("starting", program))?;
+    let pid = i32::try_from(child.id()).unwrap_or_default();
+    roots.insert(pid);
+    let handle = proc::pid_of(pid)
+        .ok_or(rustix::io::Errno::SRCH)
+        .and_then(|p| rustix::process::pidfd_open(p, rustix::process::PidfdFlags::empty()));
+    match (handle, proc::start_time(pid)) {
+        (Ok(pidfd), Some(start)) => Ok((Key { pid, start }, pidfd)),
+        (handle, _) => {
+            give_up(child, &mut roots);
+            let source =
+                handle.err().map_or_else(|| io::Error::other("/proc is not readable"), io::Error::from);
+            Err(ProcessError::Io { doing: "taking a handle of", path: program.into(), source })
+        }
+    }
+}
+
+fn give_up(mut child: std::process::Child, roots: &mut BTreeSet<i32>) {
+    let _ = child.kill();
+    let _ = child.wait();
+    roots.remove(&i32::try_from(child.id()).unwrap_or_default());
+}
+
+/// A session of its own, so that neither Ctrl-C nor /dev/tty connects it with our terminal; and every
+/// descriptor beyond 0, 1, 2 closed at exec, whoever opened it without close-on-exec.
+#[expect(unsafe_code, reason = "std has no stable way to call setsid and close_range in the child")]
+pub(crate) fn detach(command: &mut Command) {
+    // SAFETY: between fork and exec the closure only makes system calls; it does not allocate or lock.
+    unsafe {
+        command.pre_exec(|| {
+            rustix::process::setsid()?;
+            let (first, last, flags) = (3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
+            if libc::syscall(libc::SYS_close_range, first, last, flags) != 0 {
+                // Before Linux 5.11. Descriptors are given out from below: this reaches all of a usual table.
+                (3..4096).for_each(|fd| _ = libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC));
+            }
+            Ok(())
+        });
+    }
+}
+
+fn open_output(path: &Path) -> Result<File, ProcessError> {
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    // NONBLOCK only for the opening: a FIFO planted there must not hang us, and is refused.
+    let file = openat(CWD, path, flags | OFlags::NONBLOCK, Mode::from_raw_mode(0o600))
+        .map(File::from)
+        .map_err(ProcessError::io("opening", path))?;
+    let is_file = file.metadata().map_err(ProcessError::io("reading", path))?.is_file();
+    if !is_file {
+        return Err(ProcessError::io("opening", path)(io::Error::other("not a regular file")));
+    }
+    fcntl_setfl(&file, OFlags::APPEND).map_err(ProcessError::io("opening", path))?;
+    Ok(file)
+}
+
+fn open_input(stdin: Stdin) -> Result<Stdio, ProcessError> {
+    match stdin {
+        Stdin::Null => Ok(Stdio::null()),
+        Stdin::Given(fd) => Ok(fd.into()),
+        Stdin::File(path) => {
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let fd = openat(CWD, &path, flags, Mode::empty()).map_err(ProcessError::io("opening", &path))?;
+            Ok(fd.into())
+        }
+    }
+}
+
+fn clone(file: &File, dir: &Path) -> Result<Stdio, ProcessError> {
+    file.try_clone().map(Stdio::from).map_err(ProcessError::io("opening output in", dir))
+}
+
+/// The file that `argv[0]` means, checked before anything is started.
+fn find_program(name: &OsStr, dir: &Path, env: &[(OsString, OsString)]) -> Result<PathBuf, ProcessError> {
+    if name.as_bytes().contains(&b'/') {
+        let path =
+            std::path::absolute(dir.join(name)).map_err(ProcessError::io("finding", Path::new(name)))?;
+        return match is_program(&path) {
+            Some(true) => Ok(path),
+            Some(false) => Err(ProcessError::NotExecutable { program: path }),
+            None => {
+                Err(ProcessError::NotFound { program: path.display().to_string(), looked: String::new() })
+            }
+        };
+    }
+    let path =
+        env.iter().rfind(|(key, _)| key == "PATH").map_or(OsStr::new(DEFAULT_PATH), |(_, value)| value);
+    let candidates = || env::split_paths(path).map(|entry| dir.join(entry).join(name));
+    if let Some(found) = candidates().find(|path| is_program(path) == Some(true)) {
+        return std::path::absolute(&found).map_err(ProcessError::io("finding", &found));
+    }
+    if let Some(program) = candidates().find(|path| is_program(path) == Some(false) && !path.is_dir()) {
+        return Err(ProcessError::NotExecutable { program });
+    }
+    let looked = format!(" in PATH {}", path.display());
+    Err(ProcessError::NotFound { program: name.display().to_string(), looked })
+}
+
+/// `None`: nothing there. `Some(false)`: there, but not an executable file.
+fn is_program(path: &Path) -> Option<bool> {
+    let meta = fs::metadata(path).ok()?;
+    Some(meta.is_file() && access(path, Access::EXEC_OK).is_ok())
+}
+
+/// A program of the machine, looked for in our own PATH.
+pub(crate) fn find_tool(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
+    find_program(name.as_ref(), Path::new("/"), &[("PATH".into(), path)]).ok()
+}

@@ -1,0 +1,76 @@
+//! What a dead orchestrator left behind, and the last sweep of a run. It ends only processes that prove to be
+//! ours, by marker or by number, start time and boot together; a reused number is nobody's.
+
+use std::path::Path;
+
+use crate::error::ProcessError;
+use crate::proc::{self, Key, Proc, Snapshot};
+use crate::record::{self, Exit, Kind, PROCESS_FILE, Running, exit_of};
+use crate::tree::{self, Target, is_of_run};
+
+/// What was found of a launch whose orchestrator died.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Left {
+    /// Nothing was ever launched with this output directory.
+    NeverLaunched,
+    /// It was already gone; how it ended, if that was written down.
+    Gone(Option<Exit>),
+    /// It was alive and has been ended.
+    Ended(Swept),
+}
+
+/// What a sweep did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Swept {
+    /// Processes ended.
+    pub killed: usize,
+    /// Processes that even SIGKILL did not end: stuck in the kernel, or not ours to signal.
+    pub left: Vec<i32>,
+}
+
+/// Ends what is left of a launch of a dead orchestrator, and returns when it is gone.
+pub fn end_left_behind(out_dir: &Path) -> Result<Left, ProcessError> {
+    let path = out_dir.join(PROCESS_FILE);
+    let Some(running) = record::read::<Running>(&path) else {
+        return match path.symlink_metadata() {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Left::NeverLaunched),
+            Err(e) => Err(ProcessError::io("reading", &path)(e)),
+            Ok(_) => {
+                Err(ProcessError::io("reading", &path)(std::io::Error::other("not a record of a launch")))
+            }
+        };
+    };
+    if running.boot_id != proc::boot_id() || running.marker.is_empty() {
+        return Ok(Left::Gone(exit_of(out_dir)));
+    }
+    let root = running.root().filter(|root| is_ours(*root, &running));
+    let wrapped = running.containment != Kind::Subreaper;
+    let (killed, left) = tree::end(&Target::Launch { root, marker: running.marker, wrapped });
+    if killed == 0 && left.is_empty() {
+        return Ok(Left::Gone(exit_of(out_dir)));
+    }
+    Ok(Left::Ended(Swept { killed, left }))
+}
+
+/// Same number and start time; and in a namespace the marker too, for the wrapper never sheds it. Without one
+/// the root is the agent itself, which may have started over with another environment.
+fn is_ours(root: Key, running: &Running) -> bool {
+    let Some(now) = Proc::read(root.pid).filter(|p| p.key == root) else { return false };
+    running.containment == Kind::Subreaper || now.marker() == Some(&running.marker)
+}
+
+/// Every live process that carries the run's marker.
+pub fn survivors(run_marker: &str) -> Vec<i32> {
+    let snapshot = Snapshot::take();
+    let of_run = |p: &&Proc| {
+        !p.is_dead() && p.key.pid != proc::own_pid() && p.marker().is_some_and(|m| is_of_run(m, run_marker))
+    };
+    snapshot.procs.iter().filter(of_run).map(|p| p.key.pid).collect()
+}
+
+/// Ends every process of a run, and the unmarked orphans that fell to us: for the end of a run, when nothing
+/// else of this program runs launches.
+pub fn sweep(run_marker: &str) -> Swept {
+    let (killed, left) = tree::end(&Target::Run { marker: run_marker.to_owned() });
+    Swept { killed, left }
+}

@@ -1,0 +1,40 @@
+//! Which children of this program are roots of launches, and the reaping of those that are nobody's.
+//! As a subreaper we inherit orphans; they become zombies of ours. It must never wait for a root (its
+//! keeper wants the status) nor for a child that other code of this program started.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::process::{WaitOptions, getsid, waitpid};
+
+use crate::proc::{Proc, Snapshot, own_pid, pid_of};
+
+static ROOTS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+/// Held while a root is born or reaped, so that no one mistakes it for an orphan in between.
+pub(crate) fn lock() -> MutexGuard<'static, BTreeSet<i32>> {
+    ROOTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The session of this program. What we start plainly shares it; what came out of a launch never does.
+pub(crate) fn own_session() -> i32 {
+    getsid(None).map_or(0, |sid| sid.as_raw_nonzero().get())
+}
+
+/// Is it an orphan of some launch that fell to us?
+pub(crate) fn is_adopted(p: &Proc, me: i32, session: i32, roots: &BTreeSet<i32>) -> bool {
+    p.parent == me && p.session != session && p.session != 0 && !roots.contains(&p.key.pid)
+}
+
+/// Takes the zombies of adopted orphans out of the process table.
+pub(crate) fn reap_adopted(snapshot: &Snapshot) {
+    let (me, session, roots) = (own_pid(), own_session(), lock());
+    let dead = snapshot.procs.iter().filter(|p| p.is_dead() && is_adopted(p, me, session, &roots));
+    for p in dead {
+        // Another keeper may have reaped it since, and the number may be a new root's: look again.
+        let same = Proc::read(p.key.pid).is_some_and(|now| now.key == p.key);
+        if let (true, Some(pid)) = (same, pid_of(p.key.pid)) {
+            let _ = waitpid(Some(pid), WaitOptions::NOHANG);
+        }
+    }
+}

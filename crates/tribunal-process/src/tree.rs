@@ -1,0 +1,225 @@
+//! Whose process is it, and how to end all of a launch although it forks while it is being killed:
+//! stop everything found, look again until nothing new appears, then kill, and look until nobody is left.
+//! It never signals this program, its ancestors, or a process whose start time has changed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
+use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use crate::proc::{Key, Proc, Snapshot, is_init_below, own_pid, pid_of};
+use crate::roots;
+
+/// Rounds of stopping before killing anyway: a tree that keeps still is ready after two.
+const FREEZE_ROUNDS: u32 = 20;
+/// What does not die of SIGKILL in this time hangs in the kernel, or is not ours to signal.
+pub(crate) const UNKILLABLE_AFTER: Duration = Duration::from_secs(10);
+
+/// What belongs together.
+#[derive(Debug, Clone)]
+pub(crate) enum Target {
+    /// One launch: its root if it is known to be ours, its exact marker, and whether wrappers stand around it.
+    Launch { root: Option<Key>, marker: String, wrapped: bool },
+    /// Everything of a run, and the unmarked orphans that fell to this program.
+    Run { marker: String },
+}
+
+impl Target {
+    /// The processes of the target: by marker, root and session, those known before, and all their descendants.
+    pub fn members<'a>(&self, snapshot: &'a Snapshot, known: &BTreeSet<Key>) -> Vec<&'a Proc> {
+        let spared = ancestors(snapshot, own_pid());
+        let mut children: BTreeMap<i32, Vec<&Proc>> = BTreeMap::new();
+        for p in &snapshot.procs {
+            children.entry(p.parent).or_default().push(p);
+        }
+        let seeds = self.seeds(snapshot);
+        let mut queue: Vec<&Proc> =
+            snapshot.procs.iter().filter(|p| known.contains(&p.key) || seeds.contains(&p.key)).collect();
+        let mut found = BTreeMap::new();
+        while let Some(p) = queue.pop() {
+            if p.key.pid > 1 && !spared.contains(&p.key.pid) && found.insert(p.key, p).is_none() {
+                queue.extend(children.get(&p.key.pid).into_iter().flatten());
+            }
+        }
+        found.into_values().collect()
+    }
+
+    /// Is it one of ours around the command? It must outlive a polite signal, or that would not be polite.
+    pub fn is_wrapper(&self, p: &Proc) -> bool {
+        match self {
+            Self::Launch { root, wrapped: true, .. } => *root == Some(p.key) || is_init_below(p.key.pid),
+            Self::Launch { .. } | Self::Run { .. } => false,
+        }
+    }
+
+    fn seeds(&self, snapshot: &Snapshot) -> BTreeSet<Key> {
+        let procs = snapshot.procs.iter();
+        match self {
+            Self::Launch { root, marker, .. } => {
+                // While the root is there, even as a zombie, its number names its session and no other.
+                let root = root.filter(|r| snapshot.procs.iter().any(|p| p.key == *r));
+                procs
+                    .filter(|p| {
+                        root.is_some_and(|r| p.key == r || p.session == r.pid)
+                            || p.marker().is_some_and(|m| m == marker)
+                    })
+                    .map(|p| p.key)
+                    .collect()
+            }
+            Self::Run { marker } => {
+                let (me, session, roots) = (own_pid(), roots::own_session(), roots::lock());
+                procs
+                    .filter(|p| match p.marker() {
+                        Some(m) => is_of_run(m, marker),
+                        None => roots::is_adopted(p, me, session, &roots),
+                    })
+                    .map(|p| p.key)
+                    .collect()
+            }
+        }
+    }
+}
+
+/// Does a process's marker say that it belongs to the run?
+pub(crate) fn is_of_run(marker: &str, run: &str) -> bool {
+    !run.is_empty() && marker.strip_prefix(run).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn ancestors(snapshot: &Snapshot, pid: i32) -> BTreeSet<i32> {
+    let parents: BTreeMap<i32, i32> = snapshot.procs.iter().map(|p| (p.key.pid, p.parent)).collect();
+    let mut seen = BTreeSet::new();
+    let mut at = pid;
+    while at > 0 && seen.insert(at) {
+        at = parents.get(&at).copied().unwrap_or(0);
+    }
+    seen
+}
+
+/// Signals exactly this process: the handle is taken first, then its identity is checked, then it is used.
+pub(crate) fn signal(key: Key, sig: Signal) -> bool {
+    open(key).is_some_and(|fd| pidfd_send_signal(&fd, sig).is_ok())
+}
+
+fn open(key: Key) -> Option<OwnedFd> {
+    let fd = pidfd_open(pid_of(key.pid)?, PidfdFlags::empty()).ok()?;
+    Proc::read(key.pid).filter(|p| p.key == key).map(|_| fd)
+}
+
+/// The ending of one tree, a step at a time, so that one thread can end many.
+#[derive(Debug, Default)]
+pub(crate) struct Ending {
+    known: BTreeSet<Key>,
+    seen: BTreeSet<Key>,
+    wrappers: BTreeSet<Key>,
+    rounds: u32,
+    empty_rounds: u32,
+    left: Vec<Key>,
+}
+
+impl Ending {
+    /// Processes already known to belong to the tree, wherever they have been reparented since.
+    pub fn knowing(known: BTreeSet<Key>) -> Self {
+        Self { known, ..Self::default() }
+    }
+
+    /// One look and one blow. True when two looks in a row found nobody.
+    pub fn step(&mut self, snapshot: &Snapshot, target: &Target) -> bool {
+        self.known.extend(&self.seen);
+        let mut live = target.members(snapshot, &self.known);
+        live.retain(|p| !p.is_dead());
+        self.left = live.iter().map(|p| p.key).collect();
+        if live.is_empty() {
+            self.empty_rounds += 1;
+            return self.empty_rounds > 1;
+        }
+        self.empty_rounds = 0;
+        self.rounds += 1;
+        let fresh: Vec<&&Proc> = live.iter().filter(|p| self.seen.insert(p.key)).collect();
+        self.wrappers.extend(fresh.iter().filter(|p| target.is_wrapper(p)).map(|p| p.key));
+        let restless = !fresh.is_empty() || live.iter().any(|p| !p.is_still());
+        if restless && self.rounds < FREEZE_ROUNDS {
+            live.iter().filter(|p| !p.is_still()).for_each(|p| _ = signal(p.key, Signal::STOP));
+        } else {
+            live.iter().for_each(|p| _ = signal(p.key, Signal::KILL));
+        }
+        false
+    }
+
+    /// Who was alive at the last look.
+    pub fn left(&self) -> Vec<i32> {
+        self.left.iter().map(|key| key.pid).collect()
+    }
+
+    /// How many had to be ended, wrappers not counted.
+    pub fn ended(&self) -> usize {
+        self.seen.difference(&self.wrappers).count().saturating_sub(self.left.len())
+    }
+
+    /// How long to wait before the next step: soon at first, seldom when something is stuck.
+    pub fn pause(&self) -> Duration {
+        Duration::from_millis(u64::from(self.rounds.saturating_sub(FREEZE_ROUNDS).clamp(1, 50)))
+    }
+
+    /// Until one of those left has died, or the pause is over.
+    fn wait(&self) {
+        let handles: Vec<OwnedFd> = self.left.iter().filter_map(|key| open(*key)).collect();
+        let mut fds: Vec<PollFd<'_>> = handles.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
+        let _ = poll(&mut fds, Timespec::try_from(self.pause()).ok().as_ref());
+    }
+}
+
+/// Ends a whole target here and now: how many were ended, and who could not be.
+pub(crate) fn end(target: &Target) -> (usize, Vec<i32>) {
+    let mut ending = Ending::default();
+    let began = Instant::now();
+    loop {
+        let snapshot = Snapshot::take();
+        roots::reap_adopted(&snapshot);
+        let done = ending.step(&snapshot, target);
+        if done || began.elapsed() > UNKILLABLE_AFTER {
+            return (ending.ended(), ending.left());
+        }
+        if !ending.left.is_empty() {
+            ending.wait();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_owns_its_launches_and_no_namesake() {
+        let check = |marker: &str, run: &str, expect: bool| {
+            assert_eq!(is_of_run(marker, run), expect, "{marker} of {run}");
+        };
+        check("run", "run", true);
+        check("run/launch", "run", true);
+        check("run/launch", "run/launch", true);
+        check("runner/launch", "run", false);
+        check("other/run", "run", false);
+        check("anything", "", false);
+        check("", "", false);
+    }
+
+    #[test]
+    fn a_changed_start_time_is_not_signalled() {
+        let me = Proc::read(own_pid()).unwrap().key;
+        assert!(open(me).is_some());
+        assert!(!signal(Key { start: me.start + 1, ..me }, Signal::KILL));
+    }
+
+    #[test]
+    fn this_program_and_its_ancestors_are_spared() {
+        let snapshot = Snapshot::take();
+        let me = Proc::read(own_pid()).unwrap().key;
+        let target = Target::Launch { root: Some(me), marker: "none".into(), wrapped: false };
+        let found = target.members(&snapshot, &BTreeSet::new());
+        let spared = ancestors(&snapshot, own_pid());
+        assert!(spared.len() > 1);
+        assert!(found.iter().all(|p| !spared.contains(&p.key.pid)));
+    }
+}

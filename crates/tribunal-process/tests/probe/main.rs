@@ -1,0 +1,181 @@
+//! What the tests run: agents that behave badly, and orchestrators to be killed. Every process of it keeps its
+//! standard input open, which the tests make the writing end of a pipe: end of file proves that all are dead.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tribunal_process::{Containment, Keeper, Launch, Stdin, run_to_end, survivors, sweep};
+
+/// Long enough for any test, and an end for what a failed one leaves.
+const LIFE: Duration = Duration::from_secs(60);
+
+fn main() -> ExitCode {
+    if let Some(code) = tribunal_process::contained() {
+        return code;
+    }
+    match act() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            let _ = writeln!(io::stderr(), "{e}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn act() -> io::Result<()> {
+    let args: Vec<OsString> = env::args_os().skip(1).collect();
+    let (mode, rest) = args.split_first().ok_or_else(|| io::Error::other("no mode given"))?;
+    match mode.to_str().unwrap_or_default() {
+        "park" => park(),
+        "quick" => Ok(()),
+        "hostile" => hostile(),
+        "demon" => demon(),
+        "chain" => chain(true),
+        "chain-on" => chain(false),
+        "leave-behind" => leave_behind(),
+        "orchestrate" => orchestrate(rest),
+        "sweeper" => sweeper(rest),
+        "detect" => detect(rest),
+        other => Err(io::Error::other(format!("unknown mode {other}"))),
+    }
+}
+
+fn park() -> io::Result<()> {
+    thread::park_timeout(LIFE);
+    Ok(())
+}
+
+/// This program anew, with nothing left of the marker.
+fn unmarked(mode: &str) -> io::Result<Command> {
+    let mut command = Command::new(env::current_exe()?);
+    command.arg(mode).env_clear();
+    Ok(command)
+}
+
+/// Standard input is a pipe's writing end: one byte says that all is in place.
+fn ready() -> io::Result<()> {
+    rustix::io::write(io::stdin().as_fd(), b"r")?;
+    Ok(())
+}
+
+/// Ignores SIGTERM (the shell's trap is inherited), leaves an unmarked demon, and stays.
+fn hostile() -> io::Result<()> {
+    let script = "trap '' TERM; exec 3<&0; \"$0\" demon <&3 3<&- & exec \"$0\" park 3<&-";
+    Command::new("/bin/sh").env_clear().args(["-c", script]).arg(env::current_exe()?).spawn()?.wait()?;
+    Ok(())
+}
+
+/// Its own session, orphaned by double fork, with leaves in their own sessions, forking without end.
+fn demon() -> io::Result<()> {
+    if rustix::process::setsid().is_err() || env::args_os().count() == 2 {
+        let again = unmarked("demon")?.arg("orphan").spawn();
+        return again.map(drop);
+    }
+    for _ in 0..3 {
+        unmarked("park")?.spawn()?;
+    }
+    ready()?;
+    let began = Instant::now();
+    while began.elapsed() < LIFE {
+        unmarked("quick")?.spawn()?.wait()?;
+    }
+    Ok(())
+}
+
+/// Every generation has a new session and a new parent, and lives only to bear the next.
+fn chain(first: bool) -> io::Result<()> {
+    let _ = rustix::process::setsid();
+    let generation: u32 = env::args().nth(2).and_then(|n| n.parse().ok()).unwrap_or(0);
+    if generation < 100_000 {
+        unmarked("chain-on")?.arg((generation + 1).to_string()).spawn()?;
+    }
+    if first {
+        ready()?;
+    }
+    Ok(())
+}
+
+/// Ends well, with one child left in its session and one in a session of its own.
+fn leave_behind() -> io::Result<()> {
+    Command::new(env::current_exe()?).arg("park").spawn()?;
+    Command::new("setsid").arg(env::current_exe()?).arg("park").spawn()?;
+    ready()
+}
+
+/// `auto`, `bubblewrap` or `subreaper`.
+fn containment(word: &OsString) -> Containment {
+    match word.to_str() {
+        Some("bubblewrap") => Containment::bubblewrap().unwrap_or(Containment::Subreaper),
+        Some("subreaper") => Containment::Subreaper,
+        _ => Containment::detect(),
+    }
+}
+
+/// CONTAINMENT MARKER OUT_DIR ARGV…, handing on our standard input.
+fn launch(args: &[OsString]) -> io::Result<Launch> {
+    let [marker, out_dir, argv @ ..] = args else { return Err(io::Error::other("too few arguments")) };
+    Ok(Launch {
+        id: "agent".into(),
+        run_marker: marker.to_string_lossy().into_owned(),
+        argv: argv.to_vec(),
+        env: vec![("PATH".into(), env::var_os("PATH").unwrap_or_default())],
+        dir: PathBuf::from("/"),
+        stdin: Stdin::Given(io::stdin().as_fd().try_clone_to_owned()?),
+        out_dir: PathBuf::from(out_dir),
+        output_max: u64::MAX,
+    })
+}
+
+/// Starts a launch, says its pid, and waits to be killed.
+fn orchestrate(args: &[OsString]) -> io::Result<()> {
+    let (word, rest) = args.split_first().ok_or_else(|| io::Error::other("too few arguments"))?;
+    let keeper = Keeper::new(containment(word), |_| ()).map_err(io::Error::other)?;
+    let started = keeper.spawn(launch(rest)?).map_err(io::Error::other)?;
+    writeln!(io::stdout(), "{} {}", started.pid, keeper.containment().name())?;
+    park()
+}
+
+/// Starts a launch without a namespace; told by a line, stops it and sweeps the run.
+fn sweeper(args: &[OsString]) -> io::Result<()> {
+    let (tell, told) = mpsc::channel();
+    let keeper =
+        Keeper::new(Containment::Subreaper, move |exit| _ = tell.send(exit)).map_err(io::Error::other)?;
+    // A plain child of this program must be left alone by every sweep.
+    let mut bystander =
+        Command::new(env::current_exe()?).arg("park").stdin(std::process::Stdio::null()).spawn()?;
+    keeper.spawn(launch(args)?).map_err(io::Error::other)?;
+    io::stderr().write_all(b"go\n")?;
+    // The pipe for orders is standard output's peer: the tests pass a socket.
+    let mut order = [0_u8; 1];
+    rustix::io::read(io::stdout().as_fd(), &mut order)?;
+    keeper.stop("agent", Duration::from_millis(50));
+    let exit = told.recv().map_err(io::Error::other)?;
+    let marker = args.first().map(|m| m.to_string_lossy().into_owned()).unwrap_or_default();
+    let swept = sweep(&marker);
+    let spared = bystander.try_wait()?.is_none();
+    bystander.kill()?;
+    bystander.wait()?;
+    let left = survivors(&marker).len();
+    writeln!(io::stderr(), "{} {} {left} {spared}", exit.left.len(), swept.left.len())?;
+    Ok(())
+}
+
+/// OUT_DIR: runs a shell in the best containment there is, and tells about it.
+fn detect(args: &[OsString]) -> io::Result<()> {
+    let out_dir = args.first().ok_or_else(|| io::Error::other("too few arguments"))?;
+    let mut input = String::new();
+    io::stdin().read_to_string(&mut input)?;
+    let script = ["detect".into(), out_dir.clone(), "sh".into(), "-c".into(), "echo $$; exit 3".into()];
+    let containment = Containment::detect();
+    let name = containment.name();
+    let (timeout, grace) = (Duration::from_secs(20), Duration::ZERO);
+    let exit = run_to_end(containment, launch(&script)?, timeout, grace).map_err(io::Error::other)?;
+    writeln!(io::stdout(), "{name} {:?}", exit.how)
+}
