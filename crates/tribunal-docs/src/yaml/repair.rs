@@ -316,8 +316,7 @@ fn head_of(line: &str) -> Head {
 fn key_end(text: &str) -> Option<usize> {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''));
     if let Some(quote) = quote {
-        let close = text[1..].find(quote)? + 1;
-        let colon = close + 1;
+        let colon = closing_quote(text, quote)? + 1;
         let rest = text.get(colon..)?.strip_prefix(':')?;
         return (rest.is_empty() || rest.starts_with([' ', '\t'])).then_some(colon);
     }
@@ -329,6 +328,21 @@ fn key_end(text: &str) -> Option<usize> {
     text.match_indices(':')
         .map(|(at, _)| at)
         .find(|at| *at > 0 && (at + 1 == text.len() || text[at + 1..].starts_with([' ', '\t'])))
+}
+
+/// Where the quote that opens a text closes again.
+fn closing_quote(text: &str, quote: char) -> Option<usize> {
+    let mut marks = text.char_indices().skip(1).peekable();
+    while let Some((at, c)) = marks.next() {
+        let doubled = marks.peek().is_some_and(|(_, next)| *next == quote);
+        match c {
+            '\\' if quote == '"' => drop(marks.next()),
+            '\'' if quote == c && doubled => drop(marks.next()),
+            _ if c == quote => return Some(at),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// A key that is a name rather than the beginning of a sentence.

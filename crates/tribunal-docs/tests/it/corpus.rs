@@ -144,6 +144,29 @@ fn every_document_survives_writing() {
     }
 }
 
+/// The tolerant reading of a sound document with one bad line is the strict reading of it without that line.
+#[test]
+fn one_bad_line_costs_nothing_else() {
+    for sample in samples() {
+        let sound = read_summary(&sample.file, &sample.text);
+        let summary = sound.value.unwrap();
+        if sound.recovered || !summary.has_frontmatter {
+            continue;
+        }
+        let bad = sample.text.replacen("\n", "\nzz_bad: @odd: \"thing\n", 1);
+        let read = read_summary(&sample.file, &bad);
+        assert!(read.recovered && read.diagnostics.len() == 1, "{}: {:?}", sample.file, read.diagnostics);
+        let mut got = read.value.unwrap();
+        assert_eq!(got.extra.remove(0), ("zz_bad".to_owned(), Value::text("@odd: \"thing")));
+        assert_eq!(
+            (&got.extra, &got.status, &got.commit_hashes, &got.deviations),
+            (&summary.extra, &summary.status, &summary.commit_hashes, &summary.deviations),
+            "{}",
+            sample.file
+        );
+    }
+}
+
 /// Setting a key leaves every other byte of a real document alone, repaired or not.
 #[test]
 fn every_document_can_be_edited_in_place() {

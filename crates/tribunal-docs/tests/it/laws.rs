@@ -206,4 +206,22 @@ proptest! {
         let twice = set_frontmatter(&edited, &key, &value).unwrap();
         prop_assert_eq!(twice, edited, "the same again changes nothing");
     }
+
+    #[test]
+    fn one_bad_scalar_costs_nothing_else(plan in plan(), bad in "[@`%][ -~]{0,20}", first in any::<bool>()) {
+        let text = write_plan(&plan);
+        let sound = read_plan("", &text).value.unwrap();
+        let line = format!("\nzz_bad: {bad}\n---\n");
+        let damaged = match first {
+            true => text.replacen("---\n", &format!("---\nzz_bad: {bad}\n"), 1),
+            false => text.replacen("\n---\n", &line, 1),
+        };
+        let read = read_plan("", &damaged);
+        prop_assert!(read.recovered);
+        let mut got = read.value.unwrap();
+        let count = got.extra.len();
+        got.extra.retain(|(key, _)| key != "zz_bad");
+        prop_assert_eq!(got.extra.len() + 1, count, "the bad scalar is kept too");
+        prop_assert_eq!((&got.extra, &got.must_haves, &got.depends_on, &got.title), (&sound.extra, &sound.must_haves, &sound.depends_on, &sound.title));
+    }
 }
