@@ -14,6 +14,9 @@ use crate::roots;
 
 /// Rounds of stopping before killing anyway: a tree that keeps still is ready after two.
 const FREEZE_ROUNDS: u32 = 20;
+/// How long one chase after strays may take, and how long none must come for it to be over.
+const CHASE_MAX: Duration = Duration::from_millis(500);
+const CHASE_QUIET: Duration = Duration::from_millis(20);
 /// What does not die of SIGKILL in this time hangs in the kernel, or is not ours to signal.
 pub(crate) const UNKILLABLE_AFTER: Duration = Duration::from_secs(10);
 
@@ -175,9 +178,10 @@ pub(crate) fn end(target: &Target) -> (usize, Vec<i32>) {
     let mut ending = Ending::default();
     let began = Instant::now();
     loop {
+        let chased = matches!(target, Target::Run { marker } if chase(marker));
         let snapshot = Snapshot::take();
         roots::reap_adopted(&snapshot);
-        let done = ending.step(&snapshot, target);
+        let done = ending.step(&snapshot, target) && !chased;
         if done || began.elapsed() > UNKILLABLE_AFTER {
             return (ending.ended(), ending.left());
         }
@@ -185,6 +189,34 @@ pub(crate) fn end(target: &Target) -> (usize, Vec<i32>) {
             ending.wait();
         }
     }
+}
+
+/// A line of orphans, each living only to bear the next in a new session, outruns a look at all of /proc. But each
+/// in turn falls to us, and our own children are read in microseconds: stop them as they come, until none comes.
+fn chase(run: &str) -> bool {
+    let (me, session) = (own_pid(), roots::own_session());
+    let began = Instant::now();
+    let mut last: Option<Instant> = None;
+    while began.elapsed() < CHASE_MAX {
+        let strays = children_of(me).filter(|p| {
+            roots::is_adopted(p, me, session, &roots::lock())
+                && !p.is_still()
+                && p.marker().is_none_or(|marker| is_of_run(marker, run))
+        });
+        if strays.filter(|p| signal(p.key, Signal::STOP)).count() > 0 {
+            last = Some(Instant::now());
+        } else if last.is_none_or(|at| at.elapsed() > CHASE_QUIET) {
+            break;
+        }
+    }
+    last.is_some()
+}
+
+/// Orphans fall to the first thread, whose number is the program's.
+fn children_of(pid: i32) -> impl Iterator<Item = Proc> {
+    let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let pids: Vec<i32> = list.split_ascii_whitespace().filter_map(|n| n.parse().ok()).collect();
+    pids.into_iter().filter_map(Proc::read)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 use tribunal_process::{Containment, Left, end_left_behind, survivors};
 
-use crate::harness::{PROBE, Proof, each, file, unique_marker, wait_dead};
+use crate::harness::{PROBE, Proof, each, file, skip, unique_marker, wait_dead};
 
 /// An agent whose orchestrator has been killed.
 struct Orphaned {
@@ -95,7 +95,7 @@ fn killing_the_recorded_process_kills_the_namespace() {
 #[test]
 fn an_end_without_an_orchestrator_is_written_down() {
     if Containment::own(Path::new(PROBE)).is_none() {
-        println!("skipped: this kernel permits no PID namespace here");
+        skip("this kernel permits no PID namespace here");
         return;
     }
     // It ends by itself when its orchestrator is already dead: when the pipe's other half goes away.
@@ -182,12 +182,12 @@ fn an_ordinary_user_is_contained_too() {
         .stdout(file(&out))
         .status();
     if !status.is_ok_and(|status| status.success()) {
-        println!("skipped: only root with setpriv can become another user");
+        skip("only root with setpriv can become another user");
         return;
     }
     let said = fs::read_to_string(out).unwrap();
     if said.starts_with("partial") {
-        println!("skipped: this kernel gives ordinary users no PID namespace");
+        skip("this kernel gives ordinary users no PID namespace");
     }
     assert!(said.ends_with(" Code(3)\n"), "{said}");
 }

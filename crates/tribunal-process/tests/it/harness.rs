@@ -21,13 +21,19 @@ pub const PROBE: &str = env!("CARGO_BIN_EXE_process-probe");
 pub fn each(mut check: impl FnMut(&str, Containment)) {
     match Containment::own(Path::new(PROBE)) {
         Some(own) => check("auto", own),
-        None => println!("skipped: this kernel permits no PID namespace here"),
+        None => skip("this kernel permits no PID namespace here"),
     }
     match Containment::bubblewrap() {
         Some(bwrap) => check("bubblewrap", bwrap),
-        None => println!("skipped: bubblewrap is missing or may not make a PID namespace here"),
+        None => skip("bubblewrap is missing or may not make a PID namespace here"),
     }
     check("subreaper", Containment::Subreaper);
+}
+
+/// Says which part of a test this machine does not permit.
+#[expect(clippy::print_stdout, reason = "the harness shows it with the test's output")]
+pub fn skip(why: &str) {
+    println!("skipped: {why}");
 }
 
 /// A keeper, its exits, a directory, and the pipe of proof.
@@ -132,14 +138,6 @@ pub fn wait_dead(pid: i32) {
     if let Ok(fd) = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()) {
         assert!(readable(&fd, BOUND), "{pid:?} lives");
     }
-}
-
-/// Zombies and other children of this process.
-pub fn children() -> Vec<String> {
-    let me = format!(" {} ", std::process::id());
-    let stats = fs::read_dir("/proc").unwrap().flatten();
-    let stats = stats.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
-    stats.filter(|stat| stat.rsplit(')').next().unwrap().get(2..).unwrap().starts_with(&me)).collect()
 }
 
 /// A file for standard streams of the probe.

@@ -3,6 +3,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -11,7 +12,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tribunal_process::{Containment, Keeper, Launch, Stdin, run_to_end, survivors, sweep};
+use tribunal_process::{Containment, ExitHow, Keeper, Launch, Stdin, run_to_end, survivors, sweep};
 
 /// Long enough for any test, and an end for what a failed one leaves.
 const LIFE: Duration = Duration::from_secs(60);
@@ -42,6 +43,7 @@ fn act() -> io::Result<()> {
         "leave-behind" => leave_behind(),
         "orchestrate" => orchestrate(rest),
         "sweeper" => sweeper(rest),
+        "many" => many(rest),
         "detect" => detect(rest),
         other => Err(io::Error::other(format!("unknown mode {other}"))),
     }
@@ -165,6 +167,29 @@ fn sweeper(args: &[OsString]) -> io::Result<()> {
     let left = survivors(&marker).len();
     writeln!(io::stderr(), "{} {} {left} {spared}", exit.left.len(), swept.left.len())?;
     Ok(())
+}
+
+/// CONTAINMENT OUT_DIR COUNT: launches one after the other, every third leaving orphans; what stays with us?
+fn many(args: &[OsString]) -> io::Result<()> {
+    let [word, out_dir, count] = args else { return Err(io::Error::other("too few arguments")) };
+    let count: u32 = count.to_string_lossy().parse().map_err(io::Error::other)?;
+    let (tell, told) = mpsc::channel();
+    let keeper = Keeper::new(containment(word), move |exit| _ = tell.send(exit)).map_err(io::Error::other)?;
+    let open = || fs::read_dir("/proc/self/fd").map(Iterator::count);
+    let before = open()?;
+    for n in 0..count {
+        let script = if n % 3 == 0 { "(setsid true &); (setsid sleep 60 &)" } else { ":" };
+        let one = ["many".into(), out_dir.clone(), "sh".into(), "-c".into(), script.into()];
+        keeper.spawn(launch(&one)?).map_err(io::Error::other)?;
+        let exit = told.recv().map_err(io::Error::other)?;
+        if exit.how != ExitHow::Code(0) || !exit.left.is_empty() {
+            return Err(io::Error::other(format!("launch {n}: {exit:?}")));
+        }
+    }
+    let more = open()?.saturating_sub(before);
+    let me = std::process::id();
+    let children = fs::read_to_string(format!("/proc/{me}/task/{me}/children"))?;
+    writeln!(io::stdout(), "descriptors +{more}, children {}", children.split_whitespace().count())
 }
 
 /// OUT_DIR: runs a shell in the best containment there is, and tells about it.
