@@ -163,6 +163,14 @@ pub struct Handed {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     entries: BTreeMap<FindingId, Entry>,
+    counted: BTreeSet<(u32, FindingId, Turn)>,
+}
+
+/// What counts once in a round, however often that round is tracked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Turn {
+    Reopened,
+    Contested,
 }
 
 impl Ledger {
@@ -172,7 +180,7 @@ impl Ledger {
             let entry = Entry { fate: Fate::Open, first_round: 0, ordered: false, ..h.entry.clone() };
             (h.id, entry)
         });
-        let mut ledger = Ledger { entries: entries.collect() };
+        let mut ledger = Ledger { entries: entries.collect(), counted: BTreeSet::new() };
         ledger.new_series();
         ledger
     }
@@ -201,7 +209,16 @@ impl Ledger {
     pub fn track(&mut self, findings: &[Tracked], round: u32, adjudicated: bool) {
         for tracked in findings {
             let entry = self.entries.entry(tracked.id).or_insert_with(|| Entry::first(tracked, round));
-            entry.take(tracked, adjudicated);
+            // A round may be tracked again, after a seat was asked again or a full sitting: the same
+            // reopening and the same contest are not a second one.
+            let mut first = |what| self.counted.insert((round, tracked.id, what));
+            if tracked.mark == Mark::Reopened && first(Turn::Reopened) {
+                entry.reopened += 1;
+            }
+            if tracked.contested && first(Turn::Contested) {
+                entry.contest(tracked, adjudicated);
+            }
+            entry.take(tracked);
         }
     }
 
@@ -248,6 +265,7 @@ impl Ledger {
 
     /// A person took over: what was survived, reopened and flipped counts from zero.
     pub fn new_series(&mut self) {
+        self.counted.clear();
         for entry in self.entries.values_mut() {
             entry.survived_touched = 0;
             entry.survived_untouched = 0;
@@ -291,19 +309,17 @@ impl Entry {
         }
     }
 
-    fn take(&mut self, tracked: &Tracked, adjudicated: bool) {
-        if tracked.mark == Mark::Reopened {
-            self.reopened += 1;
-        }
+    fn contest(&mut self, tracked: &Tracked, adjudicated: bool) {
+        let by_check = tracked.by.iter().any(|source| matches!(source, Source::Check(_)));
+        self.contested = true;
+        self.flipped |= by_check || self.heard_contest || !adjudicated;
+    }
+
+    fn take(&mut self, tracked: &Tracked) {
         if self.ordered && tracked.fate == Fate::Open {
             *(if tracked.touched { &mut self.survived_touched } else { &mut self.survived_untouched }) += 1;
         }
         self.ordered = false;
-        if tracked.contested {
-            let by_check = tracked.by.iter().any(|source| matches!(source, Source::Check(_)));
-            self.contested = true;
-            self.flipped |= by_check || self.heard_contest || !adjudicated;
-        }
         if tracked.referred.is_some() {
             self.referred = tracked.referred.clone();
         }

@@ -733,8 +733,10 @@ impl Loop {
     }
 
     fn convene(&self, revision: Revision) -> Bench {
-        let full = self.round <= 1 || self.confirming || !self.policy.recheck_failed_only;
-        let checks = self.policy.checks.iter().filter(|check| full || self.failed_checks.contains(check));
+        let failed = |check: &&Check| self.failed_checks.contains(check);
+        let narrow = self.policy.recheck_failed_only && self.policy.checks.iter().any(|check| failed(&check));
+        let full = self.round <= 1 || self.confirming || !narrow;
+        let checks = self.policy.checks.iter().filter(|check| full || failed(check));
         Bench::convene(revision, checks.cloned())
     }
 
@@ -757,7 +759,8 @@ impl Loop {
     }
 }
 
-/// Who mends what: by the finding's fixer, else the policy's maker; those that share a file go in order.
+/// Who mends what: by the finding's fixer, else the policy's maker. Those that share a file, directly or through
+/// others, go one after the other, each seeing what the one before left.
 fn crew_for(policy: &Policy, ledger: &Ledger) -> Vec<Hand> {
     let mut shares: BTreeMap<Maker, (Vec<FindingId>, BTreeSet<String>)> = BTreeMap::new();
     for (id, entry) in ledger.open() {
@@ -769,28 +772,49 @@ fn crew_for(policy: &Policy, ledger: &Ledger) -> Vec<Hand> {
     if shares.is_empty() {
         shares.entry(policy.maker.clone()).or_default();
     }
-    let all: Vec<(Maker, Vec<FindingId>, BTreeSet<String>)> =
-        shares.into_iter().map(|(maker, (findings, files))| (maker, findings, files)).collect();
-    let earlier = |i: usize| {
-        all[..i].iter().rev().find(|(_, _, files)| !files.is_disjoint(&all[i].2)).map(|(m, _, _)| m.clone())
-    };
-    all.iter()
-        .enumerate()
-        .map(|(i, (maker, findings, _))| Hand {
-            share: Share { maker: maker.clone(), findings: findings.clone(), after: earlier(i) },
-            state: HandState::Working(0),
+    let chains = chains(&shares);
+    let mut last: BTreeMap<usize, Maker> = BTreeMap::new();
+    shares
+        .into_iter()
+        .zip(chains)
+        .map(|((maker, (findings, _)), chain)| {
+            let after = last.insert(chain, maker.clone());
+            Hand { share: Share { maker, findings, after }, state: HandState::Working(0) }
         })
         .collect()
 }
 
+/// For each share the number of its chain: shares that touch each other's files have the same.
+fn chains(shares: &BTreeMap<Maker, (Vec<FindingId>, BTreeSet<String>)>) -> Vec<usize> {
+    let mut chain: Vec<usize> = Vec::new();
+    for (at, (_, files)) in shares.values().enumerate() {
+        chain.push(at);
+        for (other, (_, theirs)) in shares.values().take(at).enumerate() {
+            if !files.is_disjoint(theirs) {
+                let (old, new) = (chain[at], chain[other]);
+                chain.iter_mut().filter(|number| **number == old).for_each(|number| *number = new);
+            }
+        }
+    }
+    chain
+}
+
 // What an input means.
 impl Loop {
+    fn is_launched(&self, effect: &EffectId) -> bool {
+        !effect.step.is_one_shot() || self.intents.has(effect)
+    }
+
+    /// It runs and is wanted, so what it reports counts.
+    fn hears(&self, effect: &EffectId) -> bool {
+        self.is_launched(effect) && self.wants().contains_key(effect)
+    }
+
     fn decide_report(&self, effect: &EffectId, at: Time, report: &LoopReport) -> Option<LoopEvent> {
         if let Some(guarded) = effect.guarded() {
             return self.decide_wake(&guarded, at, report);
         }
-        let heard = !effect.step.is_one_shot() || self.intents.has(effect);
-        let want = self.wants().remove(effect).filter(|_| heard)?;
+        let want = self.wants().remove(effect).filter(|_| self.is_launched(effect))?;
         if let LoopReport::Failed(failure) = report {
             let asked = matches!(want, LoopWant::Ask(_));
             return (!asked).then(|| LoopEvent::Failed { effect: effect.clone(), failure: failure.clone() });
@@ -893,16 +917,20 @@ impl Loop {
     }
 
     fn settle_checking(&self, bench: &Bench) -> Option<LoopEvent> {
-        let spent =
-            |state: &CheckState| matches!(state, CheckState::Asking(n) if *n >= self.policy.attempts_max);
-        if bench.checks.values().any(spent) {
+        // Every check is heard before a person is asked about one that did not run.
+        if bench.checks.values().any(|state| self.may_run(state)) {
+            return None;
+        }
+        if !bench.checks_done() {
             return Some(self.ask(Why::ChecksDidNotRun));
         }
-        bench.checks_done().then(|| {
-            let mut seated = bench.clone();
-            seated.seat_panel(&self.policy, &self.ledger);
-            LoopEvent::PanelSeated { seats: seated.seats.into_keys().collect() }
-        })
+        let mut seated = bench.clone();
+        seated.seat_panel(&self.policy, &self.ledger);
+        Some(LoopEvent::PanelSeated { seats: seated.seats.into_keys().collect() })
+    }
+
+    fn may_run(&self, state: &CheckState) -> bool {
+        matches!(state, CheckState::Asking(fails) if *fails < self.policy.attempts_max)
     }
 
     fn settle_hearing(&self, bench: &Bench, cases: &BTreeMap<FindingId, Case>) -> Option<LoopEvent> {
@@ -916,11 +944,15 @@ impl Loop {
         Some(LoopEvent::Ruled { ruling: bench.rule(&self.policy, &self.ledger) })
     }
 
-    fn settle_ruled(&self, ruling: &Ruling) -> LoopEvent {
+    /// A pass after delta rounds, or with a check left out, is confirmed by one full sitting.
+    fn needs_confirming(&self, bench: &Bench) -> bool {
+        let left_out = self.policy.checks.iter().any(|check| !bench.checks.contains_key(check));
+        self.round > 1 && !self.confirming && (self.policy.confirm || left_out)
+    }
+
+    fn settle_ruled(&self, bench: &Bench, ruling: &Ruling) -> LoopEvent {
         match ruling {
-            Ruling::Pass { .. } | Ruling::PassWithWarnings { .. }
-                if self.policy.confirm && self.round > 1 && !self.confirming =>
-            {
+            Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } if self.needs_confirming(bench) => {
                 LoopEvent::Confirming
             }
             Ruling::Pass { .. } => self.end(Outcome::Passed),
@@ -1049,7 +1081,7 @@ impl Loop {
                     CheckState::Passed | CheckState::Failed(_) => return None,
                 }
             }
-            LoopEvent::PanelSeated { seats } => {
+            LoopEvent::PanelSeated { seats } if bench.checks_done() => {
                 let mut bench = bench.clone();
                 let asking = |seat: &Seat| (seat.clone(), SeatState::Asking(Try::default()));
                 bench.seats = seats.iter().map(asking).collect();
@@ -1074,14 +1106,14 @@ impl Loop {
                 let SeatState::Asking(n) = *state else { return None };
                 *state = panel::after_unusable(&policy, n).map_or(SeatState::Gone, SeatState::Asking);
                 let effect = self.effect(Step::Judge(seat.clone()), n);
-                self.intents.close(&effect);
+                self.intents.close(&effect).then_some(())?;
             }
             LoopEvent::Failed { effect, .. } => {
                 let state = seat_of(bench, effect)?;
                 *state = panel::after_failure(&policy, effect.n).map_or(SeatState::Gone, SeatState::Asking);
                 self.intents.close(effect);
             }
-            LoopEvent::PanelClosed => {
+            LoopEvent::PanelClosed if bench.seats_done() => {
                 let bench = bench.clone();
                 self.enter(State::Tracking { bench, fails: 0 });
             }
@@ -1110,6 +1142,7 @@ impl Loop {
         let attempts_max = self.policy.attempts_max;
         let policy = self.policy.clone();
         let State::Hearing { bench, cases } = &mut self.state else { return None };
+        let all_heard = cases.values().all(|case| *case == Case::Closed);
         match event {
             LoopEvent::Heard { effect, finding, upheld, .. } => {
                 *cases.get_mut(finding)? = Case::Closed;
@@ -1127,7 +1160,7 @@ impl Loop {
                 }
                 self.intents.close(effect);
             }
-            LoopEvent::AskedAgain { seat, .. } => {
+            LoopEvent::AskedAgain { seat, .. } if all_heard => {
                 let state = bench.seats.get_mut(seat)?;
                 let SeatState::Answered(n, _) = state else { return None };
                 match panel::after_unusable(&policy, *n) {
@@ -1139,7 +1172,7 @@ impl Loop {
                     }
                 }
             }
-            LoopEvent::Ruled { ruling } => {
+            LoopEvent::Ruled { ruling } if all_heard => {
                 let state = State::Ruled { bench: bench.clone(), ruling: ruling.clone() };
                 self.record(ruling);
                 self.enter(state);
@@ -1165,8 +1198,9 @@ impl Loop {
 
     fn apply_ruled(&mut self, event: &LoopEvent) -> Option<()> {
         let State::Ruled { bench, ruling } = &self.state else { return None };
+        let passed = matches!(ruling, Ruling::Pass { .. } | Ruling::PassWithWarnings { .. });
         match event {
-            LoopEvent::Confirming => {
+            LoopEvent::Confirming if passed && !self.confirming => {
                 let revision = bench.revision.clone();
                 self.confirming = true;
                 self.sit(revision);
@@ -1188,17 +1222,23 @@ impl Loop {
     }
 
     fn apply_asked(&mut self, question: &Question) -> Option<()> {
-        match self.state {
-            State::Made { .. } | State::Checking { .. } | State::Ruled { .. } => {
-                self.enter(State::Waiting { question: question.clone() });
-                Some(())
-            }
-            _ => None,
-        }
+        let may = match (&self.state, &question.why) {
+            (State::Made { .. }, Why::Stale) | (State::Checking { .. }, Why::ChecksDidNotRun) => true,
+            (State::Ruled { ruling, .. }, why) => match ruling {
+                Ruling::NoQuorum => *why == Why::NoQuorum,
+                Ruling::Rework { .. } => matches!(why, Why::Exhausted | Why::Stale | Why::Escalated(_)),
+                Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } => false,
+            },
+            _ => false,
+        };
+        may.then(|| self.enter(State::Waiting { question: question.clone() }))
     }
 
     fn apply_decided(&mut self, decision: &Decision) -> Option<()> {
         let State::Waiting { question } = &self.state else { return None };
+        if !question.takes(&decision.choice) {
+            return None;
+        }
         let stopped = question.outcome_of_stop();
         let revision = question.revision.clone();
         match &decision.choice {
@@ -1229,8 +1269,26 @@ impl Loop {
         self.ledger.new_series();
     }
 
+    fn may_end(&self, outcome: &Outcome) -> bool {
+        match (&self.state, outcome) {
+            (State::Ended { .. }, _) => false,
+            (State::Closing { outcome: settled }, said) => settled == said,
+            (_, Outcome::Cancelled) => true,
+            (State::Ruled { ruling, .. }, said) => match ruling {
+                Ruling::Pass { .. } => *said == Outcome::Passed,
+                Ruling::PassWithWarnings { .. } => *said == Outcome::PassedWithWarnings,
+                Ruling::Rework { .. } => matches!(said, Outcome::Stale | Outcome::Exhausted),
+                Ruling::NoQuorum => false,
+            },
+            (State::Made { .. }, said) => *said == Outcome::Stale,
+            (State::Making { .. }, said) => matches!(said, Outcome::Stuck | Outcome::Failed),
+            (State::Tracking { .. }, said) => *said == Outcome::Failed,
+            _ => false,
+        }
+    }
+
     fn apply_ended(&mut self, outcome: &Outcome) -> Option<()> {
-        if self.outcome().is_some() {
+        if !self.may_end(outcome) {
             return None;
         }
         let left = match outcome {
@@ -1282,12 +1340,12 @@ impl Loop {
 
     fn wants_checking(&self, bench: &Bench) -> Vec<(EffectId, LoopWant)> {
         let asking = |(check, state): (&Check, &CheckState)| match state {
-            CheckState::Asking(fails) => {
+            CheckState::Asking(fails) if self.may_run(state) => {
                 let effect = self.effect(Step::Check(check.clone()), Try::nth(*fails));
                 let want = LoopWant::Check { check: check.clone(), revision: bench.revision.clone() };
                 Some((effect, want))
             }
-            CheckState::Passed | CheckState::Failed(_) => None,
+            CheckState::Asking(_) | CheckState::Passed | CheckState::Failed(_) => None,
         };
         bench.checks.iter().filter_map(asking).collect()
     }
@@ -1348,7 +1406,7 @@ impl Machine for Loop {
                 (*fails >= self.policy.attempts_max).then(|| self.end(Outcome::Failed))
             }
             State::Hearing { bench, cases } => self.settle_hearing(bench, cases),
-            State::Ruled { ruling, .. } => Some(self.settle_ruled(ruling)),
+            State::Ruled { bench, ruling } => Some(self.settle_ruled(bench, ruling)),
             State::Closing { outcome } => Some(self.end(outcome.clone())),
             State::Waiting { .. } | State::Ended { .. } => None,
         }
@@ -1358,8 +1416,9 @@ impl Machine for Loop {
         let met = self.state.name();
         let applied = match event {
             LoopEvent::Opened(_) => None,
+            event if event.answers().is_some_and(|effect| !self.hears(effect)) => None,
             LoopEvent::Intended { effect, due } => {
-                let wanted = self.wants().contains_key(effect);
+                let wanted = effect.step.is_one_shot() && self.wants().contains_key(effect);
                 (wanted && self.intents.add(effect.clone(), *due)).then_some(())
             }
             LoopEvent::Cleared { effect } => self.intents.clear(effect).then_some(()),
@@ -1409,6 +1468,20 @@ impl Machine for Loop {
 }
 
 impl LoopEvent {
+    /// The effect whose report this is.
+    fn answers(&self) -> Option<&EffectId> {
+        match self {
+            LoopEvent::Iterated { effect, .. }
+            | LoopEvent::Made { effect, .. }
+            | LoopEvent::Joined { effect, .. }
+            | LoopEvent::Failed { effect, .. }
+            | LoopEvent::Checked { effect, .. }
+            | LoopEvent::Answered { effect, .. }
+            | LoopEvent::Heard { effect, .. } => Some(effect),
+            _ => None,
+        }
+    }
+
     /// The event's name, as in the journal.
     pub fn name(&self) -> &'static str {
         match self {

@@ -217,7 +217,9 @@ impl Bench {
             .iter()
             .map(|tracked| {
                 let upheld = self.check_repeats(tracked) || self.author_upholds(tracked);
-                let fate = if upheld { Fate::Open } else { tracked.fate.clone() };
+                // Only the end of a loop, or a person, carries, waives or gives up.
+                let early = matches!(tracked.fate, Fate::Carried | Fate::Waived(_) | Fate::Unresolved);
+                let fate = if upheld || early { Fate::Open } else { tracked.fate.clone() };
                 Tracked { fate, ..tracked.clone() }
             })
             .collect();
@@ -266,7 +268,8 @@ impl Bench {
             return Ruling::Rework { must: open.iter().map(|(id, _)| *id).collect() };
         }
         let gone = self.a_seat_is_gone();
-        let nobody = policy.seats.is_empty() && self.checks.is_empty();
+        // Silence approves nothing, not even where the checks' verdict would stand: there is none.
+        let nobody = self.checks.is_empty() && self.answers().next().is_none();
         if nobody || (gone && policy.no_verdict == NoVerdict::Escalate) {
             return Ruling::NoQuorum;
         }
@@ -290,14 +293,15 @@ impl Bench {
     }
 
     fn author_rejected(&self, entry: &Entry) -> bool {
-        self.answers().any(|(seat, answer)| answer.verdict == Verdict::Reject && entry.is_of(seat))
+        self.answers().any(|(seat, answer)| rejects(answer) && entry.is_of(seat))
     }
 }
 
+/// Work that does not serve its purpose is rejected, whatever verdict is stated.
+fn rejects(answer: &Answer) -> bool {
+    answer.verdict == Verdict::Reject || answer.intent_satisfied == Some(false)
+}
+
 fn wants_a_ground(policy: &Policy, answer: &Answer) -> bool {
-    match answer.verdict {
-        Verdict::Reject => true,
-        Verdict::Conditional => !policy.warnings_pass,
-        Verdict::Approve => answer.intent_satisfied == Some(false),
-    }
+    rejects(answer) || (answer.verdict == Verdict::Conditional && !policy.warnings_pass)
 }

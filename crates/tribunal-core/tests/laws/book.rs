@@ -1,0 +1,63 @@
+//! What the walks found: breaches of laws by name, what was reached, and counts.
+
+use std::collections::BTreeMap;
+
+const KEPT: usize = 5;
+
+/// What the walks found.
+#[derive(Default)]
+pub struct Book {
+    breaches: BTreeMap<&'static str, Vec<String>>,
+    seen: BTreeMap<String, u64>,
+    /// Walk in progress, for messages.
+    pub walk: String,
+    /// Loops walked.
+    pub loops: u64,
+    /// Runs walked.
+    pub runs: u64,
+    /// Reports that loops heard.
+    pub loop_reports: u64,
+    /// Reports that runs heard.
+    pub run_reports: u64,
+    /// The most reports one loop heard.
+    pub most: u64,
+}
+
+impl Book {
+    /// A law does not hold.
+    pub fn breach(&mut self, law: &'static str, text: impl FnOnce() -> String) {
+        let all = self.breaches.entry(law).or_default();
+        if all.len() < KEPT {
+            all.push(format!("{}: {}", self.walk, text()));
+        }
+    }
+
+    /// A law must hold.
+    pub fn hold(&mut self, law: &'static str, holds: bool, text: impl FnOnce() -> String) {
+        if !holds {
+            self.breach(law, text);
+        }
+    }
+
+    /// Something was reached.
+    pub fn saw(&mut self, what: String) {
+        *self.seen.entry(what).or_insert(0) += 1;
+    }
+
+    /// How often it was reached.
+    pub fn count(&self, what: &str) -> u64 {
+        self.seen.get(what).copied().unwrap_or(0)
+    }
+
+    /// Everything reached, with counts.
+    pub fn seen(&self) -> impl Iterator<Item = (&String, &u64)> {
+        self.seen.iter()
+    }
+
+    /// Fails the test of this law if it was broken.
+    pub fn assert(&self, law: &str) {
+        if let Some(all) = self.breaches.get(law) {
+            panic!("law `{law}` is broken:\n{}", all.join("\n"));
+        }
+    }
+}

@@ -1,0 +1,790 @@
+//! The laws of a loop, read from its journal. Written from the tables of the design, not from the machine: it
+//! keeps its own small ledger, and its own idea of who sits, what a sitting adds up to and when to stop.
+
+use crate::book::Book;
+use std::collections::{BTreeMap, BTreeSet};
+use tribunal_core::converge::Pattern;
+use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, Verdict};
+use tribunal_core::ids::{Check, FindingId, Maker, Revision, Seat, Time};
+use tribunal_core::ledger::{Mark, Tracked};
+use tribunal_core::r#loop::{
+    Choice, Decision, Loop, LoopEvent, LoopIn, Opened, Opening, Outcome, Question, Share, Why,
+};
+use tribunal_core::panel::{Ruling, Unusable};
+use tribunal_core::policy::{Asked, AtTheCap, NoVerdict, Policy};
+
+/// One finding, as the journal tells it.
+#[derive(Clone)]
+struct Line {
+    by: BTreeSet<Source>,
+    severity: Severity,
+    fate: Fate,
+    file: Option<String>,
+    reply: Option<Reply>,
+    makers: bool,
+    region: Option<String>,
+    fixer: Option<Maker>,
+    referred: bool,
+    heard_referral: bool,
+    contested: bool,
+    heard_contest: bool,
+    flipped: bool,
+    ordered: bool,
+    survived: u32,
+    survived_touched: bool,
+}
+
+/// One sitting, as the journal tells it.
+#[derive(Default)]
+struct Sitting {
+    revision: Option<Revision>,
+    confirming: bool,
+    checks: BTreeMap<Check, Vec<Claim>>,
+    seated: BTreeSet<Seat>,
+    words: BTreeMap<Seat, Answer>,
+}
+
+struct Record {
+    round: u32,
+    must: BTreeSet<FindingId>,
+    complete: bool,
+    fundamental: bool,
+}
+
+#[derive(Default)]
+struct Counts {
+    reports: u64,
+    makes: u64,
+    joins: u64,
+    sittings: u64,
+    decisions: u64,
+    again_rounds: u64,
+    agains: u64,
+    fixed: u64,
+    reasks: u64,
+    hands: u64,
+}
+
+/// The laws of one loop.
+pub struct LoopLaws {
+    name: String,
+    policy: Policy,
+    lines: BTreeMap<FindingId, Line>,
+    judged: Vec<Revision>,
+    made: Option<Revision>,
+    parts: usize,
+    crew: usize,
+    news: bool,
+    round: u32,
+    rounds_max: u32,
+    rounds_given: u32,
+    sitting: Sitting,
+    series: Vec<Record>,
+    reopened: BTreeSet<(FindingId, u32)>,
+    contests: BTreeSet<(FindingId, u32)>,
+    ruling: Option<Ruling>,
+    question: Option<Question>,
+    accepted: Option<String>,
+    intended: BTreeSet<EffectId>,
+    heard: BTreeSet<EffectId>,
+    counts: Counts,
+    now: Time,
+}
+
+impl LoopLaws {
+    /// The laws of a loop that was opened so.
+    pub fn new(opened: &Opened) -> LoopLaws {
+        let (rounds, open, made) = match &opened.opening {
+            Opening::Make { rounds, open } => (*rounds, open, None),
+            Opening::Judge { revision, open } => (None, open, Some(revision.clone())),
+        };
+        let line = |entry: &tribunal_core::ledger::Entry| Line {
+            by: entry.by.clone(),
+            severity: entry.severity,
+            fate: Fate::Open,
+            file: entry.claim.file.clone(),
+            reply: entry.reply.clone(),
+            makers: entry.makers,
+            region: entry.region.clone(),
+            fixer: entry.fixer.clone(),
+            referred: entry.referred.is_some(),
+            heard_referral: entry.heard_referral,
+            contested: false,
+            heard_contest: false,
+            flipped: false,
+            ordered: false,
+            survived: 0,
+            survived_touched: false,
+        };
+        let rounds_max = rounds.unwrap_or(opened.policy.rounds_max);
+        let mut laws = LoopLaws {
+            name: opened.policy.of.word().to_owned(),
+            policy: opened.policy.clone(),
+            lines: open.iter().map(|handed| (handed.id, line(&handed.entry))).collect(),
+            judged: Vec::new(),
+            made,
+            parts: 0,
+            crew: 1,
+            news: false,
+            round: 0,
+            rounds_max,
+            rounds_given: rounds_max,
+            sitting: Sitting::default(),
+            series: Vec::new(),
+            reopened: BTreeSet::new(),
+            contests: BTreeSet::new(),
+            ruling: None,
+            question: None,
+            accepted: None,
+            intended: BTreeSet::new(),
+            heard: BTreeSet::new(),
+            counts: Counts { hands: 1, ..Counts::default() },
+            now: opened.at,
+        };
+        laws.crew = laws.expected_crew().len();
+        laws.counts.hands = laws.crew as u64;
+        laws
+    }
+
+    /// An input that moved the machine.
+    pub fn input(&mut self, input: &LoopIn, events: &[LoopEvent], book: &mut Book) {
+        if let LoopIn::Intend { at, .. } = input {
+            self.now = *at;
+        }
+        let LoopIn::Report { effect, .. } = input else { return };
+        let own = effect.guarded().unwrap_or_else(|| effect.clone());
+        self.counts.reports += 1;
+        book.loop_reports += 1;
+        book.most = book.most.max(self.counts.reports);
+        match own.step {
+            Step::Make(_) => self.counts.makes += 1,
+            Step::Join => self.counts.joins += 1,
+            _ => {}
+        }
+        let new = self.heard.insert(own.clone());
+        book.hold("stale", new, || format!("{own} is heard twice: {events:?}"));
+        let launched = !own.step.is_one_shot() || self.intended.contains(&own);
+        book.hold("intent", launched, || format!("{own} reports and was never intended"));
+    }
+
+    /// An event, and the machine after it.
+    pub fn observe(&mut self, event: &LoopEvent, after: &Loop, book: &mut Book) {
+        book.saw(format!("event/{}", event.name()));
+        match event {
+            LoopEvent::Opened(_) => book.breach("closed", || "opened twice".into()),
+            LoopEvent::Intended { effect, due } => {
+                let new = self.intended.insert(effect.clone());
+                book.hold("intent", new, || format!("{effect} is intended twice"));
+                let make = matches!(effect.step, Step::Make(_));
+                let timeouts = self.policy.timeouts;
+                let wait = if make { timeouts.make_ms } else { timeouts.judge_ms };
+                let right = *due == Some(Time(self.now.0 + wait));
+                book.hold("intent", right, || format!("{effect} is due at {due:?}"));
+            }
+            LoopEvent::Cleared { .. } => {}
+            LoopEvent::Iterated { .. } => {
+                let iterates = self.policy.iterations_max.is_some();
+                book.hold("bounded", iterates, || "iterates without a limit".into());
+            }
+            LoopEvent::Made { revision, replies, .. } => self.made(revision, replies),
+            LoopEvent::Joined { revision, .. } => self.made = Some(revision.clone()),
+            LoopEvent::Failed { effect, .. } => self.failed(effect, book),
+            LoopEvent::RoundBegan { round, revision } => self.round_began(*round, revision, book),
+            LoopEvent::Checked { effect, checked } => {
+                let Step::Check(check) = &effect.step else { return };
+                self.sitting.checks.insert(check.clone(), checked.findings.clone());
+            }
+            LoopEvent::PanelSeated { seats } => self.seated(seats, book),
+            LoopEvent::Answered { effect, answer } => self.answered(effect, answer, book),
+            LoopEvent::AskedAgain { seat, why, .. } => self.asked_again(seat, *why, book),
+            LoopEvent::PanelClosed => {}
+            LoopEvent::Tracked { findings, .. } => self.tracked(findings, after, book),
+            LoopEvent::Heard { finding, upheld, .. } => self.heard(*finding, *upheld, book),
+            LoopEvent::Ruled { ruling } => self.ruled(ruling, book),
+            LoopEvent::Confirming => self.confirming(book),
+            LoopEvent::ReworkOrdered { crew } => self.rework(crew, book),
+            LoopEvent::Asked(question) => self.asked(question, book),
+            LoopEvent::Decided(decision) => self.decided(decision, book),
+            LoopEvent::Ended { outcome, revision } => self.ended(outcome, revision.as_ref(), after, book),
+        }
+        self.bounded(book);
+    }
+
+    /// Makers at work at once share no file.
+    pub fn makers_disjoint(&self, hands: &[Vec<FindingId>], book: &mut Book) {
+        let files = |ids: &Vec<FindingId>| -> BTreeSet<String> {
+            ids.iter().filter_map(|id| self.lines.get(id)?.file.clone()).collect()
+        };
+        let all: Vec<BTreeSet<String>> = hands.iter().map(files).collect();
+        for (at, one) in all.iter().enumerate() {
+            let apart = all[at + 1..].iter().all(|two| one.is_disjoint(two));
+            book.hold("crew", apart, || format!("two makers at work on one file: {hands:?}"));
+        }
+        if all.len() > 1 {
+            book.saw("crew/parallel".into());
+        }
+    }
+
+    fn open(&self) -> impl Iterator<Item = (FindingId, &Line)> {
+        let open = |line: &Line| line.fate == Fate::Open && line.severity.must_fix();
+        self.lines.iter().filter(move |(_, line)| open(line)).map(|(id, line)| (*id, line))
+    }
+
+    fn of_seat(&self, seat: &Seat) -> Vec<FindingId> {
+        let source = Source::Seat(seat.clone());
+        self.open().filter(|(_, line)| line.by.contains(&source)).map(|(id, _)| id).collect()
+    }
+
+    fn rework_column(&self, severity: Severity) -> bool {
+        match severity {
+            Severity::Blocker => true,
+            Severity::Warning => !self.policy.warnings_pass,
+            Severity::Suggestion => false,
+        }
+    }
+
+    fn made(&mut self, revision: &Revision, replies: &BTreeMap<FindingId, Reply>) {
+        for (id, reply) in replies {
+            let Some(line) = self.lines.get_mut(id) else { continue };
+            let open = line.fate == Fate::Open && line.severity >= Severity::Warning;
+            let reasoned = match reply {
+                Reply::Fixed => false,
+                Reply::Refuted(why) | Reply::CannotFix(why) => !why.is_empty(),
+            };
+            self.news |= open && reasoned && line.reply.as_ref() != Some(reply);
+            line.reply = Some(reply.clone());
+        }
+        self.parts += 1;
+        if self.crew == 1 {
+            self.made = Some(revision.clone());
+        }
+    }
+
+    fn failed(&mut self, effect: &EffectId, book: &mut Book) {
+        book.saw(format!("failed/{}", kind(&effect.step)));
+        if let Step::Hear(id) = effect.step
+            && effect.n.fails + 1 >= self.policy.attempts_max
+        {
+            book.saw("hearing/unheard".into());
+            self.case_closed(id);
+        }
+    }
+
+    fn round_began(&mut self, round: u32, revision: &Revision, book: &mut Book) {
+        let fresh = !self.judged.contains(revision);
+        let argued = self.news && self.judged.last() == Some(revision);
+        book.hold("moved", fresh || argued, || format!("round {round} judges {revision} again"));
+        if !fresh {
+            book.saw("round/argued".into());
+        }
+        book.hold("moved", self.made.as_ref() == Some(revision), || format!("{revision} was not made"));
+        book.hold("moved", round == self.round + 1, || format!("round {round} after {}", self.round));
+        self.round += 1;
+        self.sit(revision.clone(), false);
+    }
+
+    fn sit(&mut self, revision: Revision, confirming: bool) {
+        self.counts.sittings += 1;
+        self.news = false;
+        self.judged.push(revision.clone());
+        self.sitting = Sitting { revision: Some(revision), confirming, ..Sitting::default() };
+        self.ruling = None;
+    }
+
+    fn confirming(&mut self, book: &mut Book) {
+        let passed = matches!(self.ruling, Some(Ruling::Pass { .. } | Ruling::PassWithWarnings { .. }));
+        book.hold("confirm", passed && self.round > 1, || "confirms what did not pass".into());
+        book.saw(format!("{}/confirming", self.name));
+        if let Some(revision) = self.sitting.revision.clone() {
+            self.sit(revision, true);
+        }
+    }
+
+    fn worst(&self, check: &Check) -> Option<Severity> {
+        self.sitting.checks.get(check)?.iter().map(|claim| claim.severity).max()
+    }
+
+    /// Who sits, by the table of uses.
+    fn seated(&mut self, seats: &[Seat], book: &mut Book) {
+        let worst: Vec<Severity> = self.sitting.checks.keys().filter_map(|check| self.worst(check)).collect();
+        let rejected = worst.iter().any(|severity| self.rework_column(*severity));
+        let sits = |seat: &&Seat| match self.policy.asked {
+            Asked::Always => true,
+            Asked::UnlessChecksReject => !rejected,
+            Asked::OnlyIfChecksFail => !worst.is_empty() || !self.of_seat(seat).is_empty(),
+        };
+        let expected: BTreeSet<Seat> = self.policy.seats.iter().filter(sits).cloned().collect();
+        self.sitting.seated = seats.iter().cloned().collect();
+        let right = expected == self.sitting.seated;
+        book.hold("gate", right, || format!("{seats:?} sit and not {expected:?}"));
+        book.saw(format!("seated/{}", if seats.is_empty() { "nobody" } else { "somebody" }));
+    }
+
+    fn answered(&mut self, effect: &EffectId, answer: &Answer, book: &mut Book) {
+        let Step::Judge(seat) = &effect.step else { return };
+        let put = self.of_seat(seat);
+        let covers = put.iter().all(|id| answer.said.contains_key(id));
+        book.hold("coverage", covers, || format!("{seat} was put {put:?} and said {answer:?}"));
+        let bare = answer.checked.trim().is_empty() && answer.raised.is_empty();
+        let looked = self.round > 1 || answer.verdict != Verdict::Approve || !bare;
+        book.hold("coverage", looked, || format!("{seat} approves without a word"));
+        book.saw(format!("answer/{}{}", answer.verdict, if effect.n.backup { "/backup" } else { "" }));
+        self.sitting.words.insert(seat.clone(), answer.clone());
+    }
+
+    fn asked_again(&mut self, seat: &Seat, why: Unusable, book: &mut Book) {
+        book.saw(format!("asked again/{why:?}"));
+        if why == Unusable::Groundless {
+            let word = self.sitting.words.remove(seat);
+            let needs = word.is_some_and(|answer| self.needs_ground(&answer));
+            let groundless = needs && self.of_seat(seat).is_empty();
+            book.hold("gate", groundless, || format!("{seat} had its grounds and is asked again"));
+        }
+    }
+
+    fn rejects(answer: &Answer) -> bool {
+        answer.verdict == Verdict::Reject || answer.intent_satisfied == Some(false)
+    }
+
+    fn needs_ground(&self, answer: &Answer) -> bool {
+        Self::rejects(answer) || (answer.verdict == Verdict::Conditional && !self.policy.warnings_pass)
+    }
+
+    fn tracked(&mut self, findings: &[Tracked], after: &Loop, book: &mut Book) {
+        for tracked in findings {
+            self.check_correction(tracked, book);
+            self.take(tracked);
+        }
+        for id in self.lines.keys() {
+            book.hold("findings", after.ledger().get(*id).is_some(), || format!("{id} is gone"));
+        }
+        // A failing check has at least one open finding as bad as what it found.
+        for (check, claims) in &self.sitting.checks {
+            let Some(worst) = claims.iter().map(|claim| claim.severity).max() else { continue };
+            let source = Source::Check(check.clone());
+            let held = self.open().any(|(_, line)| line.by.contains(&source) && line.severity >= worst);
+            let right = held || !self.rework_column(worst);
+            book.hold("gate", right, || format!("{check} fails and holds nothing open"));
+        }
+    }
+
+    fn check_correction(&self, tracked: &Tracked, book: &mut Book) {
+        let id = tracked.id;
+        let open = tracked.fate == Fate::Open;
+        let upheld = tracked.by.iter().any(|source| match source {
+            Source::Seat(seat) => {
+                let word = self.sitting.words.get(seat);
+                word.is_some_and(|answer| answer.said.get(&id) == Some(&Said::StillThere))
+            }
+            Source::Check(check) => {
+                let claims = self.sitting.checks.get(check);
+                claims.is_some_and(|all| all.iter().any(|claim| claim.claim == tracked.claim.claim))
+            }
+        });
+        book.hold("gate", open || !upheld, || format!("{id} is {:?} against its author", tracked.fate));
+        let early = matches!(tracked.fate, Fate::Carried | Fate::Waived(_) | Fate::Unresolved);
+        book.hold("findings", !early, || format!("{id} is {:?} before the end", tracked.fate));
+    }
+
+    fn take(&mut self, tracked: &Tracked) {
+        let id = tracked.id;
+        let adjudicated = self.policy.adjudicator.is_some();
+        let line = self.lines.entry(id).or_insert_with(|| Line {
+            by: BTreeSet::new(),
+            severity: tracked.severity,
+            fate: Fate::Open,
+            file: None,
+            reply: None,
+            makers: true,
+            region: None,
+            fixer: None,
+            referred: false,
+            heard_referral: false,
+            contested: false,
+            heard_contest: false,
+            flipped: false,
+            ordered: false,
+            survived: 0,
+            survived_touched: false,
+        });
+        if tracked.mark == Mark::Reopened {
+            self.reopened.insert((id, self.round));
+        }
+        if tracked.contested && self.contests.insert((id, self.round)) {
+            let by_check = tracked.by.iter().any(|source| matches!(source, Source::Check(_)));
+            line.contested = true;
+            line.flipped |= by_check || line.heard_contest || !adjudicated;
+        }
+        if line.ordered && tracked.fate == Fate::Open {
+            line.survived += 1;
+            line.survived_touched |= tracked.touched;
+        }
+        line.ordered = false;
+        line.referred |= tracked.referred.is_some();
+        line.by.extend(tracked.by.iter().cloned());
+        line.severity = tracked.severity;
+        line.fate = tracked.fate.clone();
+        line.file = tracked.claim.file.clone();
+        line.makers = tracked.makers;
+        line.region = tracked.region.clone().or(line.region.take());
+        line.fixer = tracked.fixer.clone().or(line.fixer.take());
+    }
+
+    fn heard(&mut self, id: FindingId, upheld: bool, book: &mut Book) {
+        book.saw(format!("hearing/{}", if upheld { "upheld" } else { "refuted" }));
+        let failing = |source: &Source| match source {
+            Source::Check(check) => self.worst(check).is_some(),
+            Source::Seat(_) => false,
+        };
+        let line = &self.lines[&id];
+        let checks = line.by.iter().any(failing);
+        book.hold("gate", !checks, || format!("{id} of a failing check is heard"));
+        let due = (line.referred && !line.heard_referral) || (line.contested && !line.heard_contest);
+        book.hold("gate", due, || format!("{id} is heard without a reason, or twice"));
+        self.case_closed(id);
+        if !upheld && let Some(line) = self.lines.get_mut(&id) {
+            line.fate = Fate::Refuted;
+        }
+    }
+
+    fn case_closed(&mut self, id: FindingId) {
+        let Some(line) = self.lines.get_mut(&id) else { return };
+        line.heard_referral |= line.referred;
+        line.heard_contest |= line.contested;
+        line.contested = false;
+    }
+
+    /// The ruling by the five lines, first that fits.
+    fn expected_ruling(&self) -> Ruling {
+        let sitting = &self.sitting;
+        let gone = sitting.seated.iter().any(|seat| !sitting.words.contains_key(seat));
+        let must: Vec<FindingId> = self.open().map(|(id, _)| id).collect();
+        let ground = |line: &Line| {
+            let present = line.by.iter().any(|source| match source {
+                Source::Check(check) => self.worst(check).is_some(),
+                Source::Seat(seat) => sitting.words.contains_key(seat),
+            });
+            let rejected = line.by.iter().any(|source| match source {
+                Source::Check(_) => false,
+                Source::Seat(seat) => sitting.words.get(seat).is_some_and(Self::rejects),
+            });
+            present && (self.rework_column(line.severity) || rejected)
+        };
+        if self.open().any(|(_, line)| ground(line)) {
+            return Ruling::Rework { must };
+        }
+        let silence = sitting.checks.is_empty() && sitting.words.is_empty();
+        let lost = gone && self.policy.no_verdict == NoVerdict::Escalate;
+        let unanswered = self.open().any(|(_, line)| self.rework_column(line.severity));
+        if silence || lost || unanswered {
+            return Ruling::NoQuorum;
+        }
+        let conditional = sitting.words.values().any(|answer| answer.verdict == Verdict::Conditional);
+        if conditional || !must.is_empty() {
+            return Ruling::PassWithWarnings { carried: must, checks_only: gone };
+        }
+        Ruling::Pass { checks_only: gone }
+    }
+
+    fn ruled(&mut self, ruling: &Ruling, book: &mut Book) {
+        let expected = self.expected_ruling();
+        book.hold("gate", *ruling == expected, || format!("{ruling:?} and not {expected:?}"));
+        let name = match ruling {
+            Ruling::Pass { checks_only: true } => "pass, checks only",
+            Ruling::Pass { .. } => "pass",
+            Ruling::PassWithWarnings { checks_only: true, .. } => "warnings, checks only",
+            Ruling::PassWithWarnings { .. } => "warnings",
+            Ruling::Rework { .. } => "rework",
+            Ruling::NoQuorum => "no quorum",
+        };
+        book.saw(format!("{}/ruling/{name}", self.name));
+        for (seat, answer) in &self.sitting.words {
+            let idle = self.needs_ground(answer) && self.of_seat(seat).is_empty();
+            book.hold("gate", !idle, || format!("{seat}'s groundless word is ruled on"));
+        }
+        if let Ruling::Rework { must } = ruling {
+            let round = self.round;
+            let complete = self.sitting.seated.iter().all(|seat| self.sitting.words.contains_key(seat));
+            let fundamental = self.sitting.words.values().any(|answer| answer.fundamental);
+            self.series.retain(|record| record.round != round);
+            self.series.push(Record { round, must: must.iter().copied().collect(), complete, fundamental });
+        }
+        self.ruling = Some(ruling.clone());
+    }
+
+    /// What the controller says on rework: `None` is go on.
+    fn expected_stop(&self) -> Option<Why> {
+        let wanted = self.policy.stale_limit as usize + 1;
+        if self.series.len() >= wanted {
+            let tail = &self.series[self.series.len() - wanted..];
+            if tail.iter().all(|record| record.complete && record.must == tail[0].must) {
+                return Some(Why::Stale);
+            }
+        }
+        if let Some((id, _)) = self.open().find(|(_, line)| line.flipped) {
+            return Some(Why::Escalated(Pattern::Contested(id)));
+        }
+        if self.series.iter().filter(|record| record.fundamental).count() > 1 {
+            return Some(Why::Escalated(Pattern::Fundamental));
+        }
+        if let Some((id, _)) = self.open().find(|(_, line)| !line.makers) {
+            return Some(Why::Escalated(Pattern::NotTheMakers(id)));
+        }
+        let mut regions: BTreeMap<&str, usize> = BTreeMap::new();
+        for (id, _) in &self.reopened {
+            if let Some(region) = self.lines.get(id).and_then(|line| line.region.as_deref()) {
+                *regions.entry(region).or_default() += 1;
+            }
+        }
+        if let Some((region, _)) = regions.iter().find(|(_, times)| **times > 2) {
+            return Some(Why::Escalated(Pattern::Region((*region).to_owned())));
+        }
+        if let Some((id, line)) = self.open().find(|(_, line)| line.survived > 1) {
+            let touched = line.survived_touched;
+            let pattern = if touched { Pattern::SurvivedTouched(id) } else { Pattern::SurvivedUntouched(id) };
+            return Some(Why::Escalated(pattern));
+        }
+        (self.round >= self.rounds_max).then_some(Why::Exhausted)
+    }
+
+    /// Fixer by fixer in order of name, each with what was found for it.
+    fn expected_crew(&self) -> BTreeMap<Maker, Vec<FindingId>> {
+        let mut crew: BTreeMap<Maker, Vec<FindingId>> = BTreeMap::new();
+        for (id, line) in self.open() {
+            let maker = line.fixer.clone().unwrap_or_else(|| self.policy.maker.clone());
+            crew.entry(maker).or_default().push(id);
+        }
+        if crew.is_empty() {
+            crew.insert(self.policy.maker.clone(), Vec::new());
+        }
+        crew
+    }
+
+    fn rework(&mut self, crew: &[Share], book: &mut Book) {
+        let stop = self.expected_stop();
+        let ruled = matches!(self.ruling, Some(Ruling::Rework { .. }));
+        book.hold("bounded", stop.is_none() && ruled, || format!("goes on although {stop:?}"));
+        let given: BTreeMap<Maker, Vec<FindingId>> =
+            crew.iter().map(|share| (share.maker.clone(), share.findings.clone())).collect();
+        let expected = self.expected_crew();
+        book.hold("crew", given == expected, || format!("{crew:?} and not {expected:?}"));
+        for id in expected.into_values().flatten() {
+            if let Some(line) = self.lines.get_mut(&id) {
+                line.ordered = true;
+            }
+        }
+        self.makes(crew.len());
+    }
+
+    fn makes(&mut self, hands: usize) {
+        self.crew = hands;
+        self.parts = 0;
+        self.news = false;
+        self.ruling = None;
+        self.counts.hands = self.counts.hands.max(hands as u64);
+    }
+
+    fn asked(&mut self, question: &Question, book: &mut Book) {
+        let kind = match &question.why {
+            Why::Escalated(pattern) => format!("{pattern:?}").split('(').next().unwrap_or("").to_owned(),
+            why => format!("{why:?}"),
+        };
+        book.saw(format!("{}/question/{kind}", self.name));
+        let right = match (&self.ruling, &question.why) {
+            (Some(Ruling::NoQuorum), why) => *why == Why::NoQuorum,
+            (Some(Ruling::Rework { .. }), why) => self.expected_stop().as_ref() == Some(why),
+            (None, Why::Stale) => self.stands_still(),
+            (None, why) => *why == Why::ChecksDidNotRun && self.a_check_is_lost(),
+            (Some(_), _) => false,
+        };
+        book.hold("asks", right, || format!("asks {question:?} after {:?}", self.ruling));
+        let ends = matches!(question.why, Why::Stale | Why::Exhausted);
+        let may = !ends || self.policy.at_the_cap == AtTheCap::Ask;
+        book.hold("asks", may, || format!("asks {question:?} where it should end"));
+        self.question = Some(question.clone());
+    }
+
+    fn a_check_is_lost(&self) -> bool {
+        self.policy.checks.iter().any(|check| !self.sitting.checks.contains_key(check))
+    }
+
+    /// What was made is neither new nor argued.
+    fn stands_still(&self) -> bool {
+        let Some(made) = &self.made else { return false };
+        let argued = self.news && self.judged.last() == Some(made);
+        self.judged.contains(made) && !argued
+    }
+
+    fn decided(&mut self, decision: &Decision, book: &mut Book) {
+        let Some(question) = self.question.take() else {
+            return book.breach("progress", || "decided and not asked".into());
+        };
+        let offered = question.offers().contains(&decision.choice.offer());
+        book.hold("progress", offered, || format!("{decision:?} was not offered by {question:?}"));
+        book.saw(format!("{}/decision/{:?}", self.name, decision.choice.offer()));
+        self.counts.decisions += 1;
+        match &decision.choice {
+            Choice::Fixed(revision) => {
+                self.new_series();
+                self.counts.fixed += 1;
+                self.round += 1;
+                self.rounds_max = self.rounds_max.max(self.round);
+                self.made = Some(revision.clone());
+                self.sit(revision.clone(), false);
+            }
+            Choice::Again(rounds) => {
+                self.new_series();
+                self.counts.agains += 1;
+                self.counts.again_rounds += u64::from(*rounds);
+                self.rounds_max = self.round + rounds;
+                self.ruling = None;
+                let hands = self.expected_crew().len();
+                self.makes(hands);
+            }
+            Choice::Reask => {
+                self.counts.reasks += 1;
+                let confirming = self.sitting.confirming;
+                if let Some(revision) = self.sitting.revision.clone() {
+                    self.sit(revision, confirming);
+                }
+            }
+            Choice::Accept => self.accepted = Some(decision.by.clone()),
+            Choice::Stop => {}
+        }
+        if decision.choice == Choice::Stop {
+            self.question = Some(question);
+        }
+    }
+
+    fn new_series(&mut self) {
+        self.series.clear();
+        self.reopened.clear();
+        self.contests.clear();
+        for line in self.lines.values_mut() {
+            line.survived = 0;
+            line.survived_touched = false;
+            line.ordered = false;
+            line.flipped = false;
+            line.contested = false;
+            line.heard_contest = false;
+        }
+    }
+
+    fn ended(&mut self, outcome: &Outcome, revision: Option<&Revision>, after: &Loop, book: &mut Book) {
+        book.saw(format!("{}/outcome/{}", self.name, outcome.word()));
+        match outcome {
+            Outcome::Passed | Outcome::PassedWithWarnings => self.gate(outcome, revision, book),
+            Outcome::Accepted(by) => {
+                let right = self.accepted.as_ref() == Some(by) && revision.is_some();
+                book.hold("gate", right, || format!("accepted by {by} who did not"));
+            }
+            Outcome::Exhausted | Outcome::Stale => self.ended_at_the_cap(outcome, book),
+            Outcome::Stuck | Outcome::Failed | Outcome::Cancelled => {}
+        }
+        if self.accepted.is_some() {
+            let right = outcome.is_good() || *outcome == Outcome::Cancelled;
+            book.hold("gate", right, || format!("accepted and {outcome:?}"));
+        }
+        for (id, line) in &self.lines {
+            let fate = match (&line.fate, line.severity.must_fix(), outcome) {
+                (Fate::Open, false, _) => Fate::Advisory,
+                (Fate::Open, true, Outcome::PassedWithWarnings) => Fate::Carried,
+                (Fate::Open, true, Outcome::Accepted(by)) => Fate::Waived(by.clone()),
+                (Fate::Open, true, _) => Fate::Unresolved,
+                (fate, _, _) => fate.clone(),
+            };
+            let last = after.ledger().get(*id).map(|entry| entry.fate.clone());
+            book.hold("findings", last.as_ref() == Some(&fate), || {
+                format!("{id}: {last:?} and not {fate:?}")
+            });
+        }
+    }
+
+    fn ended_at_the_cap(&self, outcome: &Outcome, book: &mut Book) {
+        let why = if *outcome == Outcome::Stale { Why::Stale } else { Why::Exhausted };
+        let stopped = self.question.as_ref().is_some_and(|question| question.why == why);
+        let by_itself = self.policy.at_the_cap == AtTheCap::End
+            && match self.ruling {
+                Some(Ruling::Rework { .. }) => self.expected_stop() == Some(why),
+                _ => *outcome == Outcome::Stale && self.stands_still(),
+            };
+        book.hold("bounded", stopped || by_itself, || format!("{outcome:?} without its reason"));
+    }
+
+    /// Law `gate`: what passed is what was made, judged whole, and nothing in the rework column is open.
+    fn gate(&self, outcome: &Outcome, revision: Option<&Revision>, book: &mut Book) {
+        let sitting = &self.sitting;
+        let same =
+            revision.is_some() && revision == self.made.as_ref() && revision == sitting.revision.as_ref();
+        book.hold("gate", same, || format!("{revision:?} passed, {:?} was made", self.made));
+        for check in &self.policy.checks {
+            let ran = sitting.checks.contains_key(check);
+            let green = !self.worst(check).is_some_and(|worst| self.rework_column(worst));
+            book.hold("gate", ran && green, || format!("passed, and {check} did not"));
+        }
+        let warned = *outcome == Outcome::PassedWithWarnings;
+        let checks_only = match self.ruling {
+            Some(Ruling::Pass { checks_only }) => (!warned).then_some(checks_only),
+            Some(Ruling::PassWithWarnings { checks_only, .. }) => warned.then_some(checks_only),
+            _ => None,
+        };
+        book.hold("gate", checks_only.is_some(), || format!("{outcome:?} by {:?}", self.ruling));
+        let leave = checks_only == Some(true) && self.policy.no_verdict == NoVerdict::ChecksOnly;
+        for seat in &sitting.seated {
+            let good = match sitting.words.get(seat) {
+                None => leave,
+                Some(answer) if answer.intent_satisfied == Some(false) => false,
+                Some(answer) => match answer.verdict {
+                    Verdict::Approve => true,
+                    Verdict::Conditional => warned && self.policy.warnings_pass,
+                    Verdict::Reject => false,
+                },
+            };
+            book.hold("gate", good, || format!("passed without {seat}: {:?}", sitting.words.get(seat)));
+        }
+        let somebody = !sitting.checks.is_empty() || !sitting.words.is_empty();
+        book.hold("gate", somebody, || "passed and nobody judged".into());
+        let left = self.open().find(|(_, line)| !warned || self.rework_column(line.severity));
+        book.hold("gate", left.is_none(), || format!("passed with {:?} open", left.map(|(id, _)| id)));
+        let confirmed = sitting.confirming || self.round < 2 || !self.policy.confirm;
+        book.hold("confirm", confirmed, || "passed after delta rounds without a full sitting".into());
+    }
+
+    /// Law `bounded`, see the test of that name.
+    fn bounded(&self, book: &mut Book) {
+        let policy = &self.policy;
+        let c = &self.counts;
+        let a = u64::from(policy.attempts_max);
+        let seats = policy.seats.len() as u64 * (1 + u64::from(policy.backup));
+        let rounds = u64::from(self.rounds_given) + c.again_rounds + c.fixed;
+        let again = 1 + u64::from(policy.confirm || policy.recheck_failed_only);
+        let sittings = rounds * again + c.reasks;
+        let makes = match policy.iterations_max {
+            Some(max) => u64::from(max) * (1 + c.agains),
+            None => (rounds + c.agains + 1) * a * c.hands,
+        };
+        let joins = (rounds + c.agains + 1) * a;
+        let findings = self.lines.len() as u64;
+        let sitting = a * policy.checks.len() as u64 + seats * (a + 1) + (1 + 2 * seats) * a;
+        let hearings = (2 + c.agains + c.fixed) * findings * a;
+        let most = makes + joins + sittings * sitting + hearings + c.decisions + 1;
+        book.hold("bounded", u64::from(self.round) <= rounds, || format!("round {} of {rounds}", self.round));
+        book.hold("bounded", c.sittings <= sittings, || format!("{} sittings of {sittings}", c.sittings));
+        book.hold("bounded", c.makes <= makes, || format!("{} makes of {makes}", c.makes));
+        book.hold("bounded", c.joins <= joins, || format!("{} joins of {joins}", c.joins));
+        book.hold("bounded", c.reports <= most, || format!("{} reports of {most}", c.reports));
+    }
+}
+
+fn kind(step: &Step) -> &'static str {
+    match step {
+        Step::Make(_) => "make",
+        Step::Join => "join",
+        Step::Check(_) => "check",
+        Step::Judge(_) => "judge",
+        Step::Track => "track",
+        Step::Hear(_) => "hear",
+        _ => "other",
+    }
+}

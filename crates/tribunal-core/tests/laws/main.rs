@@ -1,0 +1,17 @@
+//! The laws of the machines, one test for each, by name. One walk over many seeds feeds them all; the journal
+//! is what they read. `TRIBUNAL_SEEDS` sets how many loops are walked (a fifth as many runs).
+
+#[cfg(test)]
+mod book;
+#[cfg(test)]
+mod loop_laws;
+#[cfg(test)]
+mod loop_world;
+#[cfg(test)]
+mod loops;
+#[cfg(test)]
+mod policies;
+#[cfg(test)]
+mod rng;
+#[cfg(test)]
+mod walks;
