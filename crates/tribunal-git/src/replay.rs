@@ -8,6 +8,9 @@ use crate::{GitError, GitPath, Oid, Repo, Signature};
 /// How much conflict text is shown in all.
 const CONFLICT_TEXT: usize = 64 << 10;
 
+/// How many commits are replayed at most.
+const LINE_MAX: usize = 10_000;
+
 /// What came of moving commits onto another base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replayed {
@@ -61,7 +64,7 @@ impl Repo {
     fn line(&self, base: &Oid, head: &Oid) -> Result<Vec<(Oid, Oid)>, GitError> {
         let (mut line, mut at) = (Vec::new(), head.clone());
         while at != *base {
-            let parents = self.parents_of(&at)?;
+            let parents = if line.len() < LINE_MAX { self.parents_of(&at)? } else { Vec::new() };
             let [parent] = parents.as_slice() else {
                 return Err(GitError::odd(format!("{head} does not follow {base} in a line without merges")));
             };

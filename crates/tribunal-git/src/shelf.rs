@@ -99,7 +99,7 @@ impl Shelf {
         let (old, made) = (place.join("tree"), place.join("made"));
         let sha256 = self.repo.inner.sha256;
         let before = index::read(&made, sha256)?;
-        if !before.gitlinks.is_empty() || !scrub(&old, &before).map_err(GitError::io(&old))? {
+        if !before.gitlinks.is_empty() || !scrub(&old, &before, &self.trash)? {
             return Ok(false);
         }
         drop_index(index)?;
@@ -131,19 +131,20 @@ fn attributes(index: &Index) -> Vec<(&GitPath, &[u8])> {
     found.map(|(path, stat)| (path, stat.oid.as_slice())).collect()
 }
 
-/// Deletes all but untouched files and the directories they are in; false when a directory was tampered with.
-fn scrub(root: &Path, index: &Index) -> std::io::Result<bool> {
+/// Takes away all but untouched files and the directories they are in; false when a directory was tampered with.
+fn scrub(root: &Path, index: &Index, trash: &Trash) -> Result<bool, GitError> {
     let files: BTreeMap<&[u8], &Stat> =
         index.files.iter().map(|(path, stat)| (path.as_bytes(), stat)).collect();
     let dirs: BTreeSet<&[u8]> = index.dirs.iter().map(GitPath::as_bytes).collect();
-    let meta = root.symlink_metadata()?;
-    let scrubber = Scrubber { files, dirs, mode: meta.mode(), uid: meta.uid() };
+    let meta = root.symlink_metadata().map_err(GitError::io(root))?;
+    let scrubber = Scrubber { files, dirs, trash, mode: meta.mode(), uid: meta.uid() };
     Ok(meta.is_dir() && scrubber.fit(root, &meta) && scrubber.directory(root, &mut Vec::new())?)
 }
 
 struct Scrubber<'a> {
     files: BTreeMap<&'a [u8], &'a Stat>,
     dirs: BTreeSet<&'a [u8]>,
+    trash: &'a Trash,
     mode: u32,
     uid: u32,
 }
@@ -161,11 +162,11 @@ impl Scrubber<'_> {
         usual && meta.uid() == self.uid && plain
     }
 
-    fn directory(&self, dir: &Path, inside: &mut Vec<u8>) -> std::io::Result<bool> {
-        for entry in std::fs::read_dir(dir)? {
-            let entry = entry?;
+    fn directory(&self, dir: &Path, inside: &mut Vec<u8>) -> Result<bool, GitError> {
+        for entry in std::fs::read_dir(dir).map_err(GitError::io(dir))? {
+            let entry = entry.map_err(GitError::io(dir))?;
             let (path, name) = (entry.path(), entry.file_name());
-            let meta = path.symlink_metadata()?;
+            let meta = path.symlink_metadata().map_err(GitError::io(&path))?;
             let len = inside.len();
             if len > 0 {
                 inside.push(b'/');
@@ -173,10 +174,11 @@ impl Scrubber<'_> {
             inside.extend_from_slice(name.as_bytes());
             if !meta.is_dir() {
                 if !self.files.get(inside.as_slice()).is_some_and(|stat| stat.is_untouched(&meta)) {
-                    std::fs::remove_file(&path)?;
+                    std::fs::remove_file(&path).map_err(GitError::io(&path))?;
                 }
             } else if !self.dirs.contains(inside.as_slice()) {
-                std::fs::remove_dir_all(&path)?;
+                // It may be a whole build directory: deleting can wait, its place is free at once.
+                self.trash.take(&path)?;
             } else if !self.fit(&path, &meta) || !self.directory(&path, inside)? {
                 return Ok(false);
             }

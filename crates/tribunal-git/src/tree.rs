@@ -13,6 +13,9 @@ use crate::{GitError, GitPath, Oid, Repo, index};
 /// How deep repositories inside repositories are followed.
 const NESTED_DEPTH: usize = 8;
 
+/// How many files are looked at for things git must not open.
+const DEFUSE_MAX: usize = 100_000;
+
 /// One agent's (or seat's) files. One caller at a time.
 #[derive(Clone)]
 pub struct Tree {
@@ -32,7 +35,7 @@ pub struct Captured {
 }
 
 /// Something in an agent's tree that a commit cannot hold as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Problem {
     /// A repository the agent made inside its tree: its files are taken as ordinary files, its history is not.
     Nested {
@@ -235,7 +238,8 @@ impl Tree {
         self.repo.engine(&self.path).env("GIT_INDEX_FILE", &self.index)
     }
 
-    /// Stores the files, tracked and new but not ignored, as a tree object. Nothing in the tree is run or changed.
+    /// Stores the files, tracked and new but not ignored, as a tree object. Nothing in the tree is run, and
+    /// nothing is changed, but that pipes are removed from where git would wait for them.
     pub fn capture(&self) -> Result<Captured, GitError> {
         // A link here would make us take the files of wherever it leads.
         let meta = self.path.symlink_metadata().map_err(GitError::io(&self.path))?;
@@ -244,8 +248,10 @@ impl Tree {
         }
         drop_lock(&self.index);
         let before = self.read_index()?;
+        let mut problems = Vec::new();
+        defuse(&self.path, &GitPath::default(), &mut { DEFUSE_MAX }, &mut problems);
         let known: Vec<_> = before.gitlinks.iter().map(|(path, _)| path.clone()).collect();
-        let mut problems = self.touched_submodules(&known);
+        problems.extend(self.touched_submodules(&known));
         let added = self.add(&known, &mut problems)?;
         let after = index::read(&self.index, self.repo.inner.sha256)?;
         let mut nested: Vec<GitPath> = after
@@ -261,6 +267,7 @@ impl Tree {
             self.absorb(path, 0, &mut problems)?;
         }
         self.known_nested(&after.dirs, &mut problems);
+        problems.sort();
         let tree = Oid::from_bytes(&self.call().arg("write-tree").ok()?)?;
         Ok(Captured { tree, problems })
     }
@@ -409,15 +416,53 @@ impl Tree {
     }
 
     /// The paths in which the files differ from what was checked out, ignored files included: has a checkout that
-    /// should only be read been touched? Changes nothing.
+    /// should only be read been touched? Changes nothing but what [`Tree::capture`] also must.
     pub fn compare(&self) -> Result<Vec<GitPath>, GitError> {
         drop_lock(&self.index);
         let call = self.call().args(["ls-files", "-z", "--others", "--modified", "--deleted"]);
+        let mut problems = Vec::new();
+        defuse(&self.path, &GitPath::default(), &mut { DEFUSE_MAX }, &mut problems);
         let mut touched = paths(&call.ok()?);
+        for problem in problems {
+            if let Problem::Unstorable { path, .. } = problem {
+                touched.push(path);
+            }
+        }
         touched.sort();
         touched.dedup();
         Ok(touched)
     }
+}
+
+/// Removes pipes, sockets and devices from where git would open them and wait for ever: ignore and attribute files, and
+/// the git directories of repositories inside the tree. They hold no bytes. Links are not followed.
+fn defuse(dir: &Path, inside: &GitPath, left: &mut usize, problems: &mut Vec<Problem>) {
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let Some(fewer) = left.checked_sub(1) else { return };
+        *left = fewer;
+        let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { continue };
+        let root = inside.as_bytes().is_empty();
+        if root && name == ".git" {
+            continue;
+        }
+        let slash = if root { &b""[..] } else { b"/" };
+        let path = GitPath::new([inside.as_bytes(), slash, name.as_bytes()].concat());
+        if kind.is_dir() {
+            defuse(&entry.path(), &path, left, problems);
+        } else if !kind.is_file() && !kind.is_symlink() && opened_by_git(&path) {
+            let why = match std::fs::remove_file(entry.path()) {
+                Ok(()) => "not a regular file; removed, because git would wait for it".to_owned(),
+                Err(error) => format!("not a regular file, and not to be removed: {error}"),
+            };
+            problems.push(Problem::Unstorable { path, why });
+        }
+    }
+}
+
+fn opened_by_git(path: &GitPath) -> bool {
+    let mut parts = path.as_bytes().split(|b| *b == b'/');
+    let last = parts.clone().next_back().unwrap_or_default();
+    matches!(last, b".gitignore" | b".gitattributes" | b".gitmodules") || parts.any(|part| part == b".git")
 }
 
 /// The lines of git's complaint that name a path, or all of it.

@@ -188,3 +188,61 @@ fn a_tree_that_became_a_link_is_refused() {
     symlink(&away, tree.path()).expect("link");
     assert!(tree.capture().is_err());
 }
+
+#[test]
+fn a_planted_repository_hides_nothing() {
+    for kind in ["repository", "file", "bare-ish"] {
+        let world = World::new(&[("src/a", "1\n"), ("src/deep/b", "1\n"), ("z", "z\n")]);
+        let tree = world.lane("l");
+        let src = tree.path().join("src");
+        match kind {
+            "repository" => {
+                git(&src, &["init", "-q"]);
+                git(&src, &["commit", "-q", "--allow-empty", "-m", "x"]);
+            }
+            "file" => write(&src, ".git", "gitdir: ../.git\n"),
+            _ => write(&src, ".git/HEAD", "ref: refs/heads/x\n"),
+        }
+        write(&src, "a", "2\n");
+        write(&src, "new", "n\n");
+        write(&src, "deep/new", "n\n");
+        write(&src, "other/new", "n\n");
+        fs::remove_file(src.join("deep/b")).expect("removed");
+        let captured = tree.capture().expect("captures");
+        let changed = world.repo.changed_paths(&world.head, &captured.tree).expect("diff");
+        let expect = ["src/a", "src/deep/b", "src/deep/new", "src/new", "src/other/new"];
+        assert_eq!(crate::support::texts(&changed), expect, "{kind}");
+        assert!(
+            captured.problems.contains(&tribunal_git::Problem::Nested { path: path("src") }),
+            "{captured:?}"
+        );
+    }
+}
+
+#[test]
+fn pipes_do_not_make_us_wait() {
+    let world = World::new(&[("src/a", "1\n"), ("src/.gitignore", "x\n")]);
+    let tree = world.lane("l");
+    let nested = tree.path().join("nested");
+    write(&nested, "f", "f\n");
+    git(tree.path(), &["init", "-q", "nested"]);
+    for pipe in [
+        ".gitignore",
+        "src/.gitignore",
+        ".gitattributes",
+        "new/.gitignore",
+        "nested/.git/HEAD",
+        "nested/.git/config",
+    ] {
+        let place = tree.path().join(pipe);
+        fs::create_dir_all(place.parent().expect("a parent")).expect("mkdir");
+        let _ = fs::remove_file(&place);
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &place, rustix::fs::FileType::Fifo, mode, 0).expect("a pipe");
+    }
+    write(tree.path(), "new/b", "b\n");
+    let captured = tree.capture().expect("captures");
+    assert_eq!(captured.problems.len(), 6 + 1, "the pipes and the repository: {captured:?}");
+    let changed = world.repo.changed_paths(&world.head, &captured.tree).expect("diff");
+    assert_eq!(crate::support::texts(&changed), ["nested/f", "new/b", "src/.gitignore"]);
+}

@@ -4,7 +4,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use tribunal_git::{RefChange, Replayed, Trash};
+use tribunal_git::{Oid, RefChange, Replayed, Shelf};
 
 use crate::support::{World, who, write};
 
@@ -28,7 +28,12 @@ fn a_lane_is_cheap() {
     });
     let (repo, base) = (&world.repo, &world.head);
     let onto = world.commit(base, &[("landed", "l\n")], "landed");
-    let trash = Trash::open(&world.dir.path().join("trash")).expect("opens");
+    let shelf = Shelf::open(&world.repo, &world.dir.path().join("shelf"), 4).expect("opens");
+    let out = |name: String, commit: &Oid| {
+        let lane = world.dir.path().join("lanes").join(name);
+        fs::create_dir_all(&lane).expect("mkdir");
+        shelf.checkout(&lane.join("tree"), &lane.join("index"), commit, "lane").expect("checks out")
+    };
     let lanes: u32 = std::env::var("TRIBUNAL_LANES").ok().and_then(|n| n.parse().ok()).unwrap_or(3);
     let mut spent: Vec<(&str, Duration, Duration)> = Vec::new();
     for lane in 0..lanes {
@@ -44,7 +49,7 @@ fn a_lane_is_cheap() {
             }
             clock = now;
         };
-        let tree = world.lane(&format!("l{lane}"));
+        let tree = out(format!("l{lane}"), base);
         lap("checkout");
         for n in 0..5 {
             write(tree.path(), &format!("src/d{n}/new{lane}.rs"), &format!("fn f{lane}() {{}}\n"));
@@ -55,7 +60,7 @@ fn a_lane_is_cheap() {
         let head =
             repo.commit(&captured.tree, std::slice::from_ref(base), "work", &who(), &who()).expect("commits");
         lap("commit");
-        let seat = world.lane_at(&format!("s{lane}"), &head);
+        let seat = out(format!("s{lane}"), &head);
         lap("seat checkout");
         repo.changes(base, &head).expect("diff");
         repo.diff_text(base, &head, &[], 1 << 20).expect("diff");
@@ -77,12 +82,12 @@ fn a_lane_is_cheap() {
         lap("refs");
         repo.snapshot(&tree, &format!("refs/tribunal/snap/{lane}"), "s", &who()).expect("saves");
         lap("snapshot");
-        trash.take(tree.path()).expect("takes");
-        trash.take(seat.path()).expect("takes");
+        shelf.retire(&tree).expect("retires");
+        shelf.retire(&seat).expect("retires");
         lap("retire");
     }
     let before = cpu();
-    trash.empty();
+    shelf.empty();
     let deleting = cpu() - before;
     let mut total = deleting;
     for (name, wall, cpu) in &spent {
