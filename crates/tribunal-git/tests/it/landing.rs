@@ -141,3 +141,31 @@ fn changes_and_diffs_tell_everything() {
     assert!(paths.contains(&"move".to_owned()) && paths.contains(&"moved".to_owned()));
     assert_eq!(repo.changes(&head, &head).expect("diff"), []);
 }
+
+#[test]
+fn two_lines_are_united_from_where_they_part() {
+    let world = World::new(&[("a", "1\n"), ("b", "1\n")]);
+    let (repo, base) = (&world.repo, &world.head);
+    let ours = world.commit(base, &[("a", "ours\n")], "ours");
+    let theirs = world.commit(base, &[("b", "theirs\n")], "theirs");
+    assert_eq!(repo.merge_base(&ours, &theirs).expect("answers").as_ref(), Some(base));
+    let united = repo.unite(base, &ours, &theirs).expect("unites");
+    assert_eq!(united.conflicts, []);
+    assert_eq!(repo.file_at(&united.tree, &path("a")).expect("reads"), Some(b"ours\n".to_vec()));
+    assert_eq!(repo.file_at(&united.tree, &path("b")).expect("reads"), Some(b"theirs\n".to_vec()));
+    let rival = world.commit(base, &[("a", "rival\n")], "rival");
+    let united = repo.unite(base, &ours, &rival).expect("unites");
+    assert_eq!(united.conflicts, [path("a")]);
+    let tree = repo.tree_of(base).expect("tree");
+    let alone = repo.commit(&tree, &[], "alone", &who(), &who()).expect("commits");
+    assert_eq!(repo.merge_base(&ours, &alone).expect("answers"), None);
+}
+
+#[test]
+fn the_users_identity_is_read() {
+    let world = World::new(&[("a", "1\n")]);
+    git(&world.root(), &["config", "user.name", "A User"]);
+    git(&world.root(), &["config", "user.email", "a@example.org"]);
+    let expect = Some(("A User".to_owned(), "a@example.org".to_owned()));
+    assert_eq!(world.repo.identity().expect("reads"), expect);
+}
