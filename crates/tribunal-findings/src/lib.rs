@@ -8,10 +8,12 @@ pub mod intake;
 pub mod maker;
 pub mod similar;
 mod text;
+pub mod track;
 pub mod triage;
 pub mod words;
 
 pub use delta::{CycleDelta, cycle_delta};
 pub use intake::{Form, Intake, Unread, read, read_bytes, read_compiler_lines, read_sarif};
 pub use maker::{Hearing, MakerWords, read_hearing, read_maker};
+pub use track::{Change, Outcome, track};
 pub use triage::{Panel, Raised, Triaged, triage};

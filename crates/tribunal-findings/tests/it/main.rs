@@ -3,4 +3,5 @@
 mod delta;
 mod intake;
 mod maker;
+mod track;
 mod triage;

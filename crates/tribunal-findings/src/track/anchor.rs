@@ -1,0 +1,326 @@
+//! What stands at a cited place: the line, the lines around it, the enclosing definition. A careful reader of
+//! indentation, not a parser: it is right for code as people format it, and harmless for the rest.
+
+use std::collections::BTreeMap;
+use tribunal_core::finding::Claim;
+
+/// Which tree a file is read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// The tree judged before.
+    Before,
+    /// The tree judged now.
+    After,
+}
+
+/// Gives a file's text as it is in a tree; `None` when it is not there. The caller reads, this crate does not.
+pub type Read<'a> = &'a dyn Fn(Side, &str) -> Option<String>;
+
+/// Lines before and after the anchor that belong to its context.
+const BEFORE: usize = 2;
+const AFTER: usize = 3;
+/// How far a cited line may be off.
+const REACH: u32 = 3;
+
+/// What stands at a place.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Anchor {
+    /// The line, moved to where the quoted names stand.
+    pub line: Option<u32>,
+    /// Its text, trimmed.
+    pub text: String,
+    /// The lines around it, trimmed, blank ones left out.
+    pub context: Vec<String>,
+    /// Enclosing definitions, outermost first, joined by dots.
+    pub symbol: String,
+    /// Line of the innermost definition.
+    pub symbol_line: u32,
+}
+
+/// One file, split and read once.
+struct File {
+    lines: Vec<String>,
+    /// For each line the index of its innermost definition.
+    inside: Vec<Option<u32>>,
+    definitions: Vec<(String, u32)>,
+}
+
+/// Anchors of many claims, each file read once.
+pub struct Anchors<'a> {
+    read: Read<'a>,
+    files: BTreeMap<(Side, String), Option<File>>,
+}
+
+impl<'a> Anchors<'a> {
+    /// Reads through `read`.
+    pub fn new(read: Read<'a>) -> Self {
+        Self { read, files: BTreeMap::new() }
+    }
+
+    /// The anchor of a claim; empty where there is no file or no line.
+    pub fn of(&mut self, side: Side, claim: &Claim) -> Anchor {
+        let Some(path) = claim.file.as_deref() else { return Anchor::default() };
+        let cited = Anchor { line: claim.line, ..Anchor::default() };
+        let Some(file) = self.file(side, path) else { return cited };
+        let Some(line) = claim.line else { return cited };
+        let line = re_anchored(file, line, claim);
+        let Some(text) = file.lines.get(line as usize - 1) else { return cited };
+        let from = (line as usize - 1).saturating_sub(BEFORE);
+        let to = (line as usize + AFTER).min(file.lines.len());
+        let context =
+            file.lines[from..to].iter().map(|l| l.trim().to_owned()).filter(|l| !l.is_empty()).collect();
+        let (symbol, symbol_line) = file.symbol(line);
+        Anchor { line: Some(line), text: text.trim().to_owned(), context, symbol, symbol_line }
+    }
+
+    /// Lines `from..=to` of a file, trimmed.
+    pub fn lines(&mut self, side: Side, path: &str, from: u32, len: u32) -> Vec<String> {
+        let Some(file) = self.file(side, path) else { return Vec::new() };
+        let from = (from.max(1) as usize - 1).min(file.lines.len());
+        let to = (from + len as usize).min(file.lines.len());
+        file.lines[from..to].iter().map(|line| line.trim().to_owned()).collect()
+    }
+
+    fn file(&mut self, side: Side, path: &str) -> Option<&File> {
+        let key = (side, path.to_owned());
+        if !self.files.contains_key(&key) {
+            let file = (self.read)(side, path).map(|text| File::new(&text, path));
+            self.files.insert(key.clone(), file);
+        }
+        self.files.get(&key)?.as_ref()
+    }
+}
+
+/// Names in backticks or quotes.
+pub(crate) fn quoted_names(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for mark in ['`', '\'', '"'] {
+        let parts: Vec<&str> = text.split(mark).collect();
+        for part in parts.iter().skip(1).step_by(2).take(8) {
+            if (2..=80).contains(&part.len()) && !part.contains(' ') {
+                names.push(*part);
+            }
+        }
+    }
+    names
+}
+
+/// The nearest line that holds the most of what the claim quotes; the cited one when none holds more.
+fn re_anchored(file: &File, line: u32, claim: &Claim) -> u32 {
+    let line = line.clamp(1, (file.lines.len() as u32).max(1));
+    let names = quoted_names(&claim.claim);
+    if names.is_empty() {
+        return line;
+    }
+    let score = |n: u32| {
+        let Some(text) = n.checked_sub(1).and_then(|n| file.lines.get(n as usize)) else { return 0 };
+        names.iter().filter(|name| text.contains(**name)).count()
+    };
+    let own = score(line);
+    let mut best = (own, line);
+    for far in 1..=REACH {
+        for at in [line.saturating_sub(far), line + far] {
+            let found = score(at);
+            if found > best.0 {
+                best = (found, at);
+            }
+        }
+    }
+    best.1
+}
+
+impl File {
+    fn new(text: &str, path: &str) -> Self {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let markdown = path.ends_with(".md") || path.ends_with(".markdown");
+        let mut file = File { inside: Vec::with_capacity(lines.len()), definitions: Vec::new(), lines };
+        if markdown {
+            file.read_headings()
+        } else {
+            file.read_definitions()
+        }
+        file
+    }
+
+    fn symbol(&self, line: u32) -> (String, u32) {
+        match self.inside.get(line as usize - 1).copied().flatten() {
+            Some(n) => self.definitions[n as usize].clone(),
+            None => (String::new(), 0),
+        }
+    }
+
+    /// A stack of open definitions by indentation.
+    fn read_definitions(&mut self) {
+        let mut open: Vec<(usize, u32)> = Vec::new();
+        for n in 0..self.lines.len() {
+            let line = &self.lines[n];
+            let trimmed = line.trim_start();
+            if trimmed.is_empty() {
+                self.inside.push(open.last().map(|(_, d)| *d));
+                continue;
+            }
+            let indent = line.len() - trimmed.len();
+            // A closing mark still belongs to what it closes, an opening one to what is above it.
+            let closes = trimmed.starts_with(['}', ')', ']', '{'])
+                || trimmed == "end"
+                || trimmed == "fi"
+                || trimmed == "done";
+            open.retain(|(at, _)| if closes { *at <= indent } else { *at < indent });
+            if let Some(name) = definition(trimmed) {
+                open.retain(|(at, _)| *at < indent);
+                let outer = open.last().map(|(_, d)| self.definitions[*d as usize].0.clone());
+                let full = outer.map_or(name.to_owned(), |outer| format!("{outer}.{name}"));
+                self.definitions.push((full, n as u32 + 1));
+                open.push((indent, self.definitions.len() as u32 - 1));
+            }
+            self.inside.push(open.last().map(|(_, d)| *d));
+        }
+    }
+
+    fn read_headings(&mut self) {
+        let mut open: Vec<(usize, u32)> = Vec::new();
+        for n in 0..self.lines.len() {
+            if let Some((level, words)) = crate::text::heading(&self.lines[n]) {
+                open.retain(|(at, _)| *at < level);
+                let outer = open.last().map(|(_, d)| self.definitions[*d as usize].0.clone());
+                let full = outer.map_or(words.to_owned(), |outer| format!("{outer}.{words}"));
+                self.definitions.push((full, n as u32 + 1));
+                open.push((level, self.definitions.len() as u32 - 1));
+            }
+            self.inside.push(open.last().map(|(_, d)| *d));
+        }
+    }
+}
+
+/// Words that may stand before the word that defines.
+const MODIFIERS: &[&str] = &[
+    "pub",
+    "pub(crate)",
+    "pub(super)",
+    "async",
+    "const",
+    "unsafe",
+    "export",
+    "default",
+    "static",
+    "public",
+    "private",
+    "protected",
+    "abstract",
+    "final",
+    "extern",
+    "override",
+    "inline",
+    "virtual",
+    "declare",
+    "readonly",
+    "\"C\"",
+];
+
+/// The name a line defines, in the languages people review most.
+fn definition(line: &str) -> Option<&str> {
+    let mut rest = line;
+    while let Some(word) = rest.split_whitespace().next().filter(|word| MODIFIERS.contains(word)) {
+        rest = rest[word.len()..].trim_start();
+    }
+    let word = rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or("");
+    let after = &rest[word.len()..];
+    // `fn-trigger() {` is a shell function, not Rust.
+    let word = if after.starts_with([' ', '\t', '!', '*', '<', '(', ':']) || word.is_empty() {
+        word
+    } else {
+        "other"
+    };
+    let after = after.trim_start();
+    match word {
+        "def" | "class" | "fn" | "struct" | "enum" | "trait" | "mod" | "interface" | "function"
+        | "module" | "namespace" | "macro_rules" => first_name(after.trim_start_matches(['*', '!', ' '])),
+        "impl" => first_name(after.split(" for ").last().unwrap_or(after).trim_start_matches(['<', '&'])),
+        "func" => {
+            // A Go method has its receiver in front.
+            let after = if after.starts_with('(') {
+                after.split_once(')').map_or(after, |(_, rest)| rest)
+            } else {
+                after
+            };
+            first_name(after.trim_start())
+        }
+        "type" if after.contains("struct") || after.contains("interface") => first_name(after),
+        "if" | "for" | "while" | "switch" | "catch" | "else" | "return" | "match" | "case" | "do" | "try"
+        | "with" | "elif" => None,
+        "" => None,
+        _ => braced(rest),
+    }
+}
+
+fn first_name(text: &str) -> Option<&str> {
+    let end =
+        text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-' || c == '$')).unwrap_or(text.len());
+    (end > 0).then(|| &text[..end])
+}
+
+/// `name() {`, `name = (…) => {`, `Type name(args) {`.
+fn braced(line: &str) -> Option<&str> {
+    let body = line.trim_end();
+    let body = body.strip_suffix('{')?.trim_end();
+    if let Some((left, _)) = body.split_once("=>") {
+        let name = left.split(['=', ':', '(']).next()?.trim();
+        return first_name(name.rsplit(' ').next()?);
+    }
+    let open = body.find('(')?;
+    let name =
+        body[..open].trim_end().rsplit(|c: char| c.is_whitespace() || matches!(c, '*' | '&' | ':')).next()?;
+    let name_only = first_name(name)?;
+    (name_only.len() == name.len() && !body[..open].contains(['=', '.', '"', '\''])).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tribunal_core::finding::Severity;
+
+    fn symbol(path: &str, text: &str, line: u32) -> String {
+        File::new(text, path).symbol(line).0
+    }
+
+    #[test]
+    fn enclosing_definitions() {
+        let python = "import x\n\nclass A(B):\n    def f(self):\n        if x:\n            return 1\n\n    async def g(self):\n        pass\n\ndef top():\n    pass\n";
+        for (line, expect) in [(1, ""), (3, "A"), (6, "A.f"), (9, "A.g"), (12, "top")] {
+            assert_eq!(symbol("a.py", python, line), expect, "{line}");
+        }
+        let rust = "pub struct S {\n    x: u8,\n}\n\nimpl Display for S {\n    pub(crate) fn f(&self) -> u8 {\n        self.x\n    }\n}\n";
+        assert_eq!(symbol("a.rs", rust, 7), "S.f");
+        assert_eq!(symbol("a.rs", rust, 9), "S");
+        let go = "func (s *Store) Get(k string) error {\n\treturn nil\n}\n";
+        assert_eq!(symbol("a.go", go, 2), "Get");
+        let shell = "fn-trigger() {\n  declare x\n  if y; then\n    z\n  fi\n}\n\nother () {\n  w\n}\n";
+        assert_eq!(symbol("a.sh", shell, 4), "fn-trigger");
+        assert_eq!(symbol("a.sh", shell, 9), "other");
+        let c = "static int\nfoo(int a)\n{\n    return a;\n}\nint bar(void) {\n    return 1;\n}\n";
+        assert_eq!(symbol("a.c", c, 7), "bar");
+        let js =
+            "export const load = async (x) => {\n  return x;\n}\nclass Q {\n  run(a) {\n    a();\n  }\n}\n";
+        assert_eq!(symbol("a.ts", js, 2), "load");
+        assert_eq!(symbol("a.ts", js, 6), "Q.run");
+        let markdown = "# One\n\n## Two\ntext\n# Three\n";
+        assert_eq!(symbol("a.md", markdown, 4), "One.Two");
+    }
+
+    #[test]
+    fn a_line_that_is_off_moves_to_the_names_it_quotes() {
+        let text = "import os\nimport sys\nimport json\n\nx = 1\n";
+        let read = |_: Side, _: &str| Some(text.to_owned());
+        let mut anchors = Anchors::new(&read);
+        let claim = Claim::new(Severity::Warning, "Dead import of `json`").at("a.py", Some(1));
+        assert_eq!(anchors.of(Side::Before, &claim).line, Some(3));
+        let claim = Claim::new(Severity::Warning, "Dead import of `nowhere`").at("a.py", Some(2));
+        assert_eq!(anchors.of(Side::Before, &claim).line, Some(2));
+        let claim = Claim::new(Severity::Warning, "x").at("a.py", Some(1_000_000));
+        assert_eq!(anchors.of(Side::Before, &claim).line, Some(5));
+        let nothing = |_: Side, _: &str| None;
+        assert_eq!(Anchors::new(&nothing).of(Side::After, &claim).line, Some(1_000_000));
+        let empty = |_: Side, _: &str| Some(String::new());
+        assert_eq!(Anchors::new(&empty).of(Side::After, &claim).text, "");
+    }
+}

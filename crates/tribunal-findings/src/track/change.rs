@@ -1,0 +1,294 @@
+//! What changed between two trees, as data: files, renames and hunks. Maps places from one tree to the other.
+//! Never runs git: the text of a diff comes in.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One changed stretch: `old_len` lines from `old_start` became `new_len` lines from `new_start`, counted from 1.
+/// A length of 0 stands before its start line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hunk {
+    /// First old line.
+    pub old_start: u32,
+    /// How many old lines.
+    pub old_len: u32,
+    /// First new line.
+    pub new_start: u32,
+    /// How many new lines.
+    pub new_len: u32,
+}
+
+/// One file that differs. No old path: added. No new path: deleted. Two different ones: renamed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// Path in the earlier tree.
+    pub old: Option<String>,
+    /// Path in the later tree.
+    pub new: Option<String>,
+    /// Changed stretches, in order.
+    pub hunks: Vec<Hunk>,
+}
+
+/// All files that differ between two trees.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    files: Vec<FileChange>,
+    by_old: BTreeMap<String, usize>,
+    by_new: BTreeMap<String, usize>,
+}
+
+/// Where a place of the earlier tree is in the later one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mapped {
+    /// The line is still there, at this number.
+    Kept(u32),
+    /// The line was changed or deleted; this is about where it was.
+    Changed(f64),
+}
+
+impl Change {
+    /// Takes the changed files.
+    pub fn new(files: Vec<FileChange>) -> Self {
+        let index = |path: fn(&FileChange) -> &Option<String>| {
+            files
+                .iter()
+                .enumerate()
+                .filter_map(|(n, file)| path(file).clone().map(|path| (path, n)))
+                .collect()
+        };
+        Self { by_old: index(|file| &file.old), by_new: index(|file| &file.new), files }
+    }
+
+    /// Reads the output of `git diff -M -U0` (any context is understood). Unreadable parts are passed over.
+    pub fn from_unified(diff: &str) -> Self {
+        parse(diff)
+    }
+
+    /// The changed files.
+    pub fn files(&self) -> &[FileChange] {
+        &self.files
+    }
+
+    /// Lines changed, the longer side of each hunk.
+    pub fn lines_changed(&self) -> u32 {
+        self.files.iter().flat_map(|file| &file.hunks).map(|hunk| hunk.old_len.max(hunk.new_len)).sum()
+    }
+
+    /// The path in the later tree; `None` when the file was deleted.
+    pub fn new_path<'p>(&'p self, old: &'p str) -> Option<&'p str> {
+        match self.by_old.get(old) {
+            Some(n) => self.files[*n].new.as_deref(),
+            None => Some(old),
+        }
+    }
+
+    /// Whether the file was there in the earlier tree, as far as the diff tells.
+    pub fn existed(&self, new: &str) -> bool {
+        self.by_new.get(new).is_none_or(|n| self.files[*n].old.is_some())
+    }
+
+    /// Whether the file differs at all.
+    pub fn differs(&self, old: &str) -> bool {
+        self.by_old.contains_key(old)
+    }
+
+    /// Where an old line is now.
+    pub fn map_line(&self, old: &str, line: u32) -> Mapped {
+        let Some(n) = self.by_old.get(old) else { return Mapped::Kept(line) };
+        let mut shift = 0i64;
+        for hunk in &self.files[*n].hunks {
+            if line < hunk.old_start {
+                break;
+            }
+            if line < hunk.old_start + hunk.old_len {
+                let part = f64::from(line - hunk.old_start) / f64::from(hunk.old_len.max(1));
+                return Mapped::Changed(f64::from(hunk.new_start) + part * f64::from(hunk.new_len));
+            }
+            shift = i64::from(hunk.new_start + hunk.new_len) - i64::from(hunk.old_start + hunk.old_len);
+        }
+        Mapped::Kept(u32::try_from(i64::from(line) + shift).unwrap_or(line).max(1))
+    }
+
+    /// The hunk that holds an old line, widened by `slack` lines.
+    pub fn old_hunk(&self, old: &str, from: u32, to: u32, slack: u32) -> Option<usize> {
+        let hunks = &self.files[*self.by_old.get(old)?].hunks;
+        hunks.iter().position(|h| meets(h.old_start, h.old_len, from, to, slack))
+    }
+
+    /// The hunk that added or changed a new line, widened by `slack` lines.
+    pub fn new_hunk(&self, new: &str, from: u32, to: u32, slack: u32) -> Option<usize> {
+        let hunks = &self.files[*self.by_new.get(new)?].hunks;
+        hunks.iter().position(|h| meets(h.new_start, h.new_len, from, to, slack))
+    }
+
+    /// The change of the file with this path in the later tree.
+    pub fn file_at(&self, new: &str) -> Option<&FileChange> {
+        self.by_new.get(new).map(|n| &self.files[*n])
+    }
+}
+
+fn meets(start: u32, len: u32, from: u32, to: u32, slack: u32) -> bool {
+    let end = start + len;
+    let (from, to) = (from.saturating_sub(slack), to.saturating_add(slack));
+    if len == 0 && slack == 0 { false } else { start <= to && from < end.max(start + u32::from(len == 0)) }
+}
+
+fn parse(diff: &str) -> Change {
+    let mut files: Vec<FileChange> = Vec::new();
+    let mut left = (0u32, 0u32);
+    for line in diff.split('\n') {
+        if left.0 > 0 || left.1 > 0 {
+            match line.as_bytes().first() {
+                Some(b'-') => left.0 = left.0.saturating_sub(1),
+                Some(b'+') => left.1 = left.1.saturating_sub(1),
+                Some(b'\\') => {}
+                _ => left = (left.0.saturating_sub(1), left.1.saturating_sub(1)),
+            }
+            continue;
+        }
+        if let Some(rest) = line.strip_prefix("diff --git ") {
+            files.push(paths_of_header(rest));
+            continue;
+        }
+        let Some(file) = files.last_mut() else { continue };
+        if let Some(path) = line.strip_prefix("rename from ").or_else(|| line.strip_prefix("copy from ")) {
+            file.old = Some(unquoted(path));
+        } else if let Some(path) = line.strip_prefix("rename to ").or_else(|| line.strip_prefix("copy to ")) {
+            file.new = Some(unquoted(path));
+        } else if let Some(path) = line.strip_prefix("--- ") {
+            file.old = side(path);
+        } else if let Some(path) = line.strip_prefix("+++ ") {
+            file.new = side(path);
+        } else if line.starts_with("new file mode") {
+            file.old = None;
+        } else if line.starts_with("deleted file mode") {
+            file.new = None;
+        } else if let Some(hunk) = line.strip_prefix("@@ -").and_then(hunk_of) {
+            left = (hunk.old_len, hunk.new_len);
+            file.hunks.push(shrunk(hunk));
+        }
+    }
+    Change::new(files)
+}
+
+/// `a/x b/x`: enough for files whose other headers name no path (mode changes, empty files).
+fn paths_of_header(rest: &str) -> FileChange {
+    let half = rest.len() / 2;
+    let same = rest.get(..half).zip(rest.get(half + 1..));
+    let path = same.and_then(|(a, b)| {
+        let (a, b) = (unquoted(a), unquoted(b));
+        (a.strip_prefix("a/")? == b.strip_prefix("b/")?).then(|| a[2..].to_owned())
+    });
+    FileChange { old: path.clone(), new: path, hunks: Vec::new() }
+}
+
+fn side(path: &str) -> Option<String> {
+    let path = path.trim_end_matches(['\t', '\r']);
+    if path == "/dev/null" {
+        return None;
+    }
+    let path = unquoted(path);
+    let inner = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(&path);
+    Some(inner.to_owned())
+}
+
+/// Git quotes names with odd bytes: `"a/na\303\257ve"`.
+fn unquoted(path: &str) -> String {
+    let Some(inner) = path.strip_prefix('"').and_then(|path| path.strip_suffix('"')) else {
+        return path.to_owned();
+    };
+    let mut bytes = Vec::new();
+    let mut rest = inner.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        match rest.next() {
+            Some(b'n') => bytes.push(b'\n'),
+            Some(b't') => bytes.push(b'\t'),
+            Some(digit @ b'0'..=b'3') => {
+                let mut value = u32::from(digit - b'0');
+                for _ in 0..2 {
+                    value = value * 8 + u32::from(rest.next().unwrap_or(b'0').saturating_sub(b'0').min(7));
+                }
+                bytes.push(value as u8);
+            }
+            Some(other) => bytes.push(other),
+            None => {}
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// `12,3 +14,2 @@ …`
+fn hunk_of(text: &str) -> Option<Hunk> {
+    let (old, rest) = text.split_once(" +")?;
+    let (new, _) = rest.split_once(" @@")?;
+    let span = |text: &str| -> Option<(u32, u32)> {
+        let (start, len) = text.split_once(',').unwrap_or((text, "1"));
+        Some((start.parse().ok()?, len.parse().ok()?))
+    };
+    let ((old_start, old_len), (new_start, new_len)) = (span(old)?, span(new)?);
+    Some(Hunk { old_start, old_len, new_start, new_len })
+}
+
+/// Git names the line before an empty side; here an empty side stands before its line.
+fn shrunk(mut hunk: Hunk) -> Hunk {
+    hunk.old_start += u32::from(hunk.old_len == 0);
+    hunk.new_start += u32::from(hunk.new_len == 0);
+    hunk
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIFF: &str = "diff --git a/src/a.rs b/src/b.rs\nsimilarity index 90%\nrename from src/a.rs\nrename to src/b.rs\n--- a/src/a.rs\n+++ b/src/b.rs\n\
+        @@ -2,0 +3,2 @@ fn x\n+one\n+--- a/fake\n@@ -10,3 +13,1 @@\n-a\n--- b/other\n-c\n+d\n@@ -20 +20,0 @@\n-gone\n\
+        diff --git a/new.rs b/new.rs\nnew file mode 100644\n--- /dev/null\n+++ b/new.rs\n@@ -0,0 +1,2 @@\n+a\n+b\n\
+        diff --git \"a/na\\303\\257ve\" \"b/na\\303\\257ve\"\ndeleted file mode 100644\n--- \"a/na\\303\\257ve\"\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n";
+
+    #[test]
+    fn diffs_are_read_with_renames_and_quotes() {
+        let change = Change::from_unified(DIFF);
+        assert_eq!(change.files().len(), 3, "{change:?}");
+        assert_eq!(change.new_path("src/a.rs"), Some("src/b.rs"));
+        assert_eq!(change.new_path("naïve"), None);
+        assert_eq!(change.new_path("other"), Some("other"));
+        assert!(!change.existed("new.rs") && change.existed("src/b.rs"));
+        assert_eq!(change.files()[0].hunks.len(), 3);
+        assert_eq!(change.lines_changed(), 2 + 3 + 1 + 2 + 1);
+    }
+
+    #[test]
+    fn lines_are_mapped_through_hunks() {
+        let change = Change::from_unified(DIFF);
+        for (line, expect) in [
+            (1, Mapped::Kept(1)),
+            (2, Mapped::Kept(2)),
+            (3, Mapped::Kept(5)),
+            (9, Mapped::Kept(11)),
+            (10, Mapped::Changed(13.0)),
+            (13, Mapped::Kept(14)),
+            (20, Mapped::Changed(21.0)),
+            (21, Mapped::Kept(21)),
+        ] {
+            assert_eq!(change.map_line("src/a.rs", line), expect, "{line}");
+        }
+        assert_eq!(change.map_line("other", 7), Mapped::Kept(7));
+        assert_eq!(change.new_hunk("src/b.rs", 3, 3, 0), Some(0));
+        assert_eq!(change.new_hunk("src/b.rs", 5, 5, 0), None);
+        assert_eq!(change.old_hunk("src/a.rs", 11, 11, 0), Some(1));
+        assert_eq!(change.old_hunk("src/a.rs", 14, 14, 3), Some(1));
+        assert_eq!(change.old_hunk("src/a.rs", 2, 2, 0), None);
+    }
+
+    #[test]
+    fn rubbish_is_passed_over() {
+        for text in ["", "@@ -1 +1 @@", "diff --git ", "diff --git a/x b/x\n@@ -x,y +1 @@\n", "--- a\n+++ b"]
+        {
+            let _ = Change::from_unified(text);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! What a round means for each finding: repeated, answered, changed under it, or simply not mentioned. Silence
+//! resolves a check's finding, never a reviewer's must-fix.
+
+use super::anchor::{Anchor, Anchors, Side};
+use super::change::Mapped;
+use super::reversal::Changed;
+use super::{Input, Match, by_check, is_live, is_new, makers, region};
+use crate::delta::{CycleDelta, Now, Standing, cycle_delta};
+use crate::triage::Triaged;
+use std::collections::{BTreeMap, BTreeSet};
+use tribunal_core::finding::{Claim, Fate, Said, Severity, Source};
+use tribunal_core::ids::FindingId;
+use tribunal_core::ledger::{Entry, Mark, Tracked};
+
+/// Lines around a finding that count as its code when we ask whether a fix touched it.
+const TOUCH: u32 = 3;
+/// From this round on, what was there all along and nobody saw is advisory.
+const ADVISORY_FROM: u32 = 3;
+
+/// A finding that this round's reviewers or checks raise.
+pub(super) fn repeated(
+    input: &Input<'_>,
+    triaged: &Triaged,
+    found: &Match,
+    anchor: &Anchor,
+    changed: &Changed,
+) -> Tracked {
+    let known = match found {
+        Match::Known { id, .. } => input.ledger.get(*id),
+        Match::New(_) => None,
+    };
+    let mark = match known {
+        Some(entry) if is_live(entry) || matches!(entry.fate, Fate::Waived(_)) => Mark::Persistent,
+        Some(entry) if matches!(entry.fate, Fate::Discarded | Fate::Filtered) => {
+            fresh_mark(input, &triaged.claim, anchor)
+        }
+        Some(_) => Mark::Reopened,
+        None => fresh_mark(input, &triaged.claim, anchor),
+    };
+    let fate = fate_of(input, triaged, known, mark, found.id());
+    let by = triaged.sources.clone();
+    let contested = fate == Fate::Open && changed.reverses(triaged.claim.file.as_deref(), anchor.line);
+    Tracked {
+        id: found.id(),
+        claim: triaged.claim.clone(),
+        severity: triaged.severity,
+        referred: triaged.referred_to.clone(),
+        contested,
+        mark,
+        makers: makers(&triaged.claim, input.architect),
+        touched: known.is_some_and(|entry| touched(input, &entry.claim)),
+        region: region(&triaged.claim, anchor),
+        fixer: None,
+        fate,
+        by,
+    }
+}
+
+fn fate_of(input: &Input<'_>, triaged: &Triaged, known: Option<&Entry>, mark: Mark, id: FindingId) -> Fate {
+    if let Some(Fate::Waived(who)) = known.map(|entry| &entry.fate) {
+        return Fate::Waived(who.clone());
+    }
+    let was_open = known.is_some_and(Entry::is_open_must_fix);
+    if was_open && triaged.fate != Fate::Open {
+        // Less sure of an open must-fix finding is no answer to it.
+        return answered(input, id, &known.map(|entry| entry.by.clone()).unwrap_or_default())
+            .unwrap_or(Fate::Open);
+    }
+    let late = mark == Mark::Late && input.round >= ADVISORY_FROM && triaged.fate == Fate::Open;
+    let proven = triaged.severity == Severity::Blocker && !triaged.claim.evidence.trim().is_empty();
+    if late && !proven && !by_check(&triaged.sources) {
+        return Fate::Advisory;
+    }
+    triaged.fate.clone()
+}
+
+/// What is new about a finding that was not in the ledger.
+fn fresh_mark(input: &Input<'_>, claim: &Claim, anchor: &Anchor) -> Mark {
+    if input.round <= 1 {
+        return Mark::New;
+    }
+    let Some(file) = claim.file.as_deref() else { return Mark::New };
+    if !input.change.existed(file) {
+        return Mark::FixInduced;
+    }
+    match anchor.line.or(claim.line) {
+        Some(line) if input.change.new_hunk(file, line, line, 0).is_some() => Mark::FixInduced,
+        Some(_) => Mark::Late,
+        None if input.change.file_at(file).is_none() => Mark::Late,
+        None => Mark::New,
+    }
+}
+
+/// A live finding nobody raised again; `None` when there is nothing to say of it. The flag: simply not repeated.
+pub(super) fn unrepeated(
+    input: &Input<'_>,
+    id: FindingId,
+    entry: &Entry,
+    anchors: &mut Anchors<'_>,
+    changed: &Changed,
+) -> Option<(Tracked, bool)> {
+    let code_changed = changed_under(input, &entry.claim);
+    let settled = answered(input, id, &entry.by).or_else(|| silent_check(input, entry));
+    let must_fix = entry.is_open_must_fix();
+    let still = held(input, id, &entry.by);
+    let (fate, silent) = match settled {
+        Some(fate) => (fate, false),
+        None if must_fix || still => (entry.fate.clone(), false),
+        None if code_changed && !by_check(&entry.by) => (Fate::Fixed, false),
+        None => (entry.fate.clone(), true),
+    };
+    let claim = moved(input, &entry.claim);
+    let anchor = anchors.of(Side::After, &claim);
+    let contested = fate == Fate::Open && changed.reverses(claim.file.as_deref(), anchor.line);
+    let one = Tracked {
+        id,
+        by: entry.by.clone(),
+        severity: entry.severity,
+        referred: None,
+        contested,
+        mark: Mark::Persistent,
+        makers: entry.makers,
+        touched: touched(input, &entry.claim),
+        region: region(&claim, &anchor).or_else(|| entry.region.clone()),
+        fixer: entry.fixer.clone(),
+        fate,
+        claim,
+    };
+    Some((one, silent))
+}
+
+/// What the seats behind a finding say of it by id: one "still there" outweighs the rest.
+fn answered(input: &Input<'_>, id: FindingId, by: &BTreeSet<Source>) -> Option<Fate> {
+    let seats: Vec<_> = by
+        .iter()
+        .filter_map(|source| if let Source::Seat(seat) = source { Some(seat) } else { None })
+        .collect();
+    let said: Vec<&Said> = seats.iter().filter_map(|seat| input.said.get(*seat)?.get(&id)).collect();
+    if said.is_empty() || said.iter().any(|said| **said == Said::StillThere) || failing_check(input, by) {
+        return None;
+    }
+    let refuted = said.iter().all(|said| matches!(said, Said::NotAnIssue(_)));
+    Some(if refuted { Fate::Refuted } else { Fate::Fixed })
+}
+
+fn held(input: &Input<'_>, id: FindingId, by: &BTreeSet<Source>) -> bool {
+    by.iter().any(|source| match source {
+        Source::Seat(seat) => input.said.get(seat).and_then(|said| said.get(&id)) == Some(&Said::StillThere),
+        Source::Check(_) => false,
+    })
+}
+
+/// A check behind the finding did not run: only the check, or a person, closes it.
+fn failing_check(input: &Input<'_>, by: &BTreeSet<Source>) -> bool {
+    by.iter().any(|source| matches!(source, Source::Check(check) if !input.ran.contains(check)))
+}
+
+/// All its checks ran again and are silent, and no seat holds it beside them.
+fn silent_check(input: &Input<'_>, entry: &Entry) -> Option<Fate> {
+    let all_ran =
+        entry.by.iter().all(|source| matches!(source, Source::Check(check) if input.ran.contains(check)));
+    (all_ran && !entry.by.is_empty()).then_some(Fate::Fixed)
+}
+
+/// Its very lines changed, or its file is gone.
+fn changed_under(input: &Input<'_>, claim: &Claim) -> bool {
+    let Some(file) = claim.file.as_deref() else { return false };
+    if input.change.new_path(file).is_none() {
+        return true;
+    }
+    claim.line.is_some_and(|line| input.change.old_hunk(file, line, claim.end.unwrap_or(line), 0).is_some())
+}
+
+/// The last fix touched its code.
+fn touched(input: &Input<'_>, claim: &Claim) -> bool {
+    let Some(file) = claim.file.as_deref() else { return input.change.lines_changed() > 0 };
+    match claim.line {
+        _ if input.change.new_path(file).is_none() => true,
+        Some(line) => input.change.old_hunk(file, line, claim.end.unwrap_or(line), TOUCH).is_some(),
+        None => input.change.differs(file),
+    }
+}
+
+/// The claim at its place in the tree judged now, so that the ledger always speaks of the last judged one.
+fn moved(input: &Input<'_>, claim: &Claim) -> Claim {
+    let mut claim = claim.clone();
+    let Some(old) = claim.file.clone() else { return claim };
+    let Some(new) = input.change.new_path(&old) else { return claim };
+    let at = |line: u32| match input.change.map_line(&old, line) {
+        Mapped::Kept(line) => line,
+        Mapped::Changed(line) => (line as u32).max(1),
+    };
+    claim.line = claim.line.map(at);
+    claim.end = claim.end.map(at).max(claim.line);
+    claim.file = Some(new.to_owned());
+    claim
+}
+
+/// The delta of this round against the one before; discarded and filtered findings are no part of it.
+pub(super) fn cycle(
+    input: &Input<'_>,
+    tracked: &BTreeMap<FindingId, Tracked>,
+    silent: &BTreeSet<FindingId>,
+) -> CycleDelta {
+    let before: BTreeMap<FindingId, Severity> = input
+        .ledger
+        .iter()
+        .filter(|(_, entry)| is_live(entry))
+        .map(|(id, entry)| (id, entry.severity))
+        .collect();
+    let mut now = BTreeMap::new();
+    for (id, one) in tracked {
+        let hidden = matches!(one.fate, Fate::Discarded | Fate::Filtered | Fate::Waived(_))
+            && !before.contains_key(id);
+        if hidden {
+            continue;
+        }
+        let standing = match one.fate {
+            Fate::Fixed | Fate::Refuted => Standing::Gone,
+            _ if silent.contains(id) => Standing::Silent,
+            _ => Standing::Present,
+        };
+        let mark = if is_new(one.mark) { one.mark } else { Mark::New };
+        now.insert(*id, Now { severity: one.severity, standing, mark });
+    }
+    cycle_delta(&before, &now)
+}

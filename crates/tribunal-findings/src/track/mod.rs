@@ -1,0 +1,208 @@
+//! Identity of findings over rounds (SPEC 3.4, 3.5). An id is given once; here claims of this round meet the ledger.
+//! Never lets a must-fix finding go because nobody repeated it.
+//!
+//! ```text
+//! track(&Input { round, next_id, ledger, triaged, said, ran, change, removed, read, architect }) -> Outcome
+//! Outcome { tracked: Vec<Tracked>, delta: Delta, cycle: CycleDelta, matches: Vec<Match>, removed: Vec<Block> }
+//! ```
+//! New findings get `next_id`, `next_id + 1`, … in triage order. `change` is the diff between the tree judged last and
+//! this one (empty in round 1 or when the tree is the same); `read` gives files of either tree, on demand. What a
+//! round returns as `removed` is handed in, accumulated, with the rounds after it.
+
+pub mod anchor;
+pub mod assign;
+pub mod change;
+pub mod compare;
+mod fates;
+pub mod pair;
+mod reversal;
+pub mod score;
+
+pub use anchor::{Read, Side};
+pub use change::{Change, FileChange, Hunk};
+pub use compare::{Comparison, compare};
+pub use reversal::Block;
+
+use crate::delta::CycleDelta;
+use crate::triage::Triaged;
+use anchor::{Anchor, Anchors};
+use pair::{How, Scorer, pair};
+use std::collections::{BTreeMap, BTreeSet};
+use tribunal_core::finding::{Claim, Fate, FixableBy, Said, Source};
+use tribunal_core::ids::{Check, FindingId, Seat};
+use tribunal_core::ledger::{Delta, Entry, Ledger, Mark, Tracked};
+
+/// Everything tracking needs to know of one round.
+pub struct Input<'a> {
+    /// Which round, from 1.
+    pub round: u32,
+    /// The first id that is free.
+    pub next_id: FindingId,
+    /// The ledger before this round.
+    pub ledger: &'a Ledger,
+    /// This round's findings after triage.
+    pub triaged: &'a [Triaged],
+    /// Answers to findings put by id.
+    pub said: &'a BTreeMap<Seat, BTreeMap<FindingId, Said>>,
+    /// Checks that ran in this round over their whole scope: their silence resolves.
+    pub ran: &'a BTreeSet<Check>,
+    /// The diff between the tree judged last and this one.
+    pub change: &'a Change,
+    /// What earlier fixes took out.
+    pub removed: &'a [Block],
+    /// Gives files of either tree.
+    pub read: Read<'a>,
+    /// The maker is the architect, so what an architect must mend is the maker's.
+    pub architect: bool,
+}
+
+/// What became of one triaged finding.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Match {
+    /// It is a known one.
+    Known {
+        /// Which.
+        id: FindingId,
+        /// How sure, 0 to 1.
+        score: f64,
+        /// How it was found.
+        how: How,
+    },
+    /// It is new, under this id.
+    New(FindingId),
+}
+
+impl Match {
+    /// The id it has now.
+    pub fn id(&self) -> FindingId {
+        match self {
+            Match::Known { id, .. } | Match::New(id) => *id,
+        }
+    }
+}
+
+/// What tracking found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Every finding this round says something about, in id order.
+    pub tracked: Vec<Tracked>,
+    /// Counts for the machine.
+    pub delta: Delta,
+    /// The delta itself.
+    pub cycle: CycleDelta,
+    /// One per triaged finding, in order.
+    pub matches: Vec<Match>,
+    /// What this fix took out, for later rounds.
+    pub removed: Vec<Block>,
+}
+
+/// Matches this round's findings to the ledger.
+pub fn track(input: &Input<'_>) -> Outcome {
+    let matches = matched(input);
+    let mut anchors = Anchors::new(input.read);
+    let changed = reversal::Changed::new(input, &mut anchors);
+    let mut tracked: BTreeMap<FindingId, Tracked> = BTreeMap::new();
+    let mut silent: BTreeSet<FindingId> = BTreeSet::new();
+    for (triaged, found) in input.triaged.iter().zip(&matches) {
+        let anchor = anchors.of(Side::After, &triaged.claim);
+        let one = fates::repeated(input, triaged, found, &anchor, &changed);
+        match tracked.get_mut(&one.id) {
+            // Two groups of one round that match one entry cannot be: matching is one to one.
+            Some(known) => known.by.extend(one.by),
+            None => {
+                tracked.insert(one.id, one);
+            }
+        }
+    }
+    for (id, entry) in input.ledger.iter().filter(|(_, entry)| is_live(entry)) {
+        if tracked.contains_key(&id) {
+            continue;
+        }
+        if let Some((one, was_silent)) = fates::unrepeated(input, id, entry, &mut anchors, &changed) {
+            if was_silent {
+                silent.insert(id);
+            }
+            tracked.insert(id, one);
+        }
+    }
+    let cycle = fates::cycle(input, &tracked, &silent);
+    let delta = cycle.counts(input.change.lines_changed());
+    Outcome { delta, cycle, matches, removed: changed.removed, tracked: tracked.into_values().collect() }
+}
+
+/// Entries that this round can speak about.
+fn is_live(entry: &Entry) -> bool {
+    matches!(entry.fate, Fate::Open | Fate::Deferred | Fate::Advisory)
+}
+
+/// Entries triage set aside: they may be raised again with better grounds.
+fn is_set_aside(entry: &Entry) -> bool {
+    matches!(entry.fate, Fate::Discarded | Fate::Filtered)
+}
+
+/// Live entries first; what is left may be a settled one that came back.
+fn matched(input: &Input<'_>) -> Vec<Match> {
+    let mut matches: Vec<Option<Match>> = vec![None; input.triaged.len()];
+    let stages: [fn(&Entry) -> bool; 3] =
+        [is_live, is_set_aside, |entry| !is_live(entry) && !is_set_aside(entry)];
+    for stage in stages {
+        let entries: Vec<(FindingId, &Entry)> =
+            input.ledger.iter().filter(|(_, entry)| stage(entry)).collect();
+        let free: Vec<usize> = (0..matches.len()).filter(|n| matches[*n].is_none()).collect();
+        if entries.is_empty() || free.is_empty() {
+            continue;
+        }
+        let before: Vec<&Claim> = entries.iter().map(|(_, entry)| &entry.claim).collect();
+        let after: Vec<&Claim> = free.iter().map(|n| &input.triaged[*n].claim).collect();
+        let hints = hints(&entries, &after);
+        for found in pair(&before, &after, &hints, input.change, input.read, &Scorer::default()) {
+            let id = entries[found.before].0;
+            matches[free[found.after]] = Some(Match::Known { id, score: found.score, how: found.how });
+        }
+    }
+    let mut next = input.next_id.0;
+    let fresh = |found: Option<Match>| {
+        found.unwrap_or_else(|| {
+            next += 1;
+            Match::New(FindingId(next - 1))
+        })
+    };
+    matches.into_iter().map(fresh).collect()
+}
+
+fn hints(entries: &[(FindingId, &Entry)], after: &[&Claim]) -> BTreeMap<usize, usize> {
+    let named =
+        |claim: &Claim| claim.same_as.and_then(|id| entries.iter().position(|(known, _)| *known == id));
+    after.iter().enumerate().filter_map(|(n, claim)| Some((n, named(claim)?))).collect()
+}
+
+/// The region a finding lies in: file and enclosing definition, or a stretch of lines.
+pub(crate) fn region(claim: &Claim, anchor: &Anchor) -> Option<String> {
+    let file = claim.file.as_deref()?;
+    if !anchor.symbol.is_empty() {
+        return Some(format!("{file}:{}", anchor.symbol));
+    }
+    if let Some(section) = &claim.section {
+        return Some(format!("{file}:{section}"));
+    }
+    Some(match claim.line {
+        Some(line) => format!("{file}:{}", line / 50 * 50),
+        None => file.to_owned(),
+    })
+}
+
+pub(crate) fn makers(claim: &Claim, architect: bool) -> bool {
+    match claim.fixable_by {
+        FixableBy::Dev => true,
+        FixableBy::Architect => architect,
+        FixableBy::Manual => false,
+    }
+}
+
+pub(crate) fn by_check(by: &BTreeSet<Source>) -> bool {
+    by.iter().any(|source| matches!(source, Source::Check(_)))
+}
+
+pub(crate) fn is_new(mark: Mark) -> bool {
+    mark != Mark::Persistent
+}

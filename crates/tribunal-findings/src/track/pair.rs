@@ -1,0 +1,273 @@
+//! Which finding of a later report is which of an earlier one: exact matches first, then the best assignment by score,
+//! then moved code. One to one, always.
+
+use super::anchor::{Anchors, Read, Side};
+use super::assign::{Edge, assign};
+use super::change::{Change, Mapped};
+use super::score::{FEATURES, REVIEWER, Spot, TOOL, Weights, features};
+use crate::dedupe::words_of;
+use crate::similar::Texts;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use tribunal_core::finding::Claim;
+
+/// Pairs of one file that are all compared; beyond, only near ones and those with equal words.
+const ALL_PAIRS_MAX: usize = 40_000;
+const NEAR_LINES: f64 = 40.0;
+/// What a reviewer's own "same as F-12" adds: a prior, so the rest must support it.
+const SAME_AS: f64 = 1.5;
+
+/// How a pair was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// Same words at the same place, mapped through the diff.
+    Exact,
+    /// The best assignment by score.
+    Scored,
+    /// Its code moved.
+    Moved,
+}
+
+/// One finding in both reports.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// Index in the earlier report.
+    pub before: usize,
+    /// Index in the later report.
+    pub after: usize,
+    /// How sure, 0 to 1.
+    pub score: f64,
+    /// How it was found.
+    pub how: How,
+}
+
+/// Weights for reports with rules and for those without.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scorer {
+    /// Both sides name a rule.
+    pub tool: Weights,
+    /// At least one does not.
+    pub reviewer: Weights,
+}
+
+impl Default for Scorer {
+    fn default() -> Self {
+        Self { tool: TOOL, reviewer: REVIEWER }
+    }
+}
+
+impl Scorer {
+    fn of(&self, a: &Claim, b: &Claim) -> &Weights {
+        if a.rule.is_some() && b.rule.is_some() { &self.tool } else { &self.reviewer }
+    }
+}
+
+/// A pair that could be one finding, with what speaks for it: what calibration works on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// Index in the earlier report.
+    pub before: usize,
+    /// Index in the later report.
+    pub after: usize,
+    /// See `score::NAMES`.
+    pub features: [f64; FEATURES],
+}
+
+/// Pairs the findings of two reports. `hints` are later indexes whose author names an earlier one.
+pub fn pair(
+    before: &[&Claim],
+    after: &[&Claim],
+    hints: &BTreeMap<usize, usize>,
+    change: &Change,
+    read: Read<'_>,
+    scorer: &Scorer,
+) -> Vec<Pair> {
+    let mut work = Work::new(before, after, change, read);
+    let mut pairs = work.exact();
+    let candidates = work.candidates();
+    let gain = |c: &Candidate| {
+        let hinted = if hints.get(&c.after) == Some(&c.before) { SAME_AS } else { 0.0 };
+        scorer.of(before[c.before], after[c.after]).gain(&c.features) + hinted
+    };
+    let edges: Vec<Edge> = candidates
+        .iter()
+        .map(|c| Edge { left: c.before, right: c.after, gain: gain(c) + tie_break(c) })
+        .collect();
+    for edge in assign(&edges) {
+        pairs.push(work.take(edge.left, edge.right, edge.gain, How::Scored));
+    }
+    pairs.extend(work.moved());
+    pairs.sort_by_key(|pair| pair.before);
+    pairs
+}
+
+/// Every pair that the scorer looks at after exact matching.
+pub fn candidates(before: &[&Claim], after: &[&Claim], change: &Change, read: Read<'_>) -> Vec<Candidate> {
+    let mut work = Work::new(before, after, change, read);
+    work.exact();
+    work.candidates()
+}
+
+/// Reports list findings in order: of equal pairs, the one that keeps the order is a hair better.
+fn tie_break(candidate: &Candidate) -> f64 {
+    -1e-6 * (candidate.before as f64 - candidate.after as f64).abs().min(1_000.0)
+}
+
+struct Work<'a> {
+    before: &'a [&'a Claim],
+    after: &'a [&'a Claim],
+    change: &'a Change,
+    anchors: Anchors<'a>,
+    free_before: BTreeSet<usize>,
+    free_after: BTreeSet<usize>,
+    old_spots: BTreeMap<usize, Spot<'a>>,
+    new_spots: BTreeMap<usize, Spot<'a>>,
+}
+
+impl<'a> Work<'a> {
+    fn new(before: &'a [&'a Claim], after: &'a [&'a Claim], change: &'a Change, read: Read<'a>) -> Self {
+        Self {
+            before,
+            after,
+            change,
+            anchors: Anchors::new(read),
+            free_before: (0..before.len()).collect(),
+            free_after: (0..after.len()).collect(),
+            old_spots: BTreeMap::new(),
+            new_spots: BTreeMap::new(),
+        }
+    }
+
+    fn take(&mut self, before: usize, after: usize, gain: f64, how: How) -> Pair {
+        self.free_before.remove(&before);
+        self.free_after.remove(&after);
+        Pair { before, after, score: 1.0 / (1.0 + (-gain).exp()), how }
+    }
+
+    /// Same rule and words at the very line the diff leads to, in the order of the reports.
+    fn exact(&mut self) -> Vec<Pair> {
+        type Key<'k> = (&'k str, Option<u32>, Option<&'k str>, &'k str);
+        let mut waiting: BTreeMap<Key<'_>, VecDeque<usize>> = BTreeMap::new();
+        for (n, claim) in self.after.iter().enumerate() {
+            let Some(file) = claim.file.as_deref() else { continue };
+            waiting
+                .entry((file, claim.line, claim.rule.as_deref(), claim.claim.as_str()))
+                .or_default()
+                .push_back(n);
+        }
+        let mut found = Vec::new();
+        for (n, claim) in self.before.iter().enumerate() {
+            let Some(old) = claim.file.as_deref() else { continue };
+            let Some(file) = self.change.new_path(old) else { continue };
+            let line = match claim.line.map(|line| self.change.map_line(old, line)) {
+                Some(Mapped::Kept(line)) => Some(line),
+                Some(Mapped::Changed(_)) => continue,
+                None => None,
+            };
+            let key = (file, line, claim.rule.as_deref(), claim.claim.as_str());
+            if let Some(other) = waiting.get_mut(&key).and_then(VecDeque::pop_front) {
+                found.push((n, other));
+            }
+        }
+        found.into_iter().map(|(a, b)| self.take(a, b, 12.0, How::Exact)).collect()
+    }
+
+    fn prepare(&mut self) {
+        for n in self.free_before.clone() {
+            let claim = self.before[n];
+            let anchor = self.anchors.of(Side::Before, claim);
+            self.old_spots.entry(n).or_insert_with(|| Spot::new(claim, anchor));
+        }
+        for n in self.free_after.clone() {
+            let claim = self.after[n];
+            let anchor = self.anchors.of(Side::After, claim);
+            self.new_spots.entry(n).or_insert_with(|| Spot::new(claim, anchor));
+        }
+    }
+
+    /// Pairs in one file after the rename map, or without any file.
+    fn candidates(&mut self) -> Vec<Candidate> {
+        self.prepare();
+        let mut by_file: BTreeMap<Option<&str>, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+        for n in &self.free_before {
+            let file = self.before[*n].file.as_deref();
+            // A deleted file has no place in the later tree: moved code may still find its findings.
+            let Some(file) =
+                file.map(|old| self.change.new_path(old)).map_or(Some(None), |new| new.map(Some))
+            else {
+                continue;
+            };
+            by_file.entry(file).or_default().0.push(*n);
+        }
+        for n in &self.free_after {
+            by_file.entry(self.after[*n].file.as_deref()).or_default().1.push(*n);
+        }
+        let texts = self.texts();
+        let mut found = Vec::new();
+        for (olds, news) in by_file.values() {
+            let all = olds.len() * news.len() <= ALL_PAIRS_MAX;
+            for a in olds {
+                for b in news {
+                    if all || self.is_near(*a, *b) {
+                        found.push(self.candidate(*a, *b, &texts));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    fn is_near(&self, a: usize, b: usize) -> bool {
+        let (old, new) = (self.before[a], self.after[b]);
+        let (Some(file), Some(from), Some(to)) = (old.file.as_deref(), old.line, new.line) else {
+            return old.claim == new.claim;
+        };
+        let expected = match self.change.map_line(file, from) {
+            Mapped::Kept(line) => f64::from(line),
+            Mapped::Changed(line) => line,
+        };
+        (expected - f64::from(to)).abs() <= NEAR_LINES
+    }
+
+    /// Texts of both reports in one space; the later one's come after all of the earlier one's.
+    fn texts(&self) -> Texts {
+        Texts::new(self.before.iter().chain(self.after).map(|claim| words_of(claim)))
+    }
+
+    fn candidate(&self, a: usize, b: usize, texts: &Texts) -> Candidate {
+        let later = self.before.len() + b;
+        let (old, new) = (&self.old_spots[&a], &self.new_spots[&b]);
+        let features = features(old, new, self.change, texts.cosine(a, later), texts.names_shared(a, later));
+        Candidate { before: a, after: b, features }
+    }
+
+    /// What is left may have moved: equal, telling lines under it, and words that agree.
+    fn moved(&mut self) -> Vec<Pair> {
+        let mut by_line: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for n in &self.free_after {
+            let text = self.new_spots[n].anchor.text.as_str();
+            if text.chars().filter(|c| c.is_alphanumeric()).count() >= 4 {
+                by_line.entry(text).or_default().push(*n);
+            }
+        }
+        let texts = self.texts();
+        let mut edges = Vec::new();
+        for a in &self.free_before {
+            for b in by_line.get(self.old_spots[a].anchor.text.as_str()).into_iter().flatten().take(200) {
+                let gain = self.moved_gain(*a, *b, &texts);
+                edges.push(Edge { left: *a, right: *b, gain });
+            }
+        }
+        assign(&edges)
+            .into_iter()
+            .map(|edge| self.take(edge.left, edge.right, edge.gain, How::Moved))
+            .collect()
+    }
+
+    fn moved_gain(&self, a: usize, b: usize, texts: &Texts) -> f64 {
+        let f = self.candidate(a, b, texts).features;
+        let rules = 2.0 * f[17] - 20.0 * f[18];
+        let words = 3.0 * f[13] + 4.0 * f[12] + 2.0 * f[15] + 1.0 * (f[14] - 0.5) - 2.0 * f[19];
+        let place = 4.0 * f[9] + 1.0 * f[11];
+        words + place + rules - 6.5
+    }
+}

@@ -1,0 +1,177 @@
+//! How likely two findings of two reports are one: features of a pair, and weights fitted on labelled reviews
+//! (`examples/eval_tracker.rs` fits and prints them). Says how likely, decides nothing.
+
+use super::anchor::{Anchor, quoted_names};
+use super::change::{Change, Mapped};
+use std::collections::BTreeSet;
+use tribunal_core::finding::Claim;
+
+/// Number of features.
+pub const FEATURES: usize = 24;
+
+/// Names of the features, in order.
+pub const NAMES: [&str; FEATURES] = [
+    "bias",
+    "near_1",
+    "near_6",
+    "near_30",
+    "same line",
+    "same hunk",
+    "one in hunk",
+    "line equal",
+    "line like",
+    "context",
+    "symbol",
+    "symbol name",
+    "text cosine",
+    "text equal",
+    "names shared",
+    "text trigrams",
+    "no line",
+    "rule equal",
+    "rule differs",
+    "names differ",
+    "severity",
+    "no line x text",
+    "no line x names",
+    "symbol differs",
+];
+
+/// One side of a pair, prepared once.
+#[derive(Clone, Debug)]
+pub struct Spot<'a> {
+    /// The claim.
+    pub claim: &'a Claim,
+    /// What stands at its place.
+    pub anchor: Anchor,
+    /// Trigrams of its words.
+    pub grams: BTreeSet<[char; 3]>,
+    /// Trigrams of its line.
+    pub line_grams: BTreeSet<[char; 3]>,
+    /// What it quotes.
+    pub quoted: BTreeSet<String>,
+}
+
+impl<'a> Spot<'a> {
+    /// Prepares a claim with its anchor.
+    pub fn new(claim: &'a Claim, anchor: Anchor) -> Self {
+        let quoted = quoted_names(&claim.claim).into_iter().map(str::to_lowercase).collect();
+        let (grams, line_grams) = (trigrams(&claim.claim), trigrams(&anchor.text));
+        Self { claim, anchor, grams, line_grams, quoted }
+    }
+}
+
+/// Trigrams of a text, case and spacing levelled; the first 600 characters say enough.
+pub fn trigrams(text: &str) -> BTreeSet<[char; 3]> {
+    let level = |c: char| if c.is_whitespace() { ' ' } else { c.to_lowercase().next().unwrap_or(c) };
+    let chars: Vec<char> = text.chars().take(600).map(level).collect();
+    chars.windows(3).map(|w| [w[0], w[1], w[2]]).collect()
+}
+
+fn dice<T: Ord>(a: &BTreeSet<T>, b: &BTreeSet<T>) -> f64 {
+    if a.is_empty() || b.is_empty() {
+        return 0.0;
+    }
+    2.0 * a.intersection(b).count() as f64 / (a.len() + b.len()) as f64
+}
+
+fn yes(condition: bool) -> f64 {
+    if condition { 1.0 } else { 0.0 }
+}
+
+/// The features of an earlier and a later finding; `cosine` and `names` come from the texts of both reports.
+pub fn features(a: &Spot<'_>, b: &Spot<'_>, change: &Change, cosine: f64, names: f64) -> [f64; FEATURES] {
+    let mut f = [0.0; FEATURES];
+    f[0] = 1.0;
+    place_features(&mut f, a, b, change);
+    f[7] = yes(!a.anchor.text.is_empty() && a.anchor.text == b.anchor.text);
+    f[8] = dice(&a.line_grams, &b.line_grams);
+    f[9] = context(&a.anchor, &b.anchor);
+    symbol_features(&mut f, &a.anchor, &b.anchor);
+    f[12] = cosine;
+    f[13] = yes(a.claim.claim == b.claim.claim);
+    f[14] = names;
+    f[15] = dice(&a.grams, &b.grams);
+    if let (Some(x), Some(y)) = (&a.claim.rule, &b.claim.rule) {
+        f[17] = yes(x == y);
+        f[18] = yes(x != y);
+    }
+    f[19] = yes(!a.quoted.is_empty() && !b.quoted.is_empty() && a.quoted.is_disjoint(&b.quoted));
+    f[20] = yes(a.claim.severity == b.claim.severity);
+    f[21] = f[16] * cosine;
+    f[22] = f[16] * names;
+    f
+}
+
+fn place_features(f: &mut [f64; FEATURES], a: &Spot<'_>, b: &Spot<'_>, change: &Change) {
+    let (Some(from), Some(to)) = (a.anchor.line, b.anchor.line) else {
+        f[16] = 1.0;
+        return;
+    };
+    let (Some(old), Some(new)) = (a.claim.file.as_deref(), b.claim.file.as_deref()) else { return };
+    let in_hunk = change.new_hunk(new, to, to, 0);
+    let (expected, changed) = match change.map_line(old, from) {
+        Mapped::Kept(line) => (f64::from(line), None),
+        Mapped::Changed(line) => (line, change.old_hunk(old, from, from, 0)),
+    };
+    let distance = (expected - f64::from(to)).abs();
+    f[1] = (-distance / 1.0).exp();
+    f[2] = (-distance / 6.0).exp();
+    f[3] = (-distance / 30.0).exp();
+    f[4] = yes(changed.is_none() && distance == 0.0);
+    f[5] = yes(changed.is_some() && changed == in_hunk);
+    f[6] = yes(changed.is_some() != in_hunk.is_some());
+}
+
+fn context(a: &Anchor, b: &Anchor) -> f64 {
+    if a.context.is_empty() || b.context.is_empty() {
+        return 0.0;
+    }
+    let common = a.context.iter().filter(|line| b.context.contains(line)).count();
+    common as f64 / a.context.len().max(b.context.len()) as f64
+}
+
+fn symbol_features(f: &mut [f64; FEATURES], a: &Anchor, b: &Anchor) {
+    if a.text.is_empty() || b.text.is_empty() {
+        return;
+    }
+    let last = |symbol: &str| symbol.rsplit('.').next().unwrap_or("").to_owned();
+    f[10] = yes(a.symbol == b.symbol);
+    f[11] = yes(!a.symbol.is_empty() && last(&a.symbol) == last(&b.symbol));
+    f[23] = yes(a.symbol != b.symbol);
+}
+
+/// A fitted scorer: log-odds and the odds below which a pair is not taken.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weights {
+    /// One weight per feature.
+    pub weights: [f64; FEATURES],
+    /// Log-odds at which a pair is taken.
+    pub cut: f64,
+}
+
+impl Weights {
+    /// Log-odds that the pair is one finding, above the cut.
+    pub fn gain(&self, features: &[f64; FEATURES]) -> f64 {
+        let odds: f64 = self.weights.iter().zip(features).map(|(weight, feature)| weight * feature).sum();
+        odds - self.cut
+    }
+}
+
+/// Both sides name a rule: a tool's report, whose words are stable.
+pub const TOOL: Weights = Weights {
+    weights: [
+        -6.0, 1.5, 1.5, 1.0, 1.0, 1.0, -1.0, 2.0, 1.0, 2.0, 0.5, 0.5, 1.0, 3.0, 0.5, 1.0, -1.0, 2.0, -8.0,
+        -1.0, 0.2, 1.0, 1.0, -0.5,
+    ],
+    cut: 0.0,
+};
+
+/// A reviewer's report: the words are drawn anew each time.
+pub const REVIEWER: Weights = Weights {
+    weights: [
+        -5.0, 1.5, 2.0, 1.5, 1.0, 1.0, -1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 3.0, 2.0, 1.5, 2.0, -0.5, 0.0, 0.0,
+        -1.5, 0.3, 3.0, 1.0, -0.5,
+    ],
+    cut: 0.0,
+};

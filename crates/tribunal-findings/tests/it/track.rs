@@ -1,0 +1,327 @@
+//! Tracking: ids over rounds, what silence means, and the marks of what is new.
+
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use tribunal_core::finding::{Claim, Fate, Said, Severity, Source};
+use tribunal_core::ids::{Check, FindingId, Seat};
+use tribunal_core::ledger::{Ledger, Mark, Tracked};
+use tribunal_findings::track::{Block, Change, FileChange, Hunk, Input, Outcome, Side};
+use tribunal_findings::{Panel, Raised, track, triage};
+
+const OLD: &str = "use std::fs;\n\nfn load(path: &str) -> String {\n    let text = fs::read_to_string(path).unwrap();\n    text\n}\n\nfn save(path: &str, text: &str) {\n    fs::write(path, text).unwrap();\n}\n";
+
+/// A loop's tracking, round after round.
+struct Rounds {
+    ledger: Ledger,
+    round: u32,
+    next: u32,
+    removed: Vec<Block>,
+}
+
+#[derive(Default)]
+struct Round {
+    raised: Vec<Raised>,
+    said: Vec<(&'static str, u32, Said)>,
+    ran: Vec<&'static str>,
+    old: String,
+    new: String,
+    hunks: Vec<Hunk>,
+}
+
+impl Rounds {
+    fn new() -> Self {
+        Self { ledger: Ledger::default(), round: 0, next: 1, removed: Vec::new() }
+    }
+
+    fn play(&mut self, round: Round) -> Outcome {
+        self.round += 1;
+        let panel = Panel { sat: ["a", "b"].iter().map(Seat::new).collect(), ..Panel::default() };
+        let triaged = triage(round.raised, &panel);
+        let mut said: BTreeMap<Seat, BTreeMap<FindingId, Said>> = BTreeMap::new();
+        for (seat, id, words) in round.said {
+            said.entry(Seat::new(seat)).or_default().insert(FindingId(id), words);
+        }
+        let ran: BTreeSet<Check> = round.ran.iter().map(Check::new).collect();
+        let change = Change::new(if round.hunks.is_empty() {
+            vec![]
+        } else {
+            vec![FileChange {
+                old: Some("src/io.rs".into()),
+                new: Some("src/io.rs".into()),
+                hunks: round.hunks,
+            }]
+        });
+        let read = |side: Side, _: &str| {
+            Some(if side == Side::Before { round.old.clone() } else { round.new.clone() })
+        };
+        let outcome = track(&Input {
+            round: self.round,
+            next_id: FindingId(self.next),
+            ledger: &self.ledger,
+            triaged: &triaged,
+            said: &said,
+            ran: &ran,
+            change: &change,
+            removed: &self.removed,
+            read: &read,
+            architect: false,
+        });
+        self.next = outcome.matches.iter().map(|m| m.id().0 + 1).max().unwrap_or(0).max(self.next);
+        self.ledger.track(&outcome.tracked, self.round, true);
+        self.removed.extend(outcome.removed.iter().cloned());
+        outcome
+    }
+}
+
+fn by(seat: &str, severity: Severity, line: u32, text: &str) -> Raised {
+    Raised {
+        source: Source::Seat(Seat::new(seat)),
+        claim: Claim::new(severity, text).at("src/io.rs", Some(line)),
+    }
+}
+
+fn check(line: u32, text: &str) -> Raised {
+    Raised {
+        source: Source::Check(Check::new("lint")),
+        claim: Claim::new(Severity::Blocker, text).at("src/io.rs", Some(line)),
+    }
+}
+
+fn get(outcome: &Outcome, id: u32) -> &Tracked {
+    outcome
+        .tracked
+        .iter()
+        .find(|t| t.id == FindingId(id))
+        .unwrap_or_else(|| panic!("F-{id} not in {outcome:#?}"))
+}
+
+fn opening(raised: Vec<Raised>) -> (Rounds, Outcome) {
+    let mut rounds = Rounds::new();
+    let outcome = rounds.play(Round { raised, new: OLD.into(), ..Round::default() });
+    (rounds, outcome)
+}
+
+fn hunk(old_start: u32, old_len: u32, new_start: u32, new_len: u32) -> Hunk {
+    Hunk { old_start, old_len, new_start, new_len }
+}
+
+#[test]
+fn the_first_round_gives_ids_in_order_and_no_news() {
+    let (_, outcome) = opening(vec![
+        by("a", Severity::Warning, 9, "`save` panics when the disk is full"),
+        by("a", Severity::Blocker, 4, "`load` panics on a missing file"),
+    ]);
+    assert_eq!(get(&outcome, 1).claim.line, Some(4));
+    assert_eq!(get(&outcome, 2).claim.line, Some(9));
+    assert!(outcome.tracked.iter().all(|t| t.mark == Mark::New && t.fate == Fate::Open));
+    assert_eq!((outcome.delta.new, outcome.delta.unchanged), (2, 0));
+    assert_eq!(get(&outcome, 1).region.as_deref(), Some("src/io.rs:load"));
+}
+
+#[test]
+fn a_shifted_and_reworded_finding_keeps_its_id() {
+    let (mut rounds, _) = opening(vec![by("a", Severity::Blocker, 9, "`save` panics when the disk is full")]);
+    let new = format!("// a comment\n// another\n{OLD}");
+    let outcome = rounds.play(Round {
+        raised: vec![by("a", Severity::Warning, 11, "A full disk makes `save` panic: unwrap on fs::write")],
+        old: OLD.into(),
+        new,
+        hunks: vec![hunk(1, 0, 1, 2)],
+        ..Round::default()
+    });
+    let one = get(&outcome, 1);
+    assert_eq!((one.mark, one.severity, one.touched), (Mark::Persistent, Severity::Warning, false));
+    assert_eq!((outcome.delta.downgraded, outcome.delta.new), (1, 0));
+}
+
+#[test]
+fn an_open_must_fix_is_not_resolved_by_silence_even_when_its_code_changed() {
+    let (mut rounds, _) = opening(vec![
+        by("a", Severity::Blocker, 4, "`load` panics on a missing file"),
+        by("a", Severity::Suggestion, 9, "`save` could return a Result"),
+    ]);
+    let new = OLD.replace(".unwrap();\n    text", "?;\n    text").replace("text).unwrap()", "text).ok()");
+    let outcome = rounds.play(Round {
+        old: OLD.into(),
+        new,
+        hunks: vec![hunk(4, 1, 4, 1), hunk(9, 1, 9, 1)],
+        ..Round::default()
+    });
+    assert_eq!((&get(&outcome, 1).fate, get(&outcome, 1).touched), (&Fate::Open, true));
+    assert_eq!(get(&outcome, 2).fate, Fate::Fixed, "a suggestion whose code changed is settled");
+    assert_eq!((outcome.delta.unchanged, outcome.delta.resolved), (1, 1));
+}
+
+#[test]
+fn a_suggestion_not_repeated_is_not_reported() {
+    let (mut rounds, _) = opening(vec![by("a", Severity::Suggestion, 9, "`save` could return a Result")]);
+    let outcome = rounds.play(Round { old: OLD.into(), new: OLD.into(), ..Round::default() });
+    assert_eq!((outcome.delta.not_reported, outcome.delta.resolved), (1, 0));
+    assert_eq!(get(&outcome, 1).fate, Fate::Open);
+}
+
+#[test]
+fn seats_answer_by_id() {
+    for (said, fate) in [
+        (Said::Resolved, Fate::Fixed),
+        (Said::NotAnIssue("the caller checks".into()), Fate::Refuted),
+        (Said::StillThere, Fate::Open),
+    ] {
+        let (mut rounds, _) = opening(vec![by("a", Severity::Blocker, 4, "`load` panics on a missing file")]);
+        let outcome = rounds.play(Round {
+            said: vec![("a", 1, said.clone())],
+            old: OLD.into(),
+            new: OLD.into(),
+            ..Round::default()
+        });
+        assert_eq!(get(&outcome, 1).fate, fate, "{said:?}");
+        let (mut rounds, _) = opening(vec![by("a", Severity::Blocker, 4, "`load` panics on a missing file")]);
+        let outcome = rounds.play(Round {
+            said: vec![("b", 1, said)],
+            old: OLD.into(),
+            new: OLD.into(),
+            ..Round::default()
+        });
+        assert_eq!(get(&outcome, 1).fate, Fate::Open, "another seat cannot settle it");
+    }
+}
+
+#[test]
+fn one_still_there_outweighs_and_a_check_answers_for_itself() {
+    let same = "`load` panics on a missing file";
+    let (mut rounds, outcome) =
+        opening(vec![by("a", Severity::Blocker, 4, same), by("b", Severity::Blocker, 4, same)]);
+    assert_eq!(get(&outcome, 1).by.len(), 2);
+    let round = Round {
+        said: vec![("a", 1, Said::Resolved), ("b", 1, Said::StillThere)],
+        old: OLD.into(),
+        new: OLD.into(),
+        ..Round::default()
+    };
+    assert_eq!(get(&rounds.play(round), 1).fate, Fate::Open);
+
+    let (mut rounds, _) = opening(vec![check(4, "unwrap used")]);
+    let silent = rounds.play(Round { old: OLD.into(), new: OLD.into(), ..Round::default() });
+    assert_eq!(get(&silent, 1).fate, Fate::Open, "the check did not run");
+    let ran = rounds.play(Round { ran: vec!["lint"], old: OLD.into(), new: OLD.into(), ..Round::default() });
+    assert_eq!(get(&ran, 1).fate, Fate::Fixed);
+    let again = rounds.play(Round {
+        raised: vec![check(4, "unwrap used")],
+        ran: vec!["lint"],
+        old: OLD.into(),
+        new: OLD.into(),
+        ..Round::default()
+    });
+    assert_eq!(
+        (&get(&again, 1).fate, get(&again, 1).mark, again.delta.reopened),
+        (&Fate::Open, Mark::Reopened, 1)
+    );
+}
+
+#[test]
+fn marks_of_what_is_new() {
+    let (mut rounds, _) = opening(vec![]);
+    let long = format!("{OLD}{}", "\nfn other() {\n    work();\n}\n".repeat(20));
+    let new = long.replace("    text\n", "    let text = text.trim().to_owned();\n    text\n");
+    let hunks = vec![hunk(5, 0, 5, 1)];
+    let raised = vec![
+        by("a", Severity::Warning, 5, "trimming loses the final newline"),
+        by("a", Severity::Warning, 10, "writes without fsync"),
+    ];
+    let outcome = rounds.play(Round { raised, old: long, new: new.clone(), hunks, ..Round::default() });
+    assert_eq!((get(&outcome, 1).mark, get(&outcome, 2).mark), (Mark::FixInduced, Mark::Late));
+    assert_eq!((outcome.delta.fix_induced, outcome.delta.late), (1, 1));
+    assert_eq!(get(&outcome, 2).fate, Fate::Open, "round 2 may still find what round 1 missed");
+
+    let mut evidence = by("a", Severity::Blocker, 40, "reads any file the caller names");
+    evidence.claim.evidence = "a test shows it".into();
+    let raised =
+        vec![evidence, by("a", Severity::Blocker, 70, "the function lacks a lock around the rename")];
+    let outcome = rounds.play(Round { raised, old: new.clone(), new, ..Round::default() });
+    assert_eq!(get(&outcome, 3).fate, Fate::Open, "a blocker with evidence");
+    assert_eq!(get(&outcome, 4).fate, Fate::Advisory, "missed earlier");
+}
+
+#[test]
+fn a_fix_that_puts_back_what_a_fix_took_out_is_contested() {
+    let (mut rounds, _) = opening(vec![by("a", Severity::Blocker, 4, "`load` panics on a missing file")]);
+    let fixed =
+        OLD.replace("fs::read_to_string(path).unwrap()", "fs::read_to_string(path).unwrap_or_default()");
+    let complaint = || by("a", Severity::Blocker, 4, "`load` hides a missing file behind an empty text");
+    let outcome = rounds.play(Round {
+        raised: vec![complaint()],
+        said: vec![("a", 1, Said::Resolved)],
+        old: OLD.into(),
+        new: fixed.clone(),
+        hunks: vec![hunk(4, 1, 4, 1)],
+        ..Round::default()
+    });
+    assert!(outcome.tracked.iter().all(|t| !t.contested));
+    let outcome = rounds.play(Round {
+        raised: vec![by("a", Severity::Blocker, 4, "`load` panics on a missing file")],
+        old: fixed,
+        new: OLD.into(),
+        hunks: vec![hunk(4, 1, 4, 1)],
+        ..Round::default()
+    });
+    assert!(get(&outcome, 1).contested, "{outcome:#?}");
+}
+
+#[test]
+fn a_waived_finding_stays_waived() {
+    let (mut rounds, outcome) =
+        opening(vec![by("a", Severity::Blocker, 4, "`load` panics on a missing file")]);
+    let waived = Tracked { fate: Fate::Waived("a person".into()), ..outcome.tracked[0].clone() };
+    rounds.ledger.track(&[waived], 1, true);
+    let outcome = rounds.play(Round {
+        raised: vec![by("a", Severity::Blocker, 4, "`load` panics on a missing file")],
+        old: OLD.into(),
+        new: OLD.into(),
+        ..Round::default()
+    });
+    assert_eq!(get(&outcome, 1).fate, Fate::Waived("a person".into()));
+    assert_eq!(outcome.delta.new + outcome.delta.reopened, 0);
+}
+
+fn any_round() -> impl Strategy<Value = Vec<(u8, u8, u8, u8)>> {
+    prop::collection::vec((0u8..3, 0u8..3, 1u8..11, 0u8..6), 0..8)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Raised = sum of states; ids are given once; a reviewer's open must-fix never goes without a word.
+    #[test]
+    fn every_finding_is_accounted_for_over_random_rounds(rounds in prop::collection::vec((any_round(), prop::collection::btree_map(1u32..8, 0u8..3, 0..4)), 1..5)) {
+        const TEXTS: [&str; 6] = ["panics on a missing file", "hides the error", "writes without fsync", "name is vague", "takes the lock twice", "leaks the handle"];
+        let mut state = Rounds::new();
+        for (raised, said) in rounds {
+            let raised: Vec<Raised> = raised.into_iter().map(|(who, severity, line, text)| {
+                let severity = [Severity::Suggestion, Severity::Warning, Severity::Blocker][severity as usize];
+                let source = match who { 0 => Source::Seat(Seat::new("a")), 1 => Source::Seat(Seat::new("b")), _ => Source::Check(Check::new("lint")) };
+                Raised { source, claim: Claim::new(severity, TEXTS[text as usize]).at("src/io.rs", Some(u32::from(line))) }
+            }).collect();
+            let said: Vec<_> = said.into_iter().map(|(id, what)| ("a", id, [Said::Resolved, Said::StillThere, Said::NotAnIssue("w".into())][what as usize].clone())).collect();
+            let before = state.ledger.clone();
+            let known: BTreeSet<FindingId> = before.iter().map(|(id, _)| id).collect();
+            let next = state.next;
+            let outcome = state.play(Round { raised, said: said.clone(), ran: vec!["lint"], old: OLD.into(), new: OLD.into(), hunks: vec![] });
+            let ids: BTreeSet<FindingId> = outcome.matches.iter().map(|m| m.id()).collect();
+            prop_assert_eq!(ids.len(), outcome.matches.len(), "one id per finding of a round");
+            for id in ids.difference(&known) {
+                prop_assert!(id.0 >= next, "a new id was never used");
+            }
+            prop_assert!(ids.iter().all(|id| state.ledger.get(*id).is_some()));
+            prop_assert!(known.iter().all(|id| state.ledger.get(*id).is_some()));
+            for (id, entry) in before.iter().filter(|(_, entry)| entry.is_open_must_fix()) {
+                let now = state.ledger.get(id).unwrap();
+                let seats = entry.by.iter().any(|source| matches!(source, Source::Seat(_)));
+                let word = said.iter().any(|(_, said_id, what)| FindingId(*said_id) == id && *what != Said::StillThere);
+                prop_assert!(!seats || now.fate == Fate::Open || word, "{id} went without a word: {:?}", now.fate);
+            }
+            let d = outcome.delta;
+            let live = before.iter().filter(|(_, e)| matches!(e.fate, Fate::Open | Fate::Deferred | Fate::Advisory)).count() as u32;
+            prop_assert_eq!(d.resolved + d.unchanged + d.upgraded + d.downgraded + d.not_reported, live);
+        }
+    }
+}
