@@ -46,6 +46,11 @@ pub enum ProcessError {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// /proc does not show this program: nothing could be proven about any other.
+    #[error(
+        "/proc belongs to another PID namespace or is not mounted\nhint: mount a fresh /proc where Tribunal runs"
+    )]
+    NoProc,
     /// The operating system refused.
     #[error("{doing} {}: {source}", path.display())]
     Io {

@@ -2,6 +2,7 @@
 //! the size of their output, and delivers an `Exit` only when nothing of the launch is left.
 //! It never sleeps in a loop and costs nothing while nothing runs; it never decides that a launch took too long.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -19,7 +20,7 @@ use crate::launch::{Born, Launch, Started};
 use crate::proc::{Key, Snapshot};
 use crate::record::{self, Cause, EXIT_FILE, Exit, ExitHow, Kind};
 use crate::tree::{Ending, Target, UNKILLABLE_AFTER, signal};
-use crate::{Containment, exit_of, roots};
+use crate::{Containment, exit_of, proc, roots};
 
 /// How often the size of output is looked at.
 const OUTPUT_TICK: Duration = Duration::from_millis(100);
@@ -56,7 +57,7 @@ enum Order {
 }
 
 impl Keeper {
-    /// Starts the thread. `on_exit` is called on it, once per launch, and must not block for long.
+    /// Starts the thread. `on_exit` is called on it, once per launch, and must neither block for long nor panic.
     pub fn new(
         containment: Containment,
         on_exit: impl Fn(Exit) + Send + 'static,
@@ -66,6 +67,9 @@ impl Keeper {
             path: "/proc".into(),
             source: e.into(),
         };
+        if !proc::is_usable() {
+            return Err(ProcessError::NoProc);
+        }
         // Orphans fall to us, not to the machine's init, where nobody would find them.
         set_child_subreaper(Some(rustix::process::getpid())).map_err(failed)?;
         let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(failed)?);
@@ -203,20 +207,19 @@ enum Phase {
 
 impl Live {
     /// Asks everyone of the tree to end: who was there?
-    fn terminate(&self) -> BTreeSet<Key> {
-        let snapshot = Snapshot::take();
-        let members = self.target.members(&snapshot, &BTreeSet::new());
+    fn terminate(&self, snapshot: &Snapshot) -> BTreeSet<Key> {
+        let members = self.target.members(snapshot, &BTreeSet::new());
         let asked = members.iter().filter(|p| !p.is_dead() && !self.target.is_wrapper(p));
         // A stopped process hears nothing until it goes on.
         asked.filter(|p| signal(p.key, Signal::TERM) && signal(p.key, Signal::CONT)).map(|p| p.key).collect()
     }
 
-    fn stop(&mut self, cause: Cause, grace: Duration, now: Instant) {
-        let kill_at = now + grace;
+    fn stop(&mut self, cause: Cause, grace: Duration, turn: &Turn) {
+        let kill_at = turn.now + grace;
         match &mut self.phase {
             Phase::Running => {
                 self.cause = cause;
-                let told = if grace.is_zero() { BTreeSet::new() } else { self.terminate() };
+                let told = if grace.is_zero() { BTreeSet::new() } else { self.terminate(turn.snapshot()) };
                 self.phase = Phase::Stopping { kill_at, told };
             }
             // Asked again: whoever is more impatient wins.
@@ -239,6 +242,11 @@ impl Live {
         (size(&self.born.stdout), size(&self.born.stderr))
     }
 
+    fn is_over_limit(&self) -> bool {
+        let (out, err) = self.output();
+        self.output_max < u64::MAX && out.saturating_add(err) > self.output_max
+    }
+
     /// When this launch next needs a look without anything having happened.
     fn due(&self, now: Instant) -> Option<Instant> {
         let tick = match (self.output_max, self.kind) {
@@ -249,7 +257,7 @@ impl Live {
         match &self.phase {
             Phase::Running => tick,
             Phase::Stopping { kill_at, told } if told.is_empty() => Some((*kill_at).min(now + START_TICK)),
-            Phase::Stopping { kill_at, .. } => Some(*kill_at),
+            Phase::Stopping { kill_at, .. } => Some(tick.map_or(*kill_at, |tick| tick.min(*kill_at))),
             Phase::Ending { look_at, .. } => Some(*look_at),
         }
     }
@@ -288,6 +296,18 @@ fn how_from(status: Option<WaitIdStatus>, kind: Kind) -> ExitHow {
     }
 }
 
+/// One waking of the thread: the time it is, and one look at /proc that serves all launches that need it.
+struct Turn {
+    now: Instant,
+    looked: OnceCell<Snapshot>,
+}
+
+impl Turn {
+    fn snapshot(&self) -> &Snapshot {
+        self.looked.get_or_init(Snapshot::take)
+    }
+}
+
 /// The thread's own state.
 struct Reaper {
     inbox: Receiver<Order>,
@@ -310,15 +330,15 @@ impl Reaper {
             let timeout = timeout.and_then(|t| Timespec::try_from(t).ok());
             // Interrupted or not, everything below looks at what is true now.
             let _ = epoll::wait(&self.poll, spare_capacity(&mut events), timeout.as_ref());
-            let now = Instant::now();
+            let turn = Turn { now: Instant::now(), looked: OnceCell::new() };
             for event in events.drain(..) {
                 match event.data.u64() {
                     WAKE => _ = rustix::io::read(&*self.wake, &mut [0_u8; 8]),
-                    token => self.root_died(token, now),
+                    token => self.root_died(token, turn.now),
                 }
             }
-            self.take_orders(now);
-            self.look(now);
+            self.take_orders(&turn);
+            self.look(&turn);
             // The names, not our list: a launch may still be on its way to us.
             if !self.waiting.is_empty() && lock(&self.names).alive.is_empty() {
                 self.waiting.drain(..).for_each(|done| _ = done.send(()));
@@ -339,16 +359,16 @@ impl Reaper {
         }
     }
 
-    fn take_orders(&mut self, now: Instant) {
+    fn take_orders(&mut self, turn: &Turn) {
         loop {
             match self.inbox.try_recv() {
-                Ok(Order::Keep(live)) => self.keep(*live, now),
+                Ok(Order::Keep(live)) => self.keep(*live, turn),
                 Ok(Order::Stop { id, grace }) => {
                     let found = self.live.values_mut().find(|live| live.id == id);
-                    found.into_iter().for_each(|live| live.stop(Cause::Stopped, grace, now));
+                    found.into_iter().for_each(|live| live.stop(Cause::Stopped, grace, turn));
                 }
                 Ok(Order::StopAll { grace, done }) => {
-                    self.live.values_mut().for_each(|live| live.stop(Cause::Stopped, grace, now));
+                    self.live.values_mut().for_each(|live| live.stop(Cause::Stopped, grace, turn));
                     self.waiting.push(done);
                 }
                 Err(mpsc::TryRecvError::Empty) => return,
@@ -360,27 +380,27 @@ impl Reaper {
         }
     }
 
-    fn keep(&mut self, mut live: Live, now: Instant) {
+    fn keep(&mut self, mut live: Live, turn: &Turn) {
         let token = self.next_token;
         self.next_token += 1;
         let data = epoll::EventData::new_u64(token);
         if epoll::add(&self.poll, &live.born.pidfd, data, epoll::EventFlags::IN).is_err() {
             // We could not notice its end: end it now rather than lose it.
-            live.start_ending(now);
+            live.start_ending(turn.now);
         }
         // A shutdown may have overtaken it on the way.
         if lock(&self.names).closed {
-            live.stop(Cause::Stopped, Duration::ZERO, now);
+            live.stop(Cause::Stopped, Duration::ZERO, turn);
         }
         self.live.insert(token, live);
     }
 
     /// Does what is due for every launch; one look at /proc serves all that are ending.
-    fn look(&mut self, now: Instant) {
+    fn look(&mut self, turn: &Turn) {
+        let now = turn.now;
         let mut ended = Vec::new();
-        let mut looked: Option<Snapshot> = None;
         for (token, live) in &mut self.live {
-            watch(live, now);
+            watch(live, turn);
             let Phase::Ending { since, look_at, .. } = &live.phase else { continue };
             let (since, look_at) = (*since, *look_at);
             if look_at > now {
@@ -390,9 +410,8 @@ impl Reaper {
                 ended.push((*token, 0, Vec::new()));
                 continue;
             }
-            let snapshot = looked.get_or_insert_with(Snapshot::take);
             let Phase::Ending { ending, look_at, .. } = &mut live.phase else { continue };
-            let gone = ending.step(snapshot, &live.target);
+            let gone = ending.step(turn.snapshot(), &live.target);
             *look_at = now + ending.pause();
             if gone || now.duration_since(since) > UNKILLABLE_AFTER {
                 ended.push((*token, ending.ended(), ending.left()));
@@ -400,9 +419,9 @@ impl Reaper {
         }
         if now >= self.reap_at && self.live.values().any(|live| live.kind == Kind::Subreaper) {
             self.reap_at = now + REAP_TICK;
-            looked.get_or_insert_with(Snapshot::take);
+            turn.snapshot();
         }
-        looked.iter().for_each(roots::reap_adopted);
+        turn.looked.get().into_iter().for_each(roots::reap_adopted);
         for (token, count, left) in ended {
             self.deliver(token, count, left);
         }
@@ -419,17 +438,17 @@ impl Reaper {
 }
 
 /// What time alone makes due: a limit passed, a grace over.
-fn watch(live: &mut Live, now: Instant) {
+fn watch(live: &mut Live, turn: &Turn) {
+    let now = turn.now;
     match &live.phase {
-        Phase::Running if live.output_max < u64::MAX => {
-            let (out, err) = live.output();
-            if out.saturating_add(err) > live.output_max {
-                live.stop(Cause::OutputLimit, OUTPUT_GRACE, now);
-            }
+        Phase::Running if live.is_over_limit() => live.stop(Cause::OutputLimit, OUTPUT_GRACE, turn),
+        // A stop's grace is for tidying up, not for filling the disk.
+        Phase::Stopping { .. } if live.cause == Cause::Stopped && live.is_over_limit() => {
+            live.start_ending(now)
         }
         Phase::Stopping { kill_at, .. } if *kill_at <= now => live.start_ending(now),
         Phase::Stopping { kill_at, told } if told.is_empty() => {
-            live.phase = Phase::Stopping { kill_at: *kill_at, told: live.terminate() };
+            live.phase = Phase::Stopping { kill_at: *kill_at, told: live.terminate(turn.snapshot()) };
         }
         Phase::Running | Phase::Stopping { .. } | Phase::Ending { .. } => {}
     }

@@ -30,6 +30,9 @@ pub struct Swept {
 
 /// Ends what is left of a launch of a dead orchestrator, and returns when it is gone.
 pub fn end_left_behind(out_dir: &Path) -> Result<Left, ProcessError> {
+    if !proc::is_usable() {
+        return Err(ProcessError::NoProc);
+    }
     let path = out_dir.join(PROCESS_FILE);
     let Some(running) = record::read::<Running>(&path) else {
         return match path.symlink_metadata() {

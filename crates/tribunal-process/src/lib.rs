@@ -5,7 +5,11 @@
 //! command wrote, never signals a process it cannot prove to be its own, and never reaps a child that
 //! someone else in this program started.
 //!
-//! Linux only. A program that wants the full containment calls [`contained`] first thing in `main`.
+//! A program that wants the full containment calls [`contained`] first thing in `main`; then
+//! [`Containment::detect`] finds the best that the machine permits, and a [`Keeper`] runs launches in it. Around
+//! the command stand two small processes of the same program, a monitor outside and an init inside a PID
+//! namespace: `process.json` names the monitor, whose death is the init's, whose death is everyone's. After a
+//! crash [`end_left_behind`] ends what one launch left; [`sweep`] ends what a run left, at its end. Linux only.
 
 mod containment;
 mod error;

@@ -2,6 +2,7 @@
 //! It never signals anything, and a process that vanishes while being read is simply not there.
 
 use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
 
@@ -62,18 +63,39 @@ fn namespaced_pids(pid: i32) -> Vec<i32> {
 /// Everything in /proc at about one moment.
 pub(crate) struct Snapshot {
     pub procs: Vec<Proc>,
+    /// Places in `procs`, by parent.
+    children: BTreeMap<i32, Vec<usize>>,
 }
 
 impl Snapshot {
     /// Reads all of /proc. A process born meanwhile may be missing: callers look again until nothing is new.
     pub fn take() -> Self {
         let mut procs = Vec::new();
-        let Ok(entries) = fs::read_dir("/proc") else { return Self { procs } };
-        for entry in entries.flatten() {
+        for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
             let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
             procs.extend(pid.and_then(Proc::read));
         }
-        Self { procs }
+        let mut children: BTreeMap<i32, Vec<usize>> = BTreeMap::new();
+        for (place, p) in procs.iter().enumerate() {
+            children.entry(p.parent).or_default().push(place);
+        }
+        Self { procs, children }
+    }
+
+    /// Those whose parent it is.
+    pub fn children(&self, pid: i32) -> impl Iterator<Item = &Proc> {
+        let places = self.children.get(&pid).into_iter().flatten();
+        places.filter_map(|place| self.procs.get(*place))
+    }
+
+    /// A process and all that lead to it.
+    pub fn line_of(&self, pid: i32) -> BTreeSet<i32> {
+        let mut line = BTreeSet::new();
+        let mut at = pid;
+        while at > 0 && line.insert(at) {
+            at = self.procs.iter().find(|p| p.key.pid == at).map_or(0, |p| p.parent);
+        }
+        line
     }
 }
 
@@ -90,6 +112,12 @@ pub(crate) fn boot_id() -> String {
 /// This program's own number.
 pub(crate) fn own_pid() -> i32 {
     rustix::process::getpid().as_raw_nonzero().get()
+}
+
+/// Does /proc show the processes as we number them?
+pub(crate) fn is_usable() -> bool {
+    let to = fs::read_link("/proc/self").ok();
+    to.is_some_and(|to| to.to_str().and_then(|pid| pid.parse().ok()) == Some(own_pid()))
 }
 
 /// A number as rustix wants it; `None` for what can be no process.
@@ -176,5 +204,6 @@ mod tests {
         assert!(!is_init_below(me.key.pid));
         assert_eq!(start_time(own_pid()), Some(me.key.start));
         assert!(!boot_id().is_empty());
+        assert!(is_usable());
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::process::{WaitOptions, getsid, waitpid};
+use rustix::process::{WaitOptions, waitpid};
 
 use crate::proc::{Proc, Snapshot, own_pid, pid_of};
 
@@ -18,7 +18,8 @@ pub(crate) fn lock() -> MutexGuard<'static, BTreeSet<i32>> {
 
 /// The session of this program. What we start plainly shares it; what came out of a launch never does.
 pub(crate) fn own_session() -> i32 {
-    getsid(None).map_or(0, |sid| sid.as_raw_nonzero().get())
+    // From /proc: in a namespace whose session began outside it is 0, which getsid's type cannot say.
+    Proc::read(own_pid()).map_or(0, |me| me.session)
 }
 
 /// Is it an orphan of some launch that fell to us?

@@ -32,18 +32,14 @@ pub(crate) enum Target {
 impl Target {
     /// The processes of the target: by marker, root and session, those known before, and all their descendants.
     pub fn members<'a>(&self, snapshot: &'a Snapshot, known: &BTreeSet<Key>) -> Vec<&'a Proc> {
-        let spared = ancestors(snapshot, own_pid());
-        let mut children: BTreeMap<i32, Vec<&Proc>> = BTreeMap::new();
-        for p in &snapshot.procs {
-            children.entry(p.parent).or_default().push(p);
-        }
+        let spared = snapshot.line_of(own_pid());
         let seeds = self.seeds(snapshot);
         let mut queue: Vec<&Proc> =
             snapshot.procs.iter().filter(|p| known.contains(&p.key) || seeds.contains(&p.key)).collect();
         let mut found = BTreeMap::new();
         while let Some(p) = queue.pop() {
             if p.key.pid > 1 && !spared.contains(&p.key.pid) && found.insert(p.key, p).is_none() {
-                queue.extend(children.get(&p.key.pid).into_iter().flatten());
+                queue.extend(snapshot.children(p.key.pid));
             }
         }
         found.into_values().collect()
@@ -88,16 +84,6 @@ impl Target {
 /// Does a process's marker say that it belongs to the run?
 pub(crate) fn is_of_run(marker: &str, run: &str) -> bool {
     !run.is_empty() && marker.strip_prefix(run).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-fn ancestors(snapshot: &Snapshot, pid: i32) -> BTreeSet<i32> {
-    let parents: BTreeMap<i32, i32> = snapshot.procs.iter().map(|p| (p.key.pid, p.parent)).collect();
-    let mut seen = BTreeSet::new();
-    let mut at = pid;
-    while at > 0 && seen.insert(at) {
-        at = parents.get(&at).copied().unwrap_or(0);
-    }
-    seen
 }
 
 /// Signals exactly this process: the handle is taken first, then its identity is checked, then it is used.
@@ -250,7 +236,7 @@ mod tests {
         let me = Proc::read(own_pid()).unwrap().key;
         let target = Target::Launch { root: Some(me), marker: "none".into(), wrapped: false };
         let found = target.members(&snapshot, &BTreeSet::new());
-        let spared = ancestors(&snapshot, own_pid());
+        let spared = snapshot.line_of(own_pid());
         assert!(spared.len() > 1);
         assert!(found.iter().all(|p| !spared.contains(&p.key.pid)));
     }

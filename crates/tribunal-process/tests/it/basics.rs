@@ -68,9 +68,9 @@ fn the_environment_is_what_was_listed() {
 
 #[test]
 fn nothing_of_ours_is_inherited_but_three_descriptors() {
-    // Deliberately not close-on-exec, as a library might leave one.
-    let leaked = rustix::io::dup(std::io::stderr()).unwrap();
-    assert!(!rustix::io::fcntl_getfd(&leaked).unwrap().contains(rustix::io::FdFlags::CLOEXEC));
+    // Deliberately not close-on-exec, as a library might leave one; far from the numbers a shell uses itself.
+    let leaked = rustix::io::fcntl_dupfd_cloexec(std::io::stderr(), 543).unwrap();
+    rustix::io::fcntl_setfd(&leaked, rustix::io::FdFlags::empty()).unwrap();
     each(|name, containment| {
         let stand = Stand::new(containment);
         let script = "for fd in /proc/self/fd/*; do echo ${fd##*/}; done; cat /proc/self/stat";
