@@ -17,7 +17,7 @@ use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::process::{Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, setsid, wait};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-use crate::proc::Proc;
+use crate::proc::{Proc, own_pid};
 use crate::record::{self, Cause, Exit, ExitHow};
 
 const HOOK: &str = "--tribunal-contain";
@@ -130,8 +130,9 @@ fn monitor(args: Vec<OsString>) -> Option<u8> {
         return task.not_started("making a PID namespace", &e);
     }
     let mut command = Command::new("/proc/self/exe");
-    command.arg0("tribunal-init").args([HOOK, "init", stage.word(), &std::process::id().to_string()]);
+    command.arg0("tribunal-init").args([HOOK, "init", stage.word()]);
     command.args([&task.id, task.record.as_os_str(), &task.arg0, &task.program]).args(&task.args);
+    settle_before_exec(&mut command, stage);
     match command.spawn().and_then(|mut child| child.wait()) {
         Ok(status) => u8::try_from(status.code().unwrap_or(125)).ok(),
         Err(e) => task.not_started("starting the init of a PID namespace", &e),
@@ -159,10 +160,10 @@ fn make_namespace(stage: Stage) -> io::Result<()> {
 fn init(args: Vec<OsString>) -> Option<u8> {
     let mut args = args.into_iter();
     let stage = Stage::from_word(&args.next()?);
-    let parent: i32 = args.next()?.to_str()?.parse().ok()?;
     let task = Task::take(&mut args)?;
-    if let Err(e) = settle(stage, parent) {
-        return task.not_started("preparing a PID namespace", &e);
+    // It has been set before the exec, and again here in case some exec forgets it.
+    if let Err(e) = set_parent_process_death_signal(Some(Signal::KILL)) {
+        return task.not_started("preparing a PID namespace", &e.into());
     }
     // Opened now, so that nothing the command does to the directory later leads us elsewhere.
     let record = record::create_new(&task.record).ok();
@@ -179,14 +180,22 @@ fn init(args: Vec<OsString>) -> Option<u8> {
     Some(code)
 }
 
-/// Dies with the monitor, leads its own session (so that `kill 0` of the command stays inside), sees its own /proc.
-fn settle(stage: Stage, parent: i32) -> io::Result<()> {
+/// Has the init die with the monitor, lead its own session (so that `kill 0` of the command stays inside) and see
+/// its own /proc. Between fork and exec, for an exec takes the rights to mount from an ordinary user.
+#[expect(unsafe_code, reason = "mounting must happen after the fork and before the exec")]
+fn settle_before_exec(command: &mut Command, stage: Stage) {
+    let monitor = own_pid();
+    // SAFETY: the monitor has one thread, so nothing that the closure needs can be held by another.
+    unsafe { command.pre_exec(move || settle(stage, monitor)) };
+}
+
+fn settle(stage: Stage, monitor: i32) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // The old /proc is still mounted and shows the monitor: if it died before the line above, so do we.
     let now = fs::read_to_string("/proc/self/stat").ok();
     let now = now.and_then(|stat| stat.split(' ').next()?.parse().ok()).and_then(Proc::read);
-    if now.is_none_or(|me| me.parent != parent) {
-        return Err(io::Error::other("the monitor is gone"));
+    if now.is_none_or(|me| me.parent != monitor) {
+        return Err(rustix::io::Errno::SRCH.into());
     }
     setsid()?;
     if stage.proc {

@@ -197,7 +197,13 @@ fn detect(args: &[OsString]) -> io::Result<()> {
     let out_dir = args.first().ok_or_else(|| io::Error::other("too few arguments"))?;
     let mut input = String::new();
     io::stdin().read_to_string(&mut input)?;
-    let script = ["detect".into(), out_dir.clone(), "sh".into(), "-c".into(), "echo $$; exit 3".into()];
+    let script = [
+        "detect".into(),
+        out_dir.clone(),
+        "sh".into(),
+        "-c".into(),
+        "echo $$; ls /proc | grep -c '^[0-9]'; exit 3".into(),
+    ];
     let containment = Containment::detect();
     let name = containment.name();
     let (timeout, grace) = (Duration::from_secs(20), Duration::ZERO);
