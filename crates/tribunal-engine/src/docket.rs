@@ -61,8 +61,17 @@ pub struct RunNote {
     pub branch: String,
     /// Its commit when the run began.
     pub base: String,
+    /// The phase's folder, from the project's root.
+    #[serde(default)]
+    pub phase_path: String,
     /// Titles of the plans.
     pub titles: BTreeMap<PlanId, String>,
+    /// Their files, from the project's root.
+    #[serde(default)]
+    pub paths: BTreeMap<PlanId, String>,
+    /// Git tracks the planning folder.
+    #[serde(default)]
+    pub planning_tracked: bool,
     /// How processes are contained.
     pub containment: String,
     /// Digest of the configuration, adapters and personalities as read at the start.

@@ -6,12 +6,16 @@ use crate::mail::Body;
 use crate::world::{Arrival, Assignment, Probe, Report, Want, World};
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::EffectId;
+use tribunal_core::finding::Fate;
 use tribunal_core::ids::{FindingId, LoopId, Time};
 use tribunal_core::ledger::Handed;
 use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopEvent, LoopIn, LoopReport, LoopWant, Opened};
 use tribunal_core::machine::{self, Machine, OutOfOrder};
 use tribunal_core::run::{Ending, Run, RunEvent, RunIn, RunReport, RunSpec, RunWant};
 use tribunal_journal::{Journal, NewRow, Turn};
+
+/// Findings from here on (and 0) have no id yet: the engine gives them one when their report arrives.
+pub const PROVISIONAL: u32 = 1 << 30;
 
 /// How the engine behaves.
 #[derive(Clone, Debug)]
@@ -160,6 +164,11 @@ impl<W: World> Engine<W> {
     }
 
     /// The world, for a caller that made it.
+    pub fn world(&self) -> &W {
+        &self.world
+    }
+
+    /// The world, to be changed.
     pub fn world_mut(&mut self) -> &mut W {
         &mut self.world
     }
@@ -211,6 +220,33 @@ impl<W: World> Engine<W> {
     }
 }
 
+/// Ids given to the findings of one report.
+struct Ids {
+    last: u32,
+    given: BTreeMap<FindingId, FindingId>,
+}
+
+impl Ids {
+    fn give(&mut self, id: &mut FindingId) {
+        if id.0 != 0 && id.0 < PROVISIONAL {
+            return;
+        }
+        self.last += 1;
+        if id.0 != 0 {
+            self.given.insert(*id, FindingId(self.last));
+        }
+        *id = FindingId(self.last);
+    }
+
+    fn refer(&self, fate: &mut Fate) {
+        if let Fate::DuplicateOf(id) | Fate::SupersededBy(id) = fate
+            && let Some(given) = self.given.get(id)
+        {
+            *id = *given;
+        }
+    }
+}
+
 // What arrives.
 impl<W: World> Engine<W> {
     fn take(&mut self, arrival: Arrival) -> Result<(), EngineError> {
@@ -253,22 +289,17 @@ impl<W: World> Engine<W> {
         Ok(())
     }
 
-    /// Gives new findings their ids, in order.
+    /// Gives new findings their ids, in order, also where another finding refers to them.
     fn with_ids(&mut self, report: Report) -> Report {
-        let mut last = self.docket.last_finding;
-        let mut give = |id: &mut FindingId| {
-            if id.0 == 0 {
-                last += 1;
-                *id = FindingId(last);
-            }
-        };
+        let mut ids = Ids { last: self.docket.last_finding, given: BTreeMap::new() };
         match report {
             Report::Loop(LoopReport::Tracked { mut findings, delta }) => {
-                findings.iter_mut().for_each(|tracked| give(&mut tracked.id));
+                findings.iter_mut().for_each(|tracked| ids.give(&mut tracked.id));
+                findings.iter_mut().for_each(|tracked| ids.refer(&mut tracked.fate));
                 Report::Loop(LoopReport::Tracked { findings, delta })
             }
             Report::Run(RunReport::LandingRefused { refusal, mut findings }) => {
-                findings.iter_mut().for_each(|handed: &mut Handed| give(&mut handed.id));
+                findings.iter_mut().for_each(|handed: &mut Handed| ids.give(&mut handed.id));
                 Report::Run(RunReport::LandingRefused { refusal, findings })
             }
             other => other,

@@ -3,7 +3,9 @@
 
 pub mod docket;
 pub mod engine;
+pub mod inbox;
 pub mod mail;
+pub mod real;
 pub mod settings;
 pub mod world;
 

@@ -83,6 +83,17 @@ impl Repo {
         Err(crate::run::failed(&name, &output))
     }
 
+    /// The difference between two blobs as a patch; its header names the blobs. Cut at `cap` bytes.
+    pub fn diff_blobs(&self, from: &Oid, to: &Oid, cap: usize) -> Result<Vec<u8>, GitError> {
+        let call = self.objects().cut_at(cap).args(["diff", "-U3"]).args(SAFE).args([from, to]);
+        let name = call.name();
+        let output = call.run()?;
+        if output.status.success() || output.cut {
+            return Ok(output.stdout);
+        }
+        Err(crate::run::failed(&name, &output))
+    }
+
     /// A digest of the change itself: what it adds and removes in which files and surroundings, white space included,
     /// but neither line numbers nor what else the files contain. Equal for a change and its clean rebase.
     pub fn patch_id(&self, from: &Oid, to: &Oid) -> Result<String, GitError> {

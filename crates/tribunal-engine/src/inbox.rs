@@ -1,0 +1,261 @@
+//! The inbox: which questions a run has open for people, and the letter that answers one. It reads the docket and
+//! makes letters; it posts nothing and decides nothing.
+
+use crate::docket::Docket;
+use crate::mail::Body;
+use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::ids::{FindingId, LoopId, PlanId, Revision};
+use tribunal_core::ledger::{Entry, Handed};
+use tribunal_core::r#loop::{Choice, Decision, Loop, LoopWant, Offer, Outcome, Why};
+use tribunal_core::machine::Machine;
+use tribunal_core::run::{LaneChoice, LaneDecision, LaneOffer, RunWant, Stuck, Was};
+use tribunal_view::question;
+
+/// What a person can answer, in the words of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reaction {
+    /// Run again with so many rounds.
+    Again,
+    /// I fixed it: judge that.
+    Fixed,
+    /// Ask the same again.
+    AskAgain,
+    /// Take it as it is.
+    Accept,
+    /// Drop the plan and what depends on it.
+    Drop,
+    /// End it.
+    Stop,
+}
+
+/// Who asks: what a stop would end, and why the question is open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// A loop's own question.
+    Loop(Why),
+    /// A lane that is stuck.
+    Lane {
+        /// Where it stood.
+        was: Was,
+        /// How its loop ended, or `Failed`.
+        outcome: Outcome,
+    },
+}
+
+/// One open question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenQuestion {
+    /// Short and stable for people while the question is open: `01-02/task-1`, `01-02`, `phase`.
+    pub id: String,
+    /// What the answer is addressed to.
+    pub effect: EffectId,
+    /// The plan it is about; none for the whole phase.
+    pub plan: Option<PlanId>,
+    /// What it is about, in words.
+    pub subject: String,
+    /// Why it is open.
+    pub reason: Reason,
+    /// Why it is open, in words.
+    pub why: String,
+    /// What may be answered.
+    pub offers: Vec<Reaction>,
+    /// The open findings behind it.
+    pub findings: Vec<(FindingId, Entry)>,
+    /// What it is about, as it stands.
+    pub revision: Option<Revision>,
+}
+
+/// Why an answer cannot be given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerError {
+    /// Not on offer.
+    #[error("{id} cannot be answered with `{word}`\nhint: it takes {}", offers.join(", "))]
+    NotOffered {
+        /// The question.
+        id: String,
+        /// The answer.
+        word: &'static str,
+        /// What may be answered.
+        offers: Vec<&'static str>,
+    },
+    /// `again` needs at least one round.
+    #[error("`again` needs at least one round\nhint: --rounds 1")]
+    NoRounds,
+    /// `fixed` needs what was fixed.
+    #[error("`fixed` needs what you fixed")]
+    NoRevision,
+}
+
+impl Reaction {
+    /// All of them.
+    pub const ALL: [Reaction; 6] = [
+        Reaction::Again,
+        Reaction::Fixed,
+        Reaction::AskAgain,
+        Reaction::Accept,
+        Reaction::Drop,
+        Reaction::Stop,
+    ];
+
+    /// The word on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Reaction::Again => "again",
+            Reaction::Fixed => "fixed",
+            Reaction::AskAgain => "ask-again",
+            Reaction::Accept => "accept",
+            Reaction::Drop => "drop",
+            Reaction::Stop => "stop",
+        }
+    }
+
+    fn of_loop(offer: Offer) -> Reaction {
+        match offer {
+            Offer::Again => Reaction::Again,
+            Offer::Fixed => Reaction::Fixed,
+            Offer::Reask => Reaction::AskAgain,
+            Offer::Accept => Reaction::Accept,
+            Offer::Stop => Reaction::Stop,
+        }
+    }
+
+    fn of_lane(offer: LaneOffer) -> Reaction {
+        match offer {
+            LaneOffer::Retry => Reaction::Again,
+            LaneOffer::Fixed => Reaction::Fixed,
+            LaneOffer::Accept => Reaction::Accept,
+            LaneOffer::Drop => Reaction::Drop,
+            LaneOffer::Stop => Reaction::Stop,
+        }
+    }
+}
+
+/// Every open question of the run, in order of its id.
+pub fn questions(docket: &Docket) -> Vec<OpenQuestion> {
+    // A run that is over asks nothing, whatever its loops were waiting for.
+    let Some(run) = docket.run.as_ref().filter(|run| run.closing().is_none()) else { return Vec::new() };
+    let loops = docket.loops.values().filter(|lp| lp.question().is_some());
+    let mut open: Vec<OpenQuestion> = loops.filter_map(of_loop).collect();
+    open.extend(run.wants().into_iter().filter_map(|(effect, want)| match want {
+        RunWant::AskLane { plan, stuck } => Some(of_lane(effect, plan, &stuck)),
+        _ => None,
+    }));
+    open.sort_by(|a, b| a.id.cmp(&b.id));
+    open
+}
+
+/// The question a person means: by its id, its loop's id, its effect, or its plan where that has only one.
+pub fn find<'a>(open: &'a [OpenQuestion], wanted: &str) -> Option<&'a OpenQuestion> {
+    let exact = |question: &&OpenQuestion| {
+        question.id == wanted
+            || question.effect.to_string() == wanted
+            || question.effect.of.as_str() == wanted
+    };
+    open.iter().find(exact).or_else(|| {
+        let mut of_plan = open.iter().filter(|q| q.plan.as_ref().is_some_and(|plan| plan.as_str() == wanted));
+        of_plan.next().filter(|_| of_plan.next().is_none())
+    })
+}
+
+fn of_loop(lp: &Loop) -> Option<OpenQuestion> {
+    let (effect, asked) = lp.wants().into_iter().find_map(|(effect, want)| match want {
+        LoopWant::Ask(question) if effect.step == Step::Ask => Some((effect, question)),
+        _ => None,
+    })?;
+    let name = Name::of(lp.id());
+    Some(OpenQuestion {
+        id: name.short.clone(),
+        effect,
+        plan: name.plan.clone(),
+        subject: question::subject(lp.id().as_str()),
+        why: question::why(&asked.why, lp.rounds_max()),
+        offers: asked.offers().into_iter().map(Reaction::of_loop).collect(),
+        findings: lp.ledger().open().map(|(id, entry)| (id, entry.clone())).collect(),
+        revision: asked.revision.clone(),
+        reason: Reason::Loop(asked.why),
+    })
+}
+
+fn of_lane(effect: EffectId, plan: PlanId, stuck: &Stuck) -> OpenQuestion {
+    let findings = stuck.open.iter().map(|Handed { id, entry }| (*id, entry.clone())).collect();
+    OpenQuestion {
+        id: plan.as_str().to_owned(),
+        effect,
+        subject: format!("plan {plan}, {}", question::was(stuck.was)),
+        plan: Some(plan),
+        why: question::stuck(stuck.was, &stuck.outcome),
+        offers: stuck.offers().into_iter().map(Reaction::of_lane).collect(),
+        findings,
+        revision: stuck.revision.clone(),
+        reason: Reason::Lane { was: stuck.was, outcome: stuck.outcome.clone() },
+    }
+}
+
+/// A loop's name taken apart: `01-02/task-1.3`.
+struct Name {
+    short: String,
+    plan: Option<PlanId>,
+}
+
+impl Name {
+    fn of(id: &LoopId) -> Name {
+        let text = id.as_str();
+        let short = text.rsplit_once('.').map_or(text, |(short, _)| short).to_owned();
+        match short.split_once('/') {
+            Some((plan, _)) => Name { plan: Some(PlanId::new(plan)), short: short.clone() },
+            None => Name { plan: None, short },
+        }
+    }
+}
+
+/// A person's answer, before it is a letter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// What.
+    pub reaction: Reaction,
+    /// Who.
+    pub by: String,
+    /// In their words.
+    pub note: String,
+    /// Rounds, for `again`.
+    pub rounds: u32,
+    /// What was fixed, for `fixed`.
+    pub revision: Option<Revision>,
+}
+
+/// The letter that gives this answer.
+pub fn answer(question: &OpenQuestion, answer: Answer) -> Result<Body, AnswerError> {
+    let Answer { reaction, by, note, rounds, revision } = answer;
+    if !question.offers.contains(&reaction) {
+        let offers = question.offers.iter().map(|offer| offer.word()).collect();
+        return Err(AnswerError::NotOffered { id: question.id.clone(), word: reaction.word(), offers });
+    }
+    if reaction == Reaction::Again && rounds == 0 {
+        return Err(AnswerError::NoRounds);
+    }
+    let fixed = || revision.clone().ok_or(AnswerError::NoRevision);
+    let effect = question.effect.clone();
+    Ok(match question.reason {
+        Reason::Loop(_) => {
+            let choice = match reaction {
+                Reaction::Again => Choice::Again(rounds),
+                Reaction::Fixed => Choice::Fixed(fixed()?),
+                Reaction::AskAgain => Choice::Reask,
+                Reaction::Accept => Choice::Accept,
+                // A loop never offers to drop a plan; to it, both end the loop.
+                Reaction::Drop | Reaction::Stop => Choice::Stop,
+            };
+            Body::Decide { effect, decision: Decision { by, choice, note } }
+        }
+        Reason::Lane { .. } => {
+            let choice = match reaction {
+                Reaction::Again | Reaction::AskAgain => LaneChoice::Retry(rounds.max(1)),
+                Reaction::Fixed => LaneChoice::Fixed(fixed()?),
+                Reaction::Accept => LaneChoice::Accept,
+                Reaction::Drop => LaneChoice::Drop,
+                Reaction::Stop => LaneChoice::Stop,
+            };
+            Body::DecideLane { effect, decision: LaneDecision { by, choice, note } }
+        }
+    })
+}

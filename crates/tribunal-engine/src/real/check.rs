@@ -1,0 +1,313 @@
+//! Checks: deterministic judges. A command runs contained, in a throwaway checkout; one that could not run
+//! is not green, it did not run.
+
+use super::site::{Site, slug};
+use super::subject;
+use crate::docket::Docket;
+use crate::world::Report;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+use std::time::Duration;
+use tribunal_core::effect::EffectId;
+use tribunal_core::finding::{Claim, FixableBy, Severity};
+use tribunal_core::ids::{Check, PlanId, Revision};
+use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport};
+use tribunal_core::run::{Job, Subject};
+use tribunal_docs::{PlanFacts, PlanFinding, PlanSeverity};
+use tribunal_git::{GitError, GitPath, Oid};
+use tribunal_process::{Cause, ExitHow, Launch, Stdin, run_to_end};
+
+/// The structural check of a plan.
+pub(crate) const STRUCTURE: &str = "structure";
+/// The commands a plan gives to verify itself.
+pub(crate) const VERIFICATION: &str = "verification";
+/// Whether a lane still goes together with what landed.
+pub(crate) const LANDING: &str = "landing";
+/// Bytes of output kept as evidence.
+const EVIDENCE_MAX: u64 = 4_000;
+const OUTPUT_MAX: u64 = 64 << 20;
+const GRACE: Duration = Duration::from_secs(2);
+
+/// One check to run.
+pub(crate) struct Checking {
+    effect: EffectId,
+    check: Check,
+    revision: Revision,
+    commands: Vec<Command>,
+    plan: Option<PlanChecking>,
+}
+
+/// A command and how it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Command {
+    pub(crate) argv: Vec<String>,
+    pub(crate) shown: String,
+}
+
+struct PlanChecking {
+    path: String,
+    others: Vec<(String, Revision)>,
+    found: Revision,
+}
+
+impl Checking {
+    /// Gathers what the docket knows.
+    pub(crate) fn gather(
+        site: &Site,
+        effect: &EffectId,
+        lp: &Loop,
+        check: &Check,
+        revision: &Revision,
+        docket: &Docket,
+    ) -> Option<Checking> {
+        let subject = subject::of(lp.id())?;
+        let plan = match &subject {
+            Subject::Plan(plan) => Some(PlanChecking {
+                path: docket.about.paths.get(plan)?.clone(),
+                others: others(docket, plan),
+                found: subject::found_revision(docket, plan)?,
+            }),
+            Subject::Lane(..) | Subject::Phase => None,
+        };
+        let commands = commands(site, &subject, check, docket);
+        let (effect, check, revision) = (effect.clone(), check.clone(), revision.clone());
+        Some(Checking { effect, check, revision, commands, plan })
+    }
+
+    /// Runs on a worker.
+    pub(crate) fn run(self, site: &Site) {
+        match self.findings(site) {
+            Ok(Ok(findings)) => {
+                let report = LoopReport::Checked(Checked { findings });
+                site.report(&self.effect, Report::Loop(report), Vec::new());
+            }
+            Ok(Err(why)) => site.fail(&self.effect, Failure::new(FailureKind::DidNotRun, why), Vec::new()),
+            Err(error) => {
+                let failure = Failure::new(FailureKind::DidNotRun, error.to_string());
+                site.fail(&self.effect, failure, Vec::new());
+            }
+        }
+    }
+
+    fn findings(&self, site: &Site) -> Result<Result<Vec<Claim>, String>, GitError> {
+        match (self.check.as_str(), &self.plan) {
+            (STRUCTURE, Some(plan)) => self.structure(site, plan).map(Ok),
+            (LANDING, _) => self.landing(site).map(Ok),
+            _ => {
+                let commit = site.commit_of(&self.revision)?;
+                run_commands(site, &slug(&self.effect.to_string()), &commit, &self.commands)
+            }
+        }
+    }
+
+    fn structure(&self, site: &Site, plan: &PlanChecking) -> Result<Vec<Claim>, GitError> {
+        let bytes = site.repo.read_blob(&site.commit_of(&self.revision)?)?;
+        let text = String::from_utf8_lossy(&bytes);
+        let read = tribunal_docs::read_plan(&plan.path, &text);
+        let Some(document) = read.value else {
+            let report = tribunal_docs::unreadable_plan(&plan.path, &read.diagnostics);
+            return Ok(report.findings.iter().map(plan_claim).collect());
+        };
+        let others: Vec<_> =
+            plan.others.iter().filter_map(|(path, revision)| site.plan_text(path, revision).ok()).collect();
+        let others: Vec<&tribunal_docs::Plan> = others.iter().map(|text| &text.plan).collect();
+        let head = site.run_head()?;
+        let exists = |path: &str| {
+            let path = GitPath::from(path);
+            site.repo.file_at(&head, &path).is_ok_and(|file| file.is_some())
+        };
+        let tasks_max = site.settings.plan.tasks_max as usize;
+        let facts = PlanFacts { exists: &exists, tasks_max, others: &others, known_skills: None };
+        let mut findings = tribunal_docs::structural_check(&document, &facts).findings;
+        if plan.found != self.revision
+            && let Ok(before) = site.plan_text(&plan.path, &plan.found)
+        {
+            findings.extend(tribunal_docs::check_revision(&before.plan, &document, &[]));
+        }
+        Ok(findings.iter().map(plan_claim).collect())
+    }
+
+    /// No conflict marker is left, and nothing that landed meanwhile stands against it.
+    fn landing(&self, site: &Site) -> Result<Vec<Claim>, GitError> {
+        let commit = site.commit_of(&self.revision)?;
+        let head = site.run_head()?;
+        let base = site.repo.merge_base(&commit, &head)?.unwrap_or_else(|| head.clone());
+        let mut claims = Vec::new();
+        for path in site.repo.changed_paths(&base, &commit)? {
+            let bytes = site.repo.file_at(&commit, &path)?.unwrap_or_default();
+            if let Some(line) = marker_line(&bytes) {
+                claims.push(conflict(&path, Some(line), "a conflict marker is left in the file"));
+            }
+        }
+        for path in site.repo.unite(&base, &head, &commit)?.conflicts {
+            claims.push(conflict(&path, None, "it conflicts with what landed meanwhile"));
+        }
+        Ok(claims)
+    }
+}
+
+/// A finding about a file that conflicts.
+pub(crate) fn conflict(path: &GitPath, line: Option<u32>, text: &str) -> Claim {
+    let mut claim = Claim::new(Severity::Blocker, text).at(path.to_string(), line);
+    claim.rule = Some(LANDING.to_owned());
+    claim.confidence = 100;
+    claim.confidence_stated = true;
+    claim
+}
+
+fn marker_line(bytes: &[u8]) -> Option<u32> {
+    let starts = |line: &[u8]| line.starts_with(b"<<<<<<< ") || line.starts_with(b">>>>>>> ");
+    let at = bytes.split(|byte| *byte == b'\n').position(starts)?;
+    u32::try_from(at + 1).ok()
+}
+
+fn others(docket: &Docket, plan: &PlanId) -> Vec<(String, Revision)> {
+    let paths = docket.about.paths.iter().filter(|(id, _)| *id != plan);
+    paths.filter_map(|(id, path)| Some((path.clone(), subject::plan_revision(docket, id)?))).collect()
+}
+
+fn plan_claim(finding: &PlanFinding) -> Claim {
+    let severity = match finding.severity {
+        PlanSeverity::High => Severity::Blocker,
+        PlanSeverity::Medium => Severity::Warning,
+        PlanSeverity::Low => Severity::Suggestion,
+    };
+    let mut claim = Claim::new(severity, &finding.description).at(&finding.file, Some(finding.line));
+    claim.suggestion = finding.suggestion.clone();
+    claim.rule = Some(finding.id.clone());
+    claim.confidence = 100;
+    claim.confidence_stated = true;
+    claim.fixable_by = FixableBy::Architect;
+    claim
+}
+
+/// The commands of a check. Those of a plan come from the document as the run found it, never from one an
+/// agent revised.
+pub(crate) fn commands(site: &Site, subject: &Subject, check: &Check, docket: &Docket) -> Vec<Command> {
+    if check.as_str() != VERIFICATION {
+        let argv = site.settings.checks.commands.get(check.as_str()).cloned().unwrap_or_default();
+        return vec![Command { shown: argv.join(" "), argv }];
+    }
+    let Some(plan) = subject::plan_of(subject) else { return Vec::new() };
+    plan_commands(site, docket, plan, subject)
+}
+
+fn plan_commands(site: &Site, docket: &Docket, plan: &PlanId, subject: &Subject) -> Vec<Command> {
+    let (Some(path), Some(found)) = (docket.about.paths.get(plan), subject::found_revision(docket, plan))
+    else {
+        return Vec::new();
+    };
+    let Ok(text) = site.plan_text(path, &found) else { return Vec::new() };
+    let task = |n: u32| text.plan.tasks.get(usize::try_from(n).ok()?.checked_sub(1)?);
+    let of_tasks: Vec<&String> = match subject {
+        Subject::Lane(_, Job::Task(n)) => task(*n).into_iter().flat_map(|task| &task.verification).collect(),
+        _ => text.plan.tasks.iter().flat_map(|task| &task.verification).collect(),
+    };
+    let whole = match subject {
+        Subject::Lane(_, Job::Task(n)) if (*n as usize) < text.plan.tasks.len() => Vec::new(),
+        _ => text.plan.verification_commands.iter().collect(),
+    };
+    of_tasks.into_iter().chain(whole).map(|line| shell(line)).collect()
+}
+
+/// A line its author wrote for a shell.
+fn shell(line: &str) -> Command {
+    Command { argv: vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()], shown: line.to_owned() }
+}
+
+/// Runs commands one after the other in a throwaway checkout. The inner error says why one did not run.
+pub(crate) fn run_commands(
+    site: &Site,
+    name: &str,
+    commit: &Oid,
+    commands: &[Command],
+) -> Result<Result<Vec<Claim>, String>, GitError> {
+    let dir = site.dir.join("checks").join(name);
+    let (path, index) = (dir.join("tree"), dir.join("index"));
+    site.shelf.discard(&dir)?;
+    fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
+    site.shelf.checkout(&path, &index, commit, "check")?;
+    let mut claims = Vec::new();
+    let mut did_not_run = None;
+    for (n, command) in commands.iter().enumerate() {
+        match run_one(site, name, n, &path, &dir, command) {
+            Ok(claim) => claims.extend(claim),
+            Err(why) => {
+                did_not_run = Some(why);
+                break;
+            }
+        }
+    }
+    site.shelf.discard(&dir)?;
+    Ok(did_not_run.map_or(Ok(claims), Err))
+}
+
+fn run_one(
+    site: &Site,
+    name: &str,
+    n: usize,
+    tree: &Path,
+    dir: &Path,
+    command: &Command,
+) -> Result<Option<Claim>, String> {
+    let out_dir = site.dir.join("launches").join(format!("{name}.{n}"));
+    // A check may be repeated after a crash; its output is only evidence for this run of it.
+    let _ = fs::remove_dir_all(&out_dir);
+    let env = |name: &str| site.environment.get(name).map(|value| (OsString::from(name), value.clone()));
+    let mut kept: Vec<(OsString, OsString)> = ["PATH", "HOME", "LANG"].into_iter().filter_map(env).collect();
+    kept.push(("TMPDIR".into(), dir.into()));
+    let launch = Launch {
+        id: format!("{name}.{n}"),
+        run_marker: site.run.clone(),
+        argv: command.argv.iter().map(OsString::from).collect(),
+        env: kept,
+        dir: tree.to_path_buf(),
+        stdin: Stdin::Null,
+        out_dir: out_dir.clone(),
+        output_max: OUTPUT_MAX,
+    };
+    let timeout = Duration::from_secs(site.settings.checks.timeout_s);
+    let shown = &command.shown;
+    let exit = run_to_end(site.keeper.containment().clone(), launch, timeout, GRACE)
+        .map_err(|error| format!("`{shown}` did not run: {error}"))?;
+    match (&exit.how, exit.cause) {
+        (_, Cause::Stopped) => Err(format!("`{shown}` did not end within {} s", timeout.as_secs())),
+        (_, Cause::OutputLimit) => Err(format!("`{shown}` wrote more than {OUTPUT_MAX} bytes")),
+        (ExitHow::NotStarted(why), _) => Err(format!("`{shown}` did not start: {why}")),
+        (ExitHow::Code(126 | 127), _) => {
+            Err(format!("`{shown}` did not run: {}", tail(&out_dir.join("stderr"))))
+        }
+        (ExitHow::Code(0), _) => Ok(None),
+        (ExitHow::Code(_) | ExitHow::Signal(_), _) => Ok(Some(failed(shown, &exit.how, &out_dir))),
+    }
+}
+
+fn failed(shown: &str, how: &ExitHow, out_dir: &Path) -> Claim {
+    let how = match how {
+        ExitHow::Code(code) => format!("exit code {code}"),
+        ExitHow::Signal(signal) => format!("signal {signal}"),
+        ExitHow::NotStarted(why) => why.clone(),
+    };
+    let mut claim = Claim::new(Severity::Blocker, format!("`{shown}` fails"));
+    claim.details = how;
+    claim.evidence = format!("{}{}", tail(&out_dir.join("stdout")), tail(&out_dir.join("stderr")));
+    claim.rule = Some(shown.to_owned());
+    claim.confidence = 100;
+    claim.confidence_stated = true;
+    claim
+}
+
+/// The end of a file, as text.
+fn tail(path: &Path) -> String {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = fs::File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(EVIDENCE_MAX)))?;
+        let mut bytes = Vec::new();
+        file.take(EVIDENCE_MAX).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    String::from_utf8_lossy(&read().unwrap_or_default()).trim().to_owned()
+}

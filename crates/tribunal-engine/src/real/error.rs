@@ -1,0 +1,139 @@
+//! Why a run cannot begin or go on, in words that name the thing and the way out.
+
+use std::path::{Path, PathBuf};
+
+/// What stands in the way of a run.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// Git.
+    #[error(transparent)]
+    Git(#[from] tribunal_git::GitError),
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] tribunal_journal::Error),
+    /// The journal's content, or the event loop.
+    #[error(transparent)]
+    Engine(#[from] crate::engine::EngineError),
+    /// The process driver.
+    #[error(transparent)]
+    Process(#[from] tribunal_process::ProcessError),
+    /// An adapter row.
+    #[error(transparent)]
+    Agent(#[from] tribunal_agent::AgentError),
+    /// No planning folder.
+    #[error("there is no planning folder: {path} does not exist\nhint: put plans into .planning/phases/01-name/01-01-PLAN.md, or try `tribunal demo`", path = path.display())]
+    NoPlanning {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// No such phase.
+    #[error("there is no phase {wanted:?}{}", listed("the phases are", phases))]
+    NoPhase {
+        /// What was asked for.
+        wanted: String,
+        /// What there is.
+        phases: Vec<String>,
+    },
+    /// Several phases and none named.
+    #[error("{}", if phases.is_empty() { "there is no phase in the planning folder\nhint: make .planning/phases/01-name/ with 01-01-PLAN.md in it".to_owned() } else { format!("which phase?{}", listed("name one of", phases)) })]
+    WhichPhase {
+        /// What there is.
+        phases: Vec<String>,
+    },
+    /// A phase without plans.
+    #[error(
+        "{path} has no plan to run\nhint: a plan is a file NN-MM-PLAN.md; a plan with a valid SUMMARY counts as done"
+    )]
+    NoPlans {
+        /// The phase's folder.
+        path: String,
+    },
+    /// Plans that cannot be run as they are.
+    #[error("{}\nhint: mend the plans and run again; nothing was changed", problems.join("\n"))]
+    Plans {
+        /// What is wrong, each with file and line.
+        problems: Vec<String>,
+    },
+    /// HEAD is not on a branch.
+    #[error("HEAD is detached: a run needs a branch to bring its result to\nhint: git switch -c <name>")]
+    Detached,
+    /// No agent for a role that needs one.
+    #[error(
+        "no agent is configured for the role {role:?}\nhint: set agents.default in tribunal.toml (`tribunal init` writes one), or try `tribunal demo`"
+    )]
+    NoAgent {
+        /// The role.
+        role: String,
+    },
+    /// A setting's value.
+    #[error("{key} = {value:?} is not one of {allowed}")]
+    Setting {
+        /// Which.
+        key: &'static str,
+        /// What it is.
+        value: String,
+        /// What it may be.
+        allowed: &'static str,
+    },
+    /// No such run.
+    #[error("there is no run {wanted:?}\nhint: `tribunal status` lists the runs")]
+    NoRun {
+        /// What was asked for.
+        wanted: String,
+    },
+    /// The run cannot do this now.
+    #[error("{0}")]
+    Refused(String),
+    /// A file.
+    #[error("cannot {doing} {path}: {detail}", path = path.display())]
+    Io {
+        /// What.
+        doing: &'static str,
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        detail: String,
+    },
+}
+
+fn listed(lead: &str, names: &[String]) -> String {
+    if names.is_empty() { String::new() } else { format!("\nhint: {lead} {}", names.join(", ")) }
+}
+
+impl SetupError {
+    pub(crate) fn io(doing: &'static str, path: &Path, error: &std::io::Error) -> SetupError {
+        SetupError::Io { doing, path: path.to_path_buf(), detail: error.to_string() }
+    }
+
+    /// 2 where the user's input is at fault, 3 where the machine is.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            SetupError::NoPlanning { .. }
+            | SetupError::NoPhase { .. }
+            | SetupError::WhichPhase { .. }
+            | SetupError::NoPlans { .. }
+            | SetupError::Plans { .. }
+            | SetupError::Detached
+            | SetupError::NoAgent { .. }
+            | SetupError::Setting { .. }
+            | SetupError::NoRun { .. }
+            | SetupError::Refused(_)
+            | SetupError::Agent(_) => 2,
+            SetupError::Git(error) => {
+                use tribunal_git::GitError as G;
+                if matches!(error, G::NotARepository { .. } | G::Bare { .. } | G::NoCommits { .. }) {
+                    2
+                } else {
+                    3
+                }
+            }
+            SetupError::Engine(crate::engine::EngineError::Bug(_) | crate::engine::EngineError::Json(_)) => {
+                70
+            }
+            SetupError::Journal(_)
+            | SetupError::Engine(_)
+            | SetupError::Process(_)
+            | SetupError::Io { .. } => 3,
+        }
+    }
+}

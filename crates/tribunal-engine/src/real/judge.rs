@@ -1,0 +1,422 @@
+//! Judging: reviewers, hearings and checkpoints. A judged revision is checked out once for all its seats; a
+//! seat that changed it has no verdict.
+
+use super::make::{plan_brief, task_brief, task_number, use_word};
+use super::site::{Ended, PlanText, Site, lock, words};
+use super::subject;
+use crate::docket::{Docket, Note};
+use crate::world::{Probe, Report};
+use std::sync::{Arc, Mutex};
+use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::ids::{FindingId, PlanId, Revision, Seat};
+use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport};
+use tribunal_core::panel::Unusable;
+use tribunal_core::run::{Job, RunReport, Subject};
+use tribunal_git::{GitError, Oid, Tree};
+use tribunal_view::prompt::{
+    self, CheckLine, CheckpointBrief, DIFF_MAX, Document, FindingLine, HearBrief, JudgeBrief, JudgeJob,
+};
+
+/// A read-only checkout and how many seats use it.
+#[derive(Default)]
+pub(crate) struct SeatTree {
+    tree: Option<Tree>,
+    users: usize,
+    spoilt: bool,
+}
+
+/// What a seat or a hearing is asked about, gathered from the docket.
+pub(crate) struct Judge {
+    effect: EffectId,
+    seat: Seat,
+    backup: bool,
+    subject: Subject,
+    plan: Option<PlanId>,
+    /// What is looked at.
+    revision: Revision,
+    /// What the diff is taken against: the last judged revision, if there was one.
+    before: Option<Revision>,
+    asked: Asked,
+}
+
+enum Asked {
+    Verdict(Box<JudgeBrief>),
+    Ruling(Box<HearBrief>),
+}
+
+impl Judge {
+    /// What a seat is asked.
+    pub(crate) fn gather(
+        site: &Site,
+        effect: &EffectId,
+        lp: &Loop,
+        seat: &Seat,
+        put: &[FindingId],
+        again: bool,
+        docket: &Docket,
+    ) -> Option<Judge> {
+        let subject = subject::of(lp.id())?;
+        let revision = lp.revision()?.clone();
+        let plan = subject::plan_of(&subject).cloned();
+        let text = plan.as_ref().and_then(|plan| plan_text(site, docket, plan));
+        let line = |id: &FindingId| lp.ledger().get(*id).map(|entry| FindingLine::of(*id, entry));
+        let known = lp.ledger().open().filter(|(id, _)| !put.contains(id));
+        let brief = JudgeBrief {
+            job: judge_job(&subject),
+            seat: seat.to_string(),
+            depth: site.settings.run.effort.depth().to_owned(),
+            plan: text.as_ref().map(|text| plan_brief(text)).unwrap_or_default(),
+            task: task_number(&subject).and_then(|n| task_brief(text.as_ref()?, n)),
+            document: document(site, &subject, &revision, docket),
+            diff: String::new(),
+            round: lp.round(),
+            rounds_max: lp.rounds_max(),
+            put: put.iter().filter_map(line).collect(),
+            known: known.map(|(id, entry)| FindingLine::of(id, entry)).collect(),
+            checks: lp.bench().map(check_lines).unwrap_or_default(),
+            summary: last_words(docket, lp),
+            lanes: plan.as_ref().map(|plan| subject::other_lanes(docket, plan)).unwrap_or_default(),
+            again: again.then_some(Unusable::Incomplete),
+        };
+        Some(Judge {
+            effect: effect.clone(),
+            seat: seat.clone(),
+            backup: effect.n.backup,
+            plan,
+            before: last_judged(lp, &revision),
+            revision,
+            subject,
+            asked: Asked::Verdict(Box::new(brief)),
+        })
+    }
+
+    /// What a hearing is asked.
+    pub(crate) fn hearing(
+        site: &Site,
+        effect: &EffectId,
+        lp: &Loop,
+        seat: &Seat,
+        finding: FindingId,
+        docket: &Docket,
+    ) -> Option<Judge> {
+        let subject = subject::of(lp.id())?;
+        let revision = lp.revision()?.clone();
+        let plan = subject::plan_of(&subject).cloned();
+        let entry = lp.ledger().get(finding)?;
+        let text = plan.as_ref().and_then(|plan| plan_text(site, docket, plan));
+        let brief = HearBrief {
+            seat: seat.to_string(),
+            plan: text.as_ref().map(|text| plan_brief(text)).unwrap_or_default(),
+            finding: FindingLine::of(finding, entry),
+            contested: entry.contested,
+            history: vec![format!("first raised in round {}", entry.first_round)],
+            diff: String::new(),
+        };
+        Some(Judge {
+            effect: effect.clone(),
+            seat: seat.clone(),
+            backup: false,
+            plan,
+            before: last_judged(lp, &revision),
+            revision,
+            subject,
+            asked: Asked::Ruling(Box::new(brief)),
+        })
+    }
+
+    /// Runs on a worker.
+    pub(crate) fn run(self, site: &Arc<Site>) {
+        let effect = self.effect.clone();
+        if let Err(error) = self.ask(site) {
+            site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+        }
+    }
+
+    fn ask(mut self, site: &Arc<Site>) -> Result<(), GitError> {
+        let commit = self.commit(site)?;
+        let diff = self.diff(site, &commit)?;
+        let role = match &mut self.asked {
+            Asked::Verdict(brief) => {
+                brief.diff = diff;
+                if self.backup { "backup" } else { "reviewer" }
+            }
+            Asked::Ruling(brief) => {
+                brief.diff = diff;
+                "hearing"
+            }
+        };
+        let shared = site.use_seat(&commit)?;
+        let names = [role, self.seat.as_str(), "reviewer"].map(str::to_owned);
+        let names: Vec<&str> = if self.backup {
+            names.iter().map(String::as_str).collect()
+        } else {
+            names[1..].iter().map(String::as_str).collect()
+        };
+        let mut brief = site.brief(&self.effect, role, &names);
+        brief.loop_use = use_word(&self.subject).to_owned();
+        brief.plan = self.plan.as_ref().map(ToString::to_string);
+        brief.task = task_number(&self.subject).map(|n| n.to_string());
+        brief.seat = Some(self.seat.to_string());
+        if self.effect.n.again {
+            brief.role = format!("{role}-again");
+        }
+        brief.dir = site.seat_dir(&commit);
+        brief.prompt = match &self.asked {
+            Asked::Verdict(judge) => {
+                brief.round = judge.round;
+                prompt::judge(judge)
+            }
+            Asked::Ruling(hear) => prompt::hear(hear),
+        };
+        let effect = self.effect.clone();
+        site.launch(&effect, &names, brief, move |site, ended| self.answered(site, &commit, &shared, ended));
+        Ok(())
+    }
+
+    fn commit(&self, site: &Site) -> Result<Oid, GitError> {
+        match self.subject {
+            Subject::Plan(_) => site.run_head(),
+            Subject::Lane(..) | Subject::Phase => site.commit_of(&self.revision),
+        }
+    }
+
+    fn diff(&self, site: &Site, commit: &Oid) -> Result<String, GitError> {
+        if let Subject::Plan(_) = self.subject {
+            return Ok(String::new());
+        }
+        let from = match &self.before {
+            Some(before) => site.commit_of(before)?,
+            None => match self.subject {
+                Subject::Lane(_, Job::Task(_)) => first_parent(site, commit)?,
+                _ => site.repo.merge_base(commit, &site.run_head()?)?.unwrap_or_else(|| commit.clone()),
+            },
+        };
+        let text = site.repo.diff_text(&from, commit, &[], DIFF_MAX)?;
+        let mut diff = String::from_utf8_lossy(&text.bytes).into_owned();
+        if text.cut {
+            diff.push_str("\n[the diff is longer; the rest is in the checkout]\n");
+        }
+        Ok(diff)
+    }
+
+    fn answered(self, site: &Arc<Site>, commit: &Oid, shared: &Arc<Mutex<SeatTree>>, ended: Ended) {
+        let touched = site.leave_seat(commit, shared);
+        let mut note = ended.note;
+        let said = words(&ended.outcome);
+        note.summary = String::new();
+        let failure = match (touched, ended.failure) {
+            (Ok(true), _) => Some(Failure::new(FailureKind::Tampered, "the reviewer changed what it judged")),
+            (Err(error), _) => Some(Failure::new(FailureKind::Tampered, error.to_string())),
+            (Ok(false), failure) => failure,
+        };
+        let notes = vec![Note::Launch(Box::new(note))];
+        match failure {
+            Some(failure) => site.fail(&self.effect, failure, notes),
+            None => match self.read(&said) {
+                Ok(report) => site.report(&self.effect, Report::Loop(report), notes),
+                Err(failure) => site.fail(&self.effect, failure, notes),
+            },
+        }
+    }
+
+    /// The answer of a seat that ended while nobody watched. Its checkout is gone with the old run, so whether
+    /// it changed it cannot be told: only a checkout that is still as it was makes the answer count.
+    pub(crate) fn recovered(effect: &EffectId, ended: Ended) -> Option<Probe> {
+        let said = words(&ended.outcome);
+        let report = match effect.step {
+            Step::Hear(_) => read_ruling(&said),
+            _ => read_verdict(&said),
+        };
+        let report = report.unwrap_or_else(LoopReport::Failed);
+        Some(Probe::Done(Report::Loop(report), vec![Note::Launch(Box::new(ended.note))]))
+    }
+
+    fn read(&self, said: &str) -> Result<LoopReport, Failure> {
+        match &self.asked {
+            Asked::Verdict(_) => read_verdict(said),
+            Asked::Ruling(_) => read_ruling(said),
+        }
+    }
+}
+
+fn read_verdict(said: &str) -> Result<LoopReport, Failure> {
+    let intake = tribunal_findings::read(said);
+    let why = intake.unread.first().map_or("there is no verdict in it", |unread| unread.why.as_str());
+    intake.answer().map(LoopReport::Judged).ok_or_else(|| Failure::new(FailureKind::Garbled, why))
+}
+
+fn read_ruling(said: &str) -> Result<LoopReport, Failure> {
+    tribunal_findings::read_hearing(said)
+        .map(|heard| LoopReport::Heard { upheld: heard.upheld, reason: heard.why })
+        .ok_or_else(|| Failure::new(FailureKind::Garbled, "there is no ruling in it"))
+}
+fn judge_job(subject: &Subject) -> JudgeJob {
+    match subject {
+        Subject::Plan(_) => JudgeJob::Plan,
+        Subject::Lane(_, Job::Task(_) | Job::Repair) => JudgeJob::Task,
+        Subject::Lane(_, Job::Qa) => JudgeJob::Delivery,
+        Subject::Phase => JudgeJob::Phase,
+    }
+}
+
+fn document(site: &Site, subject: &Subject, revision: &Revision, docket: &Docket) -> Option<Document> {
+    let Subject::Plan(plan) = subject else { return None };
+    let path = docket.about.paths.get(plan)?;
+    let text = site.plan_text(path, revision).ok()?;
+    Some(Document { path: path.clone(), text: text.text.clone() })
+}
+
+fn plan_text(site: &Site, docket: &Docket, plan: &PlanId) -> Option<Arc<PlanText>> {
+    let path = docket.about.paths.get(plan)?;
+    site.plan_text(path, &subject::plan_revision(docket, plan)?).ok()
+}
+
+fn last_judged(lp: &Loop, revision: &Revision) -> Option<Revision> {
+    if lp.is_confirming() {
+        return None;
+    }
+    lp.judged().iter().rev().find(|judged| *judged != revision).cloned()
+}
+
+fn check_lines(bench: &tribunal_core::panel::Bench) -> Vec<CheckLine> {
+    let failed: Vec<CheckLine> = bench
+        .failures()
+        .map(|(check, claims)| CheckLine {
+            name: check.to_string(),
+            passed: false,
+            claims: claims.iter().map(|claim| claim.claim.clone()).collect(),
+        })
+        .collect();
+    let passed = bench.checks.keys().filter(|check| !failed.iter().any(|line| line.name == check.as_str()));
+    let passed = passed.map(|check| CheckLine { name: check.to_string(), passed: true, claims: Vec::new() });
+    passed.chain(failed.clone()).collect()
+}
+
+/// What the maker of this loop said last.
+fn last_words(docket: &Docket, lp: &Loop) -> String {
+    let prefix = format!("{}/", lp.id());
+    let said = docket
+        .launches
+        .iter()
+        .rev()
+        .find(|launch| launch.effect.starts_with(&prefix) && !launch.summary.is_empty());
+    said.map(|launch| launch.summary.clone()).unwrap_or_default()
+}
+
+fn first_parent(site: &Site, commit: &Oid) -> Result<Oid, GitError> {
+    Ok(site.repo.parents_of(commit)?.into_iter().next().unwrap_or_else(|| commit.clone()))
+}
+
+impl Site {
+    fn seat_dir(&self, commit: &Oid) -> std::path::PathBuf {
+        self.dir.join("seats").join(commit.short()).join("tree")
+    }
+
+    /// The shared checkout of a judged commit, made by the first who asks.
+    fn use_seat(&self, commit: &Oid) -> Result<Arc<Mutex<SeatTree>>, GitError> {
+        let shared = Arc::clone(lock(&self.seats).entry(commit.as_str().to_owned()).or_default());
+        let mut seat = lock(&shared);
+        if seat.tree.is_none() {
+            let path = self.seat_dir(commit);
+            let index = path.with_file_name("index");
+            let dir = path.with_file_name("");
+            std::fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
+            self.shelf.discard(&path)?;
+            seat.tree = Some(self.shelf.checkout(&path, &index, commit, "review")?);
+            seat.spoilt = false;
+        }
+        seat.users += 1;
+        drop(seat);
+        Ok(shared)
+    }
+
+    /// A seat is done with the checkout; true when it is not as it was. The last one takes it away.
+    fn leave_seat(&self, commit: &Oid, shared: &Arc<Mutex<SeatTree>>) -> Result<bool, GitError> {
+        let mut seat = lock(shared);
+        seat.users = seat.users.saturating_sub(1);
+        let Some(tree) = &seat.tree else { return Ok(true) };
+        let touched = seat.spoilt || !tree.compare()?.is_empty();
+        seat.spoilt = touched;
+        if seat.users == 0 {
+            let tree = seat.tree.take();
+            if let (Some(tree), false) = (&tree, touched) {
+                self.shelf.retire(tree)?;
+            } else {
+                self.shelf.discard(&self.seat_dir(commit))?;
+            }
+        }
+        Ok(touched)
+    }
+}
+
+/// A lane's progress, judged while it goes on.
+pub(crate) struct Checkpoint {
+    effect: EffectId,
+    plan: PlanId,
+    brief: CheckpointBrief,
+    revision: Option<Revision>,
+}
+
+impl Checkpoint {
+    /// What the checkpoint is asked.
+    pub(crate) fn gather(
+        site: &Site,
+        effect: &EffectId,
+        plan: &PlanId,
+        docket: &Docket,
+    ) -> Option<Checkpoint> {
+        let lp = subject::loops_of(docket, plan).filter(|lp| lp.outcome().is_none()).last()?;
+        let text = plan_text(site, docket, plan)?;
+        let number = subject::of(lp.id()).as_ref().and_then(task_number);
+        let brief = CheckpointBrief {
+            plan: plan_brief(&text),
+            task: number.and_then(|n| task_brief(&text, n)),
+            depth: site.settings.run.effort.depth().to_owned(),
+            iterations: lp.iterations(),
+            diff: String::new(),
+        };
+        let revision = lp.revision().cloned();
+        Some(Checkpoint { effect: effect.clone(), plan: plan.clone(), brief, revision })
+    }
+
+    /// Runs on a worker.
+    pub(crate) fn run(mut self, site: &Arc<Site>) {
+        let Some(commit) = self.revision.as_ref().and_then(|revision| site.commit_of(revision).ok()) else {
+            let failure = Failure::new(FailureKind::Empty, "the lane has made nothing yet");
+            return site.fail(&self.effect, failure, Vec::new());
+        };
+        let Ok(shared) = site.use_seat(&commit) else {
+            let failure = Failure::new(FailureKind::Crashed, "no checkout for the checkpoint");
+            return site.fail(&self.effect, failure, Vec::new());
+        };
+        if let Ok(diff) =
+            first_parent(site, &commit).and_then(|from| site.repo.diff_text(&from, &commit, &[], DIFF_MAX))
+        {
+            self.brief.diff = String::from_utf8_lossy(&diff.bytes).into_owned();
+        }
+        let seat = site.settings.agents.task_seats.first().cloned().unwrap_or_default();
+        let names = [seat.as_str(), "reviewer"];
+        let mut brief = site.brief(&self.effect, "checkpoint", &names);
+        brief.loop_use = "task".to_owned();
+        brief.plan = Some(self.plan.to_string());
+        brief.round = self.effect.entry;
+        brief.dir = site.seat_dir(&commit);
+        brief.prompt = prompt::checkpoint(&self.brief);
+        let effect = self.effect.clone();
+        site.launch(&effect, &names, brief, move |site, ended| {
+            // A checkpoint decides nothing, so a spoilt checkout only costs its feedback.
+            let touched = site.leave_seat(&commit, &shared).unwrap_or(true);
+            let notes = vec![Note::Launch(Box::new(ended.note))];
+            match ended.failure {
+                None if !touched => {
+                    let feedback = words(&ended.outcome);
+                    site.report(&self.effect, Report::Run(RunReport::Checkpointed { feedback }), notes);
+                }
+                failure => {
+                    let tampered = Failure::new(FailureKind::Tampered, "the reviewer changed what it judged");
+                    site.fail(&self.effect, failure.unwrap_or(tampered), notes);
+                }
+            }
+        });
+    }
+}

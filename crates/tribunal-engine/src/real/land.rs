@@ -1,0 +1,548 @@
+//! Landing and ending: SUMMARY, the run branch, the user's branch. Each moves a ref by compare-and-swap at
+//! most once, and can be asked later whether it did.
+
+use super::check::{self, Command, LANDING, VERIFICATION};
+use super::make::{digest, save};
+use super::site::{Site, slug};
+use super::subject;
+use crate::docket::{Docket, Note};
+use crate::world::{Probe, Report};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use tribunal_core::effect::{EffectId, FinishStep};
+use tribunal_core::finding::{Claim, Fate, Source};
+use tribunal_core::ids::{Check, FindingId, PlanId, Revision};
+use tribunal_core::ledger::{Entry, Handed};
+use tribunal_core::r#loop::{Failure, FailureKind};
+use tribunal_core::run::{Ending, Job, Refusal, RunReport, Subject};
+use tribunal_docs::{FileChange, Summary};
+use tribunal_git::{Forward, ForwardProbe, GitError, GitPath, Oid, RefChange, RefsMoved, Replayed};
+
+/// A landing, gathered from the docket.
+pub(crate) struct Landing {
+    effect: EffectId,
+    plan: PlanId,
+    revision: Revision,
+    declared: Vec<GitPath>,
+    commands: Vec<Command>,
+    trailer: Option<String>,
+}
+
+impl Landing {
+    /// Gathers what the docket knows.
+    pub(crate) fn gather(
+        site: &Site,
+        effect: &EffectId,
+        plan: &PlanId,
+        revision: &Revision,
+        docket: &Docket,
+    ) -> Landing {
+        let subject = Subject::Lane(plan.clone(), Job::Repair);
+        let mut commands = check::commands(site, &subject, &Check::new(VERIFICATION), docket);
+        for name in site.settings.checks.commands.keys() {
+            commands.extend(check::commands(site, &subject, &Check::new(name), docket));
+        }
+        let path = docket.about.paths.get(plan);
+        let text =
+            path.zip(subject::plan_revision(docket, plan)).and_then(|(p, r)| site.plan_text(p, &r).ok());
+        let declared = text.map(|text| text.plan.claimed_files()).unwrap_or_default();
+        Landing {
+            effect: effect.clone(),
+            plan: plan.clone(),
+            revision: revision.clone(),
+            declared: declared.iter().map(|file| GitPath::from(file.as_str())).collect(),
+            commands,
+            trailer: not_reviewed(docket, plan),
+        }
+    }
+
+    /// Runs on a worker.
+    pub(crate) fn run(self, site: &Arc<Site>) {
+        match self.land(site) {
+            Ok((report, notes)) => site.report(&self.effect, Report::Run(report), notes),
+            Err(error) => {
+                let failure = Failure::new(FailureKind::Crashed, error.to_string());
+                site.fail(&self.effect, failure, Vec::new());
+            }
+        }
+    }
+
+    fn land(&self, site: &Arc<Site>) -> Result<(RunReport, Vec<Note>), GitError> {
+        let commit = site.commit_of(&self.revision)?;
+        let onto = site.run_head()?;
+        let base = site.repo.merge_base(&commit, &onto)?.unwrap_or_else(|| onto.clone());
+        let new_head = match site.repo.replay(&base, &commit, &onto, &site.signature())? {
+            Replayed::Clean { head, .. } => head,
+            Replayed::Conflict { files, text, .. } => return Ok((conflicts(&files, &text), Vec::new())),
+        };
+        if base != onto {
+            if !site.repo.carries_over(&base, &commit, &onto, &new_head, &self.declared)? {
+                return Ok((self.judge_again(site, &onto, &new_head)?, Vec::new()));
+            }
+            let name = format!("{}.merged", slug(&self.effect.to_string()));
+            match check::run_commands(site, &name, &new_head, &self.commands)? {
+                Ok(red) if red.is_empty() => {}
+                Ok(red) => return Ok((refused(Refusal::RedCheck, red), Vec::new())),
+                Err(why) => {
+                    let failure = Failure::new(FailureKind::DidNotRun, why);
+                    return Ok((RunReport::Failed(failure), Vec::new()));
+                }
+            }
+        }
+        self.move_branch(site, &onto, &new_head)
+    }
+
+    fn judge_again(&self, site: &Site, onto: &Oid, new_head: &Oid) -> Result<RunReport, GitError> {
+        let tree = site.repo.tree_of(new_head)?;
+        let revision = digest(&[b"rebased", tree.as_str().as_bytes(), onto.as_str().as_bytes()]);
+        site.keep(&revision, new_head, Vec::new())?;
+        Ok(refused(Refusal::JudgeAgain(revision), Vec::new()))
+    }
+
+    fn move_branch(
+        &self,
+        site: &Arc<Site>,
+        onto: &Oid,
+        new_head: &Oid,
+    ) -> Result<(RunReport, Vec<Note>), GitError> {
+        let new_head = self.with_trailer(site, onto, new_head)?;
+        let changes = [
+            RefChange::forward(site.name("head"), onto, &new_head),
+            RefChange::create(site.name(&format!("landed/{}", self.plan)), &new_head),
+        ];
+        match site.repo.refs_update(&changes, "tribunal: a plan landed")? {
+            RefsMoved::Done | RefsMoved::Already => {}
+            RefsMoved::Elsewhere { name, .. } => {
+                let failure = Failure::new(FailureKind::Crashed, format!("{name} has moved"));
+                return Ok((RunReport::Failed(failure), Vec::new()));
+            }
+        }
+        let tip = keep_tip(site, &new_head)?;
+        let notes = retire_lane(site, &self.plan);
+        Ok((RunReport::Landed { tip }, notes))
+    }
+
+    /// What was not reviewed says so in the landed commit.
+    fn with_trailer(&self, site: &Site, onto: &Oid, new_head: &Oid) -> Result<Oid, GitError> {
+        let Some(trailer) = &self.trailer else { return Ok(new_head.clone()) };
+        if new_head == onto {
+            return Ok(new_head.clone());
+        }
+        let tree = site.repo.tree_of(new_head)?;
+        let parents = site.repo.parents_of(new_head)?;
+        let message = String::from_utf8_lossy(&site.repo.message_of(new_head)?).into_owned();
+        let message = format!("{}\n{trailer}\n", message.trim_end());
+        let who = site.signature();
+        site.repo.commit(&tree, &parents, &message, &who, &who)
+    }
+}
+
+/// The trailer of a plan that a person accepted, or whose tasks nobody but checks judged.
+fn not_reviewed(docket: &Docket, plan: &PlanId) -> Option<String> {
+    use tribunal_core::r#loop::Outcome;
+    let by = subject::loops_of(docket, plan).find_map(|lp| match lp.outcome()? {
+        Outcome::Accepted(by) => Some(by.clone()),
+        _ => None,
+    });
+    by.map(|by| format!("Tribunal-Accepted-By: {}", by.replace(['\n', '\r'], " ")))
+}
+
+fn keep_tip(site: &Site, head: &Oid) -> Result<Revision, GitError> {
+    let tip = digest(&[b"tip", head.as_str().as_bytes()]);
+    site.keep(&tip, head, Vec::new())?;
+    Ok(tip)
+}
+
+/// A landed lane's tree is saved and taken away. What cannot be saved stays where it is.
+fn retire_lane(site: &Arc<Site>, plan: &PlanId) -> Vec<Note> {
+    let dir = site.lane_dir(plan);
+    let at = fs::read_to_string(dir.join("at")).ok().and_then(|text| Oid::parse(text.trim()).ok());
+    let Some(at) = at.filter(|_| dir.join("tree").exists()) else { return Vec::new() };
+    let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
+    let saved = save(site, plan, &tree).and_then(|own| site.shelf.retire(&tree).map(|()| own));
+    match saved {
+        Ok(own) if own.is_empty() => Vec::new(),
+        Ok(own) => {
+            let own = own.join("; ");
+            vec![Note::Warning(format!(
+                "the agent of {plan} made commits of its own, which were not taken: {own}"
+            ))]
+        }
+        Err(error) => vec![Note::Warning(format!("the tree of {plan} was left in place: {error}"))],
+    }
+}
+
+fn conflicts(files: &[GitPath], text: &str) -> RunReport {
+    let claim = |path: &GitPath| {
+        let mut claim = check::conflict(path, None, "it conflicts with what landed meanwhile");
+        claim.details = text.chars().take(4_000).collect();
+        claim
+    };
+    refused(Refusal::Conflict, files.iter().map(claim).collect())
+}
+
+fn refused(refusal: Refusal, claims: Vec<Claim>) -> RunReport {
+    let check = if refusal == Refusal::RedCheck { VERIFICATION } else { LANDING };
+    let by = BTreeSet::from([Source::Check(Check::new(check))]);
+    let findings = claims.into_iter().map(|claim| Handed { id: FindingId(0), entry: entry(claim, &by) });
+    RunReport::LandingRefused { refusal, findings: findings.collect() }
+}
+
+fn entry(claim: Claim, by: &BTreeSet<Source>) -> Entry {
+    Entry {
+        by: by.clone(),
+        severity: claim.severity,
+        claim,
+        fate: Fate::Open,
+        first_round: 0,
+        makers: true,
+        region: None,
+        fixer: None,
+        reply: None,
+        survived_touched: 0,
+        survived_untouched: 0,
+        reopened: 0,
+        ordered: false,
+        referred: None,
+        contested: false,
+        heard_referral: false,
+        heard_contest: false,
+        flipped: false,
+    }
+}
+
+/// Whether a landing that was intended before a crash has happened.
+pub(crate) fn probe_landing(site: &Arc<Site>, plan: &PlanId) -> Probe {
+    match site.repo.ref_at(&site.name(&format!("landed/{plan}"))) {
+        Ok(Some(head)) => match keep_tip(site, &head) {
+            Ok(tip) => Probe::Done(Report::Run(RunReport::Landed { tip }), retire_lane(site, plan)),
+            Err(_) => Probe::Unknown,
+        },
+        Ok(None) => Probe::NotDone,
+        Err(_) => Probe::Unknown,
+    }
+}
+
+/// A SUMMARY, gathered from the docket.
+pub(crate) struct Summarising {
+    effect: EffectId,
+    plan: PlanId,
+    revision: Revision,
+    summary: Summary,
+}
+
+impl Summarising {
+    /// Gathers what the docket knows: the dev's words, and the facts that Tribunal fills in itself.
+    pub(crate) fn gather(
+        site: &Site,
+        effect: &EffectId,
+        plan: &PlanId,
+        revision: &Revision,
+        docket: &Docket,
+    ) -> Option<Summarising> {
+        let path = docket.about.paths.get(plan)?;
+        let text = site.plan_text(path, &subject::plan_revision(docket, plan)?).ok()?;
+        let tasks = text.plan.tasks.len();
+        let summary = Summary {
+            id: text.plan.id.clone(),
+            path: summary_path(path),
+            has_frontmatter: true,
+            phase: Some(text.plan.id.phase.clone()),
+            plan: Some(text.plan.id.plan.clone()),
+            title: text.plan.title.clone(),
+            status: Some("complete".to_owned()),
+            tasks_completed: Some(tasks.to_string()),
+            tasks_total: Some(tasks.to_string()),
+            body: String::new(),
+            ..Summary::default()
+        };
+        let mut gathered =
+            Summarising { effect: effect.clone(), plan: plan.clone(), revision: revision.clone(), summary };
+        gathered.summary.body = body(docket, plan);
+        Some(gathered)
+    }
+
+    /// Runs on a worker.
+    pub(crate) fn run(mut self, site: &Arc<Site>) {
+        match self.write(site) {
+            Ok(()) => {
+                let report = RunReport::Summarised { revision: self.revision };
+                site.report(&self.effect, Report::Run(report), Vec::new());
+            }
+            Err(error) => {
+                let failure = Failure::new(FailureKind::Crashed, error.to_string());
+                site.fail(&self.effect, failure, Vec::new());
+            }
+        }
+    }
+
+    fn write(&mut self, site: &Site) -> Result<(), GitError> {
+        let commit = site.commit_of(&self.revision)?;
+        let base = site.repo.merge_base(&commit, &site.run_head()?)?.unwrap_or_else(|| commit.clone());
+        let subjects = site.repo.subjects(&base, &commit, 200)?;
+        self.summary.commit_hashes = subjects.iter().map(|(oid, _)| oid.short().to_owned()).collect();
+        self.summary.completed = Some(date(super::site::now().0));
+        let files = site.repo.changes(&base, &commit)?;
+        let lines: Vec<String> = files
+            .iter()
+            .map(|change| format!("- `{}` -- {:?}: {}", change.path, change.kind, self.plan))
+            .collect();
+        self.summary.files = Vec::<FileChange>::new();
+        self.summary
+            .body
+            .push_str(&format!("## Files Modified\n\n{}\n\n## Deviations\n\nNone\n", lines.join("\n")));
+        let text = tribunal_docs::write_summary(&self.summary);
+        let blob = site.repo.write_blob(text.as_bytes())?;
+        let name = site.name(&format!("summary/{}", self.plan));
+        site.repo.refs_update(&[RefChange::set(name, &blob)], "tribunal: summary")?;
+        Ok(())
+    }
+}
+
+/// Where a plan's SUMMARY goes.
+pub(crate) fn summary_path(plan_path: &str) -> String {
+    plan_path
+        .strip_suffix("PLAN.md")
+        .map_or_else(|| format!("{plan_path}.SUMMARY.md"), |stem| format!("{stem}SUMMARY.md"))
+}
+
+fn body(docket: &Docket, plan: &PlanId) -> String {
+    let prefix = format!("{plan}/");
+    let words =
+        docket.launches.iter().filter(|launch| launch.effect.starts_with(&prefix) && launch.role == "dev");
+    let words: Vec<String> =
+        words.filter(|l| !l.summary.is_empty()).map(|l| format!("- {}", l.summary)).collect();
+    let title = docket.about.titles.get(plan).cloned().unwrap_or_default();
+    let built = if words.is_empty() { format!("- {title}") } else { words.join("\n") };
+    format!("# Plan {plan}: {title}\n\n## What Was Built\n\n{built}\n\n")
+}
+
+/// `2026-01-31`, from milliseconds since the epoch (proleptic Gregorian calendar, UTC).
+pub(crate) fn date(ms: u64) -> String {
+    let days = i64::try_from(ms / 86_400_000).unwrap_or(0) + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// One finishing step, gathered from the docket.
+pub(crate) struct Finishing {
+    effect: EffectId,
+    step: FinishStep,
+    ending: Ending,
+    branch: String,
+    base: String,
+    tracked: bool,
+    documents: Vec<(String, Revision, Revision)>,
+    landed: Vec<(PlanId, String)>,
+    phase: String,
+}
+
+impl Finishing {
+    /// Gathers what the docket knows.
+    pub(crate) fn gather(effect: &EffectId, step: FinishStep, ending: Ending, docket: &Docket) -> Finishing {
+        let about = &docket.about;
+        let revised = about.paths.iter().filter_map(|(plan, path)| {
+            let found = subject::found_revision(docket, plan)?;
+            let now = subject::plan_revision(docket, plan)?;
+            (found != now).then(|| (path.clone(), found, now))
+        });
+        let landed = docket.run.iter().flat_map(|run| run.standings());
+        let landed = landed.filter_map(|(plan, standing)| {
+            let path = about.paths.get(plan)?;
+            matches!(standing, tribunal_core::run::Standing::Landed(_))
+                .then(|| (plan.clone(), summary_path(path)))
+        });
+        Finishing {
+            effect: effect.clone(),
+            step,
+            ending,
+            branch: about.branch.clone(),
+            base: about.base.clone(),
+            tracked: about.planning_tracked,
+            documents: revised.collect(),
+            landed: landed.collect(),
+            phase: about.phase.clone(),
+        }
+    }
+
+    /// Runs on a worker.
+    pub(crate) fn run(self, site: &Arc<Site>) {
+        let done = match self.step {
+            FinishStep::Boundary => self.boundary(site),
+            FinishStep::Forward => self.forward(site),
+            FinishStep::Push => Err("pushing is not configured for this run".to_owned()),
+        };
+        match done {
+            Ok(note) => site.report(&self.effect, Report::Run(RunReport::Finished { note }), Vec::new()),
+            Err(text) => {
+                let text_note = Note::Warning(format!("{}: {text}", self.step.word()));
+                site.fail(&self.effect, Failure::new(FailureKind::Crashed, text), vec![text_note]);
+            }
+        }
+    }
+
+    /// Planning documents: committed on the run branch where git tracks them, else written to the folder.
+    fn boundary(&self, site: &Arc<Site>) -> Result<String, String> {
+        let files = self.files(site).map_err(|error| error.to_string())?;
+        if files.is_empty() {
+            return Ok("no planning document changed".to_owned());
+        }
+        if !self.tracked {
+            return write_untracked(site.project.root(), &files);
+        }
+        self.commit(site, &files).map_err(|error| error.to_string())
+    }
+
+    fn files(&self, site: &Site) -> Result<Vec<Written>, GitError> {
+        let mut files = Vec::new();
+        for (path, found, now) in &self.documents {
+            let before = site.repo.read_blob(&site.commit_of(found)?)?;
+            let bytes = site.repo.read_blob(&site.commit_of(now)?)?;
+            files.push(Written { path: path.clone(), before: Some(before), bytes });
+        }
+        for (plan, path) in &self.landed {
+            if let Some(blob) = site.repo.ref_at(&site.name(&format!("summary/{plan}")))? {
+                files.push(Written { path: path.clone(), before: None, bytes: site.repo.read_blob(&blob)? });
+            }
+        }
+        Ok(files)
+    }
+
+    fn commit(&self, site: &Site, files: &[Written]) -> Result<String, GitError> {
+        let done = site.name("boundary");
+        if site.repo.ref_at(&done)?.is_some() {
+            return Ok("planning documents were committed".to_owned());
+        }
+        let head = site.run_head()?;
+        let dir = site.dir.join("boundary");
+        site.shelf.discard(&dir)?;
+        fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
+        let tree = site.shelf.checkout(&dir.join("tree"), &dir.join("index"), &head, "boundary")?;
+        for file in files {
+            let path = tree.path().join(&file.path);
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent).map_err(|source| GitError::Io { path: path.clone(), source })?;
+            }
+            fs::write(&path, &file.bytes).map_err(|source| GitError::Io { path: path.clone(), source })?;
+        }
+        let captured = tree.capture()?;
+        let planning = [site.project.planning_path()];
+        let only_planning = site.repo.tree_with(&head, &captured.tree, &planning)?;
+        let who = site.signature();
+        let message =
+            format!("docs({}): plans and summaries of the run\n\nTribunal-Run: {}\n", self.phase, site.run);
+        let commit = site.repo.commit(&only_planning, std::slice::from_ref(&head), &message, &who, &who)?;
+        let changes =
+            [RefChange::forward(site.name("head"), &head, &commit), RefChange::create(done, &commit)];
+        site.repo.refs_update(&changes, "tribunal: planning documents")?;
+        site.shelf.discard(&dir)?;
+        Ok(format!("{} planning documents committed", files.len()))
+    }
+
+    fn forward(&self, site: &Site) -> Result<String, String> {
+        if self.ending != Ending::Passed {
+            return Ok("the run did not pass; the branch stays".to_owned());
+        }
+        let text = |error: GitError| error.to_string();
+        let (old, new) = (Oid::parse(&self.base).map_err(text)?, site.run_head().map_err(text)?);
+        let mut ignoring = vec![GitPath::from(super::project::FOLDER)];
+        if !self.tracked {
+            ignoring.push(site.project.planning_path());
+        }
+        match site.repo.fast_forward(&self.branch, &old, &new, &ignoring).map_err(text)? {
+            Forward::Done => Ok(format!("{} is at {}", self.branch, new.short())),
+            Forward::Refused { why, command } => Ok(format!(
+                "{} was left alone ({}); to take the result: {command}",
+                self.branch,
+                refusal(&why)
+            )),
+        }
+    }
+}
+
+fn refusal(why: &tribunal_git::Refusal) -> &'static str {
+    use tribunal_git::Refusal as R;
+    match why {
+        R::Moved { .. } => "it has moved meanwhile",
+        R::NotAhead => "the result does not follow it",
+        R::NotCheckedOutHere { .. } => "it is not checked out here",
+        R::Busy { .. } => "git is in the middle of something",
+        R::Dirty { .. } => "the worktree has changes",
+        R::InTheWay { .. } => "untracked files are in the way",
+        R::Filtered { .. } => "changed files pass through a filter",
+    }
+}
+
+struct Written {
+    path: String,
+    before: Option<Vec<u8>>,
+    bytes: Vec<u8>,
+}
+
+/// Writes documents that git does not track, each only if the original is still what was copied.
+fn write_untracked(root: &Path, files: &[Written]) -> Result<String, String> {
+    let mut kept = Vec::new();
+    for file in files {
+        let path = root.join(&file.path);
+        let now = fs::read(&path).ok();
+        if now.as_deref() == Some(&file.bytes) {
+            continue;
+        }
+        if now != file.before && now.is_some() {
+            kept.push(file.path.clone());
+            continue;
+        }
+        write_atomic(&path, &file.bytes).map_err(|error| format!("cannot write {}: {error}", file.path))?;
+    }
+    Ok(match kept.is_empty() {
+        true => format!("{} planning documents written", files.len()),
+        false => format!("left as they are, because they changed meanwhile: {}", kept.join(", ")),
+    })
+}
+
+/// Same directory, synced, renamed: there is never half a file, and no link is followed.
+pub(crate) fn write_atomic(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::io::Write as _;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let partial = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let _ = fs::remove_file(&partial);
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&partial)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    drop(file);
+    fs::rename(&partial, path)
+}
+
+/// Whether a finishing step that was intended before a crash has happened.
+pub(crate) fn probe_finish(site: &Site, step: FinishStep, docket: &Docket) -> Probe {
+    let done =
+        |note: &str| Probe::Done(Report::Run(RunReport::Finished { note: note.to_owned() }), Vec::new());
+    match step {
+        FinishStep::Boundary => match site.repo.ref_at(&site.name("boundary")) {
+            Ok(Some(_)) => done("planning documents were committed"),
+            Ok(None) => Probe::NotDone,
+            Err(_) => Probe::Unknown,
+        },
+        FinishStep::Forward => {
+            let probe = || -> Result<ForwardProbe, GitError> {
+                let (old, new) = (Oid::parse(&docket.about.base)?, site.run_head()?);
+                site.repo.fast_forward_probe(&docket.about.branch, &old, &new)
+            };
+            match probe() {
+                Ok(ForwardProbe::Done) => done("the branch is at the result"),
+                Ok(ForwardProbe::NotDone | ForwardProbe::Elsewhere) => Probe::NotDone,
+                Err(_) => Probe::Unknown,
+            }
+        }
+        FinishStep::Push => Probe::Unknown,
+    }
+}

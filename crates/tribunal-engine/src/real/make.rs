@@ -1,0 +1,491 @@
+//! Making: the dev in its lane, the architect at its plan. A lane's tree follows from a revision; what an
+//! agent left half done stays for the next try; nothing is thrown away that is not in git.
+
+use super::site::{Ended, PlanText, Site, slug, words};
+use super::subject;
+use crate::docket::{Docket, Note};
+use crate::world::{Probe, Report};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tribunal_agent::Access;
+use tribunal_core::effect::EffectId;
+use tribunal_core::finding::Reply;
+use tribunal_core::ids::{FindingId, LoopId, PlanId, Revision};
+use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport, LoopWant};
+use tribunal_core::machine::Machine;
+use tribunal_core::run::{Job, Subject};
+use tribunal_findings::MakerWords;
+use tribunal_git::{GitError, Oid, RefChange, RefsMoved, Replayed, Tree};
+use tribunal_view::prompt::{self, Document, FindingLine, MakerBrief, MakerJob, PlanBrief, TaskBrief};
+
+/// Everything one make needs, gathered from the docket before it goes to a worker.
+pub(crate) struct Make {
+    effect: EffectId,
+    loop_id: LoopId,
+    subject: Subject,
+    plan: PlanId,
+    path: String,
+    text: Arc<PlanText>,
+    current: Option<Revision>,
+    head: Option<Revision>,
+    starts_over: bool,
+    findings: Vec<FindingId>,
+    brief: MakerBrief,
+}
+
+/// Where a making loop stands in git.
+struct Ground {
+    /// The parent of the loop's commit.
+    parent: Oid,
+    /// What its tree is made from at first.
+    start: Oid,
+}
+
+impl Make {
+    /// Gathers what the docket knows. `None` when the loop's subject is not one that is made in this way.
+    pub(crate) fn gather(
+        site: &Site,
+        effect: &EffectId,
+        lp: &Loop,
+        findings: &[FindingId],
+        docket: &Docket,
+    ) -> Option<Make> {
+        let subject = subject::of(lp.id())?;
+        let plan = subject::plan_of(&subject)?.clone();
+        let path = docket.about.paths.get(&plan)?.clone();
+        let text = site.plan_text(&path, &subject::plan_revision(docket, &plan)?).ok()?;
+        let run = docket.run.as_ref()?;
+        let brief = maker_brief(&subject, &text, lp, findings, effect, docket, &plan);
+        let judged_first = matches!(subject, Subject::Lane(_, Job::Repair)) && lp.round() == 0;
+        Some(Make {
+            effect: effect.clone(),
+            loop_id: lp.id().clone(),
+            plan: plan.clone(),
+            path,
+            text,
+            current: lp.revision().cloned(),
+            head: run.lane_head(&plan).cloned(),
+            starts_over: judged_first,
+            findings: findings.to_vec(),
+            subject,
+            brief,
+        })
+    }
+
+    /// Runs on a worker.
+    pub(crate) fn run(self, site: &Arc<Site>) {
+        let effect = self.effect.clone();
+        let done = match self.subject {
+            Subject::Plan(_) => self.plan(site),
+            Subject::Lane(..) | Subject::Phase => self.lane(site),
+        };
+        if let Err(error) = done {
+            site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+        }
+    }
+}
+
+fn maker_brief(
+    subject: &Subject,
+    text: &PlanText,
+    lp: &Loop,
+    findings: &[FindingId],
+    effect: &EffectId,
+    docket: &Docket,
+    plan: &PlanId,
+) -> MakerBrief {
+    let line = |id: &FindingId| lp.ledger().get(*id).map(|entry| FindingLine::of(*id, entry));
+    let (job, task) = match subject {
+        Subject::Plan(_) => (MakerJob::Plan, None),
+        Subject::Lane(_, Job::Task(n)) => (MakerJob::Task, task_brief(text, *n)),
+        Subject::Lane(_, Job::Repair) => (MakerJob::Repair, None),
+        Subject::Lane(_, Job::Qa) => (MakerJob::Delivery, None),
+        Subject::Phase => (MakerJob::Phase, None),
+    };
+    let feedback = docket.run.as_ref().and_then(|run| run.feedback(plan)).unwrap_or_default();
+    MakerBrief {
+        job,
+        plan: plan_brief(text),
+        task,
+        document: None,
+        round: lp.round() + 1,
+        rounds_max: lp.rounds_max(),
+        iteration: effect.n.fails + 1,
+        findings: findings.iter().filter_map(line).collect(),
+        before: String::new(),
+        feedback: feedback.to_owned(),
+        lanes: subject::other_lanes(docket, plan),
+    }
+}
+
+/// What a plan says of itself, for prompts.
+pub(crate) fn plan_brief(text: &PlanText) -> PlanBrief {
+    let plan = &text.plan;
+    PlanBrief {
+        id: plan.id.to_string(),
+        title: plan.title.clone().unwrap_or_default(),
+        goal: String::new(),
+        must_haves: plan.must_haves.entries(),
+        files: plan.claimed_files(),
+        forbidden: plan.files_forbidden.clone(),
+    }
+}
+
+/// One task of a plan, for prompts.
+pub(crate) fn task_brief(text: &PlanText, number: u32) -> Option<TaskBrief> {
+    let tasks = &text.plan.tasks;
+    let task = tasks.get(usize::try_from(number).ok()?.checked_sub(1)?)?;
+    let of = u32::try_from(tasks.len()).unwrap_or(u32::MAX);
+    Some(TaskBrief { number, of, title: task.title.clone(), body: task.body.clone() })
+}
+
+// After a crash.
+impl Make {
+    /// What a maker left that ended while nobody watched: its files are taken now.
+    pub(crate) fn recovered(
+        site: &Arc<Site>,
+        effect: &EffectId,
+        lp: &Loop,
+        ended: Ended,
+        docket: &Docket,
+    ) -> Option<Probe> {
+        let wants = lp.wants();
+        let Some(LoopWant::Make { findings, .. }) = wants.get(effect) else { return None };
+        let make = Make::gather(site, effect, lp, findings, docket)?;
+        let revision = match make.subject {
+            Subject::Plan(_) => {
+                let tree = site.dir.join("plans").join(slug(make.plan.as_str())).join("tree");
+                keep_document(site, &read_inside(&tree, &make.path)?).ok()?
+            }
+            Subject::Lane(..) | Subject::Phase => make.left_in_lane(site)?,
+        };
+        let (report, note) = make.said(revision, ended);
+        Some(Probe::Done(Report::Loop(report), vec![note]))
+    }
+
+    fn left_in_lane(&self, site: &Site) -> Option<Revision> {
+        let ground = self.ground(site).ok()?;
+        let dir = site.lane_dir(&self.plan);
+        let at = fs::read_to_string(dir.join("at")).ok().and_then(|text| Oid::parse(text.trim()).ok())?;
+        let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
+        let captured = tree.capture().ok()?;
+        let (revision, commit) =
+            keep_work(site, &self.plan, &ground, &captured.tree, &self.message()).ok()?;
+        note_place(site, &self.plan, &commit).ok()?;
+        Some(revision)
+    }
+}
+
+// The architect.
+impl Make {
+    fn plan(mut self, site: &Arc<Site>) -> Result<(), GitError> {
+        let dir = site.dir.join("plans").join(slug(self.plan.as_str()));
+        let (tree, index) = (dir.join("tree"), dir.join("index"));
+        if !tree.exists() {
+            fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
+            site.shelf.checkout(&tree, &index, &site.run_head()?, "plan")?;
+        }
+        let file = tree.join(&self.path);
+        put(&file, self.text.text.as_bytes())?;
+        self.brief.document = Some(Document { path: self.path.clone(), text: self.text.text.clone() });
+        let mut brief = site.brief(&self.effect, "architect", &["architect"]);
+        brief.loop_use = "plan".to_owned();
+        brief.plan = Some(self.plan.to_string());
+        brief.round = self.brief.round;
+        brief.prompt = prompt::maker(&self.brief);
+        brief.dir = tree.clone();
+        brief.access = Access::Write;
+        let effect = self.effect.clone();
+        site.launch(&effect, &["architect"], brief, move |site, ended| {
+            let effect = self.effect.clone();
+            if let Err(error) = self.plan_made(site, &tree, ended) {
+                site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+            }
+        });
+        Ok(())
+    }
+
+    fn plan_made(self, site: &Arc<Site>, tree: &Path, ended: Ended) -> Result<(), GitError> {
+        if let Some(failure) = ended.failure {
+            site.fail(&self.effect, failure, vec![Note::Launch(Box::new(ended.note))]);
+            return Ok(());
+        }
+        let Some(bytes) = read_inside(tree, &self.path) else {
+            let failure =
+                Failure::new(FailureKind::Garbled, format!("{} is gone or no plain file", self.path));
+            site.fail(&self.effect, failure, vec![Note::Launch(Box::new(ended.note))]);
+            return Ok(());
+        };
+        let revision = keep_document(site, &bytes)?;
+        self.report(site, revision, ended);
+        Ok(())
+    }
+}
+
+/// Stores a document and names its revision.
+pub(crate) fn keep_document(site: &Site, bytes: &[u8]) -> Result<Revision, GitError> {
+    let revision = digest(&[b"document", bytes]);
+    if !site.has(&revision) {
+        let blob = site.repo.write_blob(bytes)?;
+        site.keep(&revision, &blob, Vec::new())?;
+    }
+    Ok(revision)
+}
+
+/// The digest of everything that is judged.
+pub(crate) fn digest(parts: &[&[u8]]) -> Revision {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    Revision::new(&hasher.finalize().to_hex()[..24])
+}
+
+fn put(file: &Path, bytes: &[u8]) -> Result<(), GitError> {
+    let io = |source| GitError::Io { path: file.to_path_buf(), source };
+    if let Some(dir) = file.parent() {
+        fs::create_dir_all(dir).map_err(io)?;
+    }
+    fs::write(file, bytes).map_err(io)
+}
+
+/// Reads a file of a tree whose agent is gone, following no link.
+pub(crate) fn read_inside(tree: &Path, path: &str) -> Option<Vec<u8>> {
+    let mut at = tree.to_path_buf();
+    let mut parts = Path::new(path).components().peekable();
+    while let Some(part) = parts.next() {
+        at.push(part);
+        let meta = at.symlink_metadata().ok()?;
+        let fits = if parts.peek().is_some() { meta.is_dir() } else { meta.is_file() };
+        if !fits {
+            return None;
+        }
+    }
+    fs::read(at).ok()
+}
+
+// The dev in its lane.
+impl Make {
+    fn lane(self, site: &Arc<Site>) -> Result<(), GitError> {
+        let ground = self.ground(site)?;
+        let wanted = match &self.current {
+            Some(revision) => site.commit_of(revision)?,
+            None => ground.start.clone(),
+        };
+        let tree = lane_tree(site, &self.plan, &wanted)?;
+        let mut brief = site.brief(&self.effect, "dev", &["dev"]);
+        brief.loop_use = use_word(&self.subject).to_owned();
+        brief.plan = Some(self.plan.to_string());
+        brief.task = task_number(&self.subject).map(|n| n.to_string());
+        brief.round = self.brief.round;
+        brief.prompt = prompt::maker(&self.brief);
+        brief.dir = tree.path().to_path_buf();
+        brief.access = Access::Write;
+        let effect = self.effect.clone();
+        site.launch(&effect, &["dev"], brief, move |site, ended| {
+            let effect = self.effect.clone();
+            if let Err(error) = self.lane_made(site, &ground, &tree, ended) {
+                site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+            }
+        });
+        Ok(())
+    }
+
+    /// Where this loop's commit stands: settled once, with the loop's first make, and kept in refs.
+    fn ground(&self, site: &Site) -> Result<Ground, GitError> {
+        let slug = slug(self.loop_id.as_str());
+        let (base, start) = (site.name(&format!("base/{slug}")), site.name(&format!("start/{slug}")));
+        if let (Some(parent), Some(start)) = (site.repo.ref_at(&base)?, site.repo.ref_at(&start)?) {
+            return Ok(Ground { parent, start });
+        }
+        let ground = self.new_ground(site)?;
+        let changes = [RefChange::set(base, &ground.parent), RefChange::set(start, &ground.start)];
+        site.repo.refs_update(&changes, "tribunal: a loop begins")?;
+        Ok(ground)
+    }
+
+    fn new_ground(&self, site: &Site) -> Result<Ground, GitError> {
+        let head = self.head.as_ref().map(|revision| site.commit_of(revision)).transpose()?;
+        match (&self.subject, head) {
+            (Subject::Lane(_, Job::Repair), Some(head)) if self.starts_over => rebased(site, &head),
+            (Subject::Lane(_, Job::Task(_)), head) => {
+                let parent = head.map_or_else(|| site.run_head(), Ok)?;
+                let left = site.repo.ref_at(&site.name(&format!("lane/{}", self.plan)))?;
+                Ok(Ground { start: left.unwrap_or_else(|| parent.clone()), parent })
+            }
+            (_, Some(head)) => Ok(Ground { parent: head.clone(), start: head }),
+            (_, None) => {
+                let parent = site.run_head()?;
+                Ok(Ground { start: parent.clone(), parent })
+            }
+        }
+    }
+
+    fn lane_made(self, site: &Arc<Site>, ground: &Ground, tree: &Tree, ended: Ended) -> Result<(), GitError> {
+        let captured = tree.capture()?;
+        let kept = keep_work(site, &self.plan, ground, &captured.tree, &self.message())?;
+        note_place(site, &self.plan, &kept.1)?;
+        if let Some(failure) = ended.failure {
+            site.fail(&self.effect, failure, vec![Note::Launch(Box::new(ended.note))]);
+            return Ok(());
+        }
+        self.report(site, kept.0, ended);
+        Ok(())
+    }
+
+    fn message(&self) -> String {
+        let subject = match &self.subject {
+            Subject::Lane(_, Job::Task(n)) => {
+                let at = usize::try_from(*n).unwrap_or(0).saturating_sub(1);
+                let task = self.text.plan.tasks.get(at);
+                let asked = task.and_then(|task| task.commit.clone());
+                let title = task.map(|task| task.title.clone()).unwrap_or_default();
+                asked.unwrap_or_else(|| format!("feat({}): {title}", self.plan))
+            }
+            Subject::Lane(_, Job::Qa) => format!("fix({}): mend what the delivery gate found", self.plan),
+            _ => format!("fix({}): bring in line with what landed before", self.plan),
+        };
+        format!("{}\n\nTribunal-Plan: {}\n", one_line(&subject), self.plan)
+    }
+
+    fn report(self, site: &Site, revision: Revision, ended: Ended) {
+        let effect = self.effect.clone();
+        let (report, note) = self.said(revision, ended);
+        site.report(&effect, Report::Loop(report), vec![note]);
+    }
+
+    /// What the maker says, as a report; replies to findings it was not given do not count.
+    fn said(self, revision: Revision, ended: Ended) -> (LoopReport, Note) {
+        let words: MakerWords = tribunal_findings::read_maker(&words(&ended.outcome));
+        let known = |id: &FindingId| self.findings.contains(id);
+        let replies: BTreeMap<FindingId, Reply> =
+            words.replies.into_iter().filter(|(id, _)| known(id)).collect();
+        let mut note = ended.note;
+        note.summary = words.summary;
+        note.discovered = words.discovered;
+        (LoopReport::Made { revision, done: words.done, replies }, Note::Launch(Box::new(note)))
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The word agents know a loop's use by.
+pub(crate) fn use_word(subject: &Subject) -> &'static str {
+    match subject {
+        Subject::Plan(_) => "plan",
+        Subject::Lane(_, Job::Task(_)) => "task",
+        Subject::Lane(_, Job::Repair) => "repair",
+        Subject::Lane(_, Job::Qa) => "qa",
+        Subject::Phase => "phase",
+    }
+}
+
+/// The task of a lane's loop.
+pub(crate) fn task_number(subject: &Subject) -> Option<u32> {
+    match subject {
+        Subject::Lane(_, Job::Task(n)) => Some(*n),
+        _ => None,
+    }
+}
+
+/// A repair starts from what landed meanwhile: replayed where that works, with conflict markers where not.
+fn rebased(site: &Site, head: &Oid) -> Result<Ground, GitError> {
+    let onto = site.run_head()?;
+    let base = site.repo.merge_base(head, &onto)?.unwrap_or_else(|| onto.clone());
+    let who = site.signature();
+    if let Replayed::Clean { head, .. } = site.repo.replay(&base, head, &onto, &who)? {
+        return Ok(Ground { parent: head.clone(), start: head });
+    }
+    let united = site.repo.unite(&base, &onto, head)?;
+    let start =
+        site.repo.commit(&united.tree, std::slice::from_ref(&onto), "conflicts to solve\n", &who, &who)?;
+    Ok(Ground { parent: onto, start })
+}
+
+/// The lane's tree at a commit: as it is when it came from there, else saved and made anew.
+fn lane_tree(site: &Site, plan: &PlanId, wanted: &Oid) -> Result<Tree, GitError> {
+    let dir = site.lane_dir(plan);
+    let (path, index) = (dir.join("tree"), dir.join("index"));
+    let at = fs::read_to_string(dir.join("at")).ok().and_then(|text| Oid::parse(text.trim()).ok());
+    if let Some(at) = &at
+        && path.exists()
+    {
+        let tree = site.repo.tree(&path, &index, at);
+        if at == wanted {
+            return Ok(tree);
+        }
+        save(site, plan, &tree)?;
+        site.shelf.retire(&tree)?;
+    }
+    fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
+    site.shelf.discard(&path)?;
+    let tree = site.shelf.checkout(&path, &index, wanted, &format!("tribunal/{plan}"))?;
+    note_place(site, plan, wanted)?;
+    Ok(tree)
+}
+
+/// Saves what is in a lane's tree and in no commit of ours. Returns the subjects of the agent's own commits.
+pub(crate) fn save(site: &Site, plan: &PlanId, tree: &Tree) -> Result<Vec<String>, GitError> {
+    let count = site.repo.refs_under(&format!("refs/tribunal/snap/{}", site.run))?.len();
+    let name = format!("refs/tribunal/snap/{}/{plan}-{}", site.run, count + 1);
+    let saved = site.repo.snapshot(
+        tree,
+        &name,
+        "what a lane held when its tree was taken away\n",
+        &site.signature(),
+    )?;
+    Ok(saved.own_commits.into_iter().map(|(_, subject)| subject).collect())
+}
+
+fn note_place(site: &Site, plan: &PlanId, commit: &Oid) -> Result<(), GitError> {
+    let file: PathBuf = site.lane_dir(plan).join("at");
+    fs::write(&file, commit.as_str()).map_err(|source| GitError::Io { path: file.clone(), source })
+}
+
+/// Commits a lane's files on its ground and names the revision. The same files give the same revision.
+fn keep_work(
+    site: &Site,
+    plan: &PlanId,
+    ground: &Ground,
+    tree: &Oid,
+    message: &str,
+) -> Result<(Revision, Oid), GitError> {
+    let planning = [site.project.planning_path()];
+    let tree = site.repo.tree_with(tree, &ground.parent, &planning)?;
+    let revision =
+        digest(&[b"work", tree.as_str().as_bytes(), ground.parent.as_str().as_bytes(), message.as_bytes()]);
+    if let Ok(commit) = site.commit_of(&revision) {
+        return Ok((revision, commit));
+    }
+    let who = site.signature();
+    let commit = site.repo.commit(&tree, std::slice::from_ref(&ground.parent), message, &who, &who)?;
+    let lane = RefChange::set(site.name(&format!("lane/{plan}")), &commit);
+    site.keep(&revision, &commit, vec![lane])?;
+    Ok((revision, commit))
+}
+
+/// Takes what a person left in a lane's tree as their own revision.
+pub(crate) fn keep_fix(
+    site: &Site,
+    plan: &PlanId,
+    parent: &Oid,
+    message: &str,
+) -> Result<Revision, GitError> {
+    let dir = site.lane_dir(plan);
+    let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), parent);
+    let captured = tree.capture()?;
+    let ground = Ground { parent: parent.clone(), start: parent.clone() };
+    let (revision, commit) = keep_work(site, plan, &ground, &captured.tree, message)?;
+    note_place(site, plan, &commit)?;
+    Ok(revision)
+}
+
+/// The run branch begins at the user's commit.
+pub(crate) fn begin_branch(site: &Site, base: &Oid) -> Result<RefsMoved, GitError> {
+    site.repo.refs_update(&[RefChange::create(site.name("head"), base)], "tribunal: the run begins")
+}

@@ -1,0 +1,254 @@
+//! The real world: git, processes, agents and the clock behind the engine's seam. It starts what it is told
+//! to, on worker threads, and reports what came of it; what it means is not decided here.
+
+mod check;
+mod error;
+mod judge;
+mod land;
+mod make;
+mod pool;
+mod project;
+mod setup;
+mod site;
+mod subject;
+mod track;
+
+pub use error::SetupError;
+pub use project::{FOLDER, PhaseFiles, Project};
+pub use setup::{Ask, GcReport, begin, fixed, gc, place_to_fix, resume};
+
+use crate::docket::{Docket, Note};
+use crate::world::{Arrival, Assignment, Probe, Want, World};
+use check::{Checking, LANDING, STRUCTURE, VERIFICATION};
+use judge::{Checkpoint, Judge};
+use land::{Finishing, Landing, Summarising};
+use make::Make;
+use pool::Pool;
+use site::{Site, read_back};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Duration;
+use track::Tracking;
+use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::ids::{Check, LoopId, Time};
+use tribunal_core::r#loop::{Failure, FailureKind, LoopWant};
+use tribunal_core::policy::Policy;
+use tribunal_core::run::{RunWant, Subject};
+use tribunal_process::{Exit, ExitHow, Left, end_left_behind, survivors, sweep};
+
+/// How long agents may tidy up when the run is over.
+const END_GRACE: Duration = Duration::from_secs(2);
+
+/// Everything outside, for real.
+pub struct RealWorld {
+    site: Arc<Site>,
+    arrivals: Receiver<Arrival>,
+    sender: Sender<Arrival>,
+    pools: Vec<Pool>,
+}
+
+/// A handle for whoever catches signals.
+#[derive(Clone)]
+pub struct Handle(Sender<Arrival>);
+
+impl Handle {
+    /// The user asks to stop.
+    pub fn interrupt(&self, signal: i32) {
+        // It only fails when the run is over.
+        let _ = self.0.send(Arrival::Interrupt { signal });
+    }
+
+    /// A letter may be in the mailbox.
+    pub fn mail(&self) {
+        let _ = self.0.send(Arrival::Mail);
+    }
+}
+
+impl RealWorld {
+    /// For signals and mail.
+    pub fn handle(&self) -> Handle {
+        Handle(self.sender.clone())
+    }
+
+    fn start_loop(&self, effect: &EffectId, want: &LoopWant, docket: &Docket) -> Option<()> {
+        let lp = docket.loops.get(&LoopId::new(effect.of.as_str()))?;
+        let site = Arc::clone(&self.site);
+        match want {
+            LoopWant::Make { findings, .. } => {
+                let make = Make::gather(&site, effect, lp, findings, docket)?;
+                self.site.jobs.run(move || make.run(&site));
+            }
+            LoopWant::Judge { seat, put, again, .. } => {
+                let judge = Judge::gather(&site, effect, lp, seat, put, *again, docket)?;
+                self.site.jobs.run(move || judge.run(&site));
+            }
+            LoopWant::Hear { finding, seat, .. } => {
+                let judge = Judge::hearing(&site, effect, lp, seat, *finding, docket)?;
+                self.site.jobs.run(move || judge.run(&site));
+            }
+            LoopWant::Check { check, revision } => {
+                let checking = Checking::gather(&site, effect, lp, check, revision, docket)?;
+                self.site.slow.run(move || checking.run(&site));
+            }
+            LoopWant::Track { .. } => {
+                let subject = subject::of(lp.id())?;
+                let path = subject::plan_of(&subject).and_then(|plan| docket.about.paths.get(plan).cloned());
+                let tracking = Tracking::gather(effect, lp, path)?;
+                self.site.jobs.run(move || tracking.run(&site));
+            }
+            LoopWant::Join { .. } | LoopWant::Ask(_) | LoopWant::Wake { .. } => return None,
+        }
+        Some(())
+    }
+
+    fn start_run(&self, effect: &EffectId, want: &RunWant, docket: &Docket) -> Option<()> {
+        let site = Arc::clone(&self.site);
+        match want {
+            RunWant::Summary { plan, revision } => {
+                let summary = Summarising::gather(&site, effect, plan, revision, docket)?;
+                self.site.jobs.run(move || summary.run(&site));
+            }
+            RunWant::Checkpoint { plan } => {
+                let checkpoint = Checkpoint::gather(&site, effect, plan, docket)?;
+                self.site.jobs.run(move || checkpoint.run(&site));
+            }
+            RunWant::Land { plan, revision } => {
+                let landing = Landing::gather(&site, effect, plan, revision, docket);
+                self.site.slow.run(move || landing.run(&site));
+            }
+            RunWant::Finish { step, ending } => {
+                let finishing = Finishing::gather(effect, *step, *ending, docket);
+                self.site.jobs.run(move || finishing.run(&site));
+            }
+            RunWant::Loop { .. } | RunWant::AskLane { .. } | RunWant::Wake { .. } => return None,
+        }
+        Some(())
+    }
+
+    /// An agent's launch of a dead orchestrator: ended, and its answer taken if it is complete.
+    fn probe_launch(&self, effect: &EffectId, docket: &Docket) -> Probe {
+        let dir = self.site.launch_dir(effect);
+        let exit = match end_left_behind(&dir) {
+            Ok(Left::NeverLaunched) => return Probe::NotDone,
+            Ok(Left::Gone(exit)) => exit,
+            Ok(Left::Ended(_)) => None,
+            Err(_) => return Probe::Unknown,
+        };
+        let unknown = || Exit {
+            id: String::new(),
+            how: ExitHow::Signal(9),
+            cause: tribunal_process::Cause::Stopped,
+            killed: 0,
+            left: Vec::new(),
+            stdout_bytes: 0,
+            stderr_bytes: 0,
+        };
+        let exit = exit.unwrap_or_else(unknown);
+        let names = ["dev"];
+        let adapter = self.site.adapter_for(&names).unwrap_or_default();
+        let parser = self.site.adapters.get(&adapter).map(|row| row.parser);
+        let Ok(parser) = parser else { return Probe::NotDone };
+        let ended = read_back(effect, "recovered", &adapter, parser, &dir, &exit, Duration::ZERO);
+        if ended.failure.is_some() {
+            return Probe::NotDone;
+        }
+        self.take_over(effect, ended, docket).unwrap_or(Probe::NotDone)
+    }
+
+    /// The answer of a launch that ended while nobody watched.
+    fn take_over(&self, effect: &EffectId, ended: site::Ended, docket: &Docket) -> Option<Probe> {
+        let lp = docket.loops.get(&LoopId::new(effect.of.as_str()))?;
+        match &effect.step {
+            Step::Make(_) => Make::recovered(&self.site, effect, lp, ended, docket),
+            Step::Judge(_) | Step::Hear(_) => Judge::recovered(effect, ended),
+            _ => None,
+        }
+    }
+}
+
+impl World for RealWorld {
+    fn now(&mut self) -> Time {
+        site::now()
+    }
+
+    fn policy(&mut self, subject: &Subject, row: &Policy, docket: &Docket) -> Policy {
+        let mut policy = row.clone();
+        let applies = |check: &Check| match check.as_str() {
+            STRUCTURE => matches!(subject, Subject::Plan(_)),
+            LANDING => true,
+            VERIFICATION => !check::commands(&self.site, subject, check, docket).is_empty(),
+            _ => true,
+        };
+        policy.checks.retain(applies);
+        policy.seats.retain(|seat| self.site.adapter_for(&[seat.as_str(), "reviewer"]).is_some());
+        policy
+    }
+
+    fn recover(&mut self, _docket: &Docket) -> Vec<Note> {
+        let launches = self.site.dir.join("launches");
+        let entries = std::fs::read_dir(launches).into_iter().flatten().filter_map(Result::ok);
+        let ended =
+            entries.filter(|entry| matches!(end_left_behind(&entry.path()), Ok(Left::Ended(_)))).count();
+        let swept = sweep(&self.site.run);
+        let mut notes = Vec::new();
+        if ended + swept.killed > 0 {
+            let text = format!("{} processes of an interrupted run were ended", ended.max(swept.killed));
+            notes.push(Note::Warning(text));
+        }
+        if !swept.left.is_empty() {
+            notes.push(Note::Warning(format!("processes that could not be ended: {:?}", swept.left)));
+        }
+        notes
+    }
+
+    fn probe(&mut self, assignment: Assignment<'_>) -> Probe {
+        let Assignment { effect, want, docket } = assignment;
+        match want {
+            Want::Loop(_) => self.probe_launch(effect, docket),
+            Want::Run(RunWant::Land { plan, .. }) => land::probe_landing(&self.site, plan),
+            Want::Run(RunWant::Finish { step, .. }) => land::probe_finish(&self.site, *step, docket),
+            Want::Run(RunWant::Summary { .. }) => Probe::NotDone,
+            Want::Run(RunWant::Checkpoint { .. }) => self.probe_launch(effect, docket),
+            Want::Run(RunWant::Loop { .. } | RunWant::AskLane { .. } | RunWant::Wake { .. }) => {
+                Probe::NotDone
+            }
+        }
+    }
+
+    fn start(&mut self, assignment: Assignment<'_>) {
+        let Assignment { effect, want, docket } = assignment;
+        let started = match want {
+            Want::Loop(want) => self.start_loop(effect, want, docket),
+            Want::Run(want) => self.start_run(effect, want, docket),
+        };
+        if started.is_none() {
+            let text = "what it is about cannot be found";
+            self.site.fail(effect, Failure::new(FailureKind::DidNotRun, text), Vec::new());
+        }
+    }
+
+    fn stop(&mut self, effect: &EffectId) {
+        self.site.stop(effect);
+    }
+
+    fn next(&mut self, until: Option<Time>) -> Vec<Arrival> {
+        let first = match until {
+            None => self.arrivals.recv().ok(),
+            Some(until) => {
+                let wait = Duration::from_millis(until.0.saturating_sub(site::now().0));
+                self.arrivals.recv_timeout(wait).ok()
+            }
+        };
+        first.into_iter().chain(self.arrivals.try_iter().take(256)).collect()
+    }
+
+    fn shutdown(&mut self) {
+        self.site.keeper.shutdown(END_GRACE);
+        for pool in &mut self.pools {
+            pool.finish();
+        }
+        if !survivors(&self.site.run).is_empty() || self.site.keeper.containment().is_partial() {
+            sweep(&self.site.run);
+        }
+    }
+}

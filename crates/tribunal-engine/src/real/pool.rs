@@ -1,0 +1,72 @@
+//! A few threads that do what takes time: git calls, checks, reading an agent's output. Nothing here decides;
+//! a job reports through the channel it was given.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// The queue of a pool. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Jobs(Sender<Option<Job>>);
+
+impl Jobs {
+    /// Queues a job.
+    pub(crate) fn run(&self, job: impl FnOnce() + Send + 'static) {
+        // It only fails when the threads are gone, and then nobody waits for the job.
+        let _ = self.0.send(Some(Box::new(job)));
+    }
+}
+
+/// The threads of a pool.
+pub(crate) struct Pool {
+    jobs: Jobs,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Pool {
+    /// Starts the threads.
+    pub(crate) fn new(name: &str, threads: usize) -> std::io::Result<Pool> {
+        let (jobs, queue) = channel::<Option<Job>>();
+        let queue = Arc::new(Mutex::new(queue));
+        let start = |n| {
+            let queue = Arc::clone(&queue);
+            Builder::new().name(format!("{name}-{n}")).spawn(move || work(&queue))
+        };
+        let threads = (0..threads).map(start).collect::<Result<Vec<_>, _>>()?;
+        Ok(Pool { jobs: Jobs(jobs), threads })
+    }
+
+    /// The queue.
+    pub(crate) fn jobs(&self) -> Jobs {
+        self.jobs.clone()
+    }
+
+    /// Finishes what is queued and ends the threads.
+    pub(crate) fn finish(&mut self) {
+        for _ in &self.threads {
+            let _ = self.jobs.0.send(None);
+        }
+        for thread in self.threads.drain(..) {
+            // A job that panicked has been reported by the panic hook.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+fn work(queue: &Mutex<Receiver<Option<Job>>>) {
+    loop {
+        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        match next {
+            Ok(Some(job)) => job(),
+            Ok(None) | Err(_) => return,
+        }
+    }
+}

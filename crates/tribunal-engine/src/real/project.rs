@@ -1,0 +1,175 @@
+//! A project on disk: the git repository, its planning folder, and Tribunal's own folder beside them. Reads
+//! and names things; starts nothing.
+
+use super::error::SetupError;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use tribunal_git::{GitPath, Repo};
+
+/// Tribunal's folder in a project.
+pub const FOLDER: &str = ".tribunal";
+
+/// A git repository with its planning folder.
+#[derive(Clone)]
+pub struct Project {
+    repo: Repo,
+    root: PathBuf,
+    planning: String,
+}
+
+/// One planning document as it lies on disk.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// Path from the project's root.
+    pub path: String,
+    /// Its text, invalid UTF-8 replaced.
+    pub text: String,
+}
+
+/// The documents of one phase.
+#[derive(Clone, Debug)]
+pub struct PhaseFiles {
+    /// `01`.
+    pub number: String,
+    /// `01-first-steps`.
+    pub folder: String,
+    /// Path from the project's root.
+    pub path: String,
+    /// Its plans.
+    pub plans: Vec<Document>,
+    /// Its summaries.
+    pub summaries: Vec<Document>,
+}
+
+impl Project {
+    /// Finds the project around a directory.
+    pub fn open(dir: &Path) -> Result<Project, SetupError> {
+        let repo = Repo::open(dir)?;
+        let root = repo.work_tree().to_path_buf();
+        let exists = |name: &str| root.join(name).is_dir();
+        let planning = tribunal_docs::planning_folder(&exists).to_owned();
+        Ok(Project { repo, root, planning })
+    }
+
+    /// The repository.
+    pub fn repo(&self) -> &Repo {
+        &self.repo
+    }
+
+    /// The top of the user's worktree.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The planning folder's name.
+    pub fn planning(&self) -> &str {
+        &self.planning
+    }
+
+    /// The planning folder as git names it.
+    pub fn planning_path(&self) -> GitPath {
+        GitPath::from(self.planning.as_str())
+    }
+
+    /// Tribunal's own folder.
+    pub fn folder(&self) -> PathBuf {
+        self.root.join(FOLDER)
+    }
+
+    /// One run's folder.
+    pub fn run_dir(&self, run: &str) -> PathBuf {
+        self.folder().join("runs").join(run)
+    }
+
+    /// All runs, newest first: their ids begin with the time they began.
+    pub fn runs(&self) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.folder().join("runs")) else { return Vec::new() };
+        let mut runs: Vec<String> = entries
+            .filter_map(Result::ok)
+            .filter(|entry| entry.path().join(tribunal_journal::FILE).is_file())
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        runs.sort_unstable_by(|a, b| b.cmp(a));
+        runs
+    }
+
+    /// The run that began last.
+    pub fn newest(&self) -> Option<String> {
+        self.runs().into_iter().next()
+    }
+
+    /// Makes Tribunal's folder and keeps it out of the user's commits.
+    pub fn prepare(&self) -> Result<(), SetupError> {
+        let runs = self.folder().join("runs");
+        fs::create_dir_all(&runs).map_err(|error| SetupError::io("make", &runs, &error))?;
+        self.repo.exclude("/.tribunal/")?;
+        Ok(())
+    }
+
+    /// The phases, in order of their numbers.
+    pub fn phases(&self) -> Result<Vec<(String, String)>, SetupError> {
+        let dir = self.root.join(&self.planning).join("phases");
+        let entries = match fs::read_dir(&dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(SetupError::NoPlanning { path: dir });
+            }
+            Err(error) => return Err(SetupError::io("read", &dir, &error)),
+        };
+        let mut phases = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| SetupError::io("read", &dir, &error))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if let (true, Some(phase)) = (entry.path().is_dir(), tribunal_docs::phase_dir(&name)) {
+                phases.push((phase.number.clone(), name));
+            }
+        }
+        phases.sort();
+        Ok(phases)
+    }
+
+    /// The files of a phase, named by its number in any spelling, or the only one there is.
+    pub fn phase(&self, wanted: Option<&str>) -> Result<PhaseFiles, SetupError> {
+        let phases = self.phases()?;
+        let names: Vec<String> = phases.iter().map(|(_, name)| name.clone()).collect();
+        let found = match wanted {
+            Some(wanted) => {
+                let number = tribunal_docs::plan_argument(wanted)
+                    .map_or(wanted.to_owned(), |argument| argument.number);
+                phases.into_iter().find(|(n, name)| *n == number || name == wanted)
+            }
+            None if phases.len() == 1 => phases.into_iter().next(),
+            None => return Err(SetupError::WhichPhase { phases: names }),
+        };
+        let (number, folder) = found.ok_or_else(|| SetupError::NoPhase {
+            wanted: wanted.unwrap_or_default().to_owned(),
+            phases: names,
+        })?;
+        let path = format!("{}/phases/{folder}", self.planning);
+        let documents = self.documents(&path)?;
+        let ends = |document: &Document, end: &str| document.path.ends_with(end);
+        let plans = documents.iter().filter(|d| ends(d, "PLAN.md")).cloned().collect();
+        let summaries = documents.into_iter().filter(|d| ends(d, "SUMMARY.md")).collect();
+        Ok(PhaseFiles { number, folder, path, plans, summaries })
+    }
+
+    fn documents(&self, path: &str) -> Result<Vec<Document>, SetupError> {
+        let dir = self.root.join(path);
+        let entries = fs::read_dir(&dir).map_err(|error| SetupError::io("read", &dir, &error))?;
+        let mut documents = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| SetupError::io("read", &dir, &error))?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let file = entry.path();
+            if !name.ends_with(".md") || !file.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
+                continue;
+            }
+            let bytes = fs::read(&file).map_err(|error| SetupError::io("read", &file, &error))?;
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            documents.push(Document { path: format!("{path}/{name}"), text });
+        }
+        documents.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(documents)
+    }
+}

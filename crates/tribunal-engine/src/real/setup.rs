@@ -1,0 +1,535 @@
+//! Beginning, resuming and clearing away runs: from documents and settings to a spec, from a folder to an
+//! engine. Everything that can be wrong is found here, before anything is written.
+
+use super::check::{LANDING, STRUCTURE, VERIFICATION};
+use super::error::SetupError;
+use super::make::{begin_branch, digest, keep_document, keep_fix, read_inside};
+use super::pool::Pool;
+use super::project::{PhaseFiles, Project};
+use super::site::{Site, lock, now, slug};
+use super::{RealWorld, subject};
+use crate::docket::{Docket, Note, RunNote};
+use crate::engine::{Engine, Options};
+use crate::settings::{Settings, When};
+use crate::world::Arrival;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use tribunal_agent::Adapters;
+use tribunal_core::effect::{EffectId, FinishStep};
+use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat};
+use tribunal_core::policy::{NoVerdict, Policy, Timeouts, Use};
+use tribunal_core::run::{Job, Land, PlanGate, PlanSpec, Policies, RunSpec, Standing, Subject};
+use tribunal_docs::{Completions, Phase, Plan};
+use tribunal_git::{Oid, Shelf};
+use tribunal_journal::{Head, Journal, Poke};
+use tribunal_process::{Containment, Keeper};
+
+/// Worker threads for git and reading.
+const WORKERS: usize = 4;
+/// Worker threads for checks and landings.
+const SLOW_WORKERS: usize = 2;
+/// Trees kept for reuse.
+const SHELF_MAX: usize = 64;
+const SHELF: &str = "shelf";
+
+/// What the user asks for.
+#[derive(Clone, Debug, Default)]
+pub struct Ask {
+    /// The phase.
+    pub phase: Option<String>,
+    /// Only this plan.
+    pub plan: Option<String>,
+    /// The plan gate, where the user says so.
+    pub review: Option<bool>,
+    /// The delivery gate, where the user says so.
+    pub qa: Option<bool>,
+    /// Stay and wait for a person.
+    pub attached: bool,
+}
+
+/// Begins a run: reads everything, checks it, opens the journal, and gives back an engine ready to go.
+pub fn begin(
+    project: &Project,
+    settings: &Settings,
+    ask: &Ask,
+) -> Result<(String, Engine<RealWorld>), SetupError> {
+    let head = project.repo().head()?;
+    let branch = head.branch.clone().ok_or(SetupError::Detached)?;
+    let files = project.phase(ask.phase.as_deref())?;
+    let plans = plans_to_run(&files, ask)?;
+    if settings.agents.default.is_empty() && !settings.agents.roles.contains_key("dev") {
+        return Err(SetupError::NoAgent { role: "dev".to_owned() });
+    }
+    let policies = policies(settings)?;
+    project.prepare()?;
+    let at = now();
+    let run = run_id(project, at.0, &files.number);
+    let dir = project.run_dir(&run);
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let journal =
+        Journal::create(&dir, &Head { run_id: run.clone(), product_version: version, created_at: at.0 })?;
+    let world = world(project, settings, &run, SHELF)?;
+    let site = Arc::clone(&world.site);
+    begin_branch(&site, &head.commit)?;
+    let specs = plan_specs(&site, &plans)?;
+    let spec = run_spec(settings, ask, specs, policies)?;
+    let about = about(project, settings, &files, &plans, &branch, &head.commit, &site)?;
+    let engine = Engine::begin(journal, world, options(settings, ask.attached), &spec, about)?;
+    listen(&dir, &engine)?;
+    Ok((run, engine))
+}
+
+/// Goes on with a run.
+pub fn resume(
+    project: &Project,
+    settings: &Settings,
+    run: &str,
+    attached: bool,
+) -> Result<Engine<RealWorld>, SetupError> {
+    let dir = project.run_dir(run);
+    if !dir.join(tribunal_journal::FILE).exists() {
+        return Err(SetupError::NoRun { wanted: run.to_owned() });
+    }
+    let journal = Journal::open(&dir)?;
+    let world = world(project, settings, run, SHELF)?;
+    let engine = Engine::resume(journal, world, options(settings, attached))?;
+    listen(&dir, &engine)?;
+    Ok(engine)
+}
+
+/// Wakes the engine when somebody leaves a letter.
+fn listen(dir: &Path, engine: &Engine<RealWorld>) -> Result<(), SetupError> {
+    let poke = Poke::listen(dir)?;
+    let handle = engine.world().handle();
+    let spawned = std::thread::Builder::new().name("mail".to_owned()).spawn(move || {
+        while poke.wait(None).is_ok() {
+            if poke.drain().is_err() {
+                return;
+            }
+            handle.mail();
+        }
+    });
+    spawned.map(drop).map_err(|error| SetupError::io("listen in", dir, &error))
+}
+
+fn options(settings: &Settings, attached: bool) -> Options {
+    Options {
+        width: settings.run.parallel_max.max(1),
+        attached,
+        grace_ms: settings.run.grace_s * 1000,
+        backoff_ms: settings.run.backoff_ms,
+    }
+}
+
+/// `20261115-201530-01`: sorts by time, says which phase.
+fn run_id(project: &Project, ms: u64, phase: &str) -> String {
+    let seconds = ms / 1000 % 86_400;
+    let date = super::land::date(ms).replace('-', "");
+    let time = format!("{:02}{:02}{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let stem = format!("{date}-{time}-{}", slug(phase));
+    let free = |name: &String| !project.run_dir(name).exists();
+    let numbered = (2..).map(|n| format!("{stem}.{n}"));
+    std::iter::once(stem.clone()).chain(numbered).find(free).unwrap_or(stem)
+}
+
+fn plans_to_run(files: &PhaseFiles, ask: &Ask) -> Result<Vec<(String, String, Plan)>, SetupError> {
+    let mut problems = Vec::new();
+    let mut plans = Vec::new();
+    for document in &files.plans {
+        let read = tribunal_docs::read_plan(&document.path, &document.text);
+        match read.value {
+            Some(plan) => plans.push((document.path.clone(), document.text.clone(), plan)),
+            None => problems.extend(
+                read.diagnostics
+                    .iter()
+                    .map(|d| format!("{}:{}:{}: {}", document.path, d.line, d.column, d.message)),
+            ),
+        }
+    }
+    let complete = |plan: &Plan| {
+        files.summaries.iter().any(|document| {
+            let summary = tribunal_docs::read_summary(&document.path, &document.text).value;
+            summary.is_some_and(|summary| summary.id == plan.id && summary.is_complete())
+        })
+    };
+    let (done, open): (Vec<_>, Vec<_>) = plans.into_iter().partition(|(_, _, plan)| complete(plan));
+    let mut completions = Completions::default();
+    done.iter().for_each(|(_, _, plan)| completions.note(plan.id.clone(), true));
+    let phase = Phase {
+        number: files.number.clone(),
+        name: files.folder.clone(),
+        plans: open.iter().chain(&done).map(|(_, _, plan)| plan.clone()).collect(),
+    };
+    let found = tribunal_docs::validate(&phase, &completions);
+    // What a plan gate judges is not refused here: a claim on one file is a finding, a cycle cannot even run.
+    let fatal = found.iter().filter(|problem| problem.kind != tribunal_docs::ProblemKind::FileClaim);
+    problems.extend(fatal.map(|problem| {
+        let path =
+            open.iter().find(|(_, _, plan)| plan.id == problem.plan).map_or("", |(path, _, _)| path.as_str());
+        format!("{path}:{}: {}\n  {}", problem.line, problem.message, problem.fix)
+    }));
+    if !problems.is_empty() {
+        return Err(SetupError::Plans { problems });
+    }
+    let wanted = ask.plan.as_deref().and_then(tribunal_docs::plan_argument);
+    let chosen: Vec<_> = match (&ask.plan, wanted) {
+        (None, _) => open,
+        (Some(_), Some(wanted)) => open.into_iter().filter(|(_, _, p)| p.id.plan == wanted.number).collect(),
+        (Some(_), None) => Vec::new(),
+    };
+    if chosen.is_empty() {
+        return Err(SetupError::NoPlans { path: files.path.clone() });
+    }
+    if let Some((path, _, _)) = chosen.iter().find(|(_, _, plan)| plan.tasks.is_empty()) {
+        let text = format!("{path}: it has no task\n  write tasks as `### Task 1: title`");
+        return Err(SetupError::Plans { problems: vec![text] });
+    }
+    Ok(chosen)
+}
+
+fn plan_specs(site: &Site, plans: &[(String, String, Plan)]) -> Result<Vec<PlanSpec>, SetupError> {
+    let documents: Vec<Plan> = plans.iter().map(|(_, _, plan)| plan.clone()).collect();
+    let waves = tribunal_docs::waves(&documents);
+    let here: Vec<String> = documents.iter().map(|plan| plan.id.to_string()).collect();
+    let mut specs = Vec::new();
+    for (_, text, plan) in plans {
+        let depends = plan.depends_on.iter().filter_map(|dependency| dependency.id(&plan.id.phase));
+        let depends = depends.map(|id| id.to_string()).filter(|id| here.contains(id));
+        specs.push(PlanSpec {
+            id: PlanId::new(plan.id.to_string()),
+            wave: waves.get(&plan.id).copied().unwrap_or(1),
+            depends_on: depends.map(PlanId::new).collect(),
+            tasks: u32::try_from(plan.tasks.len()).unwrap_or(u32::MAX),
+            revision: keep_document(site, text.as_bytes())?,
+            done: None,
+        });
+    }
+    specs.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(specs)
+}
+
+fn held(when: When, asked: Option<bool>) -> bool {
+    match (when, asked) {
+        (_, Some(asked)) => asked,
+        (When::Always, None) => true,
+        (When::OnRequest | When::Never, None) => false,
+    }
+}
+
+fn one_of<T: Clone>(
+    key: &'static str,
+    value: &str,
+    allowed: &'static str,
+    table: &[(&str, T)],
+) -> Result<T, SetupError> {
+    let found = table.iter().find(|(name, _)| *name == value).map(|(_, meaning)| meaning.clone());
+    found.ok_or_else(|| SetupError::Setting { key, value: value.to_owned(), allowed })
+}
+
+fn run_spec(
+    settings: &Settings,
+    ask: &Ask,
+    plans: Vec<PlanSpec>,
+    policies: Policies,
+) -> Result<RunSpec, SetupError> {
+    let run = &settings.run;
+    let gate = one_of(
+        "run.plan_gate",
+        &run.plan_gate,
+        "all, each",
+        &[("all", PlanGate::All), ("each", PlanGate::Each)],
+    )?;
+    let land = one_of("run.land", &run.land, "group, each", &[("group", Land::Group), ("each", Land::Each)])?;
+    let mut finish = vec![FinishStep::Boundary, FinishStep::Forward];
+    if settings.git.push != "never" {
+        finish.push(FinishStep::Push);
+    }
+    let qa_checks = !policies.qa.checks.is_empty();
+    Ok(RunSpec {
+        plans,
+        gate: held(settings.plan.review, ask.review).then_some(gate),
+        land,
+        qa: held(settings.qa.review, ask.qa) && qa_checks,
+        review: false,
+        checkpoint_every: run.effort.checkpoint_every(),
+        landing_rounds: run.landing_rounds,
+        attempts_max: run.attempts_max,
+        policies,
+        finish,
+        step_timeout_ms: settings.agents.reviewer_timeout_s * 1000,
+    })
+}
+
+fn policies(settings: &Settings) -> Result<Policies, SetupError> {
+    let agents = &settings.agents;
+    let no_verdict = one_of(
+        "task.on_no_verdict",
+        &settings.task.on_no_verdict,
+        "escalate, checks_only",
+        &[("escalate", NoVerdict::Escalate), ("checks_only", NoVerdict::ChecksOnly)],
+    )?;
+    let timeouts =
+        Timeouts { make_ms: agents.maker_timeout_s * 1000, judge_ms: agents.reviewer_timeout_s * 1000 };
+    let base = |of: Use, seats: &[String], rounds_max: u32| Policy {
+        seats: seats.iter().map(Seat::new).collect(),
+        backup: agents.backup,
+        attempts_max: settings.run.attempts_max,
+        stale_limit: settings.task.stale_limit,
+        rounds_max,
+        timeouts,
+        ..Policy::of(of)
+    };
+    let commands = settings.checks.commands.keys().map(Check::new);
+    let task_checks: Vec<Check> = std::iter::once(Check::new(VERIFICATION)).chain(commands).collect();
+    let rounds = match settings.task.rounds_max {
+        0 => settings.run.effort.task_rounds(),
+        rounds => rounds,
+    };
+    let adjudicator = agents.roles.contains_key("adjudicator").then(|| Seat::new("adjudicator"));
+    let task = Policy {
+        checks: task_checks.clone(),
+        iterations_max: Some(settings.task.iterations_max),
+        no_verdict,
+        adjudicator,
+        ..base(Use::Task, &agents.task_seats, rounds)
+    };
+    let mut repair = task.clone();
+    repair.checks.insert(0, Check::new(LANDING));
+    let plan = Policy {
+        checks: vec![Check::new(STRUCTURE)],
+        ..base(Use::Plan, &agents.plan_seats, settings.plan.rounds_max)
+    };
+    Ok(Policies {
+        plan,
+        task,
+        repair,
+        qa: base(Use::Qa, &agents.qa_seats, settings.qa.rounds_max),
+        phase: base(Use::Phase, &agents.phase_seats, settings.phase.rounds_max),
+    })
+}
+
+fn about(
+    project: &Project,
+    settings: &Settings,
+    files: &PhaseFiles,
+    plans: &[(String, String, Plan)],
+    branch: &str,
+    base: &Oid,
+    site: &Site,
+) -> Result<Note, SetupError> {
+    let id = |plan: &Plan| PlanId::new(plan.id.to_string());
+    let title = |plan: &Plan| plan.title.clone().unwrap_or_default();
+    let tracked = project.repo().list_tree(base)?;
+    let planning = project.planning_path();
+    let canonical: Vec<String> =
+        site.adapters.names().filter_map(|name| Some(site.adapters.get(name).ok()?.canonical())).collect();
+    let configuration = format!("{settings:?}{canonical:?}");
+    let correlation =
+        site.environment.get("TRIBUNAL_CORRELATION_ID").and_then(|v| v.clone().into_string().ok());
+    Ok(Note::Run(Box::new(RunNote {
+        phase: files.number.clone(),
+        branch: branch.to_owned(),
+        base: base.as_str().to_owned(),
+        phase_path: files.path.clone(),
+        titles: plans.iter().map(|(_, _, plan)| (id(plan), title(plan))).collect(),
+        paths: plans.iter().map(|(path, _, plan)| (id(plan), path.clone())).collect(),
+        planning_tracked: tracked.iter().any(|entry| entry.path.is_under(&planning)),
+        containment: site.keeper.containment().name().to_owned(),
+        configuration: digest(&[configuration.as_bytes()]).to_string(),
+        correlation: correlation.unwrap_or_else(|| site.run.clone()),
+    })))
+}
+
+/// The world of a run. `shelf` is where trees are kept for reuse: no two processes may share it.
+fn world(project: &Project, settings: &Settings, run: &str, shelf: &str) -> Result<RealWorld, SetupError> {
+    let dir = project.run_dir(run);
+    let workers =
+        |name, n| Pool::new(name, n).map_err(|error| SetupError::io("start threads for", &dir, &error));
+    let pools = vec![workers("worker", WORKERS)?, workers("check", SLOW_WORKERS)?];
+    let (sender, arrivals) = channel();
+    let thens: Arc<Mutex<BTreeMap<String, super::site::Then>>> = Arc::default();
+    let waiting = Arc::clone(&thens);
+    let keeper = Keeper::new(Containment::detect(), move |exit| {
+        let then = lock(&waiting).remove(&exit.id);
+        if let Some(then) = then {
+            then(exit);
+        }
+    })?;
+    let mut adapters = Adapters::built_in()?;
+    for (name, row) in &settings.adapters {
+        let rows = toml::Table::from_iter([(name.clone(), row.clone())]);
+        adapters.add("tribunal.toml", &rows)?;
+    }
+    let environment: BTreeMap<String, OsString> =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect();
+    let own_binary =
+        std::env::current_exe().map_err(|error| SetupError::io("find", Path::new("tribunal"), &error))?;
+    let site = Site {
+        repo: project.repo().clone(),
+        project: project.clone(),
+        run: run.to_owned(),
+        shelf: Shelf::open(project.repo(), &dir.join(shelf), SHELF_MAX)?,
+        dir,
+        settings: settings.clone(),
+        adapters,
+        keeper,
+        jobs: pools[0].jobs(),
+        slow: pools[1].jobs(),
+        arrivals: sender.clone(),
+        thens,
+        unwanted: Mutex::default(),
+        commits: Mutex::default(),
+        plans: Mutex::default(),
+        seats: Mutex::default(),
+        environment,
+        own_binary,
+    };
+    Ok(RealWorld { site: Arc::new(site), arrivals, sender, pools })
+}
+
+/// Where a person mends what a question is about.
+pub fn place_to_fix(project: &Project, run: &str, docket: &Docket, effect: &EffectId) -> Option<PathBuf> {
+    let dir = project.run_dir(run);
+    let of = effect.of.as_str();
+    let subject = match docket.loops.contains_key(&LoopId::new(of)) {
+        true => subject::of(&LoopId::new(of))?,
+        false => Subject::Lane(PlanId::new(of), Job::Repair),
+    };
+    match subject {
+        Subject::Plan(plan) => Some(
+            dir.join("plans").join(slug(plan.as_str())).join("tree").join(docket.about.paths.get(&plan)?),
+        ),
+        Subject::Lane(plan, _) => Some(dir.join("lanes").join(slug(plan.as_str())).join("tree")),
+        Subject::Phase => None,
+    }
+}
+
+/// Takes what a person mended as a revision of its own.
+pub fn fixed(
+    project: &Project,
+    settings: &Settings,
+    run: &str,
+    docket: &Docket,
+    effect: &EffectId,
+) -> Result<Revision, SetupError> {
+    let place = place_to_fix(project, run, docket, effect).ok_or_else(|| {
+        SetupError::Refused("this question has no place where it could be mended".to_owned())
+    })?;
+    if !place.exists() {
+        let text = format!("{} does not exist\nhint: choose another option", place.display());
+        return Err(SetupError::Refused(text));
+    }
+    // The orchestrator may be alive and have its own shelf.
+    let world = world(project, settings, run, "shelf-of-a-person")?;
+    let site = Arc::clone(&world.site);
+    let lp = docket.loops.get(&LoopId::new(effect.of.as_str()));
+    let subject = lp.and_then(|lp| subject::of(lp.id()));
+    if let Some(Subject::Plan(plan)) = &subject {
+        let path = docket.about.paths.get(plan).cloned().unwrap_or_default();
+        let tree = project.run_dir(run).join("plans").join(slug(plan.as_str())).join("tree");
+        let bytes = read_inside(&tree, &path)
+            .ok_or_else(|| SetupError::Refused(format!("{path} is gone or no plain file")))?;
+        return Ok(keep_document(&site, &bytes)?);
+    }
+    let plan = match &subject {
+        Some(subject) => subject::plan_of(subject).cloned(),
+        None => Some(PlanId::new(effect.of.as_str())),
+    };
+    let plan = plan.ok_or_else(|| SetupError::Refused("this question is about no plan".to_owned()))?;
+    let parent = parent_of_fix(&site, docket, &plan)?;
+    let message = format!("fix({plan}): mended by hand\n\nTribunal-Plan: {plan}\n");
+    Ok(keep_fix(&site, &plan, &parent, &message)?)
+}
+
+/// What a person's commit stands on: what the lane left last.
+fn parent_of_fix(site: &Site, docket: &Docket, plan: &PlanId) -> Result<Oid, SetupError> {
+    let standing = docket.run.iter().flat_map(|run| run.standings()).find(|(id, _)| *id == plan);
+    let stuck = match standing {
+        Some((_, Standing::Stuck(stuck))) => stuck.revision.clone(),
+        _ => None,
+    };
+    let live = subject::loops_of(docket, plan).filter(|lp| lp.outcome().is_none()).last();
+    let revision = live.and_then(|lp| lp.revision().cloned()).or(stuck);
+    Ok(match revision {
+        Some(revision) => site.commit_of(&revision)?,
+        None => site.run_head()?,
+    })
+}
+
+/// What `gc` removed, or would.
+#[derive(Clone, Debug, Default)]
+pub struct GcReport {
+    /// Runs removed.
+    pub runs: Vec<String>,
+    /// Runs kept, and why.
+    pub kept: Vec<(String, String)>,
+    /// Bytes freed.
+    pub bytes: u64,
+}
+
+/// Removes runs that ended long enough ago: folder, journal, refs. A run that can go on is kept.
+pub fn gc(
+    project: &Project,
+    _settings: &Settings,
+    older_than_days: u32,
+    dry: bool,
+) -> Result<GcReport, SetupError> {
+    let mut report = GcReport::default();
+    let limit = now().0.saturating_sub(u64::from(older_than_days) * 86_400_000);
+    for run in project.runs() {
+        let dir = project.run_dir(&run);
+        match removable(&dir, limit) {
+            Ok(()) => {
+                report.bytes += size_of(&dir);
+                if !dry {
+                    remove(project, &run, &dir)?;
+                }
+                report.runs.push(run);
+            }
+            Err(why) => report.kept.push((run, why)),
+        }
+    }
+    Ok(report)
+}
+
+fn removable(dir: &Path, limit: u64) -> Result<(), String> {
+    let reader = tribunal_journal::Reader::open(dir).map_err(|error| error.to_string())?;
+    let docket = Docket::read(&reader).map_err(|error| error.to_string())?;
+    let ended = docket.run.as_ref().is_some_and(|run| run.ending().is_some());
+    if !ended {
+        return Err("it has not ended".to_owned());
+    }
+    if docket.at.0 > limit {
+        return Err("it ended recently".to_owned());
+    }
+    Ok(())
+}
+
+fn remove(project: &Project, run: &str, dir: &Path) -> Result<(), SetupError> {
+    let lock = tribunal_journal::RunLock::take(dir)?;
+    let mut changes = Vec::new();
+    for prefix in [format!("refs/tribunal/{run}"), format!("refs/tribunal/snap/{run}")] {
+        let refs = project.repo().refs_under(&prefix)?;
+        changes.extend(refs.into_iter().map(|(name, at)| tribunal_git::RefChange::delete(name, &at)));
+    }
+    project.repo().refs_update(&changes, "tribunal: gc")?;
+    let trash = tribunal_git::Trash::open(&project.folder().join("trash"))?;
+    trash.take(dir)?;
+    trash.empty();
+    drop(lock);
+    Ok(())
+}
+
+fn size_of(dir: &Path) -> u64 {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
+    entries
+        .map(|entry| match entry.path().symlink_metadata() {
+            Ok(meta) if meta.is_dir() => size_of(&entry.path()),
+            Ok(meta) => meta.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}

@@ -1,0 +1,348 @@
+//! The work site: what every job of a run needs, and the small services they share. Jobs run on worker
+//! threads; they report through one channel and keep no state that the journal or git does not hold.
+
+use super::pool::Jobs;
+use super::project::Project;
+use crate::docket::{LaunchNote, Note};
+use crate::settings::Settings;
+use crate::world::{Arrival, Report};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+use tribunal_agent::{Adapters, Brief, Outcome, Parser};
+use tribunal_core::effect::EffectId;
+use tribunal_core::ids::{PlanId, Revision, Time};
+use tribunal_core::r#loop::{Failure, FailureKind, LoopReport};
+use tribunal_core::run::RunReport;
+use tribunal_docs::Plan;
+use tribunal_git::{GitError, Oid, RefChange, Repo, Shelf, Signature};
+use tribunal_process::{Cause, Exit, ExitHow, Keeper, Launch, ProcessError, Stdin};
+
+/// Bytes an agent may write to its output.
+const OUTPUT_MAX: u64 = 256 << 20;
+/// How long an unwanted agent may tidy up.
+const STOP_GRACE: Duration = Duration::from_secs(3);
+
+/// Called when a launch has ended and nothing of it is left.
+pub(crate) type Then = Box<dyn FnOnce(Exit) + Send>;
+
+/// What every job needs.
+pub(crate) struct Site {
+    pub(crate) project: Project,
+    pub(crate) repo: Repo,
+    pub(crate) run: String,
+    pub(crate) dir: PathBuf,
+    pub(crate) settings: Settings,
+    pub(crate) adapters: Adapters,
+    pub(crate) shelf: Shelf,
+    pub(crate) keeper: Keeper,
+    pub(crate) jobs: Jobs,
+    pub(crate) slow: Jobs,
+    pub(crate) arrivals: Sender<Arrival>,
+    pub(crate) thens: Arc<Mutex<BTreeMap<String, Then>>>,
+    pub(crate) unwanted: Mutex<BTreeSet<EffectId>>,
+    pub(crate) commits: Mutex<BTreeMap<Revision, Oid>>,
+    pub(crate) plans: Mutex<BTreeMap<Revision, Arc<PlanText>>>,
+    pub(crate) seats: Mutex<BTreeMap<String, Arc<Mutex<super::judge::SeatTree>>>>,
+    pub(crate) environment: BTreeMap<String, OsString>,
+    pub(crate) own_binary: PathBuf,
+}
+
+/// A plan's text and what it says.
+pub(crate) struct PlanText {
+    pub(crate) text: String,
+    pub(crate) plan: Plan,
+}
+
+/// An agent's launch that has ended.
+pub(crate) struct Ended {
+    pub(crate) outcome: Outcome,
+    pub(crate) note: LaunchNote,
+    /// Why there is no answer.
+    pub(crate) failure: Option<Failure>,
+}
+
+/// A lock whose holder panicked is still a lock: the data are small and whole.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The effect's name as a file name: unique, because effect ids are.
+pub(crate) fn slug(text: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || ".-+".contains(c) { c } else { '_' };
+    text.chars().map(plain).collect()
+}
+
+/// The time now.
+pub(crate) fn now() -> Time {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+impl Site {
+    /// A ref of this run.
+    pub(crate) fn name(&self, rest: &str) -> String {
+        format!("refs/tribunal/{}/{rest}", self.run)
+    }
+
+    /// The run branch.
+    pub(crate) fn run_head(&self) -> Result<Oid, GitError> {
+        self.repo.resolve(&self.name("head"))
+    }
+
+    /// Who stands on Tribunal's commits.
+    pub(crate) fn signature(&self) -> Signature {
+        let git = &self.settings.git;
+        let given =
+            (!git.author_name.is_empty()).then(|| (git.author_name.clone(), git.author_email.clone()));
+        let own = || self.repo.identity().ok().flatten();
+        let (name, email) =
+            given.or_else(own).unwrap_or_else(|| ("Tribunal".to_owned(), "tribunal@localhost".to_owned()));
+        Signature::new(name, email, i64::try_from(now().0 / 1000).unwrap_or(0))
+    }
+
+    /// The commit (or for a plan the blob) of a revision.
+    pub(crate) fn commit_of(&self, revision: &Revision) -> Result<Oid, GitError> {
+        if let Some(known) = lock(&self.commits).get(revision) {
+            return Ok(known.clone());
+        }
+        let name = self.name(&format!("rev/{revision}"));
+        let found = self.repo.ref_at(&name)?;
+        let commit = found.ok_or_else(|| GitError::NoSuch { what: format!("revision {revision}") })?;
+        lock(&self.commits).insert(revision.clone(), commit.clone());
+        Ok(commit)
+    }
+
+    /// Whether a revision is known.
+    pub(crate) fn has(&self, revision: &Revision) -> bool {
+        self.commit_of(revision).is_ok()
+    }
+
+    /// Names a revision's commit, for ever, with other refs in the same transaction.
+    pub(crate) fn keep(
+        &self,
+        revision: &Revision,
+        commit: &Oid,
+        others: Vec<RefChange>,
+    ) -> Result<(), GitError> {
+        let mut changes = vec![RefChange::set(self.name(&format!("rev/{revision}")), commit)];
+        changes.extend(others);
+        self.repo.refs_update(&changes, "tribunal: revision")?;
+        lock(&self.commits).insert(revision.clone(), commit.clone());
+        Ok(())
+    }
+
+    /// A plan as of a revision.
+    pub(crate) fn plan_text(&self, path: &str, revision: &Revision) -> Result<Arc<PlanText>, GitError> {
+        if let Some(known) = lock(&self.plans).get(revision) {
+            return Ok(Arc::clone(known));
+        }
+        let bytes = self.repo.read_blob(&self.commit_of(revision)?)?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let plan = tribunal_docs::read_plan(path, &text).value.unwrap_or_default();
+        let read = Arc::new(PlanText { text, plan });
+        lock(&self.plans).insert(revision.clone(), Arc::clone(&read));
+        Ok(read)
+    }
+
+    /// Sends a report to the engine.
+    pub(crate) fn report(&self, effect: &EffectId, report: Report, notes: Vec<Note>) {
+        // It only fails when the engine is gone, and then the next start finds out for itself.
+        let _ = self.arrivals.send(Arrival::Report { effect: effect.clone(), report, notes });
+    }
+
+    /// Reports a lost attempt.
+    pub(crate) fn fail(&self, effect: &EffectId, failure: Failure, notes: Vec<Note>) {
+        let of_loop = effect.of.as_str().contains('/') || effect.of.as_str().starts_with("phase.");
+        let report = match of_loop {
+            true => Report::Loop(LoopReport::Failed(failure)),
+            false => Report::Run(RunReport::Failed(failure)),
+        };
+        self.report(effect, report, notes);
+    }
+
+    /// Whether the effect was stopped meanwhile.
+    pub(crate) fn is_unwanted(&self, effect: &EffectId) -> bool {
+        lock(&self.unwanted).contains(effect)
+    }
+
+    /// The folder of one launch.
+    pub(crate) fn launch_dir(&self, effect: &EffectId) -> PathBuf {
+        self.dir.join("launches").join(slug(&effect.to_string()))
+    }
+
+    /// The adapter's name for a role or seat.
+    pub(crate) fn adapter_for(&self, names: &[&str]) -> Option<String> {
+        let agents = &self.settings.agents;
+        let own = names.iter().find_map(|name| agents.roles.get(*name)?.adapter.clone());
+        own.or_else(|| (!agents.default.is_empty()).then(|| agents.default.clone()))
+    }
+
+    /// Fills in what every brief has in common.
+    pub(crate) fn brief(&self, effect: &EffectId, role: &str, names: &[&str]) -> Brief {
+        let settings = names.iter().find_map(|name| self.settings.agents.roles.get(*name));
+        let scenario = &self.settings.agents.scenario;
+        Brief {
+            run: self.run.clone(),
+            effect: effect.to_string(),
+            role: role.to_owned(),
+            loop_use: String::new(),
+            plan: None,
+            task: None,
+            seat: None,
+            round: 1,
+            attempt: effect.n.fails + 1,
+            prompt: String::new(),
+            dir: self.dir.clone(),
+            access: tribunal_agent::Access::ReadOnly,
+            out_dir: self.launch_dir(effect),
+            model: settings.and_then(|role| role.model.clone()),
+            args: settings.map(|role| role.args.iter().map(OsString::from).collect()).unwrap_or_default(),
+            scenario: (!scenario.is_empty()).then(|| self.project.root().join(scenario)),
+            own_binary: self.own_binary.clone(),
+            env: BTreeMap::new(),
+        }
+    }
+
+    /// Launches an agent; `then` is called on a worker thread when nothing of it is left.
+    pub(crate) fn launch(
+        self: &Arc<Self>,
+        effect: &EffectId,
+        names: &[&str],
+        brief: Brief,
+        then: impl FnOnce(&Arc<Site>, Ended) + Send + 'static,
+    ) {
+        let Some(adapter) = self.adapter_for(names) else {
+            let text = format!("no agent is configured for {}", brief.role);
+            return self.fail(effect, Failure::new(FailureKind::Crashed, text), Vec::new());
+        };
+        let id = slug(&effect.to_string());
+        let (site, out_dir, role) = (Arc::clone(self), brief.out_dir.clone(), brief.role.clone());
+        let parser = self.adapters.get(&adapter).map(|row| row.parser).unwrap_or(Parser::Text);
+        let began = Instant::now();
+        let (of, agent) = (effect.clone(), adapter.clone());
+        let ended = move |exit: Exit| {
+            let jobs = site.jobs.clone();
+            jobs.run(move || {
+                let ended = read_back(&of, &role, &agent, parser, &out_dir, &exit, began.elapsed());
+                then(&site, ended);
+            });
+        };
+        if let Err(text) = self.spawn(effect, &adapter, brief, &id, Box::new(ended)) {
+            self.fail(effect, Failure::new(FailureKind::Crashed, text), Vec::new());
+        }
+    }
+
+    fn spawn(
+        &self,
+        effect: &EffectId,
+        adapter: &str,
+        brief: Brief,
+        id: &str,
+        then: Then,
+    ) -> Result<(), String> {
+        let row = self.adapters.get(adapter).map_err(|error| error.to_string())?;
+        std::fs::create_dir_all(&brief.out_dir).map_err(|error| error.to_string())?;
+        let keep = |name: &str| self.environment.get(name).cloned();
+        let prepared = tribunal_agent::prepare(row, &brief, &keep).map_err(|error| error.to_string())?;
+        let launch = Launch {
+            id: id.to_owned(),
+            run_marker: self.run.clone(),
+            argv: prepared.argv,
+            env: prepared.env.into_iter().collect(),
+            dir: prepared.dir,
+            stdin: prepared.stdin_file.map_or(Stdin::Null, Stdin::File),
+            out_dir: brief.out_dir,
+            output_max: OUTPUT_MAX,
+        };
+        lock(&self.thens).insert(id.to_owned(), then);
+        let started = match self.is_unwanted(effect) {
+            true => Err("no longer wanted".to_owned()),
+            false => self.keeper.spawn(launch).map(drop).map_err(|error: ProcessError| error.to_string()),
+        };
+        if started.is_err() {
+            lock(&self.thens).remove(id);
+        }
+        started
+    }
+
+    /// Ends an effect that is no longer wanted.
+    pub(crate) fn stop(&self, effect: &EffectId) {
+        lock(&self.unwanted).insert(effect.clone());
+        self.keeper.stop(&slug(&effect.to_string()), STOP_GRACE);
+    }
+
+    /// The lane's own folder.
+    pub(crate) fn lane_dir(&self, plan: &PlanId) -> PathBuf {
+        self.dir.join("lanes").join(slug(plan.as_str()))
+    }
+}
+
+/// What a launch left: its answer, or why there is none.
+pub(crate) fn read_back(
+    effect: &EffectId,
+    role: &str,
+    agent: &str,
+    parser: Parser,
+    out_dir: &std::path::Path,
+    exit: &Exit,
+    took: Duration,
+) -> Ended {
+    let code = match exit.how {
+        ExitHow::Code(code) => Some(code),
+        ExitHow::Signal(_) | ExitHow::NotStarted(_) => None,
+    };
+    let report = out_dir.join(tribunal_agent::REPORT_FILE);
+    let outcome = tribunal_agent::read_files(parser, &out_dir.join("stdout"), &report, code)
+        .unwrap_or_else(|error| Outcome { error: Some(error.to_string()), ..Outcome::default() });
+    let usage = outcome.usage.unwrap_or_default();
+    let note = LaunchNote {
+        effect: effect.to_string(),
+        role: role.to_owned(),
+        agent: agent.to_owned(),
+        ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        tokens_in: usage.input,
+        tokens_out: usage.output,
+        cost_micros: usage.cost_usd.map_or(0, micros),
+        left_behind: u32::try_from(exit.killed).unwrap_or(u32::MAX),
+        ..LaunchNote::default()
+    };
+    let failure = why_no_answer(&outcome, exit);
+    Ended { outcome, note, failure }
+}
+
+fn micros(dollars: f64) -> u64 {
+    let micros = (dollars * 1e6).round();
+    if micros.is_finite() && micros > 0.0 { micros as u64 } else { 0 }
+}
+
+fn why_no_answer(outcome: &Outcome, exit: &Exit) -> Option<Failure> {
+    if exit.cause == Cause::OutputLimit {
+        return Some(Failure::new(FailureKind::Garbled, "it wrote more than it may"));
+    }
+    if outcome.is_answer() {
+        return None;
+    }
+    let how = match &exit.how {
+        ExitHow::Code(code) => format!("exit code {code}"),
+        ExitHow::Signal(signal) => format!("signal {signal}"),
+        ExitHow::NotStarted(why) => why.clone(),
+    };
+    let text = match &outcome.error {
+        Some(error) => format!("{error} ({how})"),
+        None => format!("it ended without its final event ({how})"),
+    };
+    Some(Failure::new(FailureKind::Crashed, text))
+}
+
+/// What an agent said: its tool calls if it made any, else its final message.
+pub(crate) fn words(outcome: &Outcome) -> String {
+    if outcome.reports.is_empty() {
+        return outcome.final_text.clone().unwrap_or_default();
+    }
+    let lines = outcome.reports.iter().filter_map(|call| serde_json::to_string(call).ok());
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,81 @@
+//! What a loop is about, read off its name, and what the docket knows of it. Looks things up; changes nothing.
+
+use crate::docket::Docket;
+use tribunal_core::ids::{LoopId, PlanId, Revision};
+use tribunal_core::r#loop::{Loop, Outcome};
+use tribunal_core::run::{Job, Standing, Subject};
+
+/// The subject of a loop, by its name: `01-02/task-1.3`, `01-02/plan.1`, `phase.4`.
+pub(crate) fn of(id: &LoopId) -> Option<Subject> {
+    let (name, entry) = id.as_str().rsplit_once('.')?;
+    entry.parse::<u32>().ok()?;
+    if name == "phase" {
+        return Some(Subject::Phase);
+    }
+    let (plan, label) = name.rsplit_once('/')?;
+    let plan = PlanId::new(plan);
+    Some(match label {
+        "plan" => Subject::Plan(plan),
+        "repair" => Subject::Lane(plan, Job::Repair),
+        "qa" => Subject::Lane(plan, Job::Qa),
+        _ => Subject::Lane(plan, Job::Task(label.strip_prefix("task-")?.parse().ok()?)),
+    })
+}
+
+/// The plan a loop works for.
+pub(crate) fn plan_of(subject: &Subject) -> Option<&PlanId> {
+    match subject {
+        Subject::Plan(plan) | Subject::Lane(plan, _) => Some(plan),
+        Subject::Phase => None,
+    }
+}
+
+/// All loops of a plan, in order of their names.
+pub(crate) fn loops_of<'a>(docket: &'a Docket, plan: &PlanId) -> impl Iterator<Item = &'a Loop> {
+    let prefix = format!("{plan}/");
+    let from = LoopId::new(&prefix);
+    docket.loops.range(from..).take_while(move |(id, _)| id.as_str().starts_with(&prefix)).map(|(_, lp)| lp)
+}
+
+/// The plan's document as it stands: as approved, or as the run found it.
+pub(crate) fn plan_revision(docket: &Docket, plan: &PlanId) -> Option<Revision> {
+    let judged = loops_of(docket, plan)
+        .filter(|lp| matches!(of(lp.id()), Some(Subject::Plan(_))))
+        .filter(|lp| lp.outcome().is_none_or(Outcome::is_good))
+        .last()
+        .and_then(|lp| lp.revision().cloned());
+    judged.or_else(|| found_revision(docket, plan))
+}
+
+/// The plan's document as the run found it: the only one whose commands are trusted.
+pub(crate) fn found_revision(docket: &Docket, plan: &PlanId) -> Option<Revision> {
+    let spec = docket.run.as_ref()?.spec();
+    spec.plans.iter().find(|spec| spec.id == *plan).map(|spec| spec.revision.clone())
+}
+
+/// The other lanes, one line each.
+pub(crate) fn other_lanes(docket: &Docket, plan: &PlanId) -> Vec<String> {
+    let Some(run) = &docket.run else { return Vec::new() };
+    let title = |id: &PlanId| docket.about.titles.get(id).cloned().unwrap_or_default();
+    run.standings()
+        .filter(|(id, _)| *id != plan)
+        .map(|(id, standing)| format!("{id} ({}): {}", standing_word(&standing), title(id)))
+        .collect()
+}
+
+/// The word for a plan's standing.
+pub(crate) fn standing_word(standing: &Standing<'_>) -> &'static str {
+    match standing {
+        Standing::Gating => "plan under review",
+        Standing::Ready => "waiting",
+        Standing::Working(Job::Task(_)) => "in progress",
+        Standing::Working(Job::Repair) => "being repaired",
+        Standing::Working(Job::Qa) => "delivery under review",
+        Standing::Summary => "writing its summary",
+        Standing::Queued => "waiting to land",
+        Standing::Stuck(_) => "stuck",
+        Standing::Landed(_) => "landed",
+        Standing::Refused(_) => "refused",
+        Standing::Dropped(_) => "dropped",
+    }
+}

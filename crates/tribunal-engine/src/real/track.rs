@@ -1,0 +1,170 @@
+//! Tracking: what this sitting raised, matched to the ledger over the files as they were and are. It reads
+//! git for the pure tracker; the matching itself is not here.
+
+use super::site::Site;
+use super::subject;
+use crate::world::Report;
+use std::collections::{BTreeMap, BTreeSet};
+use tribunal_core::effect::EffectId;
+use tribunal_core::finding::{Said, Source, Verdict};
+use tribunal_core::ids::{Check, FindingId, Maker, Revision, Seat};
+use tribunal_core::ledger::Ledger;
+use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport};
+use tribunal_core::panel::Bench;
+use tribunal_core::run::Subject;
+use tribunal_findings::track::{Block, Change, Input, Outcome, Side, track};
+use tribunal_findings::{Panel, Raised, triage};
+use tribunal_git::{GitError, GitPath, Oid};
+
+/// Bytes of diff read for tracking.
+const DIFF_CAP: usize = 64 << 20;
+
+/// What one tracking needs, gathered from the docket.
+pub(crate) struct Tracking {
+    effect: EffectId,
+    subject: Subject,
+    path: Option<String>,
+    round: u32,
+    ledger: Ledger,
+    bench: Bench,
+    judged: Vec<Revision>,
+    architect: bool,
+}
+
+impl Tracking {
+    /// Gathers what the docket knows.
+    pub(crate) fn gather(effect: &EffectId, lp: &Loop, path: Option<String>) -> Option<Tracking> {
+        Some(Tracking {
+            effect: effect.clone(),
+            subject: subject::of(lp.id())?,
+            path,
+            round: lp.round(),
+            ledger: lp.ledger().clone(),
+            bench: lp.bench()?.clone(),
+            judged: lp.judged().to_vec(),
+            architect: lp.policy().maker == Maker::new("architect"),
+        })
+    }
+
+    /// Runs on a worker.
+    pub(crate) fn run(self, site: &Site) {
+        match self.track(site) {
+            Ok(outcome) => {
+                let report = LoopReport::Tracked { findings: outcome.tracked, delta: outcome.delta };
+                site.report(&self.effect, Report::Loop(report), Vec::new());
+            }
+            Err(error) => {
+                site.fail(&self.effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+            }
+        }
+    }
+
+    fn track(&self, site: &Site) -> Result<Outcome, GitError> {
+        let triaged = triage(self.raised(), &self.panel());
+        let said = self.said();
+        let ran: BTreeSet<Check> = self.bench.checks.keys().cloned().collect();
+        let pairs = self.pairs();
+        let mut removed: Vec<Block> = Vec::new();
+        let empty = Ledger::default();
+        for (from, to) in pairs.iter().take(pairs.len().saturating_sub(1)) {
+            let change = self.change(site, from, to)?;
+            let read =
+                |side: Side, path: &str| self.file(site, if side == Side::Before { from } else { to }, path);
+            let nothing = BTreeMap::new();
+            let none = BTreeSet::new();
+            let earlier = track(&Input {
+                round: self.round,
+                next_id: FindingId(crate::engine::PROVISIONAL),
+                ledger: &empty,
+                triaged: &[],
+                said: &nothing,
+                ran: &none,
+                change: &change,
+                removed: &removed,
+                read: &read,
+                architect: self.architect,
+            });
+            removed.extend(earlier.removed);
+        }
+        let now = &self.bench.revision;
+        let before = pairs.last().map_or(now, |(from, _)| from);
+        let change = self.change(site, before, now)?;
+        let read =
+            |side: Side, path: &str| self.file(site, if side == Side::Before { before } else { now }, path);
+        Ok(track(&Input {
+            round: self.round,
+            next_id: FindingId(crate::engine::PROVISIONAL),
+            ledger: &self.ledger,
+            triaged: &triaged,
+            said: &said,
+            ran: &ran,
+            change: &change,
+            removed: &removed,
+            read: &read,
+            architect: self.architect,
+        }))
+    }
+
+    fn raised(&self) -> Vec<Raised> {
+        let checks = self.bench.failures().flat_map(|(check, claims)| {
+            claims.iter().map(move |claim| (Source::Check(check.clone()), claim.clone()))
+        });
+        let seats = self.bench.answers().flat_map(|(seat, answer)| {
+            answer.raised.iter().map(move |claim| (Source::Seat(seat.clone()), claim.clone()))
+        });
+        checks.chain(seats).map(|(source, claim)| Raised { source, claim }).collect()
+    }
+
+    fn panel(&self) -> Panel {
+        let rejecting = self.bench.answers().filter(|(_, answer)| answer.verdict == Verdict::Reject);
+        Panel {
+            owners: BTreeMap::new(),
+            sat: self.bench.answers().map(|(seat, _)| seat.clone()).collect(),
+            rejecting: rejecting.map(|(seat, _)| seat.clone()).collect(),
+            include_filtered: false,
+        }
+    }
+
+    fn said(&self) -> BTreeMap<Seat, BTreeMap<FindingId, Said>> {
+        self.bench.answers().map(|(seat, answer)| (seat.clone(), answer.said.clone())).collect()
+    }
+
+    /// Judged revisions, each with the one before it.
+    fn pairs(&self) -> Vec<(Revision, Revision)> {
+        self.judged.windows(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
+    }
+
+    fn change(&self, site: &Site, from: &Revision, to: &Revision) -> Result<Change, GitError> {
+        if from == to {
+            return Ok(Change::default());
+        }
+        let (from, to) = (site.commit_of(from)?, site.commit_of(to)?);
+        let diff = match self.subject {
+            Subject::Plan(_) => return self.document_change(site, &from, &to),
+            Subject::Lane(..) | Subject::Phase => site.repo.diff_text(&from, &to, &[], DIFF_CAP)?,
+        };
+        Ok(Change::from_unified(&String::from_utf8_lossy(&diff.bytes)))
+    }
+
+    fn document_change(&self, site: &Site, from: &Oid, to: &Oid) -> Result<Change, GitError> {
+        let diff = site.repo.diff_blobs(from, to, DIFF_CAP)?;
+        let path = self.path.as_deref().unwrap_or("PLAN.md");
+        let text = String::from_utf8_lossy(&diff).into_owned();
+        let named = text.lines().map(|line| match line {
+            line if line.starts_with("diff --git ") => format!("diff --git a/{path} b/{path}"),
+            line if line.starts_with("--- ") => format!("--- a/{path}"),
+            line if line.starts_with("+++ ") => format!("+++ b/{path}"),
+            line => line.to_owned(),
+        });
+        Ok(Change::from_unified(&named.collect::<Vec<_>>().join("\n")))
+    }
+
+    fn file(&self, site: &Site, revision: &Revision, path: &str) -> Option<String> {
+        let at = site.commit_of(revision).ok()?;
+        let bytes = match self.subject {
+            Subject::Plan(_) => site.repo.read_blob(&at).ok()?,
+            Subject::Lane(..) | Subject::Phase => site.repo.file_at(&at, &GitPath::from(path)).ok()??,
+        };
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
