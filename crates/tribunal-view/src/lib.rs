@@ -1,5 +1,15 @@
 //! Facts to words: prompts, lines, summaries, reports, public events. Pure: no IO, no clock, no randomness, and it
 //! knows neither the engine nor the journal.
 
+pub mod events;
+pub mod facts;
+pub mod live;
+pub mod log;
 pub mod plain;
 pub mod prompt;
+pub mod question;
+pub mod report;
+pub mod status;
+pub mod style;
+pub mod summary;
+pub mod words;

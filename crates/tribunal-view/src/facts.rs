@@ -1,0 +1,335 @@
+//! What the views show: plain structs that the face fills from the docket. `status --json` prints them as they are,
+//! so a field's name is a promise.
+
+use crate::plain;
+use crate::style::Mark;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use tribunal_core::finding::Fate;
+use tribunal_core::ids::FindingId;
+use tribunal_core::ledger::Entry;
+
+/// A run as people see it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RunView {
+    /// Its id.
+    pub id: String,
+    /// The phase's number and name.
+    pub phase: String,
+    /// `gating`, `building`, `reviewing`, `closing`, `finishing` or `ended`.
+    pub stage: String,
+    /// `passed`, `shut`, `stopped` or `cancelled`, once it has ended.
+    pub ending: Option<String>,
+    /// An orchestrator runs it now.
+    pub live: bool,
+    /// The user's branch.
+    pub branch: String,
+    /// Its commit when the run began.
+    pub base: String,
+    /// The run branch's head.
+    pub tip: Option<String>,
+    /// How processes are contained.
+    pub containment: String,
+    /// When it began, in milliseconds since 1970.
+    pub began: u64,
+    /// Time of its last fact.
+    pub at: u64,
+    /// Its plans, in order.
+    pub plans: Vec<PlanView>,
+    /// Its loops, in the order they were opened.
+    pub loops: Vec<LoopView>,
+    /// Every finding once, with its last state.
+    pub findings: Vec<FindingView>,
+    /// What runs now.
+    pub running: Vec<Activity>,
+    /// Open questions to people.
+    pub questions: Vec<QuestionView>,
+    /// What people decided, in order.
+    pub decisions: Vec<String>,
+    /// What agents did and cost.
+    pub effort: EffortView,
+    /// Landings that were refused.
+    pub refused_landings: Vec<String>,
+    /// What was done at the end: commits, fast-forward, push.
+    pub finish: Vec<String>,
+    /// What was not reviewed, and so says every report.
+    pub unreviewed: Vec<String>,
+    /// Warnings, in order.
+    pub warnings: Vec<String>,
+    /// Problems agents came upon and left alone.
+    pub discovered: Vec<String>,
+    /// Where the report is.
+    pub report: Option<String>,
+    /// What to run next.
+    pub next: Vec<String>,
+}
+
+/// Where a plan stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanState {
+    /// Waits for its wave or dependencies.
+    #[default]
+    Waiting,
+    /// Judged before any code.
+    Gating,
+    /// Being built.
+    Building,
+    /// In the landing queue.
+    Landing,
+    /// A person is asked.
+    Stuck,
+    /// On the run branch.
+    Landed,
+    /// Its plan was refused.
+    Refused,
+    /// Will not be built.
+    Dropped,
+}
+
+/// A plan as people see it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PlanView {
+    /// `01-02`.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Its wave.
+    pub wave: u32,
+    /// Where it stands.
+    pub state: PlanState,
+    /// The gate it is at: `plan`, `task 1/3`, `repair`, `qa`, `summary`, `landing`.
+    pub gate: String,
+    /// What is known there: `making`, `judging`, `rework`, `waits for you`, `passed` …
+    pub verdict: String,
+    /// The round.
+    pub round: u32,
+    /// Rounds at most; 0 where rounds do not count.
+    pub rounds_max: u32,
+    /// It passed only with warnings, or by a person's word.
+    pub with_warnings: bool,
+}
+
+/// A loop as people see it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LoopView {
+    /// `01-02/task-1.3`.
+    pub id: String,
+    /// Its plan.
+    pub plan: Option<String>,
+    /// `plan`, `task`, `qa`, `phase` or `chain`.
+    #[serde(rename = "use")]
+    pub of: String,
+    /// The word for its state.
+    pub state: String,
+    /// How it ended.
+    pub outcome: Option<String>,
+    /// The round.
+    pub round: u32,
+    /// Rounds at most.
+    pub rounds_max: u32,
+    /// Runs of the maker.
+    pub iterations: u32,
+    /// What it is about, as it stands.
+    pub revision: Option<String>,
+    /// Findings it held.
+    pub findings: Vec<String>,
+    /// What each round came to.
+    pub rounds: Vec<RoundView>,
+    /// How long it took so far, in milliseconds.
+    pub ms: u64,
+    /// What its agents cost, in millionths of a dollar.
+    pub cost_micros: u64,
+}
+
+/// One round as people see it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RoundView {
+    /// Which.
+    pub round: u32,
+    /// What each check and seat said, in order.
+    pub said: Vec<String>,
+    /// What it added up to.
+    pub ruling: String,
+}
+
+/// A finding as people see it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FindingView {
+    /// `F-12`.
+    pub id: String,
+    /// `blocker`, `warning` or `suggestion`.
+    pub severity: String,
+    /// `open`, or where it ended.
+    pub fate: String,
+    /// Why, where a fate has a reason.
+    pub fate_note: String,
+    /// `src/a.rs:12`.
+    pub place: String,
+    /// The claim.
+    pub claim: String,
+    /// The rest of the text.
+    pub details: String,
+    /// What to do about it.
+    pub suggestion: String,
+    /// 0 to 100.
+    pub confidence: u8,
+    /// Who holds it.
+    pub by: Vec<String>,
+    /// The round it was first seen in.
+    pub first_round: u32,
+    /// The last loop that held it.
+    #[serde(rename = "loop")]
+    pub of: String,
+    /// The maker's last word on it.
+    pub reply: String,
+}
+
+/// Something that runs now.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Activity {
+    /// The loop or plan.
+    pub of: String,
+    /// Who or what: `dev`, `loop-reviewer`, `landing`.
+    pub who: String,
+    /// When it began, in milliseconds since 1970.
+    pub since: u64,
+}
+
+/// An open question as people see it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct QuestionView {
+    /// What `tribunal decide` takes.
+    pub id: String,
+    /// The run.
+    pub run: String,
+    /// What it is about.
+    pub subject: String,
+    /// Why it is open.
+    pub why: String,
+    /// What may be answered: the word and what it does.
+    pub offers: Vec<OfferView>,
+    /// The open findings behind it.
+    pub findings: Vec<FindingView>,
+    /// Where a person may fix it before answering `fixed`.
+    pub place: Option<String>,
+}
+
+/// One answer on offer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct OfferView {
+    /// The word.
+    pub word: String,
+    /// The whole command.
+    pub command: String,
+    /// What it does.
+    pub meaning: String,
+}
+
+/// What agents did and cost.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct EffortView {
+    /// Launches that ended.
+    pub launches: u64,
+    /// Attempts that were lost.
+    pub failures: u64,
+    /// Agents' time, in milliseconds.
+    pub agent_ms: u64,
+    /// Tokens in.
+    pub tokens_in: u64,
+    /// Tokens out.
+    pub tokens_out: u64,
+    /// Dollars in millionths.
+    pub cost_micros: u64,
+}
+
+impl PlanView {
+    /// Its symbol.
+    pub fn mark(&self) -> Mark {
+        match self.state {
+            PlanState::Waiting | PlanState::Dropped => Mark::Skipped,
+            PlanState::Gating | PlanState::Building | PlanState::Landing if self.verdict == WAITS => {
+                Mark::Warning
+            }
+            PlanState::Gating | PlanState::Building | PlanState::Landing => Mark::Running,
+            PlanState::Stuck => Mark::Warning,
+            PlanState::Landed => Mark::Complete,
+            PlanState::Refused => Mark::Failed,
+        }
+    }
+}
+
+/// The verdict of what waits for a person.
+pub const WAITS: &str = "waits for you";
+
+impl RunView {
+    /// Its symbol.
+    pub fn mark(&self) -> Mark {
+        match self.ending.as_deref() {
+            Some("passed") => Mark::Complete,
+            Some(_) => Mark::Failed,
+            None if !self.questions.is_empty() => Mark::Warning,
+            None => Mark::Running,
+        }
+    }
+
+    /// Findings by fate, most first; equal ones by name.
+    pub fn fates(&self) -> Vec<(String, usize)> {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for finding in &self.findings {
+            *counts.entry(finding.fate.as_str()).or_default() += 1;
+        }
+        let mut fates: Vec<(String, usize)> =
+            counts.into_iter().map(|(fate, n)| (fate.to_owned(), n)).collect();
+        fates.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        fates
+    }
+
+    /// How long it took so far.
+    pub fn ms(&self) -> u64 {
+        self.at.saturating_sub(self.began)
+    }
+}
+
+impl FindingView {
+    /// A finding of a loop's ledger, every text of it made harmless.
+    pub fn of(id: FindingId, entry: &Entry, of: &str) -> FindingView {
+        let line = crate::prompt::FindingLine::of(id, entry);
+        let fate_note = match &entry.fate {
+            Fate::DuplicateOf(other) | Fate::SupersededBy(other) => format!("of {other}"),
+            Fate::Waived(who) => format!("by {}", plain::line(who)),
+            _ => String::new(),
+        };
+        FindingView {
+            id: id.to_string(),
+            severity: entry.severity.word().to_owned(),
+            fate: entry.fate.word().to_owned(),
+            fate_note,
+            place: plain::line(&line.place),
+            claim: plain::line(&line.claim),
+            details: plain::block(&line.details),
+            suggestion: plain::line(&line.suggestion),
+            confidence: entry.claim.confidence,
+            by: entry.by.iter().map(|by| plain::line(&by.to_string())).collect(),
+            first_round: entry.first_round,
+            of: of.to_owned(),
+            reply: entry.reply.as_ref().map(reply_words).unwrap_or_default(),
+        }
+    }
+
+    /// `F-12 [blocker] src/a.rs:12 claim`.
+    pub fn line(&self) -> String {
+        let place = if self.place.is_empty() { String::new() } else { format!(" {}", self.place) };
+        format!("{} [{}]{place} {}", self.id, self.severity, self.claim)
+    }
+}
+
+fn reply_words(reply: &tribunal_core::finding::Reply) -> String {
+    use tribunal_core::finding::Reply;
+    match reply {
+        Reply::Fixed => "fixed".to_owned(),
+        Reply::Refuted(why) => format!("refuted: {}", plain::line(why)),
+        Reply::CannotFix(why) => format!("cannot fix: {}", plain::line(why)),
+    }
+}

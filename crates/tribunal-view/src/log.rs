@@ -1,0 +1,124 @@
+//! Events as lines for people: `0:07  01-02/task-1  ✗ loop-reviewer rejects, 2 findings`.
+
+use crate::events::{ClaimView, Event, Kind, TrackedView};
+use crate::plain::clipped;
+use crate::style::{Mark, Style, cut, pad};
+use crate::words;
+
+/// One line for an event. `began` is when the run began.
+pub fn line(event: &Event, began: u64, style: Style) -> String {
+    let of = event.of.rsplit_once('.').map_or(event.of.as_str(), |(short, _)| short);
+    let (mark, text) = words_of(&event.what);
+    let when = pad(&words::clock(event.at.saturating_sub(began)), 6);
+    let of = pad(of, 13);
+    let room = if style.width == 0 { usize::MAX } else { style.width.saturating_sub(24).max(12) };
+    let symbol = mark.map_or(" ".to_owned(), |mark| style.mark(mark));
+    format!("{} {} {symbol} {}", style.faint(&when), style.faint(&of), cut(&text, room))
+}
+
+/// Whether an event is one of those that matter to somebody who only watches.
+pub fn matters(what: &Kind) -> bool {
+    match what {
+        Kind::Launched { .. } => false,
+        Kind::Checked { passed, .. } => !passed,
+        Kind::Tracked { .. } => false,
+        Kind::Note { topic, .. } => {
+            !matches!(topic.as_str(), "launch" | "lane" | "closing" | "ignored" | "run")
+        }
+        Kind::Opened { subject, .. } => subject == "run",
+        _ => true,
+    }
+}
+
+/// What the event says in words, with its symbol.
+fn words_of(what: &Kind) -> (Option<Mark>, String) {
+    use Mark::{Complete, Failed, Running, Warning};
+    match what {
+        Kind::Opened { subject, plans, .. } if subject == "run" => {
+            (Some(Running), format!("the run begins: {}", words::count(plans.len(), "plan")))
+        }
+        Kind::Opened { subject, .. } => (Some(Running), format!("{subject} gate opens")),
+        Kind::Launched { who, .. } => (None, format!("{who} starts")),
+        Kind::Made { who, done: true, replies, .. } => {
+            (None, format!("{who} is done{}", replied(replies.len())))
+        }
+        Kind::Made { who, .. } => (None, format!("{who} goes on")),
+        Kind::Checked { check, passed: true, .. } => (None, format!("{check} passes")),
+        Kind::Checked { check, claims, .. } => {
+            (Some(Failed), format!("{check} fails: {}", claims_words(claims)))
+        }
+        Kind::Answered { seat, verdict, raised, .. } => answered(seat, verdict, raised),
+        Kind::Failed { who, why, text, .. } => (Some(Warning), failed(who, why, text)),
+        Kind::Tracked { findings, .. } => (None, tracked(findings)),
+        Kind::Heard { finding, upheld, reason } => {
+            let ruling = if *upheld { "upheld" } else { "refuted" };
+            (None, format!("{finding} {ruling}: {}", clipped(reason, 200)))
+        }
+        Kind::Ruled { ruling, findings, checks_only } => ruled(ruling, findings, *checks_only),
+        Kind::Asked { subject, why } => (Some(Warning), format!("waits for you: {subject}: {why}")),
+        Kind::Decided { by, choice, note } => {
+            let note = if note.is_empty() { String::new() } else { format!(": {}", clipped(note, 200)) };
+            (None, format!("{by} decided: {choice}{note}"))
+        }
+        Kind::Landed { plan, .. } => (Some(Complete), format!("plan {plan} landed")),
+        Kind::Ended { outcome, .. } => {
+            let good = outcome.starts_with("passed") || outcome == "accepted";
+            (Some(if good { Complete } else { Failed }), outcome.clone())
+        }
+        Kind::Note { topic, text, .. } if topic == "warning" => (Some(Warning), clipped(text, 400)),
+        Kind::Note { text, .. } => (None, clipped(text, 400)),
+    }
+}
+
+fn replied(n: usize) -> String {
+    if n == 0 { String::new() } else { format!(", answers {}", words::count(n, "finding")) }
+}
+
+fn claims_words(claims: &[ClaimView]) -> String {
+    let first = claims.first().map(|claim| clipped(&claim.claim, 120)).unwrap_or_default();
+    match claims.len() {
+        0 | 1 => first,
+        n => format!("{first} (and {} more)", n - 1),
+    }
+}
+
+fn answered(seat: &str, verdict: &str, raised: &[ClaimView]) -> (Option<Mark>, String) {
+    let (mark, word) = match verdict {
+        "approve" => (Mark::Complete, "approves"),
+        "conditional" => (Mark::Warning, "approves on conditions"),
+        _ => (Mark::Failed, "rejects"),
+    };
+    let raised = if raised.is_empty() { String::new() } else { format!(": {}", claims_words(raised)) };
+    (Some(mark), format!("{seat} {word}{raised}"))
+}
+
+fn failed(who: &str, why: &str, text: &str) -> String {
+    let why = why.replace('_', " ");
+    let text = if text.is_empty() { String::new() } else { format!(": {}", clipped(text, 200)) };
+    match why.as_str() {
+        "conflict" => format!("landing refused, it conflicts{text}"),
+        "red check" => format!("landing refused, a check is red{text}"),
+        "judge again" => format!("landing refused, it is judged again as rebased{text}"),
+        "crashed" | "timed out" => format!("{who} {why}{text}"),
+        _ => format!("{who} failed, {why}{text}"),
+    }
+}
+
+fn tracked(findings: &[TrackedView]) -> String {
+    let open = findings.iter().filter(|finding| finding.fate == "open").count();
+    format!("{} tracked, {open} open", words::count(findings.len(), "finding"))
+}
+
+fn ruled(ruling: &str, findings: &[String], checks_only: bool) -> (Option<Mark>, String) {
+    let only = if checks_only { " (judged by checks only)" } else { "" };
+    match ruling {
+        "pass" => (Some(Mark::Complete), format!("pass{only}")),
+        "pass_with_warnings" => {
+            let carried =
+                if findings.is_empty() { String::new() } else { format!(": {}", words::and(findings)) };
+            (Some(Mark::Complete), format!("pass with warnings{carried}{only}"))
+        }
+        "rework" => (Some(Mark::Failed), format!("rework: {}", words::and(findings))),
+        _ => (Some(Mark::Warning), "no quorum: nobody can say".to_owned()),
+    }
+}

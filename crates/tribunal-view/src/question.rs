@@ -1,0 +1,122 @@
+//! Questions to people: why they are open, what may be answered, and the exact command for each answer.
+
+use crate::facts::{OfferView, QuestionView};
+use crate::plain;
+use crate::style::{Mark, Style};
+use std::fmt::Write;
+use tribunal_core::converge::Pattern;
+use tribunal_core::r#loop::{Outcome, Why};
+use tribunal_core::run::{Job, Was};
+
+/// Why a loop asks.
+pub fn why(why: &Why, rounds_max: u32) -> String {
+    match why {
+        Why::NoQuorum => "nobody could say whether it is good: a reviewer was lost".to_owned(),
+        Why::ChecksDidNotRun => "a check did not run".to_owned(),
+        Why::Exhausted => format!("its {rounds_max} rounds are spent"),
+        Why::Stale => "nothing moves any more".to_owned(),
+        Why::Escalated(pattern) => pattern_words(pattern),
+    }
+}
+
+fn pattern_words(pattern: &Pattern) -> String {
+    match pattern {
+        Pattern::Contested(id) => format!("fixes of {id} undo each other"),
+        Pattern::Fundamental => "two rounds said that patching will not do".to_owned(),
+        Pattern::NotTheMakers(id) => format!("{id} is not the maker's to fix"),
+        Pattern::Region(region) => {
+            format!("the same place came back a third time: {}", plain::clipped(region, 80))
+        }
+        Pattern::SurvivedTouched(id) => format!("{id} survived two fixes that touched its code"),
+        Pattern::SurvivedUntouched(id) => format!("{id} was left untouched by two fixes"),
+    }
+}
+
+/// Why a lane is stuck.
+pub fn stuck(was: Was, outcome: &Outcome) -> String {
+    match (was, outcome) {
+        (Was::Landing, _) => "it cannot land, and its repairs are spent".to_owned(),
+        (Was::Summary, _) => "its SUMMARY could not be written".to_owned(),
+        (Was::Loop(_), Outcome::Exhausted) => "its rounds are spent".to_owned(),
+        (Was::Loop(_), Outcome::Stale) => "nothing moves any more".to_owned(),
+        (Was::Loop(_), Outcome::Stuck) => "its maker never finished, or a person stopped it".to_owned(),
+        (Was::Loop(_), Outcome::Failed) => "a step could not be done".to_owned(),
+        (Was::Loop(_), outcome) => format!("its loop ended {}", outcome.word()),
+    }
+}
+
+/// Where a lane stood.
+pub fn was(was: Was) -> String {
+    match was {
+        Was::Loop(Job::Task(n)) => format!("task {n}"),
+        Was::Loop(Job::Repair) => "its repair after a refused landing".to_owned(),
+        Was::Loop(Job::Qa) => "its delivery".to_owned(),
+        Was::Summary => "its SUMMARY".to_owned(),
+        Was::Landing => "its landing".to_owned(),
+    }
+}
+
+/// What a loop is about, from its name: `01-02/task-1.3`.
+pub fn subject(of: &str) -> String {
+    let short = of.rsplit_once('.').map_or(of, |(short, _)| short);
+    match short.split_once('/') {
+        None => "the whole phase".to_owned(),
+        Some((plan, "plan")) => format!("plan {plan}, before any code"),
+        Some((plan, "qa")) => format!("plan {plan}, its delivery"),
+        Some((plan, label)) => format!("plan {plan}, {}", label.replacen("task-", "task ", 1)),
+    }
+}
+
+/// What an answer does.
+pub fn meaning(word: &str) -> &'static str {
+    match word {
+        "again" => "run again with so many rounds more",
+        "fixed" => "you fixed it: your version is judged",
+        "ask-again" => "ask the same again, same revision",
+        "accept" => "take it as it is, under your name",
+        "drop" => "drop this plan and what depends on it",
+        "stop" => "end it",
+        _ => "",
+    }
+}
+
+/// The answers on offer, with their commands.
+pub fn offers(id: &str, run: Option<&str>, words: &[&str]) -> Vec<OfferView> {
+    let run = run.map(|run| format!(" --run {run}")).unwrap_or_default();
+    let offer = |word: &&str| {
+        let rounds = if *word == "again" { " --rounds 2" } else { "" };
+        OfferView {
+            word: (*word).to_owned(),
+            command: format!("tribunal decide {id} {word}{rounds}{run}"),
+            meaning: meaning(word).to_owned(),
+        }
+    };
+    words.iter().map(offer).collect()
+}
+
+/// A question in full.
+pub fn text(question: &QuestionView, style: Style) -> String {
+    let mut out = String::new();
+    let head = format!("{}: {}", question.subject, question.why);
+    let _ = writeln!(out, "{} {}", style.mark(Mark::Warning), style.bold(&style.wrap(&head, "  ")));
+    for finding in question.findings.iter().take(10) {
+        let _ = writeln!(out, "    {}", style.wrap(&plain::clipped(&finding.line(), 300), "      "));
+    }
+    if question.findings.len() > 10 {
+        let _ = writeln!(out, "    … and {} more", question.findings.len() - 10);
+    }
+    let _ = writeln!(out, "  answer with one of");
+    for offer in &question.offers {
+        let _ = writeln!(out, "    {}", style.bold(&offer.command));
+        let _ = writeln!(out, "      {}", style.faint(&offer.meaning));
+    }
+    if let Some(place) = question.place.as_ref().filter(|_| has(question, "fixed")) {
+        let _ = writeln!(out, "  to fix it yourself, edit in");
+        let _ = writeln!(out, "    {place}");
+    }
+    out
+}
+
+fn has(question: &QuestionView, word: &str) -> bool {
+    question.offers.iter().any(|offer| offer.word == word)
+}

@@ -1,0 +1,162 @@
+//! `report.md` of a run: everything that was judged, found and decided, for a reader who was not there.
+
+use crate::facts::{FindingView, LoopView, RunView};
+use crate::{plain, status, summary, words};
+use std::fmt::Write;
+
+/// The report as markdown.
+pub fn markdown(run: &RunView) -> String {
+    let mut out = String::new();
+    let result = run.ending.clone().unwrap_or_else(|| {
+        let waits = !run.questions.is_empty();
+        if waits {
+            "escalated: it waits for a person".to_owned()
+        } else {
+            format!("not over ({})", run.stage)
+        }
+    });
+    let _ = writeln!(out, "# Run {}: phase {}\n", run.id, text(&run.phase));
+    let _ = writeln!(out, "**Result:** {result}\n");
+    let _ = writeln!(out, "{}\n", summary::sentences(run));
+    table(&mut out, &["", ""], &facts(run));
+    plans(&mut out, run);
+    for lp in &run.loops {
+        one_loop(&mut out, run, lp);
+    }
+    findings(&mut out, run);
+    list(
+        &mut out,
+        "Open questions",
+        run.questions.iter().map(|q| format!("{} ({}): {}", q.subject, q.id, q.why)),
+    );
+    list(&mut out, "Decisions", run.decisions.iter().cloned());
+    list(&mut out, "Refused landings", run.refused_landings.iter().cloned());
+    list(&mut out, "At the end", run.finish.iter().cloned());
+    list(&mut out, "Not reviewed", run.unreviewed.iter().cloned());
+    list(&mut out, "Warnings", run.warnings.iter().cloned());
+    list(&mut out, "Found on the way, left alone", run.discovered.iter().take(20).cloned());
+    out
+}
+
+fn facts(run: &RunView) -> Vec<Vec<String>> {
+    let row = |name: &str, value: String| vec![name.to_owned(), value];
+    let mut rows = vec![
+        row("began", words::timestamp(run.began)),
+        row("took", words::duration(run.ms())),
+        row("branch", text(&run.branch)),
+        row("base", text(&run.base)),
+        row("containment", text(&run.containment)),
+        row("agents", words::count(usize::try_from(run.effort.launches).unwrap_or(usize::MAX), "launch")),
+        row("lost attempts", run.effort.failures.to_string()),
+        row("tokens", format!("{} in, {} out", run.effort.tokens_in, run.effort.tokens_out)),
+        row("cost", words::money(run.effort.cost_micros)),
+        row("findings", status::findings_words(run)),
+    ];
+    run.tip.iter().for_each(|tip| rows.push(row("run branch", text(tip))));
+    rows
+}
+
+fn plans(out: &mut String, run: &RunView) {
+    out.push_str("## Plans\n\n");
+    let rows: Vec<Vec<String>> = run
+        .plans
+        .iter()
+        .map(|plan| {
+            let symbol = plan.mark().symbol();
+            vec![
+                format!("{symbol} {}", plan.id),
+                text(&plan.title),
+                plan.wave.to_string(),
+                text(&plan.gate),
+                text(&plan.verdict),
+            ]
+        })
+        .collect();
+    table(out, &["plan", "title", "wave", "gate", "verdict"], &rows);
+}
+
+fn one_loop(out: &mut String, run: &RunView, lp: &LoopView) {
+    let outcome = lp.outcome.as_deref().unwrap_or(&lp.state);
+    let _ = writeln!(out, "## {}: {outcome}\n", text(&lp.id));
+    let cost = if lp.cost_micros > 0 { format!(", {}", words::money(lp.cost_micros)) } else { String::new() };
+    let _ = writeln!(
+        out,
+        "{} gate, round {} of {}, {}{cost}\n",
+        lp.of,
+        lp.round,
+        lp.rounds_max,
+        words::duration(lp.ms)
+    );
+    for round in &lp.rounds {
+        let _ = writeln!(out, "- round {}: **{}**", round.round, text(&round.ruling));
+        round.said.iter().for_each(|said| {
+            let _ = writeln!(out, "  - {}", text(said));
+        });
+    }
+    let held: Vec<&FindingView> = run.findings.iter().filter(|finding| finding.of == lp.id).collect();
+    if !held.is_empty() {
+        out.push('\n');
+    }
+    for finding in held {
+        let _ = writeln!(out, "- {}: {}", finding_words(finding), fate_words(finding));
+    }
+    out.push('\n');
+}
+
+fn finding_words(finding: &FindingView) -> String {
+    text(&finding.line())
+}
+
+fn fate_words(finding: &FindingView) -> String {
+    [finding.fate.as_str(), finding.fate_note.as_str()].join(" ").trim_end().to_owned()
+}
+
+fn findings(out: &mut String, run: &RunView) {
+    if run.findings.is_empty() {
+        return;
+    }
+    out.push_str("## Findings by fate\n\n");
+    let rows: Vec<Vec<String>> = run.fates().into_iter().map(|(fate, n)| vec![fate, n.to_string()]).collect();
+    table(out, &["fate", "count"], &rows);
+}
+
+fn list(out: &mut String, title: &str, items: impl Iterator<Item = String>) {
+    let items: Vec<String> = items.collect();
+    if items.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "## {title}\n");
+    items.iter().for_each(|item| {
+        let _ = writeln!(out, "- {}", text(item));
+    });
+    out.push('\n');
+}
+
+fn table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let head: Vec<String> = head.iter().map(|cell| (*cell).to_owned()).collect();
+    out.push_str(&line(&head));
+    out.push_str(&format!("|{}\n", "---|".repeat(head.len())));
+    for row in rows {
+        let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        out.push_str(&line(&cells));
+    }
+    out.push('\n');
+}
+
+/// One line that cannot become markup of the report's own.
+fn text(raw: &str) -> String {
+    let mut out = String::new();
+    for c in plain::clipped(raw, 600).chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '`' => out.push('\''),
+            '[' | ']' | '*' | '_' | '#' | '\\' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,89 @@
+//! Status: one line for each plan, `symbol plan gate verdict n/max`, and what a run is at.
+
+use crate::facts::{PlanView, RunView};
+use crate::plain;
+use crate::style::{Style, columns, cut, pad};
+use crate::{question, words};
+use std::fmt::Write;
+
+/// Everything `tribunal status` says about one run.
+pub fn text(run: &RunView, style: Style) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "{} {}", style.mark(run.mark()), style.bold(&style.fit(&headline(run))));
+    out.push_str(&plans(run, style));
+    let facts = facts_line(run);
+    let _ = writeln!(out, "  {}", style.wrap(&facts, "  "));
+    for activity in &run.running {
+        let since = words::clock(run.at.saturating_sub(activity.since));
+        let line = format!("  running {} for {}, {since}", activity.who, activity.of);
+        let _ = writeln!(out, "{}", style.fit(&line));
+    }
+    for warning in run.warnings.iter().rev().take(3) {
+        let _ = writeln!(out, "  warning: {}", style.wrap(&plain::clipped(warning, 300), "    "));
+    }
+    for open in &run.questions {
+        out.push('\n');
+        out.push_str(&question::text(open, style));
+    }
+    out
+}
+
+/// `20261115-204340-1a2b  phase 01-first-steps, building, 12 s`.
+pub fn headline(run: &RunView) -> String {
+    let state = match (&run.ending, run.questions.is_empty(), run.live) {
+        (Some(ending), _, _) => ending.clone(),
+        (None, false, _) => "waits for you".to_owned(),
+        (None, true, true) => run.stage.clone(),
+        (None, true, false) => format!("{}, not running (`tribunal resume` goes on)", run.stage),
+    };
+    format!("{}  phase {}, {state}, {}", run.id, plain::line(&run.phase), words::duration(run.ms()))
+}
+
+/// One line for each plan.
+pub fn plans(run: &RunView, style: Style) -> String {
+    let widest = |text: fn(&PlanView) -> &str, most: usize| {
+        run.plans.iter().map(|plan| columns(text(plan))).max().unwrap_or(0).min(most)
+    };
+    let (ids, gates, verdicts) = (widest(|p| &p.id, 12), widest(|p| &p.gate, 10), widest(|p| &p.verdict, 20));
+    let mut out = String::new();
+    for plan in &run.plans {
+        let rounds = match plan.rounds_max {
+            0 => "   ".to_owned(),
+            max => format!("{}/{max}", plan.round),
+        };
+        let fields = [pad(&plan.id, ids), pad(&plan.gate, gates), pad(&plan.verdict, verdicts), rounds];
+        let line = fields.join("  ");
+        let title = plain::line(&plan.title);
+        let line = if style.width == 0 || style.width > columns(&line) + 16 {
+            format!("{line}  {title}")
+        } else {
+            line
+        };
+        let room = if style.width == 0 { usize::MAX } else { style.width.saturating_sub(4) };
+        let _ = writeln!(out, "  {} {}", style.mark(plan.mark()), cut(line.trim_end(), room));
+    }
+    out
+}
+
+/// Rounds, findings, agents, cost in one line.
+pub fn facts_line(run: &RunView) -> String {
+    let rounds: u32 = run.loops.iter().map(|lp| lp.round).sum();
+    let mut parts = vec![
+        words::count(rounds as usize, "round"),
+        findings_words(run),
+        words::count(usize::try_from(run.effort.launches).unwrap_or(usize::MAX), "launch"),
+    ];
+    if run.effort.cost_micros > 0 {
+        parts.push(words::money(run.effort.cost_micros));
+    }
+    parts.join(" · ")
+}
+
+/// `5 findings: 3 fixed, 1 advisory and 1 open`.
+pub fn findings_words(run: &RunView) -> String {
+    if run.findings.is_empty() {
+        return "no findings".to_owned();
+    }
+    let fates: Vec<String> = run.fates().into_iter().map(|(fate, n)| format!("{n} {fate}")).collect();
+    format!("{}: {}", words::count(run.findings.len(), "finding"), words::and(&fates))
+}

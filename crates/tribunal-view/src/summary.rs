@@ -1,0 +1,139 @@
+//! The end of a run in words: what landed, rounds, findings by fate, time, cost, where the report is, what to do
+//! next. A run that waits ends with the commands that answer.
+
+use crate::facts::{PlanState, RunView};
+use crate::style::Style;
+use crate::{plain, question, status, words};
+use std::fmt::Write;
+
+/// The closing words of a run.
+pub fn text(run: &RunView, style: Style) -> String {
+    let mut out = String::from("\n");
+    let _ = writeln!(out, "{} {}", style.mark(run.mark()), style.bold(&style.wrap(&headline(run), "  ")));
+    out.push('\n');
+    out.push_str(&status::plans(run, style));
+    out.push('\n');
+    for (name, value) in rows(run) {
+        let _ = writeln!(out, "  {}  {}", style.faint(&format!("{name:<9}")), wrapped(&value, style));
+    }
+    for open in &run.questions {
+        out.push('\n');
+        out.push_str(&question::text(open, style));
+    }
+    if !run.discovered.is_empty() {
+        let _ = writeln!(out, "\n  Found on the way, left alone");
+        for issue in run.discovered.iter().take(20) {
+            let _ = writeln!(out, "    - {}", style.wrap(&plain::clipped(issue, 300), "      "));
+        }
+    }
+    if !run.next.is_empty() {
+        let _ = writeln!(out, "\n  Next");
+        run.next.iter().for_each(|command| {
+            let _ = writeln!(out, "    {command}");
+        });
+    }
+    out
+}
+
+fn wrapped(value: &str, style: Style) -> String {
+    let narrower = Style { width: style.width.saturating_sub(13), ..style };
+    let indent = " ".repeat(13);
+    if style.width == 0 {
+        value.to_owned()
+    } else {
+        narrower.wrap(value, "").replace('\n', &format!("\n{indent}"))
+    }
+}
+
+fn headline(run: &RunView) -> String {
+    let phase = plain::line(&run.phase);
+    let time = words::duration(run.ms());
+    match run.ending.as_deref() {
+        Some("passed") => format!("Phase {phase} passed in {time}"),
+        Some("shut") => format!("Phase {phase}: the gate stayed shut after {time}"),
+        Some("stopped") => format!("Phase {phase} was stopped after {time}"),
+        Some("cancelled") => format!("Phase {phase} was cancelled after {time}"),
+        Some(other) => format!("Phase {phase} ended {other} after {time}"),
+        None if !run.questions.is_empty() => format!("Phase {phase} waits for you after {time}"),
+        None => format!("Phase {phase} is not over; `tribunal resume {}` goes on", run.id),
+    }
+}
+
+fn rows(run: &RunView) -> Vec<(&'static str, String)> {
+    let rounds: u32 = run.loops.iter().map(|lp| lp.round).sum();
+    let reworks: u32 = run.loops.iter().map(|lp| lp.round.saturating_sub(1)).sum();
+    let loops = words::count(run.loops.len(), "loop");
+    let mut rows = vec![
+        ("Landed", landed(run)),
+        ("Rounds", format!("{rounds} in {loops}, {}", words::count(reworks as usize, "rework"))),
+        ("Findings", status::findings_words(run)),
+        ("Agents", agents(run)),
+        ("Time", words::duration(run.ms())),
+    ];
+    if run.effort.cost_micros > 0 {
+        rows.push(("Cost", words::money(run.effort.cost_micros)));
+    }
+    if !run.refused_landings.is_empty() {
+        rows.push(("Landings", format!("refused and reworked: {}", run.refused_landings.join("; "))));
+    }
+    run.decisions.iter().for_each(|decision| rows.push(("Decided", plain::clipped(decision, 300))));
+    run.finish.iter().for_each(|note| rows.push(("Branch", plain::clipped(note, 300))));
+    run.unreviewed.iter().for_each(|note| rows.push(("Unjudged", plain::line(note))));
+    if run.containment.starts_with("partial") || run.containment.starts_with("none") {
+        rows.push(("Contained", run.containment.clone()));
+    }
+    run.report.iter().for_each(|path| rows.push(("Report", path.clone())));
+    rows
+}
+
+fn landed(run: &RunView) -> String {
+    let ids = |state: PlanState| -> Vec<String> {
+        run.plans.iter().filter(|plan| plan.state == state).map(|plan| plan.id.clone()).collect()
+    };
+    let landed = ids(PlanState::Landed);
+    let mut text = match landed.len() {
+        0 => format!("none of {}", words::count(run.plans.len(), "plan")),
+        n if n == run.plans.len() => format!("all {}", words::count(n, "plan")),
+        n => format!("{n} of {}: {}", words::count(run.plans.len(), "plan"), landed.join(", ")),
+    };
+    for (state, word) in
+        [(PlanState::Refused, "refused"), (PlanState::Dropped, "dropped"), (PlanState::Stuck, "stuck")]
+    {
+        let ids = ids(state);
+        if !ids.is_empty() {
+            let _ = write!(text, "; {word}: {}", ids.join(", "));
+        }
+    }
+    text
+}
+
+fn agents(run: &RunView) -> String {
+    let effort = &run.effort;
+    let launches = words::count(usize::try_from(effort.launches).unwrap_or(usize::MAX), "launch");
+    let mut text = format!("{launches}, {}", words::duration(effort.agent_ms));
+    if effort.failures > 0 {
+        let _ = write!(
+            text,
+            ", {} lost",
+            words::count(usize::try_from(effort.failures).unwrap_or(usize::MAX), "attempt")
+        );
+    }
+    if effort.tokens_in + effort.tokens_out > 0 {
+        let (tokens_in, tokens_out) = (words::amount(effort.tokens_in), words::amount(effort.tokens_out));
+        let _ = write!(text, ", {tokens_in} tokens in, {tokens_out} out");
+    }
+    text
+}
+
+/// What happened, in two to four plain sentences.
+pub fn sentences(run: &RunView) -> String {
+    let mut text = format!("{}.", headline(run));
+    let _ = write!(text, " Landed: {}.", landed(run));
+    if !run.findings.is_empty() {
+        let _ = write!(text, " Reviews and checks raised {}.", status::findings_words(run));
+    }
+    if let Some(open) = run.questions.first() {
+        let _ = write!(text, " It waits for an answer about {}: {}.", open.subject, open.why);
+    }
+    text
+}

@@ -1,0 +1,125 @@
+//! Small words: durations, money, sizes, counts, times of day. Never rounds a cost down to nothing.
+
+/// `850 ms`, `12 s`, `3 min 04 s`, `2 h 05 min`.
+pub fn duration(ms: u64) -> String {
+    match ms {
+        0..1_000 => format!("{ms} ms"),
+        1_000..60_000 => format!("{} s", ms / 1_000),
+        60_000..3_600_000 => format!("{} min {:02} s", ms / 60_000, ms / 1_000 % 60),
+        _ => format!("{} h {:02} min", ms / 3_600_000, ms / 60_000 % 60),
+    }
+}
+
+/// Time since the beginning: `0:07`, `12:41`, `1:02:03`.
+pub fn clock(ms: u64) -> String {
+    let (hours, minutes, seconds) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+}
+
+/// `$1.23` from millionths of a dollar; the smallest cost is `<$0.01`.
+pub fn money(micros: u64) -> String {
+    if micros > 0 && micros < 10_000 {
+        return "<$0.01".to_owned();
+    }
+    let cents = micros.saturating_add(5_000) / 10_000;
+    format!("${}.{:02}", cents / 100, cents % 100)
+}
+
+/// `950`, `12.3k`, `4.1M`.
+pub fn amount(n: u64) -> String {
+    match n {
+        0..1_000 => n.to_string(),
+        1_000..1_000_000 => format!("{}.{}k", n / 1_000, n % 1_000 / 100),
+        _ => format!("{}.{}M", n / 1_000_000, n % 1_000_000 / 100_000),
+    }
+}
+
+/// `1 round`, `2 rounds`.
+pub fn count(n: usize, one: &str) -> String {
+    match n {
+        1 => format!("1 {one}"),
+        n if one.ends_with("ch") => format!("{n} {one}es"),
+        n => format!("{n} {one}s"),
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn and(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// A time as `2026-11-15T20:43:40Z`.
+pub fn timestamp(ms: u64) -> String {
+    let seconds = ms / 1_000;
+    let (year, month, day) = civil(seconds / 86_400);
+    let (h, m, s) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{h:02}:{m:02}:{s:02}Z")
+}
+
+/// Year, month and day of a day since 1970: years are counted from March, so that the leap day is the last.
+fn civil(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let era = days / 146_097;
+    let of_era = days % 146_097;
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_and_clocks() {
+        for (ms, long, short) in [
+            (0, "0 ms", "0:00"),
+            (999, "999 ms", "0:00"),
+            (12_400, "12 s", "0:12"),
+            (184_000, "3 min 04 s", "3:04"),
+            (7_500_000, "2 h 05 min", "2:05:00"),
+        ] {
+            assert_eq!((duration(ms).as_str(), clock(ms).as_str()), (long, short));
+        }
+    }
+
+    #[test]
+    fn money_is_never_nothing() {
+        for (micros, expect) in
+            [(0, "$0.00"), (1, "<$0.01"), (10_000, "$0.01"), (14_999, "$0.01"), (1_234_567, "$1.23")]
+        {
+            assert_eq!(money(micros), expect);
+        }
+    }
+
+    #[test]
+    fn amounts_and_counts() {
+        assert_eq!(amount(999), "999");
+        assert_eq!(amount(12_345), "12.3k");
+        assert_eq!(amount(4_100_000), "4.1M");
+        assert_eq!(count(1, "round"), "1 round");
+        assert_eq!(count(2, "launch"), "2 launches");
+        assert_eq!(and(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+    }
+
+    #[test]
+    fn timestamps_are_civil() {
+        for (ms, expect) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_400_000, "2000-02-29T00:00:00Z"),
+            (1_709_251_199_000, "2024-02-29T23:59:59Z"),
+            (1_794_775_420_123, "2026-11-15T20:43:40Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(timestamp(ms), expect);
+        }
+    }
+}
