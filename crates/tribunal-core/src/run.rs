@@ -478,6 +478,33 @@ pub enum RunEvent {
 }
 
 impl RunEvent {
+    /// The effect whose report this is.
+    fn answers(&self) -> Option<&EffectId> {
+        match self {
+            RunEvent::LoopEnded { effect, .. }
+            | RunEvent::Summarised { effect, .. }
+            | RunEvent::Landed { effect, .. }
+            | RunEvent::LandingRefused { effect, .. }
+            | RunEvent::Checkpointed { effect, .. }
+            | RunEvent::Failed { effect, .. }
+            | RunEvent::Finished { effect, .. } => Some(effect),
+            _ => None,
+        }
+    }
+
+    /// It moves a lane without being a report: only while plans are judged or built.
+    fn is_of_a_lane(&self) -> bool {
+        matches!(
+            self,
+            RunEvent::LaneOpened { .. }
+                | RunEvent::PlanDropped { .. }
+                | RunEvent::LaneAsked { .. }
+                | RunEvent::LaneDecided { .. }
+                | RunEvent::Iterated { .. }
+                | RunEvent::CheckpointDue { .. }
+        )
+    }
+
     /// The event's name, as in the journal.
     pub fn name(&self) -> &'static str {
         match self {
@@ -647,10 +674,15 @@ impl PlanRun {
         matches!(self.lane(), Some(Lane { at: At::Queued { .. }, .. }))
     }
 
-    /// Nothing works for it: stuck, waiting in the queue, or over.
+    /// Nothing works for it: stuck, waiting in the queue or for a plan it depends on, or over.
     fn rests(&self) -> bool {
         let stuck = matches!(self.lane(), Some(Lane { at: At::Stuck { .. }, .. }));
-        self.is_over() || stuck || (self.is_queued() && !self.is_landing())
+        self.waits() || stuck || (self.is_queued() && !self.is_landing())
+    }
+
+    /// It has no lane: over, or waiting for a plan it depends on.
+    fn waits(&self) -> bool {
+        self.is_over() || self.state == PlanState::Ready
     }
 
     fn effect(&self, step: Step, n: Try) -> EffectId {
@@ -853,6 +885,10 @@ impl Run {
         self.stage = stage;
         self.entry += 1;
         self.intents.reset();
+        if let Stage::Closing { .. } = self.stage {
+            // Whatever else was launched is called off; a landing is heard out.
+            self.plans.iter_mut().for_each(|plan| plan.intents.retain(|effect| effect.step == Step::Land));
+        }
     }
 
     fn is_intended(&self, effect: &EffectId) -> bool {
@@ -909,13 +945,14 @@ impl Run {
         if let Some(guarded) = effect.guarded() {
             return self.decide_wake(&guarded, at, report);
         }
-        let heard = !effect.step.is_one_shot() || self.is_intended(effect);
-        let want = self.want(effect).filter(|_| heard)?;
+        let want = self.want(effect).filter(|_| self.is_launched(effect))?;
         let effect = effect.clone();
         match (want, report) {
             (RunWant::Loop { .. }, RunReport::LoopEnded { outcome, revision, open }) => {
-                let (outcome, revision, open) = (outcome.clone(), revision.clone(), open.clone());
-                Some(RunEvent::LoopEnded { effect, outcome, revision, open })
+                // A good end of nothing is none.
+                let hollow = outcome.is_good() && revision.is_none();
+                let outcome = if hollow { Outcome::Failed } else { outcome.clone() };
+                Some(RunEvent::LoopEnded { effect, outcome, revision: revision.clone(), open: open.clone() })
             }
             (RunWant::Summary { .. }, RunReport::Summarised { revision }) => {
                 Some(RunEvent::Summarised { effect, revision: revision.clone() })
@@ -947,6 +984,15 @@ impl Run {
         }
     }
 
+    fn is_launched(&self, effect: &EffectId) -> bool {
+        !effect.step.is_one_shot() || self.is_intended(effect)
+    }
+
+    /// It runs and is wanted, so what it reports counts.
+    fn hears(&self, effect: &EffectId) -> bool {
+        self.is_launched(effect) && self.want(effect).is_some()
+    }
+
     fn decide_wake(&self, guarded: &EffectId, at: Time, report: &RunReport) -> Option<RunEvent> {
         let intents = self.plan_of(guarded).map_or(&self.intents, |plan| &plan.intents);
         let due = intents.due(guarded)??;
@@ -975,8 +1021,12 @@ impl Run {
         (n > known).then(|| RunEvent::Iterated { plan: plan.id.clone(), n })
     }
 
+    fn is_live(&self) -> bool {
+        matches!(self.stage, Stage::Gating | Stage::Building { .. })
+    }
+
     fn decide_drop(&self, plan: &PlanId, by: &str) -> Option<RunEvent> {
-        let live = matches!(self.stage, Stage::Gating | Stage::Building { .. });
+        let live = self.is_live();
         let plan = self.plan(plan).filter(|plan| live && !plan.is_over() && !plan.is_landing())?;
         Some(RunEvent::PlanDropped { plan: plan.id.clone(), by: by.to_owned() })
     }
@@ -1010,6 +1060,7 @@ impl Run {
         self.settle_dropped()
             .or_else(|| self.settle_lane_opened(wave))
             .or_else(|| self.settle_wave(wave))
+            .or_else(|| self.settle_stranded(wave))
             .or_else(|| self.settle_checkpoint())
             .or_else(|| self.settle_asked())
             .or_else(|| self.settle_built())
@@ -1036,6 +1087,16 @@ impl Run {
         let over = self.plans.iter().all(|plan| plan.wave > wave || plan.is_over());
         let next = self.plans.iter().map(|plan| plan.wave).filter(|w| *w > wave).min()?;
         over.then_some(RunEvent::WaveOpened { wave: next })
+    }
+
+    /// A plan that waits while nothing is built waits for ever: its dependencies go round, or come later.
+    fn settle_stranded(&self, wave: u32) -> Option<RunEvent> {
+        if self.plans.iter().any(|plan| plan.lane().is_some()) {
+            return None;
+        }
+        let stranded = |plan: &&PlanRun| plan.state == PlanState::Ready && plan.wave <= wave;
+        let by = "its dependencies can never land".to_owned();
+        self.plans.iter().find(stranded).map(|plan| RunEvent::PlanDropped { plan: plan.id.clone(), by })
     }
 
     fn settle_checkpoint(&self) -> Option<RunEvent> {
@@ -1196,13 +1257,10 @@ impl Run {
     fn apply_failed(&mut self, effect: &EffectId) -> Option<()> {
         let attempts_max = self.spec.attempts_max;
         let fails = effect.n.fails + 1;
-        if let Stage::Finishing { step, fails, .. } = &mut self.stage {
-            *fails += 1;
-            if *fails >= attempts_max {
-                *step += 1;
-                *fails = 0;
-                self.entry += 1;
-            }
+        if let Stage::Finishing { ending, step, .. } = self.stage {
+            // Each step presumes the one before: when one is given up, so is the rest.
+            let step = if fails >= attempts_max { self.finish_steps(ending).len() } else { step };
+            self.stage = Stage::Finishing { ending, step, fails };
             self.intents.close(effect);
             return Some(());
         }
@@ -1226,6 +1284,9 @@ impl Run {
         let plan = self.plan_mut(plan)?;
         let At::Stuck { stuck, asked: true } = &plan.lane()?.at else { return None };
         let stuck = (**stuck).clone();
+        if !stuck.takes(&decision.choice) {
+            return None;
+        }
         match &decision.choice {
             LaneChoice::Drop => plan.enter(PlanState::Dropped(decision.by.clone())),
             LaneChoice::Stop => self.enter(Stage::Closing { ending: Ending::Stopped }),
@@ -1258,7 +1319,7 @@ impl Run {
             let plan = self.plan_mut(id)?;
             plan.checkpoints += 1;
             let number = plan.checkpoints;
-            let lane = plan.lane_mut()?;
+            let lane = plan.lane_mut().filter(|lane| lane.is_at_tasks() && lane.checkpoint.is_none())?;
             lane.checkpoint = Some(number);
             lane.since = 0;
         }
@@ -1278,7 +1339,7 @@ impl Run {
 
     fn apply_iterated(&mut self, plan: &PlanId, n: u32) -> Option<()> {
         let lane = self.plan_mut(plan)?.lane_mut()?;
-        lane.since += n.checked_sub(lane.iterated)?;
+        lane.since += n.checked_sub(lane.iterated).filter(|more| *more > 0)?;
         lane.iterated = n;
         Some(())
     }
@@ -1289,7 +1350,9 @@ impl Run {
                 Stage::Building { wave: first_wave(&self.spec) }
             }
             (Stage::Gating, RunEvent::GateDecided { open: false }) => Stage::Closing { ending: Ending::Shut },
-            (Stage::Building { .. }, RunEvent::WaveOpened { wave }) => Stage::Building { wave: *wave },
+            (Stage::Building { wave: now }, RunEvent::WaveOpened { wave }) if wave > now => {
+                Stage::Building { wave: *wave }
+            }
             (Stage::Building { .. }, RunEvent::ReviewOpened) => Stage::Reviewing,
             (Stage::Gating | Stage::Building { .. } | Stage::Reviewing, RunEvent::Closing { ending }) => {
                 Stage::Closing { ending: *ending }
@@ -1324,7 +1387,10 @@ impl At {
 impl Lane {
     /// A new loop of the same kind; one more landing repair where that was it.
     fn resume(&mut self, stuck: &Stuck, opening: Opening) {
+        let judged = matches!(opening, Opening::Judge { .. });
         self.at = match stuck.was {
+            // What a person changed is judged before it is summed up.
+            Was::Summary if judged => At::Loop { job: Job::Repair, opening },
             Was::Summary => At::Summary { fails: 0 },
             Was::Loop(Job::Repair) | Was::Landing => {
                 self.repairs_max += 1;
@@ -1440,7 +1506,7 @@ impl Run {
         match self.spec.land {
             Land::Group => {
                 let (at, head) = queued().next()?;
-                let together = |plan: &PlanRun| plan.wave != head.wave || plan.is_queued() || plan.is_over();
+                let together = |plan: &PlanRun| plan.wave != head.wave || plan.is_queued() || plan.waits();
                 self.plans.iter().all(together).then_some(at)
             }
             Land::Each => queued().min_by_key(|(_, plan)| ticket(plan)).map(|(at, _)| at),
@@ -1492,8 +1558,10 @@ impl Machine for Run {
         let met = self.stage.name();
         let applied = match event {
             RunEvent::Opened(_) => None,
+            event if event.answers().is_some_and(|effect| !self.hears(effect)) => None,
+            event if event.is_of_a_lane() && !self.is_live() => None,
             RunEvent::Intended { effect, due } => {
-                let wanted = self.want(effect).is_some();
+                let wanted = effect.step.is_one_shot() && self.want(effect).is_some();
                 (wanted && self.intents_mut(effect).add(effect.clone(), *due)).then_some(())
             }
             RunEvent::Cleared { effect } => self.intents_mut(effect).clear(effect).then_some(()),
@@ -1503,7 +1571,8 @@ impl Machine for Run {
             RunEvent::LaneOpened { plan } => self.apply_lane_opened(plan),
             RunEvent::PlanDropped { plan, by } => {
                 let dropped = PlanState::Dropped(by.clone());
-                self.plan_mut(plan).filter(|plan| !plan.is_over()).map(|plan| plan.enter(dropped))
+                let alive = |plan: &&mut PlanRun| !plan.is_over() && !plan.is_landing();
+                self.plan_mut(plan).filter(alive).map(|plan| plan.enter(dropped))
             }
             RunEvent::Summarised { effect, revision } => self.apply_summarised(effect, revision),
             RunEvent::Landed { effect, revision, tip } => self.apply_landed(effect, revision, tip),

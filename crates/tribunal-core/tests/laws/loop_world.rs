@@ -1,6 +1,5 @@
 //! What makers, checks, reviewers and the tracking effect say in a simulated world. A claim `c7` is finding 7.
 
-use crate::loops::revision;
 use crate::rng::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, Verdict};
@@ -37,7 +36,7 @@ impl Rates {
             noise: of([0, 5, 10, 30]),
             crash: of([0, 2, 5, 15]),
             cancel: of([0, 0, 0, 3]),
-            fail: of([0, 5, 15, 60]),
+            fail: of([0, 2, 10, 45]),
             garble: of([0, 0, 5, 15]),
             check_fails: of([0, 20, 50, 90]),
             raise: of([0, 20, 50, 90]),
@@ -56,6 +55,7 @@ impl Rates {
 
 /// The world of one loop.
 pub struct World {
+    name: String,
     revisions: u32,
     findings: u32,
     contested: BTreeSet<(FindingId, Revision)>,
@@ -66,13 +66,13 @@ impl World {
     pub fn new(opened: &Opened) -> World {
         let (Opening::Make { open, .. } | Opening::Judge { open, .. }) = &opened.opening;
         let findings = open.iter().map(|handed| handed.id.0).max().unwrap_or(0);
-        World { revisions: 1, findings, contested: BTreeSet::new() }
+        World { name: opened.id.to_string(), revisions: 1, findings, contested: BTreeSet::new() }
     }
 
     /// A revision that never was.
     pub fn fresh(&mut self) -> Revision {
         self.revisions += 1;
-        revision(self.revisions)
+        Revision::new(format!("{}:r{}", self.name, self.revisions))
     }
 
     /// A report of another kind than the one asked for.

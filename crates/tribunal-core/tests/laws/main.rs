@@ -14,4 +14,10 @@ mod policies;
 #[cfg(test)]
 mod rng;
 #[cfg(test)]
+mod run_laws;
+#[cfg(test)]
+mod runs;
+#[cfg(test)]
+mod specs;
+#[cfg(test)]
 mod walks;

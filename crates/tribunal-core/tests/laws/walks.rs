@@ -4,6 +4,8 @@ use crate::book::Book;
 use crate::loops::{LoopSim, revision};
 use crate::policies::{USES, policy};
 use crate::rng::Rng;
+use crate::runs::RunSim;
+use crate::specs::spec;
 use std::sync::OnceLock;
 use tribunal_core::ids::{LoopId, Time};
 use tribunal_core::r#loop::{Opened, Opening};
@@ -15,15 +17,20 @@ fn seeds() -> u64 {
     std::env::var("TRIBUNAL_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(LOOPS)
 }
 
+/// All walks, once. A walk that panics breaks every law.
 fn walked() -> &'static Book {
-    static BOOK: OnceLock<Book> = OnceLock::new();
-    BOOK.get_or_init(|| {
+    static BOOK: OnceLock<Option<Book>> = OnceLock::new();
+    let walks = || {
         let mut book = Book::default();
         for seed in 1..=seeds() {
             walk_loop(seed, &mut book);
         }
+        for seed in 1..=seeds() / 5 {
+            walk_run(seed, &mut book);
+        }
         book
-    })
+    };
+    BOOK.get_or_init(|| std::panic::catch_unwind(walks).ok()).as_ref().expect("a walk panicked")
 }
 
 fn walk_loop(seed: u64, book: &mut Book) {
@@ -39,6 +46,14 @@ fn walk_loop(seed: u64, book: &mut Book) {
     book.walk = format!("loop seed {seed} ({of}{})", if wild { ", wild" } else { "" });
     let opened = Opened { id: LoopId::new("loop"), policy, opening, at: Time(1_000) };
     LoopSim::open(opened, rng.next(), book).walk(book);
+}
+
+fn walk_run(seed: u64, book: &mut Book) {
+    let mut rng = Rng::new(seed ^ 0xaaaa_0000);
+    let spec = spec(&mut rng);
+    let real = rng.chance(35);
+    book.walk = format!("run seed {seed}{}", if real { ", real loops" } else { "" });
+    RunSim::open(&spec, rng.next(), real, book).walk(book);
 }
 
 macro_rules! laws {
@@ -60,6 +75,10 @@ laws! {
     stability
     intent
     findings
+    once
+    order
+    width
+    checkpoint
     asks
     crew
 }
@@ -70,5 +89,6 @@ fn sometimes() {
     for (what, times) in book.seen() {
         println!("{times:>8} {what}");
     }
+    println!("{} runs, {} reports", book.runs, book.run_reports);
     println!("{} loops, {} reports, most {}", book.loops, book.loop_reports, book.most);
 }

@@ -1,0 +1,66 @@
+//! Specs of runs for the walks.
+
+use crate::policies::policy;
+use crate::rng::Rng;
+use tribunal_core::effect::FinishStep;
+use tribunal_core::ids::{PlanId, Revision};
+use tribunal_core::policy::{Policy, Use};
+use tribunal_core::run::{Land, PlanGate, PlanSpec, Policies, RunSpec, TasksDone};
+
+/// A spec of one to five plans.
+pub fn spec(rng: &mut Rng) -> RunSpec {
+    let many = 1 + rng.below(5);
+    let mut plans: Vec<PlanSpec> = Vec::new();
+    // A spec that was not checked before: dependencies that no wave can meet must not hang the run.
+    let odd = rng.one_in(12);
+    for at in 0..many {
+        let wave = 1 + u32::try_from(if rng.chance(50) { at / 2 } else { 0 }).unwrap();
+        let tasks = 1 + u32::try_from(rng.below(3)).unwrap();
+        let before = |other: &&PlanSpec| other.wave < wave || rng_free(at, odd);
+        let mut depends_on: Vec<PlanId> = plans.iter().filter(before).map(|other| other.id.clone()).collect();
+        depends_on.retain(|_| rng.chance(50));
+        if odd && rng.chance(30) {
+            depends_on.push(PlanId::new(format!("01-{:02}", 1 + rng.below(many))));
+        }
+        if rng.one_in(10) {
+            depends_on.push(PlanId::new("00-99"));
+        }
+        let done = rng.one_in(8).then(|| TasksDone {
+            tasks: 1 + u32::try_from(rng.below(3)).unwrap(),
+            head: Revision::new("earlier"),
+        });
+        let id = PlanId::new(format!("01-{:02}", at + 1));
+        let revision = Revision::new(format!("{id} as found"));
+        plans.push(PlanSpec { id, wave, depends_on, tasks, revision, done });
+    }
+    let finish = [FinishStep::Boundary, FinishStep::Forward, FinishStep::Push];
+    RunSpec {
+        plans,
+        gate: *rng.pick(&[None, Some(PlanGate::All), Some(PlanGate::Each)]),
+        land: *rng.pick(&[Land::Group, Land::Each]),
+        qa: rng.chance(60),
+        review: rng.chance(40),
+        checkpoint_every: rng.chance(60).then(|| 1 + u32::try_from(rng.below(3)).unwrap()),
+        landing_rounds: u32::try_from(rng.below(3)).unwrap(),
+        attempts_max: 1 + u32::try_from(rng.below(3)).unwrap(),
+        policies: Policies {
+            plan: small(rng, Use::Plan),
+            task: small(rng, Use::Task),
+            repair: small(rng, Use::Task),
+            qa: small(rng, Use::Qa),
+            phase: small(rng, Use::Phase),
+        },
+        finish: finish[rng.below(2)..1 + rng.below(3)].to_vec(),
+        step_timeout_ms: 50,
+    }
+}
+
+fn rng_free(at: usize, odd: bool) -> bool {
+    odd && at.is_multiple_of(2)
+}
+
+fn small(rng: &mut Rng, of: Use) -> Policy {
+    let mut policy = policy(rng, of, false);
+    policy.seats.truncate(2);
+    policy
+}
