@@ -1,6 +1,7 @@
 //! The event loop. It waits at one place, turns what arrives into facts, commits them, and then starts what
 //! is wanted and stops what is not. It decides nothing: what follows is the machines' to say.
 
+use crate::crash;
 use crate::docket::{Docket, DocketError, Fact, Note, RUN, Stamped};
 use crate::mail::Body;
 use crate::world::{Arrival, Assignment, Probe, Report, Want, World};
@@ -689,7 +690,9 @@ impl<W: World> Engine<W> {
             .map(|(at, rows)| (*at, rows.iter().map(|(of, kind, body)| NewRow { of, kind, body }).collect()))
             .collect();
         let turns: Vec<Turn<'_>> = rows.iter().map(|(at, rows)| Turn { at: at.0, rows }).collect();
+        crash::point("append:before");
         self.journal.append_reading(&turns, &letters)?;
+        crash::point("append:after");
         let facts: Vec<Stamped> = pending
             .into_iter()
             .flat_map(|(at, facts)| facts.into_iter().map(move |fact| Stamped { at, fact }))

@@ -5,6 +5,7 @@ use super::check::{self, Command, LANDING, VERIFICATION};
 use super::make::{digest, save};
 use super::site::{Site, slug};
 use super::subject;
+use crate::crash;
 use crate::docket::{Docket, Note};
 use crate::world::{Probe, Report};
 use std::collections::BTreeSet;
@@ -112,7 +113,10 @@ impl Landing {
             RefChange::forward(site.name("head"), onto, &new_head),
             RefChange::create(site.name(&format!("landed/{}", self.plan)), &new_head),
         ];
-        match site.repo.refs_update(&changes, "tribunal: a plan landed")? {
+        crash::point("landing:before");
+        let moved = site.repo.refs_update(&changes, "tribunal: a plan landed")?;
+        crash::point("landing:after");
+        match moved {
             RefsMoved::Done | RefsMoved::Already => {}
             RefsMoved::Elsewhere { name, .. } => {
                 let failure = Failure::new(FailureKind::Crashed, format!("{name} has moved"));
@@ -443,7 +447,9 @@ impl Finishing {
         let commit = site.repo.commit(&only_planning, std::slice::from_ref(&head), &message, &who, &who)?;
         let changes =
             [RefChange::forward(site.name("head"), &head, &commit), RefChange::create(done, &commit)];
+        crash::point("boundary:before");
         site.repo.refs_update(&changes, "tribunal: planning documents")?;
+        crash::point("boundary:after");
         site.shelf.discard(&dir)?;
         Ok(format!("{} planning documents committed", files.len()))
     }
@@ -458,7 +464,10 @@ impl Finishing {
         if !self.tracked {
             ignoring.push(site.project.planning_path());
         }
-        match site.repo.fast_forward(&self.branch, &old, &new, &ignoring).map_err(text)? {
+        crash::point("forward:before");
+        let forward = site.repo.fast_forward(&self.branch, &old, &new, &ignoring).map_err(text)?;
+        crash::point("forward:after");
+        match forward {
             Forward::Done => Ok(format!("{} is at {}", self.branch, new.short())),
             Forward::Refused { why, command } => Ok(format!(
                 "{} was left alone ({}); to take the result: {command}",
@@ -501,6 +510,7 @@ fn write_untracked(root: &Path, files: &[Written]) -> Result<String, String> {
             kept.push(file.path.clone());
             continue;
         }
+        crash::point("document:before");
         write_atomic(&path, &file.bytes).map_err(|error| format!("cannot write {}: {error}", file.path))?;
     }
     Ok(match kept.is_empty() {

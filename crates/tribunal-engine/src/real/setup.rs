@@ -11,7 +11,6 @@ use super::{RealWorld, subject};
 use crate::docket::{Docket, Note, RunNote};
 use crate::engine::{Engine, Options};
 use crate::settings::{Settings, When};
-use crate::world::Arrival;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -3,6 +3,7 @@
 
 use super::pool::Jobs;
 use super::project::Project;
+use crate::crash;
 use crate::docket::{LaunchNote, Note};
 use crate::settings::Settings;
 use crate::world::{Arrival, Report};
@@ -130,7 +131,9 @@ impl Site {
     ) -> Result<(), GitError> {
         let mut changes = vec![RefChange::set(self.name(&format!("rev/{revision}")), commit)];
         changes.extend(others);
+        crash::point("revision:before");
         self.repo.refs_update(&changes, "tribunal: revision")?;
+        crash::point("revision:after");
         lock(&self.commits).insert(revision.clone(), commit.clone());
         Ok(())
     }
@@ -227,6 +230,7 @@ impl Site {
         let ended = move |exit: Exit| {
             let jobs = site.jobs.clone();
             jobs.run(move || {
+                crash::point("launch:ended");
                 let ended = read_back(&of, &role, &agent, parser, &out_dir, &exit, began.elapsed());
                 then(&site, ended);
             });
@@ -261,7 +265,12 @@ impl Site {
         lock(&self.thens).insert(id.to_owned(), then);
         let started = match self.is_unwanted(effect) {
             true => Err("no longer wanted".to_owned()),
-            false => self.keeper.spawn(launch).map(drop).map_err(|error: ProcessError| error.to_string()),
+            false => {
+                crash::point("launch:before");
+                let started = self.keeper.spawn(launch);
+                crash::point("launch:after");
+                started.map(drop).map_err(|error: ProcessError| error.to_string())
+            }
         };
         if started.is_err() {
             lock(&self.thens).remove(id);
