@@ -27,7 +27,8 @@ const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 pub struct Launch {
     /// Names the launch within its run.
     pub id: String,
-    /// Names the run: every process of the launch carries `TRIBUNAL_MARKER=<run_marker>/<id>`.
+    /// Names the run, on this machine and for ever: whoever carries `TRIBUNAL_MARKER=<run_marker>/<id>` belongs to
+    /// the launch and dies with it.
     pub run_marker: String,
     /// Program and arguments. A program with a slash is taken from `dir`, one without is looked for in `env`'s PATH.
     pub argv: Vec<OsString>,

@@ -56,13 +56,19 @@ impl Target {
     fn seeds(&self, snapshot: &Snapshot) -> BTreeSet<Key> {
         let procs = snapshot.procs.iter();
         match self {
-            Self::Launch { root, marker, .. } => {
+            Self::Launch { root, marker, wrapped } => {
                 // While the root is there, even as a zombie, its number names its session and no other.
                 let root = root.filter(|r| snapshot.procs.iter().any(|p| p.key == *r));
+                let (me, session, roots) = (own_pid(), roots::own_session(), roots::lock());
+                // An init that is just dying has lost its environment, but its namespace may not be empty yet.
+                let dying_init = |p: &Proc| {
+                    *wrapped && roots::is_adopted(p, me, session, &roots) && is_init_below(p.key.pid)
+                };
                 procs
-                    .filter(|p| {
-                        root.is_some_and(|r| p.key == r || p.session == r.pid)
-                            || p.marker().is_some_and(|m| m == marker)
+                    .filter(|p| match p.marker() {
+                        Some(m) if m == marker => true,
+                        None if dying_init(p) => true,
+                        _ => root.is_some_and(|r| p.key == r || p.session == r.pid),
                     })
                     .map(|p| p.key)
                     .collect()

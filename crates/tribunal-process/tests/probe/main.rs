@@ -179,7 +179,13 @@ fn many(args: &[OsString]) -> io::Result<()> {
     let before = open()?;
     for n in 0..count {
         let script = if n % 3 == 0 { "(setsid true &); (setsid sleep 60 &)" } else { ":" };
-        let one = ["many".into(), out_dir.clone(), "sh".into(), "-c".into(), script.into()];
+        let one = [
+            format!("many-{}", std::process::id()).into(),
+            out_dir.clone(),
+            "sh".into(),
+            "-c".into(),
+            script.into(),
+        ];
         keeper.spawn(launch(&one)?).map_err(io::Error::other)?;
         let exit = told.recv().map_err(io::Error::other)?;
         if exit.how != ExitHow::Code(0) || !exit.left.is_empty() {
@@ -189,6 +195,9 @@ fn many(args: &[OsString]) -> io::Result<()> {
     let more = open()?.saturating_sub(before);
     let me = std::process::id();
     let children = fs::read_to_string(format!("/proc/{me}/task/{me}/children"))?;
+    for pid in children.split_whitespace() {
+        io::stderr().write_all(&fs::read(format!("/proc/{pid}/stat")).unwrap_or_default())?;
+    }
     writeln!(io::stdout(), "descriptors +{more}, children {}", children.split_whitespace().count())
 }
 
