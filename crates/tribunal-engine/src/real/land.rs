@@ -2,7 +2,7 @@
 //! most once, and can be asked later whether it did.
 
 use super::check::{self, Command, LANDING, VERIFICATION};
-use super::make::{digest, save};
+use super::make::{digest, place_of, save};
 use super::site::{Site, slug};
 use super::subject;
 use crate::crash;
@@ -19,7 +19,9 @@ use tribunal_core::ledger::{Entry, Handed};
 use tribunal_core::r#loop::{Failure, FailureKind};
 use tribunal_core::run::{Ending, Job, Refusal, RunReport, Subject};
 use tribunal_docs::{FileChange, Summary};
-use tribunal_git::{Forward, ForwardProbe, GitError, GitPath, Oid, RefChange, RefsMoved, Replayed};
+use tribunal_git::{
+    ChangeKind, Forward, ForwardProbe, GitError, GitPath, Oid, RefChange, RefsMoved, Replayed,
+};
 
 /// A landing, gathered from the docket.
 pub(crate) struct Landing {
@@ -162,8 +164,7 @@ fn keep_tip(site: &Site, head: &Oid) -> Result<Revision, GitError> {
 /// A landed lane's tree is saved and taken away. What cannot be saved stays where it is.
 fn retire_lane(site: &Arc<Site>, plan: &PlanId) -> Vec<Note> {
     let dir = site.lane_dir(plan);
-    let at = fs::read_to_string(dir.join("at")).ok().and_then(|text| Oid::parse(text.trim()).ok());
-    let Some(at) = at.filter(|_| dir.join("tree").exists()) else { return Vec::new() };
+    let Some(at) = place_of(site, plan).filter(|_| dir.join("tree").exists()) else { return Vec::new() };
     let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
     let saved = save(site, plan, &tree).and_then(|own| site.shelf.retire(&tree).map(|()| own));
     match saved {
@@ -291,7 +292,7 @@ impl Summarising {
         let files = site.repo.changes(&base, &commit)?;
         let lines: Vec<String> = files
             .iter()
-            .map(|change| format!("- `{}` -- {:?}: {}", change.path, change.kind, self.plan))
+            .map(|change| format!("- `{}` -- {}: {}", change.path, action(change.kind), self.plan))
             .collect();
         self.summary.files = Vec::<FileChange>::new();
         self.summary
@@ -302,6 +303,15 @@ impl Summarising {
         let name = site.name(&format!("summary/{}", self.plan));
         site.repo.refs_update(&[RefChange::set(name, &blob)], "tribunal: summary")?;
         Ok(())
+    }
+}
+
+fn action(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Added => "created",
+        ChangeKind::Deleted => "deleted",
+        ChangeKind::Modified | ChangeKind::Retyped => "modified",
+        ChangeKind::Renamed => "renamed",
     }
 }
 

@@ -7,7 +7,7 @@ use crate::docket::{Docket, Note};
 use crate::world::{Probe, Report};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use tribunal_agent::Access;
 use tribunal_core::effect::EffectId;
@@ -168,7 +168,7 @@ impl Make {
     fn left_in_lane(&self, site: &Site) -> Option<Revision> {
         let ground = self.ground(site).ok()?;
         let dir = site.lane_dir(&self.plan);
-        let at = fs::read_to_string(dir.join("at")).ok().and_then(|text| Oid::parse(text.trim()).ok())?;
+        let at = place_of(site, &self.plan)?;
         let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
         let captured = tree.capture().ok()?;
         let (revision, commit) =
@@ -411,8 +411,7 @@ fn rebased(site: &Site, head: &Oid) -> Result<Ground, GitError> {
 fn lane_tree(site: &Site, plan: &PlanId, wanted: &Oid) -> Result<Tree, GitError> {
     let dir = site.lane_dir(plan);
     let (path, index) = (dir.join("tree"), dir.join("index"));
-    let at = fs::read_to_string(dir.join("at")).ok().and_then(|text| Oid::parse(text.trim()).ok());
-    if let Some(at) = &at
+    if let Some(at) = &place_of(site, plan)
         && path.exists()
     {
         let tree = site.repo.tree(&path, &index, at);
@@ -426,6 +425,7 @@ fn lane_tree(site: &Site, plan: &PlanId, wanted: &Oid) -> Result<Tree, GitError>
     site.shelf.discard(&path)?;
     let tree = site.shelf.checkout(&path, &index, wanted, &format!("tribunal/{plan}"))?;
     note_place(site, plan, wanted)?;
+    write_note(&dir.join("from"), wanted)?;
     Ok(tree)
 }
 
@@ -439,12 +439,26 @@ pub(crate) fn save(site: &Site, plan: &PlanId, tree: &Tree) -> Result<Vec<String
         "what a lane held when its tree was taken away\n",
         &site.signature(),
     )?;
-    Ok(saved.own_commits.into_iter().map(|(_, subject)| subject).collect())
+    let from = read_note(&site.lane_dir(plan).join("from"));
+    let own = saved.own_commits.into_iter().filter(|(oid, _)| Some(oid) != from.as_ref());
+    Ok(own.map(|(_, subject)| subject).collect())
 }
 
 fn note_place(site: &Site, plan: &PlanId, commit: &Oid) -> Result<(), GitError> {
-    let file: PathBuf = site.lane_dir(plan).join("at");
-    fs::write(&file, commit.as_str()).map_err(|source| GitError::Io { path: file.clone(), source })
+    write_note(&site.lane_dir(plan).join("at"), commit)
+}
+
+fn write_note(file: &Path, commit: &Oid) -> Result<(), GitError> {
+    fs::write(file, commit.as_str()).map_err(|source| GitError::Io { path: file.to_path_buf(), source })
+}
+
+fn read_note(file: &Path) -> Option<Oid> {
+    fs::read_to_string(file).ok().and_then(|text| Oid::parse(text.trim()).ok())
+}
+
+/// The commit a lane's tree was last brought in line with.
+pub(crate) fn place_of(site: &Site, plan: &PlanId) -> Option<Oid> {
+    read_note(&site.lane_dir(plan).join("at"))
 }
 
 /// Commits a lane's files on its ground and names the revision. The same files give the same revision.
