@@ -223,7 +223,7 @@ impl World {
             Some(_) => Mark::Persistent,
         };
         tracked.touched = rng.chance(50);
-        tracked.region = (id.0 % 3 > 0).then(|| format!("region-{}", id.0 % 3));
+        tracked.region = (!id.0.is_multiple_of(3)).then(|| format!("region-{}", id.0 % 3));
         tracked.makers = !rng.chance(rates.foreign);
         let fixers = ["fix-a", "fix-b", "fix-c", "fix-d"];
         tracked.fixer = rng.chance(rates.fixers).then(|| Maker::new(rng.pick(&fixers)));

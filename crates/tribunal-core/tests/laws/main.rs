@@ -20,4 +20,6 @@ mod runs;
 #[cfg(test)]
 mod specs;
 #[cfg(test)]
+mod tables;
+#[cfg(test)]
 mod walks;

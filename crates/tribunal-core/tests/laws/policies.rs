@@ -15,8 +15,8 @@ pub fn policy(rng: &mut Rng, of: Use, wild: bool) -> Policy {
     let most = if of == Use::Phase { 3 } else { 2 };
     let mut policy = Policy {
         maker: Maker::new("dev"),
-        seats: seats[..=rng.below(most)].iter().map(|s| Seat::new(s)).collect(),
-        checks: checks[..rng.below(4)].iter().map(|c| Check::new(c)).collect(),
+        seats: seats[..=rng.below(most)].iter().map(Seat::new).collect(),
+        checks: checks[..rng.below(4)].iter().map(Check::new).collect(),
         backup: rng.chance(40),
         adjudicator: rng.chance(50).then(|| Seat::new("judge")),
         timeouts: Timeouts { make_ms: 1_000, judge_ms: 100 },
