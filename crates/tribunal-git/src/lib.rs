@@ -5,6 +5,7 @@
 //! or branches, but for [`Repo::fast_forward`]; nothing here runs a program an agent could have named: no hook, no
 //! filter (but LFS), no external diff, no text conversion, no merge driver, no monitor.
 
+mod create;
 mod diff;
 mod error;
 mod files;

@@ -13,6 +13,7 @@
 
 mod containment;
 mod error;
+mod foreground;
 mod inside;
 mod keeper;
 mod launch;
@@ -24,6 +25,7 @@ mod tree;
 
 pub use containment::{Containment, Namespace};
 pub use error::ProcessError;
+pub use foreground::run_in_foreground;
 pub use inside::contained;
 pub use keeper::{Keeper, run_to_end};
 pub use launch::{Launch, Started, Stdin};

@@ -1,0 +1,34 @@
+//! New repositories: for projects that Tribunal makes itself, such as the demo's. Never touches one that is there.
+
+use std::path::Path;
+
+use crate::error::GitError;
+use crate::open::Repo;
+use crate::run::Call;
+use crate::types::Signature;
+
+impl Repo {
+    /// Makes a repository of the files in a directory, with one commit on the branch `main`.
+    pub fn create(dir: &Path, message: &str, who: &Signature) -> Result<Repo, GitError> {
+        let git = dir.join(".git");
+        if git.symlink_metadata().is_ok() {
+            let source = std::io::ErrorKind::AlreadyExists.into();
+            return Err(GitError::Io { path: git, source });
+        }
+        let call = || {
+            Call::new(dir)
+                .env("GIT_CONFIG_NOSYSTEM", "1")
+                .env("GIT_CONFIG_GLOBAL", "/dev/null")
+                .config("core.hooksPath=/dev/null")
+                .config("core.fsmonitor=false")
+        };
+        call().args(["init", "--quiet", "--template=", "--initial-branch=main"]).ok()?;
+        let here = || call().env("GIT_DIR", &git).env("GIT_WORK_TREE", dir);
+        for (key, value) in [("user.name", &who.name), ("user.email", &who.email)] {
+            here().args(["config", key, value]).ok()?;
+        }
+        here().args(["add", "--all", "."]).ok()?;
+        here().args(["commit", "--quiet", "--no-verify", "--message", message]).ok()?;
+        Repo::open(dir)
+    }
+}
