@@ -108,7 +108,10 @@ pub(crate) fn quoted_names(text: &str) -> Vec<&str> {
 /// The nearest line that holds the most of what the claim quotes; the cited one when none holds more.
 fn re_anchored(file: &File, line: u32, claim: &Claim) -> u32 {
     let line = line.clamp(1, (file.lines.len() as u32).max(1));
-    let names = quoted_names(&claim.claim);
+    let mut names = quoted_names(&claim.claim);
+    // The enclosing definition is named to say where; its own line is not what is meant.
+    let enclosing = file.symbol(line).0;
+    names.retain(|name| Some(*name) != enclosing.rsplit('.').next());
     if names.is_empty() {
         return line;
     }
@@ -143,7 +146,7 @@ impl File {
     }
 
     fn symbol(&self, line: u32) -> (String, u32) {
-        match self.inside.get(line as usize - 1).copied().flatten() {
+        match self.inside.get((line as usize).saturating_sub(1)).copied().flatten() {
             Some(n) => self.definitions[n as usize].clone(),
             None => (String::new(), 0),
         }

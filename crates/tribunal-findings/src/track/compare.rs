@@ -2,9 +2,9 @@
 
 use super::anchor::{Anchors, Read, Side};
 use super::change::Change;
-use super::pair::{Pair, Scorer, pair};
+use super::pair::{Hints, Pair, Scorer, pair};
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use tribunal_core::finding::Claim;
 
 /// What became of a finding of the earlier report that has no partner.
@@ -46,7 +46,7 @@ pub fn compare(
     read: Read<'_>,
     scorer: &Scorer,
 ) -> Comparison {
-    let pairs = pair(before, after, &BTreeMap::new(), change, read, scorer);
+    let pairs = pair(before, after, &Hints::default(), change, read, scorer);
     let (left, right): (BTreeSet<usize>, BTreeSet<usize>) =
         pairs.iter().map(|pair| (pair.before, pair.after)).unzip();
     let mut anchors = Anchors::new(read);

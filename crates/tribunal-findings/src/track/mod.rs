@@ -26,7 +26,7 @@ pub use reversal::Block;
 use crate::delta::CycleDelta;
 use crate::triage::Triaged;
 use anchor::{Anchor, Anchors};
-use pair::{How, Scorer, pair};
+use pair::{Hints, How, Scorer, pair};
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Fate, FixableBy, Said, Source};
 use tribunal_core::ids::{Check, FindingId, Seat};
@@ -154,7 +154,7 @@ fn matched(input: &Input<'_>) -> Vec<Match> {
         }
         let before: Vec<&Claim> = entries.iter().map(|(_, entry)| &entry.claim).collect();
         let after: Vec<&Claim> = free.iter().map(|n| &input.triaged[*n].claim).collect();
-        let hints = hints(&entries, &after);
+        let hints = hints(input, &entries, &free);
         for found in pair(&before, &after, &hints, input.change, input.read, &Scorer::default()) {
             let id = entries[found.before].0;
             matches[free[found.after]] = Some(Match::Known { id, score: found.score, how: found.how });
@@ -170,10 +170,29 @@ fn matched(input: &Input<'_>) -> Vec<Match> {
     matches.into_iter().map(fresh).collect()
 }
 
-fn hints(entries: &[(FindingId, &Entry)], after: &[&Claim]) -> BTreeMap<usize, usize> {
-    let named =
-        |claim: &Claim| claim.same_as.and_then(|id| entries.iter().position(|(known, _)| *known == id));
-    after.iter().enumerate().filter_map(|(n, claim)| Some((n, named(claim)?))).collect()
+/// What the seats say about which is which: "same as F-12", and F-12 called settled by the seat that raises this one.
+fn hints(input: &Input<'_>, entries: &[(FindingId, &Entry)], free: &[usize]) -> Hints {
+    let mut hints = Hints::default();
+    for (after, triaged) in free.iter().map(|n| &input.triaged[*n]).enumerate() {
+        let named = triaged.texts.iter().find_map(|raised| raised.claim.same_as).or(triaged.claim.same_as);
+        for (before, (id, _)) in entries.iter().enumerate() {
+            if named == Some(*id) {
+                hints.same_as.insert(after, before);
+            }
+            let settles = |source: &Source| match source {
+                Source::Seat(seat) => input
+                    .said
+                    .get(seat)
+                    .and_then(|said| said.get(id))
+                    .is_some_and(|said| *said != Said::StillThere),
+                Source::Check(_) => false,
+            };
+            if triaged.sources.iter().any(settles) {
+                hints.settled.insert((before, after));
+            }
+        }
+    }
+    hints
 }
 
 /// The region a finding lies in: file and enclosing definition, or a stretch of lines.

@@ -15,6 +15,24 @@ const ALL_PAIRS_MAX: usize = 40_000;
 const NEAR_LINES: f64 = 40.0;
 /// What a reviewer's own "same as F-12" adds: a prior, so the rest must support it.
 const SAME_AS: f64 = 1.5;
+/// What it takes away that the author calls the earlier one settled: then only nearly the same words are the same.
+const SETTLED: f64 = -9.0;
+
+/// What authors say about pairs, beside the findings themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// Later finding → the earlier one its author names.
+    pub same_as: BTreeMap<usize, usize>,
+    /// Pairs whose earlier one the author of the later one calls settled.
+    pub settled: BTreeSet<(usize, usize)>,
+}
+
+impl Hints {
+    fn gain(&self, before: usize, after: usize) -> f64 {
+        let named = if self.same_as.get(&after) == Some(&before) { SAME_AS } else { 0.0 };
+        named + if self.settled.contains(&(before, after)) { SETTLED } else { 0.0 }
+    }
+}
 
 /// How a pair was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,30 +90,26 @@ pub struct Candidate {
     pub features: [f64; FEATURES],
 }
 
-/// Pairs the findings of two reports. `hints` are later indexes whose author names an earlier one.
+/// Pairs the findings of two reports.
 pub fn pair(
     before: &[&Claim],
     after: &[&Claim],
-    hints: &BTreeMap<usize, usize>,
+    hints: &Hints,
     change: &Change,
     read: Read<'_>,
     scorer: &Scorer,
 ) -> Vec<Pair> {
     let mut work = Work::new(before, after, change, read);
     let mut pairs = work.exact();
-    let candidates = work.candidates();
-    let gain = |c: &Candidate| {
-        let hinted = if hints.get(&c.after) == Some(&c.before) { SAME_AS } else { 0.0 };
-        scorer.of(before[c.before], after[c.after]).gain(&c.features) + hinted
+    let edge = |c: &Candidate| {
+        let gain = scorer.of(before[c.before], after[c.after]).gain(&c.features);
+        Edge { left: c.before, right: c.after, gain: gain + hints.gain(c.before, c.after) + tie_break(c) }
     };
-    let edges: Vec<Edge> = candidates
-        .iter()
-        .map(|c| Edge { left: c.before, right: c.after, gain: gain(c) + tie_break(c) })
-        .collect();
+    let edges: Vec<Edge> = work.candidates().iter().map(edge).collect();
     for edge in assign(&edges) {
         pairs.push(work.take(edge.left, edge.right, edge.gain, How::Scored));
     }
-    pairs.extend(work.moved());
+    pairs.extend(work.moved(hints));
     pairs.sort_by_key(|pair| pair.before);
     pairs
 }
@@ -240,22 +254,29 @@ impl<'a> Work<'a> {
         Candidate { before: a, after: b, features }
     }
 
-    /// What is left may have moved: equal, telling lines under it, and words that agree.
-    fn moved(&mut self) -> Vec<Pair> {
+    /// What is left may have moved: taken out here, put in there, with the same lines around it and words that agree.
+    fn moved(&mut self, hints: &Hints) -> Vec<Pair> {
         let mut by_line: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for n in &self.free_after {
-            let text = self.new_spots[n].anchor.text.as_str();
-            if text.chars().filter(|c| c.is_alphanumeric()).count() >= 4 {
-                by_line.entry(text).or_default().push(*n);
+        for n in self.free_after.iter().filter(|n| self.is_added(**n)) {
+            for line in self.new_spots[n].anchor.context.iter().filter(|line| is_telling(line)) {
+                by_line.entry(line).or_default().push(*n);
             }
         }
         let texts = self.texts();
         let mut edges = Vec::new();
-        for a in &self.free_before {
-            for b in by_line.get(self.old_spots[a].anchor.text.as_str()).into_iter().flatten().take(200) {
-                let gain = self.moved_gain(*a, *b, &texts);
-                edges.push(Edge { left: *a, right: *b, gain });
-            }
+        for a in self.free_before.iter().filter(|n| self.is_removed(**n)) {
+            let context = &self.old_spots[a].anchor.context;
+            let met: BTreeSet<usize> = context
+                .iter()
+                .filter_map(|line| by_line.get(line.as_str()))
+                .flat_map(|all| all.iter().take(50))
+                .copied()
+                .collect();
+            edges.extend(met.into_iter().map(|b| Edge {
+                left: *a,
+                right: b,
+                gain: self.moved_gain(*a, b, &texts) + hints.gain(*a, b),
+            }));
         }
         assign(&edges)
             .into_iter()
@@ -263,11 +284,36 @@ impl<'a> Work<'a> {
             .collect()
     }
 
+    fn is_added(&self, n: usize) -> bool {
+        let (Some(file), Some(line)) = (self.after[n].file.as_deref(), self.new_spots[&n].anchor.line) else {
+            return false;
+        };
+        !self.change.existed(file) || self.change.new_hunk(file, line, line, MOVE_SLACK).is_some()
+    }
+
+    fn is_removed(&self, n: usize) -> bool {
+        let (Some(file), Some(line)) = (self.before[n].file.as_deref(), self.old_spots[&n].anchor.line)
+        else {
+            return false;
+        };
+        self.change.new_path(file).is_none() || self.change.old_hunk(file, line, line, MOVE_SLACK).is_some()
+    }
+
     fn moved_gain(&self, a: usize, b: usize, texts: &Texts) -> f64 {
         let f = self.candidate(a, b, texts).features;
-        let rules = 2.0 * f[17] - 20.0 * f[18];
-        let words = 3.0 * f[13] + 4.0 * f[12] + 2.0 * f[15] + 1.0 * (f[14] - 0.5) - 2.0 * f[19];
-        let place = 4.0 * f[9] + 1.0 * f[11];
-        words + place + rules - 6.5
+        let rules = 1.5 * f[17] - 20.0 * f[18];
+        let words = 3.0 * f[13] + 4.0 * f[12] + 2.0 * f[15] + 1.5 * f[14] - 3.0 * f[19];
+        let place = 4.0 * f[9] + f[7] + f[11];
+        words + place + rules - MOVE_CUT
     }
+}
+
+/// A cited line may be off by this much from the stretch that moved.
+const MOVE_SLACK: u32 = 2;
+/// What must speak for moved code: several lines and the words.
+const MOVE_CUT: f64 = 6.0;
+
+/// A line that many places do not share by chance.
+fn is_telling(line: &str) -> bool {
+    line.chars().filter(|c| c.is_alphanumeric()).count() >= 6
 }

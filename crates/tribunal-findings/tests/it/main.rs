@@ -3,5 +3,6 @@
 mod delta;
 mod intake;
 mod maker;
+mod pairs;
 mod track;
 mod triage;

@@ -283,6 +283,22 @@ fn a_waived_finding_stays_waived() {
     assert_eq!(outcome.delta.new + outcome.delta.reopened, 0);
 }
 
+#[test]
+fn what_a_seat_calls_resolved_is_not_the_next_complaint_at_that_line() {
+    let (mut rounds, _) = opening(vec![by("a", Severity::Blocker, 4, "`load` panics on a missing file")]);
+    let new = OLD.replace("(path).unwrap()", "(path).unwrap_or_default()");
+    let outcome = rounds.play(Round {
+        raised: vec![by("a", Severity::Warning, 4, "an unreadable file now looks empty")],
+        said: vec![("a", 1, Said::Resolved)],
+        old: OLD.into(),
+        new,
+        hunks: vec![hunk(4, 1, 4, 1)],
+        ..Round::default()
+    });
+    assert_eq!(get(&outcome, 1).fate, Fate::Fixed);
+    assert_eq!((get(&outcome, 2).mark, &get(&outcome, 2).fate), (Mark::FixInduced, &Fate::Open));
+}
+
 fn any_round() -> impl Strategy<Value = Vec<(u8, u8, u8, u8)>> {
     prop::collection::vec((0u8..3, 0u8..3, 1u8..11, 0u8..6), 0..8)
 }
