@@ -219,9 +219,19 @@ impl Judge {
         }
     }
 
-    /// The answer of a seat that ended while nobody watched. Its checkout is gone with the old run, so whether
-    /// it changed it cannot be told: only a checkout that is still as it was makes the answer count.
-    pub(crate) fn recovered(effect: &EffectId, ended: Ended) -> Option<Probe> {
+    /// The answer of a seat that ended while nobody watched. It counts only if the checkout it judged is still
+    /// there and as it was.
+    pub(crate) fn recovered(site: &Site, effect: &EffectId, lp: &Loop, ended: Ended) -> Option<Probe> {
+        let commit = match subject::of(lp.id())? {
+            Subject::Plan(_) => site.run_head().ok()?,
+            Subject::Lane(..) | Subject::Phase => site.commit_of(lp.revision()?).ok()?,
+        };
+        let path = site.seat_dir(&commit);
+        let tree = site.repo.tree(&path, &path.with_file_name("index"), &commit);
+        let untouched = path.exists() && tree.compare().is_ok_and(|touched| touched.is_empty());
+        if !untouched {
+            return Some(Probe::NotDone);
+        }
         let said = words(&ended.outcome);
         let report = match effect.step {
             Step::Hear(_) => read_ruling(&said),

@@ -70,31 +70,37 @@ impl RealWorld {
         Handle(self.sender.clone())
     }
 
+    /// Queues a job for an effect. A job that panics is our bug and costs an attempt; the run does not hang.
+    fn work(&self, jobs: &pool::Jobs, effect: &EffectId, job: impl FnOnce() + Send + 'static) {
+        let (site, effect) = (Arc::clone(&self.site), effect.clone());
+        jobs.run(move || site.guard(&effect, job));
+    }
+
     fn start_loop(&self, effect: &EffectId, want: &LoopWant, docket: &Docket) -> Option<()> {
         let lp = docket.loops.get(&LoopId::new(effect.of.as_str()))?;
         let site = Arc::clone(&self.site);
         match want {
             LoopWant::Make { findings, .. } => {
                 let make = Make::gather(&site, effect, lp, findings, docket)?;
-                self.site.jobs.run(move || make.run(&site));
+                self.work(&self.site.jobs, effect, move || make.run(&site));
             }
             LoopWant::Judge { seat, put, again, .. } => {
                 let judge = Judge::gather(&site, effect, lp, seat, put, *again, docket)?;
-                self.site.jobs.run(move || judge.run(&site));
+                self.work(&self.site.jobs, effect, move || judge.run(&site));
             }
             LoopWant::Hear { finding, seat, .. } => {
                 let judge = Judge::hearing(&site, effect, lp, seat, *finding, docket)?;
-                self.site.jobs.run(move || judge.run(&site));
+                self.work(&self.site.jobs, effect, move || judge.run(&site));
             }
             LoopWant::Check { check, revision } => {
                 let checking = Checking::gather(&site, effect, lp, check, revision, docket)?;
-                self.site.slow.run(move || checking.run(&site));
+                self.work(&self.site.slow, effect, move || checking.run(&site));
             }
             LoopWant::Track { .. } => {
                 let subject = subject::of(lp.id())?;
                 let path = subject::plan_of(&subject).and_then(|plan| docket.about.paths.get(plan).cloned());
                 let tracking = Tracking::gather(effect, lp, path)?;
-                self.site.jobs.run(move || tracking.run(&site));
+                self.work(&self.site.jobs, effect, move || tracking.run(&site));
             }
             LoopWant::Join { .. } | LoopWant::Ask(_) | LoopWant::Wake { .. } => return None,
         }
@@ -106,19 +112,19 @@ impl RealWorld {
         match want {
             RunWant::Summary { plan, revision } => {
                 let summary = Summarising::gather(&site, effect, plan, revision, docket)?;
-                self.site.jobs.run(move || summary.run(&site));
+                self.work(&self.site.jobs, effect, move || summary.run(&site));
             }
             RunWant::Checkpoint { plan } => {
                 let checkpoint = Checkpoint::gather(&site, effect, plan, docket)?;
-                self.site.jobs.run(move || checkpoint.run(&site));
+                self.work(&self.site.jobs, effect, move || checkpoint.run(&site));
             }
             RunWant::Land { plan, revision } => {
                 let landing = Landing::gather(&site, effect, plan, revision, docket);
-                self.site.slow.run(move || landing.run(&site));
+                self.work(&self.site.slow, effect, move || landing.run(&site));
             }
             RunWant::Finish { step, ending } => {
                 let finishing = Finishing::gather(effect, *step, *ending, docket);
-                self.site.jobs.run(move || finishing.run(&site));
+                self.work(&self.site.jobs, effect, move || finishing.run(&site));
             }
             RunWant::Loop { .. } | RunWant::AskLane { .. } | RunWant::Wake { .. } => return None,
         }
@@ -144,8 +150,7 @@ impl RealWorld {
             stderr_bytes: 0,
         };
         let exit = exit.unwrap_or_else(unknown);
-        let names = ["dev"];
-        let adapter = self.site.adapter_for(&names).unwrap_or_default();
+        let adapter = self.site.adapter_for(&agent_names(effect)).unwrap_or_default();
         let parser = self.site.adapters.get(&adapter).map(|row| row.parser);
         let Ok(parser) = parser else { return Probe::NotDone };
         let ended = read_back(effect, "recovered", &adapter, parser, &dir, &exit, Duration::ZERO);
@@ -160,9 +165,19 @@ impl RealWorld {
         let lp = docket.loops.get(&LoopId::new(effect.of.as_str()))?;
         match &effect.step {
             Step::Make(_) => Make::recovered(&self.site, effect, lp, ended, docket),
-            Step::Judge(_) | Step::Hear(_) => Judge::recovered(effect, ended),
+            Step::Judge(_) | Step::Hear(_) => Judge::recovered(&self.site, effect, lp, ended),
             _ => None,
         }
+    }
+}
+
+/// Under which names the agent of an effect is configured.
+fn agent_names(effect: &EffectId) -> Vec<&str> {
+    match &effect.step {
+        Step::Make(maker) => vec![maker.as_str()],
+        Step::Judge(seat) if effect.n.backup => vec!["backup", seat.as_str(), "reviewer"],
+        Step::Judge(seat) => vec![seat.as_str(), "reviewer"],
+        _ => vec!["reviewer"],
     }
 }
 

@@ -151,6 +151,15 @@ impl Site {
         Ok(read)
     }
 
+    /// Does a job; a panic in it becomes a lost attempt of the effect.
+    pub(crate) fn guard(&self, effect: &EffectId, job: impl FnOnce()) {
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
+        if done.is_err() {
+            let text = "bug: the work on it broke off; the message above says where";
+            self.fail(effect, Failure::new(FailureKind::DidNotRun, text), Vec::new());
+        }
+    }
+
     /// Sends a report to the engine.
     pub(crate) fn report(&self, effect: &EffectId, report: Report, notes: Vec<Note>) {
         // It only fails when the engine is gone, and then the next start finds out for itself.
@@ -231,8 +240,10 @@ impl Site {
             let jobs = site.jobs.clone();
             jobs.run(move || {
                 crash::point("launch:ended");
-                let ended = read_back(&of, &role, &agent, parser, &out_dir, &exit, began.elapsed());
-                then(&site, ended);
+                site.guard(&of, || {
+                    let ended = read_back(&of, &role, &agent, parser, &out_dir, &exit, began.elapsed());
+                    then(&site, ended);
+                });
             });
         };
         if let Err(text) = self.spawn(effect, &adapter, brief, &id, Box::new(ended)) {
