@@ -53,22 +53,26 @@ impl Target {
         }
     }
 
+    /// An init that fell to us and is just dying has lost its environment, so nobody can say whose it was, and its
+    /// namespace may not be empty yet. It is no one's to signal, but worth waiting for.
+    fn may_be_dying(&self, snapshot: &Snapshot) -> bool {
+        let (me, session, roots) = (own_pid(), roots::own_session(), roots::lock());
+        let dying =
+            |p: &&Proc| !p.is_dead() && roots::is_adopted(p, me, session, &roots) && p.marker().is_none();
+        matches!(self, Self::Launch { wrapped: true, .. })
+            && snapshot.procs.iter().filter(dying).any(|p| is_init_below(p.key.pid))
+    }
+
     fn seeds(&self, snapshot: &Snapshot) -> BTreeSet<Key> {
         let procs = snapshot.procs.iter();
         match self {
-            Self::Launch { root, marker, wrapped } => {
+            Self::Launch { root, marker, .. } => {
                 // While the root is there, even as a zombie, its number names its session and no other.
                 let root = root.filter(|r| snapshot.procs.iter().any(|p| p.key == *r));
-                let (me, session, roots) = (own_pid(), roots::own_session(), roots::lock());
-                // An init that is just dying has lost its environment, but its namespace may not be empty yet.
-                let dying_init = |p: &Proc| {
-                    *wrapped && roots::is_adopted(p, me, session, &roots) && is_init_below(p.key.pid)
-                };
                 procs
-                    .filter(|p| match p.marker() {
-                        Some(m) if m == marker => true,
-                        None if dying_init(p) => true,
-                        _ => root.is_some_and(|r| p.key == r || p.session == r.pid),
+                    .filter(|p| {
+                        root.is_some_and(|r| p.key == r || p.session == r.pid)
+                            || p.marker().is_some_and(|m| m == marker)
                     })
                     .map(|p| p.key)
                     .collect()
@@ -126,7 +130,7 @@ impl Ending {
         live.retain(|p| !p.is_dead());
         self.left = live.iter().map(|p| p.key).collect();
         if live.is_empty() {
-            self.empty_rounds += 1;
+            self.empty_rounds += u32::from(!target.may_be_dying(snapshot));
             return self.empty_rounds > 1;
         }
         self.empty_rounds = 0;
