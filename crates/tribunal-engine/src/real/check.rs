@@ -260,7 +260,7 @@ fn run_one(
     kept.push(("TMPDIR".into(), dir.into()));
     let launch = Launch {
         id: format!("{name}.{n}"),
-        run_marker: site.run.clone(),
+        run_marker: site.marker.clone(),
         argv: command.argv.iter().map(OsString::from).collect(),
         env: kept,
         dir: tree.to_path_buf(),

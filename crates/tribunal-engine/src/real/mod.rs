@@ -15,7 +15,7 @@ mod track;
 
 pub use error::SetupError;
 pub use project::{FOLDER, PhaseFiles, Project};
-pub use setup::{Ask, GcReport, begin, fixed, gc, place_to_fix, resume};
+pub use setup::{Ask, GcReport, begin, fixed, gc, marker, place_to_fix, resume};
 
 use crate::docket::{Docket, Note};
 use crate::world::{Arrival, Assignment, Probe, Want, World};
@@ -204,7 +204,7 @@ impl World for RealWorld {
         let entries = std::fs::read_dir(launches).into_iter().flatten().filter_map(Result::ok);
         let ended =
             entries.filter(|entry| matches!(end_left_behind(&entry.path()), Ok(Left::Ended(_)))).count();
-        let swept = sweep(&self.site.run);
+        let swept = sweep(&self.site.marker);
         let mut notes = Vec::new();
         if ended + swept.killed > 0 {
             let text = format!("{} processes of an interrupted run were ended", ended.max(swept.killed));
@@ -262,8 +262,8 @@ impl World for RealWorld {
         for pool in &mut self.pools {
             pool.finish();
         }
-        if !survivors(&self.site.run).is_empty() || self.site.keeper.containment().is_partial() {
-            sweep(&self.site.run);
+        if !survivors(&self.site.marker).is_empty() || self.site.keeper.containment().is_partial() {
+            sweep(&self.site.marker);
         }
     }
 }

@@ -370,6 +370,7 @@ fn world(project: &Project, settings: &Settings, run: &str, shelf: &str) -> Resu
         repo: project.repo().clone(),
         project: project.clone(),
         run: run.to_owned(),
+        marker: marker(&dir, run),
         shelf: Shelf::open(project.repo(), &dir.join(shelf), SHELF_MAX)?,
         dir,
         settings: settings.clone(),
@@ -387,6 +388,12 @@ fn world(project: &Project, settings: &Settings, run: &str, shelf: &str) -> Resu
         own_binary,
     };
     Ok(RealWorld { site: Arc::new(site), arrivals, sender, pools })
+}
+
+/// The marker of a run's processes: two projects may have runs of the same name.
+pub fn marker(run_dir: &Path, run: &str) -> String {
+    let dir = std::fs::canonicalize(run_dir).unwrap_or_else(|_| run_dir.to_path_buf());
+    format!("{run}-{}", &digest(&[dir.as_os_str().as_encoded_bytes()]).as_str()[..12])
 }
 
 /// Where a person mends what a question is about.

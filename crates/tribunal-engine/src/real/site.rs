@@ -35,6 +35,8 @@ pub(crate) struct Site {
     pub(crate) project: Project,
     pub(crate) repo: Repo,
     pub(crate) run: String,
+    /// Marks the run's processes: unique on the machine, not only in the project.
+    pub(crate) marker: String,
     pub(crate) dir: PathBuf,
     pub(crate) settings: Settings,
     pub(crate) adapters: Adapters,
@@ -265,7 +267,7 @@ impl Site {
         let prepared = tribunal_agent::prepare(row, &brief, &keep).map_err(|error| error.to_string())?;
         let launch = Launch {
             id: id.to_owned(),
-            run_marker: self.run.clone(),
+            run_marker: self.marker.clone(),
             argv: prepared.argv,
             env: prepared.env.into_iter().collect(),
             dir: prepared.dir,
