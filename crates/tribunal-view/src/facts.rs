@@ -244,6 +244,14 @@ pub struct EffortView {
     pub cost_micros: u64,
 }
 
+/// The JSON schema of [`RunView`], which is what `status --json` prints.
+pub fn schema() -> String {
+    let schema = schemars::schema_for!(RunView);
+    let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
 impl PlanView {
     /// Its symbol.
     pub fn mark(&self) -> Mark {

@@ -1,6 +1,7 @@
 //! Facts to words: prompts, lines, summaries, reports, public events. Pure: no IO, no clock, no randomness, and it
 //! knows neither the engine nor the journal.
 
+pub mod detail;
 pub mod events;
 pub mod facts;
 pub mod live;

@@ -1,0 +1,75 @@
+//! One finding or one loop in full, for `tribunal show`.
+
+use crate::facts::{FindingView, LoopView, RunView};
+use crate::style::Style;
+use crate::{plain, words};
+use std::fmt::Write;
+
+/// Everything known about a finding.
+pub fn finding(finding: &FindingView, style: Style) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "{}", style.bold(&style.wrap(&finding.line(), "  ")));
+    let rows = [
+        ("state", format!("{} {}", finding.fate, finding.fate_note)),
+        ("raised by", finding.by.join(", ")),
+        ("first seen", format!("round {} of {}", finding.first_round, finding.of)),
+        ("confidence", finding.confidence.to_string()),
+        ("suggestion", finding.suggestion.clone()),
+        ("maker", finding.reply.clone()),
+    ];
+    for (name, value) in rows {
+        if !value.trim().is_empty() {
+            let _ = writeln!(
+                out,
+                "  {} {}",
+                style.faint(&format!("{name:<11}")),
+                style.wrap(value.trim(), "              ")
+            );
+        }
+    }
+    if !finding.details.trim().is_empty() {
+        out.push('\n');
+        for line in plain::capped(&finding.details, 8_000).lines() {
+            let _ = writeln!(out, "  {line}");
+        }
+    }
+    out
+}
+
+/// Everything known about a loop.
+pub fn one_loop(lp: &LoopView, run: &RunView, style: Style) -> String {
+    let mut out = String::new();
+    let outcome = lp.outcome.as_deref().unwrap_or(&lp.state);
+    let _ = writeln!(out, "{}", style.bold(&format!("{}: {outcome}", lp.id)));
+    let mut facts =
+        format!("{} gate, round {} of {}, {}", lp.of, lp.round, lp.rounds_max, words::duration(lp.ms));
+    if lp.iterations > 0 {
+        let _ = write!(facts, ", {} of the maker", words::count(lp.iterations as usize, "run"));
+    }
+    if lp.cost_micros > 0 {
+        let _ = write!(facts, ", {}", words::money(lp.cost_micros));
+    }
+    let _ = writeln!(out, "  {}", style.wrap(&facts, "  "));
+    if let Some(revision) = &lp.revision {
+        let _ = writeln!(out, "  revision {}", plain::line(revision));
+    }
+    for round in &lp.rounds {
+        let ruling = if round.ruling.is_empty() { "under way" } else { &round.ruling };
+        let _ = writeln!(out, "  round {}: {ruling}", round.round);
+        for said in &round.said {
+            let _ = writeln!(out, "    {}", style.wrap(&plain::line(said), "      "));
+        }
+    }
+    let held: Vec<&FindingView> = run.findings.iter().filter(|f| lp.findings.contains(&f.id)).collect();
+    if !held.is_empty() {
+        let _ = writeln!(out, "  findings");
+        for finding in held {
+            let _ = writeln!(
+                out,
+                "    {}",
+                style.wrap(&format!("{}: {}", finding.line(), finding.fate), "      ")
+            );
+        }
+    }
+    out
+}

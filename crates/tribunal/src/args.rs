@@ -1,0 +1,373 @@
+//! The command line: verbs, flags, help. It describes; what a command does is in `commands/`.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use tribunal_engine::inbox::Reaction;
+
+/// Agents do planned work; checks and reviewers judge it; only what is approved lands.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tribunal",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    subcommand_required = true,
+    after_help = "Begin with `tribunal demo`. Exit codes: 0 passed, 1 a gate stayed shut, 2 usage or configuration, \
+                  3 could not work, 4 waits for a person, 70 our bug, 128+n signal."
+)]
+pub struct Cli {
+    /// For all commands.
+    #[command(flatten)]
+    pub globals: Globals,
+    /// The command.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags of all commands.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Globals {
+    /// Work as if started in DIR
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    pub dir: Option<PathBuf>,
+    /// Print JSON on stdout
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Colour the output
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t, global = true)]
+    pub color: Colour,
+    /// Say nothing but results and errors
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Colour {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show it: a small real project, scripted agents, every ending
+    Demo(Demo),
+    /// Prepare this project: write a commented tribunal.toml
+    Init(Init),
+    /// Run a phase: judge its plans, build them, judge the work, land it
+    Run(Run),
+    /// Say where a run stands
+    Status(Status),
+    /// Print what happened, event by event
+    Log(Log),
+    /// Show a run, a loop or a finding in full
+    Show(Show),
+    /// Go on with a run that was interrupted or waited
+    Resume(Resume),
+    /// Call a run off
+    Cancel(Cancel),
+    /// List the questions that wait for a person
+    Inbox(Inbox),
+    /// Answer a question
+    Decide(Decide),
+    /// Remove old runs
+    Gc(Gc),
+    /// Show the configuration
+    #[command(subcommand)]
+    Config(Config),
+    /// Print a JSON schema
+    #[command(hide = true)]
+    Schema(Schema),
+}
+
+/// Settings on the command line.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SetArgs {
+    /// Set a key for this run, e.g. --set task.rounds_max=5
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "Settings")]
+    pub set: Vec<String>,
+    /// How much is spent on care: turbo, fast, balanced, thorough, max
+    #[arg(long, value_name = "LEVEL", help_heading = "Settings")]
+    pub effort: Option<String>,
+    /// Agents at most at a time
+    #[arg(long, value_name = "N", help_heading = "Settings")]
+    pub parallel: Option<String>,
+}
+
+/// `tribunal run`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tribunal run                     the only phase there is\n  \
+    tribunal run 02                  phase 02\n  tribunal run 02 --plan 03        only plan 02-03\n  \
+    tribunal run 02 --no-review      without judging the plans first\n  \
+    tribunal run 02 --effort thorough --set checks.timeout_s=600")]
+pub struct Run {
+    /// The phase: its number or folder
+    pub phase: Option<String>,
+    /// Only this plan
+    #[arg(long, value_name = "NN")]
+    pub plan: Option<String>,
+    /// Judge the plans before any code
+    #[arg(long, overrides_with = "no_review")]
+    pub review: bool,
+    /// Do not judge the plans
+    #[arg(long)]
+    pub no_review: bool,
+    /// Judge deliveries before they land
+    #[arg(long, overrides_with = "no_qa")]
+    pub qa: bool,
+    /// Do not judge deliveries
+    #[arg(long)]
+    pub no_qa: bool,
+    /// How it waits.
+    #[command(flatten)]
+    pub waiting: WaitArgs,
+    /// Settings.
+    #[command(flatten)]
+    pub set: SetArgs,
+}
+
+/// Whether a run that waits for a person stays.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct WaitArgs {
+    /// Stay when it waits for a person, until the question is answered elsewhere
+    #[arg(long, overrides_with = "detach")]
+    pub attach: bool,
+    /// Leave with code 4 when it waits for a person (the default)
+    #[arg(long)]
+    pub detach: bool,
+}
+
+/// `tribunal status`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tribunal status                  the newest run, and which others there are\n  \
+    tribunal status --json | jq .questions"
+)]
+pub struct Status {
+    /// The run; the newest without it
+    pub run: Option<String>,
+}
+
+/// `tribunal log`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tribunal log                     what mattered in the newest run\n  \
+    tribunal log --all               every event\n  tribunal log --follow            and go on as it happens\n  \
+    tribunal log --json | jq 'select(.kind == \"ruled\")'")]
+pub struct Log {
+    /// The run; the newest without it
+    pub run: Option<String>,
+    /// Go on as it happens, until the run ends
+    #[arg(short, long)]
+    pub follow: bool,
+    /// Every event, not only those that matter
+    #[arg(short, long)]
+    pub all: bool,
+}
+
+/// `tribunal show`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tribunal show                    the report of the newest run\n  \
+    tribunal show F-12               a finding of the newest run\n  \
+    tribunal show 01-02/task-1       a loop of the newest run\n  \
+    tribunal show 20261115-204340-01 F-12")]
+pub struct Show {
+    /// The run, or a loop or finding of the newest run
+    pub run: Option<String>,
+    /// A loop (01-02/task-1) or a finding (F-12)
+    pub what: Option<String>,
+}
+
+/// `tribunal resume`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tribunal resume                  the newest run that is not over\n  \
+    tribunal resume 20261115-204340-01 --attach")]
+pub struct Resume {
+    /// The run; the newest that is not over without it
+    pub run: Option<String>,
+    /// How it waits.
+    #[command(flatten)]
+    pub waiting: WaitArgs,
+    /// Settings.
+    #[command(flatten)]
+    pub set: SetArgs,
+}
+
+/// `tribunal cancel`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tribunal cancel                  the newest run that is not over\n\n\
+    What has landed on the run branch stays there; your own branch is not touched.")]
+pub struct Cancel {
+    /// The run; the newest that is not over without it
+    pub run: Option<String>,
+}
+
+/// `tribunal inbox`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tribunal inbox\n  tribunal inbox --json | jq -r '.[].offers[].command'")]
+pub struct Inbox {
+    /// Only of this run
+    pub run: Option<String>,
+}
+
+/// `tribunal decide`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tribunal decide 01-02/task-1 again --rounds 2\n  \
+    tribunal decide 01-02/task-1 fixed --note 'the test was wrong'\n  \
+    tribunal decide 01-02 drop\n\nThe first answer counts; later ones are told so. If nobody runs the run, it is resumed.")]
+pub struct Decide {
+    /// The question, as `tribunal inbox` shows it
+    pub id: String,
+    /// again, fixed, ask-again, accept, drop or stop
+    #[arg(value_parser = reaction)]
+    pub option: Reaction,
+    /// Rounds, for `again`
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub rounds: u32,
+    /// Why, in your words
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub note: String,
+    /// Who decides; your user name without it
+    #[arg(long, value_name = "NAME")]
+    pub by: Option<String>,
+    /// The run; without it the newest that has this question
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<String>,
+    /// Only record the answer
+    #[arg(long)]
+    pub no_resume: bool,
+    /// How it waits afterwards.
+    #[command(flatten)]
+    pub waiting: WaitArgs,
+    /// Settings.
+    #[command(flatten)]
+    pub set: SetArgs,
+}
+
+fn reaction(word: &str) -> Result<Reaction, String> {
+    let lower = word.to_lowercase().replace('_', "-");
+    let meant = match lower.as_str() {
+        "retry" => "again",
+        "reask" | "ask" => "ask-again",
+        "i-fixed-it" => "fixed",
+        other => other,
+    };
+    Reaction::ALL.into_iter().find(|reaction| reaction.word() == meant).ok_or_else(|| {
+        let words: Vec<&str> = Reaction::ALL.iter().map(|reaction| reaction.word()).collect();
+        format!("it is one of {}", words.join(", "))
+    })
+}
+
+/// `tribunal gc`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tribunal gc --dry-run\n  tribunal gc --older-than 7\n\nRuns that are not over are kept."
+)]
+pub struct Gc {
+    /// Runs that ended at least so many days ago; `run.keep_days` without it
+    #[arg(long, value_name = "DAYS")]
+    pub older_than: Option<u32>,
+    /// Only say what would be removed
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Settings.
+    #[command(flatten)]
+    pub set: SetArgs,
+}
+
+/// `tribunal config`.
+#[derive(Debug, Subcommand)]
+pub enum Config {
+    /// Print every key and its value
+    Show(ConfigShow),
+}
+
+/// `tribunal config show`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tribunal config show --origin\n  tribunal config show run.effort\n  \
+    tribunal config show --json | jq '.\"run.effort\"'\n\nLayers, the later wins: defaults, the planning folder's \
+    config.json and settings.json, your own file, tribunal.toml, TRIBUNAL_… variables, flags.")]
+pub struct ConfigShow {
+    /// Only keys that begin with this
+    pub key: Option<String>,
+    /// Say where each value comes from
+    #[arg(long)]
+    pub origin: bool,
+    /// Settings.
+    #[command(flatten)]
+    pub set: SetArgs,
+}
+
+/// `tribunal init`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tribunal init\n\nAn existing tribunal.toml is left as it is. `.tribunal/` is kept out of \
+    your commits through .git/info/exclude."
+)]
+pub struct Init {}
+
+/// `tribunal demo`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tribunal demo\n  tribunal demo --scenario escalated\n  tribunal demo --dir /tmp/try --keep"
+)]
+pub struct Demo {
+    /// The ending to show: happy, stale, exhausted, escalated, blocked or crash
+    #[arg(long, value_name = "NAME", default_value = "happy")]
+    pub scenario: String,
+    /// Make the project in DIR, which must be empty or missing
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Keep the project
+    #[arg(long)]
+    pub keep: bool,
+}
+
+/// `tribunal schema`.
+#[derive(Debug, Args)]
+pub struct Schema {
+    /// events or status
+    pub name: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_description_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn later_flags_win() {
+        let run = |args: &[&str]| match Cli::try_parse_from(args).unwrap().command {
+            Command::Run(run) => run,
+            other => panic!("{other:?}"),
+        };
+        let both = run(&["tribunal", "run", "--no-review", "--review"]);
+        assert!(both.review && !both.no_review);
+        let waits = run(&["tribunal", "run", "--detach", "--attach"]).waiting;
+        assert!(waits.attach && !waits.detach);
+    }
+
+    #[test]
+    fn options_of_decide_have_their_words() {
+        for (word, expect) in [
+            ("again", Some(Reaction::Again)),
+            ("retry", Some(Reaction::Again)),
+            ("ask_again", Some(Reaction::AskAgain)),
+            ("FIXED", Some(Reaction::Fixed)),
+            ("drop", Some(Reaction::Drop)),
+            ("maybe", None),
+        ] {
+            assert_eq!(reaction(word).ok(), expect, "{word}");
+        }
+    }
+}

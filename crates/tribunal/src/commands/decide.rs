@@ -1,0 +1,167 @@
+//! `tribunal decide`: records a person's answer durably, then lets the run go on. The first answer counts.
+
+use super::resume;
+use crate::args::{Decide, Globals};
+use crate::config;
+use crate::exit::Done;
+use crate::failure::Failure;
+use crate::out;
+use crate::place::{Place, Seen};
+use crate::progress::now;
+use tribunal_core::ids::Time;
+use tribunal_core::run::LaneChoice;
+use tribunal_engine::Docket;
+use tribunal_engine::inbox::{self, Answer, OpenQuestion, Reaction};
+use tribunal_engine::mail::Body;
+use tribunal_engine::real;
+use tribunal_engine::settings::Settings;
+use tribunal_journal::Posted;
+
+/// Answers a question.
+pub fn run(globals: &Globals, args: &Decide) -> Result<Done, Failure> {
+    let place = Place::here()?;
+    let settings = config::here(Some(&place), &args.set)?.settings;
+    let (seen, docket, question) = asked(&place, args)?;
+    let body = letter(&place, &settings, &seen, &docket, &question, args)?;
+    let letter = body.letter(Time(now())).map_err(Failure::bug)?;
+    match tribunal_journal::post(&seen.dir, &letter)? {
+        Posted::First => {
+            out::say(&format!("{}: {}, by {}", question.subject, args.option.word(), who(args)));
+        }
+        Posted::Already(earlier) => {
+            let earlier = Body::read(&earlier).map_err(Failure::bug)?;
+            if !same(&earlier, &body) {
+                return Err(Failure::work(format!(
+                    "{} was answered before: {}",
+                    question.id,
+                    words(&earlier)
+                ))
+                .hint("the first answer counts"));
+            }
+            out::say(&format!("{} was answered so before", question.id));
+        }
+    }
+    if args.no_resume || seen.is_live() {
+        return Ok(Done::Passed);
+    }
+    let id = seen.id.clone();
+    drop(seen);
+    resume::go_on(globals, &place, &settings, &id, args.waiting)
+}
+
+/// The question that is meant, in the newest run that has it.
+fn asked(place: &Place, args: &Decide) -> Result<(Seen, Docket, OpenQuestion), Failure> {
+    let runs = match &args.run {
+        Some(wanted) => vec![place.find(Some(wanted))?],
+        None => place.runs(),
+    };
+    let mut others = Vec::new();
+    let mut late = None;
+    for id in runs {
+        let seen = match place.read(&id) {
+            Err(failure) if args.run.is_some() => return Err(failure),
+            read => read,
+        };
+        let Ok(seen) = seen else { continue };
+        let Ok(docket) = seen.docket() else { continue };
+        let open = inbox::questions(&docket);
+        if let Some(question) = inbox::find(&open, &args.id) {
+            let question = question.clone();
+            return Ok((seen, docket, question));
+        }
+        others.extend(open.into_iter().map(|question| question.id));
+        late = late.or_else(|| answered(&seen, &args.id));
+    }
+    Err(unknown(&args.id, &others, late))
+}
+
+/// What was answered before to a question of this name.
+fn answered(seen: &Seen, wanted: &str) -> Option<String> {
+    let mail = seen.reader.mail().ok()?;
+    mail.iter().rev().find_map(|mail| {
+        let body = Body::read(&mail.letter).ok()?;
+        let effect = match &body {
+            Body::Decide { effect, .. } | Body::DecideLane { effect, .. } => effect,
+            Body::Cancel { .. } | Body::Drop { .. } => return None,
+        };
+        let of = effect.of.as_str();
+        let short = of.rsplit_once('.').map_or(of, |(short, _)| short);
+        (of == wanted || short == wanted || effect.to_string() == wanted).then(|| words(&body))
+    })
+}
+
+fn unknown(id: &str, others: &[String], late: Option<String>) -> Failure {
+    let id = tribunal_view::plain::clipped(id, 80);
+    match (late, others) {
+        (Some(answer), _) => {
+            Failure::work(format!("{id} was answered before: {answer}")).hint("the first answer counts")
+        }
+        (None, []) => Failure::usage(format!("there is no question {id:?}; nothing waits for you")),
+        (None, others) => Failure::usage(format!("there is no question {id:?}"))
+            .hint(format!("open questions are {}", others.join(", "))),
+    }
+}
+
+fn letter(
+    place: &Place,
+    settings: &Settings,
+    seen: &Seen,
+    docket: &Docket,
+    question: &OpenQuestion,
+    args: &Decide,
+) -> Result<Body, Failure> {
+    let revision = if args.option == Reaction::Fixed && question.offers.contains(&Reaction::Fixed) {
+        let project = place.project()?;
+        Some(real::fixed(&project, settings, &seen.id, docket, &question.effect)?)
+    } else {
+        None
+    };
+    let (reaction, by, note) = (args.option, who(args), args.note.clone());
+    Ok(inbox::answer(question, Answer { reaction, by, note, rounds: args.rounds, revision })?)
+}
+
+/// Who decides: as said, else the user's name.
+fn who(args: &Decide) -> String {
+    let name =
+        args.by.clone().or_else(|| ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok()));
+    let name = tribunal_view::plain::clipped(&name.unwrap_or_default(), 100);
+    if name.is_empty() { format!("user {}", rustix::process::getuid().as_raw()) } else { name }
+}
+
+/// The same answer, whoever gave it and however they put it.
+fn same(a: &Body, b: &Body) -> bool {
+    match (a, b) {
+        (Body::Decide { decision: a, .. }, Body::Decide { decision: b, .. }) => a.choice == b.choice,
+        (Body::DecideLane { decision: a, .. }, Body::DecideLane { decision: b, .. }) => a.choice == b.choice,
+        _ => false,
+    }
+}
+
+fn words(body: &Body) -> String {
+    use tribunal_core::r#loop::Choice;
+    let (by, choice) = match body {
+        Body::Decide { decision, .. } => {
+            let word = match decision.choice {
+                Choice::Again(_) => "again",
+                Choice::Fixed(_) => "fixed",
+                Choice::Reask => "ask-again",
+                Choice::Accept => "accept",
+                Choice::Stop => "stop",
+            };
+            (decision.by.as_str(), word)
+        }
+        Body::DecideLane { decision, .. } => {
+            let word = match decision.choice {
+                LaneChoice::Retry(_) => "again",
+                LaneChoice::Fixed(_) => "fixed",
+                LaneChoice::Accept => "accept",
+                LaneChoice::Drop => "drop",
+                LaneChoice::Stop => "stop",
+            };
+            (decision.by.as_str(), word)
+        }
+        Body::Cancel { by } => (by.as_str(), "cancel"),
+        Body::Drop { by, .. } => (by.as_str(), "drop"),
+    };
+    format!("{choice}, by {}", tribunal_view::plain::clipped(by, 100))
+}

@@ -1,0 +1,37 @@
+//! `tribunal gc`: removes runs that ended long enough ago.
+
+use crate::args::{Gc, Globals};
+use crate::config;
+use crate::exit::Done;
+use crate::failure::Failure;
+use crate::out;
+use crate::place::Place;
+use tribunal_engine::real;
+use tribunal_view::words;
+
+/// Removes old runs.
+pub fn run(globals: &Globals, args: &Gc) -> Result<Done, Failure> {
+    let place = Place::here()?;
+    let settings = config::here(Some(&place), &args.set)?.settings;
+    let days = args.older_than.unwrap_or(settings.run.keep_days);
+    let report = real::gc(&place.project()?, &settings, days, args.dry_run)?;
+    if globals.json {
+        let kept: Vec<_> =
+            report.kept.iter().map(|(run, why)| serde_json::json!({"run": run, "why": why})).collect();
+        let json = serde_json::json!({
+            "dry_run": args.dry_run, "removed": report.runs, "kept": kept, "bytes": report.bytes,
+        });
+        out::json(&json)?;
+        return Ok(Done::Passed);
+    }
+    let mut text = String::new();
+    let verb = if args.dry_run { "would remove" } else { "removed" };
+    report.runs.iter().for_each(|run| text.push_str(&format!("{verb} {run}\n")));
+    if !globals.quiet {
+        report.kept.iter().for_each(|(run, why)| text.push_str(&format!("kept {run}: {why}\n")));
+    }
+    let runs = words::count(report.runs.len(), "run");
+    text.push_str(&format!("{verb} {runs}, {} bytes\n", words::amount(report.bytes)));
+    out::data(&text)?;
+    Ok(Done::Passed)
+}

@@ -1,0 +1,63 @@
+//! `tribunal inbox`: the questions that wait for a person, of all runs that are not over.
+
+use super::run::add_places;
+use super::status;
+use crate::args::{Globals, Inbox};
+use crate::exit::Done;
+use crate::failure::Failure;
+use crate::out;
+use crate::place::Place;
+use tribunal_view::facts::QuestionView;
+use tribunal_view::question;
+
+/// Lists open questions.
+pub fn run(globals: &Globals, args: &Inbox) -> Result<Done, Failure> {
+    let place = Place::here()?;
+    let runs = match &args.run {
+        Some(wanted) => vec![place.find(Some(wanted))?],
+        None => place.runs(),
+    };
+    let mut open: Vec<QuestionView> = Vec::new();
+    for id in &runs {
+        match questions(&place, id) {
+            Ok(found) => open.extend(found),
+            Err(failure) if args.run.is_some() => return Err(failure),
+            Err(failure) => out::say(&format!("warning: run {id} cannot be read: {}", failure.message)),
+        }
+    }
+    tell_runs_apart(&mut open);
+    if globals.json {
+        out::json(&open)?;
+        return Ok(Done::Passed);
+    }
+    if open.is_empty() {
+        out::say("nothing waits for you");
+        return Ok(Done::Passed);
+    }
+    let style = out::stdout_style(globals);
+    let texts: Vec<String> = open.iter().map(|open| question::text(open, style)).collect();
+    out::data(&texts.join("\n"))?;
+    Ok(Done::Passed)
+}
+
+fn questions(place: &Place, id: &str) -> Result<Vec<QuestionView>, Failure> {
+    let seen = place.read(id)?;
+    let mut view = status::view(&seen)?;
+    if !view.questions.is_empty()
+        && let Ok(project) = place.project()
+    {
+        add_places(&mut view, &project, &seen.docket()?);
+    }
+    Ok(view.questions)
+}
+
+/// Where two runs ask under one name, the commands name the run.
+fn tell_runs_apart(open: &mut [QuestionView]) {
+    let ids: Vec<String> = open.iter().map(|question| question.id.clone()).collect();
+    for question in open {
+        if ids.iter().filter(|id| **id == question.id).count() > 1 {
+            let words: Vec<&str> = question.offers.iter().map(|offer| offer.word.as_str()).collect();
+            question.offers = question::offers(&question.id, Some(&question.run), &words);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! `tribunal log`: what happened, event by event, once or as it goes on. Reads only.
+
+use crate::args::{Globals, Log};
+use crate::exit::Done;
+use crate::facts;
+use crate::failure::Failure;
+use crate::out;
+use crate::place::{Place, Seen};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tribunal_engine::{Docket, DocketError, Fact};
+use tribunal_view::style::Style;
+use tribunal_view::{events, log};
+
+/// How often the journal is looked at while following, in milliseconds.
+const LOOK_MS: i64 = 150;
+
+/// Prints the events of a run.
+pub fn run(globals: &Globals, args: &Log) -> Result<Done, Failure> {
+    let place = Place::here()?;
+    let id = place.find(args.run.as_deref())?;
+    let seen = place.read(&id)?;
+    let mut tail = Tail {
+        seen: &seen,
+        json: globals.json,
+        all: args.all || globals.json,
+        style: out::stdout_style(globals),
+        began: 0,
+        next: 1,
+        docket: Docket::default(),
+    };
+    tail.print()?;
+    while args.follow && !tail.is_over() {
+        if !wait() {
+            break;
+        }
+        if seen.reader.changed()? {
+            tail.print()?;
+        }
+    }
+    Ok(Done::Passed)
+}
+
+struct Tail<'a> {
+    seen: &'a Seen,
+    json: bool,
+    all: bool,
+    style: Style,
+    began: u64,
+    next: u64,
+    docket: Docket,
+}
+
+impl Tail<'_> {
+    /// Prints what is new.
+    fn print(&mut self) -> Result<(), Failure> {
+        let mut text = String::new();
+        let Tail { seen, json, all, style, began, next, docket } = self;
+        seen.reader.each(*next, |row| {
+            docket.take(&row)?;
+            *next = row.seq + 1;
+            if *began == 0 {
+                *began = row.at;
+            }
+            let fact = Fact::decode(&row)?;
+            let event = facts::event(&seen.id, row.seq, row.at, &fact);
+            if let Some(event) = event.filter(|event| *all || log::matters(&event.what)) {
+                text.push_str(&if *json { events::json(&event) } else { log::line(&event, *began, *style) });
+                text.push('\n');
+            }
+            Ok::<(), DocketError>(())
+        })?;
+        if text.is_empty() { Ok(()) } else { out::data(&text) }
+    }
+
+    fn is_over(&self) -> bool {
+        self.docket.run.as_ref().is_some_and(|run| run.ending().is_some())
+    }
+}
+
+/// Waits a moment; false when nobody reads us any more.
+fn wait() -> bool {
+    let stdout = rustix::stdio::stdout();
+    let mut fds = [PollFd::new(&stdout, PollFlags::empty())];
+    let moment = Timespec { tv_sec: 0, tv_nsec: LOOK_MS * 1_000_000 };
+    match poll(&mut fds, Some(&moment)) {
+        Ok(n) if n > 0 => !fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP),
+        _ => true,
+    }
+}

@@ -1,0 +1,130 @@
+//! `tribunal run`: begins a run and stays with it. What `resume` and `decide` share with it is here too.
+
+use crate::args::{Globals, Run, WaitArgs};
+use crate::exit::Done;
+use crate::facts::{self, Around, Chronicle};
+use crate::failure::Failure;
+use crate::place::Place;
+use crate::progress::Progress;
+use crate::{config, out, signals};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use tribunal_engine::real::{self, Ask, Project, RealWorld};
+use tribunal_engine::{Docket, End, Engine};
+use tribunal_view::facts::RunView;
+use tribunal_view::{report, status, summary};
+
+/// Runs a phase.
+pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
+    let place = Place::here()?;
+    let settings = config::here(Some(&place), &args.set)?.settings;
+    let project = place.project()?;
+    let ask = Ask {
+        phase: args.phase.clone(),
+        plan: args.plan.clone(),
+        review: asked(args.review, args.no_review),
+        qa: asked(args.qa, args.no_qa),
+        attached: args.waiting.attach,
+    };
+    let (id, engine) = real::begin(&project, &settings, &ask)?;
+    if !globals.quiet {
+        out::say(&format!("run {id}"));
+    }
+    let stay =
+        Stay { globals, project: &project, id: &id, grace_s: settings.run.grace_s, waiting: args.waiting };
+    stay.with(engine, Chronicle::default())
+}
+
+fn asked(yes: bool, no: bool) -> Option<bool> {
+    (yes || no).then_some(yes)
+}
+
+/// A run that is about to go on.
+pub struct Stay<'a> {
+    /// Flags.
+    pub globals: &'a Globals,
+    /// Its project.
+    pub project: &'a Project,
+    /// Its id.
+    pub id: &'a str,
+    /// Seconds agents may go on after the first interrupt.
+    pub grace_s: u64,
+    /// Whether to stay when it waits.
+    pub waiting: WaitArgs,
+}
+
+impl Stay<'_> {
+    /// Stays with the run until it is over, waits for a person, or is interrupted; then says what came of it.
+    pub fn with(&self, mut engine: Engine<RealWorld>, before: Chronicle) -> Result<Done, Failure> {
+        let handle = engine.world().handle();
+        let caught = signals::catch(self.grace_s, move |signal| handle.interrupt(signal))?;
+        let mut progress = Progress::new(self.globals, self.id, before, self.waiting.attach);
+        let ended = engine.run(&mut progress);
+        let chronicle = progress.finish();
+        drop(caught);
+        let end = ended?;
+        self.tell(engine.docket(), &chronicle, &end)
+    }
+
+    fn tell(&self, docket: &Docket, chronicle: &Chronicle, end: &End) -> Result<Done, Failure> {
+        let dir = self.project.run_dir(self.id);
+        let path = dir.join("report.md");
+        let around = Around { id: self.id.to_owned(), live: false, report: Some(path.clone()) };
+        let mut view = facts::run_view(docket, chronicle, &around);
+        add_places(&mut view, self.project, docket);
+        if let Err(error) = write_report(&dir, &path, &view) {
+            out::say(&format!("warning: the report could not be written: {error}"));
+            view.report = None;
+        }
+        let said = if self.globals.json {
+            out::json(&view)
+        } else if matches!(end, End::Suspended { .. }) {
+            out::say(&status::headline(&view));
+            Ok(())
+        } else if self.globals.quiet {
+            Ok(())
+        } else {
+            out::data(&summary::text(&view, out::stdout_style(self.globals)))
+        };
+        // What became of the run counts more than a reader who has gone.
+        match said {
+            Err(failure) if failure.is_news() => Err(failure),
+            _ => {
+                if *end == End::Waiting && (self.globals.quiet || self.globals.json) {
+                    tell_answers(&view);
+                }
+                Ok(Done::of(end))
+            }
+        }
+    }
+}
+
+/// Who gets no summary still gets the commands that answer.
+fn tell_answers(view: &RunView) {
+    for open in &view.questions {
+        out::say(&format!("{}: {}", open.subject, open.why));
+        open.offers.iter().for_each(|offer| out::say(&format!("  {}", offer.command)));
+    }
+}
+
+/// Where a person may fix what is asked about.
+pub fn add_places(view: &mut RunView, project: &Project, docket: &Docket) {
+    let open = tribunal_engine::inbox::questions(docket);
+    for question in &mut view.questions {
+        let effect = open.iter().find(|open| open.id == question.id).map(|open| &open.effect);
+        let place = effect.and_then(|effect| real::place_to_fix(project, &view.id, docket, effect));
+        question.place = place.filter(|place| place.exists()).map(|place| place.display().to_string());
+    }
+}
+
+/// Whole or not at all: a temporary file beside it, then a rename.
+fn write_report(dir: &Path, path: &Path, view: &RunView) -> std::io::Result<()> {
+    let temporary: PathBuf = dir.join(format!(".report.{}", std::process::id()));
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&temporary)?;
+    let written = file.write_all(report::markdown(view).as_bytes()).and_then(|()| file.sync_all());
+    let renamed = written.and_then(|()| std::fs::rename(&temporary, path));
+    if renamed.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    renamed
+}

@@ -1,0 +1,72 @@
+//! `tribunal show`: a run, a loop or a finding in full. Reads only.
+
+use super::status;
+use crate::args::{Globals, Show};
+use crate::exit::Done;
+use crate::failure::Failure;
+use crate::out;
+use crate::place::Place;
+use tribunal_core::ids::FindingId;
+use tribunal_view::facts::{FindingView, LoopView, RunView};
+use tribunal_view::{detail, report};
+
+/// Shows what is asked for.
+pub fn run(globals: &Globals, args: &Show) -> Result<Done, Failure> {
+    let place = Place::here()?;
+    let (run, what) = split(&place, args);
+    let id = place.find(run)?;
+    let view = status::view(&place.read(&id)?)?;
+    let style = out::stdout_style(globals);
+    match what {
+        None if globals.json => out::json(&view)?,
+        None => out::data(&report::markdown(&view))?,
+        Some(what) => match find(&view, what)? {
+            Found::Finding(finding) if globals.json => out::json(finding)?,
+            Found::Finding(finding) => out::data(&detail::finding(finding, style))?,
+            Found::Loop(lp) if globals.json => out::json(lp)?,
+            Found::Loop(lp) => out::data(&detail::one_loop(lp, &view, style))?,
+        },
+    }
+    Ok(Done::Passed)
+}
+
+/// One word is a run if there is one like it, else a thing of the newest run.
+fn split<'a>(place: &Place, args: &'a Show) -> (Option<&'a str>, Option<&'a str>) {
+    match (args.run.as_deref(), args.what.as_deref()) {
+        (Some(word), None) if is_finding(word) || place.find(Some(word)).is_err() => {
+            let thing = is_finding(word) || word.contains('/') || word.starts_with("phase");
+            if thing { (None, Some(word)) } else { (Some(word), None) }
+        }
+        both => both,
+    }
+}
+
+fn is_finding(word: &str) -> bool {
+    word.starts_with(['F', 'f']) && FindingId::parse(word).is_some()
+}
+
+enum Found<'a> {
+    Finding(&'a FindingView),
+    Loop(&'a LoopView),
+}
+
+fn find<'a>(view: &'a RunView, what: &str) -> Result<Found<'a>, Failure> {
+    let shown = tribunal_view::plain::clipped(what, 80);
+    if let Some(id) = FindingId::parse(what).filter(|_| is_finding(what)) {
+        let found = view.findings.iter().find(|finding| finding.id == id.to_string());
+        return found.map(Found::Finding).ok_or_else(|| {
+            let failure = Failure::usage(format!("run {} has no finding {id}", view.id));
+            match view.findings.last() {
+                Some(last) => failure.hint(format!("its findings are F-1 to {}", last.id)),
+                None => failure.hint("it has no findings"),
+            }
+        });
+    }
+    // The last loop of that name: a lane may hold several of one task.
+    let is = |lp: &&LoopView| lp.id == what || lp.id.rsplit_once('.').is_some_and(|(short, _)| short == what);
+    view.loops.iter().rev().find(is).map(Found::Loop).ok_or_else(|| {
+        let names: Vec<&str> = view.loops.iter().map(|lp| lp.id.as_str()).collect();
+        Failure::usage(format!("run {} has no loop {shown:?}", view.id))
+            .hint(format!("its loops are {}", names.join(", ")))
+    })
+}

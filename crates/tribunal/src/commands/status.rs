@@ -1,0 +1,60 @@
+//! `tribunal status`: where a run stands. Reads only.
+
+use crate::args::{Globals, Status};
+use crate::exit::Done;
+use crate::facts::{self, Around, Story};
+use crate::failure::Failure;
+use crate::out;
+use crate::place::{Place, Seen};
+use tribunal_view::facts::RunView;
+use tribunal_view::status;
+
+/// Runs listed besides the one that is shown.
+const OTHERS: usize = 9;
+
+/// Shows a run, and which others there are.
+pub fn run(globals: &Globals, args: &Status) -> Result<Done, Failure> {
+    let place = Place::here()?;
+    let id = place.find(args.run.as_deref())?;
+    let view = view(&place.read(&id)?)?;
+    if globals.json {
+        out::json(&view)?;
+        return Ok(Done::Passed);
+    }
+    let style = out::stdout_style(globals);
+    let mut text = status::text(&view, style);
+    if args.run.is_none() {
+        text.push_str(&others(&place, &id, style));
+    }
+    out::data(&text)?;
+    Ok(Done::Passed)
+}
+
+/// A run as people see it now.
+pub fn view(seen: &Seen) -> Result<RunView, Failure> {
+    let story = Story::read(&seen.reader)?;
+    let report = Some(seen.dir.join("report.md")).filter(|path| path.is_file());
+    let around = Around { id: seen.id.clone(), live: seen.is_live(), report };
+    let mut view = facts::run_view(&story.docket, &story.chronicle, &around);
+    if view.live {
+        // A run that lives is as old as this moment, not as its last fact.
+        view.at = view.at.max(crate::progress::now());
+    }
+    Ok(view)
+}
+
+fn others(place: &Place, shown: &str, style: tribunal_view::style::Style) -> String {
+    let runs: Vec<String> = place.runs().into_iter().filter(|run| run != shown).collect();
+    let mut text = String::new();
+    for id in runs.iter().take(OTHERS) {
+        let line = match place.read(id).and_then(|seen| view(&seen)) {
+            Ok(view) => format!("{} {}\n", style.mark(view.mark()), style.fit(&status::headline(&view))),
+            Err(failure) => format!("✗ {id}  cannot be read: {}\n", failure.message),
+        };
+        text.push_str(&line);
+    }
+    if runs.len() > OTHERS {
+        text.push_str(&format!("… and {} older\n", runs.len() - OTHERS));
+    }
+    if text.is_empty() { text } else { format!("\n{text}") }
+}

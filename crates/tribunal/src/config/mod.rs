@@ -1,0 +1,168 @@
+//! Configuration: ordered sources, one explicit merge, and the origin of every value. It reads files and the
+//! environment once at the start; nothing else in the program looks at either for settings.
+
+mod keys;
+mod seeds;
+mod source;
+
+use crate::args::SetArgs;
+use crate::failure::Failure;
+use crate::place::Place;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use tribunal_engine::settings::Settings;
+
+pub use keys::Key;
+pub use source::{Entry, Layer, Origin, Problem};
+
+/// The compiled-in defaults: every key, with its comment.
+pub const DEFAULTS: &str = include_str!("../defaults.toml");
+
+/// The project's own file.
+pub const PROJECT_FILE: &str = "tribunal.toml";
+
+/// Where settings may come from, gathered by the caller so that tests need no real environment.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    /// The project's root, where there is one.
+    pub root: Option<PathBuf>,
+    /// The planning folder's name in it.
+    pub planning: Option<PathBuf>,
+    /// The user's file.
+    pub user: Option<PathBuf>,
+    /// `TRIBUNAL_…` variables.
+    pub env: Vec<(String, String)>,
+    /// Flags: the key, the value as written, and the flag's name.
+    pub flags: Vec<(String, String, String)>,
+}
+
+/// One value and where it came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Value {
+    /// The value.
+    pub value: toml::Value,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+/// Everything that is set.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// As the engine uses it.
+    pub settings: Settings,
+    /// By key, with origins.
+    pub values: BTreeMap<Key, Value>,
+    /// What a person should know: keys of other tools that mean nothing here.
+    pub notes: Vec<String>,
+}
+
+/// Reads all layers, lowest first, and merges them.
+pub fn load(sources: &Sources) -> Result<Config, Failure> {
+    let mut problems = Vec::new();
+    let mut notes = Vec::new();
+    let mut layers = vec![source::text(DEFAULTS, Layer::Defaults, None)];
+    if let Some(planning) = &sources.planning {
+        layers.extend(seeds::read(planning, &mut notes));
+    }
+    layers.extend(sources.user.as_deref().and_then(|path| source::file(path, Layer::User)));
+    let project = sources.root.as_deref().map(|root| root.join(PROJECT_FILE));
+    layers.extend(project.as_deref().and_then(|path| source::file(path, Layer::Project)));
+    layers.push(source::environment(&sources.env));
+    layers.push(source::flags(&sources.flags));
+
+    let mut entries = Vec::new();
+    for layer in layers {
+        match layer {
+            Ok(layer) => entries.extend(layer),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    let known = keys::Known::from_defaults(&entries);
+    problems.extend(entries.iter().filter_map(|entry| known.check(entry)));
+    if !problems.is_empty() {
+        return Err(Problem::failure(&problems));
+    }
+    let values = merge(entries);
+    let settings = settings(&values)?;
+    Ok(Config { settings, values, notes })
+}
+
+/// Later layers win, key by key.
+fn merge(entries: Vec<Entry>) -> BTreeMap<Key, Value> {
+    let mut values: BTreeMap<Key, Value> = BTreeMap::new();
+    for entry in entries.into_iter().filter(|entry| !entry.is_nothing()) {
+        values.insert(entry.key, Value { value: entry.value, origin: entry.origin });
+    }
+    values
+}
+
+fn settings(values: &BTreeMap<Key, Value>) -> Result<Settings, Failure> {
+    let mut root = toml::Table::new();
+    for section in ["run", "plan", "task", "qa", "phase", "chain", "gates", "checks", "git", "agents"] {
+        root.insert(section.to_owned(), toml::Value::Table(toml::Table::new()));
+    }
+    for (key, value) in values {
+        put(&mut root, key.parts(), value.value.clone());
+    }
+    Settings::deserialize(toml::Value::Table(root)).map_err(|error| {
+        let message = format!("the settings do not fit together: {}", error.message());
+        Failure::config(message).hint("`tribunal config show --origin` says where each value comes from")
+    })
+}
+
+fn put(table: &mut toml::Table, parts: &[String], value: toml::Value) {
+    let Some((first, rest)) = parts.split_first() else { return };
+    if rest.is_empty() {
+        table.insert(first.clone(), value);
+        return;
+    }
+    let inner = table.entry(first.clone()).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+    if let toml::Value::Table(inner) = inner {
+        put(inner, rest, value);
+    }
+}
+
+/// The user's own file: `$XDG_CONFIG_HOME/tribunal/config.toml`, else below `~/.config`.
+pub fn user_file(env: impl Fn(&str) -> Option<std::ffi::OsString>) -> Option<PathBuf> {
+    let absolute = |path: PathBuf| path.is_absolute().then_some(path);
+    let xdg = env("XDG_CONFIG_HOME").map(PathBuf::from).and_then(absolute);
+    let home = || env("HOME").map(PathBuf::from).and_then(absolute).map(|home| home.join(".config"));
+    xdg.or_else(home).map(|dir| dir.join("tribunal").join("config.toml"))
+}
+
+/// What a command's flags, this environment and this place say.
+pub fn here(place: Option<&Place>, set: &SetArgs) -> Result<Config, Failure> {
+    let mut flags = Vec::new();
+    for text in &set.set {
+        let (key, value) = text.split_once('=').ok_or_else(|| {
+            Failure::usage(format!("--set {text}: there is no `=`")).hint("--set run.effort=fast")
+        })?;
+        flags.push((key.trim().to_owned(), value.to_owned(), "--set".to_owned()));
+    }
+    let named = [("run.effort", &set.effort, "--effort"), ("run.parallel_max", &set.parallel, "--parallel")];
+    for (key, value, flag) in named {
+        flags.extend(value.iter().map(|value| (key.to_owned(), value.clone(), flag.to_owned())));
+    }
+    let env = std::env::vars_os().filter_map(|(name, value)| {
+        let name = name.into_string().ok().filter(|name| name.starts_with("TRIBUNAL_"))?;
+        Some((name, value.to_string_lossy().into_owned()))
+    });
+    load(&Sources {
+        root: place.map(|place| place.root.clone()),
+        planning: place.map(Place::planning),
+        user: user_file(|name| std::env::var_os(name)),
+        env: env.collect(),
+        flags,
+    })
+}
+
+/// A path as people read it: relative to the project where it lies in it.
+pub fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().ok();
+    let short = here.as_deref().and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path);
+    short.display().to_string()
+}
+
+#[cfg(test)]
+mod tests;

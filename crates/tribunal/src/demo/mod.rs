@@ -1,0 +1,194 @@
+//! The demo: a small real project, agents that follow a script, and the very commands a user would type. It
+//! starts this program again for each of them, so that what is shown is what everybody gets.
+
+use crate::args::{Demo, Globals, Scenario};
+use crate::exit::Done;
+use crate::failure::Failure;
+use crate::out;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tribunal_git::{Repo, Signature};
+use tribunal_process::{ExitHow, run_in_foreground};
+
+const PHASE: &str = ".planning/phases/01-tools";
+
+/// The project's files.
+const FILES: [(&str, &str); 7] = [
+    ("README.md", include_str!("files/README.md")),
+    ("NOTES.txt", include_str!("files/NOTES.txt")),
+    ("tribunal.toml", include_str!("files/tribunal.toml")),
+    (".planning/phases/01-tools/01-01-PLAN.md", include_str!("files/01-01-PLAN.md")),
+    (".planning/phases/01-tools/01-02-PLAN.md", include_str!("files/01-02-PLAN.md")),
+    (".planning/phases/01-tools/01-03-PLAN.md", include_str!("files/01-03-PLAN.md")),
+    (".planning/phases/01-tools/01-04-PLAN.md", include_str!("files/01-04-PLAN.md")),
+];
+
+/// What every scene has in common.
+const COMMON: &str = include_str!("scenes/common.toml");
+
+/// The journal append at which the crash demo kills itself.
+const CRASH_AT: &str = "60";
+
+/// Shows one scenario.
+pub fn run(args: &Demo, globals: &Globals) -> Result<Done, Failure> {
+    let dir = place(args)?;
+    let stage = Stage { dir, quiet: globals.quiet, json: globals.json };
+    stage.build(args.scenario)?;
+    stage.say(&format!("{}\nThe project is in {}.", intro(args.scenario), stage.dir.display()));
+    stage.play(args.scenario)?;
+    stage.played()?;
+    stage.say(&format!("\nTry next:\n{}", next(args.scenario, &stage.dir)));
+    Ok(Done::Passed)
+}
+
+/// Where the project goes: a folder of the user's, or a new one among the temporary files.
+fn place(args: &Demo) -> Result<PathBuf, Failure> {
+    let dir = match &args.dir {
+        Some(dir) => std::path::absolute(dir).map_err(|error| Failure::usage(error.to_string()))?,
+        None => {
+            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let name = format!("tribunal-demo-{}-{}", since.as_millis(), std::process::id());
+            std::env::temp_dir().join(name)
+        }
+    };
+    let taken = dir.read_dir().is_ok_and(|mut entries| entries.next().is_some());
+    if taken {
+        return Err(Failure::usage(format!("{} is not empty", dir.display()))
+            .hint("name a new folder with --dir, or leave it out"));
+    }
+    Ok(dir)
+}
+
+fn scene(scenario: Scenario) -> &'static str {
+    match scenario {
+        Scenario::Pass => include_str!("scenes/demo.toml"),
+        Scenario::Stale => include_str!("scenes/stale.toml"),
+        Scenario::Exhausted => include_str!("scenes/exhausted.toml"),
+        Scenario::Escalated => include_str!("scenes/escalated.toml"),
+        Scenario::Blocked => include_str!("scenes/blocked.toml"),
+        Scenario::Crash => include_str!("scenes/demo.toml"),
+    }
+}
+
+fn intro(scenario: Scenario) -> &'static str {
+    match scenario {
+        Scenario::Pass => {
+            "Four plans in two waves. One plan is rejected and revised, one task fails its review and is mended,\n\
+             one reviewer crashes and is asked again, one landing conflicts and is repaired."
+        }
+        Scenario::Stale => "A plan is rejected, and the architect hands it back as it was: nothing moves.",
+        Scenario::Exhausted => "A plan is rejected in every round, until its three rounds are spent.",
+        Scenario::Escalated => "A reviewer is lost for good. No answer is not a yes: a person is asked.",
+        Scenario::Blocked => "One lane never gets right. Its sibling finishes and waits; the group is blocked.",
+        Scenario::Crash => "The orchestrator kills itself with -9 in the middle, and goes on.",
+    }
+}
+
+fn next(scenario: Scenario, dir: &Path) -> String {
+    let dir = dir.display();
+    let third = match scenario {
+        Scenario::Blocked => format!("  tribunal -C {dir} decide 01-02 drop"),
+        Scenario::Pass | Scenario::Crash | Scenario::Escalated => format!("  git -C {dir} log --oneline --stat"),
+        Scenario::Stale | Scenario::Exhausted => format!("  tribunal -C {dir} show F-1"),
+    };
+    format!("  tribunal -C {dir} show\n  tribunal -C {dir} log\n{third}")
+}
+
+/// The folder in which the demo plays.
+struct Stage {
+    dir: PathBuf,
+    quiet: bool,
+    json: bool,
+}
+
+impl Stage {
+    fn say(&self, text: &str) {
+        if !self.quiet {
+            out::say(text);
+        }
+    }
+
+    fn build(&self, scenario: Scenario) -> Result<(), Failure> {
+        for (path, text) in FILES {
+            self.write(path, text)?;
+        }
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let at = i64::try_from(since).unwrap_or(0);
+        let who = Signature::new("Demo", "demo@example.org", at);
+        let repo = Repo::create(&self.dir, "chore: begin", &who).map_err(|error| Failure::work(error.to_string()))?;
+        repo.exclude("/scene.toml*").map_err(|error| Failure::work(error.to_string()))?;
+        self.scene(scene(scenario))
+    }
+
+    fn scene(&self, own: &str) -> Result<(), Failure> {
+        let text = format!("{own}\n{COMMON}").replace("{plan_path}", &format!("{PHASE}/01-01-PLAN.md"));
+        self.write("scene.toml", &text)
+    }
+
+    fn write(&self, path: &str, text: &str) -> Result<(), Failure> {
+        let file = self.dir.join(path);
+        let failed = |error: std::io::Error| Failure::work(format!("cannot write {}: {error}", file.display()));
+        if let Some(parent) = file.parent() {
+            std::fs::create_dir_all(parent).map_err(failed)?;
+        }
+        std::fs::write(&file, text).map_err(failed)
+    }
+
+    fn play(&self, scenario: Scenario) -> Result<(), Failure> {
+        match scenario {
+            Scenario::Pass => self.tribunal(&["run"], &[], &ExitHow::Code(0)),
+            Scenario::Stale | Scenario::Exhausted => self.tribunal(&["run"], &[], &ExitHow::Code(1)),
+            Scenario::Blocked => {
+                self.tribunal(&["run"], &[], &ExitHow::Code(4))?;
+                self.tribunal(&["inbox"], &[], &ExitHow::Code(0))
+            }
+            Scenario::Escalated => {
+                self.tribunal(&["run"], &[], &ExitHow::Code(4))?;
+                self.tribunal(&["inbox"], &[], &ExitHow::Code(0))?;
+                self.played()?;
+                self.say("\nThe reviewer is back; a person decides that it is asked again.");
+                self.scene("")?;
+                self.tribunal(&["decide", "01-01/task-1", "ask-again"], &[], &ExitHow::Code(0))
+            }
+            Scenario::Crash => {
+                let crash = [(tribunal_engine::crash::AT, OsString::from(CRASH_AT))];
+                self.tribunal(&["run"], &crash, &ExitHow::Signal(9))?;
+                self.say("\nKilled. The journal has every fact up to that moment; nothing is done twice.");
+                self.tribunal(&["resume"], &[], &ExitHow::Code(0))
+            }
+        }
+    }
+
+    /// Runs one command as a user would, and insists that it ends as expected.
+    fn tribunal(&self, args: &[&str], env: &[(&str, OsString)], expected: &ExitHow) -> Result<(), Failure> {
+        let own = std::env::current_exe().map_err(|error| Failure::work(error.to_string()))?;
+        let mut argv = vec![OsString::from(own)];
+        argv.extend(args.iter().map(OsString::from));
+        if self.quiet {
+            argv.push("--quiet".into());
+        }
+        if self.json {
+            argv.push("--json".into());
+        }
+        self.say(&format!("\n$ tribunal {}", args.join(" ")));
+        let how =
+            run_in_foreground(&argv, &self.dir, env).map_err(|error| Failure::work(error.to_string()))?;
+        if how != *expected {
+            let shown = args.join(" ");
+            let text = format!("the demo did not end as it should: `tribunal {shown}` gave {how:?}, not {expected:?}");
+            return Err(Failure::bug(text));
+        }
+        Ok(())
+    }
+
+    /// Every turn of the scene that must be played was.
+    fn played(&self) -> Result<(), Failure> {
+        let unused = tribunal_agent::scripted::unused(&self.dir.join("scene.toml"))
+            .map_err(|error| Failure::work(error.to_string()))?;
+        match unused.first() {
+            None => Ok(()),
+            Some(turn) => Err(Failure::bug(format!("the demo did not play its turn {turn:?}"))),
+        }
+    }
+}

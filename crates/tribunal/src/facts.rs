@@ -1,0 +1,495 @@
+//! From the journal's facts to what the views show. It copies and counts; words are the views', decisions the core's.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::finding::Verdict;
+use tribunal_core::ids::{FindingId, LoopId, PlanId};
+use tribunal_core::r#loop::{Loop, LoopEvent, Outcome};
+use tribunal_core::panel::Ruling;
+use tribunal_core::run::{Job, Run, RunEvent, Standing};
+use tribunal_engine::inbox::{self, OpenQuestion};
+use tribunal_engine::{Docket, DocketError, Fact, Note, Stamped};
+use tribunal_journal::Reader;
+use tribunal_view::events::{self, Event, Kind};
+use tribunal_view::facts::{
+    Activity, EffortView, FindingView, LoopView, PlanState, PlanView, QuestionView, RoundView, RunView, WAITS,
+};
+use tribunal_view::{plain, question};
+
+/// What the fold does not keep but people want to know: when, how often, and what was said at the end.
+#[derive(Clone, Debug, Default)]
+pub struct Chronicle {
+    failures: u64,
+    finish: Vec<String>,
+    refused: Vec<String>,
+    decisions: Vec<String>,
+    order: Vec<LoopId>,
+    spans: BTreeMap<LoopId, (u64, Option<u64>)>,
+    rounds: BTreeMap<LoopId, Vec<RoundView>>,
+    started: BTreeMap<EffectId, u64>,
+}
+
+/// A whole journal, read for people.
+pub struct Story {
+    /// The state.
+    pub docket: Docket,
+    /// What the state does not keep.
+    pub chronicle: Chronicle,
+}
+
+impl Story {
+    /// Reads a journal.
+    pub fn read(reader: &Reader) -> Result<Story, DocketError> {
+        let mut story = Story { docket: Docket::default(), chronicle: Chronicle::default() };
+        reader.each(1, |row| {
+            story.docket.take(&row)?;
+            let fact = Fact::decode(&row)?;
+            story.chronicle.take(row.at, &fact);
+            Ok::<(), DocketError>(())
+        })?;
+        Ok(story)
+    }
+}
+
+impl Chronicle {
+    /// Takes facts as they are committed.
+    pub fn extend(&mut self, facts: &[Stamped]) {
+        facts.iter().for_each(|stamped| self.take(stamped.at.0, &stamped.fact));
+    }
+
+    fn take(&mut self, at: u64, fact: &Fact) {
+        match fact {
+            Fact::Loop(id, event) => self.take_loop(at, id, event),
+            Fact::Run(event) => self.take_run(at, event),
+            Fact::Note(_) => {}
+        }
+    }
+
+    fn take_loop(&mut self, at: u64, id: &LoopId, event: &LoopEvent) {
+        match event {
+            LoopEvent::Opened(_) => {
+                self.order.push(id.clone());
+                self.spans.insert(id.clone(), (at, None));
+            }
+            LoopEvent::Intended { effect, .. } => {
+                self.started.insert(effect.clone(), at);
+            }
+            LoopEvent::RoundBegan { round, .. } => {
+                self.rounds
+                    .entry(id.clone())
+                    .or_default()
+                    .push(RoundView { round: *round, ..RoundView::default() });
+            }
+            LoopEvent::Failed { effect, failure } => {
+                self.failures += 1;
+                let why = events::of_loop(id, event);
+                let why = match &why {
+                    Some(Kind::Failed { why, .. }) => why.replace('_', " "),
+                    _ => failure.text.clone(),
+                };
+                if matches!(effect.step, Step::Judge(_) | Step::Check(_)) {
+                    self.say(id, format!("{}: {why}", events::who(&effect.step)));
+                }
+            }
+            LoopEvent::Checked { effect, checked } => {
+                let who = events::who(&effect.step);
+                let said = match checked.findings.first() {
+                    None => "passed".to_owned(),
+                    Some(first) => format!("failed, {}", plain::clipped(&first.claim, 200)),
+                };
+                self.say(id, format!("{who}: {said}"));
+            }
+            LoopEvent::Answered { effect, answer } => {
+                let said = match answer.verdict {
+                    Verdict::Approve if !answer.checked.is_empty() => {
+                        format!("approve, checked {}", plain::clipped(&answer.checked, 200))
+                    }
+                    verdict => format!("{verdict}, {} raised", answer.raised.len()),
+                };
+                self.say(id, format!("{}: {said}", events::who(&effect.step)));
+            }
+            LoopEvent::Ruled { ruling } => {
+                let word = ruling_word(ruling);
+                if let Some(round) = self.rounds.get_mut(id).and_then(|rounds| rounds.last_mut()) {
+                    round.ruling = word.to_owned();
+                }
+            }
+            LoopEvent::Decided(decision) => {
+                self.decided(&question::subject(id.as_str()), events::of_loop(id, event), &decision.by);
+            }
+            LoopEvent::Ended { .. } => {
+                if let Some(span) = self.spans.get_mut(id) {
+                    span.1 = Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn take_run(&mut self, at: u64, event: &RunEvent) {
+        match event {
+            RunEvent::Intended { effect, .. } => {
+                self.started.insert(effect.clone(), at);
+            }
+            RunEvent::Failed { .. } => self.failures += 1,
+            RunEvent::LandingRefused { effect, .. } => {
+                if let Some(Kind::Failed { why, .. }) = events::of_run(event) {
+                    self.refused.push(format!("{} ({})", effect.of, why.replace('_', " ")));
+                }
+            }
+            RunEvent::LaneDecided { plan, decision } => {
+                self.decided(&format!("plan {plan}"), events::of_run(event), &decision.by);
+            }
+            RunEvent::PlanDropped { plan, by } => self.decisions.push(format!("plan {plan} dropped by {by}")),
+            RunEvent::Finished { note, .. } if !note.is_empty() => self.finish.push(note.clone()),
+            _ => {}
+        }
+    }
+
+    fn say(&mut self, id: &LoopId, text: String) {
+        if let Some(round) = self.rounds.get_mut(id).and_then(|rounds| rounds.last_mut()) {
+            round.said.push(text);
+        }
+    }
+
+    fn decided(&mut self, subject: &str, kind: Option<Kind>, by: &str) {
+        let Some(Kind::Decided { choice, note, .. }) = kind else { return };
+        let note = if note.is_empty() { String::new() } else { format!(" ({note})") };
+        self.decisions.push(format!("{subject}: {choice}, by {by}{note}"));
+    }
+}
+
+fn ruling_word(ruling: &Ruling) -> &'static str {
+    match ruling {
+        Ruling::Pass { checks_only: false } => "pass",
+        Ruling::Pass { checks_only: true } => "pass, judged by checks only",
+        Ruling::PassWithWarnings { .. } => "pass with warnings",
+        Ruling::Rework { .. } => "rework",
+        Ruling::NoQuorum => "no quorum",
+    }
+}
+
+/// What is known about the run beside its journal.
+#[derive(Clone, Debug, Default)]
+pub struct Around {
+    /// Its id.
+    pub id: String,
+    /// An orchestrator runs it now.
+    pub live: bool,
+    /// Where its report is, if there is one.
+    pub report: Option<PathBuf>,
+}
+
+/// The run as people see it.
+pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunView {
+    let run = docket.run.as_ref();
+    let findings = findings(docket);
+    let about = &docket.about;
+    let phase = Path::new(&about.phase_path).file_name().map(|name| name.to_string_lossy().into_owned());
+    RunView {
+        id: around.id.clone(),
+        phase: plain::line(&phase.unwrap_or_else(|| about.phase.clone())),
+        stage: run.map_or("empty", Run::stage_name).to_owned(),
+        ending: run.and_then(Run::ending).map(|ending| ending.word().to_owned()),
+        live: around.live,
+        branch: plain::line(&about.branch),
+        base: about.base.clone(),
+        tip: run.and_then(Run::tip).map(|tip| tip.as_str().to_owned()),
+        containment: about.containment.clone(),
+        began: docket.began.map_or(0, |began| began.0),
+        at: docket.at.0,
+        plans: run.map(|run| plans(docket, run)).unwrap_or_default(),
+        loops: chronicle.order.iter().filter_map(|id| loop_view(docket, chronicle, id)).collect(),
+        findings,
+        running: running(docket, chronicle),
+        questions: questions(docket, &around.id),
+        decisions: chronicle.decisions.iter().map(|text| plain::line(text)).collect(),
+        effort: effort(docket, chronicle),
+        refused_landings: chronicle.refused.clone(),
+        finish: chronicle.finish.iter().map(|text| plain::line(text)).collect(),
+        unreviewed: run.map(|run| unreviewed(docket, run)).unwrap_or_default(),
+        warnings: docket.warnings.iter().map(|text| plain::line(text)).collect(),
+        discovered: discovered(docket),
+        report: around.report.as_deref().map(crate::config::shown),
+        next: next(run, &around.id, &about.phase),
+    }
+}
+
+/// Every finding once: a loop that took one over has the last word on it.
+fn findings(docket: &Docket) -> Vec<FindingView> {
+    let mut last: BTreeMap<FindingId, (u32, FindingView)> = BTreeMap::new();
+    for lp in docket.loops.values() {
+        let entry_of_loop = entry_number(lp.id());
+        for (id, entry) in lp.ledger().iter() {
+            let newer = last.get(&id).is_none_or(|(known, _)| *known <= entry_of_loop);
+            if newer {
+                last.insert(id, (entry_of_loop, FindingView::of(id, entry, lp.id().as_str())));
+            }
+        }
+    }
+    last.into_values().map(|(_, view)| view).collect()
+}
+
+/// Loops of a lane are numbered in the order they were opened: `01-02/task-1.3`.
+fn entry_number(id: &LoopId) -> u32 {
+    id.as_str().rsplit_once('.').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
+}
+
+fn plans(docket: &Docket, run: &Run) -> Vec<PlanView> {
+    run.standings()
+        .map(|(id, standing)| {
+            let spec = run.spec().plans.iter().find(|plan| plan.id == *id);
+            let title = docket.about.titles.get(id).map(|title| plain::line(title)).unwrap_or_default();
+            let (wave, tasks) = spec.map_or((0, 0), |spec| (spec.wave, spec.tasks));
+            let view = PlanView { id: id.to_string(), title, wave, ..PlanView::default() };
+            stand(view, docket, id, tasks, &standing)
+        })
+        .collect()
+}
+
+fn stand(view: PlanView, docket: &Docket, id: &PlanId, tasks: u32, standing: &Standing<'_>) -> PlanView {
+    let with = |state: PlanState, gate: &str, verdict: &str| PlanView {
+        state,
+        gate: gate.to_owned(),
+        verdict: verdict.to_owned(),
+        ..view.clone()
+    };
+    match standing {
+        Standing::Ready => with(PlanState::Waiting, "", "waits for its turn"),
+        Standing::Gating => at_loop(with(PlanState::Gating, "plan", "passed"), docket, id),
+        Standing::Working(job) => {
+            let gate = match job {
+                Job::Task(n) => format!("task {n}/{tasks}"),
+                Job::Repair => "repair".to_owned(),
+                Job::Qa => "qa".to_owned(),
+            };
+            at_loop(with(PlanState::Building, &gate, "making"), docket, id)
+        }
+        Standing::Summary => with(PlanState::Building, "summary", "writing"),
+        Standing::Queued => with(PlanState::Landing, "landing", "approved"),
+        Standing::Stuck(stuck) => {
+            with(PlanState::Stuck, &short_was(stuck.was), &question::stuck(stuck.was, &stuck.outcome))
+        }
+        Standing::Landed(_) => {
+            let warned = warned(docket, id);
+            let verdict = if warned { "passed with warnings" } else { "passed" };
+            PlanView { with_warnings: warned, ..with(PlanState::Landed, "landed", verdict) }
+        }
+        Standing::Refused(outcome) => with(PlanState::Refused, "plan", outcome.word()),
+        Standing::Dropped(_) => with(PlanState::Dropped, "", "dropped"),
+    }
+}
+
+fn short_was(was: tribunal_core::run::Was) -> String {
+    use tribunal_core::run::Was;
+    match was {
+        Was::Loop(Job::Task(n)) => format!("task {n}"),
+        Was::Loop(Job::Repair) => "repair".to_owned(),
+        Was::Loop(Job::Qa) => "qa".to_owned(),
+        Was::Summary => "summary".to_owned(),
+        Was::Landing => "landing".to_owned(),
+    }
+}
+
+fn loops_of<'a>(docket: &'a Docket, plan: &PlanId) -> impl Iterator<Item = &'a Loop> {
+    let prefix = format!("{plan}/");
+    docket.loops.values().filter(move |lp| lp.id().as_str().starts_with(&prefix))
+}
+
+fn at_loop(view: PlanView, docket: &Docket, id: &PlanId) -> PlanView {
+    let live = loops_of(docket, id).max_by_key(|lp| (lp.outcome().is_none(), entry_number(lp.id())));
+    let Some(lp) = live else { return view };
+    let verdict = match (lp.state_name(), lp.round()) {
+        ("making", 0) => "making".to_owned(),
+        ("making", _) => "rework".to_owned(),
+        ("tracking" | "ruled", _) => "judging".to_owned(),
+        ("waiting", _) => WAITS.to_owned(),
+        ("ended" | "closing", _) => lp.outcome().map_or("ending", Outcome::word).to_owned(),
+        (state, _) => state.to_owned(),
+    };
+    PlanView { verdict, round: lp.round(), rounds_max: lp.rounds_max(), ..view }
+}
+
+fn warned(docket: &Docket, plan: &PlanId) -> bool {
+    let with = |lp: &Loop| matches!(lp.outcome(), Some(Outcome::PassedWithWarnings | Outcome::Accepted(_)));
+    loops_of(docket, plan).any(with)
+}
+
+fn loop_view(docket: &Docket, chronicle: &Chronicle, id: &LoopId) -> Option<LoopView> {
+    let lp = docket.loops.get(id)?;
+    let (began, ended) = chronicle.spans.get(id).copied().unwrap_or_default();
+    let prefix = format!("{id}/e");
+    let launches = docket.launches.iter().filter(|launch| launch.effect.starts_with(&prefix));
+    Some(LoopView {
+        id: id.to_string(),
+        plan: id.as_str().split_once('/').map(|(plan, _)| plan.to_owned()),
+        of: lp.policy().of.word().to_owned(),
+        state: lp.state_name().to_owned(),
+        outcome: lp.outcome().map(outcome_words),
+        round: lp.round(),
+        rounds_max: lp.rounds_max(),
+        iterations: lp.iterations(),
+        revision: lp.revision().map(|revision| revision.as_str().to_owned()),
+        findings: lp.ledger().iter().map(|(id, _)| id.to_string()).collect(),
+        rounds: chronicle.rounds.get(id).cloned().unwrap_or_default(),
+        ms: ended.unwrap_or(docket.at.0).saturating_sub(began),
+        cost_micros: launches.map(|launch| launch.cost_micros).sum(),
+    })
+}
+
+fn outcome_words(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Accepted(by) => format!("accepted by {}", plain::line(by)),
+        other => other.word().to_owned(),
+    }
+}
+
+fn running(docket: &Docket, chronicle: &Chronicle) -> Vec<Activity> {
+    let of_loops = docket.loops.values().flat_map(|lp| lp.intents().iter());
+    let of_run = docket.run.iter().flat_map(|run| run.intents());
+    of_loops
+        .chain(of_run)
+        .map(|(effect, _)| Activity {
+            of: effect.of.to_string(),
+            who: events::who(&effect.step),
+            since: chronicle.started.get(effect).copied().unwrap_or(docket.at.0),
+        })
+        .collect()
+}
+
+fn effort(docket: &Docket, chronicle: &Chronicle) -> EffortView {
+    let mut effort = EffortView { failures: chronicle.failures, ..EffortView::default() };
+    for launch in &docket.launches {
+        effort.launches += 1;
+        effort.agent_ms += launch.ms;
+        effort.tokens_in += launch.tokens_in;
+        effort.tokens_out += launch.tokens_out;
+        effort.cost_micros += launch.cost_micros;
+    }
+    effort
+}
+
+fn unreviewed(docket: &Docket, run: &Run) -> Vec<String> {
+    let mut notes = Vec::new();
+    if run.spec().gate.is_none() {
+        notes.push("plans were not judged before any code".to_owned());
+    }
+    if !run.spec().qa {
+        notes.push("deliveries were not judged (no QA gate)".to_owned());
+    }
+    let mut alone: Vec<&str> = docket
+        .loops
+        .values()
+        .filter(|lp| lp.policy().seats.is_empty())
+        .map(|lp| lp.policy().of.word())
+        .collect();
+    alone.sort_unstable();
+    alone.dedup();
+    if !alone.is_empty() {
+        notes.push(format!("judged by checks only, no reviewer is configured: {}", alone.join(", ")));
+    }
+    notes
+}
+
+fn discovered(docket: &Docket) -> Vec<String> {
+    let mut seen = Vec::new();
+    for issue in docket.launches.iter().flat_map(|launch| &launch.discovered) {
+        let issue = plain::clipped(issue, 300);
+        if !issue.is_empty() && !seen.contains(&issue) {
+            seen.push(issue);
+        }
+    }
+    seen
+}
+
+fn next(run: Option<&Run>, id: &str, phase: &str) -> Vec<String> {
+    match run.and_then(Run::ending).map(|ending| ending.word()) {
+        None => Vec::new(),
+        Some("passed") => {
+            vec![
+                "git log --oneline -10".to_owned(),
+                format!("tribunal show {id}"),
+                format!("tribunal log {id}"),
+            ]
+        }
+        Some(_) => vec![format!("tribunal show {id}"), format!("tribunal run {phase}")],
+    }
+}
+
+/// Open questions as people see them, without the place where a person may fix things.
+pub fn questions(docket: &Docket, run: &str) -> Vec<QuestionView> {
+    inbox::questions(docket).iter().map(|open| question_view(open, run)).collect()
+}
+
+/// One open question.
+pub fn question_view(open: &OpenQuestion, run: &str) -> QuestionView {
+    let words: Vec<&str> = open.offers.iter().map(|offer| offer.word()).collect();
+    let of = |(id, entry): &(FindingId, tribunal_core::ledger::Entry)| {
+        FindingView::of(*id, entry, open.effect.of.as_str())
+    };
+    QuestionView {
+        id: open.id.clone(),
+        run: run.to_owned(),
+        subject: plain::line(&open.subject),
+        why: plain::line(&open.why),
+        offers: question::offers(&open.id, None, &words),
+        findings: open.findings.iter().map(of).collect(),
+        place: None,
+    }
+}
+
+/// A committed fact as a public event; none where the public need not know.
+pub fn event(run: &str, seq: u64, at: u64, fact: &Fact) -> Option<Event> {
+    let (of, what) = match fact {
+        Fact::Run(event) => ("run".to_owned(), events::of_run(event)?),
+        Fact::Loop(id, event) => (id.to_string(), events::of_loop(id, event)?),
+        Fact::Note(note) => ("run".to_owned(), note_kind(note)?),
+    };
+    let of = match (&what, fact) {
+        (_, Fact::Run(event)) => plan_of(event).map_or(of, |plan| plan.to_owned()),
+        _ => of,
+    };
+    Some(events::event(run, seq, at, &of, what))
+}
+
+/// The plan a fact of the run is about.
+fn plan_of(event: &RunEvent) -> Option<&str> {
+    match event {
+        RunEvent::LaneAsked { plan, .. }
+        | RunEvent::LaneDecided { plan, .. }
+        | RunEvent::LaneOpened { plan } => Some(plan.as_str()),
+        RunEvent::Intended { effect, .. }
+        | RunEvent::Cleared { effect }
+        | RunEvent::Failed { effect, .. }
+        | RunEvent::LandingRefused { effect, .. }
+        | RunEvent::Landed { effect, .. }
+        | RunEvent::Summarised { effect, .. }
+        | RunEvent::Checkpointed { effect, .. } => Some(effect.of.as_str()),
+        _ => None,
+    }
+}
+
+fn note_kind(note: &Note) -> Option<Kind> {
+    Some(match note {
+        Note::Run(about) => events::note("run", &format!("phase {} on branch {}", about.phase, about.branch)),
+        Note::Warning(text) => events::note("warning", text),
+        Note::Ignored { effect } => {
+            events::note("ignored", &format!("{effect} reported when nobody asked any more"))
+        }
+        Note::Launch(launch) => {
+            let text = format!("{} of {} ended", launch.agent, launch.role);
+            let figures = [
+                ("ms", launch.ms),
+                ("tokens_in", launch.tokens_in),
+                ("tokens_out", launch.tokens_out),
+                ("cost_micros", launch.cost_micros),
+            ];
+            Kind::Note {
+                topic: "launch".to_owned(),
+                text: plain::clipped(&text, 300),
+                figures: figures.into_iter().map(|(name, n)| (name.to_owned(), n)).collect(),
+            }
+        }
+    })
+}

@@ -1,0 +1,150 @@
+//! Where we are: the project around the working directory and its runs, found by looking at folders alone. Commands
+//! that only read use this, so that reading starts no process.
+
+use crate::failure::Failure;
+use std::path::{Path, PathBuf};
+use tribunal_engine::Docket;
+use tribunal_engine::real::{FOLDER, Project};
+use tribunal_journal::Reader;
+
+/// A project as seen from outside.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Its root.
+    pub root: PathBuf,
+}
+
+/// One run, read.
+pub struct Seen {
+    /// Its id.
+    pub id: String,
+    /// Its folder.
+    pub dir: PathBuf,
+    /// Its journal.
+    pub reader: Reader,
+}
+
+impl Place {
+    /// The nearest folder upwards that holds `.tribunal` or `.git`.
+    pub fn around(dir: &Path) -> Option<Place> {
+        let holds = |dir: &&Path| dir.join(FOLDER).is_dir() || dir.join(".git").exists();
+        dir.ancestors().find(holds).map(|root| Place { root: root.to_owned() })
+    }
+
+    /// The project of the working directory.
+    pub fn here() -> Result<Place, Failure> {
+        let dir = std::env::current_dir()
+            .map_err(|error| Failure::work(format!("the working directory is gone: {error}")))?;
+        Place::around(&dir).ok_or_else(|| {
+            Failure::usage(format!("{} is not in a git repository", dir.display()))
+                .hint("change to your project, name it with -C DIR, or try `tribunal demo`")
+        })
+    }
+
+    /// The planning folder.
+    pub fn planning(&self) -> PathBuf {
+        let exists = |name: &str| self.root.join(name).is_dir();
+        self.root.join(tribunal_docs::planning_folder(&exists))
+    }
+
+    /// All runs, newest first: their ids begin with the time.
+    pub fn runs(&self) -> Vec<String> {
+        let folder = self.root.join(FOLDER).join("runs");
+        let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+        let mut runs: Vec<String> = entries
+            .filter(|entry| entry.path().join(tribunal_journal::FILE).is_file())
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        runs.sort_unstable_by(|a, b| b.cmp(a));
+        runs
+    }
+
+    /// The run a person means: its id, a part of it that only one has, or the newest.
+    pub fn find(&self, wanted: Option<&str>) -> Result<String, Failure> {
+        let runs = self.runs();
+        let Some(wanted) = wanted else {
+            return runs.into_iter().next().ok_or_else(|| {
+                Failure::usage("there is no run here yet")
+                    .hint("`tribunal run` starts one; `tribunal demo` shows one")
+            });
+        };
+        if let Some(run) = runs.iter().find(|run| *run == wanted) {
+            return Ok(run.clone());
+        }
+        let like: Vec<&String> = runs.iter().filter(|run| run.contains(wanted)).collect();
+        match like[..] {
+            [one] => Ok(one.clone()),
+            [] => Err(no_run(wanted, &runs)),
+            _ => Err(Failure::usage(format!("{} runs are like {wanted:?}", like.len()))
+                .hint(format!("name one of {}", names(&like)))),
+        }
+    }
+
+    /// A run's folder.
+    pub fn run_dir(&self, run: &str) -> PathBuf {
+        self.root.join(FOLDER).join("runs").join(run)
+    }
+
+    /// Opens a run for reading.
+    pub fn read(&self, run: &str) -> Result<Seen, Failure> {
+        let dir = self.run_dir(run);
+        let reader = Reader::open(&dir)?;
+        Ok(Seen { id: run.to_owned(), dir, reader })
+    }
+
+    /// The project with its repository, for commands that work on it.
+    pub fn project(&self) -> Result<Project, Failure> {
+        Ok(Project::open(&self.root)?)
+    }
+}
+
+impl Seen {
+    /// Folds its journal.
+    pub fn docket(&self) -> Result<Docket, Failure> {
+        Ok(Docket::read(&self.reader)?)
+    }
+
+    /// An orchestrator runs it now.
+    pub fn is_live(&self) -> bool {
+        tribunal_journal::is_live(&self.dir).unwrap_or(false)
+    }
+}
+
+fn no_run(wanted: &str, runs: &[String]) -> Failure {
+    let wanted = tribunal_view::plain::clipped(wanted, 80);
+    let failure = Failure::usage(format!("there is no run {wanted:?}"));
+    match runs {
+        [] => failure.hint("there is no run here yet; `tribunal run` starts one"),
+        runs => failure.hint(format!("the newest are {}", names(&runs.iter().take(5).collect::<Vec<_>>()))),
+    }
+}
+
+fn names(runs: &[&String]) -> String {
+    runs.iter().map(|run| run.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether this process runs inside an agent of a run: such a caller may not steer runs.
+pub fn inside_an_agent() -> bool {
+    if std::env::var_os(tribunal_process::MARKER).is_some() {
+        return true;
+    }
+    // An agent can clear its own environment, not that of the processes above it.
+    let marker = format!("{}=", tribunal_process::MARKER);
+    let mut pid = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
+    for _ in 0..64 {
+        let Some(current) = pid.filter(|pid| *pid > 1) else { return false };
+        let environment = std::fs::read(format!("/proc/{current}/environ")).unwrap_or_default();
+        if environment.split(|byte| *byte == 0).any(|entry| entry.starts_with(marker.as_bytes())) {
+            return true;
+        }
+        pid = parent_of(current);
+    }
+    false
+}
+
+fn parent_of(pid: i32) -> Option<i32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The command's name may hold spaces and brackets; what follows its last bracket does not.
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(1)?.parse().ok()
+}

@@ -1,0 +1,186 @@
+//! Progress of a run on stderr: a live block on a terminal, plain lines otherwise. It watches; it never slows the
+//! engine down to draw, and never writes to stdout.
+
+use crate::args::Globals;
+use crate::facts::{self, Around, Chronicle};
+use crate::out;
+use std::io::{IsTerminal, Write};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tribunal_engine::{Docket, Stamped, Watch};
+use tribunal_view::events::Kind;
+use tribunal_view::facts::RunView;
+use tribunal_view::style::Style;
+use tribunal_view::{live, log, question};
+
+/// How often the view is made anew at most.
+const FRESH: Duration = Duration::from_millis(100);
+/// How often the clock of the block moves.
+const TICK: Duration = Duration::from_secs(1);
+
+/// How much is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Silent,
+    Lines,
+    Live,
+}
+
+/// Watches a run for a person.
+pub struct Progress {
+    around: Around,
+    began: u64,
+    style: Style,
+    mode: Mode,
+    attached: bool,
+    chronicle: Chronicle,
+    made: Option<Instant>,
+    screen: Arc<Mutex<Screen>>,
+    ticker: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+/// What is on the terminal.
+#[derive(Default)]
+struct Screen {
+    view: Option<RunView>,
+    style: Style,
+    rows: usize,
+    drawn: usize,
+}
+
+impl Progress {
+    /// Watches the run `id` that begins or goes on with `chronicle`.
+    pub fn new(globals: &Globals, id: &str, chronicle: Chronicle, attached: bool) -> Progress {
+        let style = out::stderr_style(globals);
+        let terminal = std::io::stderr().is_terminal();
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        let mode = match (globals.quiet, terminal && !dumb) {
+            (true, _) => Mode::Silent,
+            (false, true) => Mode::Live,
+            (false, false) => Mode::Lines,
+        };
+        let screen = Arc::new(Mutex::new(Screen { style, rows: 24, ..Screen::default() }));
+        let ticker = (mode == Mode::Live).then(|| tick(Arc::clone(&screen))).flatten();
+        let around = Around { id: id.to_owned(), live: true, report: None };
+        Progress { around, began: 0, style, mode, attached, chronicle, made: None, screen, ticker }
+    }
+
+    /// Takes the block off the screen and gives back what it heard.
+    pub fn finish(mut self) -> Chronicle {
+        if let Some((stop, thread)) = self.ticker.take() {
+            drop(stop);
+            let _ = thread.join();
+        }
+        lock(&self.screen).clear();
+        std::mem::take(&mut self.chronicle)
+    }
+
+    fn lines(&self, docket: &Docket, facts: &[Stamped]) -> Vec<String> {
+        let mut lines = Vec::new();
+        for stamped in facts {
+            let event = facts::event(&self.around.id, 0, stamped.at.0, &stamped.fact);
+            let Some(event) = event.filter(|event| log::matters(&event.what)) else { continue };
+            lines.push(log::line(&event, self.began, self.style));
+            // Who stays until it is answered needs the words of the answer now, not at the end.
+            if self.attached && matches!(event.what, Kind::Asked { .. }) {
+                let open = facts::questions(docket, &self.around.id);
+                lines.extend(open.iter().map(|open| question::text(open, self.style).trim_end().to_owned()));
+            }
+        }
+        lines
+    }
+}
+
+impl Watch for Progress {
+    fn committed(&mut self, docket: &Docket, facts: &[Stamped]) {
+        self.chronicle.extend(facts);
+        if self.mode == Mode::Silent {
+            return;
+        }
+        self.began = docket.began.map_or(0, |began| began.0);
+        let lines = self.lines(docket, facts);
+        if self.mode == Mode::Lines {
+            lines.iter().for_each(|line| out::say(line));
+            return;
+        }
+        let stale = self.made.is_none_or(|made| made.elapsed() >= FRESH);
+        let view = stale.then(|| facts::run_view(docket, &self.chronicle, &self.around));
+        if view.is_some() {
+            self.made = Some(Instant::now());
+        }
+        if view.is_some() || !lines.is_empty() {
+            lock(&self.screen).show(&lines, view);
+        }
+    }
+}
+
+impl Screen {
+    fn show(&mut self, lines: &[String], view: Option<RunView>) {
+        if view.is_some() {
+            self.view = view;
+        }
+        self.resize();
+        let mut text = self.erasing();
+        lines.iter().for_each(|line| {
+            text.push_str(line);
+            text.push('\n');
+        });
+        let block = self.view.as_ref().map(|view| live::block(view, now(), self.style, self.rows / 2));
+        let block = block.unwrap_or_default();
+        block.iter().for_each(|line| {
+            text.push_str(line);
+            text.push('\n');
+        });
+        self.drawn = block.len();
+        write(&text);
+    }
+
+    fn clear(&mut self) {
+        let text = self.erasing();
+        self.drawn = 0;
+        self.view = None;
+        write(&text);
+    }
+
+    /// Up over the block, and everything below away.
+    fn erasing(&self) -> String {
+        if self.drawn == 0 { String::new() } else { format!("\r\u{1b}[{}A\u{1b}[J", self.drawn) }
+    }
+
+    fn resize(&mut self) {
+        if let Some((columns, rows)) = out::size(rustix::stdio::stderr()) {
+            self.style.width = columns;
+            self.rows = rows;
+        }
+    }
+}
+
+/// Redraws once per second, until the sender is gone.
+fn tick(screen: Arc<Mutex<Screen>>) -> Option<(Sender<()>, JoinHandle<()>)> {
+    let (stop, stopped) = channel();
+    let work = move || {
+        while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+            lock(&screen).show(&[], None);
+        }
+    };
+    // Without the thread only the clock stands still.
+    let thread = std::thread::Builder::new().name("clock".to_owned()).spawn(work).ok()?;
+    Some((stop, thread))
+}
+
+fn lock(screen: &Mutex<Screen>) -> MutexGuard<'_, Screen> {
+    screen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write(text: &str) {
+    // One write, so that two threads' lines do not mix; a closed terminal is nobody's failure.
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Milliseconds since 1970.
+pub fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
