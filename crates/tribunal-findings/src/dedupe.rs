@@ -11,6 +11,43 @@ const NEAR: u32 = 10;
 /// More findings than this without a line in one file are compared by their words alone being equal.
 const BUCKET_MAX: usize = 400;
 
+/// How alike two texts must be, after rivals, to say the same when nothing is known of their places.
+pub const SAME_TEXT: f64 = 0.16;
+/// How much a better rival takes away: the one finding of a reviewer that fits best is the one that is meant.
+const RIVAL: f64 = 1.0;
+
+/// How alike two texts of one space are, 0 to 1: words by their rarity, and letters.
+pub fn likeness(texts: &Texts, a: usize, b: usize) -> f64 {
+    0.5 * texts.cosine(a, b) + 0.5 * texts.letters(a, b)
+}
+
+/// A pair of findings of different reviewers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Alike {
+    /// One.
+    pub a: usize,
+    /// The other.
+    pub b: usize,
+    /// How alike.
+    pub score: f64,
+}
+
+/// Takes off each pair what a better partner of either side, by the other's reviewer, has over it.
+pub fn less_rivals<S: Ord + Copy>(pairs: &[Alike], voice: impl Fn(usize) -> S) -> Vec<Alike> {
+    let mut best: BTreeMap<(usize, S), f64> = BTreeMap::new();
+    for pair in pairs {
+        for key in [(pair.a, voice(pair.b)), (pair.b, voice(pair.a))] {
+            let slot = best.entry(key).or_insert(0.0);
+            *slot = slot.max(pair.score);
+        }
+    }
+    let rival = |pair: &Alike| best[&(pair.a, voice(pair.b))].max(best[&(pair.b, voice(pair.a))]);
+    pairs
+        .iter()
+        .map(|pair| Alike { score: pair.score - RIVAL * (rival(pair) - pair.score), ..*pair })
+        .collect()
+}
+
 /// How two findings' places relate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Places {
@@ -102,17 +139,20 @@ impl<'a> Joined<'a> {
 
     /// Joins what different reviewers say alike, the most alike first.
     fn alike(&mut self, bucket: &[usize]) {
-        let mut pairs = self.pairs(bucket);
-        pairs.sort_by(|x, y| y.2.total_cmp(&x.2).then((x.0, x.1).cmp(&(y.0, y.1))));
-        for (a, b, _) in pairs {
-            if self.may_join(a, b) {
-                self.join(a, b);
+        let mut pairs = less_rivals(&self.pairs(bucket), |at| self.claims[at].0);
+        pairs.retain(|pair| pair.score >= needed(self.claims[pair.a].1, self.claims[pair.b].1));
+        pairs.sort_by(|x, y| y.score.total_cmp(&x.score).then((x.a, x.b).cmp(&(y.a, y.b))));
+        for pair in pairs {
+            if self.may_join(pair.a, pair.b) {
+                self.join(pair.a, pair.b);
             }
         }
     }
 
-    fn pairs(&self, bucket: &[usize]) -> Vec<(usize, usize, f64)> {
-        let texts = Texts::new(bucket.iter().map(|at| words_of(self.claims[*at].1)));
+    /// Every pair of different reviewers that is not far apart.
+    fn pairs(&self, bucket: &[usize]) -> Vec<Alike> {
+        let words: Vec<String> = bucket.iter().map(|at| words_of(self.claims[*at].1)).collect();
+        let texts = Texts::with_letters(&words);
         let mut order: Vec<usize> = (0..bucket.len()).collect();
         order.sort_by_key(|n| self.claims[bucket[*n]].1.line);
         let small = bucket.len() <= BUCKET_MAX;
@@ -120,17 +160,13 @@ impl<'a> Joined<'a> {
         for (n, i) in order.iter().enumerate() {
             for j in &order[n + 1..] {
                 let (a, b) = (bucket[*i], bucket[*j]);
-                let ((from_a, a_claim), (from_b, b_claim)) = (self.claims[a], self.claims[b]);
-                let far = matches!((a_claim.end.or(a_claim.line), b_claim.line), (Some(end), Some(line)) if line > end.saturating_add(NEAR));
+                let ((from_a, one), (from_b, other)) = (self.claims[a], self.claims[b]);
                 // Sorted by line: a large bucket has nothing more for this one (a long range may hide a near one).
-                if !small && (far || a_claim.line.is_none()) {
+                if !small && (one.line.is_none() || is_far(one, other)) {
                     break;
                 }
-                if far || from_a == from_b {
-                    continue;
-                }
-                if let Some(score) = same(a_claim, b_claim, texts.cosine(*i, *j)) {
-                    pairs.push((a, b, score));
+                if from_a != from_b && places(one, other) != Places::Apart {
+                    pairs.push(Alike { a, b, score: likeness(&texts, *i, *j) });
                 }
             }
         }
@@ -162,17 +198,25 @@ pub(crate) fn words_of(claim: &Claim) -> String {
     format!("{} {}", claim.claim, if claim.claim.len() < 160 { details } else { "" })
 }
 
-/// Whether two claims of different reviewers say the same, and how sure that is.
-pub(crate) fn same(a: &Claim, b: &Claim, cosine: f64) -> Option<f64> {
-    let (needed, bonus) = match places(a, b) {
-        Places::Same => (0.2, 0.3),
-        Places::Near => (0.34, 0.1),
-        Places::Vague => (0.42, 0.0),
-        Places::Apart => return None,
+/// How alike two claims must be to be one finding, by their places.
+fn needed(a: &Claim, b: &Claim) -> f64 {
+    let needed = match places(a, b) {
+        Places::Same => SAME_TEXT - 0.03,
+        Places::Near => SAME_TEXT + 0.02,
+        Places::Vague => SAME_TEXT + 0.06,
+        Places::Apart => return f64::INFINITY,
     };
-    let one_rule = a.rule.is_some() && a.rule == b.rule;
-    let needed = if one_rule { needed / 2.0 } else { needed };
-    (cosine >= needed).then_some(cosine + bonus)
+    if a.rule.is_some() && a.rule == b.rule { needed / 2.0 } else { needed }
+}
+
+/// Whether two claims of different reviewers say the same.
+pub(crate) fn same(a: &Claim, b: &Claim) -> bool {
+    let texts = Texts::with_letters(&[words_of(a), words_of(b)]);
+    likeness(&texts, 0, 1) >= needed(a, b)
+}
+
+fn is_far(a: &Claim, b: &Claim) -> bool {
+    matches!((a.end.or(a.line), b.line), (Some(end), Some(line)) if line > end.saturating_add(NEAR))
 }
 
 fn places(a: &Claim, b: &Claim) -> Places {

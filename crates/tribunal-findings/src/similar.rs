@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 struct Doc {
     terms: Vec<(u32, f64)>,
     names: Vec<u32>,
+    /// Hashes of all runs of four letters, sorted; only where they were asked for.
+    grams: Vec<u32>,
 }
 
 /// A set of texts that can be compared with each other.
@@ -55,6 +57,23 @@ impl Texts {
         Self { docs }
     }
 
+    /// The same, and able to compare letters too (`letters`).
+    pub fn with_letters<T: AsRef<str> + Clone>(texts: &[T]) -> Self {
+        let mut all = Self::new(texts.iter().cloned());
+        all.docs.iter_mut().zip(texts).for_each(|(doc, text)| doc.grams = grams(text.as_ref()));
+        all
+    }
+
+    /// Share of four-letter runs in common, 0 to 1: sees what word endings and compounds hide.
+    pub fn letters(&self, a: usize, b: usize) -> f64 {
+        let (a, b) = (&self.docs[a].grams, &self.docs[b].grams);
+        if a.is_empty() || b.is_empty() {
+            return 0.0;
+        }
+        let common = a.iter().filter(|gram| b.binary_search(gram).is_ok()).count();
+        2.0 * common as f64 / (a.len() + b.len()) as f64
+    }
+
     /// Cosine of two texts, 0 to 1.
     pub fn cosine(&self, a: usize, b: usize) -> f64 {
         let (a, b) = (&self.docs[a].terms, &self.docs[b].terms);
@@ -91,7 +110,16 @@ fn weighed(counts: BTreeMap<u32, f64>, names: Vec<u32>, rarity: impl Fn(u32) -> 
     if length > 0.0 {
         terms.iter_mut().for_each(|(_, weight)| *weight /= length);
     }
-    Doc { terms, names }
+    Doc { terms, names, grams: Vec::new() }
+}
+
+fn grams(text: &str) -> Vec<u32> {
+    let chars: Vec<u32> = text.chars().take(2_000).flat_map(char::to_lowercase).map(u32::from).collect();
+    let hash = |run: &[u32]| run.iter().fold(0x811c_9dc5u32, |hash, c| (hash ^ c).wrapping_mul(0x0100_0193));
+    let mut all: Vec<u32> = chars.windows(4).map(hash).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// Calls back for every term: words, their parts, and identifiers as a whole.

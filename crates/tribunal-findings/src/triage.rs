@@ -187,18 +187,7 @@ fn says_the_same(sorted: &[Sorted], at: usize, owner: &Seat) -> bool {
     let claim = &sorted[at].raised.claim;
     sorted.iter().enumerate().any(|(n, other)| {
         let owns = matches!(&other.raised.source, Source::Seat(seat) if seat == owner);
-        if n == at
-            || !owns
-            || other.fate != Fate::Open
-            || other.raised.claim.file != claim.file
-                && other.raised.claim.file.is_some()
-                && claim.file.is_some()
-        {
-            return false;
-        }
-        let texts =
-            crate::similar::Texts::new([dedupe::words_of(claim), dedupe::words_of(&other.raised.claim)]);
-        dedupe::same(claim, &other.raised.claim, texts.cosine(0, 1)).is_some()
+        n != at && owns && other.fate == Fate::Open && dedupe::same(claim, &other.raised.claim)
     })
 }
 

@@ -135,30 +135,26 @@ fn is_live(entry: &Entry) -> bool {
     matches!(entry.fate, Fate::Open | Fate::Deferred | Fate::Advisory)
 }
 
-/// Entries triage set aside: they may be raised again with better grounds.
-fn is_set_aside(entry: &Entry) -> bool {
-    matches!(entry.fate, Fate::Discarded | Fate::Filtered)
+/// How reluctantly a claim is taken for an entry: open ones first, settled ones when the words are clearly theirs.
+fn reluctance(entry: &Entry) -> f64 {
+    match entry.fate {
+        Fate::Open | Fate::Deferred | Fate::Advisory => 0.0,
+        Fate::Discarded | Fate::Filtered => 0.5,
+        _ => 1.0,
+    }
 }
 
-/// Live entries first; what is left may be a settled one that came back.
+/// One assignment over the whole ledger, so that what came back is not mistaken for what is open beside it.
 fn matched(input: &Input<'_>) -> Vec<Match> {
-    let mut matches: Vec<Option<Match>> = vec![None; input.triaged.len()];
-    let stages: [fn(&Entry) -> bool; 3] =
-        [is_live, is_set_aside, |entry| !is_live(entry) && !is_set_aside(entry)];
-    for stage in stages {
-        let entries: Vec<(FindingId, &Entry)> =
-            input.ledger.iter().filter(|(_, entry)| stage(entry)).collect();
-        let free: Vec<usize> = (0..matches.len()).filter(|n| matches[*n].is_none()).collect();
-        if entries.is_empty() || free.is_empty() {
-            continue;
-        }
-        let before: Vec<&Claim> = entries.iter().map(|(_, entry)| &entry.claim).collect();
-        let after: Vec<&Claim> = free.iter().map(|n| &input.triaged[*n].claim).collect();
-        let hints = hints(input, &entries, &free);
-        for found in pair(&before, &after, &hints, input.change, input.read, &Scorer::default()) {
-            let id = entries[found.before].0;
-            matches[free[found.after]] = Some(Match::Known { id, score: found.score, how: found.how });
-        }
+    let mut entries: Vec<(FindingId, &Entry)> = input.ledger.iter().collect();
+    entries.sort_by(|a, b| reluctance(a.1).total_cmp(&reluctance(b.1)).then(a.0.cmp(&b.0)));
+    let before: Vec<&Claim> = entries.iter().map(|(_, entry)| &entry.claim).collect();
+    let after: Vec<&Claim> = input.triaged.iter().map(|triaged| &triaged.claim).collect();
+    let hints = hints(input, &entries);
+    let mut matches: Vec<Option<Match>> = vec![None; after.len()];
+    for found in pair(&before, &after, &hints, input.change, input.read, &Scorer::default()) {
+        let id = entries[found.before].0;
+        matches[found.after] = Some(Match::Known { id, score: found.score, how: found.how });
     }
     let mut next = input.next_id.0;
     let fresh = |found: Option<Match>| {
@@ -171,9 +167,10 @@ fn matched(input: &Input<'_>) -> Vec<Match> {
 }
 
 /// What the seats say about which is which: "same as F-12", and F-12 called settled by the seat that raises this one.
-fn hints(input: &Input<'_>, entries: &[(FindingId, &Entry)], free: &[usize]) -> Hints {
+fn hints(input: &Input<'_>, entries: &[(FindingId, &Entry)]) -> Hints {
     let mut hints = Hints::default();
-    for (after, triaged) in free.iter().map(|n| &input.triaged[*n]).enumerate() {
+    hints.reluctance.extend(entries.iter().enumerate().map(|(n, (_, entry))| (n, reluctance(entry))));
+    for (after, triaged) in input.triaged.iter().enumerate() {
         let named = triaged.texts.iter().find_map(|raised| raised.claim.same_as).or(triaged.claim.same_as);
         for (before, (id, _)) in entries.iter().enumerate() {
             if named == Some(*id) {

@@ -19,17 +19,20 @@ const SAME_AS: f64 = 1.5;
 const SETTLED: f64 = -9.0;
 
 /// What authors say about pairs, beside the findings themselves.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hints {
     /// Later finding → the earlier one its author names.
     pub same_as: BTreeMap<usize, usize>,
     /// Pairs whose earlier one the author of the later one calls settled.
     pub settled: BTreeSet<(usize, usize)>,
+    /// What must be overcome to pair with an earlier one that is not open any more.
+    pub reluctance: BTreeMap<usize, f64>,
 }
 
 impl Hints {
     fn gain(&self, before: usize, after: usize) -> f64 {
         let named = if self.same_as.get(&after) == Some(&before) { SAME_AS } else { 0.0 };
+        let named = named - self.reluctance.get(&before).copied().unwrap_or(0.0);
         named + if self.settled.contains(&(before, after)) { SETTLED } else { 0.0 }
     }
 }
