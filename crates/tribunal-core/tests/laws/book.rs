@@ -11,6 +11,8 @@ pub struct Book {
     seen: BTreeMap<String, u64>,
     /// Walk in progress, for messages.
     pub walk: String,
+    /// The policy is no row of the table.
+    pub wild: bool,
     /// Loops walked.
     pub loops: u64,
     /// Runs walked.
@@ -45,13 +47,20 @@ impl Book {
     }
 
     /// How often it was reached.
-    pub fn count(&self, what: &str) -> u64 {
+    fn count(&self, what: &str) -> u64 {
         self.seen.get(what).copied().unwrap_or(0)
     }
 
     /// Everything reached, with counts.
     pub fn seen(&self) -> impl Iterator<Item = (&String, &u64)> {
         self.seen.iter()
+    }
+
+    /// What should have been reached and was not, or should not and was.
+    pub fn unlike(&self, what: impl Into<String>, reached: bool) -> Option<String> {
+        let what = what.into();
+        let times = self.count(&what);
+        ((times > 0) != reached).then(|| format!("{what}: {times} times"))
     }
 
     /// Fails the test of this law if it was broken.

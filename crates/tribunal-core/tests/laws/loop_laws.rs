@@ -94,7 +94,7 @@ pub struct LoopLaws {
 
 impl LoopLaws {
     /// The laws of a loop that was opened so.
-    pub fn new(opened: &Opened) -> LoopLaws {
+    pub fn new(opened: &Opened, wild: bool) -> LoopLaws {
         let (rounds, open, made) = match &opened.opening {
             Opening::Make { rounds, open } => (*rounds, open, None),
             Opening::Judge { revision, open } => (None, open, Some(revision.clone())),
@@ -119,7 +119,7 @@ impl LoopLaws {
         };
         let rounds_max = rounds.unwrap_or(opened.policy.rounds_max);
         let mut laws = LoopLaws {
-            name: opened.policy.of.word().to_owned(),
+            name: if wild { "wild" } else { opened.policy.of.word() }.to_owned(),
             policy: opened.policy.clone(),
             lines: open.iter().map(|handed| (handed.id, line(&handed.entry))).collect(),
             judged: Vec::new(),
@@ -591,6 +591,7 @@ impl LoopLaws {
             why => format!("{why:?}"),
         };
         book.saw(format!("{}/question/{kind}", self.name));
+        book.saw(format!("question/{kind}"));
         let right = match (&self.ruling, &question.why) {
             (Some(Ruling::NoQuorum), why) => *why == Why::NoQuorum,
             (Some(Ruling::Rework { .. }), why) => self.expected_stop().as_ref() == Some(why),

@@ -26,11 +26,17 @@ pub struct Rates {
     pub triage: u32,
     pub foreign: u32,
     pub fixers: u32,
+    pub reuse: u32,
+    pub deep: u32,
+    pub touch: u32,
 }
 
 impl Rates {
     /// Each walk has its own.
     pub fn draw(rng: &mut Rng) -> Rates {
+        if rng.chance(25) {
+            return Rates::stubborn(rng);
+        }
         let mut of = |values: [u32; 4]| *rng.pick(&values);
         Rates {
             noise: of([0, 5, 10, 30]),
@@ -49,6 +55,37 @@ impl Rates {
             triage: of([0, 0, 10, 40]),
             foreign: of([0, 0, 0, 15]),
             fixers: of([0, 0, 50, 100]),
+            reuse: 50,
+            deep: of([0, 0, 10, 50]),
+            touch: 50,
+        }
+    }
+}
+
+impl Rates {
+    /// A world where steps work and findings do not go away.
+    fn stubborn(rng: &mut Rng) -> Rates {
+        let mut of = |values: [u32; 4]| *rng.pick(&values);
+        Rates {
+            noise: 2,
+            crash: 2,
+            cancel: 0,
+            fail: of([0, 0, 0, 5]),
+            garble: 0,
+            check_fails: of([0, 30, 60, 90]),
+            raise: of([50, 80, 90, 100]),
+            cure: of([0, 5, 30, 60]),
+            blocker: of([30, 60, 100, 100]),
+            lie: 0,
+            odd: of([0, 0, 10, 40]),
+            lazy: of([0, 0, 5, 10]),
+            contest: of([0, 0, 5, 20]),
+            triage: of([0, 0, 10, 30]),
+            foreign: of([0, 0, 0, 2]),
+            fixers: of([0, 0, 50, 100]),
+            reuse: of([30, 60, 90, 95]),
+            deep: of([0, 0, 0, 90]),
+            touch: of([0, 0, 50, 100]),
         }
     }
 }
@@ -119,7 +156,7 @@ impl World {
     }
 
     fn claim(&mut self, rng: &mut Rng, rates: &Rates, known: &[FindingId]) -> Claim {
-        let id = if !known.is_empty() && rng.chance(50) {
+        let id = if !known.is_empty() && rng.chance(rates.reuse) {
             *rng.pick(known)
         } else {
             self.findings += 1;
@@ -182,7 +219,7 @@ impl World {
         let verdict = if rng.chance(rates.odd) { *rng.pick(&any) } else { fair };
         Answer {
             verdict,
-            fundamental: verdict == Verdict::Reject && rng.chance(rates.odd),
+            fundamental: verdict == Verdict::Reject && rng.chance(rates.deep),
             raised,
             said,
             checked: if rng.chance(rates.odd / 2) { " ".into() } else { "all of it".into() },
@@ -222,7 +259,7 @@ impl World {
             Some(entry) if entry.fate != Fate::Open && open => Mark::Reopened,
             Some(_) => Mark::Persistent,
         };
-        tracked.touched = rng.chance(50);
+        tracked.touched = rng.chance(rates.touch);
         tracked.region = (!id.0.is_multiple_of(3)).then(|| format!("region-{}", id.0 % 3));
         tracked.makers = !rng.chance(rates.foreign);
         let fixers = ["fix-a", "fix-b", "fix-c", "fix-d"];

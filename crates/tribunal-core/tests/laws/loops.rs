@@ -64,7 +64,7 @@ impl LoopSim {
         let log = vec![serde_json::to_string(&LoopEvent::Opened(Box::new(opened.clone()))).unwrap()];
         let mut sim = LoopSim {
             replica: live.clone(),
-            laws: LoopLaws::new(&opened),
+            laws: LoopLaws::new(&opened, book.wild),
             world: World::new(&opened),
             log,
             patience: 1 + u32::try_from(rng.below(5)).unwrap(),
@@ -328,16 +328,17 @@ impl LoopSim {
 
     /// One input, one turn, every law.
     fn feed(&mut self, input: LoopIn, expect: Expect, book: &mut Book) {
+        if expect == Expect::Nothing {
+            // Deciding cannot change the machine: what means nothing changes nothing.
+            let means = self.live.decide(&input);
+            return book.hold("stale", means.is_none(), || format!("{input:?} means {means:?}"));
+        }
         let before = self.live.clone();
         let wanted = before.wants();
         let events = match turn(&mut self.live, &input) {
             Ok(events) => events,
             Err(e) => return book.breach("closed", || format!("{input:?}: {e}")),
         };
-        if expect == Expect::Nothing {
-            let nothing = events.is_empty() && self.live == before;
-            return book.hold("stale", nothing, || format!("{input:?} means {events:?}"));
-        }
         book.hold("progress", !events.is_empty(), || format!("{input:?} means nothing in {before:?}"));
         book.hold("progress", self.live != before, || format!("{input:?} changes nothing in {before:?}"));
         let meant = self.replica.decide(&input);
@@ -357,21 +358,24 @@ impl LoopSim {
                 let follows = self.replica.settle();
                 book.hold("replay", follows.as_ref() == Some(event), || format!("{follows:?} not {event:?}"));
             }
-            let line = serde_json::to_string(event).unwrap();
-            let read: LoopEvent = serde_json::from_str(&line).unwrap();
-            book.hold("replay", read == *event, || format!("{event:?} is read as {read:?}"));
-            if let Err(e) = self.replica.apply(&read) {
+            if let Err(e) = self.replica.apply(event) {
                 book.breach("closed", || e.to_string());
             }
             self.laws.observe(event, &self.replica, book);
-            self.log.push(line);
+            self.log.push(serde_json::to_string(event).unwrap());
         }
         book.hold("replay", self.replica == self.live, || {
             format!("{:?}\n  live {:?}", self.replica, self.live)
         });
+        let wants = self.live.wants();
+        let hands = wants.values().filter_map(|want| match want {
+            LoopWant::Make { findings, .. } => Some(findings.clone()),
+            _ => None,
+        });
+        self.laws.makers_disjoint(&hands.collect::<Vec<_>>(), book);
         let rest = self.live.settle();
         book.hold("settled", rest.is_none(), || format!("{rest:?} is left after a turn"));
-        let waits = self.is_over() || !self.live.wants().is_empty();
+        let waits = self.is_over() || !wants.is_empty();
         book.hold("settled", waits, || format!("wants nothing in {}", self.live.state_name()));
     }
 
@@ -398,11 +402,6 @@ impl LoopSim {
             let kept = mine || wants.get(effect) == Some(want);
             book.hold("stability", kept, || format!("{effect} is no longer wanted after {events:?}"));
         }
-        let hands = wants.values().filter_map(|want| match want {
-            LoopWant::Make { findings, .. } => Some(findings.clone()),
-            _ => None,
-        });
-        self.laws.makers_disjoint(&hands.collect::<Vec<_>>(), book);
     }
 }
 

@@ -112,8 +112,8 @@ impl RunSim {
         let rates = Rates {
             noise: of([0, 2, 5, 20]),
             crash: of([0, 1, 3, 10]),
-            cancel: of([0, 0, 0, 2]),
-            dropped: of([0, 0, 0, 2]),
+            cancel: of([0, 0, 0, 10]),
+            dropped: of([0, 0, 0, 3]),
             fail: of([0, 5, 15, 40]),
             refuse: of([0, 10, 30, 80]),
             bad: of([0, 10, 25, 50]),
@@ -227,15 +227,15 @@ impl RunSim {
         if self.rng.chance(self.rates.crash) {
             self.crash(book);
         }
-        if self.rng.chance(self.rates.cancel) && self.rng.one_in(10) {
+        let landing = self.run.intents().any(|(effect, _)| effect.step == Step::Land);
+        if self.rng.chance(self.rates.cancel) && self.rng.one_in(if landing { 2 } else { 10 }) {
             let live = self.run.closing().is_none();
-            let landing = self.run.intents().any(|(effect, _)| effect.step == Step::Land);
             if live && landing {
                 book.saw("cancel/while landing".into());
             }
             self.feed(RunIn::Cancel, if live { Expect::Moves } else { Expect::Nothing }, book);
         }
-        if self.rng.chance(self.rates.dropped) {
+        if self.rng.chance(if landing { 2 * self.rates.dropped } else { self.rates.dropped }) {
             self.drop_one(book);
         }
         self.launch(book);
@@ -335,7 +335,12 @@ impl RunSim {
         if effect.step.is_one_shot() && !self.is_intended(&effect) {
             return self.intend(&effect, book);
         }
-        if let RunWant::AskLane { stuck, .. } = &want {
+        if let RunWant::AskLane { stuck, plan } = &want {
+            if self.rng.one_in(20) {
+                // The plan is dropped by another way than the question.
+                let drop = RunIn::Drop { plan: plan.clone(), by: "ada".into() };
+                return self.feed(drop, Expect::Moves, book);
+            }
             return self.person(&effect, stuck, book);
         }
         let due = self.run.intents().find(|(id, _)| **id == effect).and_then(|(_, due)| *due);
@@ -570,15 +575,15 @@ impl RunSim {
 
     /// One input, one turn, every law.
     fn feed(&mut self, input: RunIn, expect: Expect, book: &mut Book) {
+        if expect == Expect::Nothing {
+            let means = self.run.decide(&input);
+            return book.hold("stale", means.is_none(), || format!("{input:?} means {means:?}"));
+        }
         let before = self.run.clone();
         let events = match turn(&mut self.run, &input) {
             Ok(events) => events,
             Err(e) => return book.breach("closed", || format!("{input:?}: {e}")),
         };
-        if expect == Expect::Nothing {
-            let nothing = events.is_empty() && self.run == before;
-            return book.hold("stale", nothing, || format!("{input:?} means {events:?}"));
-        }
         book.hold("progress", !events.is_empty(), || format!("{input:?} means nothing in {before:?}"));
         book.hold("progress", self.run != before, || format!("{input:?} changes nothing"));
         let meant = self.replica.decide(&input);
@@ -597,14 +602,11 @@ impl RunSim {
                 let follows = self.replica.settle();
                 book.hold("replay", follows.as_ref() == Some(event), || format!("{follows:?} not {event:?}"));
             }
-            let line = serde_json::to_string(event).unwrap();
-            let read: RunEvent = serde_json::from_str(&line).unwrap();
-            book.hold("replay", read == *event, || format!("{event:?} is read as {read:?}"));
-            if let Err(e) = self.replica.apply(&read) {
+            if let Err(e) = self.replica.apply(event) {
                 book.breach("closed", || e.to_string());
             }
             self.laws.observe(event, book);
-            self.log.push(line);
+            self.log.push(serde_json::to_string(event).unwrap());
         }
         book.hold("replay", self.replica == self.run, || "the replica is not the run".into());
         let rest = self.run.settle();

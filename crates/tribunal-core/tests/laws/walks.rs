@@ -43,6 +43,7 @@ fn walk_loop(seed: u64, book: &mut Book) {
         1 => Opening::Make { rounds: Some(1 + u32::try_from(rng.below(4)).unwrap()), open: Vec::new() },
         _ => Opening::Make { rounds: None, open: Vec::new() },
     };
+    book.wild = wild;
     book.walk = format!("loop seed {seed} ({of}{})", if wild { ", wild" } else { "" });
     let opened = Opened { id: LoopId::new("loop"), policy, opening, at: Time(1_000) };
     LoopSim::open(opened, rng.next(), book).walk(book);
@@ -52,6 +53,7 @@ fn walk_run(seed: u64, book: &mut Book) {
     let mut rng = Rng::new(seed ^ 0xaaaa_0000);
     let spec = spec(&mut rng);
     let real = rng.chance(35);
+    book.wild = false;
     book.walk = format!("run seed {seed}{}", if real { ", real loops" } else { "" });
     RunSim::open(&spec, rng.next(), real, book).walk(book);
 }
@@ -61,28 +63,87 @@ macro_rules! laws {
 }
 
 laws! {
+    /// Passed means: what ended is what was made; every check ran on it in the last sitting and holds nothing in
+    /// the rework column; every seat's last word since is approve (conditional only with warnings), or the ruling
+    /// says checks only and the policy allows it; somebody judged; no must-fix of the rework column is open.
+    /// Every ruling is the one the five lines give. Accepted means that a person did. Landed means that every
+    /// task and, since the last change, the delivery ended good or was accepted, and that this landed.
     gate
+    /// A counted answer answers every id put to it; an approval in round 1 says what was checked.
     coverage
+    /// A round judges a revision never judged, or the last one with an answer not given before.
     moved
+    /// Where the policy confirms, a pass after round 1 comes from a full sitting.
     confirm
+    /// R = rounds given + rounds of every Again + number of Fixed. A = attempts, S = seats × (1 + backup),
+    /// K = checks, M = makers in the largest crew, C = 2 where passes are confirmed else 1, F = findings,
+    /// I = iterations, N = number of Again, X = number of Fixed, D = decisions.
+    /// rounds ≤ R; sittings P ≤ R·C + Reasks; makes ≤ (R + N + 1)·A·M, or I·(1 + N) where runs are iterations;
+    /// joins ≤ (R + N + 1)·A; hearings ≤ (2 + N + X)·F·A (a contest may be heard once in each series);
+    /// reports ≤ makes + joins + P·(K·A + S·(A + 1) + (1 + 2S)·A) + hearings + D + 1.
+    /// Of a run, with d decisions on a lane and L landing rounds: reports ≤
+    /// Σ plans (2 + tasks + 2d + (1 + L + d)·(2A + 2)) + checkpoints + 1 + finishing steps·A.
+    /// Besides: no rework is ordered, and no end is given, but for the controller's reason.
     bounded
+    /// After every turn nothing is left to settle, and something is wanted or the machine has ended.
     settled
+    /// A wanted, well-formed report always moves the machine; an option not offered never.
     progress
+    /// The fold of the journal, read back from text, is the live state at every prefix; inside a transaction every
+    /// event but the first follows from the state alone.
     replay
+    /// No id is heard twice; strangers, duplicates, early wakes and cleared launches mean and change nothing.
     stale
+    /// After the end nothing is wanted and nothing means anything; no loop outlives its run.
     absorbs
+    /// What decide and settle emit, apply accepts.
     closed
+    /// What was wanted stays wanted until its own report, the end, a drop or the close; an intended landing even
+    /// then. A checkpoint ends with its lane's tasks.
     stability
+    /// An id is intended at most once, ever, with the right deadline; nobody reports without an intent.
     intent
+    /// Ids only grow; at the end none is open, and each has the fate the outcome gives.
     findings
+    /// A plan lands once; a landing moves the branch once.
     once
+    /// Dependencies and earlier waves first; one landing at a time, the head; nothing behind a shut gate. After
+    /// every turn the run wants exactly what a second, plain model of it wants.
     order
+    /// Never more agents than the width, and no free width while one waits.
     width
+    /// When one lane is due, every lane at its tasks that has no checkpoint gets one.
     checkpoint
+    /// A question has its reason; in a group no lane asks while a sibling works.
     asks
+    /// Makers at work at once share no file, and every open must-fix finding has exactly one.
     crew
 }
 
+const ANYWHERE: &str = "question/Region|answer/approve|answer/conditional|answer/reject|answer/approve/backup|\
+    answer/conditional/backup|answer/reject/backup|asked again/Bare|asked again/Incomplete|\
+    asked again/Groundless|hearing/upheld|hearing/refuted|hearing/unheard|crash|probe/done|probe/not done|\
+    probe/unproven|wake/due|crew/parallel|failed/make|failed/join|failed/check|failed/judge|failed/track|\
+    failed/hear|round/argued|seated/nobody|seated/somebody|noise";
+
+const EVENTS: &str = "intended|cleared|iterated|made|joined|failed|round_began|checked|panel_seated|answered|\
+    asked_again|panel_closed|tracked|heard|ruled|confirming|rework_ordered|asked|decided|ended";
+
+const RUNS: &str = "refused/conflict|refused/red check|refused/judge again|refused/conflict/spent|\
+    refused/red check/spent|refused/judge again/spent|ending/passed|ending/shut|ending/stopped|\
+    ending/cancelled|gate/Some(All)/open|gate/Some(All)/shut|gate/Some(Each)/open|gate/Some(Each)/shut|\
+    checkpoint/held|checkpoint/given up|checkpoint/spans tasks|checkpoint/left behind|dropped/gating|\
+    dropped/ready|dropped/working|dropped/queued|dropped/stuck|dropped/summary|drop/while landing|\
+    cancel/while landing|review/passed|review/accepted|review/failed|finish/given up|width/waits|run crash|\
+    run probe/done|run probe/not done|run probe/unproven|run wake/due|loop/called off|lane loop/Qa/good|\
+    lane loop/Qa/bad|lane loop/Repair/good|lane loop/Repair/bad|run failed/lane|run failed/finish";
+
+const RUN_EVENTS: &str = "intended|cleared|loop_ended|gate_decided|wave_opened|lane_opened|plan_dropped|\
+    summarised|landed|landing_refused|lane_asked|lane_decided|iterated|checkpoint_due|checkpointed|failed|\
+    review_opened|closing|finish_ordered|finished|ended";
+
+/// Every outcome, ruling, question, decision, hearing, crash, probe answer and lane option was reached, for each
+/// use where its row allows it; what a row does not allow was never reached.
 #[test]
 fn sometimes() {
     let book = walked();
@@ -90,5 +151,54 @@ fn sometimes() {
         println!("{times:>8} {what}");
     }
     println!("{} runs, {} reports", book.runs, book.run_reports);
-    println!("{} loops, {} reports, most {}", book.loops, book.loop_reports, book.most);
+    println!("{} loops, {} reports, {} at most in one", book.loops, book.loop_reports, book.most);
+    let mut wrong: Vec<String> = USES.iter().flat_map(|of| sometimes_for(book, of.word())).collect();
+    wrong.extend(ANYWHERE.split('|').filter_map(|what| book.unlike(what, true)));
+    wrong.extend(EVENTS.split('|').filter_map(|event| book.unlike(format!("event/{event}"), true)));
+    wrong.extend(RUNS.split('|').filter_map(|what| book.unlike(what, true)));
+    wrong.extend(RUN_EVENTS.split('|').filter_map(|event| book.unlike(format!("run event/{event}"), true)));
+    for was in ["task", "qa", "summary", "repair", "landing"] {
+        // A refused landing cannot be accepted.
+        let accept = !matches!(was, "repair" | "landing");
+        for (choice, may) in
+            [("Retry", true), ("Fixed", true), ("Accept", accept), ("Drop", true), ("Stop", true)]
+        {
+            wrong.extend(book.unlike(format!("lane decision/{was}/{choice}"), may));
+        }
+    }
+    // Shorter walks than the usual reach less.
+    assert!(wrong.is_empty() || seeds() < LOOPS, "{wrong:#?}");
+}
+
+/// For one row of the table: what it reaches, and what it does not and why.
+fn sometimes_for(book: &Book, of: &str) -> Vec<String> {
+    let strict = matches!(of, "qa" | "phase");
+    let mut all: Vec<(String, bool)> = Vec::new();
+    let mut each = |what: String, may: bool| all.push((what, may));
+    for outcome in ["passed", "accepted", "exhausted", "stale", "stuck", "failed", "cancelled"] {
+        each(format!("outcome/{outcome}"), true);
+    }
+    for ruling in ["pass", "rework", "no quorum"] {
+        each(format!("ruling/{ruling}"), true);
+    }
+    // No warning passes in qa and phase: a condition is a ground for rework, or is asked for one.
+    each("outcome/passed with warnings".into(), !strict);
+    each("ruling/warnings".into(), !strict);
+    // Only in qa do the checks stand for a lost seat, and there warnings never pass.
+    each("ruling/pass, checks only".into(), of == "qa");
+    each("ruling/warnings, checks only".into(), false);
+    // Only qa and phase confirm.
+    each("confirming".into(), strict);
+    for question in
+        ["NoQuorum", "ChecksDidNotRun", "Contested", "Fundamental", "NotTheMakers", "SurvivedTouched"]
+    {
+        each(format!("question/{question}"), true);
+    }
+    // Only phase asks at the cap; the others end.
+    each("question/Exhausted".into(), of == "phase");
+    each("question/Stale".into(), of == "phase");
+    for decision in ["Again", "Fixed", "Reask", "Accept", "Stop"] {
+        each(format!("decision/{decision}"), true);
+    }
+    all.into_iter().filter_map(|(what, may)| book.unlike(format!("{of}/{what}"), may)).collect()
 }
