@@ -2,6 +2,7 @@
 //! and no panic on anything an agent wrote.
 
 pub mod authority;
+pub mod converge;
 pub mod dedupe;
 pub mod delta;
 pub mod intake;
@@ -12,6 +13,7 @@ pub mod track;
 pub mod triage;
 pub mod words;
 
+pub use converge::{Advice, Decision, converge};
 pub use delta::{CycleDelta, cycle_delta};
 pub use intake::{Form, Intake, Unread, read, read_bytes, read_compiler_lines, read_sarif};
 pub use maker::{Hearing, MakerWords, read_hearing, read_maker};
