@@ -1,0 +1,246 @@
+//! What simulated agents and checks answer. A pure function of the seed and the effect: the same effect gives
+//! the same answer in every life of the process, whichever launch it is.
+
+use super::fault::Fault;
+use super::rng::{Rng, dice, effect_dice};
+use super::scene::Scene;
+use super::tracking;
+use std::collections::BTreeMap;
+use tribunal_core::effect::EffectId;
+use tribunal_core::finding::{Answer, Claim, Reply, Said, Severity, Verdict};
+use tribunal_core::ids::{Check, FindingId, LoopId, Revision};
+use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport, LoopWant};
+use tribunal_core::run::RunReport;
+use tribunal_engine::{Docket, Report};
+
+/// What an agent, a check or a matcher will do once started.
+pub struct Act {
+    /// What it reports; nothing when it hangs.
+    pub report: Option<Report>,
+    /// How long it takes.
+    pub after_ms: u64,
+    /// What goes wrong with it.
+    pub struck: Vec<Fault>,
+}
+
+/// The actor of one effect.
+pub struct Actor<'a> {
+    scene: &'a Scene,
+    effect: &'a EffectId,
+    rng: Rng,
+    struck: Vec<Fault>,
+}
+
+impl<'a> Actor<'a> {
+    /// The actor that carries out this effect.
+    pub fn new(scene: &'a Scene, effect: &'a EffectId) -> Actor<'a> {
+        Actor { scene, effect, rng: effect_dice(scene.seed, "act", effect), struck: Vec::new() }
+    }
+
+    /// Does what a loop wants.
+    pub fn act_loop(mut self, want: &LoopWant, docket: &Docket) -> Act {
+        let after_ms = self.rng.within(1, 90) * 1_000;
+        let Some(lp) = docket.loops.get(&LoopId::new(self.effect.of.as_str())) else {
+            return self.done(None, after_ms);
+        };
+        let report = match want {
+            LoopWant::Make { findings, .. } => self.agent(|actor| actor.make(lp, findings)),
+            LoopWant::Judge { put, .. } => self.agent(|actor| actor.judge(put)),
+            LoopWant::Hear { .. } => self.agent(Actor::hear),
+            LoopWant::Check { check, revision } => Some(self.check(check, revision)),
+            LoopWant::Join { parts } => Some(self.join(parts)),
+            LoopWant::Track { .. } => Some(self.track(lp)),
+            LoopWant::Ask(_) | LoopWant::Wake { .. } => None,
+        };
+        self.done(report.map(Report::Loop), after_ms)
+    }
+
+    /// Judges a lane's progress.
+    pub fn act_checkpoint(mut self) -> Act {
+        let after_ms = self.rng.within(1, 90) * 1_000;
+        let report = match self.agent(|_| LoopReport::Heard { upheld: true, reason: String::new() }) {
+            None => None,
+            Some(LoopReport::Failed(failure)) => Some(RunReport::Failed(failure)),
+            Some(_) => Some(RunReport::Checkpointed { feedback: "mind the tests".to_owned() }),
+        };
+        self.done(report.map(Report::Run), after_ms)
+    }
+
+    fn done(self, report: Option<Report>, after_ms: u64) -> Act {
+        Act { report, after_ms, struck: self.struck }
+    }
+
+    fn strikes(&mut self, fault: Fault) -> bool {
+        let strikes = self.rng.chance(self.scene.dials.rate(fault));
+        if strikes {
+            self.struck.push(fault);
+        }
+        strikes
+    }
+
+    /// What any agent may do wrong, before it does anything right.
+    fn agent(&mut self, well: impl FnOnce(&mut Self) -> LoopReport) -> Option<LoopReport> {
+        if self.strikes(Fault::AgentHang) {
+            return None;
+        }
+        if self.strikes(Fault::AgentCrash) {
+            let kinds = [FailureKind::Crashed, FailureKind::Empty, FailureKind::Quota, FailureKind::Tampered];
+            let kind = *self.rng.pick(&kinds);
+            return Some(LoopReport::Failed(Failure::new(kind, "simulated")));
+        }
+        if self.strikes(Fault::WorktreeDeleted) {
+            return Some(LoopReport::Failed(Failure::new(FailureKind::Crashed, "its worktree is gone")));
+        }
+        if self.strikes(Fault::Garbage) {
+            return Some(self.garbage());
+        }
+        Some(well(self))
+    }
+
+    /// A report that answers another question.
+    fn garbage(&mut self) -> LoopReport {
+        let reports = [
+            LoopReport::Joined { revision: Revision::new("nonsense") },
+            LoopReport::Checked(Checked { findings: Vec::new() }),
+            LoopReport::Tracked { findings: Vec::new(), delta: Default::default() },
+            LoopReport::Due,
+        ];
+        self.rng.pick(&reports).clone()
+    }
+
+    fn make(&mut self, lp: &Loop, findings: &[FindingId]) -> LoopReport {
+        let done = !self.strikes(Fault::NotDone);
+        let fresh = new_revision(self.effect);
+        let same = lp.revision().filter(|_| self.strikes(Fault::SameRevision)).cloned();
+        let old = lp.judged().first().filter(|_| self.strikes(Fault::OldRevision)).cloned();
+        let revision = same.or(old).unwrap_or(fresh);
+        let replies = findings.iter().filter_map(|id| Some((*id, self.reply()?))).collect();
+        LoopReport::Made { revision, done, replies }
+    }
+
+    fn reply(&mut self) -> Option<Reply> {
+        match self.rng.below(8) {
+            0 => None,
+            1 => Some(Reply::Refuted("it is meant so".to_owned())),
+            2 => Some(Reply::Refuted(format!("reason {}", self.rng.below(1000)))),
+            3 => Some(Reply::CannotFix("not here".to_owned())),
+            _ => Some(Reply::Fixed),
+        }
+    }
+
+    fn judge(&mut self, put: &[FindingId]) -> LoopReport {
+        let mut answer = if self.rng.chance(self.scene.approve) { self.approval() } else { self.objection() };
+        answer.said = put.iter().map(|id| (*id, self.said())).collect();
+        if !put.is_empty() && self.strikes(Fault::HalfAnswer) {
+            let keep = self.rng.below(put.len() as u64) as usize;
+            answer.said = put.iter().take(keep).map(|id| (*id, Said::Resolved)).collect();
+        }
+        LoopReport::Judged(answer)
+    }
+
+    fn said(&mut self) -> Said {
+        match self.rng.below(6) {
+            0 => Said::StillThere,
+            1 => Said::NotAnIssue("it is by design".to_owned()),
+            _ => Said::Resolved,
+        }
+    }
+
+    fn approval(&mut self) -> Answer {
+        let checked =
+            if self.strikes(Fault::BareAnswer) { String::new() } else { "read it, ran the tests".to_owned() };
+        let raised = if checked.is_empty() || self.rng.chance(850) {
+            Vec::new()
+        } else {
+            vec![self.claim(&[
+                Severity::Suggestion,
+                Severity::Suggestion,
+                Severity::Warning,
+                Severity::Blocker,
+            ])]
+        };
+        let verdict = if self.rng.chance(80) { Verdict::Conditional } else { Verdict::Approve };
+        let intent_satisfied = *self.rng.pick(&[None, Some(true), Some(true), Some(true)]);
+        Answer {
+            verdict,
+            fundamental: false,
+            raised,
+            said: BTreeMap::new(),
+            checked,
+            intent: None,
+            intent_satisfied,
+        }
+    }
+
+    fn objection(&mut self) -> Answer {
+        let groundless = self.strikes(Fault::Groundless);
+        let count = if groundless { 0 } else { self.rng.within(1, 3) };
+        let severities = [Severity::Warning, Severity::Warning, Severity::Blocker, Severity::Suggestion];
+        let raised = (0..count).map(|_| self.claim(&severities)).collect();
+        let verdicts = [Verdict::Reject, Verdict::Reject, Verdict::Conditional, Verdict::Approve];
+        let verdict = if groundless { Verdict::Reject } else { *self.rng.pick(&verdicts) };
+        Answer {
+            verdict,
+            fundamental: verdict == Verdict::Reject && self.rng.chance(150),
+            raised,
+            said: BTreeMap::new(),
+            checked: "read it".to_owned(),
+            intent: None,
+            intent_satisfied: None,
+        }
+    }
+
+    /// Few different claims, so that they come back.
+    fn claim(&mut self, severities: &[Severity]) -> Claim {
+        let severity = *self.rng.pick(severities);
+        let what = self.rng.below(5);
+        Claim::new(severity, format!("claim {what}"))
+            .at(format!("src/{}.rs", what % 3), Some(what as u32 + 1))
+    }
+
+    fn hear(&mut self) -> LoopReport {
+        LoopReport::Heard { upheld: self.rng.chance(500), reason: "heard both sides".to_owned() }
+    }
+
+    /// A check says the same of the same revision, whoever asks and when.
+    fn check(&mut self, check: &Check, revision: &Revision) -> LoopReport {
+        if self.strikes(Fault::CheckDidNotRun) {
+            let failure = Failure::new(FailureKind::DidNotRun, "no such program");
+            return LoopReport::Failed(failure);
+        }
+        let mut rng = dice(self.scene.seed, check.as_str(), revision.as_str());
+        let mut findings = Vec::new();
+        if !rng.chance(self.scene.green) {
+            let severity = *rng.pick(&[Severity::Blocker, Severity::Blocker, Severity::Warning]);
+            let claim = Claim::new(severity, format!("{check} fails {}", rng.below(2)));
+            findings.push(Claim { rule: Some(check.to_string()), ..claim });
+        }
+        LoopReport::Checked(Checked { findings })
+    }
+
+    fn join(&mut self, parts: &[(tribunal_core::ids::Maker, Revision)]) -> LoopReport {
+        if self.strikes(Fault::JoinFails) {
+            return LoopReport::Failed(Failure::new(FailureKind::Crashed, "the parts do not merge"));
+        }
+        let same = parts.windows(2).all(|two| two[0].1 == two[1].1);
+        let revision = match parts.first() {
+            Some((_, only)) if same => only.clone(),
+            Some(_) | None => new_revision(self.effect),
+        };
+        LoopReport::Joined { revision }
+    }
+
+    fn track(&mut self, lp: &Loop) -> LoopReport {
+        if self.strikes(Fault::TrackingFails) {
+            return LoopReport::Failed(Failure::new(FailureKind::Crashed, "the matcher died"));
+        }
+        let lies = self.strikes(Fault::TrackingLies);
+        tracking::track(lp, &mut self.rng, lies)
+    }
+}
+
+/// The revision an effect leaves: its own, whichever launch it was.
+pub fn new_revision(effect: &EffectId) -> Revision {
+    let mut rng = effect_dice(0, "revision", effect);
+    Revision::new(format!("r{:012x}", rng.next() >> 16))
+}

@@ -1,0 +1,345 @@
+//! The first law, read from the journal alone: what may land, and why. It keeps its own idea of what was judged,
+//! by whom and how, and never asks a machine.
+
+use super::git::tree_of;
+use std::collections::{BTreeMap, BTreeSet};
+use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::finding::{Answer, Claim, Verdict};
+use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat};
+use tribunal_core::r#loop::{Choice, LoopEvent, Opening, Outcome};
+use tribunal_core::panel::{Ruling, needs_rework};
+use tribunal_core::policy::{Asked, NoVerdict, Policy};
+use tribunal_core::run::{Job, LaneChoice, PlanSpec, RunEvent, RunSpec, Stuck, Was};
+
+/// One sitting: what was judged, and every word that counted.
+#[derive(Clone, Debug, Default)]
+struct Sitting {
+    revision: Option<Revision>,
+    confirming: bool,
+    checks: BTreeMap<Check, Vec<Claim>>,
+    seated: BTreeSet<Seat>,
+    words: BTreeMap<Seat, Answer>,
+    ruling: Option<Ruling>,
+}
+
+#[derive(Clone, Debug)]
+struct LoopBook {
+    policy: Policy,
+    round: u32,
+    made: Option<Revision>,
+    sitting: Sitting,
+    accepted: Option<String>,
+}
+
+/// A lane, as the journal tells it.
+#[derive(Clone, Debug, Default)]
+struct LaneBook {
+    tasks: u32,
+    tasks_good: BTreeSet<u32>,
+    /// The files somebody vouched for, and who.
+    vouched: Option<(String, String)>,
+    qa_good: bool,
+    asked: Option<Stuck>,
+}
+
+/// Everything the first law needs to remember.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    qa: bool,
+    loops: BTreeMap<LoopId, LoopBook>,
+    ends: BTreeMap<LoopId, (Outcome, Option<Revision>)>,
+    lanes: BTreeMap<PlanId, LaneBook>,
+}
+
+impl Gate {
+    /// Before anything happened.
+    pub fn new(spec: &RunSpec) -> Gate {
+        let lane = |plan: &PlanSpec| {
+            let done = plan.done.as_ref();
+            LaneBook {
+                tasks: plan.tasks.max(1),
+                tasks_good: (1..=done.map_or(0, |done| done.tasks)).collect(),
+                vouched: done.map(|done| (tree_of(&done.head).to_owned(), "an earlier run".to_owned())),
+                qa_good: false,
+                asked: None,
+            }
+        };
+        let lanes = spec.plans.iter().map(|plan| (plan.id.clone(), lane(plan))).collect();
+        Gate { qa: spec.qa, loops: BTreeMap::new(), ends: BTreeMap::new(), lanes }
+    }
+
+    /// Whether this revision of the plan may land.
+    pub fn may_land(&self, plan: &PlanId, revision: &Revision) -> Result<(), String> {
+        let lane = self.lanes.get(plan).ok_or("no such plan")?;
+        if let Some(task) = (1..=lane.tasks).find(|n| !lane.tasks_good.contains(n)) {
+            return Err(format!("task {task} never ended well"));
+        }
+        match &lane.vouched {
+            None => return Err("nobody vouches for its files".to_owned()),
+            Some((tree, by)) if tree != tree_of(revision) => {
+                return Err(format!("{by} vouched for {tree}"));
+            }
+            Some(_) => {}
+        }
+        if self.qa && !lane.qa_good {
+            return Err("its delivery was not judged since the last change".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Takes in a fact of a loop.
+    pub fn take_loop(&mut self, id: &LoopId, event: &LoopEvent) -> Result<(), String> {
+        if let LoopEvent::Opened(opened) = event {
+            let made = match &opened.opening {
+                Opening::Judge { revision, .. } => Some(revision.clone()),
+                Opening::Make { .. } => None,
+            };
+            let policy = opened.policy.clone();
+            let book = LoopBook { policy, round: 0, made, sitting: Sitting::default(), accepted: None };
+            self.loops.insert(id.clone(), book);
+            return Ok(());
+        }
+        let book = self.loops.get_mut(id).ok_or_else(|| format!("{id} was never opened"))?;
+        let accepted = book.accepted.take();
+        if let LoopEvent::Ended { outcome, revision } = event {
+            self.ends.insert(id.clone(), (outcome.clone(), revision.clone()));
+            return book.may_end(outcome, revision.as_ref(), accepted.as_deref());
+        }
+        book.take(event);
+        Ok(())
+    }
+
+    /// Takes in a fact of the run.
+    pub fn take_run(&mut self, event: &RunEvent) -> Result<(), String> {
+        match event {
+            RunEvent::LoopEnded { effect, outcome, revision, .. } => {
+                self.loop_ended(effect, outcome, revision.as_ref())
+            }
+            RunEvent::Summarised { effect, revision } => {
+                let lane = self.lane(effect)?;
+                lane.qa_good = false;
+                match &lane.vouched {
+                    Some((tree, _)) if tree != tree_of(revision) => {
+                        Err("a summary changed the lane's files".to_owned())
+                    }
+                    _ => Ok(()),
+                }
+            }
+            RunEvent::LandingRefused { effect, .. } => {
+                self.lane(effect)?.vouched = None;
+                Ok(())
+            }
+            RunEvent::LaneAsked { plan, stuck } => {
+                self.lanes.entry(plan.clone()).or_default().asked = Some(stuck.clone());
+                Ok(())
+            }
+            RunEvent::LaneDecided { plan, decision } => {
+                self.lanes.entry(plan.clone()).or_default().decided(&decision.choice, &decision.by)
+            }
+            RunEvent::Landed { effect, revision, .. } => {
+                self.may_land(&PlanId::new(effect.of.as_str()), revision)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn lane(&mut self, effect: &EffectId) -> Result<&mut LaneBook, String> {
+        let plan = PlanId::new(effect.of.as_str());
+        self.lanes.get_mut(&plan).ok_or_else(|| format!("{effect} is of no plan"))
+    }
+
+    fn loop_ended(
+        &mut self,
+        effect: &EffectId,
+        outcome: &Outcome,
+        revision: Option<&Revision>,
+    ) -> Result<(), String> {
+        let Some((id, job)) = self.find(effect) else {
+            return Err(format!("{effect} ended a loop that nobody opened"));
+        };
+        let said = self.ends.get(&id).ok_or_else(|| format!("{id} has not ended"))?;
+        if said.0 != *outcome || said.1.as_ref() != revision {
+            return Err(format!("the run was told another end of {id}"));
+        }
+        let (Some(job), true) = (job, outcome.is_good()) else { return Ok(()) };
+        let revision = revision.ok_or_else(|| format!("{id} ended well with nothing"))?.clone();
+        let lane = self.lane(effect)?;
+        lane.vouched = Some((tree_of(&revision).to_owned(), id.to_string()));
+        match job {
+            Job::Task(n) => {
+                lane.tasks_good.insert(n);
+            }
+            Job::Repair => lane.qa_good = false,
+            Job::Qa => lane.qa_good = true,
+        }
+        Ok(())
+    }
+
+    /// The loop an effect of the run holds, by the words of its name; without a job where it is no lane's.
+    fn find(&self, effect: &EffectId) -> Option<(LoopId, Option<Job>)> {
+        if effect.step != Step::Loop {
+            return None;
+        }
+        let ending = format!(".{}", effect.entry);
+        let of = effect.of.as_str();
+        let ours = |id: &&LoopId| {
+            let name = id.as_str();
+            let begins =
+                if of == "run" { name.starts_with("phase.") } else { name.starts_with(&format!("{of}/")) };
+            begins && name.ends_with(&ending)
+        };
+        let id = self.loops.keys().find(ours)?.clone();
+        let label = id.as_str().split('/').nth(1).unwrap_or_default();
+        let label = label.split('.').next().unwrap_or_default();
+        let job = match label {
+            "repair" => Some(Job::Repair),
+            "qa" => Some(Job::Qa),
+            task => task.strip_prefix("task-").and_then(|n| n.parse().ok()).map(Job::Task),
+        };
+        Some((id, job))
+    }
+}
+
+impl LaneBook {
+    fn decided(&mut self, choice: &LaneChoice, by: &str) -> Result<(), String> {
+        let stuck = self.asked.take().ok_or("a lane was decided that had not asked")?;
+        match choice {
+            LaneChoice::Accept => {
+                if by.is_empty() {
+                    return Err("accepted by nobody".to_owned());
+                }
+                let revision = stuck.revision.ok_or("accepted what was never made")?;
+                self.vouched = Some((tree_of(&revision).to_owned(), by.to_owned()));
+                match stuck.was {
+                    Was::Loop(Job::Task(n)) => {
+                        self.tasks_good.insert(n);
+                    }
+                    Was::Loop(Job::Qa) => self.qa_good = true,
+                    Was::Summary => {}
+                    Was::Loop(Job::Repair) | Was::Landing => {
+                        return Err("a refused landing was accepted".to_owned());
+                    }
+                }
+            }
+            LaneChoice::Fixed(_) => {
+                self.vouched = None;
+                self.qa_good = false;
+            }
+            LaneChoice::Retry(_) | LaneChoice::Drop | LaneChoice::Stop => {}
+        }
+        Ok(())
+    }
+}
+
+impl LoopBook {
+    fn take(&mut self, event: &LoopEvent) {
+        match event {
+            LoopEvent::Made { revision, .. } | LoopEvent::Joined { revision, .. } => {
+                self.made = Some(revision.clone());
+            }
+            LoopEvent::RoundBegan { round, revision } => {
+                self.round = *round;
+                self.sitting = Sitting { revision: Some(revision.clone()), ..Sitting::default() };
+            }
+            LoopEvent::Confirming => {
+                let revision = self.sitting.revision.clone();
+                self.sitting = Sitting { revision, confirming: true, ..Sitting::default() };
+            }
+            LoopEvent::Checked { effect, checked } => {
+                if let Step::Check(check) = &effect.step {
+                    self.sitting.checks.insert(check.clone(), checked.findings.clone());
+                }
+            }
+            LoopEvent::PanelSeated { seats } => self.sitting.seated = seats.iter().cloned().collect(),
+            LoopEvent::Answered { effect, answer } => {
+                if let Step::Judge(seat) = &effect.step {
+                    self.sitting.words.insert(seat.clone(), answer.clone());
+                }
+            }
+            LoopEvent::AskedAgain { seat, .. } => {
+                self.sitting.words.remove(seat);
+            }
+            LoopEvent::Ruled { ruling } => self.sitting.ruling = Some(ruling.clone()),
+            LoopEvent::Decided(decision) => self.decided(&decision.choice, &decision.by),
+            _ => {}
+        }
+    }
+
+    fn decided(&mut self, choice: &Choice, by: &str) {
+        match choice {
+            Choice::Accept => self.accepted = Some(by.to_owned()),
+            Choice::Fixed(revision) => {
+                self.round += 1;
+                self.made = Some(revision.clone());
+                self.sitting = Sitting { revision: Some(revision.clone()), ..Sitting::default() };
+            }
+            Choice::Reask => {
+                let (revision, confirming) = (self.sitting.revision.clone(), self.sitting.confirming);
+                self.sitting = Sitting { revision, confirming, ..Sitting::default() };
+            }
+            Choice::Again(_) | Choice::Stop => {}
+        }
+    }
+
+    fn may_end(
+        &self,
+        outcome: &Outcome,
+        revision: Option<&Revision>,
+        accepted: Option<&str>,
+    ) -> Result<(), String> {
+        match outcome {
+            Outcome::Accepted(by) if by.is_empty() => Err("accepted by nobody".to_owned()),
+            Outcome::Accepted(by) if accepted != Some(by) => Err(format!("{by} never accepted it")),
+            Outcome::Passed | Outcome::PassedWithWarnings => {
+                if revision.is_none() || self.sitting.revision.as_ref() != revision {
+                    return Err("what ended is not what was judged".to_owned());
+                }
+                if self.made.as_ref() != revision {
+                    return Err("what ended is not what was made".to_owned());
+                }
+                self.may_pass(*outcome == Outcome::PassedWithWarnings)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn may_pass(&self, warnings: bool) -> Result<(), String> {
+        let (policy, sitting) = (&self.policy, &self.sitting);
+        if policy.confirm && self.round > 1 && !sitting.confirming {
+            return Err("it was not confirmed".to_owned());
+        }
+        if policy.seats.is_empty() && policy.checks.is_empty() {
+            return Err("there was nobody to judge it".to_owned());
+        }
+        let full = self.round <= 1 || sitting.confirming || !policy.recheck_failed_only;
+        if let Some(check) = policy.checks.iter().find(|check| full && !sitting.checks.contains_key(check)) {
+            return Err(format!("check {check} never ran on it"));
+        }
+        let claims = || sitting.checks.values().flatten();
+        if let Some(claim) = claims().find(|claim| needs_rework(policy, claim.severity)) {
+            return Err(format!("a check found: {}", claim.claim));
+        }
+        let all_sit = match policy.asked {
+            Asked::Always | Asked::UnlessChecksReject => true,
+            Asked::OnlyIfChecksFail => claims().next().is_some(),
+        };
+        if let Some(seat) = policy.seats.iter().find(|seat| all_sit && !sitting.seated.contains(seat)) {
+            return Err(format!("{seat} was not asked"));
+        }
+        sitting.seated.iter().try_for_each(|seat| self.consents(seat, warnings))
+    }
+
+    fn consents(&self, seat: &Seat, warnings: bool) -> Result<(), String> {
+        let checks_only = match &self.sitting.ruling {
+            Some(Ruling::Pass { checks_only } | Ruling::PassWithWarnings { checks_only, .. }) => *checks_only,
+            _ => return Err("the ruling was no pass".to_owned()),
+        };
+        match self.sitting.words.get(seat).map(|answer| answer.verdict) {
+            Some(Verdict::Approve) => Ok(()),
+            Some(Verdict::Conditional) if warnings && self.policy.warnings_pass => Ok(()),
+            Some(verdict) => Err(format!("{seat} said {verdict}")),
+            None if checks_only && self.policy.no_verdict == NoVerdict::ChecksOnly => Ok(()),
+            None => Err(format!("{seat} never approved it")),
+        }
+    }
+}

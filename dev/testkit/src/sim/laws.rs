@@ -1,0 +1,237 @@
+//! What must be true after every commit and at the end, and the memory that telling it needs. Everything here is
+//! read from committed rows.
+
+use super::gate::Gate;
+use std::collections::{BTreeMap, BTreeSet};
+use tribunal_core::effect::EffectId;
+use tribunal_core::finding::Fate;
+use tribunal_core::ids::{LoopId, Of};
+use tribunal_core::r#loop::{Choice, LoopEvent, Outcome};
+use tribunal_core::machine::Machine;
+use tribunal_core::policy::Policy;
+use tribunal_core::run::{Run, RunEvent, RunSpec};
+use tribunal_engine::{Docket, Fact, Want};
+
+/// What one loop has cost so far.
+#[derive(Clone, Debug, Default)]
+struct Count {
+    reports: u64,
+    agains: u64,
+    fixed: u64,
+    reasks: u64,
+    decisions: u64,
+    hands: u64,
+}
+
+/// The laws of one seed.
+pub struct Laws {
+    /// The first law.
+    pub gate: Gate,
+    /// The fold of every committed row.
+    pub shadow: Docket,
+    /// Rows folded so far.
+    pub rows: u64,
+    intended: BTreeSet<EffectId>,
+    last_finding: u32,
+    counts: BTreeMap<LoopId, Count>,
+    landed: BTreeSet<Of>,
+}
+
+/// A law that a fact breaks.
+pub type Breach = (&'static str, String);
+
+impl Laws {
+    /// The laws before anything happened.
+    pub fn new(spec: &RunSpec) -> Laws {
+        Laws {
+            gate: Gate::new(spec),
+            shadow: Docket::default(),
+            rows: 0,
+            intended: BTreeSet::new(),
+            last_finding: 0,
+            counts: BTreeMap::new(),
+            landed: BTreeSet::new(),
+        }
+    }
+
+    /// Everything wanted, by the rows.
+    pub fn wants(&self) -> BTreeMap<EffectId, Want> {
+        let live = self.shadow.loops.values().filter(|lp| lp.outcome().is_none());
+        let loops = live.flat_map(Machine::wants).map(|(effect, want)| (effect, Want::Loop(want)));
+        let run = self.shadow.run.iter().flat_map(Machine::wants);
+        loops.chain(run.map(|(effect, want)| (effect, Want::Run(want)))).collect()
+    }
+
+    /// Whether somebody waits for this effect's report.
+    pub fn is_live(&self, effect: &EffectId) -> bool {
+        self.wants().contains_key(effect)
+    }
+
+    /// Whether this effect's intent is committed and open.
+    pub fn is_intended(&self, effect: &EffectId) -> bool {
+        let id = LoopId::new(effect.of.as_str());
+        let of_loop = self.shadow.loops.get(&id).is_some_and(|lp| lp.intents().has(effect));
+        of_loop || self.shadow.run.iter().flat_map(Run::intents).any(|(intended, _)| intended == effect)
+    }
+
+    /// The run is over.
+    pub fn ended(&self) -> bool {
+        self.shadow.run.as_ref().is_some_and(|run| run.ending().is_some())
+    }
+
+    /// Takes in one committed fact, after it was folded.
+    pub fn take(&mut self, fact: &Fact) -> Vec<Breach> {
+        let mut breaches = Vec::new();
+        match fact {
+            Fact::Run(event) => self.take_run(event, &mut breaches),
+            Fact::Loop(id, event) => self.take_loop(id, event, &mut breaches),
+            Fact::Note(_) => {}
+        }
+        breaches
+    }
+
+    fn take_run(&mut self, event: &RunEvent, breaches: &mut Vec<Breach>) {
+        if let Err(text) = self.gate.take_run(event) {
+            breaches.push(("I1 gate", text));
+        }
+        match event {
+            RunEvent::Intended { effect, .. } => self.intend(effect, breaches),
+            RunEvent::Landed { effect, .. } if !self.landed.insert(effect.of.clone()) => {
+                breaches.push(("I7 once", format!("{} landed twice", effect.of.as_str())));
+            }
+            RunEvent::LandingRefused { findings, .. } => {
+                self.grow(findings.iter().map(|handed| handed.id.0), breaches);
+            }
+            RunEvent::Ended { .. } => {
+                let alive = self.shadow.loops.values().find(|lp| lp.outcome().is_none());
+                if let Some(lp) = alive {
+                    breaches.push(("absorbs", format!("the run ended and {} lives", lp.id())));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn take_loop(&mut self, id: &LoopId, event: &LoopEvent, breaches: &mut Vec<Breach>) {
+        if let Err(text) = self.gate.take_loop(id, event) {
+            breaches.push(("I1 gate", format!("{id}: {text}")));
+        }
+        let count = self.counts.entry(id.clone()).or_default();
+        count.reports += u64::from(is_report(event));
+        match event {
+            LoopEvent::Intended { effect, .. } => self.intend(effect, breaches),
+            LoopEvent::ReworkOrdered { crew } => count.hands = count.hands.max(crew.len() as u64),
+            LoopEvent::Decided(decision) => {
+                count.decisions += 1;
+                match decision.choice {
+                    Choice::Again(n) => count.agains += u64::from(n),
+                    Choice::Fixed(_) => count.fixed += 1,
+                    Choice::Reask => count.reasks += 1,
+                    Choice::Accept | Choice::Stop => {}
+                }
+            }
+            LoopEvent::Tracked { findings, .. } => {
+                self.grow(findings.iter().map(|tracked| tracked.id.0), breaches);
+            }
+            LoopEvent::Ended { outcome, .. } => self.check_end(id, outcome, breaches),
+            _ => {}
+        }
+    }
+
+    fn intend(&mut self, effect: &EffectId, breaches: &mut Vec<Breach>) {
+        if !self.intended.insert(effect.clone()) {
+            breaches.push(("intent", format!("{effect} was intended twice")));
+        }
+    }
+
+    /// New ids follow each other; an old one may come again.
+    fn grow(&mut self, ids: impl Iterator<Item = u32>, breaches: &mut Vec<Breach>) {
+        for id in ids {
+            if id == 0 || id > self.last_finding + 1 {
+                breaches.push(("I3 findings", format!("finding {id} after {}", self.last_finding)));
+            }
+            self.last_finding = self.last_finding.max(id);
+        }
+    }
+
+    fn check_end(&mut self, id: &LoopId, outcome: &Outcome, breaches: &mut Vec<Breach>) {
+        let Some(lp) = self.shadow.loops.get(id) else { return };
+        if let Some((finding, _)) = lp.ledger().iter().find(|(_, entry)| entry.fate == Fate::Open) {
+            breaches.push(("I3 findings", format!("{id} ended and {finding} is open")));
+        }
+        let carried = |fate: &Fate| *fate == Fate::Unresolved;
+        let passed = matches!(outcome, Outcome::Passed | Outcome::PassedWithWarnings);
+        if let Some((finding, _)) = lp.ledger().iter().find(|(_, e)| passed && carried(&e.fate)) {
+            breaches.push(("I3 findings", format!("{id} passed and {finding} is unresolved")));
+        }
+        let count = self.counts.get(id).cloned().unwrap_or_default();
+        let findings = lp.ledger().iter().count() as u64;
+        let most = bound(lp.policy(), &count, findings, u64::from(lp.rounds_max()));
+        if count.reports > most {
+            let text = format!("{id} took {} reports, its bound is {most}", count.reports);
+            breaches.push(("I8 bounded", text));
+        }
+    }
+
+    /// After every turn nothing follows from the state, and every machine wants something or has ended.
+    pub fn settled(&self, of: &BTreeSet<LoopId>) -> Vec<Breach> {
+        let mut breaches = Vec::new();
+        for lp in of.iter().filter_map(|id| self.shadow.loops.get(id)) {
+            if let Some(event) = lp.settle() {
+                breaches.push(("settled", format!("{} could still {}", lp.id(), event.name())));
+            }
+            if lp.outcome().is_none() && lp.wants().is_empty() {
+                breaches.push(("settled", format!("{} wants nothing and has not ended", lp.id())));
+            }
+        }
+        if let Some(run) = &self.shadow.run {
+            if let Some(event) = run.settle() {
+                breaches.push(("settled", format!("the run could still {}", event.name())));
+            }
+            if run.ending().is_none() && run.wants().is_empty() {
+                breaches.push(("settled", "the run wants nothing and has not ended".to_owned()));
+            }
+        }
+        breaches
+    }
+}
+
+/// Facts that stand for one report each.
+fn is_report(event: &LoopEvent) -> bool {
+    match event {
+        LoopEvent::Iterated { .. }
+        | LoopEvent::Made { .. }
+        | LoopEvent::Joined { .. }
+        | LoopEvent::Failed { .. }
+        | LoopEvent::Checked { .. }
+        | LoopEvent::Answered { .. }
+        | LoopEvent::Tracked { .. }
+        | LoopEvent::Heard { .. }
+        | LoopEvent::Decided(_) => true,
+        LoopEvent::AskedAgain { answer, .. } => answer.is_some(),
+        _ => false,
+    }
+}
+
+/// Reports of a loop at most. R rounds, A attempts, S askers with backups, C sittings a round, K checks.
+fn bound(policy: &Policy, count: &Count, findings: u64, rounds_max: u64) -> u64 {
+    let attempts = u64::from(policy.attempts_max).max(1);
+    let rounds = rounds_max + u64::from(policy.rounds_max) + count.agains + count.fixed;
+    let askers = policy.seats.len() as u64 * (1 + u64::from(policy.backup));
+    let sittings = rounds * (1 + u64::from(policy.confirm)) + count.reasks;
+    let hands = count.hands.max(1);
+    let makes = match policy.iterations_max {
+        Some(most) => u64::from(most).max(1) * (1 + count.decisions) * hands + rounds * hands,
+        None => (rounds + count.decisions + 1) * attempts * hands,
+    };
+    let joins = (rounds + count.decisions + 1) * attempts;
+    let checks = policy.checks.len() as u64 * attempts;
+    let sitting = checks + askers * (attempts + 1) + (1 + 2 * askers) * attempts;
+    let hearings = 2 * findings * attempts * (1 + count.decisions);
+    makes + joins + sittings * sitting + hearings + count.decisions + 1
+}
+
+/// The word for where a step belongs, for the table.
+pub fn use_word(id: &LoopId, policy: &Policy) -> &'static str {
+    if id.as_str().contains("/repair.") { "repair" } else { policy.of.word() }
+}

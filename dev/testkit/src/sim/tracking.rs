@@ -1,0 +1,172 @@
+//! Simulated tracking: matches this sitting's claims to the ledger by their words. Honest, unless told to lie.
+
+use super::rng::Rng;
+use std::collections::BTreeSet;
+use tribunal_core::finding::{Claim, Fate, Said, Source};
+use tribunal_core::ids::{FindingId, Maker, Seat};
+use tribunal_core::ledger::{Delta, Entry, Mark, Tracked};
+use tribunal_core::r#loop::{Loop, LoopReport};
+use tribunal_core::panel::{Bench, CheckState};
+use tribunal_core::policy::Use;
+
+/// What the matcher says of this sitting.
+pub fn track(lp: &Loop, rng: &mut Rng, lies: bool) -> LoopReport {
+    let Some(bench) = lp.bench() else {
+        return LoopReport::Tracked { findings: Vec::new(), delta: Delta::default() };
+    };
+    let mut findings = raised(lp, bench);
+    answered(lp, bench, &mut findings);
+    for tracked in &mut findings {
+        triage(tracked, rng);
+        decorate(lp, tracked, rng);
+    }
+    if lies {
+        lie(&mut findings, rng);
+    }
+    let resolved = findings.iter().filter(|tracked| tracked.fate == Fate::Fixed).count() as u32;
+    LoopReport::Tracked { findings, delta: Delta { resolved, ..Delta::default() } }
+}
+
+/// Every claim of this sitting, under its old id or as new.
+fn raised(lp: &Loop, bench: &Bench) -> Vec<Tracked> {
+    let checks = bench
+        .failures()
+        .flat_map(|(check, claims)| claims.iter().map(|c| (Source::Check(check.clone()), c.clone())));
+    let seats = bench.answers().flat_map(|(seat, answer)| {
+        answer.raised.iter().map(|claim| (Source::Seat(seat.clone()), claim.clone()))
+    });
+    let mut findings: Vec<Tracked> = Vec::new();
+    for (source, claim) in checks.chain(seats) {
+        match findings.iter_mut().find(|tracked| tracked.claim.claim == claim.claim) {
+            Some(known) => {
+                known.by.insert(source);
+                known.severity = known.severity.max(claim.severity);
+            }
+            None => findings.push(one(lp, source, claim)),
+        }
+    }
+    findings
+}
+
+fn one(lp: &Loop, source: Source, claim: Claim) -> Tracked {
+    let known = lp.ledger().iter().find(|(_, entry)| entry.claim.claim == claim.claim);
+    let (id, mark) = match known {
+        Some((id, entry)) if entry.fate == Fate::Open => (id, Mark::Persistent),
+        Some((id, _)) => (id, Mark::Reopened),
+        None => (FindingId(0), Mark::New),
+    };
+    let mut tracked = plain(id, claim, mark);
+    tracked.by.insert(source);
+    tracked
+}
+
+fn plain(id: FindingId, claim: Claim, mark: Mark) -> Tracked {
+    Tracked {
+        id,
+        by: BTreeSet::new(),
+        severity: claim.severity,
+        claim,
+        fate: Fate::Open,
+        referred: None,
+        contested: false,
+        mark,
+        makers: true,
+        touched: false,
+        region: None,
+        fixer: None,
+    }
+}
+
+/// Open findings that nobody raised again: what became of them.
+fn answered(lp: &Loop, bench: &Bench, findings: &mut Vec<Tracked>) {
+    for (id, entry) in lp.ledger().open() {
+        if findings.iter().any(|tracked| tracked.id == id) {
+            continue;
+        }
+        if let Some(fate) = fate_of(lp, bench, id, entry) {
+            let mut tracked = plain(id, entry.claim.clone(), Mark::Persistent);
+            tracked.by = entry.by.clone();
+            tracked.severity = entry.severity;
+            tracked.fate = fate;
+            tracked.region = entry.region.clone();
+            findings.push(tracked);
+        }
+    }
+}
+
+fn fate_of(lp: &Loop, bench: &Bench, id: FindingId, entry: &Entry) -> Option<Fate> {
+    let words: Vec<Fate> = entry
+        .by
+        .iter()
+        .filter_map(|source| match source {
+            // Only the next landing can tell whether what refused the last one is gone.
+            Source::Check(check) if !lp.policy().checks.contains(check) => Some(Fate::Fixed),
+            Source::Check(check) => match bench.checks.get(check)? {
+                CheckState::Passed => Some(Fate::Fixed),
+                CheckState::Failed(_) | CheckState::Asking(_) => None,
+            },
+            Source::Seat(seat) => bench.answers().find(|(s, _)| *s == seat).and_then(|(_, answer)| {
+                match answer.said.get(&id)? {
+                    Said::Resolved => Some(Fate::Fixed),
+                    Said::StillThere => Some(Fate::Open),
+                    Said::NotAnIssue(_) => Some(Fate::Refuted),
+                }
+            }),
+        })
+        .collect();
+    // All who hold it must let it go; a voice that is missing keeps it.
+    if words.len() < entry.by.len() {
+        return None;
+    }
+    let open = words.iter().find(|fate| **fate == Fate::Open);
+    open.or_else(|| words.first()).cloned()
+}
+
+/// Confidence, authority and duplicates take a seat's new finding out now and then.
+fn triage(tracked: &mut Tracked, rng: &mut Rng) {
+    let by_seat = tracked.by.iter().all(|source| matches!(source, Source::Seat(_)));
+    if !by_seat || tracked.fate != Fate::Open || !rng.chance(120) {
+        return;
+    }
+    let other = FindingId(1);
+    tracked.fate = rng
+        .pick(&[
+            Fate::Filtered,
+            Fate::Deferred,
+            Fate::Discarded,
+            Fate::Advisory,
+            Fate::DuplicateOf(other),
+            Fate::SupersededBy(other),
+        ])
+        .clone();
+}
+
+fn decorate(lp: &Loop, tracked: &mut Tracked, rng: &mut Rng) {
+    tracked.touched = rng.chance(500);
+    tracked.contested = tracked.mark != Mark::New && rng.chance(60);
+    tracked.makers = !rng.chance(30);
+    if rng.chance(80) {
+        tracked.referred = Some(Seat::new("owner"));
+    }
+    if rng.chance(300) {
+        tracked.region = Some(format!("region {}", rng.below(2)));
+    }
+    if tracked.mark == Mark::New && rng.chance(150) {
+        tracked.mark = *rng.pick(&[Mark::FixInduced, Mark::Late]);
+    }
+    if lp.policy().of == Use::Phase {
+        tracked.fixer = Some(Maker::new(format!("fixer-{}", rng.below(3))));
+    }
+}
+
+/// Says that things are settled which are not, or leaves them out.
+fn lie(findings: &mut Vec<Tracked>, rng: &mut Rng) {
+    for tracked in findings.iter_mut() {
+        if rng.chance(600) {
+            tracked.fate = Fate::Fixed;
+        }
+    }
+    if rng.chance(400) {
+        findings.pop();
+    }
+}

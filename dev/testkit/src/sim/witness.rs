@@ -1,0 +1,210 @@
+//! The witness: shown every commit, folds it from rows, holds the laws against it, and wakes the people who are
+//! asked. It never sees more than what is committed.
+
+use super::counting;
+use super::fault::Fault;
+use super::outside::{Due, Outside};
+use super::people;
+use super::rng::effect_dice;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use tribunal_core::effect::EffectId;
+use tribunal_core::ids::LoopId;
+use tribunal_engine::{Docket, Fact, Stamped, Watch};
+use tribunal_journal::{Journal, Options, RowRef, Synchronous};
+
+/// Watches one life of the process.
+pub struct Witness {
+    outside: Rc<RefCell<Outside>>,
+}
+
+impl Witness {
+    /// A witness of this outside.
+    pub fn new(outside: Rc<RefCell<Outside>>) -> Witness {
+        Witness { outside }
+    }
+}
+
+impl Watch for Witness {
+    fn committed(&mut self, docket: &Docket, facts: &[Stamped]) {
+        let mut out = self.outside.borrow_mut();
+        for stamped in facts {
+            out.row_of(stamped);
+        }
+        out.after_commit(facts);
+        let same = out.laws.shadow == *docket;
+        out.hold("replay", same, || "the fold of the journal is not the live docket".to_owned());
+        if out.scene.options.attached {
+            out.wake_people();
+        }
+        out.second_orchestrator();
+        out.keys();
+        let reaper = out.reaper.clone();
+        drop(out);
+        reaper.point(Fault::KilledAfterAppend);
+    }
+}
+
+impl Outside {
+    /// Folds a fact as the row it was written as.
+    fn row_of(&mut self, stamped: &Stamped) {
+        match stamped.fact.encode() {
+            Ok((of, kind, body)) => {
+                let (seq, turn, at) = (self.laws.rows + 1, 1, stamped.at.0);
+                self.fold(&RowRef { seq, turn, at, of: &of, kind, body: &body });
+            }
+            Err(error) => self.violate("replay", format!("a fact has no row: {error}")),
+        }
+    }
+
+    /// Folds one row and holds the laws against it.
+    pub fn fold(&mut self, row: &RowRef<'_>) {
+        self.laws.rows += 1;
+        self.say(|| format!("  {:<18} {:<16} {}", row.of, row.kind, brief(row.body)));
+        let fact = match Fact::decode(row) {
+            Ok(fact) => fact,
+            Err(error) => return self.violate("replay", error.to_string()),
+        };
+        if let Err(error) = self.laws.shadow.take(row) {
+            return self.violate("replay", error.to_string());
+        }
+        counting::count(&mut self.tally, &self.laws.shadow, &fact);
+        for (law, text) in self.laws.take(&fact) {
+            self.violate(law, text);
+        }
+    }
+
+    /// Rows that were committed while nobody could be told, as after a failed append.
+    pub fn catch_up(&mut self, journal: &Journal) {
+        let from = self.laws.rows + 1;
+        let mut rows = Vec::new();
+        let read: Result<(), tribunal_journal::Error> = journal.each(from, |row| {
+            rows.push(row.to_row());
+            Ok(())
+        });
+        self.hold("replay", read.is_ok(), || format!("the journal cannot be read: {read:?}"));
+        for row in rows {
+            let (of, kind, body) = (row.of.as_str(), row.kind.as_str(), row.body.as_str());
+            self.fold(&RowRef { seq: row.seq, turn: row.turn, at: row.at, of, kind, body });
+        }
+    }
+
+    fn after_commit(&mut self, facts: &[Stamped]) {
+        let loops: BTreeSet<LoopId> = facts
+            .iter()
+            .filter_map(|stamped| match &stamped.fact {
+                Fact::Loop(id, _) => Some(id.clone()),
+                Fact::Run(_) | Fact::Note(_) => None,
+            })
+            .collect();
+        for (law, text) in self.laws.settled(&loops) {
+            self.violate(law, text);
+        }
+    }
+
+    /// Somebody answers every question, sooner or later; now and then badly first, or twice.
+    pub fn wake_people(&mut self) {
+        let open = people::questions(&self.laws.shadow);
+        for (effect, asked) in open {
+            if !self.asked.insert(effect.clone()) {
+                continue;
+            }
+            let mut rng = effect_dice(self.scene.seed, "person", &effect);
+            let after_ms = rng.within(1, 600) * 1_000;
+            if rng.chance(self.scene.dials.rate(Fault::UnofferedAnswer)) {
+                self.tally.struck(Fault::UnofferedAnswer);
+                self.speak(after_ms / 2, people::unoffered(&effect, &asked));
+            }
+            let body = people::answer(&self.scene, &effect, &asked, "answer");
+            if self.dir.is_some() {
+                self.later(after_ms, Due::Posts(body));
+            } else {
+                self.speak(after_ms, body);
+            }
+            if rng.chance(self.scene.dials.rate(Fault::RepeatedAnswer)) {
+                self.tally.struck(Fault::RepeatedAnswer);
+                let other = people::answer(&self.scene, &effect, &asked, "second thoughts");
+                self.speak(after_ms + rng.below(2) * 5_000, other);
+            }
+        }
+    }
+
+    fn speak(&mut self, after_ms: u64, body: tribunal_engine::mail::Body) {
+        if let Some((effect, report)) = people::spoken(body) {
+            self.later(after_ms, Due::Says(effect, report));
+        }
+    }
+
+    /// A second orchestrator must be turned away while the first one lives.
+    fn second_orchestrator(&mut self) {
+        let Some(dir) = self.dir.clone() else { return };
+        if !self.rng.chance(self.scene.dials.rate(Fault::LockHeld) / 10) {
+            return;
+        }
+        self.tally.struck(Fault::LockHeld);
+        let second = Journal::open_with(&dir, Options { synchronous: Synchronous::Off });
+        let refused = matches!(second, Err(tribunal_journal::Error::Locked { .. }));
+        self.hold("one orchestrator", refused, || "a second orchestrator was let in".to_owned());
+    }
+
+    /// Live letters, signals: planned once, with the first commit of each life.
+    fn keys(&mut self) {
+        if self.planned() {
+            return;
+        }
+        let twice = self.strikes(Fault::InterruptTwice);
+        if twice || self.strikes(Fault::InterruptOnce) {
+            let at = self.rng.within(1, 600) * 1_000;
+            self.later(at, Due::Interrupt);
+            if twice {
+                self.later(at + self.rng.clone().below(3) * 1_000, Due::Interrupt);
+            }
+        }
+        if self.dir.is_none() {
+            return;
+        }
+        let at = self.rng.within(1, 900) * 1_000;
+        if self.strikes(Fault::UnreadableLetter) {
+            self.later(at, Due::PostsNonsense);
+        }
+        for body in self.letters() {
+            self.later(at, Due::Posts(body));
+        }
+    }
+
+    /// Letters that somebody writes to the run unasked.
+    pub fn letters(&mut self) -> Vec<tribunal_engine::mail::Body> {
+        use tribunal_engine::mail::Body;
+        let mut letters = Vec::new();
+        let by = "grace".to_owned();
+        if self.rng.chance(250) && self.strikes(Fault::Cancel) {
+            letters.push(Body::Cancel { by: by.clone() });
+        }
+        if self.strikes(Fault::Drop) {
+            let plan = self.rng.clone().pick(&self.scene.spec.plans).id.clone();
+            letters.push(Body::Drop { plan, by });
+        }
+        if self.strikes(Fault::StrangeLetter) {
+            let effect = EffectId {
+                of: tribunal_core::ids::Of::new("01-01/task-1.2"),
+                entry: 4_000,
+                step: tribunal_core::effect::Step::Ask,
+                n: Default::default(),
+                launch: 0,
+            };
+            let decision = tribunal_core::r#loop::Decision {
+                by: "mallory".to_owned(),
+                choice: tribunal_core::r#loop::Choice::Accept,
+                note: String::new(),
+            };
+            letters.push(Body::Decide { effect, decision });
+        }
+        letters
+    }
+}
+
+fn brief(body: &str) -> String {
+    let short: String = body.chars().take(150).collect();
+    if short.len() < body.len() { format!("{short}…") } else { short }
+}
