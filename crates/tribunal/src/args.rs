@@ -314,18 +314,33 @@ pub struct Init {}
 /// `tribunal demo`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tribunal demo\n  tribunal demo --scenario escalated\n  tribunal demo --dir /tmp/try --keep"
+    after_help = "Examples:\n  tribunal demo\n  tribunal demo --scenario escalated\n  tribunal demo --dir try-it"
 )]
 pub struct Demo {
-    /// The ending to show: happy, stale, exhausted, escalated, blocked or crash
-    #[arg(long, value_name = "NAME", default_value = "happy")]
-    pub scenario: String,
+    /// The ending to show
+    #[arg(long, value_name = "NAME", value_enum, default_value_t)]
+    pub scenario: Scenario,
     /// Make the project in DIR, which must be empty or missing
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// Keep the project
-    #[arg(long)]
-    pub keep: bool,
+}
+
+/// The endings the demo can show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Scenario {
+    /// Everything lands in the end
+    #[default]
+    Pass,
+    /// A plan comes back unchanged
+    Stale,
+    /// A plan spends its rounds
+    Exhausted,
+    /// A reviewer is lost and a person decides
+    Escalated,
+    /// A lane is stuck and its group is blocked
+    Blocked,
+    /// The orchestrator is killed and goes on
+    Crash,
 }
 
 /// `tribunal schema`.

@@ -8,9 +8,10 @@ use tribunal_core::ids::{FindingId, LoopId, PlanId};
 use tribunal_core::r#loop::{Loop, LoopEvent, Outcome};
 use tribunal_core::panel::Ruling;
 use tribunal_core::run::{Job, Run, RunEvent, Standing};
-use tribunal_engine::inbox::{self, OpenQuestion};
+use tribunal_engine::inbox::{self, OpenQuestion, Reaction};
+use tribunal_engine::mail::Body;
 use tribunal_engine::{Docket, DocketError, Fact, Note, Stamped};
-use tribunal_journal::Reader;
+use tribunal_journal::{Mail, Reader};
 use tribunal_view::events::{self, Event, Kind};
 use tribunal_view::facts::{
     Activity, EffortView, FindingView, LoopView, PlanState, PlanView, QuestionView, RoundView, RunView, WAITS,
@@ -243,7 +244,8 @@ fn plans(docket: &Docket, run: &Run) -> Vec<PlanView> {
             let title = docket.about.titles.get(id).map(|title| plain::line(title)).unwrap_or_default();
             let (wave, tasks) = spec.map_or((0, 0), |spec| (spec.wave, spec.tasks));
             let view = PlanView { id: id.to_string(), title, wave, ..PlanView::default() };
-            stand(view, docket, id, tasks, &standing)
+            let view = stand(view, docket, id, tasks, &standing);
+            if run.ending().is_some() { over(view) } else { view }
         })
         .collect()
 }
@@ -278,6 +280,20 @@ fn stand(view: PlanView, docket: &Docket, id: &PlanId, tasks: u32, standing: &St
         }
         Standing::Refused(outcome) => with(PlanState::Refused, "plan", outcome.word()),
         Standing::Dropped(_) => with(PlanState::Dropped, "", "dropped"),
+    }
+}
+
+/// A plan of a run that is over: it landed, was refused or dropped, or is left behind.
+fn over(view: PlanView) -> PlanView {
+    match view.state {
+        PlanState::Landed | PlanState::Refused | PlanState::Dropped | PlanState::Abandoned => view,
+        PlanState::Waiting
+        | PlanState::Gating
+        | PlanState::Building
+        | PlanState::Landing
+        | PlanState::Stuck => {
+            PlanView { state: PlanState::Abandoned, verdict: "not landed".to_owned(), ..view }
+        }
     }
 }
 
@@ -436,7 +452,32 @@ pub fn question_view(open: &OpenQuestion, run: &str) -> QuestionView {
         offers: question::offers(&open.id, None, &words),
         findings: open.findings.iter().map(of).collect(),
         place: None,
+        answered: None,
     }
+}
+
+/// Marks the questions whose answers are recorded and not yet read.
+pub fn mark_answered(view: &mut RunView, docket: &Docket, mail: &[Mail]) {
+    let open = inbox::questions(docket);
+    for question in &mut view.questions {
+        let effect = open.iter().find(|open| open.id == question.id).map(|open| open.effect.to_string());
+        let letter = mail.iter().find(|mail| !mail.done && Some(&mail.letter.key) == effect.as_ref());
+        question.answered =
+            letter.and_then(|mail| Body::read(&mail.letter).ok()).map(|body| answer_words(&body));
+    }
+}
+
+/// An answer in short: `again, by ann`.
+pub fn answer_words(body: &Body) -> String {
+    let (by, word) = match body {
+        Body::Decide { decision, .. } => (&decision.by, Reaction::of_choice(&decision.choice).word()),
+        Body::DecideLane { decision, .. } => {
+            (&decision.by, Reaction::of_lane_choice(&decision.choice).word())
+        }
+        Body::Cancel { by } => (by, "cancel"),
+        Body::Drop { by, .. } => (by, "drop"),
+    };
+    format!("{word}, by {}", plain::clipped(by, 100))
 }
 
 /// A committed fact as a public event; none where the public need not know.

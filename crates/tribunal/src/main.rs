@@ -4,6 +4,7 @@
 mod args;
 mod commands;
 mod config;
+mod demo;
 mod exit;
 mod facts;
 mod failure;

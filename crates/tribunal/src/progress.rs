@@ -15,8 +15,8 @@ use tribunal_view::facts::RunView;
 use tribunal_view::style::Style;
 use tribunal_view::{live, log, question};
 
-/// How often the view is made anew at most.
-const FRESH: Duration = Duration::from_millis(100);
+/// Making the view may take one part in so many of the time.
+const SHARE: u32 = 20;
 /// How often the clock of the block moves.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -36,7 +36,7 @@ pub struct Progress {
     mode: Mode,
     attached: bool,
     chronicle: Chronicle,
-    made: Option<Instant>,
+    made: Option<(Instant, Duration)>,
     screen: Arc<Mutex<Screen>>,
     ticker: Option<(Sender<()>, JoinHandle<()>)>,
 }
@@ -105,10 +105,11 @@ impl Watch for Progress {
             lines.iter().for_each(|line| out::say(line));
             return;
         }
-        let stale = self.made.is_none_or(|made| made.elapsed() >= FRESH);
-        let view = stale.then(|| facts::run_view(docket, &self.chronicle, &self.around));
+        let began = Instant::now();
+        let due = self.made.is_none_or(|(at, cost)| began.duration_since(at) >= cost * SHARE);
+        let view = due.then(|| facts::run_view(docket, &self.chronicle, &self.around));
         if view.is_some() {
-            self.made = Some(Instant::now());
+            self.made = Some((began, began.elapsed()));
         }
         if view.is_some() || !lines.is_empty() {
             lock(&self.screen).show(&lines, view);

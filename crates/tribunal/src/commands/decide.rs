@@ -4,12 +4,12 @@ use super::resume;
 use crate::args::{Decide, Globals};
 use crate::config;
 use crate::exit::Done;
+use crate::facts::answer_words;
 use crate::failure::Failure;
 use crate::out;
 use crate::place::{Place, Seen};
 use crate::progress::now;
 use tribunal_core::ids::Time;
-use tribunal_core::run::LaneChoice;
 use tribunal_engine::Docket;
 use tribunal_engine::inbox::{self, Answer, OpenQuestion, Reaction};
 use tribunal_engine::mail::Body;
@@ -34,7 +34,7 @@ pub fn run(globals: &Globals, args: &Decide) -> Result<Done, Failure> {
                 return Err(Failure::work(format!(
                     "{} was answered before: {}",
                     question.id,
-                    words(&earlier)
+                    answer_words(&earlier)
                 ))
                 .hint("the first answer counts"));
             }
@@ -86,7 +86,7 @@ fn answered(seen: &Seen, wanted: &str) -> Option<String> {
         };
         let of = effect.of.as_str();
         let short = of.rsplit_once('.').map_or(of, |(short, _)| short);
-        (of == wanted || short == wanted || effect.to_string() == wanted).then(|| words(&body))
+        (of == wanted || short == wanted || effect.to_string() == wanted).then(|| answer_words(&body))
     })
 }
 
@@ -135,33 +135,4 @@ fn same(a: &Body, b: &Body) -> bool {
         (Body::DecideLane { decision: a, .. }, Body::DecideLane { decision: b, .. }) => a.choice == b.choice,
         _ => false,
     }
-}
-
-fn words(body: &Body) -> String {
-    use tribunal_core::r#loop::Choice;
-    let (by, choice) = match body {
-        Body::Decide { decision, .. } => {
-            let word = match decision.choice {
-                Choice::Again(_) => "again",
-                Choice::Fixed(_) => "fixed",
-                Choice::Reask => "ask-again",
-                Choice::Accept => "accept",
-                Choice::Stop => "stop",
-            };
-            (decision.by.as_str(), word)
-        }
-        Body::DecideLane { decision, .. } => {
-            let word = match decision.choice {
-                LaneChoice::Retry(_) => "again",
-                LaneChoice::Fixed(_) => "fixed",
-                LaneChoice::Accept => "accept",
-                LaneChoice::Drop => "drop",
-                LaneChoice::Stop => "stop",
-            };
-            (decision.by.as_str(), word)
-        }
-        Body::Cancel { by } => (by.as_str(), "cancel"),
-        Body::Drop { by, .. } => (by.as_str(), "drop"),
-    };
-    format!("{choice}, by {}", tribunal_view::plain::clipped(by, 100))
 }

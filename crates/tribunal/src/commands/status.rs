@@ -36,6 +36,7 @@ pub fn view(seen: &Seen) -> Result<RunView, Failure> {
     let report = Some(seen.dir.join("report.md")).filter(|path| path.is_file());
     let around = Around { id: seen.id.clone(), live: seen.is_live(), report };
     let mut view = facts::run_view(&story.docket, &story.chronicle, &around);
+    facts::mark_answered(&mut view, &story.docket, &seen.reader.mail()?);
     if view.live {
         // A run that lives is as old as this moment, not as its last fact.
         view.at = view.at.max(crate::progress::now());

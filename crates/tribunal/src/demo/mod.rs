@@ -80,7 +80,9 @@ fn intro(scenario: Scenario) -> &'static str {
         Scenario::Stale => "A plan is rejected, and the architect hands it back as it was: nothing moves.",
         Scenario::Exhausted => "A plan is rejected in every round, until its three rounds are spent.",
         Scenario::Escalated => "A reviewer is lost for good. No answer is not a yes: a person is asked.",
-        Scenario::Blocked => "One lane never gets right. Its sibling finishes and waits; the group is blocked.",
+        Scenario::Blocked => {
+            "One lane never gets right. Its sibling finishes and waits; the group is blocked."
+        }
         Scenario::Crash => "The orchestrator kills itself with -9 in the middle, and goes on.",
     }
 }
@@ -89,7 +91,9 @@ fn next(scenario: Scenario, dir: &Path) -> String {
     let dir = dir.display();
     let third = match scenario {
         Scenario::Blocked => format!("  tribunal -C {dir} decide 01-02 drop"),
-        Scenario::Pass | Scenario::Crash | Scenario::Escalated => format!("  git -C {dir} log --oneline --stat"),
+        Scenario::Pass | Scenario::Crash | Scenario::Escalated => {
+            format!("  git -C {dir} log --oneline --stat")
+        }
         Scenario::Stale | Scenario::Exhausted => format!("  tribunal -C {dir} show F-1"),
     };
     format!("  tribunal -C {dir} show\n  tribunal -C {dir} log\n{third}")
@@ -116,7 +120,8 @@ impl Stage {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let at = i64::try_from(since).unwrap_or(0);
         let who = Signature::new("Demo", "demo@example.org", at);
-        let repo = Repo::create(&self.dir, "chore: begin", &who).map_err(|error| Failure::work(error.to_string()))?;
+        let repo = Repo::create(&self.dir, "chore: begin", &who)
+            .map_err(|error| Failure::work(error.to_string()))?;
         repo.exclude("/scene.toml*").map_err(|error| Failure::work(error.to_string()))?;
         self.scene(scene(scenario))
     }
@@ -128,7 +133,8 @@ impl Stage {
 
     fn write(&self, path: &str, text: &str) -> Result<(), Failure> {
         let file = self.dir.join(path);
-        let failed = |error: std::io::Error| Failure::work(format!("cannot write {}: {error}", file.display()));
+        let failed =
+            |error: std::io::Error| Failure::work(format!("cannot write {}: {error}", file.display()));
         if let Some(parent) = file.parent() {
             std::fs::create_dir_all(parent).map_err(failed)?;
         }
@@ -176,7 +182,9 @@ impl Stage {
             run_in_foreground(&argv, &self.dir, env).map_err(|error| Failure::work(error.to_string()))?;
         if how != *expected {
             let shown = args.join(" ");
-            let text = format!("the demo did not end as it should: `tribunal {shown}` gave {how:?}, not {expected:?}");
+            let text = format!(
+                "the demo did not end as it should: `tribunal {shown}` gave {how:?}, not {expected:?}"
+            );
             return Err(Failure::bug(text));
         }
         Ok(())

@@ -1,0 +1,179 @@
+//! A stage for the real program: a git project in a folder of its own, plans, scripted agents, and the program with
+//! an environment built from nothing. The end-to-end tests and `cargo xtask crash` share it. It never judges by
+//! itself: what must hold is in `laws`, what came of a run in `seen`.
+
+pub mod laws;
+pub mod play;
+pub mod program;
+pub mod scenes;
+pub mod seen;
+
+use program::{Ended, Program};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tribunal_engine::Docket;
+use tribunal_journal::Reader;
+
+/// What goes wrong on a stage is told in words; tests and the matrix only show it.
+pub type Res<T> = Result<T, String>;
+
+/// The project's folder: paths with a space and beyond ASCII are the ordinary case here.
+const PROJECT: &str = "pröject one";
+/// Where the plans of the phase are.
+pub const PHASE: &str = ".planning/phases/01-tools";
+
+/// One project with its agents and its user.
+pub struct Stage {
+    root: PathBuf,
+    program: Program,
+}
+
+/// Adds to an error what was being done.
+pub fn at<E: std::fmt::Display>(what: impl std::fmt::Display) -> impl FnOnce(E) -> String {
+    move |error| format!("{what}: {error}")
+}
+
+impl Stage {
+    /// An empty stage in `root`, which is made.
+    pub fn new(root: &Path, binary: &Path) -> Res<Stage> {
+        let home = root.join("home");
+        for dir in [root.join(PROJECT), home.join(".config/tribunal"), root.join("scene"), root.join("out")] {
+            fs::create_dir_all(&dir).map_err(at(dir.display()))?;
+        }
+        let mut env: Vec<(OsString, OsString)> = vec![
+            ("HOME".into(), home.into()),
+            ("USER".into(), "tester".into()),
+            ("LANG".into(), "C.UTF-8".into()),
+            ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
+        ];
+        env.extend(std::env::var_os("PATH").map(|path| ("PATH".into(), path)));
+        let out = root.join("out");
+        let program = Program { binary: binary.to_owned(), dir: root.join(PROJECT), env, out };
+        let stage = Stage { root: root.to_owned(), program };
+        stage.configure()?;
+        Ok(stage)
+    }
+
+    /// Every launch of an agent leaves a line before the agent itself begins.
+    fn configure(&self) -> Res<()> {
+        let agent = self.root.join("agent.sh");
+        let text = "#!/bin/sh\nprintf '%s\\n' \"$TRIBUNAL_EFFECT\" >> \"$0.launched\"\nexec \"$@\"\n";
+        fs::write(&agent, text).map_err(at(agent.display()))?;
+        let quoted = |path: &Path| toml::Value::from(path.display().to_string()).to_string();
+        let argv = format!(
+            "[\"sh\", {}, \"{{self}}\", \"scripted-agent\", \"--scenario\", \"{{scenario}}\"]",
+            quoted(&agent)
+        );
+        let config = format!(
+            "[agents]\ndefault = \"witness\"\nbackup = false\nscenario = {}\n\
+             [run]\nbackoff_ms = 10\ngrace_s = 1\n\
+             [adapters.witness]\nparallel_execution = true\nstructured_messaging = true\n\
+             spawn_agent_personality = \"prompt\"\ncollect_results = \"report\"\nmodel_execution = \"script\"\n\
+             commit_signature = \"Scripted Agent <scripted@tribunal.invalid>\"\nprompt = \"stdin\"\n\
+             parser = \"events\"\nread_only = {argv}\nwrite = {argv}\n",
+            quoted(&self.scene_file()),
+        );
+        let path = self.root.join("home/.config/tribunal/config.toml");
+        fs::write(&path, config).map_err(at(path.display()))
+    }
+
+    /// The user's worktree.
+    pub fn project(&self) -> &Path {
+        &self.program.dir
+    }
+
+    /// The folder of everything.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The program, to change its environment or place.
+    pub fn program_mut(&mut self) -> &mut Program {
+        &mut self.program
+    }
+
+    /// The agents' scenario.
+    pub fn scene_file(&self) -> PathBuf {
+        self.root.join("scene/scene.toml")
+    }
+
+    /// Gives the agents their scenario.
+    pub fn script(&self, text: &str) -> Res<()> {
+        fs::write(self.scene_file(), text).map_err(at("scene.toml"))
+    }
+
+    /// Writes a file of the project.
+    pub fn write(&self, path: &str, text: &str) -> Res<()> {
+        let file = self.project().join(path);
+        if let Some(dir) = file.parent() {
+            fs::create_dir_all(dir).map_err(at(dir.display()))?;
+        }
+        fs::write(&file, text).map_err(at(file.display()))
+    }
+
+    /// Makes the project a repository with everything in it committed.
+    pub fn commit_all(&self) -> Res<()> {
+        self.git(&["init", "-q", "-b", "main"])?;
+        self.git(&["config", "user.name", "Tester"])?;
+        self.git(&["config", "user.email", "tester@example.org"])?;
+        self.git(&["add", "-A"])?;
+        self.git(&["commit", "-q", "-m", "chore: begin"]).map(drop)
+    }
+
+    /// Git, as the user calls it; what it says.
+    pub fn git(&self, args: &[&str]) -> Res<String> {
+        let ended = self.program.other("git", args)?;
+        match ended.code {
+            Some(0) => Ok(ended.stdout.trim_end().to_owned()),
+            _ => Err(format!("git {args:?}: {}", ended.stderr)),
+        }
+    }
+
+    /// The program, to its end.
+    pub fn tribunal(&self, args: &[&str]) -> Res<Ended> {
+        self.program.run(args, &[])
+    }
+
+    /// All runs, oldest first.
+    pub fn runs(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.project().join(".tribunal/runs")).into_iter().flatten();
+        let mut runs: Vec<String> =
+            entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        runs.sort();
+        runs
+    }
+
+    /// A run's folder.
+    pub fn run_dir(&self, run: &str) -> PathBuf {
+        self.project().join(".tribunal/runs").join(run)
+    }
+
+    /// The newest run that was opened, with everything its journal says.
+    pub fn newest(&self) -> Res<Option<(String, Docket)>> {
+        for run in self.runs().into_iter().rev() {
+            // A folder without a journal is a run that died before it had one.
+            let reader = match Reader::open(&self.run_dir(&run)) {
+                Ok(reader) => reader,
+                Err(tribunal_journal::Error::Missing { .. }) => continue,
+                Err(error) => return Err(error.to_string()),
+            };
+            let docket = Docket::read(&reader).map_err(|error| error.to_string())?;
+            if docket.run.is_some() {
+                return Ok(Some((run, docket)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The effects for which an agent was really started, in order.
+    pub fn launched(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.root.join("agent.sh.launched")).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+}

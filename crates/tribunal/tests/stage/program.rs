@@ -1,0 +1,155 @@
+//! The program as a user starts it: arguments, environment, exit code, output in files, and a limit in time. Output
+//! goes to files because a process that outlives the program would keep a pipe open.
+
+use super::{Res, at};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Seconds after which a command counts as hung.
+const LIMIT_S: i64 = 180;
+
+/// How to start it.
+#[derive(Clone)]
+pub struct Program {
+    /// The program.
+    pub binary: PathBuf,
+    /// Where it works.
+    pub dir: PathBuf,
+    /// Its whole environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// Where its output goes.
+    pub out: PathBuf,
+}
+
+/// A command that has ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// Its exit code, unless a signal ended it.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// What it wrote to stdout.
+    pub stdout: String,
+    /// What it wrote to stderr.
+    pub stderr: String,
+}
+
+impl Ended {
+    /// All it said.
+    pub fn said(&self) -> String {
+        format!("{}{}", self.stdout, self.stderr)
+    }
+}
+
+/// A command that runs.
+pub struct Running {
+    child: Child,
+    handle: OwnedFd,
+    stdout: PathBuf,
+    stderr: PathBuf,
+    shown: String,
+}
+
+impl Program {
+    /// Runs the program to its end, with more in its environment.
+    pub fn run(&self, args: &[&str], env: &[(&str, &OsStr)]) -> Res<Ended> {
+        self.start(args, env)?.wait()
+    }
+
+    /// Starts the program.
+    pub fn start(&self, args: &[&str], env: &[(&str, &OsStr)]) -> Res<Running> {
+        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        self.launch(self.binary.as_os_str(), &args, env)
+    }
+
+    /// Another program in the same place and environment.
+    pub fn other(&self, name: &str, args: &[&str]) -> Res<Ended> {
+        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        self.launch(OsStr::new(name), &args, &[])?.wait()
+    }
+
+    /// Starts any program here.
+    #[expect(clippy::disallowed_methods, reason = "it plays the user, who starts programs as they like")]
+    pub fn launch(&self, program: &OsStr, args: &[OsString], env: &[(&str, &OsStr)]) -> Res<Running> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let n = NEXT.fetch_add(1, Ordering::Relaxed);
+        let file = |end: &str| self.out.join(format!("{n}.{end}"));
+        let (stdout, stderr) = (file("stdout"), file("stderr"));
+        let shown = format!("{} {args:?}", program.display());
+        let open = |path: &Path| File::create(path).map_err(at(path.display()));
+        let child = Command::new(program)
+            .args(args)
+            .current_dir(&self.dir)
+            .env_clear()
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .envs(env.iter().copied())
+            .stdin(Stdio::null())
+            .stdout(open(&stdout)?)
+            .stderr(open(&stderr)?)
+            .spawn()
+            .map_err(at(&shown))?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or("a pid of zero")?;
+        let handle = pidfd_open(pid, PidfdFlags::empty()).map_err(at(&shown))?;
+        Ok(Running { child, handle, stdout, stderr, shown })
+    }
+}
+
+impl Running {
+    /// Waits for its end; one that hangs is killed and is an error.
+    pub fn wait(mut self) -> Res<Ended> {
+        if !self.ends_before(None)? {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            let said = std::fs::read_to_string(&self.stderr).unwrap_or_default();
+            return Err(format!("{} did not end within {LIMIT_S} s\n{said}", self.shown));
+        }
+        let status = self.child.wait().map_err(at(&self.shown))?;
+        let read = |path: &Path| {
+            let bytes = std::fs::read(path).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        Ok(Ended {
+            code: status.code(),
+            signal: status.signal(),
+            stdout: read(&self.stdout),
+            stderr: read(&self.stderr),
+        })
+    }
+
+    /// Waits until `event` is readable (true) or the program has ended (false).
+    pub fn reaches(&self, event: &impl AsFd) -> Res<bool> {
+        Ok(!self.ends_before(Some(event.as_fd()))?)
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: Signal) -> Res<()> {
+        pidfd_send_signal(&self.handle, signal).map_err(at("signal"))
+    }
+
+    /// What it has said on stderr so far.
+    pub fn stderr(&self) -> String {
+        std::fs::read_to_string(&self.stderr).unwrap_or_default()
+    }
+
+    fn ends_before(&self, event: Option<std::os::fd::BorrowedFd<'_>>) -> Res<bool> {
+        let mut fds = vec![PollFd::new(&self.handle, PollFlags::IN)];
+        fds.extend(event.as_ref().map(|event| PollFd::new(event, PollFlags::IN)));
+        let limit = Timespec { tv_sec: LIMIT_S, tv_nsec: 0 };
+        loop {
+            match poll(&mut fds, Some(&limit)) {
+                Ok(0) if event.is_some() => return Err(format!("{} and what it waits for both hang", self.shown)),
+                Ok(0) => return Ok(false),
+                Ok(_) => return Ok(fds.get(1).is_none_or(|fd| fd.revents().is_empty())),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+    }
+}

@@ -1,0 +1,488 @@
+//! The scenes: small phases with their agents' script, the user's worktree and the user's answers. Each is a few
+//! agents long, so that it can be played hundreds of times; together they reach every kind of step.
+
+use super::{PHASE, Res, Stage};
+
+/// One scene.
+pub struct Scene {
+    /// Its name.
+    pub name: &'static str,
+    /// What it shows.
+    pub shows: &'static str,
+    /// The plans.
+    pub plans: &'static [Plan],
+    /// What the agents do, before what they do anyway.
+    pub script: &'static str,
+    /// The project's settings.
+    pub settings: &'static str,
+    /// What the user did before, and does not want touched.
+    pub user: User,
+    /// What the user does when asked, in this order.
+    pub answers: &'static [Answer],
+    /// What the user does while an agent says that it is at work.
+    pub during: Option<During>,
+    /// The exit code of the last command.
+    pub code: i32,
+}
+
+/// A plan with one task per file.
+pub struct Plan {
+    /// `01`.
+    pub number: &'static str,
+    /// Its wave.
+    pub wave: u32,
+    /// What it waits for.
+    pub depends_on: &'static str,
+    /// The file of each task and the command that verifies it.
+    pub tasks: &'static [(&'static str, &'static str)],
+}
+
+/// What the user's worktree is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum User {
+    /// As committed.
+    Clean,
+    /// Changed, staged and untracked files.
+    Dirty,
+    /// Git does not track the planning folder.
+    PlanningUntracked,
+    /// Another branch is checked out when the run is at work.
+    Clones,
+}
+
+/// What the user answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// `tribunal decide QUESTION WORDS…`
+    Decide(&'static str, &'static [&'static str]),
+    /// Writes a file where the inbox says, then `tribunal decide QUESTION fixed`.
+    Fix(&'static str, &'static str, &'static str),
+    /// `tribunal cancel`
+    Cancel,
+}
+
+/// What the user does while the run lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum During {
+    /// `tribunal cancel`
+    Cancel,
+    /// Commits something on the branch.
+    MoveBranch,
+}
+
+const ONE: &[Plan] =
+    &[Plan { number: "01", wave: 1, depends_on: "", tasks: &[("bin/one.sh", "sh bin/one.sh")] }];
+
+const TWO_TASKS: &[Plan] = &[Plan {
+    number: "01",
+    wave: 1,
+    depends_on: "",
+    tasks: &[("bin/one.sh", "sh bin/one.sh"), ("bin/two.sh", "sh bin/two.sh")],
+}];
+
+const TWO_PLANS: &[Plan] = &[
+    Plan { number: "01", wave: 1, depends_on: "", tasks: &[("bin/one.sh", "sh bin/one.sh")] },
+    Plan { number: "02", wave: 1, depends_on: "", tasks: &[("bin/two.sh", "sh bin/two.sh")] },
+];
+
+const CHAIN: &[Plan] = &[
+    Plan { number: "01", wave: 1, depends_on: "", tasks: &[("bin/one.sh", "sh bin/one.sh")] },
+    Plan { number: "02", wave: 2, depends_on: "\"01-01\"", tasks: &[("bin/two.sh", "sh bin/one.sh")] },
+];
+
+/// What agents do when a scene says nothing else.
+const ANYWAY: &str = r##"
+[[turn]]
+role = "reviewer"
+optional = true
+do = [ { say = "CHECKED: read all of it.\nVERDICT: approve" } ]
+
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 1
+optional = true
+do = [
+  { write = "bin/one.sh", text = "#!/bin/sh\necho one\n", executable = true },
+  { say = "SUMMARY: one.sh prints one.\nTASK: done" },
+]
+
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 2
+optional = true
+do = [ { write = "bin/two.sh", text = "#!/bin/sh\necho two\n" }, { say = "SUMMARY: two.sh prints two.\nTASK: done" } ]
+
+[[turn]]
+role = "dev"
+plan = "01-02"
+task = 1
+optional = true
+do = [ { write = "bin/two.sh", text = "#!/bin/sh\necho two\n" }, { say = "SUMMARY: two.sh prints two.\nTASK: done" } ]
+"##;
+
+/// Nobody judges the plans: most scenes are about the work.
+const NO_GATE: &str = "[plan]\nreview = \"never\"\n";
+
+/// A reviewer that finds something in the first round, and a dev that mends it in the second.
+const REVISED: &str = r##"
+[[turn]]
+role = "reviewer"
+use = "task"
+plan = "01-01"
+round = 1
+do = [ { say = "[id:a] [severity:blocker] [confidence:95] [file:bin/one.sh:2] issue: it prints the wrong word | suggestion: print 1\nVERDICT: reject" } ]
+
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 1
+round = 2
+do = [
+  { expect = "F-" },
+  { write = "bin/one.sh", text = "#!/bin/sh\necho 1\n", executable = true },
+  { say = "FIXED: {finding:1}\nSUMMARY: one.sh prints 1.\nTASK: done" },
+]
+
+[[turn]]
+role = "reviewer"
+use = "task"
+plan = "01-01"
+round = 2
+do = [ { say = "{finding:1}: resolved\n[id:b] [severity:suggestion] [confidence:85] [file:bin/one.sh:1] issue: a comment would help\nCHECKED: it prints 1.\nVERDICT: approve" } ]
+"##;
+
+const PLAN_REVISED: &str = r##"
+[[turn]]
+role = "reviewer"
+use = "plan"
+round = 1
+do = [ { say = "[id:1] [severity:blocker] [confidence:90] [file:{PLAN}:15] issue: nobody says what one.sh prints\nVERDICT: reject" } ]
+
+[[turn]]
+role = "architect"
+round = 2
+do = [
+  { expect = "F-" },
+  { run = ["sh", "-c", "sed 's/^Write it\\.$/Write it so that it prints one word./' {PLAN} > plan.new && mv plan.new {PLAN}"] },
+  { say = "FIXED: {finding:1}\nSUMMARY: the task says what is printed." },
+]
+
+[[turn]]
+role = "reviewer"
+use = "plan"
+round = 2
+do = [ { say = "{finding:1}: resolved\nCHECKED: the task says it.\nVERDICT: approve" } ]
+"##;
+
+const REVIEWER_LOST: &str = r##"
+[[turn]]
+role = "reviewer"
+use = "task"
+round = 1
+attempt = 1
+do = [ { fault = "crash" } ]
+
+[[turn]]
+role = "reviewer"
+use = "task"
+round = 1
+attempt = 2
+do = [ { say = "CHECKED: read it again.\nVERDICT: approve" } ]
+"##;
+
+const CONFLICT: &str = r##"
+[[turn]]
+role = "dev"
+use = "task"
+plan = "01-01"
+do = [
+  { write = "bin/one.sh", text = "echo one\n" },
+  { write = "NOTES.txt", text = "Notes.\nnewest first: one\n" },
+  { say = "SUMMARY: one.sh, noted.\nTASK: done" },
+]
+
+[[turn]]
+role = "dev"
+use = "task"
+plan = "01-02"
+do = [
+  { write = "bin/two.sh", text = "echo two\n" },
+  { write = "NOTES.txt", text = "Notes.\nnewest first: two\n" },
+  { say = "SUMMARY: two.sh, noted.\nTASK: done" },
+]
+
+[[turn]]
+role = "dev"
+use = "repair"
+plan = "01-02"
+do = [
+  { expect = "NOTES.txt" },
+  { write = "NOTES.txt", text = "Notes.\nnewest first: two\n  one\n" },
+  { say = "FIXED: {finding:1}\nSUMMARY: both notes are kept.\nTASK: done" },
+]
+"##;
+
+const RED_CHECK: &str = r##"
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 1
+round = 1
+do = [ { write = "bin/one.sh", text = "exit 1\n" }, { say = "SUMMARY: a try.\nTASK: done" } ]
+
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 1
+round = 2
+do = [ { expect = "fails" }, { write = "bin/one.sh", text = "echo one\n" }, { say = "FIXED: {finding:1}\nSUMMARY: mended.\nTASK: done" } ]
+"##;
+
+/// The task never passes by itself: one round, then the lane is stuck.
+const STUCK: &str = r##"
+[[turn]]
+role = "reviewer"
+use = "task"
+plan = "01-01"
+round = 1
+do = [ { say = "[id:a] [severity:blocker] [confidence:95] [file:bin/one.sh:2] issue: it prints the wrong word\nVERDICT: reject" } ]
+"##;
+
+const STUCK_SETTINGS: &str = "[plan]\nreview = \"never\"\n[task]\nrounds_max = 1\n";
+
+/// After `again` the round is the second of the plan's history but the first of a new loop.
+const STUCK_AGAIN: &str = r##"
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 1
+round = 1
+do = [
+  { run = ["sh", "-c", "if grep -q 'F-1 ' /dev/null; then exit 1; fi; test -f bin/one.sh && printf '#!/bin/sh\\necho 1\\n' > bin/one.sh || { mkdir -p bin; printf '#!/bin/sh\\necho one\\n' > bin/one.sh; }"] },
+  { say = "SUMMARY: one.sh.\nTASK: done" },
+]
+"##;
+
+const LOST_FOR_GOOD: &str = r##"
+[[turn]]
+role = "reviewer"
+use = "task"
+plan = "01-01"
+do = [ { fault = "crash" } ]
+"##;
+
+const HALF_DONE: &str = r##"
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 1
+attempt = 1
+do = [ { write = "bin/half.sh", text = "echo half\n" }, { fault = "crash" } ]
+
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 1
+attempt = 2
+do = [
+  { run = ["sh", "-c", "cat bin/half.sh > bin/one.sh"] },
+  { commit = "wip: my own" },
+  { say = "SUMMARY: from half to whole.\nTASK: done" },
+]
+"##;
+
+const AT_WORK: &str = r##"
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 1
+do = [
+  { write = "bin/one.sh", text = "echo one\n" },
+  { run = ["sh", "-c", "echo > '{ROOT}/at-work'"] },
+  { wait = "file:go" },
+  { say = "SUMMARY: one.sh.\nTASK: done" },
+]
+"##;
+
+const PLAIN: Scene = Scene {
+    name: "",
+    shows: "",
+    plans: ONE,
+    script: "",
+    settings: NO_GATE,
+    user: User::Clean,
+    answers: &[],
+    during: None,
+    code: 0,
+};
+
+const LANE: &str = "01-01";
+
+/// All scenes.
+pub const SCENES: &[Scene] = &[
+    Scene { name: "clean", shows: "two tasks pass, plan gate included", plans: TWO_TASKS, settings: "", ..PLAIN },
+    Scene {
+        name: "plan-revised",
+        shows: "a plan is rejected and revised",
+        settings: "",
+        script: PLAN_REVISED,
+        ..PLAIN
+    },
+    Scene { name: "task-revised", shows: "a task is rejected and revised", script: REVISED, ..PLAIN },
+    Scene { name: "reviewer-lost", shows: "a reviewer dies and is asked again", script: REVIEWER_LOST, ..PLAIN },
+    Scene { name: "red-check", shows: "a check fails, then passes", script: RED_CHECK, ..PLAIN },
+    Scene {
+        name: "conflict",
+        shows: "two lanes conflict; the second is repaired",
+        plans: TWO_PLANS,
+        script: CONFLICT,
+        ..PLAIN
+    },
+    Scene {
+        name: "each",
+        shows: "plans land one by one, the second on the first",
+        plans: CHAIN,
+        settings: "[plan]\nreview = \"never\"\n[run]\nland = \"each\"\n",
+        ..PLAIN
+    },
+    Scene {
+        name: "half-done",
+        shows: "a dev dies half way; what it left is gone on with",
+        script: HALF_DONE,
+        ..PLAIN
+    },
+    Scene {
+        name: "stuck-again",
+        shows: "a stuck lane is tried again",
+        script: STUCK_AGAIN,
+        settings: STUCK_SETTINGS,
+        answers: &[Answer::Decide(LANE, &["again", "--rounds", "2"])],
+        ..PLAIN
+    },
+    Scene {
+        name: "stuck-fixed",
+        shows: "a stuck lane is mended by hand",
+        script: STUCK,
+        settings: STUCK_SETTINGS,
+        answers: &[Answer::Fix(LANE, "bin/one.sh", "#!/bin/sh\necho by hand\n")],
+        ..PLAIN
+    },
+    Scene {
+        name: "stuck-accept",
+        shows: "a stuck lane is accepted by a person",
+        script: STUCK,
+        settings: STUCK_SETTINGS,
+        answers: &[Answer::Decide(LANE, &["accept"])],
+        ..PLAIN
+    },
+    Scene {
+        name: "stuck-drop",
+        shows: "a stuck plan is dropped, its sibling lands",
+        plans: TWO_PLANS,
+        script: STUCK,
+        settings: STUCK_SETTINGS,
+        answers: &[Answer::Decide(LANE, &["drop"])],
+        code: 1,
+        ..PLAIN
+    },
+    Scene {
+        name: "no-quorum",
+        shows: "a reviewer is lost for good; a person accepts",
+        script: LOST_FOR_GOOD,
+        answers: &[Answer::Decide("01-01/task-1", &["accept"])],
+        ..PLAIN
+    },
+    Scene {
+        name: "cancel-waiting",
+        shows: "a run that waits is called off",
+        script: LOST_FOR_GOOD,
+        answers: &[Answer::Cancel],
+        ..PLAIN
+    },
+    Scene {
+        name: "cancel-live",
+        shows: "a run is called off while an agent works",
+        script: AT_WORK,
+        during: Some(During::Cancel),
+        code: 1,
+        ..PLAIN
+    },
+    Scene {
+        name: "branch-moved",
+        shows: "the user commits while an agent works",
+        script: AT_WORK,
+        during: Some(During::MoveBranch),
+        ..PLAIN
+    },
+    Scene {
+        name: "untracked",
+        shows: "git does not track the planning folder; a plan is revised",
+        script: PLAN_REVISED,
+        settings: "",
+        user: User::PlanningUntracked,
+        ..PLAIN
+    },
+    Scene { name: "dirty", shows: "the user's worktree has changes of all kinds", user: User::Dirty, ..PLAIN },
+];
+
+impl Scene {
+    /// The scene of this name.
+    pub fn named(name: &str) -> Option<&'static Scene> {
+        SCENES.iter().find(|scene| scene.name == name)
+    }
+
+    /// Puts it on a stage: repository, plans, script, the user's own changes.
+    pub fn set(&self, stage: &Stage) -> Res<()> {
+        stage.write("README.md", "# tools\n")?;
+        stage.write("NOTES.txt", "Notes.\nnewest first:\n")?;
+        stage.write("tribunal.toml", self.settings)?;
+        let untracked = self.user == User::PlanningUntracked;
+        if !untracked {
+            self.write_plans(stage)?;
+        }
+        stage.commit_all()?;
+        if untracked {
+            self.write_plans(stage)?;
+        }
+        if self.user == User::Dirty {
+            stage.write("README.md", "# tools, changed\n")?;
+            stage.write("NOTES.txt", "Notes, staged.\n")?;
+            stage.git(&["add", "NOTES.txt"])?;
+            stage.write("NOTES.txt", "Notes, changed again.\n")?;
+            stage.write("my own/new file.txt", "mine\n")?;
+        }
+        let plan = format!("{PHASE}/01-01-PLAN.md");
+        let script = format!("{}\n{ANYWAY}", self.script).replace("{PLAN}", &plan);
+        stage.script(&script.replace("{ROOT}", &stage.root().display().to_string()))
+    }
+
+    fn write_plans(&self, stage: &Stage) -> Res<()> {
+        let mut plans = self.plans.iter();
+        plans.try_for_each(|plan| stage.write(&format!("{PHASE}/01-{}-PLAN.md", plan.number), &plan.text()))
+    }
+}
+
+impl Plan {
+    /// The document.
+    pub fn text(&self) -> String {
+        let Plan { number, wave, depends_on, tasks } = self;
+        let mut text = format!(
+            "---\nphase: \"01\"\nplan: \"{number}\"\ntitle: \"Tool {number}\"\nwave: {wave}\n\
+             depends_on: [{depends_on}]\nmust_haves:\n"
+        );
+        tasks.iter().for_each(|(file, _)| text.push_str(&format!("  - \"{file} prints a word\"\n")));
+        text.push_str("files_modified:\n");
+        tasks.iter().for_each(|(file, _)| text.push_str(&format!("  - \"{file} (new)\"\n")));
+        text.push_str(&format!("---\n# Plan 01-{number}\n"));
+        for (n, (file, check)) in tasks.iter().enumerate() {
+            text.push_str(&format!(
+                "\n### Task {n}: Write {file}\nWrite it.\n\n**File:** `{file}` (new)\n\
+                 **Commit:** `feat(01-{number}): add {file}`\n> verification: {check}\n",
+                n = n + 1
+            ));
+        }
+        text
+    }
+}
