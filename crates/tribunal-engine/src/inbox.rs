@@ -109,6 +109,16 @@ impl Reaction {
         }
     }
 
+    /// What a loop's decision says.
+    pub fn of_choice(choice: &Choice) -> Reaction {
+        Reaction::of_loop(choice.offer())
+    }
+
+    /// What a lane's decision says.
+    pub fn of_lane_choice(choice: &LaneChoice) -> Reaction {
+        Reaction::of_lane(choice.offer())
+    }
+
     fn of_loop(offer: Offer) -> Reaction {
         match offer {
             Offer::Again => Reaction::Again,

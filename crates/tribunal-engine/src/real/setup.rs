@@ -103,6 +103,8 @@ pub fn resume(
 fn listen(dir: &Path, engine: &Engine<RealWorld>) -> Result<(), SetupError> {
     let poke = Poke::listen(dir)?;
     let handle = engine.world().handle();
+    // A letter may have come before anybody listened.
+    handle.mail();
     let spawned = std::thread::Builder::new().name("mail".to_owned()).spawn(move || {
         while poke.wait(None).is_ok() {
             if poke.drain().is_err() {
