@@ -112,6 +112,9 @@ pub struct Run {
     /// Only this plan
     #[arg(long, value_name = "NN")]
     pub plan: Option<String>,
+    /// Begin a new run even if one of this phase is not over
+    #[arg(long)]
+    pub fresh: bool,
     /// Judge the plans before any code
     #[arg(long, overrides_with = "no_review")]
     pub review: bool,
@@ -358,6 +361,28 @@ mod tests {
     #[test]
     fn the_description_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    /// What `--help` says for every command, whole.
+    #[test]
+    fn the_help() {
+        let mut cli = Cli::command().term_width(100).max_term_width(100);
+        cli.build();
+        let mut text = cli.render_long_help().to_string();
+        for command in cli.get_subcommands_mut().filter(|command| command.get_name() != "help") {
+            text.push_str(&format!("\n━━━ {}\n{}", command.get_name(), command.clone().render_long_help()));
+        }
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn every_command_has_examples() {
+        let cli = Cli::command();
+        let shown = cli.get_subcommands().filter(|command| !command.is_hide_set());
+        for command in shown.filter(|command| command.get_name() != "config") {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("Examples:\n  tribunal "), "{}", command.get_name());
+        }
     }
 
     #[test]

@@ -36,6 +36,17 @@ pub fn unfinished(place: &Place) -> Result<String, Failure> {
         .hint("`tribunal run` starts another"))
 }
 
+/// The newest run of a phase that is not over.
+pub fn unfinished_of(place: &Place, phase: &str) -> Option<String> {
+    let open = |id: &String| {
+        let docket = place.read(id).and_then(|seen| seen.docket());
+        docket.is_ok_and(|docket| {
+            docket.about.phase == phase && docket.run.as_ref().is_some_and(|run| run.ending().is_none())
+        })
+    };
+    place.runs().into_iter().find(open)
+}
+
 /// Resumes a run and stays with it.
 pub fn go_on(
     globals: &Globals,

@@ -19,6 +19,13 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
     let place = Place::here()?;
     let settings = config::here(Some(&place), &args.set)?.settings;
     let project = place.project()?;
+    if !args.fresh && args.plan.is_none() {
+        let phase = project.phase(args.phase.as_deref())?.number;
+        if let Some(id) = super::resume::unfinished_of(&place, &phase) {
+            out::say(&format!("run {id} of this phase is not over: it goes on (--fresh begins another)"));
+            return super::resume::go_on(globals, &place, &settings, &id, args.waiting);
+        }
+    }
     let ask = Ask {
         phase: args.phase.clone(),
         plan: args.plan.clone(),
