@@ -86,6 +86,8 @@ pub enum PlanState {
     Refused,
     /// Will not be built.
     Dropped,
+    /// The run ended before it landed.
+    Abandoned,
 }
 
 /// A plan as people see it.
@@ -214,6 +216,8 @@ pub struct QuestionView {
     pub findings: Vec<FindingView>,
     /// Where a person may fix it before answering `fixed`.
     pub place: Option<String>,
+    /// The answer that is recorded and not yet read by the run.
+    pub answered: Option<String>,
 }
 
 /// One answer on offer.
@@ -263,7 +267,7 @@ impl PlanView {
             PlanState::Gating | PlanState::Building | PlanState::Landing => Mark::Running,
             PlanState::Stuck => Mark::Warning,
             PlanState::Landed => Mark::Complete,
-            PlanState::Refused => Mark::Failed,
+            PlanState::Refused | PlanState::Abandoned => Mark::Failed,
         }
     }
 }

@@ -14,3 +14,6 @@ pub mod status;
 pub mod style;
 pub mod summary;
 pub mod words;
+
+#[cfg(test)]
+mod tests;

@@ -40,7 +40,7 @@ fn head(run: &RunView) -> String {
     let landed = run.plans.iter().filter(|plan| plan.state == PlanState::Landed).count();
     let open = run.findings.iter().filter(|finding| finding.fate == "open").count();
     let mut text = format!("{} · {landed}/{} landed", run.stage, run.plans.len());
-    text.push_str(&format!(" · {}", words::count(run.running.len(), "agent")));
+    text.push_str(&format!(" · {} running", run.running.len()));
     if !run.findings.is_empty() {
         text.push_str(&format!(" · {} ({open} open)", words::count(run.findings.len(), "finding")));
     }

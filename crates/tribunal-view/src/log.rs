@@ -22,8 +22,10 @@ pub fn matters(what: &Kind) -> bool {
         Kind::Launched { .. } => false,
         Kind::Checked { passed, .. } => !passed,
         Kind::Tracked { .. } => false,
+        // That it passed is said when it ends.
+        Kind::Ruled { ruling, .. } => !ruling.starts_with("pass"),
         Kind::Note { topic, .. } => {
-            !matches!(topic.as_str(), "launch" | "lane" | "closing" | "ignored" | "run")
+            !matches!(topic.as_str(), "launch" | "lane" | "rework" | "closing" | "ignored" | "run")
         }
         Kind::Opened { subject, .. } => subject == "run",
         _ => true,

@@ -49,7 +49,7 @@ pub fn capped(text: &str, max: usize) -> String {
     let tail = lines_within(text.lines().rev(), max / 4);
     let lines: Vec<&str> = text.lines().collect();
     let cut = lines.len().saturating_sub(head + tail);
-    if cut == 0 {
+    if cut == 0 || head + tail == 0 {
         return one_long_line(&text, max);
     }
     let (begin, end) = (lines[..head].join("\n"), lines[lines.len() - tail..].join("\n"));

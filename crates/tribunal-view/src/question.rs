@@ -105,6 +105,11 @@ pub fn text(question: &QuestionView, style: Style) -> String {
     if question.findings.len() > 10 {
         let _ = writeln!(out, "    … and {} more", question.findings.len() - 10);
     }
+    if let Some(answer) = &question.answered {
+        let _ =
+            writeln!(out, "  answered: {}; `tribunal resume {}` goes on", plain::line(answer), question.run);
+        return out;
+    }
     let _ = writeln!(out, "  answer with one of");
     for offer in &question.offers {
         let _ = writeln!(out, "    {}", style.bold(&offer.command));

@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// Everything `tribunal status` says about one run.
 pub fn text(run: &RunView, style: Style) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "{} {}", style.mark(run.mark()), style.bold(&style.fit(&headline(run))));
+    let _ = writeln!(out, "{} {}", style.mark(run.mark()), style.bold(&style.wrap(&headline(run), "  ")));
     out.push_str(&plans(run, style));
     let facts = facts_line(run);
     let _ = writeln!(out, "  {}", style.wrap(&facts, "  "));

@@ -258,7 +258,7 @@ fn stand(view: PlanView, docket: &Docket, id: &PlanId, tasks: u32, standing: &St
         ..view.clone()
     };
     match standing {
-        Standing::Ready => with(PlanState::Waiting, "", "waits for its turn"),
+        Standing::Ready => with(PlanState::Waiting, "", "waiting"),
         Standing::Gating => at_loop(with(PlanState::Gating, "plan", "passed"), docket, id),
         Standing::Working(job) => {
             let gate = match job {
@@ -270,9 +270,7 @@ fn stand(view: PlanView, docket: &Docket, id: &PlanId, tasks: u32, standing: &St
         }
         Standing::Summary => with(PlanState::Building, "summary", "writing"),
         Standing::Queued => with(PlanState::Landing, "landing", "approved"),
-        Standing::Stuck(stuck) => {
-            with(PlanState::Stuck, &short_was(stuck.was), &question::stuck(stuck.was, &stuck.outcome))
-        }
+        Standing::Stuck(stuck) => with(PlanState::Stuck, &short_was(stuck.was), stuck.outcome.word()),
         Standing::Landed(_) => {
             let warned = warned(docket, id);
             let verdict = if warned { "passed with warnings" } else { "passed" };
