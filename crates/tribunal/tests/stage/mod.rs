@@ -60,7 +60,8 @@ impl Stage {
         let agent = self.root.join("agent.sh");
         let text = "#!/bin/sh\nprintf '%s\\n' \"$TRIBUNAL_EFFECT\" >> \"$0.launched\"\nexec \"$@\"\n";
         fs::write(&agent, text).map_err(at(agent.display()))?;
-        let quoted = |path: &Path| toml::Value::from(path.display().to_string()).to_string();
+        // A JSON text is a TOML text too.
+        let quoted = |path: &Path| serde_json::Value::from(path.display().to_string()).to_string();
         let argv = format!(
             "[\"sh\", {}, \"{{self}}\", \"scripted-agent\", \"--scenario\", \"{{scenario}}\"]",
             quoted(&agent)

@@ -144,7 +144,9 @@ impl Running {
         let limit = Timespec { tv_sec: LIMIT_S, tv_nsec: 0 };
         loop {
             match poll(&mut fds, Some(&limit)) {
-                Ok(0) if event.is_some() => return Err(format!("{} and what it waits for both hang", self.shown)),
+                Ok(0) if event.is_some() => {
+                    return Err(format!("{} and what it waits for both hang", self.shown));
+                }
                 Ok(0) => return Ok(false),
                 Ok(_) => return Ok(fds.get(1).is_none_or(|fd| fd.revents().is_empty())),
                 Err(rustix::io::Errno::INTR) => {}

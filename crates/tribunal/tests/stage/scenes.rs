@@ -2,6 +2,7 @@
 //! agents long, so that it can be played hundreds of times; together they reach every kind of step.
 
 use super::{PHASE, Res, Stage};
+use tribunal_core::run::Ending;
 
 /// One scene.
 pub struct Scene {
@@ -21,8 +22,8 @@ pub struct Scene {
     pub answers: &'static [Answer],
     /// What the user does while an agent says that it is at work.
     pub during: Option<During>,
-    /// The exit code of the last command.
-    pub code: i32,
+    /// How it ends.
+    pub ending: Ending,
 }
 
 /// A plan with one task per file.
@@ -46,8 +47,6 @@ pub enum User {
     Dirty,
     /// Git does not track the planning folder.
     PlanningUntracked,
-    /// Another branch is checked out when the run is at work.
-    Clones,
 }
 
 /// What the user answers.
@@ -95,7 +94,7 @@ const ANYWAY: &str = r##"
 [[turn]]
 role = "reviewer"
 optional = true
-do = [ { say = "CHECKED: read all of it.\nVERDICT: approve" } ]
+do = [ { say = "CHECKED: read the change and ran it by hand.\nVERDICT: approve" } ]
 
 [[turn]]
 role = "dev"
@@ -189,7 +188,7 @@ role = "reviewer"
 use = "task"
 round = 1
 attempt = 2
-do = [ { say = "CHECKED: read it again.\nVERDICT: approve" } ]
+do = [ { say = "CHECKED: read the change and ran it by hand.\nVERDICT: approve" } ]
 "##;
 
 const CONFLICT: &str = r##"
@@ -240,30 +239,19 @@ round = 2
 do = [ { expect = "fails" }, { write = "bin/one.sh", text = "echo one\n" }, { say = "FIXED: {finding:1}\nSUMMARY: mended.\nTASK: done" } ]
 "##;
 
-/// The task never passes by itself: one round, then the lane is stuck.
+/// What the dev makes fails its check until it is told what is wrong. One round, then the lane is stuck.
 const STUCK: &str = r##"
-[[turn]]
-role = "reviewer"
-use = "task"
-plan = "01-01"
-round = 1
-do = [ { say = "[id:a] [severity:blocker] [confidence:95] [file:bin/one.sh:2] issue: it prints the wrong word\nVERDICT: reject" } ]
-"##;
-
-const STUCK_SETTINGS: &str = "[plan]\nreview = \"never\"\n[task]\nrounds_max = 1\n";
-
-/// After `again` the round is the second of the plan's history but the first of a new loop.
-const STUCK_AGAIN: &str = r##"
 [[turn]]
 role = "dev"
 plan = "01-01"
 task = 1
-round = 1
 do = [
-  { run = ["sh", "-c", "if grep -q 'F-1 ' /dev/null; then exit 1; fi; test -f bin/one.sh && printf '#!/bin/sh\\necho 1\\n' > bin/one.sh || { mkdir -p bin; printf '#!/bin/sh\\necho one\\n' > bin/one.sh; }"] },
+  { run = ["sh", "-c", "mkdir -p bin; if grep -q '^F-' \"$(dirname \"$TRIBUNAL_REPORT\")/prompt.md\"; then echo 'echo one' > bin/one.sh; else echo 'exit 1' > bin/one.sh; fi"] },
   { say = "SUMMARY: one.sh.\nTASK: done" },
 ]
 "##;
+
+const STUCK_SETTINGS: &str = "[plan]\nreview = \"never\"\n[task]\nrounds_max = 1\n";
 
 const LOST_FOR_GOOD: &str = r##"
 [[turn]]
@@ -315,14 +303,20 @@ const PLAIN: Scene = Scene {
     user: User::Clean,
     answers: &[],
     during: None,
-    code: 0,
+    ending: Ending::Passed,
 };
 
 const LANE: &str = "01-01";
 
 /// All scenes.
 pub const SCENES: &[Scene] = &[
-    Scene { name: "clean", shows: "two tasks pass, plan gate included", plans: TWO_TASKS, settings: "", ..PLAIN },
+    Scene {
+        name: "clean",
+        shows: "two tasks pass, plan gate included",
+        plans: TWO_TASKS,
+        settings: "",
+        ..PLAIN
+    },
     Scene {
         name: "plan-revised",
         shows: "a plan is rejected and revised",
@@ -331,7 +325,12 @@ pub const SCENES: &[Scene] = &[
         ..PLAIN
     },
     Scene { name: "task-revised", shows: "a task is rejected and revised", script: REVISED, ..PLAIN },
-    Scene { name: "reviewer-lost", shows: "a reviewer dies and is asked again", script: REVIEWER_LOST, ..PLAIN },
+    Scene {
+        name: "reviewer-lost",
+        shows: "a reviewer dies and is asked again",
+        script: REVIEWER_LOST,
+        ..PLAIN
+    },
     Scene { name: "red-check", shows: "a check fails, then passes", script: RED_CHECK, ..PLAIN },
     Scene {
         name: "conflict",
@@ -356,7 +355,7 @@ pub const SCENES: &[Scene] = &[
     Scene {
         name: "stuck-again",
         shows: "a stuck lane is tried again",
-        script: STUCK_AGAIN,
+        script: STUCK,
         settings: STUCK_SETTINGS,
         answers: &[Answer::Decide(LANE, &["again", "--rounds", "2"])],
         ..PLAIN
@@ -384,7 +383,7 @@ pub const SCENES: &[Scene] = &[
         script: STUCK,
         settings: STUCK_SETTINGS,
         answers: &[Answer::Decide(LANE, &["drop"])],
-        code: 1,
+        ending: Ending::Shut,
         ..PLAIN
     },
     Scene {
@@ -399,6 +398,7 @@ pub const SCENES: &[Scene] = &[
         shows: "a run that waits is called off",
         script: LOST_FOR_GOOD,
         answers: &[Answer::Cancel],
+        ending: Ending::Cancelled,
         ..PLAIN
     },
     Scene {
@@ -406,7 +406,7 @@ pub const SCENES: &[Scene] = &[
         shows: "a run is called off while an agent works",
         script: AT_WORK,
         during: Some(During::Cancel),
-        code: 1,
+        ending: Ending::Cancelled,
         ..PLAIN
     },
     Scene {
@@ -424,7 +424,12 @@ pub const SCENES: &[Scene] = &[
         user: User::PlanningUntracked,
         ..PLAIN
     },
-    Scene { name: "dirty", shows: "the user's worktree has changes of all kinds", user: User::Dirty, ..PLAIN },
+    Scene {
+        name: "dirty",
+        shows: "the user's worktree has changes of all kinds",
+        user: User::Dirty,
+        ..PLAIN
+    },
 ];
 
 impl Scene {
@@ -478,7 +483,7 @@ impl Plan {
         text.push_str(&format!("---\n# Plan 01-{number}\n"));
         for (n, (file, check)) in tasks.iter().enumerate() {
             text.push_str(&format!(
-                "\n### Task {n}: Write {file}\nWrite it.\n\n**File:** `{file}` (new)\n\
+                "\n### Task {n}: Write {file}\nWrite it.\nIn the end {file} prints a word.\n\n**File:** `{file}` (new)\n\
                  **Commit:** `feat(01-{number}): add {file}`\n> verification: {check}\n",
                 n = n + 1
             ));

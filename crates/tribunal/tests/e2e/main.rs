@@ -1,0 +1,19 @@
+//! End-to-end tests of the program: real git, real processes, scripted agents. One binary; each module is about one
+//! promise to the user.
+
+#[path = "../stage/mod.rs"]
+#[expect(dead_code, reason = "`cargo xtask crash` uses the rest")]
+mod stage;
+
+mod endings;
+
+use stage::Stage;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// An empty stage with the program that was built for the tests.
+fn stage() -> (TempDir, Stage) {
+    let folder = tempfile::tempdir().unwrap();
+    let stage = Stage::new(folder.path(), Path::new(env!("CARGO_BIN_EXE_tribunal"))).unwrap();
+    (folder, stage)
+}

@@ -1,0 +1,460 @@
+//! What must hold after every command and at the end of every run, whatever happened: SPEC §16, read from the
+//! journal, from git and from the process table, never from what the program says of itself.
+
+use super::play::{Given, forwards};
+use super::scenes::Scene;
+use super::{Res, Stage, at};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use tribunal_core::ids::{LoopId, PlanId, Revision};
+use tribunal_core::r#loop::{Choice, LoopEvent, Outcome};
+use tribunal_core::machine::Machine;
+use tribunal_core::panel::Ruling;
+use tribunal_core::run::{Ending, LaneChoice, RunEvent};
+use tribunal_engine::{Docket, DocketError, Fact, inbox};
+use tribunal_git::Repo;
+use tribunal_git::fingerprint::{self, Fingerprint};
+use tribunal_journal::Reader;
+
+/// Watches over a stage while it is played.
+pub struct Guard {
+    before: Fingerprint,
+    status: String,
+    head: String,
+    /// What should not have happened.
+    pub violations: Vec<String>,
+    /// Contents that agents had written when the orchestrator died: path and blob.
+    pub blobs: BTreeMap<String, String>,
+}
+
+impl Guard {
+    /// Remembers what the user has.
+    pub fn new(stage: &Stage) -> Res<Guard> {
+        Ok(Guard {
+            before: fingerprint(stage)?,
+            status: status(stage)?,
+            head: stage.git(&["rev-parse", "HEAD"])?,
+            violations: Vec::new(),
+            blobs: BTreeMap::new(),
+        })
+    }
+
+    /// The user changes their own things.
+    pub fn user_acts(&mut self, stage: &Stage, act: impl FnOnce(&Stage) -> Res<()>) -> Res<()> {
+        self.untouched(stage)?;
+        act(stage)?;
+        self.before = fingerprint(stage)?;
+        self.status = status(stage)?;
+        self.head = stage.git(&["rev-parse", "HEAD"])?;
+        Ok(())
+    }
+
+    /// Looks at everything after a command.
+    pub fn after(&mut self, stage: &Stage, given: &Given) -> Res<()> {
+        self.untouched(stage)?;
+        let said = given.ended.said();
+        if said.contains("bug:") || said.contains("panicked") {
+            self.violations.push(format!("{:?} says: {said}", given.args));
+        }
+        if given.died() {
+            return self.remember_work(stage);
+        }
+        for run in stage.runs() {
+            let left = tribunal_process::survivors(&run);
+            if !left.is_empty() {
+                self.violations.push(format!("I5: processes {left:?} survive {:?}", given.args));
+            }
+        }
+        if given.ended.code == Some(4) {
+            self.asked(stage, &said)?;
+        }
+        Ok(())
+    }
+
+    /// I13: nothing of the user's has changed, but for the fast-forward and untracked planning documents.
+    pub fn untouched(&mut self, stage: &Stage) -> Res<()> {
+        let now = fingerprint(stage)?;
+        let changed = self.before.differences(&now);
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let head = stage.git(&["rev-parse", "HEAD"])?;
+        let allowed =
+            if head == self.head { documents(stage)? } else { forwarded(stage, &self.head, &head)? };
+        let wrong = changed.iter().filter(|line| !allowed.iter().any(|name| line.starts_with(name.as_str())));
+        self.violations.extend(wrong.map(|line| format!("I13: {line}")));
+        let now = status(stage)?;
+        if head != self.head && now != self.status {
+            self.violations.push(format!("I13: git status was {:?} and is {now:?}", self.status));
+        }
+        Ok(())
+    }
+
+    /// I10: the question is in the inbox, and the command that answers it was printed.
+    fn asked(&mut self, stage: &Stage, said: &str) -> Res<()> {
+        let Some((_, docket)) = stage.newest()? else { return Ok(()) };
+        let inbox = stage.tribunal(&["inbox"])?.stdout;
+        let open = inbox::questions(&docket);
+        if open.is_empty() {
+            self.violations.push("I10: exit code 4 without a question".to_owned());
+        }
+        for question in open {
+            let command = format!("tribunal decide {} ", question.id);
+            if !inbox.contains(&command) {
+                self.violations.push(format!("I10: {} is not in the inbox: {inbox}", question.id));
+            }
+            if !said.contains(&command) {
+                self.violations.push(format!("exit code 4, but {command:?} was not printed: {said}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// I6: what is in the agents' trees when the orchestrator dies.
+    fn remember_work(&mut self, stage: &Stage) -> Res<()> {
+        for file in agents_files(stage) {
+            let path = file.display().to_string();
+            // An empty file is one that its agent has opened and not yet written.
+            if fs::metadata(&file).is_ok_and(|meta| meta.len() > 0) {
+                let blob = stage.git(&["hash-object", "--no-filters", &path])?;
+                self.blobs.insert(blob, path);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn fingerprint(stage: &Stage) -> Res<Fingerprint> {
+    let repo = Repo::open(stage.project()).map_err(|error| error.to_string())?;
+    fingerprint::take(&repo).map_err(|error| error.to_string())
+}
+
+/// Reading it must not refresh the user's index.
+fn status(stage: &Stage) -> Res<String> {
+    let status = stage.git(&["--no-optional-locks", "status", "--porcelain", "-uall"])?;
+    // Untracked planning documents are looked at by the fingerprint.
+    let own = format!("?? {}/", super::PHASE);
+    Ok(status.lines().filter(|line| !line.starts_with(&own)).collect::<Vec<_>>().join("\n"))
+}
+
+/// Names of the fingerprint that a fast-forward changes.
+fn forwarded(stage: &Stage, old: &str, new: &str) -> Res<Vec<String>> {
+    let mut names = vec!["git index:".to_owned(), "ref refs/heads/main:".to_owned()];
+    let paths = stage.git(&["-c", "core.quotePath=false", "diff", "--name-only", "-z", old, new])?;
+    for path in paths.split('\0').filter(|path| !path.is_empty()) {
+        names.push(format!("file {path}:"));
+        let dirs = Path::new(path).ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty());
+        names.extend(dirs.map(|dir| format!("file {}:", dir.display())));
+    }
+    names.extend(documents(stage)?);
+    Ok(names)
+}
+
+/// Names of the fingerprint that belong to planning documents git does not track.
+fn documents(stage: &Stage) -> Res<Vec<String>> {
+    let tracked = stage.git(&["ls-files", super::PHASE])?;
+    let Some((_, docket)) = stage.newest()? else { return Ok(Vec::new()) };
+    let closing = docket.run.as_ref().and_then(|run| run.closing()).is_some();
+    let own = closing && tracked.is_empty();
+    Ok(if own { vec![format!("file {}/", super::PHASE)] } else { Vec::new() })
+}
+
+/// The files in the trees of lanes and architects.
+fn agents_files(stage: &Stage) -> Vec<std::path::PathBuf> {
+    let mut files = Vec::new();
+    for run in stage.runs() {
+        for kind in ["lanes", "plans"] {
+            let trees = fs::read_dir(stage.run_dir(&run).join(kind)).into_iter().flatten().flatten();
+            trees.for_each(|tree| walk(&tree.path().join("tree"), &mut files));
+        }
+    }
+    files
+}
+
+fn walk(dir: &Path, files: &mut Vec<std::path::PathBuf>) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() && entry.file_name() != ".git" {
+            walk(&entry.path(), files);
+        } else if kind.is_file() {
+            files.push(entry.path());
+        }
+    }
+}
+
+/// How many answers of people the journal holds; a call-off counts too.
+pub fn decisions(stage: &Stage) -> Res<usize> {
+    let Some((run, _)) = stage.newest()? else { return Ok(0) };
+    let told = facts(stage, &run)?;
+    let is_one = |fact: &&Fact| {
+        matches!(fact, Fact::Loop(_, LoopEvent::Decided(_)) | Fact::Run(RunEvent::LaneDecided { .. }))
+    };
+    Ok(told.iter().filter(is_one).count())
+}
+
+fn facts(stage: &Stage, run: &str) -> Res<Vec<Fact>> {
+    let reader = Reader::open(&stage.run_dir(run)).map_err(|error| error.to_string())?;
+    let mut facts = Vec::new();
+    let read = reader.each(1, |row| {
+        facts.push(Fact::decode(&row)?);
+        Ok(())
+    });
+    read.map_err(|error: DocketError| error.to_string())?;
+    Ok(facts)
+}
+
+/// Everything that must hold when a run is over.
+pub fn at_the_end(
+    stage: &Stage,
+    scene: &Scene,
+    commands: &[Given],
+    blobs: &BTreeMap<String, String>,
+) -> Res<Vec<String>> {
+    let (run, docket) = stage.newest()?.ok_or("there is no run")?;
+    let facts = facts(stage, &run)?;
+    let mut wrong = Vec::new();
+    wrong.extend(approved(stage, &run, &facts)?);
+    wrong.extend(gates_ran(&facts));
+    wrong.extend(once(stage, &run, &facts)?);
+    wrong.extend(settled(&docket));
+    wrong.extend(nothing_lost(stage, blobs)?);
+    wrong.extend(script_used(stage)?);
+    wrong.extend(right_code(scene, &docket, commands.last()));
+    let (main, head) = (stage.git(&["rev-parse", "main"])?, stage.git(&["rev-parse", &head(&run)])?);
+    let arrived = main == head && head != docket.about.base;
+    if arrived != forwards(scene) {
+        wrong.push(format!("the user's branch is {}at the result", if arrived { "" } else { "not " }));
+    }
+    Ok(wrong)
+}
+
+/// The ending is the scene's, and the last command's exit code says so.
+fn right_code(scene: &Scene, docket: &Docket, last: Option<&Given>) -> Option<String> {
+    let ending = docket.run.as_ref().and_then(|run| run.ending())?;
+    if ending != scene.ending {
+        return Some(format!("it ended {}, not {}", ending.word(), scene.ending.word()));
+    }
+    let last = last.filter(|last| !last.died())?;
+    // Calling off what nobody runs has worked when the run is called off.
+    let good = ending == Ending::Passed || last.args[0] == "cancel";
+    let code = if good { 0 } else { 1 };
+    (last.ended.code != Some(code))
+        .then(|| format!("{:?} ended with {:?}, not {code}", last.args, last.ended.code))
+}
+
+fn head(run: &str) -> String {
+    format!("refs/tribunal/{run}/head")
+}
+
+/// I1: what landed was approved, or accepted by a named person, exactly so.
+fn approved(stage: &Stage, run: &str, facts: &[Fact]) -> Res<Vec<String>> {
+    let mut wrong = Vec::new();
+    let mut ended: BTreeMap<PlanId, (LoopId, Outcome, Option<Revision>)> = BTreeMap::new();
+    for fact in facts {
+        match fact {
+            Fact::Loop(id, LoopEvent::Ended { outcome, revision }) => {
+                if let Some((plan, _)) =
+                    id.as_str().split_once('/').filter(|(_, job)| !job.starts_with("plan"))
+                {
+                    ended.insert(PlanId::new(plan), (id.clone(), outcome.clone(), revision.clone()));
+                }
+            }
+            Fact::Run(RunEvent::Landed { effect, revision, .. }) => {
+                let plan = PlanId::new(effect.of.as_str());
+                match ended.get(&plan) {
+                    Some((id, outcome, Some(judged))) if outcome.is_good() && judged == revision => {
+                        wrong.extend(judged_so(id, outcome, judged, facts));
+                        wrong.extend(landed_so(stage, run, &plan, revision)?);
+                    }
+                    other => wrong.push(format!("I1: {plan} landed as {revision} after {other:?}")),
+                }
+            }
+            Fact::Run(RunEvent::LaneDecided { plan, decision }) if decision.choice == LaneChoice::Accept => {
+                if let Some((_, outcome, _)) = ended.get_mut(plan) {
+                    *outcome = Outcome::Accepted(decision.by.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(wrong)
+}
+
+/// The loop's last sitting was over this revision and passed it, or a person with a name took it.
+fn judged_so(id: &LoopId, outcome: &Outcome, revision: &Revision, facts: &[Fact]) -> Option<String> {
+    if let Outcome::Accepted(by) = outcome {
+        return by.is_empty().then(|| format!("I1: {id} was accepted by nobody"));
+    }
+    let (mut sitting, mut passed) = (None, false);
+    for fact in facts {
+        match fact {
+            Fact::Loop(of, LoopEvent::RoundBegan { revision, .. }) if of == id => {
+                (sitting, passed) = (Some(revision), false);
+            }
+            Fact::Loop(of, LoopEvent::Ruled { ruling }) if of == id => {
+                passed = matches!(ruling, Ruling::Pass { .. } | Ruling::PassWithWarnings { .. });
+            }
+            _ => {}
+        }
+    }
+    (sitting != Some(revision) || !passed)
+        .then(|| format!("I1: {id} ended {outcome:?}, but sat over {sitting:?}"))
+}
+
+/// Every file the landing changed is as it was judged.
+fn landed_so(stage: &Stage, run: &str, plan: &PlanId, revision: &Revision) -> Res<Vec<String>> {
+    let judged = format!("refs/tribunal/{run}/rev/{revision}");
+    let landed = format!("refs/tribunal/{run}/landed/{plan}");
+    let base = stage.git(&["merge-base", &judged, &landed])?;
+    let paths = stage.git(&["-c", "core.quotePath=false", "diff", "--name-only", "-z", &base, &judged])?;
+    let mut wrong = Vec::new();
+    for path in paths.split('\0').filter(|path| !path.is_empty()) {
+        let blob = |at: &str| stage.git(&["rev-parse", "-q", "--verify", &format!("{at}:{path}")]).ok();
+        if blob(&judged) != blob(&landed) {
+            wrong.push(format!("I1: {path} of {plan} landed otherwise than it was judged"));
+        }
+    }
+    Ok(wrong)
+}
+
+/// I12: a pass means that every check ran and every seat answered in that sitting.
+fn gates_ran(facts: &[Fact]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut policies = BTreeMap::new();
+    let mut sittings: BTreeMap<&LoopId, (BTreeSet<String>, BTreeSet<String>, BTreeSet<String>)> =
+        BTreeMap::new();
+    for fact in facts {
+        let Fact::Loop(id, event) = fact else { continue };
+        let (checks, seated, answered) = sittings.entry(id).or_default();
+        match event {
+            LoopEvent::Opened(opened) => drop(policies.insert(id, &opened.policy)),
+            LoopEvent::RoundBegan { .. } => (*checks, *seated, *answered) = Default::default(),
+            LoopEvent::Checked { effect, .. } => drop(checks.insert(effect.step.to_string())),
+            LoopEvent::PanelSeated { seats } => *seated = seats.iter().map(ToString::to_string).collect(),
+            LoopEvent::Answered { effect, .. } => {
+                answered.insert(effect.step.to_string().replacen("judge:", "", 1));
+            }
+            LoopEvent::Ruled { ruling: Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } } => {
+                let Some(policy) = policies.get(id) else { continue };
+                let missing = policy.checks.iter().find(|check| !checks.contains(&format!("check:{check}")));
+                wrong.extend(missing.map(|check| format!("I12: {id} passed without the check {check}")));
+                let silent = seated.difference(answered).next();
+                wrong.extend(silent.map(|seat| format!("I12: {id} passed without the seat {seat}")));
+                if policy.seats.is_empty() && policy.checks.is_empty() {
+                    wrong.push(format!("I12: {id} was judged by nobody"));
+                }
+            }
+            _ => {}
+        }
+    }
+    wrong
+}
+
+/// I7: each effect at most once, agents included; no answer that was complete is asked for again.
+fn once(stage: &Stage, run: &str, facts: &[Fact]) -> Res<Vec<String>> {
+    let mut wrong = Vec::new();
+    let (mut intended, mut landed) = (BTreeSet::new(), BTreeSet::new());
+    for fact in facts {
+        match fact {
+            Fact::Loop(_, LoopEvent::Intended { effect, .. })
+            | Fact::Run(RunEvent::Intended { effect, .. }) => {
+                if !intended.insert(effect.to_string()) {
+                    wrong.push(format!("I7: {effect} was intended twice"));
+                }
+            }
+            Fact::Run(RunEvent::Landed { effect, .. }) if !landed.insert(effect.of.to_string()) => {
+                wrong.push(format!("I7: {} landed twice", effect.of));
+            }
+            Fact::Loop(_, LoopEvent::Cleared { effect }) if is_answered(stage, run, effect) => {
+                wrong.push(format!("I7: {effect} had answered, and was launched again"));
+            }
+            _ => {}
+        }
+    }
+    let mut seen = BTreeSet::new();
+    let launched = stage.launched();
+    for effect in &launched {
+        if !seen.insert(effect) {
+            wrong.push(format!("I7: an agent was launched twice for {effect}"));
+        }
+        if !intended.contains(effect) && stage.runs().len() == 1 {
+            wrong.push(format!("I7: an agent was launched for {effect}, which nobody intended"));
+        }
+    }
+    let refs = stage.git(&["for-each-ref", "--format=%(refname)", &format!("refs/tribunal/{run}/landed")])?;
+    if refs.lines().count() != landed.len() {
+        wrong.push(format!("I7: landed are {landed:?}, the refs say {refs:?}"));
+    }
+    Ok(wrong)
+}
+
+fn is_answered(stage: &Stage, run: &str, effect: &tribunal_core::effect::EffectId) -> bool {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || ".-+".contains(c) { c } else { '_' };
+    let slug: String = effect.to_string().chars().map(plain).collect();
+    let stdout = stage.run_dir(run).join("launches").join(slug).join("stdout");
+    let text = fs::read_to_string(stdout).unwrap_or_default();
+    text.ends_with('\n') && text.lines().last().is_some_and(|line| line.contains("\"type\":\"final\""))
+}
+
+/// I8, I9: the fold says that it is over, and nothing follows from it that was not written down.
+fn settled(docket: &Docket) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let Some(run) = &docket.run else { return vec!["I9: there is no run".to_owned()] };
+    if run.ending().is_none() {
+        wrong.push("I8: it has not ended".to_owned());
+    }
+    wrong.extend(run.settle().map(|event| format!("I9: {event:?} follows and is not in the journal")));
+    for (id, lp) in &docket.loops {
+        wrong.extend(
+            lp.settle().map(|event| format!("I9: {event:?} of {id} follows and is not in the journal")),
+        );
+        if lp.outcome().is_none() {
+            wrong.push(format!("I8: the loop {id} has not ended"));
+        }
+    }
+    wrong
+}
+
+/// I6: what agents had written at a death is in a commit, or still where it was.
+fn nothing_lost(stage: &Stage, blobs: &BTreeMap<String, String>) -> Res<Vec<String>> {
+    if blobs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let reachable = stage.git(&["rev-list", "--objects", "--all"])?;
+    let reachable: BTreeSet<&str> = reachable.lines().filter_map(|line| line.split(' ').next()).collect();
+    let mut lost: Vec<(&String, &String)> =
+        blobs.iter().filter(|(blob, _)| !reachable.contains(blob.as_str())).collect();
+    if !lost.is_empty() {
+        let there: Res<BTreeSet<String>> = agents_files(stage)
+            .iter()
+            .map(|file| stage.git(&["hash-object", "--no-filters", &file.display().to_string()]))
+            .collect();
+        let there = there.map_err(at("the trees"))?;
+        lost.retain(|(blob, _)| !there.contains(*blob));
+    }
+    Ok(lost.iter().map(|(_, path)| format!("I6: what was in {path} is lost")).collect())
+}
+
+/// Every turn of the script was played.
+fn script_used(stage: &Stage) -> Res<Vec<String>> {
+    let unused = tribunal_agent::scripted::unused(&stage.scene_file()).map_err(|error| error.to_string())?;
+    Ok(unused
+        .iter()
+        .map(|turn| format!("the script's turn {} {:?} was not played", turn.index, turn.when))
+        .collect())
+}
+
+/// Whether a person's answer is among the journal's facts, for tests of single answers.
+pub fn accepted_by(facts: &[Fact]) -> Vec<String> {
+    let by = facts.iter().filter_map(|fact| match fact {
+        Fact::Loop(_, LoopEvent::Decided(decision)) if decision.choice == Choice::Accept => {
+            Some(&decision.by)
+        }
+        Fact::Run(RunEvent::LaneDecided { decision, .. }) if decision.choice == LaneChoice::Accept => {
+            Some(&decision.by)
+        }
+        _ => None,
+    });
+    by.cloned().collect()
+}
