@@ -1223,7 +1223,10 @@ impl Loop {
 
     fn apply_asked(&mut self, question: &Question) -> Option<()> {
         let may = match (&self.state, &question.why) {
-            (State::Made { .. }, Why::Stale) | (State::Checking { .. }, Why::ChecksDidNotRun) => true,
+            (State::Made { .. }, Why::Stale) => true,
+            (State::Checking { bench }, Why::ChecksDidNotRun) => {
+                !bench.checks_done() && !bench.checks.values().any(|state| self.may_run(state))
+            }
             (State::Ruled { ruling, .. }, why) => match ruling {
                 Ruling::NoQuorum => *why == Why::NoQuorum,
                 Ruling::Rework { .. } => matches!(why, Why::Exhausted | Why::Stale | Why::Escalated(_)),
@@ -1281,8 +1284,9 @@ impl Loop {
                 Ruling::NoQuorum => false,
             },
             (State::Made { .. }, said) => *said == Outcome::Stale,
-            (State::Making { .. }, said) => matches!(said, Outcome::Stuck | Outcome::Failed),
-            (State::Tracking { .. }, said) => *said == Outcome::Failed,
+            (State::Making { .. } | State::Tracking { .. }, said) => {
+                matches!(self.settle(), Some(LoopEvent::Ended { outcome, .. }) if outcome == *said)
+            }
             _ => false,
         }
     }

@@ -175,16 +175,15 @@ impl Bench {
         })
     }
 
-    /// Who sits, once the checks have answered.
+    /// Who sits, once the checks have answered. A seat with an open must-fix finding of its own is always asked,
+    /// unless checks rejected and spare the panel.
     pub fn seat_panel(&mut self, policy: &Policy, ledger: &Ledger) {
-        let rejected = self.checks_reject(policy);
-        let all = match policy.asked {
+        let (rejected, failed) = (self.checks_reject(policy), self.checks_fail());
+        let sits = |seat: &&Seat| match policy.asked {
             Asked::Always => true,
             Asked::UnlessChecksReject => !rejected,
-            Asked::OnlyIfChecksFail => self.checks_fail(),
+            Asked::OnlyIfChecksFail => failed || !ledger.put_to(seat).is_empty(),
         };
-        let skipped = policy.asked == Asked::UnlessChecksReject && rejected;
-        let sits = |seat: &&Seat| all || (!skipped && !ledger.put_to(seat).is_empty());
         self.seats = policy
             .seats
             .iter()

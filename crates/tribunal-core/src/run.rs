@@ -670,6 +670,10 @@ impl PlanRun {
         self.intents.iter().any(|(effect, _)| effect.step == Step::Land)
     }
 
+    fn is_due(&self, every: u32) -> bool {
+        self.lane().is_some_and(|lane| lane.since >= every)
+    }
+
     fn is_queued(&self) -> bool {
         matches!(self.lane(), Some(Lane { at: At::Queued { .. }, .. }))
     }
@@ -1044,7 +1048,7 @@ impl Run {
 // What follows from the state alone.
 impl Run {
     fn settle_gating(&self) -> Option<RunEvent> {
-        if self.plans.iter().any(|plan| plan.state == PlanState::Gating) {
+        if self.is_gating() {
             return None;
         }
         let refused = |plan: &PlanRun| matches!(plan.state, PlanState::Refused(_));
@@ -1054,6 +1058,10 @@ impl Run {
             Some(PlanGate::Each) | None => false,
         };
         Some(RunEvent::GateDecided { open: ready && !shut })
+    }
+
+    fn is_gating(&self) -> bool {
+        self.plans.iter().any(|plan| plan.state == PlanState::Gating)
     }
 
     fn settle_building(&self, wave: u32) -> Option<RunEvent> {
@@ -1076,17 +1084,22 @@ impl Run {
     }
 
     fn settle_lane_opened(&self, wave: u32) -> Option<RunEvent> {
-        let landed = |i: &usize| matches!(self.plans[*i].state, PlanState::Landed(_));
-        let ready = |plan: &&PlanRun| {
-            plan.state == PlanState::Ready && plan.wave <= wave && plan.needs.iter().all(landed)
-        };
+        let ready = |plan: &&PlanRun| self.may_open(plan, wave);
         self.plans.iter().find(ready).map(|plan| RunEvent::LaneOpened { plan: plan.id.clone() })
     }
 
+    fn may_open(&self, plan: &PlanRun, wave: u32) -> bool {
+        let landed = |i: &usize| matches!(self.plans[*i].state, PlanState::Landed(_));
+        plan.state == PlanState::Ready && plan.wave <= wave && plan.needs.iter().all(landed)
+    }
+
     fn settle_wave(&self, wave: u32) -> Option<RunEvent> {
-        let over = self.plans.iter().all(|plan| plan.wave > wave || plan.is_over());
         let next = self.plans.iter().map(|plan| plan.wave).filter(|w| *w > wave).min()?;
-        over.then_some(RunEvent::WaveOpened { wave: next })
+        self.is_over_before(next).then_some(RunEvent::WaveOpened { wave: next })
+    }
+
+    fn is_over_before(&self, wave: u32) -> bool {
+        self.plans.iter().all(|plan| plan.wave >= wave || plan.is_over())
     }
 
     /// A plan that waits while nothing is built waits for ever: its dependencies go round, or come later.
@@ -1103,10 +1116,9 @@ impl Run {
         let every = self.spec.checkpoint_every?;
         let free =
             |plan: &&PlanRun| plan.lane().is_some_and(|lane| lane.is_at_tasks() && lane.checkpoint.is_none());
-        let due = |plan: &PlanRun| plan.lane().is_some_and(|lane| lane.since >= every);
         let free: Vec<&PlanRun> = self.plans.iter().filter(free).collect();
         free.iter()
-            .any(|plan| due(plan))
+            .any(|plan| plan.is_due(every))
             .then(|| RunEvent::CheckpointDue { plans: free.iter().map(|plan| plan.id.clone()).collect() })
     }
 
@@ -1191,9 +1203,10 @@ impl Run {
     }
 
     fn apply_lane_opened(&mut self, plan: &PlanId) -> Option<()> {
-        let Stage::Building { .. } = self.stage else { return None };
+        let Stage::Building { wave } = self.stage else { return None };
         let repairs_max = self.spec.landing_rounds;
-        let plan = self.plan_mut(plan).filter(|plan| plan.state == PlanState::Ready)?;
+        self.plan(plan).filter(|plan| self.may_open(plan, wave))?;
+        let plan = self.plan_mut(plan)?;
         let next = plan.done.as_ref().map_or(0, |done| done.tasks) + 1;
         let head = plan.done.as_ref().map(|done| done.head.clone());
         let at = if next > plan.tasks { At::Summary { fails: 0 } } else { At::task(next) };
@@ -1315,6 +1328,8 @@ impl Run {
     }
 
     fn apply_checkpoint_due(&mut self, plans: &[PlanId]) -> Option<()> {
+        let every = self.spec.checkpoint_every?;
+        plans.iter().find(|id| self.plan(id).is_some_and(|plan| plan.is_due(every)))?;
         for id in plans {
             let plan = self.plan_mut(id)?;
             plan.checkpoints += 1;
@@ -1345,25 +1360,36 @@ impl Run {
     }
 
     fn apply_stage(&mut self, event: &RunEvent) -> Option<()> {
+        let built = self.plans.iter().all(PlanRun::is_over);
         let next = match (&self.stage, event) {
-            (Stage::Gating, RunEvent::GateDecided { open: true }) => {
-                Stage::Building { wave: first_wave(&self.spec) }
-            }
-            (Stage::Gating, RunEvent::GateDecided { open: false }) => Stage::Closing { ending: Ending::Shut },
-            (Stage::Building { wave: now }, RunEvent::WaveOpened { wave }) if wave > now => {
+            (Stage::Gating, RunEvent::GateDecided { open }) if !self.is_gating() => match open {
+                true => Stage::Building { wave: first_wave(&self.spec) },
+                false => Stage::Closing { ending: Ending::Shut },
+            },
+            (Stage::Building { wave: now }, RunEvent::WaveOpened { wave })
+                if wave > now && self.is_over_before(*wave) =>
+            {
                 Stage::Building { wave: *wave }
             }
-            (Stage::Building { .. }, RunEvent::ReviewOpened) => Stage::Reviewing,
-            (Stage::Gating | Stage::Building { .. } | Stage::Reviewing, RunEvent::Closing { ending }) => {
+            (Stage::Building { .. }, RunEvent::ReviewOpened) if built => Stage::Reviewing,
+            (
+                Stage::Gating | Stage::Building { .. } | Stage::Reviewing,
+                RunEvent::Closing { ending: Ending::Cancelled },
+            ) => Stage::Closing { ending: Ending::Cancelled },
+            (Stage::Building { .. }, RunEvent::Closing { ending })
+                if built && *ending == self.ending_by_landings() =>
+            {
                 Stage::Closing { ending: *ending }
             }
-            (Stage::Closing { ending }, RunEvent::FinishOrdered) => {
+            (Stage::Closing { ending }, RunEvent::FinishOrdered) if self.wants().is_empty() => {
                 Stage::Finishing { ending: *ending, step: 0, fails: 0 }
             }
             (Stage::Finishing { ending, step, .. }, RunEvent::Finished { .. }) => {
                 Stage::Finishing { ending: *ending, step: step + 1, fails: 0 }
             }
-            (Stage::Finishing { ending, .. }, RunEvent::Ended { ending: said }) if ending == said => {
+            (Stage::Finishing { ending, step, .. }, RunEvent::Ended { ending: said })
+                if ending == said && *step >= self.finish_steps(*ending).len() =>
+            {
                 Stage::Ended { ending: *ending }
             }
             _ => return None,
@@ -1611,6 +1637,7 @@ impl Machine for Run {
 
 impl Run {
     fn apply_lane_asked(&mut self, plan: &PlanId) -> Option<()> {
+        self.plan(plan).filter(|plan| self.may_ask(plan))?;
         let plan = self.plan_mut(plan)?;
         let At::Stuck { stuck, asked: false } = &plan.lane()?.at else { return None };
         let at = At::Stuck { stuck: stuck.clone(), asked: true };

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod book;
 #[cfg(test)]
+mod journal;
+#[cfg(test)]
 mod loop_laws;
 #[cfg(test)]
 mod loop_world;

@@ -33,7 +33,7 @@ fn walked() -> &'static Book {
     BOOK.get_or_init(|| std::panic::catch_unwind(walks).ok()).as_ref().expect("a walk panicked")
 }
 
-fn walk_loop(seed: u64, book: &mut Book) {
+fn walk_loop(seed: u64, book: &mut Book) -> LoopSim {
     let mut rng = Rng::new(seed);
     let of = *rng.pick(&USES);
     let wild = rng.chance(40);
@@ -46,16 +46,30 @@ fn walk_loop(seed: u64, book: &mut Book) {
     book.wild = wild;
     book.walk = format!("loop seed {seed} ({of}{})", if wild { ", wild" } else { "" });
     let opened = Opened { id: LoopId::new("loop"), policy, opening, at: Time(1_000) };
-    LoopSim::open(opened, rng.next(), book).walk(book);
+    let mut sim = LoopSim::open(opened, rng.next(), book);
+    sim.walk(book);
+    sim
 }
 
-fn walk_run(seed: u64, book: &mut Book) {
+/// The journal of one walked loop.
+pub fn loop_journal(seed: u64, book: &mut Book) -> Vec<String> {
+    walk_loop(seed, book).log
+}
+
+/// The journal of one walked run.
+pub fn run_journal(seed: u64, book: &mut Book) -> Vec<String> {
+    walk_run(seed, book).log
+}
+
+fn walk_run(seed: u64, book: &mut Book) -> RunSim {
     let mut rng = Rng::new(seed ^ 0xaaaa_0000);
     let spec = spec(&mut rng);
     let real = rng.chance(35);
     book.wild = false;
     book.walk = format!("run seed {seed}{}", if real { ", real loops" } else { "" });
-    RunSim::open(&spec, rng.next(), real, book).walk(book);
+    let mut sim = RunSim::open(&spec, rng.next(), real, book);
+    sim.walk(book);
+    sim
 }
 
 macro_rules! laws {

@@ -1,0 +1,477 @@
+//! The journal as text: every event is read back as it was written, and a journal with one event lost, doubled
+//! or out of its place is refused, or its fold is one that the true journal has too.
+
+use crate::book::Book;
+use crate::rng::Rng;
+use crate::walks::{loop_journal, run_journal};
+use crate::{loops, runs};
+use std::collections::{BTreeMap, BTreeSet};
+use tribunal_core::converge::Pattern;
+use tribunal_core::effect::{EffectId, FinishStep, Step, Try};
+use tribunal_core::finding::{Answer, Claim, Fate, FixableBy, Reply, Said, Severity, Source, Verdict};
+use tribunal_core::ids::{Check, FindingId, LoopId, Maker, Of, PlanId, Revision, Seat, Time};
+use tribunal_core::ledger::{Delta, Entry, Handed, Mark, Tracked};
+use tribunal_core::r#loop::{
+    Checked, Choice, Decision, Failure, FailureKind, LoopEvent, Opened, Opening, Outcome, Question, Share,
+    Why,
+};
+use tribunal_core::panel::{Ruling, Unusable};
+use tribunal_core::policy::{Policy, Use};
+use tribunal_core::run::{Ending, Job, LaneChoice, LaneDecision, Refusal, RunEvent, Stuck, Was};
+
+/// One way to damage a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Damage {
+    Lost,
+    Doubled,
+    Swapped,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fold {
+    Refused,
+    /// The fold is that of the true journal, or of a beginning of it.
+    Same,
+    /// Another state, in a journal where something was called off: what a cancel, a stop or a drop ends does not
+    /// depend on what came before, so a lost event shows in nothing that follows.
+    Hidden,
+    /// Accepted, and another state.
+    Other,
+}
+
+fn damaged(log: &[String], at: usize, damage: Damage) -> Vec<String> {
+    let mut log = log.to_vec();
+    match damage {
+        Damage::Lost => drop(log.remove(at)),
+        Damage::Doubled => log.insert(at, log[at].clone()),
+        Damage::Swapped => log.swap(at, at + 1),
+    }
+    log
+}
+
+fn name(line: &str) -> String {
+    let value: serde_json::Value = serde_json::from_str(line).unwrap();
+    match &value {
+        serde_json::Value::String(name) => name.clone(),
+        value => value.as_object().unwrap().keys().next().unwrap().clone(),
+    }
+}
+
+/// Damages a journal in every way, and counts what came of it by the event concerned.
+fn damage<M: PartialEq>(
+    log: &[String],
+    fold: impl Fn(&[String]) -> Result<M, String>,
+    counts: &mut BTreeMap<(Damage, Fold, String), u32>,
+) {
+    let prefixes: Vec<M> = (1..=log.len()).map(|n| fold(&log[..n]).unwrap()).collect();
+    for at in 1..log.len() {
+        for damage in [Damage::Lost, Damage::Doubled, Damage::Swapped] {
+            if damage == Damage::Swapped && (at + 1 == log.len() || log[at] == log[at + 1]) {
+                continue;
+            }
+            let came = match fold(&damaged(log, at, damage)) {
+                Err(_) => Fold::Refused,
+                Ok(folded) if prefixes.contains(&folded) => Fold::Same,
+                Ok(_) if called_off(log) => Fold::Hidden,
+                Ok(_) => Fold::Other,
+            };
+            *counts.entry((damage, came, name(&log[at]))).or_insert(0) += 1;
+        }
+    }
+}
+
+fn others(counts: &BTreeMap<(Damage, Fold, String), u32>) -> BTreeSet<String> {
+    let other = counts.keys().filter(|(_, came, _)| *came == Fold::Other);
+    other.map(|(damage, _, name)| format!("{damage:?} {name}")).collect()
+}
+
+fn report(counts: &BTreeMap<(Damage, Fold, String), u32>) {
+    for came in [Fold::Refused, Fold::Same, Fold::Hidden, Fold::Other] {
+        let all: u32 = counts.iter().filter(|((_, c, _), _)| *c == came).map(|(_, n)| n).sum();
+        println!("{came:?}: {all}");
+    }
+    for ((damage, came, name), times) in counts.iter().filter(|((_, came, _), _)| *came == Fold::Other) {
+        println!("{damage:?} {name}: {came:?} {times}");
+    }
+}
+
+fn called_off(log: &[String]) -> bool {
+    let marks = ["\"cancelled\"", "\"choice\":\"stop\"", "\"choice\":\"drop\"", "\"plan_dropped\""];
+    log.iter().any(|line| marks.iter().any(|mark| line.contains(mark)))
+}
+
+/// A damaged journal of a loop is refused or harmless.
+#[test]
+fn damaged_loops() {
+    let mut counts = BTreeMap::new();
+    for seed in 1..=60 {
+        damage(&loop_journal(seed, &mut Book::default()), loops::fold, &mut counts);
+    }
+    report(&counts);
+    assert_eq!(others(&counts), BTreeSet::new());
+}
+
+/// A damaged journal of a run is refused or harmless, but for two things that only the journal's own numbering
+/// can tell: how many iterations a lane counted towards its next checkpoint, and which of two lanes came first
+/// into the queue.
+#[test]
+fn damaged_runs() {
+    let mut counts = BTreeMap::new();
+    for seed in 1..=60 {
+        damage(&run_journal(seed, &mut Book::default()), runs::fold, &mut counts);
+    }
+    report(&counts);
+    let known = [
+        "Lost iterated",
+        "Swapped iterated",
+        "Swapped summarised",
+        "Swapped loop_ended",
+        "Swapped lane_decided",
+    ];
+    let other: Vec<String> =
+        others(&counts).into_iter().filter(|what| !known.contains(&what.as_str())).collect();
+    assert!(other.is_empty(), "{other:#?}");
+}
+
+fn effect(step: Step) -> EffectId {
+    let n = Try { backup: true, fails: 2, again: true };
+    EffectId { of: Of::new("01-02/task-1.3"), entry: 7, step, n, launch: 1 }
+}
+
+fn steps() -> Vec<Step> {
+    vec![
+        Step::Make(Maker::new("dev: \"quoted\"")),
+        Step::Join,
+        Step::Check(Check::new("lint")),
+        Step::Judge(Seat::new("security")),
+        Step::Track,
+        Step::Hear(FindingId(12)),
+        Step::Ask,
+        Step::Summary,
+        Step::Loop,
+        Step::Checkpoint,
+        Step::Land,
+        Step::Finish(FinishStep::Boundary),
+        Step::Finish(FinishStep::Forward),
+        Step::Finish(FinishStep::Push),
+        Step::Wake(Box::new(Step::Judge(Seat::new("alpha")))),
+    ]
+}
+
+fn claim() -> Claim {
+    Claim {
+        file: Some("src/a b.rs".into()),
+        line: Some(1),
+        end: Some(9),
+        section: Some("Goal".into()),
+        severity: Severity::Warning,
+        confidence: 55,
+        confidence_stated: true,
+        claim: "c1 \u{1f980}".into(),
+        details: "d\n".into(),
+        suggestion: "s".into(),
+        evidence: "e".into(),
+        domain: Some("security".into()),
+        rule: Some("E1".into()),
+        kind: Some("dead-code".into()),
+        fixable_by: FixableBy::Manual,
+        label: Some("B-1".into()),
+        same_as: Some(FindingId(3)),
+    }
+}
+
+fn fates() -> Vec<Fate> {
+    vec![
+        Fate::Open,
+        Fate::Fixed,
+        Fate::Refuted,
+        Fate::Filtered,
+        Fate::Deferred,
+        Fate::Discarded,
+        Fate::DuplicateOf(FindingId(1)),
+        Fate::SupersededBy(FindingId(2)),
+        Fate::Advisory,
+        Fate::Carried,
+        Fate::Waived("ada".into()),
+        Fate::Unresolved,
+    ]
+}
+
+fn tracked(fate: Fate) -> Tracked {
+    Tracked {
+        id: FindingId(4),
+        by: BTreeSet::from([Source::Check(Check::new("lint")), Source::Seat(Seat::new("alpha"))]),
+        claim: claim(),
+        severity: Severity::Blocker,
+        fate,
+        referred: Some(Seat::new("owner")),
+        contested: true,
+        mark: Mark::FixInduced,
+        makers: false,
+        touched: true,
+        region: Some("a.rs/fn main".into()),
+        fixer: Some(Maker::new("fixer")),
+    }
+}
+
+fn handed(fate: Fate) -> Handed {
+    let entry = Entry {
+        by: BTreeSet::from([Source::Seat(Seat::new("alpha"))]),
+        claim: claim(),
+        severity: Severity::Suggestion,
+        fate,
+        first_round: 2,
+        makers: false,
+        region: Some("r".into()),
+        fixer: Some(Maker::new("fixer")),
+        reply: Some(Reply::CannotFix("no".into())),
+        survived_touched: 1,
+        survived_untouched: 2,
+        reopened: 3,
+        ordered: true,
+        referred: Some(Seat::new("owner")),
+        contested: true,
+        heard_referral: true,
+        heard_contest: true,
+        flipped: true,
+    };
+    Handed { id: FindingId(9), entry }
+}
+
+fn answer(verdict: Verdict) -> Answer {
+    let said = [Said::Resolved, Said::StillThere, Said::NotAnIssue("why".into())];
+    Answer {
+        verdict,
+        fundamental: true,
+        raised: vec![claim(), Claim::new(Severity::Suggestion, "plain")],
+        said: said.into_iter().zip(1..).map(|(word, id)| (FindingId(id), word)).collect(),
+        checked: "all".into(),
+        intent: Some("to ship".into()),
+        intent_satisfied: Some(false),
+    }
+}
+
+fn outcomes() -> Vec<Outcome> {
+    vec![
+        Outcome::Passed,
+        Outcome::PassedWithWarnings,
+        Outcome::Accepted("ada".into()),
+        Outcome::Exhausted,
+        Outcome::Stale,
+        Outcome::Stuck,
+        Outcome::Failed,
+        Outcome::Cancelled,
+    ]
+}
+
+fn failures() -> Vec<Failure> {
+    [
+        FailureKind::Crashed,
+        FailureKind::TimedOut,
+        FailureKind::Garbled,
+        FailureKind::Empty,
+        FailureKind::Quota,
+        FailureKind::DidNotRun,
+        FailureKind::Tampered,
+        FailureKind::Unproven,
+        FailureKind::NotDone,
+    ]
+    .into_iter()
+    .flat_map(|kind| [Failure::new(kind, ""), Failure::new(kind, "text")])
+    .collect()
+}
+
+fn loop_events() -> Vec<LoopEvent> {
+    let revision = Revision::new("r1");
+    let id = FindingId(1);
+    let mut all = vec![
+        LoopEvent::Cleared { effect: effect(Step::Land) },
+        LoopEvent::Iterated { effect: effect(Step::Join), revision: revision.clone() },
+        LoopEvent::Made {
+            effect: EffectId { n: Try::default(), launch: 0, ..effect(Step::Join) },
+            revision: revision.clone(),
+            replies: BTreeMap::from([(id, Reply::Fixed), (FindingId(2), Reply::Refuted("no".into()))]),
+        },
+        LoopEvent::Joined { effect: effect(Step::Join), revision: revision.clone() },
+        LoopEvent::RoundBegan { round: 3, revision: revision.clone() },
+        LoopEvent::Checked { effect: effect(Step::Join), checked: Checked { findings: vec![claim()] } },
+        LoopEvent::PanelSeated { seats: vec![Seat::new("alpha")] },
+        LoopEvent::PanelClosed,
+        LoopEvent::Tracked {
+            findings: fates().into_iter().map(tracked).collect(),
+            delta: Delta {
+                resolved: 1,
+                new: 2,
+                unchanged: 3,
+                downgraded: 4,
+                upgraded: 5,
+                ..Delta::default()
+            },
+        },
+        LoopEvent::Heard { effect: effect(Step::Hear(id)), finding: id, upheld: true, reason: "so".into() },
+        LoopEvent::Confirming,
+        LoopEvent::ReworkOrdered {
+            crew: vec![
+                Share { maker: Maker::new("a"), findings: vec![id], after: None },
+                Share { maker: Maker::new("b"), findings: vec![], after: Some(Maker::new("a")) },
+            ],
+        },
+    ];
+    for opening in [
+        Opening::Make { rounds: Some(2), open: vec![handed(Fate::Open)] },
+        Opening::Make { rounds: None, open: vec![] },
+        Opening::Judge { revision: revision.clone(), open: fates().into_iter().map(handed).collect() },
+    ] {
+        for of in [Use::Plan, Use::Task, Use::Qa, Use::Phase, Use::Chain] {
+            let (id, policy) = (LoopId::new("l"), Policy::of(of));
+            let opened = Opened { id, policy, opening: opening.clone(), at: Time(5) };
+            all.push(LoopEvent::Opened(Box::new(opened)));
+        }
+    }
+    all.extend(steps().into_iter().map(|s| LoopEvent::Intended { effect: effect(s), due: Some(Time(9)) }));
+    all.push(LoopEvent::Intended { effect: effect(Step::Land), due: None });
+    all.extend(
+        failures().into_iter().map(|failure| LoopEvent::Failed { effect: effect(Step::Join), failure }),
+    );
+    for verdict in [Verdict::Approve, Verdict::Conditional, Verdict::Reject] {
+        all.push(LoopEvent::Answered { effect: effect(Step::Join), answer: answer(verdict) });
+    }
+    for why in [Unusable::Incomplete, Unusable::Bare, Unusable::Groundless] {
+        let seat = Seat::new("alpha");
+        all.push(LoopEvent::AskedAgain { seat: seat.clone(), why, answer: None });
+        all.push(LoopEvent::AskedAgain { seat, why, answer: Some(answer(Verdict::Reject)) });
+    }
+    for ruling in [
+        Ruling::Pass { checks_only: true },
+        Ruling::PassWithWarnings { carried: vec![id], checks_only: false },
+        Ruling::Rework { must: vec![id] },
+        Ruling::NoQuorum,
+    ] {
+        all.push(LoopEvent::Ruled { ruling });
+    }
+    for why in [
+        Why::NoQuorum,
+        Why::ChecksDidNotRun,
+        Why::Exhausted,
+        Why::Stale,
+        Why::Escalated(Pattern::Contested(id)),
+        Why::Escalated(Pattern::Fundamental),
+        Why::Escalated(Pattern::NotTheMakers(id)),
+        Why::Escalated(Pattern::Region("r".into())),
+        Why::Escalated(Pattern::SurvivedTouched(id)),
+        Why::Escalated(Pattern::SurvivedUntouched(id)),
+    ] {
+        all.push(LoopEvent::Asked(Question { why: why.clone(), revision: None }));
+        all.push(LoopEvent::Asked(Question { why, revision: Some(revision.clone()) }));
+    }
+    for choice in
+        [Choice::Again(2), Choice::Fixed(revision.clone()), Choice::Reask, Choice::Accept, Choice::Stop]
+    {
+        for note in ["", "because"] {
+            let choice = choice.clone();
+            all.push(LoopEvent::Decided(Decision { by: "ada".into(), choice, note: note.into() }));
+        }
+    }
+    for outcome in outcomes() {
+        all.push(LoopEvent::Ended { outcome: outcome.clone(), revision: None });
+        all.push(LoopEvent::Ended { outcome, revision: Some(revision.clone()) });
+    }
+    all
+}
+
+fn run_events() -> Vec<RunEvent> {
+    let revision = Revision::new("r1");
+    let plan = PlanId::new("01-02");
+    let land = effect(Step::Land);
+    let mut all = vec![
+        RunEvent::Opened(Box::new(crate::specs::spec(&mut Rng::new(3)))),
+        RunEvent::Intended { effect: land.clone(), due: None },
+        RunEvent::Cleared { effect: land.clone() },
+        RunEvent::GateDecided { open: true },
+        RunEvent::WaveOpened { wave: 2 },
+        RunEvent::LaneOpened { plan: plan.clone() },
+        RunEvent::PlanDropped { plan: plan.clone(), by: "ada".into() },
+        RunEvent::Summarised { effect: land.clone(), revision: revision.clone() },
+        RunEvent::Landed { effect: land.clone(), revision: revision.clone(), tip: Revision::new("t") },
+        RunEvent::Iterated { plan: plan.clone(), n: 3 },
+        RunEvent::CheckpointDue { plans: vec![plan.clone()] },
+        RunEvent::Checkpointed { effect: land.clone(), feedback: None },
+        RunEvent::Checkpointed { effect: land.clone(), feedback: Some("go on".into()) },
+        RunEvent::ReviewOpened,
+        RunEvent::FinishOrdered,
+        RunEvent::Finished { effect: land.clone(), note: "done".into() },
+    ];
+    for outcome in outcomes() {
+        let open = vec![handed(Fate::Unresolved)];
+        all.push(RunEvent::LoopEnded { effect: land.clone(), outcome, revision: None, open });
+    }
+    for refusal in [Refusal::Conflict, Refusal::RedCheck, Refusal::JudgeAgain(revision.clone())] {
+        let findings = vec![handed(Fate::Open)];
+        all.push(RunEvent::LandingRefused { effect: land.clone(), refusal, findings });
+    }
+    for was in
+        [Was::Loop(Job::Task(2)), Was::Loop(Job::Repair), Was::Loop(Job::Qa), Was::Summary, Was::Landing]
+    {
+        let (outcome, open) = (Outcome::Accepted("ada".into()), vec![handed(Fate::Open)]);
+        let stuck = Stuck { was, outcome, revision: Some(revision.clone()), open };
+        all.push(RunEvent::LaneAsked { plan: plan.clone(), stuck });
+    }
+    for choice in [
+        LaneChoice::Retry(1),
+        LaneChoice::Fixed(revision.clone()),
+        LaneChoice::Accept,
+        LaneChoice::Drop,
+        LaneChoice::Stop,
+    ] {
+        let decision = LaneDecision { by: "ada".into(), choice, note: "n".into() };
+        all.push(RunEvent::LaneDecided { plan: plan.clone(), decision });
+    }
+    all.extend(failures().into_iter().map(|failure| RunEvent::Failed { effect: land.clone(), failure }));
+    for ending in [Ending::Passed, Ending::Shut, Ending::Stopped, Ending::Cancelled] {
+        all.extend([RunEvent::Closing { ending }, RunEvent::Ended { ending }]);
+    }
+    all
+}
+
+/// Written and read back, every event is the same, and each is an object or word that begins with its name.
+#[test]
+fn every_event_is_read_as_written() {
+    for event in loop_events() {
+        let line = serde_json::to_string(&event).unwrap();
+        assert_eq!(serde_json::from_str::<LoopEvent>(&line).unwrap(), event, "{line}");
+        assert_eq!(name(&line), event.name(), "{line}");
+    }
+    for event in run_events() {
+        let line = serde_json::to_string(&event).unwrap();
+        assert_eq!(serde_json::from_str::<RunEvent>(&line).unwrap(), event, "{line}");
+        assert_eq!(name(&line), event.name(), "{line}");
+    }
+    let names = |all: &[&'static str]| all.iter().collect::<BTreeSet<_>>().len();
+    assert_eq!(names(&loop_events().iter().map(LoopEvent::name).collect::<Vec<_>>()), 21);
+    assert_eq!(names(&run_events().iter().map(RunEvent::name).collect::<Vec<_>>()), 22);
+}
+
+/// Ids in JSON: effects by value, finding ids as text and as keys.
+#[test]
+fn ids_in_json() {
+    for step in steps() {
+        for id in [effect(step.clone()), EffectId { n: Try::default(), launch: 0, ..effect(step.clone()) }] {
+            let text = serde_json::to_string(&id).unwrap();
+            assert_eq!(serde_json::from_str::<EffectId>(&text).unwrap(), id, "{text}");
+        }
+    }
+    let first = EffectId { n: Try::default(), launch: 0, ..effect(Step::Track) };
+    let text = serde_json::to_string(&first).unwrap();
+    assert_eq!(text, r#"{"of":"01-02/task-1.3","entry":7,"step":"track"}"#);
+    let said = BTreeMap::from([(FindingId(12), Said::Resolved)]);
+    let text = serde_json::to_string(&said).unwrap();
+    assert_eq!(text, r#"{"F-12":"resolved"}"#);
+    assert_eq!(serde_json::from_str::<BTreeMap<FindingId, Said>>(&text).unwrap(), said);
+    assert!(serde_json::from_str::<FindingId>("\"F-\"").is_err());
+    for (text, expected) in
+        [("F-12", Some(12)), ("f12", Some(12)), (" 12 ", Some(12)), ("F-", None), ("x1", None)]
+    {
+        assert_eq!(FindingId::parse(text), expected.map(FindingId), "{text}");
+    }
+}
