@@ -433,19 +433,21 @@ impl LoopLaws {
 
     fn heard(&mut self, id: FindingId, upheld: bool, book: &mut Book) {
         book.saw(format!("hearing/{}", if upheld { "upheld" } else { "refuted" }));
-        let failing = |source: &Source| match source {
-            Source::Check(check) => self.worst(check).is_some(),
-            Source::Seat(_) => false,
-        };
-        let line = &self.lines[&id];
-        let checks = line.by.iter().any(failing);
-        book.hold("gate", !checks, || format!("{id} of a failing check is heard"));
-        let due = (line.referred && !line.heard_referral) || (line.contested && !line.heard_contest);
-        book.hold("gate", due, || format!("{id} is heard without a reason, or twice"));
+        let due = self.lines.get(&id).is_some_and(|line| self.awaits_hearing(line));
+        book.hold("gate", due, || format!("{id} is heard without a reason, twice, or against its check"));
         self.case_closed(id);
         if !upheld && let Some(line) = self.lines.get_mut(&id) {
             line.fate = Fate::Refuted;
         }
+    }
+
+    fn awaits_hearing(&self, line: &Line) -> bool {
+        let failing = line.by.iter().any(|source| match source {
+            Source::Check(check) => self.worst(check).is_some(),
+            Source::Seat(_) => false,
+        });
+        let contest = line.contested && !line.heard_contest && self.policy.adjudicator.is_some();
+        !failing && ((line.referred && !line.heard_referral) || contest)
     }
 
     fn case_closed(&mut self, id: FindingId) {
@@ -503,6 +505,8 @@ impl LoopLaws {
             let idle = self.needs_ground(answer) && self.of_seat(seat).is_empty();
             book.hold("gate", !idle, || format!("{seat}'s groundless word is ruled on"));
         }
+        let unheard = self.open().find(|(_, line)| self.awaits_hearing(line)).map(|(id, _)| id);
+        book.hold("gate", unheard.is_none(), || format!("ruled, and {unheard:?} was not heard"));
         if let Ruling::Rework { must } = ruling {
             let round = self.round;
             let complete = self.sitting.seated.iter().all(|seat| self.sitting.words.contains_key(seat));

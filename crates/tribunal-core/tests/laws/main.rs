@@ -20,6 +20,8 @@ mod run_laws;
 #[cfg(test)]
 mod runs;
 #[cfg(test)]
+mod scripts;
+#[cfg(test)]
 mod specs;
 #[cfg(test)]
 mod tables;

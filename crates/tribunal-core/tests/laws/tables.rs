@@ -95,141 +95,76 @@ fn must(ids: &[u32]) -> Vec<FindingId> {
     ids.iter().copied().map(FindingId).collect()
 }
 
+/// One row of the table: a sitting, what is open, and what it adds up to.
+fn rules(name: &str, policy: &Policy, bench: &Bench, open: &[Tracked], expected: &Ruling) {
+    assert_eq!(bench.rule(policy, &ledger(open)), *expected, "{name}");
+}
+
+fn of(by: Source, severity: Severity) -> Vec<Tracked> {
+    vec![tracked(1, &[by], severity)]
+}
+
+fn a(verdict: Verdict) -> (&'static str, Option<Verdict>) {
+    ("alpha", Some(verdict))
+}
+
+fn b(verdict: Verdict) -> (&'static str, Option<Verdict>) {
+    ("beta", Some(verdict))
+}
+
+const GONE: (&str, Option<Verdict>) = ("beta", None);
+
+/// Line 1: somebody present stands behind an open finding of the rework column, or rejected over it.
 #[test]
-fn ruling_line_by_line() {
-    let rework = |ids: &[u32]| Ruling::Rework { must: must(ids) };
+fn ruling_line_1() {
+    let rework = Ruling::Rework { must: must(&[1]) };
+    let alpha = |severity| of(seat("alpha"), severity);
+    let one = |verdict| bench(None, &[a(verdict)]);
+    rules("blocker", &policy(), &one(Reject), &alpha(Blocker), &rework);
+    rules("blocker, approved", &policy(), &one(Approve), &alpha(Blocker), &rework);
+    rules("warning, strict", &strict(), &one(Approve), &alpha(Warning), &rework);
+    rules("warning, rejected", &policy(), &one(Reject), &alpha(Warning), &rework);
+    rules("a check", &policy(), &bench(Some(Blocker), &[]), &of(check("lint"), Blocker), &rework);
+    let lost = bench(None, &[a(Reject), GONE]);
+    rules("outranks a lost seat", &policy(), &lost, &alpha(Blocker), &rework);
+    let both = bench(None, &[a(Reject), b(Approve)]);
+    let three = [tracked(2, &[seat("beta")], Warning), tracked(3, &[seat("beta")], Suggestion)];
+    let all: Vec<Tracked> = alpha(Blocker).into_iter().chain(three).collect();
+    rules("takes all open ones along", &policy(), &both, &all, &Ruling::Rework { must: must(&[1, 2]) });
+}
+
+/// Line 2: a seat is gone. Line 3: an open finding of the rework column that nobody present answered.
+#[test]
+fn ruling_lines_2_and_3() {
+    let no = Ruling::NoQuorum;
+    let lost = bench(None, &[a(Approve), GONE]);
+    rules("gone, escalate", &policy(), &lost, &[], &no);
+    rules("blocker of a lost seat", &lenient(), &lost, &of(seat("beta"), Blocker), &no);
+    let one = bench(None, &[a(Approve)]);
+    rules("blocker of nobody", &policy(), &one, &of(seat("gamma"), Blocker), &no);
+    rules("blocker of a check that passes", &policy(), &one, &of(check("lint"), Blocker), &no);
+    let hard = Policy { no_verdict: NoVerdict::ChecksOnly, ..strict() };
+    rules("warning of a lost seat, strict", &hard, &bench(None, &[GONE]), &of(seat("beta"), Warning), &no);
+}
+
+/// Line 4: conditional, or a warning is open. Line 5: otherwise.
+#[test]
+fn ruling_lines_4_and_5() {
     let warned = |ids: &[u32], checks_only| Ruling::PassWithWarnings { carried: must(ids), checks_only };
     let pass = |checks_only| Ruling::Pass { checks_only };
-    let no = Ruling::NoQuorum;
-    let of = |by: Source, severity| tracked(1, &[by], severity);
-    let a = |verdict| ("alpha", Some(verdict));
-    let b = |verdict| ("beta", Some(verdict));
-    type Row = (&'static str, Policy, Bench, Vec<Tracked>, Ruling);
-    let rows: Vec<Row> = vec![
-        // Line 1: somebody present stands behind an open finding of the rework column, or rejected over it.
-        (
-            "1 blocker of a seat",
-            policy(),
-            bench(None, &[a(Reject)]),
-            vec![of(seat("alpha"), Blocker)],
-            rework(&[1]),
-        ),
-        (
-            "1 blocker, approved",
-            policy(),
-            bench(None, &[a(Approve)]),
-            vec![of(seat("alpha"), Blocker)],
-            rework(&[1]),
-        ),
-        (
-            "1 blocker of a check",
-            policy(),
-            bench(Some(Blocker), &[]),
-            vec![of(check("lint"), Blocker)],
-            rework(&[1]),
-        ),
-        (
-            "1 warning, strict",
-            strict(),
-            bench(None, &[a(Approve)]),
-            vec![of(seat("alpha"), Warning)],
-            rework(&[1]),
-        ),
-        (
-            "1 warning, rejected",
-            policy(),
-            bench(None, &[a(Reject)]),
-            vec![of(seat("alpha"), Warning)],
-            rework(&[1]),
-        ),
-        (
-            "4 other's warning, rejected",
-            policy(),
-            bench(None, &[a(Reject), b(Approve)]),
-            vec![of(seat("beta"), Warning)],
-            warned(&[1], false),
-        ),
-        (
-            "1 outranks a lost seat",
-            policy(),
-            bench(None, &[a(Reject), ("beta", None)]),
-            vec![of(seat("alpha"), Blocker)],
-            rework(&[1]),
-        ),
-        (
-            "1 takes all open ones along",
-            policy(),
-            bench(None, &[a(Reject), b(Approve)]),
-            vec![
-                of(seat("alpha"), Blocker),
-                tracked(2, &[seat("beta")], Warning),
-                tracked(3, &[seat("beta")], Suggestion),
-            ],
-            rework(&[1, 2]),
-        ),
-        // Line 2: a seat is gone.
-        ("2 gone, escalate", policy(), bench(None, &[a(Approve), ("beta", None)]), vec![], no.clone()),
-        ("5 gone, checks only", lenient(), bench(None, &[a(Approve), ("beta", None)]), vec![], pass(true)),
-        ("5 all gone, checks stand", lenient(), bench(None, &[("alpha", None)]), vec![], pass(true)),
-        // Line 3: an open finding of the rework column that nobody present answered.
-        (
-            "3 blocker of a lost seat",
-            lenient(),
-            bench(None, &[a(Approve), ("beta", None)]),
-            vec![of(seat("beta"), Blocker)],
-            no.clone(),
-        ),
-        (
-            "3 blocker of nobody",
-            policy(),
-            bench(None, &[a(Approve)]),
-            vec![of(seat("gamma"), Blocker)],
-            no.clone(),
-        ),
-        (
-            "3 blocker of a check that passes",
-            policy(),
-            bench(None, &[a(Approve)]),
-            vec![of(check("lint"), Blocker)],
-            no.clone(),
-        ),
-        (
-            "3 warning of a lost seat, strict",
-            Policy { no_verdict: NoVerdict::ChecksOnly, ..strict() },
-            bench(None, &[("beta", None)]),
-            vec![of(seat("beta"), Warning)],
-            no.clone(),
-        ),
-        // Line 4: conditional, or a warning is open.
-        ("4 conditional", policy(), bench(None, &[a(Conditional)]), vec![], warned(&[], false)),
-        (
-            "4 warning",
-            policy(),
-            bench(Some(Warning), &[a(Approve)]),
-            vec![of(check("lint"), Warning)],
-            warned(&[1], false),
-        ),
-        (
-            "4 warning of a lost seat",
-            lenient(),
-            bench(None, &[a(Approve), ("beta", None)]),
-            vec![of(seat("beta"), Warning)],
-            warned(&[1], true),
-        ),
-        // Line 5.
-        ("5 all approve", policy(), bench(None, &[a(Approve), b(Approve)]), vec![], pass(false)),
-        (
-            "5 suggestions remain",
-            strict(),
-            bench(None, &[a(Approve)]),
-            vec![of(seat("alpha"), Suggestion)],
-            pass(false),
-        ),
-        ("5 checks alone", policy(), bench(None, &[]), vec![], pass(false)),
-    ];
-    for (name, policy, bench, findings, expected) in rows {
-        assert_eq!(bench.rule(&policy, &ledger(&findings)), expected, "{name}");
-    }
+    let one = bench(None, &[a(Approve)]);
+    let lost = bench(None, &[a(Approve), GONE]);
+    rules("conditional", &policy(), &bench(None, &[a(Conditional)]), &[], &warned(&[], false));
+    let red = bench(Some(Warning), &[a(Approve)]);
+    rules("warning", &policy(), &red, &of(check("lint"), Warning), &warned(&[1], false));
+    rules("warning of a lost seat", &lenient(), &lost, &of(seat("beta"), Warning), &warned(&[1], true));
+    let both = bench(None, &[a(Reject), b(Approve)]);
+    rules("another's warning", &policy(), &both, &of(seat("beta"), Warning), &warned(&[1], false));
+    rules("all approve", &policy(), &bench(None, &[a(Approve), b(Approve)]), &[], &pass(false));
+    rules("suggestions remain", &strict(), &one, &of(seat("alpha"), Suggestion), &pass(false));
+    rules("checks alone", &policy(), &bench(None, &[]), &[], &pass(false));
+    rules("gone, checks only", &lenient(), &lost, &[], &pass(true));
+    rules("all gone, checks stand", &lenient(), &bench(None, &[("alpha", None)]), &[], &pass(true));
 }
 
 #[test]

@@ -1,0 +1,462 @@
+//! Two walks by hand, step by step, with what people read off the machines on the way: names, rounds, standings,
+//! and what a new loop takes over.
+
+use std::collections::{BTreeMap, BTreeSet};
+use tribunal_core::effect::{EffectId, FinishStep, Step};
+use tribunal_core::finding::{Answer, Claim, Fate, Severity, Source, Verdict};
+use tribunal_core::ids::{Check, FindingId, LoopId, PlanId, Revision, Seat, Time};
+use tribunal_core::ledger::{Delta, Mark, Tracked};
+use tribunal_core::r#loop::{
+    Checked, Choice, Decision, Failure, FailureKind, Loop, LoopIn, LoopReport, Offer, Opened, Opening,
+    Outcome, Question, Why,
+};
+use tribunal_core::machine::{Machine, settle, turn};
+use tribunal_core::panel::CheckState;
+use tribunal_core::policy::{Policy, Timeouts, Use};
+use tribunal_core::run::{
+    Ending, Job, Land, LaneChoice, LaneDecision, LaneOffer, PlanGate, PlanSpec, Policies, Refusal, Run,
+    RunIn, RunReport, RunSpec, RunWant, Standing, Stuck, Subject, Was,
+};
+
+fn effect<M: Machine>(machine: &M, of: &str, step: &str) -> EffectId {
+    let wanted = machine.wants();
+    let fits = |id: &&EffectId| id.of.as_str() == of && id.step.to_string() == step;
+    wanted.keys().find(fits).unwrap_or_else(|| panic!("{step} is not wanted: {:?}", wanted.keys())).clone()
+}
+
+fn say(live: &mut Loop, step: &str, report: LoopReport) -> EffectId {
+    let of = live.id().to_string();
+    let effect = effect(live, &of, step);
+    if effect.step.is_one_shot() {
+        turn(live, &LoopIn::Intend { effect: effect.clone(), at: Time(10) }).unwrap();
+    }
+    let events = turn(live, &LoopIn::Report { effect: effect.clone(), at: Time(11), report }).unwrap();
+    assert!(!events.is_empty(), "{effect} was not heard");
+    effect
+}
+
+fn made(n: u32) -> LoopReport {
+    let revision = Revision::new(format!("r{n}"));
+    LoopReport::Made { revision, done: true, replies: BTreeMap::new() }
+}
+
+fn answer(verdict: Verdict) -> LoopReport {
+    LoopReport::Judged(Answer {
+        verdict,
+        fundamental: false,
+        raised: Vec::new(),
+        said: BTreeMap::new(),
+        checked: "all".into(),
+        intent: None,
+        intent_satisfied: None,
+    })
+}
+
+fn finding(id: u32, severity: Severity) -> Tracked {
+    Tracked {
+        id: FindingId(id),
+        by: BTreeSet::from([Source::Check(Check::new(if id == 3 { "types" } else { "lint" }))]),
+        claim: Claim::new(severity, format!("c{id}")),
+        severity,
+        fate: Fate::Open,
+        referred: None,
+        contested: false,
+        mark: Mark::New,
+        makers: true,
+        touched: false,
+        region: None,
+        fixer: None,
+    }
+}
+
+fn found(ids: &[u32]) -> LoopReport {
+    let claim = |id: &u32| Claim::new(Severity::Blocker, format!("c{id}"));
+    LoopReport::Checked(Checked { findings: ids.iter().map(claim).collect() })
+}
+
+fn tracked(findings: Vec<Tracked>) -> LoopReport {
+    LoopReport::Tracked { findings, delta: Delta { new: 7, ..Delta::default() } }
+}
+
+fn opened(policy: Policy) -> Loop {
+    let opening = Opening::Make { rounds: None, open: Vec::new() };
+    Loop::open(&Opened { id: LoopId::new("loop"), policy, opening, at: Time(0) })
+}
+
+fn phase() -> Policy {
+    Policy {
+        seats: vec![Seat::new("alpha")],
+        checks: vec![Check::new("lint"), Check::new("types")],
+        timeouts: Timeouts { make_ms: 1000, judge_ms: 100 },
+        recheck_failed_only: true,
+        ..Policy::of(Use::Phase)
+    }
+}
+
+#[test]
+fn a_loop_as_people_read_it() {
+    let mut live = opened(phase());
+    assert_eq!((live.state_name(), live.round(), live.iterations()), ("making", 0, 0));
+    assert!(live.bench().is_none() && live.judged().is_empty() && live.revision().is_none());
+    say(&mut live, "make:fixer", made(1));
+    assert_eq!((live.state_name(), live.round(), live.rounds_max()), ("checking", 1, 3));
+    say(&mut live, "check:lint", found(&[1]));
+    assert_eq!(live.bench().unwrap().checks[&Check::new("types")], CheckState::Asking(0));
+    say(&mut live, "check:types", found(&[]));
+    assert_eq!(live.state_name(), "judging");
+    assert!(live.bench().is_some());
+    let asked = say(&mut live, "judge:alpha", answer(Verdict::Approve));
+    assert_eq!(live.state_name(), "tracking");
+    assert!(live.bench().is_some());
+    // The seat was heard: its deadline means nothing any more.
+    let late = LoopIn::Report { effect: asked.wake(), at: Time(9_999), report: LoopReport::Due };
+    assert_eq!(live.decide(&late), None);
+    let light = finding(2, Severity::Suggestion);
+    say(&mut live, "track", tracked(vec![finding(1, Severity::Blocker), light]));
+    assert_eq!((live.state_name(), live.delta().new), ("making", 7));
+    assert_eq!(live.handed().iter().map(|h| h.id).collect::<Vec<_>>(), [FindingId(1)]);
+    // Only what failed runs again; then all of it once, in the same round.
+    say(&mut live, "make:fixer", made(2));
+    assert_eq!((live.round(), live.iterations(), live.is_confirming()), (2, 2, false));
+    assert_eq!(live.bench().unwrap().checks.len(), 1);
+    say(&mut live, "check:lint", found(&[]));
+    say(&mut live, "judge:alpha", answer(Verdict::Approve));
+    let fixed = |id| Tracked { fate: Fate::Fixed, ..finding(id, Severity::Blocker) };
+    say(&mut live, "track", tracked(vec![fixed(1)]));
+    assert_eq!((live.state_name(), live.round(), live.is_confirming()), ("checking", 2, true));
+    assert_eq!(live.bench().unwrap().checks.len(), 2);
+    say(&mut live, "check:lint", found(&[]));
+    say(&mut live, "check:types", found(&[3]));
+    say(&mut live, "judge:alpha", answer(Verdict::Approve));
+    say(&mut live, "track", tracked(vec![finding(3, Severity::Blocker)]));
+    assert_eq!((live.state_name(), live.is_confirming()), ("making", true));
+    // A new round begins anew, and checks only what failed last.
+    say(&mut live, "make:fixer", made(3));
+    assert_eq!((live.round(), live.is_confirming()), (3, false));
+    assert_eq!(live.judged(), ["r1", "r2", "r3"].map(Revision::new));
+    say(&mut live, "check:types", found(&[3]));
+    say(&mut live, "judge:alpha", answer(Verdict::Approve));
+    say(&mut live, "track", tracked(vec![finding(3, Severity::Blocker)]));
+    assert_eq!((live.state_name(), live.question().unwrap().why.clone()), ("waiting", Why::Exhausted));
+    assert!(live.bench().is_none() && live.outcome().is_none());
+    // Findings that a new loop takes over: open or left, and must be fixed.
+    let stop = Decision { by: "ada".into(), choice: Choice::Stop, note: String::new() };
+    say(&mut live, "ask", LoopReport::Decided(stop));
+    assert_eq!((live.state_name(), live.outcome()), ("ended", Some(&Outcome::Exhausted)));
+    assert!(live.question().is_none());
+    assert_eq!(live.handed().iter().map(|h| h.id).collect::<Vec<_>>(), [FindingId(3)]);
+}
+
+#[test]
+fn checks_that_did_not_run_are_asked_again() {
+    let mut live = opened(Policy { seats: Vec::new(), ..phase() });
+    say(&mut live, "make:fixer", made(1));
+    let lost = || LoopReport::Failed(Failure::new(FailureKind::DidNotRun, ""));
+    say(&mut live, "check:types", lost());
+    say(&mut live, "check:types", lost());
+    // The other check is heard first.
+    assert_eq!(live.state_name(), "checking");
+    assert_eq!(live.wants().len(), 1);
+    say(&mut live, "check:lint", found(&[1]));
+    assert_eq!(live.question().unwrap().why, Why::ChecksDidNotRun);
+    let reask = Decision { by: "ada".into(), choice: Choice::Reask, note: String::new() };
+    say(&mut live, "ask", LoopReport::Decided(reask));
+    // Round 1 is whole, whatever failed before.
+    assert_eq!((live.state_name(), live.round(), live.wants().len()), ("checking", 1, 2));
+    say(&mut live, "check:lint", found(&[]));
+    say(&mut live, "check:types", found(&[]));
+    say(&mut live, "track", tracked(vec![]));
+    assert_eq!(live.outcome(), Some(&Outcome::Passed));
+}
+
+#[test]
+fn deadlines_by_kind_of_work() {
+    let mut live = opened(phase());
+    let effect = effect(&live, "loop", "make:fixer");
+    turn(&mut live, &LoopIn::Intend { effect: effect.clone(), at: Time(10) }).unwrap();
+    assert_eq!(live.intents().due(&effect), Some(Some(Time(1010))));
+    let wake = |at| LoopIn::Report { effect: effect.wake(), at, report: LoopReport::Due };
+    assert!(live.decide(&wake(Time(1009))).is_none() && live.decide(&wake(Time(1010))).is_some());
+}
+
+#[test]
+fn questions_offer() {
+    let rows = [
+        (Why::NoQuorum, Offer::Reask, Outcome::Failed),
+        (Why::ChecksDidNotRun, Offer::Reask, Outcome::Failed),
+        (Why::Exhausted, Offer::Again, Outcome::Exhausted),
+        (Why::Stale, Offer::Again, Outcome::Stale),
+        (Why::Escalated(tribunal_core::converge::Pattern::Fundamental), Offer::Again, Outcome::Stuck),
+    ];
+    for (why, first, stopped) in rows {
+        let some = Question { why: why.clone(), revision: Some(Revision::new("r1")) };
+        assert_eq!(some.offers(), [first, Offer::Fixed, Offer::Accept, Offer::Stop]);
+        let none = Question { why, revision: None };
+        assert_eq!(none.offers(), [first, Offer::Fixed, Offer::Stop], "nothing made, nothing accepted");
+        assert_eq!(none.outcome_of_stop(), stopped);
+    }
+}
+
+#[test]
+fn words() {
+    use Outcome::{Accepted, Cancelled, Exhausted, Failed, Passed, PassedWithWarnings, Stale, Stuck};
+    let rows = [
+        (Passed, "passed", true),
+        (PassedWithWarnings, "passed with warnings", true),
+        (Accepted("ada".into()), "accepted", true),
+        (Exhausted, "exhausted", false),
+        (Stale, "stale", false),
+        (Stuck, "stuck", false),
+        (Failed, "failed", false),
+        (Cancelled, "cancelled", false),
+    ];
+    for (outcome, word, good) in rows {
+        assert_eq!((outcome.word(), outcome.is_good()), (word, good));
+    }
+    let endings = [Ending::Passed, Ending::Shut, Ending::Stopped, Ending::Cancelled].map(Ending::word);
+    assert_eq!(endings, ["passed", "shut", "stopped", "cancelled"]);
+}
+
+fn plan(id: &str, wave: u32, needs: &[&str], tasks: u32) -> PlanSpec {
+    PlanSpec {
+        id: PlanId::new(id),
+        wave,
+        depends_on: needs.iter().map(PlanId::new).collect(),
+        tasks,
+        revision: Revision::new("found"),
+        done: None,
+    }
+}
+
+fn spec(plans: Vec<PlanSpec>) -> RunSpec {
+    RunSpec {
+        plans,
+        gate: Some(PlanGate::Each),
+        land: Land::Group,
+        qa: true,
+        review: true,
+        checkpoint_every: Some(2),
+        landing_rounds: 1,
+        attempts_max: 2,
+        policies: Policies {
+            plan: Policy::of(Use::Plan),
+            task: Policy::of(Use::Task),
+            repair: Policy { rounds_max: 9, ..Policy::of(Use::Task) },
+            qa: Policy::of(Use::Qa),
+            phase: Policy::of(Use::Phase),
+        },
+        finish: vec![FinishStep::Boundary, FinishStep::Forward],
+        step_timeout_ms: 50,
+    }
+}
+
+fn run(spec: &RunSpec) -> Run {
+    let mut run = Run::open(spec);
+    settle(&mut run).unwrap();
+    run
+}
+
+fn tell(run: &mut Run, of: &str, step: &str, report: RunReport) {
+    let effect = effect(run, of, step);
+    if effect.step.is_one_shot() {
+        turn(run, &RunIn::Intend { effect: effect.clone(), at: Time(1) }).unwrap();
+    }
+    let events = turn(run, &RunIn::Report { effect: effect.clone(), at: Time(2), report }).unwrap();
+    assert!(!events.is_empty(), "{effect} was not heard");
+}
+
+fn ended(outcome: Outcome, revision: &str) -> RunReport {
+    RunReport::LoopEnded { outcome, revision: Some(Revision::new(revision)), open: Vec::new() }
+}
+
+fn good(revision: &str) -> RunReport {
+    ended(Outcome::Passed, revision)
+}
+
+fn standing(run: &Run, id: &str) -> String {
+    let plan = PlanId::new(id);
+    run.standings().find(|(plan_id, _)| **plan_id == plan).map(|(_, at)| format!("{at:?}")).unwrap()
+}
+
+#[test]
+fn a_run_as_people_read_it() {
+    let mut run = run(&spec(vec![plan("01-01", 1, &[], 2), plan("01-02", 2, &["01-01"], 1)]));
+    let first = PlanId::new("01-01");
+    assert_eq!((run.stage_name(), run.wave(), run.closing()), ("gating", None, None));
+    assert_eq!(standing(&run, "01-01"), "Gating");
+    tell(&mut run, "01-01", "loop", good("p1"));
+    assert_eq!(standing(&run, "01-01"), "Ready");
+    tell(&mut run, "01-02", "loop", good("p2"));
+    assert_eq!((run.stage_name(), run.wave(), run.spec().plans.len()), ("building", Some(1), 2));
+    assert_eq!(standing(&run, "01-01"), format!("{:?}", Standing::Working(Job::Task(1))));
+    // A checkpoint spans two tasks.
+    let task = effect(&run, "01-01", "loop");
+    turn(&mut run, &RunIn::Iterated { effect: task, n: 2 }).unwrap();
+    tell(&mut run, "01-01", "loop", good("v1"));
+    assert_eq!(run.lane_head(&first), Some(&Revision::new("v1")));
+    tell(&mut run, "01-01", "checkpoint", RunReport::Checkpointed { feedback: "mind the tests".into() });
+    assert_eq!(run.feedback(&first), Some("mind the tests"));
+    // One that says nothing leaves what was said.
+    let task = effect(&run, "01-01", "loop");
+    turn(&mut run, &RunIn::Iterated { effect: task, n: 2 }).unwrap();
+    tell(&mut run, "01-01", "checkpoint", RunReport::Due);
+    assert_eq!(run.feedback(&first), Some("mind the tests"));
+    tell(&mut run, "01-01", "loop", good("v2"));
+    assert_eq!(standing(&run, "01-01"), "Summary");
+    tell(&mut run, "01-01", "summary", RunReport::Summarised { revision: Revision::new("v3") });
+    assert_eq!(standing(&run, "01-01"), format!("{:?}", Standing::Working(Job::Qa)));
+    tell(&mut run, "01-01", "loop", good("v4"));
+    assert_eq!((standing(&run, "01-01"), run.tip()), ("Queued".into(), None));
+    tell(&mut run, "01-01", "land", RunReport::Landed { tip: Revision::new("t1") });
+    assert_eq!(standing(&run, "01-01"), "Landed(v4)");
+    assert_eq!((run.tip(), run.wave()), (Some(&Revision::new("t1")), Some(2)));
+    tell(&mut run, "01-02", "loop", ended(Outcome::Stale, "w1"));
+    assert!(standing(&run, "01-02").starts_with("Stuck("));
+    let drop = LaneDecision { by: "ada".into(), choice: LaneChoice::Drop, note: String::new() };
+    tell(&mut run, "01-02", "ask", RunReport::LaneDecided(drop));
+    assert_eq!(standing(&run, "01-02"), "Dropped(\"ada\")");
+    assert_eq!((run.stage_name(), run.wave()), ("reviewing", None));
+    let RunWant::Loop { id, subject, .. } = &run.wants()[&effect(&run, "run", "loop")] else { panic!() };
+    assert_eq!((id.as_str().split('.').next(), subject), (Some("phase"), &Subject::Phase));
+    tell(&mut run, "run", "loop", good("t2"));
+    // A plan was dropped: it did not all land. Only the planning files are committed.
+    assert_eq!((run.stage_name(), run.closing(), run.ending()), ("finishing", Some(Ending::Shut), None));
+    tell(&mut run, "run", "finish:Boundary", RunReport::Finished { note: "done".into() });
+    assert_eq!((run.stage_name(), run.ending()), ("ended", Some(Ending::Shut)));
+    assert_eq!(run.closing(), Some(Ending::Shut));
+}
+
+#[test]
+fn loops_of_a_run_by_name_and_policy() {
+    let mut run =
+        run(&RunSpec { gate: None, checkpoint_every: None, ..spec(vec![plan("01-01", 1, &[], 1)]) });
+    let label = |run: &Run| {
+        let wants = run.wants();
+        let RunWant::Loop { id, subject, .. } = &wants[&effect(run, "01-01", "loop")] else { panic!() };
+        (id.to_string(), run.policy(subject).clone())
+    };
+    let rows = |run: &Run| run.spec().policies.clone();
+    assert_eq!(label(&run), ("01-01/task-1.2".into(), rows(&run).task));
+    tell(&mut run, "01-01", "loop", good("v1"));
+    tell(&mut run, "01-01", "summary", RunReport::Summarised { revision: Revision::new("v2") });
+    assert_eq!(label(&run), ("01-01/qa.4".into(), rows(&run).qa));
+    tell(&mut run, "01-01", "loop", good("v3"));
+    let refused = |refusal| RunReport::LandingRefused { refusal, findings: Vec::new() };
+    tell(&mut run, "01-01", "land", refused(Refusal::Conflict));
+    assert_eq!(label(&run), ("01-01/repair.6".into(), rows(&run).repair));
+    assert_eq!(run.policy(&Subject::Plan(PlanId::new("01-01"))), &rows(&run).plan);
+    assert_eq!(run.policy(&Subject::Phase), &rows(&run).phase);
+    assert!(run.feedback(&PlanId::new("01-01")).is_none());
+}
+
+#[test]
+fn refused_plans_by_gate() {
+    for (gate, refused, stage) in [
+        (PlanGate::All, &["01-01"][..], "finishing"),
+        (PlanGate::Each, &["01-01"][..], "building"),
+        (PlanGate::Each, &["01-01", "01-02"][..], "finishing"),
+        (PlanGate::All, &[][..], "building"),
+    ] {
+        let plans = vec![plan("01-01", 1, &[], 1), plan("01-02", 1, &[], 1)];
+        let mut run = run(&RunSpec { gate: Some(gate), ..spec(plans) });
+        for id in ["01-01", "01-02"] {
+            let outcome = if refused.contains(&id) { Outcome::Exhausted } else { Outcome::Passed };
+            tell(&mut run, id, "loop", ended(outcome, "p"));
+        }
+        assert_eq!(run.stage_name(), stage, "{gate:?} {refused:?}");
+        if !refused.is_empty() {
+            assert_eq!(standing(&run, "01-01"), "Refused(Exhausted)");
+        }
+    }
+}
+
+#[test]
+fn a_gate_where_every_plan_was_dropped_is_shut() {
+    let mut run = run(&spec(vec![plan("01-01", 1, &[], 1)]));
+    turn(&mut run, &RunIn::Drop { plan: PlanId::new("01-01"), by: "ada".into() }).unwrap();
+    assert_eq!(run.closing(), Some(Ending::Shut));
+}
+
+#[test]
+fn stuck_lanes_offer() {
+    use LaneOffer::{Accept, Drop, Fixed, Retry, Stop};
+    let all = [Retry, Fixed, Accept, Drop, Stop];
+    let rest = [Retry, Fixed, Drop, Stop];
+    let rows: [(Was, &[LaneOffer]); 5] = [
+        (Was::Loop(Job::Task(1)), &all),
+        (Was::Loop(Job::Qa), &all),
+        (Was::Summary, &all),
+        (Was::Loop(Job::Repair), &rest),
+        (Was::Landing, &rest),
+    ];
+    for (was, offers) in rows {
+        let stuck = |revision| Stuck { was, outcome: Outcome::Failed, revision, open: Vec::new() };
+        assert_eq!(stuck(Some(Revision::new("v"))).offers(), offers, "{was:?}");
+        assert_eq!(stuck(None).offers(), rest, "{was:?}: nothing made, nothing accepted");
+    }
+}
+
+#[test]
+fn only_a_pass_moves_the_users_branch() {
+    let finish = |first: FinishStep, outcome: Outcome| {
+        let base = spec(vec![plan("01-01", 1, &[], 1)]);
+        let steps = vec![first, FinishStep::Push];
+        let spec = RunSpec { gate: None, qa: false, checkpoint_every: None, finish: steps, ..base };
+        let mut run = run(&spec);
+        tell(&mut run, "01-01", "loop", good("v1"));
+        tell(&mut run, "01-01", "summary", RunReport::Summarised { revision: Revision::new("v2") });
+        tell(&mut run, "01-01", "land", RunReport::Landed { tip: Revision::new("t") });
+        tell(&mut run, "run", "loop", ended(outcome, "t"));
+        let mut steps = Vec::new();
+        while let Some(id) = run.wants().into_keys().next() {
+            steps.push(id.step.to_string());
+            tell(&mut run, "run", &id.step.to_string(), RunReport::Finished { note: String::new() });
+        }
+        steps.join(" ")
+    };
+    assert_eq!(finish(FinishStep::Boundary, Outcome::Passed), "finish:Boundary finish:Push");
+    assert_eq!(finish(FinishStep::Boundary, Outcome::Stale), "finish:Boundary");
+    assert_eq!(finish(FinishStep::Forward, Outcome::Passed), "finish:Forward finish:Push");
+    assert_eq!(finish(FinishStep::Forward, Outcome::Stale), "");
+}
+
+#[test]
+fn a_finishing_step_given_up_ends_it() {
+    let base = spec(vec![plan("01-01", 1, &[], 1)]);
+    let mut run = run(&RunSpec { gate: None, qa: false, review: false, checkpoint_every: None, ..base });
+    tell(&mut run, "01-01", "loop", good("v1"));
+    tell(&mut run, "01-01", "summary", RunReport::Summarised { revision: Revision::new("v2") });
+    tell(&mut run, "01-01", "land", RunReport::Landed { tip: Revision::new("t") });
+    let failed = || RunReport::Failed(Failure::new(FailureKind::Crashed, ""));
+    tell(&mut run, "run", "finish:Boundary", failed());
+    assert_eq!(run.stage_name(), "finishing");
+    assert_eq!(effect(&run, "run", "finish:Boundary").n.fails, 1);
+    tell(&mut run, "run", "finish:Boundary", failed());
+    assert_eq!(run.ending(), Some(Ending::Passed));
+}
+
+#[test]
+fn plans_that_no_wave_can_meet_are_dropped() {
+    // One needs itself, one a later wave; the run must not hang on them.
+    let plans =
+        vec![plan("01-01", 1, &["01-01"], 1), plan("01-02", 1, &["01-03"], 1), plan("01-03", 2, &[], 1)];
+    for land in [Land::Group, Land::Each] {
+        let run = run(&RunSpec { gate: None, land, ..spec(plans.clone()) });
+        assert_eq!(standing(&run, "01-03"), format!("{:?}", Standing::Working(Job::Task(1))), "{land:?}");
+        let waits = land == Land::Each;
+        assert_eq!(standing(&run, "01-02") == "Ready", waits, "{land:?}: {}", standing(&run, "01-02"));
+    }
+}
+
+#[test]
+fn a_sibling_that_waits_for_a_stuck_lane_does_not_hold_its_question() {
+    let plans = vec![plan("01-01", 1, &[], 1), plan("01-02", 1, &["01-01"], 1)];
+    let mut run = run(&RunSpec { gate: None, qa: false, ..spec(plans) });
+    tell(&mut run, "01-01", "loop", ended(Outcome::Stale, "v1"));
+    assert_eq!(effect(&run, "01-01", "ask").step, Step::Ask);
+    let accept = LaneDecision { by: "ada".into(), choice: LaneChoice::Accept, note: String::new() };
+    tell(&mut run, "01-01", "ask", RunReport::LaneDecided(accept));
+    tell(&mut run, "01-01", "summary", RunReport::Summarised { revision: Revision::new("v2") });
+    tell(&mut run, "01-01", "land", RunReport::Landed { tip: Revision::new("t") });
+    assert_eq!(standing(&run, "01-02"), format!("{:?}", Standing::Working(Job::Task(1))));
+}
