@@ -269,3 +269,147 @@ pub fn answer(question: &OpenQuestion, answer: Answer) -> Result<Body, AnswerErr
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::docket::Fact;
+    use tribunal_core::effect::Step;
+    use tribunal_core::ids::Time;
+    use tribunal_core::ledger::Delta;
+    use tribunal_core::r#loop::{LoopEvent, LoopIn, LoopReport, Opened, Opening};
+    use tribunal_core::machine;
+    use tribunal_core::policy::{Policy, Use};
+    use tribunal_core::run::{Land, PlanGate, PlanSpec, Policies, RunEvent, RunIn, RunReport, RunSpec};
+
+    fn docket(gate: Option<PlanGate>) -> Docket {
+        let policies = Policies {
+            plan: Policy::of(Use::Plan),
+            task: Policy::of(Use::Task),
+            repair: Policy::of(Use::Task),
+            qa: Policy::of(Use::Qa),
+            phase: Policy::of(Use::Phase),
+        };
+        let plan = PlanSpec {
+            id: PlanId::new("01-01"),
+            wave: 1,
+            depends_on: Vec::new(),
+            tasks: 1,
+            revision: Revision::new("r0"),
+            done: None,
+        };
+        let spec = RunSpec {
+            plans: vec![plan],
+            gate,
+            land: Land::Group,
+            qa: false,
+            review: false,
+            checkpoint_every: None,
+            landing_rounds: 2,
+            attempts_max: 2,
+            policies,
+            finish: Vec::new(),
+            step_timeout_ms: 1_000,
+        };
+        let mut docket = Docket::default();
+        docket.apply(Time(1), &Fact::Run(RunEvent::Opened(Box::new(spec)))).unwrap();
+        machine::settle(docket.run.as_mut().unwrap()).unwrap();
+        docket
+    }
+
+    /// A plan that nobody can judge: neither checks nor seats.
+    fn unjudged() -> Docket {
+        let mut docket = docket(Some(PlanGate::All));
+        let id = LoopId::new("01-01/plan.1");
+        let opening = Opening::Judge { revision: Revision::new("r0"), open: Vec::new() };
+        let opened = Opened { id: id.clone(), policy: Policy::of(Use::Plan), opening, at: Time(2) };
+        docket.apply(Time(2), &Fact::Loop(id.clone(), LoopEvent::Opened(Box::new(opened)))).unwrap();
+        let lp = docket.loops.get_mut(&id).unwrap();
+        machine::settle(lp).unwrap();
+        let effect = lp.wants().into_keys().find(|effect| effect.step == Step::Track).unwrap();
+        let report = LoopReport::Tracked { findings: Vec::new(), delta: Delta::default() };
+        machine::turn(lp, &LoopIn::Report { effect, at: Time(3), report }).unwrap();
+        docket
+    }
+
+    /// A lane whose rounds are spent.
+    fn stuck() -> Docket {
+        let mut docket = docket(None);
+        let run = docket.run.as_mut().unwrap();
+        let effect = run.wants().into_keys().find(|effect| effect.step == Step::Loop).unwrap();
+        let revision = Some(Revision::new("r1"));
+        let report = RunReport::LoopEnded { outcome: Outcome::Exhausted, revision, open: Vec::new() };
+        machine::turn(run, &RunIn::Report { effect, at: Time(3), report }).unwrap();
+        docket
+    }
+
+    fn said(reaction: Reaction, revision: Option<&str>) -> Answer {
+        let revision = revision.map(Revision::new);
+        Answer { reaction, by: "ann".to_owned(), note: String::new(), rounds: 2, revision }
+    }
+
+    #[test]
+    fn a_loops_question_is_found_by_any_of_its_names() {
+        let open = questions(&unjudged());
+        assert_eq!(open.len(), 1);
+        assert_eq!(open[0].id, "01-01/plan");
+        assert_eq!(open[0].reason, Reason::Loop(Why::NoQuorum));
+        assert_eq!(open[0].offers, [Reaction::AskAgain, Reaction::Fixed, Reaction::Accept, Reaction::Stop]);
+        let effect = open[0].effect.to_string();
+        for name in ["01-01/plan", "01-01/plan.1", "01-01", effect.as_str()] {
+            assert!(find(&open, name).is_some(), "{name}");
+        }
+        for name in ["01-02", "plan", "01-01/plan.2", ""] {
+            assert!(find(&open, name).is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_stuck_lane_asks_too() {
+        let open = questions(&stuck());
+        assert_eq!(open.len(), 1);
+        assert_eq!((open[0].id.as_str(), open[0].why.as_str()), ("01-01", "its rounds are spent"));
+        let all = [Reaction::Again, Reaction::Fixed, Reaction::Accept, Reaction::Drop, Reaction::Stop];
+        assert_eq!(open[0].offers, all);
+    }
+
+    #[test]
+    fn every_offer_makes_the_letter_it_says() {
+        for docket in [unjudged(), stuck()] {
+            let question = questions(&docket).remove(0);
+            for reaction in Reaction::ALL {
+                let body = answer(&question, said(reaction, Some("r9")));
+                assert_eq!(body.is_ok(), question.offers.contains(&reaction), "{reaction:?}");
+                match body {
+                    Ok(Body::Decide { effect, decision }) => {
+                        assert_eq!(
+                            (&effect, Reaction::of_choice(&decision.choice)),
+                            (&question.effect, reaction)
+                        );
+                    }
+                    Ok(Body::DecideLane { effect, decision }) => {
+                        let meant = Reaction::of_lane_choice(&decision.choice);
+                        assert_eq!((&effect, meant), (&question.effect, reaction));
+                    }
+                    Ok(other) => panic!("{other:?}"),
+                    Err(error) => assert!(matches!(error, AnswerError::NotOffered { .. }), "{error}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn answers_that_lack_something() {
+        let question = questions(&stuck()).remove(0);
+        assert_eq!(answer(&question, said(Reaction::Fixed, None)), Err(AnswerError::NoRevision));
+        let none = Answer { rounds: 0, ..said(Reaction::Again, None) };
+        assert_eq!(answer(&question, none), Err(AnswerError::NoRounds));
+    }
+
+    #[test]
+    fn a_run_that_is_over_asks_nothing() {
+        let mut docket = stuck();
+        machine::turn(docket.run.as_mut().unwrap(), &RunIn::Cancel).unwrap();
+        assert_eq!(questions(&docket), []);
+    }
+}

@@ -7,7 +7,7 @@ use tribunal_core::finding::Verdict;
 use tribunal_core::ids::{FindingId, LoopId, PlanId};
 use tribunal_core::r#loop::{Loop, LoopEvent, Outcome};
 use tribunal_core::panel::Ruling;
-use tribunal_core::run::{Job, Run, RunEvent, Standing};
+use tribunal_core::run::{Ending, Job, Run, RunEvent, Standing};
 use tribunal_engine::inbox::{self, OpenQuestion, Reaction};
 use tribunal_engine::mail::Body;
 use tribunal_engine::{Docket, DocketError, Fact, Note, Stamped};
@@ -213,7 +213,7 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
         warnings: docket.warnings.iter().map(|text| plain::line(text)).collect(),
         discovered: discovered(docket),
         report: around.report.as_deref().map(crate::config::shown),
-        next: next(run, &around.id, &about.phase),
+        next: next(run, chronicle, &around.id, &about.phase),
     }
 }
 
@@ -259,7 +259,7 @@ fn stand(view: PlanView, docket: &Docket, id: &PlanId, tasks: u32, standing: &St
     };
     match standing {
         Standing::Ready => with(PlanState::Waiting, "", "waiting"),
-        Standing::Gating => at_loop(with(PlanState::Gating, "plan", "passed"), docket, id),
+        Standing::Gating => at_loop(with(PlanState::Gating, "plan", "opening"), docket, id),
         Standing::Working(job) => {
             let gate = match job {
                 Job::Task(n) => format!("task {n}/{tasks}"),
@@ -417,17 +417,20 @@ fn discovered(docket: &Docket) -> Vec<String> {
     seen
 }
 
-fn next(run: Option<&Run>, id: &str, phase: &str) -> Vec<String> {
-    match run.and_then(Run::ending).map(|ending| ending.word()) {
+fn next(run: Option<&Run>, chronicle: &Chronicle, id: &str, phase: &str) -> Vec<String> {
+    let show = format!("tribunal show {id}");
+    match run.and_then(Run::ending) {
         None => Vec::new(),
-        Some("passed") => {
-            vec![
-                "git log --oneline -10".to_owned(),
-                format!("tribunal show {id}"),
-                format!("tribunal log {id}"),
-            ]
+        Some(Ending::Passed) => {
+            // A branch that could not be fast-forwarded: the note ends with the one command to run.
+            let merge = chronicle
+                .finish
+                .iter()
+                .find_map(|note| note.find("git merge --ff-only").map(|at| &note[at..]));
+            let first = merge.unwrap_or("git log --oneline -10");
+            vec![plain::line(first), show, format!("tribunal log {id}")]
         }
-        Some(_) => vec![format!("tribunal show {id}"), format!("tribunal run {phase}")],
+        Some(_) => vec![show, format!("tribunal run {phase}")],
     }
 }
 
@@ -483,7 +486,7 @@ pub fn event(run: &str, seq: u64, at: u64, fact: &Fact) -> Option<Event> {
     let (of, what) = match fact {
         Fact::Run(event) => ("run".to_owned(), events::of_run(event)?),
         Fact::Loop(id, event) => (id.to_string(), events::of_loop(id, event)?),
-        Fact::Note(note) => ("run".to_owned(), note_kind(note)?),
+        Fact::Note(note) => (of_note(note).to_owned(), note_kind(note)?),
     };
     let of = match (&what, fact) {
         (_, Fact::Run(event)) => plan_of(event).map_or(of, |plan| plan.to_owned()),
@@ -509,6 +512,14 @@ fn plan_of(event: &RunEvent) -> Option<&str> {
     }
 }
 
+/// The loop or plan a note is about.
+fn of_note(note: &Note) -> &str {
+    match note {
+        Note::Launch(launch) => launch.effect.rsplit_once("/e").map_or("run", |(of, _)| of),
+        _ => "run",
+    }
+}
+
 fn note_kind(note: &Note) -> Option<Kind> {
     Some(match note {
         Note::Run(about) => events::note("run", &format!("phase {} on branch {}", about.phase, about.branch)),
@@ -517,7 +528,7 @@ fn note_kind(note: &Note) -> Option<Kind> {
             events::note("ignored", &format!("{effect} reported when nobody asked any more"))
         }
         Note::Launch(launch) => {
-            let text = format!("{} of {} ended", launch.agent, launch.role);
+            let text = format!("{} ({}) ended", launch.role, launch.agent);
             let figures = [
                 ("ms", launch.ms),
                 ("tokens_in", launch.tokens_in),
@@ -532,3 +543,6 @@ fn note_kind(note: &Note) -> Option<Kind> {
         }
     })
 }
+
+#[cfg(test)]
+mod tests;

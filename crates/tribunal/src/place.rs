@@ -1,7 +1,7 @@
 //! Where we are: the project around the working directory and its runs, found by looking at folders alone. Commands
 //! that only read use this, so that reading starts no process.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind};
 use std::path::{Path, PathBuf};
 use tribunal_engine::Docket;
 use tribunal_engine::real::{FOLDER, Project};
@@ -38,6 +38,14 @@ impl Place {
         Place::around(&dir).ok_or_else(|| {
             Failure::usage(format!("{} is not in a git repository", dir.display()))
                 .hint("change to your project, name it with -C DIR, or try `tribunal demo`")
+        })
+    }
+
+    /// The project of the working directory, for commands that work on it: where folders tell nothing, git says why.
+    pub fn to_work_on() -> Result<Place, Failure> {
+        Place::here().or_else(|failure| match Project::open(Path::new(".")) {
+            Ok(project) => Ok(Place { root: project.root().to_owned() }),
+            Err(error) => Err(if failure.kind == Kind::Usage { error.into() } else { failure }),
         })
     }
 

@@ -67,6 +67,12 @@ impl Progress {
         Progress { around, began: 0, style, mode, attached, chronicle, made: None, screen, ticker }
     }
 
+    /// Says something beside the block, from any thread.
+    pub fn speaker(&self) -> impl Fn(&str) + Send + 'static {
+        let (screen, live) = (Arc::clone(&self.screen), self.mode == Mode::Live);
+        move |text| if live { lock(&screen).show(&[text.to_owned()], None) } else { out::say(text) }
+    }
+
     /// Takes the block off the screen and gives back what it heard.
     pub fn finish(mut self) -> Chronicle {
         if let Some((stop, thread)) = self.ticker.take() {

@@ -2,7 +2,6 @@
 //! here.
 
 use crate::failure::Failure;
-use crate::out;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
@@ -12,8 +11,12 @@ pub struct Caught {
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
-/// Calls `interrupt` for every signal that asks us to stop. `grace_s` is what the person is told.
-pub fn catch(grace_s: u64, interrupt: impl Fn(i32) + Send + 'static) -> Result<Caught, Failure> {
+/// Calls `interrupt` for every signal that asks us to stop, and tells the person what happens through `say`.
+pub fn catch(
+    grace_s: u64,
+    interrupt: impl Fn(i32) + Send + 'static,
+    say: impl Fn(&str) + Send + 'static,
+) -> Result<Caught, Failure> {
     let failed = |error: std::io::Error| Failure::work(format!("cannot listen for signals: {error}"));
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(failed)?;
     let handle = signals.handle();
@@ -22,9 +25,9 @@ pub fn catch(grace_s: u64, interrupt: impl Fn(i32) + Send + 'static) -> Result<C
         for signal in signals.forever() {
             interrupt(signal);
             if asked {
-                out::say("ending the agents now; `tribunal resume` goes on");
+                say("ending the agents now; `tribunal resume` goes on");
             } else {
-                out::say(&format!(
+                say(&format!(
                     "stopping: agents get {grace_s} s to finish; press again to end them now; `tribunal resume` goes on"
                 ));
             }

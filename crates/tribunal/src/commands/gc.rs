@@ -11,7 +11,7 @@ use tribunal_view::words;
 
 /// Removes old runs.
 pub fn run(globals: &Globals, args: &Gc) -> Result<Done, Failure> {
-    let place = Place::here()?;
+    let place = Place::to_work_on()?;
     let settings = config::here(Some(&place), &args.set)?.settings;
     let days = args.older_than.unwrap_or(settings.run.keep_days);
     let report = real::gc(&place.project()?, &settings, days, args.dry_run)?;

@@ -13,7 +13,7 @@ use tribunal_engine::settings::Settings;
 
 /// Goes on with a run.
 pub fn run(globals: &Globals, args: &Resume) -> Result<Done, Failure> {
-    let place = Place::here()?;
+    let place = Place::to_work_on()?;
     let settings = config::here(Some(&place), &args.set)?.settings;
     let id = match &args.run {
         Some(wanted) => place.find(Some(wanted))?,

@@ -16,7 +16,7 @@ use tribunal_view::{report, status, summary};
 
 /// Runs a phase.
 pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
-    let place = Place::here()?;
+    let place = Place::to_work_on()?;
     let settings = config::here(Some(&place), &args.set)?.settings;
     let project = place.project()?;
     if !args.fresh && args.plan.is_none() {
@@ -64,8 +64,9 @@ impl Stay<'_> {
     /// Stays with the run until it is over, waits for a person, or is interrupted; then says what came of it.
     pub fn with(&self, mut engine: Engine<RealWorld>, before: Chronicle) -> Result<Done, Failure> {
         let handle = engine.world().handle();
-        let caught = signals::catch(self.grace_s, move |signal| handle.interrupt(signal))?;
         let mut progress = Progress::new(self.globals, self.id, before, self.waiting.attach);
+        let interrupt = move |signal| handle.interrupt(signal);
+        let caught = signals::catch(self.grace_s, interrupt, progress.speaker())?;
         let ended = engine.run(&mut progress);
         let chronicle = progress.finish();
         drop(caught);
