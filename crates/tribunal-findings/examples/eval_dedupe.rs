@@ -8,7 +8,7 @@
 
 use serde_json::Value;
 use std::collections::BTreeMap;
-use tribunal_findings::dedupe::{Alike, SAME_TEXT, less_rivals, likeness};
+use tribunal_findings::dedupe::{Alike, SAME_TEXT, alike, less_rivals};
 use tribunal_findings::similar::Texts;
 
 type Scores = Vec<(f64, bool)>;
@@ -40,13 +40,13 @@ fn scores(lines: &[Value]) -> (Scores, Scores) {
             let (who, text) = key(pair, side);
             index[&(who.as_str(), text.as_str())]
         };
-        let alike: Vec<Alike> = pairs
+        let scored: Vec<Alike> = pairs
             .iter()
             .map(|pair| (at(pair, "a"), at(pair, "b")))
-            .map(|(a, b)| Alike { a, b, score: likeness(&space, a, b) })
+            .map(|(a, b)| Alike { a, b, score: alike(&space, (a, texts[a]), (b, texts[b])) })
             .collect();
-        let after = less_rivals(&alike, |n| known[n].0);
-        for ((pair, before), after) in pairs.iter().zip(&alike).zip(&after) {
+        let after = less_rivals(&scored, |n| known[n].0);
+        for ((pair, before), after) in pairs.iter().zip(&scored).zip(&after) {
             let same = pair["same"].as_bool().unwrap();
             plain.push((before.score, same));
             settled.push((after.score, same));

@@ -24,13 +24,9 @@ const KEYWORDS: &[(&str, &str)] = &[
     ("request", "api"),
     ("response", "api"),
     ("aria", "accessibility"),
-    ("screen reader", "accessibility"),
     ("contrast", "accessibility"),
     ("keyboard", "accessibility"),
 ];
-
-/// Words that only look like a key word.
-const NOT_MEANT: &[&str] = &["author", "variable", "in contrast", "by contrast", "arian"];
 
 /// The field of a claim, or `None` when unsure.
 pub fn domain_of(claim: &Claim) -> Option<String> {
@@ -47,29 +43,36 @@ pub fn domain_of(claim: &Claim) -> Option<String> {
 
 /// The field most key words point to; two equal ones are no answer.
 fn by_keywords(text: &str) -> Option<&'static str> {
-    let mut words = plain_words(text.get(..4_000).unwrap_or(&text[..text.floor_char_boundary(4_000)]));
-    for other in NOT_MEANT {
-        words = words.replace(other, " ");
-    }
-    let mut counts: Vec<(&'static str, usize)> = Vec::new();
-    for (keyword, domain) in KEYWORDS {
-        let hits = words.match_indices(keyword).filter(|(at, _)| begins_word(&words, *at, keyword)).count();
-        match counts.iter_mut().find(|(known, _)| known == domain) {
-            Some((_, count)) => *count += hits,
-            None => counts.push((domain, hits)),
+    const FIELDS: [&str; 4] = ["security", "performance", "api", "accessibility"];
+    let mut counts = [0usize; FIELDS.len()];
+    let mut before = "";
+    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).take(600) {
+        if let Some(at) =
+            field_of(before, word).and_then(|field| FIELDS.iter().position(|known| *known == field))
+        {
+            counts[at] += 1;
         }
+        before = word;
     }
-    let best = counts.iter().map(|(_, count)| *count).max().filter(|count| *count > 0)?;
-    let mut leading = counts.iter().filter(|(_, count)| *count == best);
+    let best = counts.iter().copied().max().filter(|count| *count > 0)?;
+    let mut leading = (0..FIELDS.len()).filter(|n| counts[*n] == best);
     let first = leading.next()?;
-    leading.next().is_none().then_some(first.0)
+    leading.next().is_none().then_some(FIELDS[first])
 }
 
-fn begins_word(words: &str, at: usize, keyword: &str) -> bool {
-    let before = words[..at].chars().next_back();
-    let after = words[at + keyword.len()..].chars().next();
-    let whole = matches!(keyword, "aria" | "cpu" | "xss" | "csrf");
-    before.is_none_or(|c| !c.is_alphanumeric()) && (!whole || after.is_none_or(|c| !c.is_alphanumeric()))
+/// The field one word points to, given the word before it.
+fn field_of(before: &str, word: &str) -> Option<&'static str> {
+    let begins =
+        |keyword: &str| word.get(..keyword.len()).is_some_and(|head| head.eq_ignore_ascii_case(keyword));
+    if begins("reader") {
+        return before.eq_ignore_ascii_case("screen").then_some("accessibility");
+    }
+    let (keyword, field) = KEYWORDS.iter().find(|(keyword, _)| begins(keyword))?;
+    let whole = matches!(*keyword, "aria" | "cpu" | "xss" | "csrf");
+    let idiom = *keyword == "contrast" && ["in", "by"].iter().any(|w| before.eq_ignore_ascii_case(w));
+    let author = *keyword == "auth" && begins("author") && !begins("authori");
+    let longer = whole && word.len() != keyword.len();
+    (!longer && !idiom && !author).then_some(*field)
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ impl Texts {
     /// The same, and able to compare letters too (`letters`).
     pub fn with_letters<T: AsRef<str> + Clone>(texts: &[T]) -> Self {
         let mut all = Self::new(texts.iter().cloned());
-        all.docs.iter_mut().zip(texts).for_each(|(doc, text)| doc.grams = grams(text.as_ref()));
+        all.docs.iter_mut().zip(texts).for_each(|(doc, text)| doc.grams = grams(text.as_ref(), 4, 2_000));
         all
     }
 
@@ -70,8 +70,7 @@ impl Texts {
         if a.is_empty() || b.is_empty() {
             return 0.0;
         }
-        let common = a.iter().filter(|gram| b.binary_search(gram).is_ok()).count();
-        2.0 * common as f64 / (a.len() + b.len()) as f64
+        2.0 * common(a, b) as f64 / (a.len() + b.len()) as f64
     }
 
     /// Cosine of two texts, 0 to 1.
@@ -113,13 +112,28 @@ fn weighed(counts: BTreeMap<u32, f64>, names: Vec<u32>, rarity: impl Fn(u32) -> 
     Doc { terms, names, grams: Vec::new() }
 }
 
-fn grams(text: &str) -> Vec<u32> {
-    let chars: Vec<u32> = text.chars().take(2_000).flat_map(char::to_lowercase).map(u32::from).collect();
+/// Hashes of all runs of `length` characters in the first `max`, case and spacing levelled, sorted.
+pub(crate) fn grams(text: &str, length: usize, max: usize) -> Vec<u32> {
+    let level = |c: char| if c.is_whitespace() { ' ' } else { c.to_lowercase().next().unwrap_or(c) };
+    let chars: Vec<u32> = text.chars().take(max).map(level).map(u32::from).collect();
     let hash = |run: &[u32]| run.iter().fold(0x811c_9dc5u32, |hash, c| (hash ^ c).wrapping_mul(0x0100_0193));
-    let mut all: Vec<u32> = chars.windows(4).map(hash).collect();
+    let mut all: Vec<u32> = chars.windows(length).map(hash).collect();
     all.sort_unstable();
     all.dedup();
     all
+}
+
+/// How many values two sorted sets share.
+pub(crate) fn common(a: &[u32], b: &[u32]) -> usize {
+    let (mut i, mut j, mut count) = (0, 0, 0);
+    while i < a.len() && j < b.len() {
+        match a[i].cmp(&b[j]) {
+            std::cmp::Ordering::Less => i += 1,
+            std::cmp::Ordering::Greater => j += 1,
+            std::cmp::Ordering::Equal => (i, j, count) = (i + 1, j + 1, count + 1),
+        }
+    }
+    count
 }
 
 /// Calls back for every term: words, their parts, and identifiers as a whole.

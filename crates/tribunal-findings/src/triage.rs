@@ -92,7 +92,7 @@ pub fn triage(raised: Vec<Raised>, panel: &Panel) -> Vec<Triaged> {
         results.extend(merged(members));
     }
     results.extend(out.into_iter().filter_map(|one| merged(vec![one])));
-    results.sort_by_key(order);
+    results.sort_by(|a, b| order(a).cmp(&order(b)));
     results
 }
 
@@ -114,7 +114,12 @@ fn first_look(raised: Raised, panel: &Panel) -> Sorted {
         Source::Seat(_) => (Fate::Open, true, format!("no confidence stated, {confidence} assumed")),
     };
     Sorted {
-        domain: domain_of(claim),
+        // Authority is among reviewers: a tool's findings need no field.
+        domain: if matches!(raised.source, Source::Seat(_)) {
+            domain_of(claim)
+        } else {
+            claim.domain.clone()
+        },
         raised,
         fate,
         trace: vec![said],
@@ -236,7 +241,7 @@ fn merged(mut members: Vec<Sorted>) -> Option<Triaged> {
 }
 
 /// Open first, then by severity, the owner's before others, then by place.
-fn order(one: &Triaged) -> (u8, Reverse<Severity>, Reverse<bool>, Option<String>, Option<u32>, String) {
+fn order(one: &Triaged) -> impl Ord + '_ {
     let rank = match one.fate {
         Fate::Open => 0,
         Fate::Deferred => 1,
@@ -247,8 +252,8 @@ fn order(one: &Triaged) -> (u8, Reverse<Severity>, Reverse<bool>, Option<String>
         rank,
         Reverse(one.severity),
         Reverse(one.by_owner),
-        one.claim.file.clone(),
+        one.claim.file.as_deref(),
         one.claim.line,
-        one.claim.claim.clone(),
+        &one.claim.claim,
     )
 }

@@ -108,7 +108,9 @@ pub fn pair(
         let gain = scorer.of(before[c.before], after[c.after]).gain(&c.features);
         Edge { left: c.before, right: c.after, gain: gain + hints.gain(c.before, c.after) + tie_break(c) }
     };
-    let edges: Vec<Edge> = work.candidates().iter().map(edge).collect();
+    // Only what is worth a pair is kept: a large report has millions of candidates.
+    let mut edges: Vec<Edge> = Vec::new();
+    work.candidates(&mut |c| edges.extend(Some(edge(&c)).filter(|edge| edge.gain > 0.0)));
     for edge in assign(&edges) {
         pairs.push(work.take(edge.left, edge.right, edge.gain, How::Scored));
     }
@@ -121,7 +123,9 @@ pub fn pair(
 pub fn candidates(before: &[&Claim], after: &[&Claim], change: &Change, read: Read<'_>) -> Vec<Candidate> {
     let mut work = Work::new(before, after, change, read);
     work.exact();
-    work.candidates()
+    let mut all = Vec::new();
+    work.candidates(&mut |candidate| all.push(candidate));
+    all
 }
 
 /// Reports list findings in order: of equal pairs, the one that keeps the order is a hair better.
@@ -138,6 +142,10 @@ struct Work<'a> {
     free_after: BTreeSet<usize>,
     old_spots: BTreeMap<usize, Spot<'a>>,
     new_spots: BTreeMap<usize, Spot<'a>>,
+    /// Texts of what exact matching left over, earlier ones first, and where each is among them.
+    texts: Texts,
+    old_text: BTreeMap<usize, usize>,
+    new_text: BTreeMap<usize, usize>,
 }
 
 impl<'a> Work<'a> {
@@ -151,6 +159,9 @@ impl<'a> Work<'a> {
             free_after: (0..after.len()).collect(),
             old_spots: BTreeMap::new(),
             new_spots: BTreeMap::new(),
+            texts: Texts::default(),
+            old_text: BTreeMap::new(),
+            new_text: BTreeMap::new(),
         }
     }
 
@@ -188,7 +199,16 @@ impl<'a> Work<'a> {
         found.into_iter().map(|(a, b)| self.take(a, b, 12.0, How::Exact)).collect()
     }
 
+    /// Anchors and texts of what is left; nothing when one side has nothing left.
     fn prepare(&mut self) {
+        if self.free_before.is_empty() || self.free_after.is_empty() {
+            return;
+        }
+        self.old_text = self.free_before.iter().enumerate().map(|(at, n)| (*n, at)).collect();
+        let earlier = self.old_text.len();
+        self.new_text = self.free_after.iter().enumerate().map(|(at, n)| (*n, earlier + at)).collect();
+        let olds = self.free_before.iter().map(|n| words_of(self.before[*n]));
+        self.texts = Texts::new(olds.chain(self.free_after.iter().map(|n| words_of(self.after[*n]))));
         for n in self.free_before.clone() {
             let claim = self.before[n];
             let anchor = self.anchors.of(Side::Before, claim);
@@ -202,8 +222,11 @@ impl<'a> Work<'a> {
     }
 
     /// Pairs in one file after the rename map, or without any file.
-    fn candidates(&mut self) -> Vec<Candidate> {
+    fn candidates(&mut self, found: &mut dyn FnMut(Candidate)) {
         self.prepare();
+        if self.new_text.is_empty() {
+            return;
+        }
         let mut by_file: BTreeMap<Option<&str>, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
         for n in &self.free_before {
             let file = self.before[*n].file.as_deref();
@@ -218,19 +241,16 @@ impl<'a> Work<'a> {
         for n in &self.free_after {
             by_file.entry(self.after[*n].file.as_deref()).or_default().1.push(*n);
         }
-        let texts = self.texts();
-        let mut found = Vec::new();
         for (olds, news) in by_file.values() {
             let all = olds.len() * news.len() <= ALL_PAIRS_MAX;
             for a in olds {
                 for b in news {
                     if all || self.is_near(*a, *b) {
-                        found.push(self.candidate(*a, *b, &texts));
+                        found(self.candidate(*a, *b));
                     }
                 }
             }
         }
-        found
     }
 
     fn is_near(&self, a: usize, b: usize) -> bool {
@@ -245,27 +265,30 @@ impl<'a> Work<'a> {
         (expected - f64::from(to)).abs() <= NEAR_LINES
     }
 
-    /// Texts of both reports in one space; the later one's come after all of the earlier one's.
-    fn texts(&self) -> Texts {
-        Texts::new(self.before.iter().chain(self.after).map(|claim| words_of(claim)))
-    }
-
-    fn candidate(&self, a: usize, b: usize, texts: &Texts) -> Candidate {
-        let later = self.before.len() + b;
+    fn candidate(&self, a: usize, b: usize) -> Candidate {
+        let (earlier, later) = (self.old_text[&a], self.new_text[&b]);
         let (old, new) = (&self.old_spots[&a], &self.new_spots[&b]);
-        let features = features(old, new, self.change, texts.cosine(a, later), texts.names_shared(a, later));
+        let features = features(
+            old,
+            new,
+            self.change,
+            self.texts.cosine(earlier, later),
+            self.texts.names_shared(earlier, later),
+        );
         Candidate { before: a, after: b, features }
     }
 
     /// What is left may have moved: taken out here, put in there, with the same lines around it and words that agree.
     fn moved(&mut self, hints: &Hints) -> Vec<Pair> {
+        if self.new_text.is_empty() {
+            return Vec::new();
+        }
         let mut by_line: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for n in self.free_after.iter().filter(|n| self.is_added(**n)) {
             for line in self.new_spots[n].anchor.context.iter().filter(|line| is_telling(line)) {
                 by_line.entry(line).or_default().push(*n);
             }
         }
-        let texts = self.texts();
         let mut edges = Vec::new();
         for a in self.free_before.iter().filter(|n| self.is_removed(**n)) {
             let context = &self.old_spots[a].anchor.context;
@@ -278,7 +301,7 @@ impl<'a> Work<'a> {
             edges.extend(met.into_iter().map(|b| Edge {
                 left: *a,
                 right: b,
-                gain: self.moved_gain(*a, b, &texts) + hints.gain(*a, b),
+                gain: self.moved_gain(*a, b) + hints.gain(*a, b),
             }));
         }
         assign(&edges)
@@ -302,8 +325,8 @@ impl<'a> Work<'a> {
         self.change.new_path(file).is_none() || self.change.old_hunk(file, line, line, MOVE_SLACK).is_some()
     }
 
-    fn moved_gain(&self, a: usize, b: usize, texts: &Texts) -> f64 {
-        let f = self.candidate(a, b, texts).features;
+    fn moved_gain(&self, a: usize, b: usize) -> f64 {
+        let f = self.candidate(a, b).features;
         let rules = 1.5 * f[17] - 20.0 * f[18];
         let words = 3.0 * f[13] + 4.0 * f[12] + 2.0 * f[15] + 1.5 * f[14] - 3.0 * f[19];
         let place = 4.0 * f[9] + f[7] + f[11];

@@ -3,6 +3,7 @@
 
 use super::anchor::{Anchor, quoted_names};
 use super::change::{Change, Mapped};
+use crate::similar::{common, grams};
 use std::collections::BTreeSet;
 use tribunal_core::finding::Claim;
 
@@ -45,9 +46,9 @@ pub struct Spot<'a> {
     /// What stands at its place.
     pub anchor: Anchor,
     /// Trigrams of its words.
-    pub grams: BTreeSet<[char; 3]>,
+    pub grams: Vec<u32>,
     /// Trigrams of its line.
-    pub line_grams: BTreeSet<[char; 3]>,
+    pub line_grams: Vec<u32>,
     /// What it quotes.
     pub quoted: BTreeSet<String>,
 }
@@ -68,17 +69,16 @@ impl<'a> Spot<'a> {
 }
 
 /// Trigrams of a text, case and spacing levelled; the first 600 characters say enough.
-pub fn trigrams(text: &str) -> BTreeSet<[char; 3]> {
-    let level = |c: char| if c.is_whitespace() { ' ' } else { c.to_lowercase().next().unwrap_or(c) };
-    let chars: Vec<char> = text.chars().take(600).map(level).collect();
-    chars.windows(3).map(|w| [w[0], w[1], w[2]]).collect()
+fn trigrams(text: &str) -> Vec<u32> {
+    grams(text, 3, 600)
 }
 
-fn dice<T: Ord>(a: &BTreeSet<T>, b: &BTreeSet<T>) -> f64 {
+/// Twice what two sorted sets share over what they hold.
+fn dice(a: &[u32], b: &[u32]) -> f64 {
     if a.is_empty() || b.is_empty() {
         return 0.0;
     }
-    2.0 * a.intersection(b).count() as f64 / (a.len() + b.len()) as f64
+    2.0 * common(a, b) as f64 / (a.len() + b.len()) as f64
 }
 
 /// The share of quoted names two texts have in common; `None` when one quotes nothing.

@@ -133,6 +133,28 @@ fn what_is_not_merged() {
         &panel,
     );
     assert_eq!(own.len(), 2, "one reviewer's two findings");
+    let names = triage(
+        vec![
+            raised(
+                seat("a"),
+                Severity::Warning,
+                90,
+                "x.rs",
+                10,
+                "value `alpha` of the table is not used here",
+            ),
+            raised(
+                seat("b"),
+                Severity::Warning,
+                90,
+                "x.rs",
+                11,
+                "value `beta` of the table is not used here",
+            ),
+        ],
+        &panel,
+    );
+    assert_eq!(names.len(), 2, "one sentence about two names");
     let other = triage(
         vec![
             raised(seat("a"), Severity::Warning, 90, "x.rs", 10, "missing error handling on read"),
