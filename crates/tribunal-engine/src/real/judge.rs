@@ -2,7 +2,7 @@
 //! seat that changed it has no verdict.
 
 use super::make::{plan_brief, task_brief, task_number, use_word};
-use super::site::{Ended, PlanText, Site, lock, words};
+use super::site::{Ended, PlanText, Site, lock, slug, words};
 use super::subject;
 use crate::docket::{Docket, Note};
 use crate::world::{Probe, Report};
@@ -16,6 +16,9 @@ use tribunal_git::{GitError, Oid, Tree};
 use tribunal_view::prompt::{
     self, CheckLine, CheckpointBrief, DIFF_MAX, Document, FindingLine, HearBrief, JudgeBrief, JudgeJob,
 };
+
+const TOUCHED: &str = "changed\n";
+const UNTOUCHED: &str = "as it was\n";
 
 /// A read-only checkout and how many seats use it.
 #[derive(Default)]
@@ -200,12 +203,12 @@ impl Judge {
     }
 
     fn answered(self, site: &Arc<Site>, commit: &Oid, shared: &Arc<Mutex<SeatTree>>, ended: Ended) {
-        let touched = site.leave_seat(commit, shared);
+        let touched = site.leave_seat(&self.effect, commit, shared);
         let mut note = ended.note;
         let said = words(&ended.outcome);
         note.summary = String::new();
         let failure = match (touched, ended.failure) {
-            (Ok(true), _) => Some(Failure::new(FailureKind::Tampered, "the reviewer changed what it judged")),
+            (Ok(true), _) => Some(tampered()),
             (Err(error), _) => Some(Failure::new(FailureKind::Tampered, error.to_string())),
             (Ok(false), failure) => failure,
         };
@@ -219,25 +222,24 @@ impl Judge {
         }
     }
 
-    /// The answer of a seat that ended while nobody watched. It counts only if the checkout it judged is still
-    /// there and as it was.
+    /// The answer of a seat that ended while nobody watched. It counts only if the checkout it judged is known to
+    /// be as it was: from the note that was left when it was taken away, or because it is still there.
     pub(crate) fn recovered(site: &Site, effect: &EffectId, lp: &Loop, ended: Ended) -> Option<Probe> {
         let commit = match subject::of(lp.id())? {
             Subject::Plan(_) => site.run_head().ok()?,
             Subject::Lane(..) | Subject::Phase => site.commit_of(lp.revision()?).ok()?,
         };
-        let path = site.seat_dir(&commit);
-        let tree = site.repo.tree(&path, &path.with_file_name("index"), &commit);
-        let untouched = path.exists() && tree.compare().is_ok_and(|touched| touched.is_empty());
-        if !untouched {
-            return Some(Probe::NotDone);
-        }
-        let said = words(&ended.outcome);
-        let report = match effect.step {
-            Step::Hear(_) => read_ruling(&said),
-            _ => read_verdict(&said),
+        let report = match site.seat_noted(effect).or_else(|| site.seat_now(&commit))? {
+            true => LoopReport::Failed(tampered()),
+            false => {
+                let said = words(&ended.outcome);
+                let read = match effect.step {
+                    Step::Hear(_) => read_ruling(&said),
+                    _ => read_verdict(&said),
+                };
+                read.unwrap_or_else(LoopReport::Failed)
+            }
         };
-        let report = report.unwrap_or_else(LoopReport::Failed);
         Some(Probe::Done(Report::Loop(report), vec![Note::Launch(Box::new(ended.note))]))
     }
 
@@ -247,6 +249,10 @@ impl Judge {
             Asked::Ruling(_) => read_ruling(said),
         }
     }
+}
+
+fn tampered() -> Failure {
+    Failure::new(FailureKind::Tampered, "the reviewer changed what it judged")
 }
 
 fn read_verdict(said: &str) -> Result<LoopReport, Failure> {
@@ -340,13 +346,49 @@ impl Site {
         Ok(shared)
     }
 
+    /// Where it is noted how a seat left its checkout: not in the launch's own folder, which its agent can write.
+    fn seat_note(&self, effect: &EffectId) -> std::path::PathBuf {
+        self.dir.join("left").join(slug(&effect.to_string()))
+    }
+
+    /// Notes how a seat left its checkout, before that is taken away: a crash would take the proof with it.
+    fn note_seat(&self, effect: &EffectId, touched: bool) -> Result<(), GitError> {
+        let path = self.seat_note(effect);
+        let dir = self.dir.join("left");
+        let written = std::fs::create_dir_all(dir)
+            .and_then(|()| std::fs::write(&path, if touched { TOUCHED } else { UNTOUCHED }));
+        written.map_err(|source| GitError::Io { path, source })
+    }
+
+    /// Whether a seat changed its checkout, by the note; one that broke off says nothing.
+    fn seat_noted(&self, effect: &EffectId) -> Option<bool> {
+        match std::fs::read_to_string(self.seat_note(effect)).ok()?.as_str() {
+            TOUCHED => Some(true),
+            UNTOUCHED => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Whether a checkout that is still there was changed.
+    fn seat_now(&self, commit: &Oid) -> Option<bool> {
+        let path = self.seat_dir(commit);
+        let tree = self.repo.tree(&path, &path.with_file_name("index"), commit);
+        path.exists().then(|| tree.compare().ok().map(|touched| !touched.is_empty()))?
+    }
+
     /// A seat is done with the checkout; true when it is not as it was. The last one takes it away.
-    fn leave_seat(&self, commit: &Oid, shared: &Arc<Mutex<SeatTree>>) -> Result<bool, GitError> {
+    fn leave_seat(
+        &self,
+        effect: &EffectId,
+        commit: &Oid,
+        shared: &Arc<Mutex<SeatTree>>,
+    ) -> Result<bool, GitError> {
         let mut seat = lock(shared);
         seat.users = seat.users.saturating_sub(1);
         let Some(tree) = &seat.tree else { return Ok(true) };
         let touched = seat.spoilt || !tree.compare()?.is_empty();
         seat.spoilt = touched;
+        self.note_seat(effect, touched)?;
         if seat.users == 0 {
             let tree = seat.tree.take();
             if let (Some(tree), false) = (&tree, touched) {
@@ -415,17 +457,14 @@ impl Checkpoint {
         let effect = self.effect.clone();
         site.launch(&effect, &names, brief, move |site, ended| {
             // A checkpoint decides nothing, so a spoilt checkout only costs its feedback.
-            let touched = site.leave_seat(&commit, &shared).unwrap_or(true);
+            let touched = site.leave_seat(&self.effect, &commit, &shared).unwrap_or(true);
             let notes = vec![Note::Launch(Box::new(ended.note))];
             match ended.failure {
                 None if !touched => {
                     let feedback = words(&ended.outcome);
                     site.report(&self.effect, Report::Run(RunReport::Checkpointed { feedback }), notes);
                 }
-                failure => {
-                    let tampered = Failure::new(FailureKind::Tampered, "the reviewer changed what it judged");
-                    site.fail(&self.effect, failure.unwrap_or(tampered), notes);
-                }
+                failure => site.fail(&self.effect, failure.unwrap_or_else(tampered), notes),
             }
         });
     }

@@ -153,7 +153,7 @@ impl RealWorld {
         let adapter = self.site.adapter_for(&agent_names(effect)).unwrap_or_default();
         let parser = self.site.adapters.get(&adapter).map(|row| row.parser);
         let Ok(parser) = parser else { return Probe::NotDone };
-        let ended = read_back(effect, "recovered", &adapter, parser, &dir, &exit, Duration::ZERO);
+        let ended = read_back(effect, role_of(effect), &adapter, parser, &dir, &exit, Duration::ZERO);
         if ended.failure.is_some() {
             return Probe::NotDone;
         }
@@ -168,6 +168,16 @@ impl RealWorld {
             Step::Judge(_) | Step::Hear(_) => Judge::recovered(&self.site, effect, lp, ended),
             _ => None,
         }
+    }
+}
+
+/// The role an effect's agent was launched in.
+fn role_of(effect: &EffectId) -> &str {
+    match &effect.step {
+        Step::Make(maker) => maker.as_str(),
+        Step::Judge(_) if effect.n.backup => "backup",
+        Step::Hear(_) => "hearing",
+        _ => "reviewer",
     }
 }
 
