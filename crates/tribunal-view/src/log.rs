@@ -96,13 +96,19 @@ fn answered(seat: &str, verdict: &str, raised: &[ClaimView]) -> (Option<Mark>, S
 
 fn failed(who: &str, why: &str, text: &str) -> String {
     let why = why.replace('_', " ");
-    let text = if text.is_empty() { String::new() } else { format!(": {}", clipped(text, 200)) };
-    match why.as_str() {
-        "conflict" => format!("landing refused, it conflicts{text}"),
-        "red check" => format!("landing refused, a check is red{text}"),
-        "judge again" => format!("landing refused, it is judged again as rebased{text}"),
-        "crashed" | "timed out" => format!("{who} {why}{text}"),
-        _ => format!("{who} failed, {why}{text}"),
+    let refused = match why.as_str() {
+        "conflict" => Some("it conflicts"),
+        "red check" => Some("a check is red"),
+        "judge again" => Some("it is judged again as rebased"),
+        _ => None,
+    };
+    let text = clipped(text, 200);
+    match (refused, why.as_str()) {
+        (Some(reason), _) => format!("landing refused: {}", if text.is_empty() { reason } else { &text }),
+        (None, "crashed" | "timed out") if text.is_empty() => format!("{who} {why}"),
+        (None, "crashed" | "timed out") => format!("{who} {why}: {text}"),
+        (None, _) if text.is_empty() => format!("{who} failed, {why}"),
+        (None, _) => format!("{who} failed, {why}: {text}"),
     }
 }
 

@@ -29,7 +29,7 @@ pub struct Cli {
 pub struct Globals {
     /// Work as if started in DIR
     #[arg(short = 'C', value_name = "DIR", global = true)]
-    pub dir: Option<PathBuf>,
+    pub work_dir: Option<PathBuf>,
     /// Print JSON on stdout
     #[arg(long, global = true)]
     pub json: bool,
@@ -383,6 +383,19 @@ mod tests {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             assert!(help.contains("Examples:\n  tribunal "), "{}", command.get_name());
         }
+    }
+
+    /// A global flag and a command's own flag of the same name would be one: clap does not say so.
+    #[test]
+    fn no_flag_hides_a_global_one() {
+        let mut cli = Cli::command();
+        cli.build();
+        for command in cli.get_subcommands().filter(|command| command.get_name() != "help") {
+            let shorts: Vec<char> = command.get_arguments().filter_map(clap::Arg::get_short).collect();
+            assert!(shorts.contains(&'C') && shorts.contains(&'q'), "{}", command.get_name());
+        }
+        let cli = Cli::try_parse_from(["tribunal", "demo", "--dir", "x"]).unwrap();
+        assert_eq!(cli.globals.work_dir, None);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub fn main(args: Vec<OsString>) -> Result<Done, Failure> {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    if let Some(dir) = &cli.globals.dir {
+    if let Some(dir) = &cli.globals.work_dir {
         std::env::set_current_dir(dir)
             .map_err(|error| Failure::usage(format!("cannot change to {}: {error}", dir.display())))?;
     }
