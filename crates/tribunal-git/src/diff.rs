@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::open::{fields, paths};
+use crate::open::fields;
 use crate::{GitError, GitPath, Oid, Repo};
 
 /// How a file changed.
@@ -60,8 +60,7 @@ impl Repo {
         if from == to {
             return Ok(Vec::new());
         }
-        let call = self.objects().args(["diff-tree", "-r", "-z", "--no-renames", "--name-only"]);
-        Ok(paths(&call.args(SAFE).args([from, to]).ok()?))
+        Ok(self.differing(from, to)?.into_iter().map(|file| file.path).collect())
     }
 
     /// The difference as a patch, of all files or of the given ones, cut at `cap` bytes.

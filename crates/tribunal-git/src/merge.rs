@@ -18,6 +18,9 @@ pub struct United {
 impl Repo {
     /// The newest commit that both contain, if there is one.
     pub fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Option<Oid>, GitError> {
+        if let Some(fork) = self.fork_of_lines(one, other) {
+            return Ok(Some(fork));
+        }
         let call = self.objects().arg("merge-base").args([one, other]);
         let name = call.name();
         let output = call.run()?;
@@ -45,11 +48,15 @@ impl Repo {
 
     /// The user's own name and address for commits, where both are set.
     pub fn identity(&self) -> Result<Option<(String, String)>, GitError> {
+        if let Some(known) = self.inner.identity.get() {
+            return Ok(known.clone());
+        }
         let read = |key: &str| -> Result<Option<String>, GitError> {
             let output = self.user().args(["config", "--get", key]).run()?;
             let value = String::from_utf8_lossy(&output.stdout).trim().to_owned();
             Ok((output.code() == Some(0) && !value.is_empty()).then_some(value))
         };
-        Ok(read("user.name")?.zip(read("user.email")?))
+        let found = read("user.name")?.zip(read("user.email")?);
+        Ok(self.inner.identity.get_or_init(|| found).clone())
     }
 }

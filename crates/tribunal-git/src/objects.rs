@@ -1,7 +1,8 @@
 //! Blobs, trees and commits, by plumbing. Reading goes through one long-lived `cat-file`; writing makes a commit
 //! object byte by byte, so that the same facts give the same id. Nothing here looks at a work tree.
 
-use std::sync::PoisonError;
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
 
 use crate::open::fields;
 use crate::run::Session;
@@ -20,6 +21,13 @@ pub struct Entry {
     /// Where it is.
     pub path: GitPath,
 }
+
+/// How many commits are remembered, and how long one may be for that.
+const KNOWN_MAX: usize = 1024;
+const KNOWN_BYTES_MAX: usize = 4096;
+
+/// Commits read lately. An id names its bytes for ever, so nothing here can be out of date.
+pub(crate) type Known = BTreeMap<Oid, Arc<[u8]>>;
 
 /// The long-lived process that reads objects.
 pub(crate) struct Reader(Session);
@@ -90,8 +98,25 @@ impl Repo {
     }
 
     /// The bytes of a commit object.
-    pub(crate) fn raw_commit(&self, oid: &Oid) -> Result<Vec<u8>, GitError> {
-        self.expect(oid, "commit")
+    pub(crate) fn raw_commit(&self, oid: &Oid) -> Result<Arc<[u8]>, GitError> {
+        let known = || self.inner.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bytes) = known().get(oid) {
+            return Ok(Arc::clone(bytes));
+        }
+        let bytes: Arc<[u8]> = self.expect(oid, "commit")?.into();
+        if bytes.len() <= KNOWN_BYTES_MAX {
+            let mut known = known();
+            if known.len() >= KNOWN_MAX {
+                known.clear();
+            }
+            known.insert(oid.clone(), Arc::clone(&bytes));
+        }
+        Ok(bytes)
+    }
+
+    /// The bytes of a tree object.
+    pub(crate) fn raw_tree(&self, oid: &Oid) -> Result<Vec<u8>, GitError> {
+        self.expect(oid, "tree")
     }
 
     /// The bytes of a file (or the target of a link) in a commit or tree, if it is there.
@@ -135,6 +160,9 @@ impl Repo {
     }
 
     pub(crate) fn write(&self, kind: &str, bytes: &[u8]) -> Result<Oid, GitError> {
+        if let Some(oid) = self.store(kind, bytes) {
+            return Ok(oid);
+        }
         let call = self.objects().args(["hash-object", "-w", "-t", kind, "--stdin"]);
         Oid::from_bytes(&call.input(bytes).ok()?)
     }
@@ -171,11 +199,28 @@ impl Repo {
         parse_entries(&call.args(paths.iter().map(GitPath::os)).ok()?)
     }
 
+    /// Whether a path is the same directory in both, or in neither there at all.
+    fn same_dir(&self, at: &Oid, from: &Oid, path: &GitPath) -> Result<bool, GitError> {
+        if !path.is_inside() || path.as_bytes().contains(&b'\n') || path.as_bytes().ends_with(b"\r") {
+            return Ok(false);
+        }
+        let find = |at: &Oid| self.object(&[at.as_str().as_bytes(), b":", path.as_bytes()].concat());
+        Ok(match (find(at)?, find(from)?) {
+            (None, None) => true,
+            // The modes of files are not compared here.
+            (Some(one), Some(other)) => one.kind == "tree" && other.kind == "tree" && one.oid == other.oid,
+            _ => false,
+        })
+    }
+
     /// The tree of `at`, but with the given files and directories as they are in `from` (also when absent there).
     pub fn tree_with(&self, at: &Oid, from: &Oid, paths: &[GitPath]) -> Result<Oid, GitError> {
         let kind = self.object(at.as_str().as_bytes())?.map(|object| object.kind);
         let tree = if kind.as_deref() == Some("commit") { self.tree_of(at)? } else { at.clone() };
-        if paths.is_empty() {
+        if paths
+            .iter()
+            .try_fold(true, |same, path| Ok::<_, GitError>(same && self.same_dir(at, from, path)?))?
+        {
             return Ok(tree);
         }
         let (now, then) = (self.entries(at, paths)?, self.entries(from, paths)?);

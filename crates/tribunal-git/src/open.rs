@@ -10,12 +10,13 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::error::GIT_NEEDED;
 use crate::files::write_atomic;
-use crate::objects::Reader;
+use crate::objects::{Known, Reader};
 use crate::run::{Call, failed};
+use crate::sessions::Sessions;
 use crate::{GitError, GitPath};
 
 /// The name of the file that marks a private repository as Tribunal's work.
@@ -56,6 +57,9 @@ pub(crate) struct Inner {
     /// Names of the user's filters, LFS not among them.
     pub(crate) filters: Vec<Vec<u8>>,
     pub(crate) reader: Mutex<Option<Reader>>,
+    pub(crate) sessions: Sessions,
+    pub(crate) known: Mutex<Known>,
+    pub(crate) identity: OnceLock<Option<(String, String)>>,
 }
 
 impl Repo {
@@ -85,6 +89,9 @@ impl Repo {
             settings: config.kept(),
             filters: config.filters(),
             reader: Mutex::new(None),
+            sessions: Sessions::default(),
+            known: Mutex::default(),
+            identity: OnceLock::new(),
             git_dir,
             common_dir,
             work_tree,

@@ -65,6 +65,11 @@ impl Repo {
     /// The commit a revision names; [`GitError::NoSuch`] when there is none.
     pub fn resolve(&self, rev: &str) -> Result<Oid, GitError> {
         let spec = format!("{rev}^{{commit}}");
+        if check_name(rev).is_ok()
+            && let Ok(Some(commit)) = self.named(&spec)
+        {
+            return Ok(commit);
+        }
         let call = self.refs().args(["rev-parse", "--verify", "-q", "--end-of-options", &spec]);
         let output = call.run()?;
         match output.code() {
@@ -76,6 +81,11 @@ impl Repo {
 
     /// The value of a ref by its full name, if it exists.
     pub fn ref_at(&self, name: &str) -> Result<Option<Oid>, GitError> {
+        if check_name(name).is_ok()
+            && let Ok(found) = self.named(name)
+        {
+            return Ok(found);
+        }
         Ok(self.refs_under(name)?.into_iter().find(|(found, _)| found == name).map(|(_, oid)| oid))
     }
 
@@ -98,6 +108,11 @@ impl Repo {
         for change in changes {
             check_name(&change.name)?;
             change.write(&zero, &mut input);
+        }
+        // Our own refs have no reflog, so the reason would be lost anyway. If this fails, the long way tells why.
+        let ours = |change: &RefChange| change.name.starts_with("refs/tribunal/");
+        if changes.iter().all(ours) && self.move_refs(&input).is_ok() {
+            return Ok(RefsMoved::Done);
         }
         let reason: String = reason.chars().filter(|c| !c.is_control()).collect();
         let call = self.refs().args(["update-ref", "--no-deref", "-m", &reason, "--stdin", "-z"]);
@@ -129,8 +144,8 @@ impl Repo {
 
     /// Whether `old` is `new` or one of its ancestors.
     pub fn is_ancestor(&self, old: &Oid, new: &Oid) -> Result<bool, GitError> {
-        if old == new {
-            return Ok(true);
+        if let Some(known) = self.line_contains(new, old) {
+            return Ok(known);
         }
         let output = self.objects().args(["merge-base", "--is-ancestor"]).args([old, new]).run()?;
         match output.code() {

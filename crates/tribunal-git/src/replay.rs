@@ -61,7 +61,7 @@ impl Repo {
     }
 
     /// The commits in `base..head`, oldest first, each with its parent.
-    fn line(&self, base: &Oid, head: &Oid) -> Result<Vec<(Oid, Oid)>, GitError> {
+    pub(crate) fn line(&self, base: &Oid, head: &Oid) -> Result<Vec<(Oid, Oid)>, GitError> {
         let (mut line, mut at) = (Vec::new(), head.clone());
         while at != *base {
             let parents = if line.len() < LINE_MAX { self.parents_of(&at)? } else { Vec::new() };
@@ -134,14 +134,16 @@ impl Repo {
             return Ok(false);
         }
         let between = self.changed_paths(base, onto)?;
+        let (before, after) = (self.differing(base, head)?, self.differing(onto, new_head)?);
         if !between.is_empty() {
-            let mut own = self.changed_paths(base, head)?;
+            let mut own: Vec<GitPath> = before.iter().map(|file| file.path.clone()).collect();
             own.extend_from_slice(declared);
             if between.iter().any(|path| own.iter().any(|mine| mine.overlaps(path))) {
                 return Ok(false);
             }
         }
-        Ok(self.patch_id(base, head)? == self.patch_id(onto, new_head)?)
+        // The same files became the same from the same: no patch could tell the two apart.
+        Ok(before == after || self.patch_id(base, head)? == self.patch_id(onto, new_head)?)
     }
 }
 

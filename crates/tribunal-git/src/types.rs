@@ -25,6 +25,13 @@ impl Oid {
         Oid::parse(String::from_utf8_lossy(bytes).trim_end_matches('\n'))
     }
 
+    /// From the bytes of an id, as trees have them.
+    pub(crate) fn from_raw(bytes: &[u8]) -> Oid {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digit = |n: u8| char::from(DIGITS[usize::from(n)]);
+        Oid(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect::<String>().into())
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -5,6 +5,7 @@ mod forward;
 mod hostile;
 mod landing;
 mod opening;
+mod quick;
 mod shelf;
 mod snapshot;
 mod speed;

@@ -1,0 +1,98 @@
+//! Git processes that live as long as the repository is open and answer question after question: starting one costs more
+//! than most answers. Whatever goes wrong with one, it is dropped, and the question is asked again in a process of its
+//! own. None of them holds a lock between two questions.
+
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+
+use crate::files::unique;
+use crate::run::{Call, Session};
+use crate::{GitError, Oid, Repo};
+
+/// What is larger is handed to a process of its own.
+const OBJECT_MAX: usize = 1 << 20;
+
+/// The long-lived processes; each is started when it is first needed.
+#[derive(Default)]
+pub(crate) struct Sessions {
+    /// Says where refs are.
+    names: Mutex<Option<Session>>,
+    /// Moves refs.
+    mover: Mutex<Option<Session>>,
+    /// Stores blobs.
+    blobs: Mutex<Option<Session>>,
+    /// Stores commits.
+    commits: Mutex<Option<Session>>,
+}
+
+/// Talks with the process in a slot. It is kept only when all went well: otherwise nobody knows what it says next.
+fn talk<T>(
+    slot: &Mutex<Option<Session>>,
+    open: impl FnOnce() -> Call,
+    talk: impl FnOnce(&mut Session) -> Result<T, GitError>,
+) -> Result<T, GitError> {
+    let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut session = slot.take().map_or_else(|| open().session(), Ok)?;
+    let answer = talk(&mut session)?;
+    *slot = Some(session);
+    Ok(answer)
+}
+
+impl Repo {
+    /// The object a name without newline stands for in the user's git directory, if there is one.
+    pub(crate) fn named(&self, name: &str) -> Result<Option<Oid>, GitError> {
+        if name.contains('\n') {
+            return Err(GitError::odd("a name with a newline"));
+        }
+        let open = || self.refs().args(["cat-file", "--batch-check=%(objectname)"]);
+        talk(&self.inner.sessions.names, open, |session| {
+            session.send(format!("{name}\n").as_bytes())?;
+            let line = session.line()?;
+            if line.ends_with(b" missing") || line.ends_with(b" ambiguous") {
+                return Ok(None);
+            }
+            Oid::from_bytes(&line).map(Some)
+        })
+    }
+
+    /// Moves refs in one transaction, told as lines for `update-ref --stdin -z`. An error says nothing about what is
+    /// true now.
+    pub(crate) fn move_refs(&self, lines: &[u8]) -> Result<(), GitError> {
+        let open = || self.refs().args(["update-ref", "--no-deref", "-m", "tribunal", "--stdin", "-z"]);
+        talk(&self.inner.sessions.mover, open, |session| {
+            session.send(&[b"start\0", lines, b"prepare\0commit\0"].concat())?;
+            for answer in ["start: ok", "prepare: ok", "commit: ok"] {
+                let line = session.line()?;
+                if line != answer.as_bytes() {
+                    return Err(GitError::odd(format!("update-ref said {}", line.escape_ascii())));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Stores an object; `None` when it must be done in a process of its own.
+    pub(crate) fn store(&self, kind: &str, bytes: &[u8]) -> Option<Oid> {
+        let slot = match kind {
+            "blob" => &self.inner.sessions.blobs,
+            "commit" => &self.inner.sessions.commits,
+            _ => return None,
+        };
+        if bytes.len() > OBJECT_MAX {
+            return None;
+        }
+        let name = unique("object");
+        let path = self.inner.engine.join(&name);
+        let put = || std::fs::File::create_new(&path).and_then(|mut file| file.write_all(bytes));
+        let open = || self.objects().args(["hash-object", "-w", "--no-filters", "--stdin-paths", "-t", kind]);
+        let stored = put().map_err(GitError::io(&path)).and_then(|()| {
+            talk(slot, open, |session| {
+                // Its work tree is a directory beside the file.
+                session.send(format!("../{name}\n").as_bytes())?;
+                Oid::from_bytes(&session.line()?)
+            })
+        });
+        let _ = std::fs::remove_file(&path);
+        stored.ok()
+    }
+}

@@ -1,0 +1,146 @@
+//! Which files differ between two trees, read off the tree objects without starting a process. It compares names, modes
+//! and ids, never contents, and finds no renames.
+
+use std::collections::BTreeMap;
+
+use crate::{GitError, GitPath, Oid, Repo};
+
+/// How deep directories are followed; git itself gives up on such trees elsewhere.
+const DEPTH_MAX: usize = 1_000;
+
+/// What a tree says of one name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Leaf {
+    mode: u32,
+    oid: Oid,
+}
+
+/// A file that is not the same in two trees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Differs {
+    pub(crate) path: GitPath,
+    before: Option<Leaf>,
+    after: Option<Leaf>,
+}
+
+type Names = BTreeMap<Vec<u8>, Leaf>;
+
+impl Leaf {
+    fn is_dir(&self) -> bool {
+        self.mode == 0o40000
+    }
+}
+
+impl Repo {
+    /// The files in which two commits or trees differ, sorted by path.
+    pub(crate) fn differing(&self, from: &Oid, to: &Oid) -> Result<Vec<Differs>, GitError> {
+        let (from, to) = (self.peeled(from)?, self.peeled(to)?);
+        let mut found = Vec::new();
+        self.compare_dirs(Some(&from), Some(&to), &mut Vec::new(), 0, &mut found)?;
+        found.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(found)
+    }
+
+    /// The tree of a commit, or the tree itself.
+    fn peeled(&self, oid: &Oid) -> Result<Oid, GitError> {
+        match self.tree_of(oid) {
+            Err(GitError::NoSuch { .. }) => Ok(oid.clone()),
+            other => other,
+        }
+    }
+
+    fn compare_dirs(
+        &self,
+        from: Option<&Oid>,
+        to: Option<&Oid>,
+        inside: &mut Vec<u8>,
+        depth: usize,
+        found: &mut Vec<Differs>,
+    ) -> Result<(), GitError> {
+        if from == to {
+            return Ok(());
+        }
+        if depth > DEPTH_MAX {
+            return Err(GitError::odd("directories too deep"));
+        }
+        let read = |oid: Option<&Oid>| oid.map_or_else(|| Ok(Names::new()), |oid| self.names_in(oid));
+        let (before, mut after) = (read(from)?, read(to)?);
+        for (name, old) in before {
+            let new = after.remove(&name);
+            if new.as_ref() != Some(&old) {
+                self.compare_names(&name, Some(old), new, inside, depth, found)?;
+            }
+        }
+        for (name, new) in after {
+            self.compare_names(&name, None, Some(new), inside, depth, found)?;
+        }
+        Ok(())
+    }
+
+    fn compare_names(
+        &self,
+        name: &[u8],
+        old: Option<Leaf>,
+        new: Option<Leaf>,
+        inside: &mut Vec<u8>,
+        depth: usize,
+        found: &mut Vec<Differs>,
+    ) -> Result<(), GitError> {
+        let len = inside.len();
+        if len > 0 {
+            inside.push(b'/');
+        }
+        inside.extend_from_slice(name);
+        let dir = |leaf: &Option<Leaf>| leaf.as_ref().filter(|l| l.is_dir()).map(|l| l.oid.clone());
+        let (old_dir, new_dir) = (dir(&old), dir(&new));
+        let (before, after) = (old.filter(|l| !l.is_dir()), new.filter(|l| !l.is_dir()));
+        if before.is_some() || after.is_some() {
+            found.push(Differs { path: GitPath::from(inside.as_slice()), before, after });
+        }
+        if old_dir.is_some() || new_dir.is_some() {
+            self.compare_dirs(old_dir.as_ref(), new_dir.as_ref(), inside, depth + 1, found)?;
+        }
+        inside.truncate(len);
+        Ok(())
+    }
+
+    fn names_in(&self, tree: &Oid) -> Result<Names, GitError> {
+        let bytes = self.raw_tree(tree)?;
+        let id_len = tree.as_str().len() / 2;
+        parse(&bytes, id_len).ok_or_else(|| GitError::odd(format!("tree {tree} cannot be read")))
+    }
+}
+
+/// Entries of a tree object: mode in octal, space, name, NUL, the bytes of the id.
+fn parse(mut bytes: &[u8], id_len: usize) -> Option<Names> {
+    let mut names = Names::new();
+    while !bytes.is_empty() {
+        let space = bytes.iter().position(|b| *b == b' ')?;
+        let mode = u32::from_str_radix(std::str::from_utf8(bytes.get(..space)?).ok()?, 8).ok()?;
+        let rest = bytes.get(space + 1..)?;
+        let nul = rest.iter().position(|b| *b == 0)?;
+        let (name, rest) = (rest.get(..nul)?, rest.get(nul + 1..)?);
+        names.insert(name.to_vec(), Leaf { mode, oid: Oid::from_raw(rest.get(..id_len)?) });
+        bytes = rest.get(id_len..)?;
+    }
+    Some(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_tree_is_no_tree() {
+        let whole = [&b"100644 a\0"[..], &[7; 20], b"40000 d\0", &[9; 20]].concat();
+        let names = parse(&whole, 20).expect("reads");
+        assert_eq!(names.keys().map(Vec::as_slice).collect::<Vec<_>>(), [b"a", b"d"]);
+        assert!(names[&b"d"[..]].is_dir());
+        for len in 1..whole.len() {
+            let cut = parse(&whole[..len], 20);
+            assert!(cut.is_none() || len == 29, "{len}");
+        }
+        assert_eq!(parse(b"", 20), Some(Names::new()));
+        assert_eq!(parse(b"x a\0", 20), None);
+    }
+}

@@ -1,0 +1,155 @@
+//! What is answered without a new process must be what git would have said.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use tribunal_git::{Oid, RefChange, RefsMoved};
+
+use crate::support::{World, git, path, texts, who, write};
+
+#[test]
+fn differences_are_those_of_git() {
+    let world = World::new(&[
+        ("a", "1\n"),
+        ("dir/b", "2\n"),
+        ("dir/deep/c", "3\n"),
+        ("dir.txt", "4\n"),
+        ("gone/d", "5\n"),
+        ("swap", "file\n"),
+        ("link", "x\n"),
+        ("mode", "run\n"),
+        ("with\nnewline", "6\n"),
+    ]);
+    let tree = world.lane("edit");
+    let root = tree.path();
+    write(root, "dir/deep/c", "3 changed\n");
+    write(root, "dir/new", "new\n");
+    fs::remove_dir_all(root.join("gone")).expect("removed");
+    fs::remove_file(root.join("swap")).expect("removed");
+    write(root, "swap/inside", "now a directory\n");
+    fs::remove_file(root.join("link")).expect("removed");
+    symlink("a", root.join("link")).expect("linked");
+    fs::set_permissions(root.join("mode"), fs::Permissions::from_mode(0o755)).expect("chmod");
+    write(root, "with\nnewline", "6 changed\n");
+    let captured = tree.capture().expect("captures");
+    let after = world
+        .repo
+        .commit(&captured.tree, std::slice::from_ref(&world.head), "edit", &who(), &who())
+        .expect("commits");
+    let empty =
+        Oid::parse(&git(&world.root(), &["hash-object", "-w", "-t", "tree", "/dev/null"])).expect("id");
+    let check = |from: &Oid, to: &Oid| {
+        let args = ["diff-tree", "-r", "-z", "--no-renames", "--name-only", from.as_str(), to.as_str()];
+        let said = git(&world.root(), &args);
+        let mut expect: Vec<&str> = said.split('\0').filter(|name| !name.is_empty()).collect();
+        expect.sort_unstable();
+        let found = world.repo.changed_paths(from, to).expect("compares");
+        let found: Vec<&str> =
+            found.iter().map(|path| std::str::from_utf8(path.as_bytes()).expect("text")).collect();
+        assert_eq!(found, expect, "{from} {to}");
+    };
+    check(&world.head, &after);
+    check(&after, &world.head);
+    check(&empty, &after);
+    check(&after, &empty);
+    check(&world.head, &captured.tree);
+    assert_eq!(texts(&world.repo.changed_paths(&after, &after).expect("compares")), [""; 0]);
+}
+
+#[test]
+fn forks_of_lines_and_of_merges_are_those_of_git() {
+    let world = World::new(&[("a", "1\n")]);
+    let on = |parent: &Oid, name: &str| world.commit(parent, &[(name, "x\n")], name);
+    let (one, two) = (on(&world.head, "one"), on(&world.head, "two"));
+    let (one, two) = (on(&one, "one-more"), on(&two, "two-more"));
+    let tree = world.repo.tree_of(&one).expect("a tree");
+    let merge =
+        world.repo.commit(&tree, &[one.clone(), two.clone()], "merge", &who(), &who()).expect("commits");
+    let later = on(&merge, "later");
+    let lone = world.repo.commit(&tree, &[], "another root", &who(), &who()).expect("commits");
+    let all = [&world.head, &one, &two, &merge, &later, &lone];
+    for a in all {
+        for b in all {
+            let base = std::process::Command::new("git")
+                .args(["merge-base", a.as_str(), b.as_str()])
+                .current_dir(world.root())
+                .output()
+                .expect("runs");
+            let base = String::from_utf8_lossy(&base.stdout).trim().to_owned();
+            let found = world.repo.merge_base(a, b).expect("answers");
+            assert_eq!(found.as_ref().map_or("", Oid::as_str), base, "{a:?} {b:?}");
+            let inside = base == a.as_str();
+            assert_eq!(world.repo.is_ancestor(a, b).expect("answers"), inside, "{a:?} in {b:?}");
+        }
+    }
+    assert_eq!(world.repo.commits_between(&world.head, &one).expect("a line").last(), Some(&one));
+}
+
+#[test]
+fn refs_moved_by_others_are_seen_at_once() {
+    let world = World::new(&[("a", "1\n")]);
+    let next = world.commit(&world.head, &[("b", "2\n")], "next");
+    let name = "refs/tribunal/run/x";
+    let at = || world.repo.ref_at(name).expect("answers");
+    assert_eq!(at(), None);
+    world.repo.refs_update(&[RefChange::create(name, &world.head)], "t").expect("moves");
+    assert_eq!(at().as_ref(), Some(&world.head));
+    git(&world.root(), &["update-ref", name, next.as_str()]);
+    assert_eq!(at().as_ref(), Some(&next));
+    git(&world.root(), &["pack-refs", "--all", "--prune"]);
+    assert_eq!(at().as_ref(), Some(&next));
+    assert_eq!(world.repo.resolve(name).expect("resolves"), next);
+    world.repo.refs_update(&[RefChange::delete(name, &next)], "t").expect("moves");
+    assert_eq!(at(), None);
+    assert!(world.repo.resolve(name).is_err());
+}
+
+#[test]
+fn a_refused_move_says_why_and_the_next_one_works() {
+    let world = World::new(&[("a", "1\n")]);
+    let next = world.commit(&world.head, &[("b", "2\n")], "next");
+    let (x, y) = ("refs/tribunal/run/x", "refs/tribunal/run/y");
+    let repo = &world.repo;
+    repo.refs_update(&[RefChange::create(x, &world.head)], "t").expect("moves");
+    let both = [RefChange::forward(x, &next, &world.head), RefChange::create(y, &next)];
+    let moved = repo.refs_update(&both, "t").expect("answers");
+    assert_eq!(moved, RefsMoved::Elsewhere { name: x.to_owned(), found: Some(world.head.clone()) });
+    assert_eq!(repo.ref_at(y).expect("answers"), None);
+    assert_eq!(
+        repo.refs_update(&[RefChange::create(x, &world.head)], "t").expect("answers"),
+        RefsMoved::Already
+    );
+    assert_eq!(repo.refs_update(&[RefChange::create(y, &next)], "t").expect("moves"), RefsMoved::Done);
+    assert_eq!(repo.ref_at(y).expect("answers"), Some(next));
+}
+
+#[test]
+fn objects_small_and_large_are_stored_as_they_are() {
+    let world = World::new(&[("a", "1\n")]);
+    for bytes in [Vec::new(), b"text\r\nwith\0all\n".to_vec(), vec![b'x'; 3 << 20]] {
+        let blob = world.repo.write_blob(&bytes).expect("stores");
+        assert_eq!(world.repo.read_blob(&blob).expect("reads"), bytes);
+        assert_eq!(world.repo.write_blob(&bytes).expect("stores"), blob);
+    }
+    let blobs: Vec<Oid> = std::thread::scope(|scope| {
+        let store = |n: u8| world.repo.write_blob(&[n; 100]).expect("stores");
+        let threads: Vec<_> = (0..8).map(|n| scope.spawn(move || store(n))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("ends")).collect()
+    });
+    for (n, blob) in (0..8).zip(&blobs) {
+        assert_eq!(world.repo.read_blob(blob).expect("reads"), [n; 100]);
+    }
+}
+
+#[test]
+fn a_directory_is_put_back_only_where_it_differs() {
+    let world = World::new(&[("plans/one", "1\n"), ("src/a", "a\n")]);
+    let other = world.commit(&world.head, &[("plans/one", "changed\n"), ("src/a", "b\n")], "other");
+    let plans = [path("plans")];
+    let mixed = world.repo.tree_with(&other, &world.head, &plans).expect("a tree");
+    assert_eq!(texts(&world.repo.changed_paths(&world.head, &mixed).expect("compares")), ["src/a"]);
+    let again = world.repo.tree_with(&mixed, &world.head, &plans).expect("a tree");
+    assert_eq!(again, mixed);
+    let none = world.repo.tree_with(&other, &world.head, &[path("nowhere")]).expect("a tree");
+    assert_eq!(none, world.repo.tree_of(&other).expect("a tree"));
+}
