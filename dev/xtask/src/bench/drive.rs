@@ -1,0 +1,159 @@
+//! Starts the release binary and watches it from outside: how long, how much processor time, how much memory, which
+//! points it passed. It never looks into the process and never waits without a reason to.
+
+use super::{Result, machine};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The program that is measured.
+pub struct Binary {
+    path: PathBuf,
+}
+
+/// How a run of the program went.
+pub struct Finished {
+    /// From start to end.
+    pub wall: Duration,
+    /// Processor time of the program and of every process it started and waited for.
+    pub cpu: Duration,
+    /// The program's own part of it.
+    pub own: Duration,
+    /// The most memory it held.
+    pub peak_kb: u64,
+    /// The points it passed, by name, in order.
+    pub points: Vec<String>,
+}
+
+impl Finished {
+    /// How often it passed a point.
+    pub fn count(&self, point: &str) -> usize {
+        self.points.iter().filter(|name| *name == point).count()
+    }
+}
+
+impl Binary {
+    /// Builds the program in release, beside this one.
+    pub fn build() -> Result<Binary> {
+        let own = std::env::current_exe()?;
+        let target = own.parent().and_then(Path::parent).ok_or("this program lies nowhere")?;
+        let mut cargo = command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.args(["build", "--quiet", "--release", "--package", "tribunal"]);
+        let built = cargo.env("CARGO_TARGET_DIR", target).status()?;
+        if !built.success() {
+            return Err("the release binary could not be built".into());
+        }
+        Ok(Binary { path: target.join("release/tribunal") })
+    }
+
+    /// Takes a program as it is.
+    pub fn given(path: &Path) -> Result<Binary> {
+        Ok(Binary { path: path.canonicalize()? })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Starts it in a project.
+    pub fn start(&self, project: &Path, args: &[&str]) -> Result<Watched> {
+        let points = project.join("scene.toml.points");
+        let _ = std::fs::remove_file(&points);
+        let mut command = command(&self.path);
+        command.args(args).current_dir(project).env("TRIBUNAL_CRASH_LOG", &points);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let (before, began) = (machine::spent_by_children(), Instant::now());
+        let child = command.spawn()?;
+        let (cpu, peak_kb) = (machine::Cpu::default(), 0);
+        Ok(Watched { pid: child.id().to_string(), child, points, began, before, cpu, peak_kb })
+    }
+
+    /// Runs it in a project to its end, which must be a good one.
+    pub fn run(&self, project: &Path, args: &[&str]) -> Result<Finished> {
+        let mut watched = self.start(project, args)?;
+        while !watched.over(Duration::from_millis(20))? {}
+        watched.finish()
+    }
+}
+
+/// The program while it runs.
+pub struct Watched {
+    child: Child,
+    pid: String,
+    points: PathBuf,
+    began: Instant,
+    before: Duration,
+    cpu: machine::Cpu,
+    peak_kb: u64,
+}
+
+impl Watched {
+    /// Waits for its end, a while at most: has it ended?
+    pub fn over(&mut self, wait: Duration) -> Result<bool> {
+        self.look();
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).ok_or("no process")?;
+        let handle = pidfd_open(pid, PidfdFlags::empty())?;
+        let wait = Timespec::try_from(wait)?;
+        let ended = poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&wait))?;
+        Ok(ended > 0)
+    }
+
+    fn look(&mut self) {
+        self.peak_kb = machine::peak_kb(&self.pid).unwrap_or(0).max(self.peak_kb);
+        if let Some(cpu) = machine::cpu(&self.pid) {
+            self.cpu = cpu;
+        }
+    }
+
+    /// The points passed so far.
+    pub fn points(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(&self.points).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// How long it has been running.
+    pub fn since(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Kills it with no time for anything.
+    pub fn kill(mut self) -> Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// What it cost, once it has ended.
+    pub fn finish(mut self) -> Result<Finished> {
+        use std::io::Read as _;
+        let wall = self.began.elapsed();
+        let mut said = String::new();
+        if let Some(stderr) = &mut self.child.stderr {
+            stderr.read_to_string(&mut said)?;
+        }
+        let status = self.child.wait()?;
+        if !status.success() {
+            return Err(format!("the program ended with {status}: {}", said.trim()).into());
+        }
+        let cpu = machine::spent_by_children().saturating_sub(self.before);
+        Ok(Finished { wall, cpu, own: self.cpu.own, peak_kb: self.peak_kb, points: self.points() })
+    }
+}
+
+/// A command, not yet run.
+#[expect(clippy::disallowed_methods, reason = "a measurement starts programs as a user would")]
+pub fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    Command::new(program)
+}
+
+/// Runs git in a directory.
+pub fn git(dir: &Path, args: &[&str]) -> Result<()> {
+    let output = command("git").args(args).current_dir(dir).output()?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(format!("git {args:?}: {}", String::from_utf8_lossy(&output.stderr)).into()),
+    }
+}

@@ -1,0 +1,116 @@
+//! `cargo xtask bench`: what Tribunal costs, each time against a floor that does the same work without it. It
+//! measures the release binary on this machine and asserts nothing: numbers are for comparing, by people and runs.
+
+mod agents;
+mod drive;
+mod fold;
+mod instant;
+mod lanes;
+mod machine;
+mod project;
+mod resume;
+mod round;
+mod startup;
+mod table;
+
+use crate::out;
+use clap::ValueEnum;
+use drive::Binary;
+use std::process::ExitCode;
+use table::Table;
+
+/// Whatever kept a measurement from being made.
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// What to measure.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Print one JSON object instead of the table
+    #[arg(long)]
+    json: bool,
+    /// Only these; may be given more than once
+    #[arg(long, value_name = "NAME")]
+    only: Vec<Name>,
+    /// Small versions of everything: whether it works, not how fast it is
+    #[arg(long)]
+    quick: bool,
+    /// Measure this binary instead of building one
+    #[arg(long, value_name = "FILE")]
+    binary: Option<std::path::PathBuf>,
+}
+
+/// The measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Name {
+    /// One round with agents that take no time
+    Round,
+    /// 100, 300 and 1,000 lanes with agents that take a second
+    Lanes,
+    /// Starting the program
+    Startup,
+    /// Folding a journal
+    Fold,
+    /// Going on after a crash
+    Resume,
+}
+
+/// What every measurement is given.
+struct Bench {
+    binary: Binary,
+    quick: bool,
+}
+
+/// Runs the chore.
+pub fn run(args: &Args) -> ExitCode {
+    match measure(args) {
+        Ok(table) => {
+            out::line(if args.json { table.json() } else { table.text() });
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            out::progress(format!("error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(args: &Args) -> Result<Table> {
+    let binary = args.binary.as_deref().map_or_else(Binary::build, Binary::given)?;
+    let bench = Bench { binary, quick: args.quick };
+    let mut table = Table::new(machine::describe());
+    for name in Name::value_variants() {
+        if !args.only.is_empty() && !args.only.contains(name) {
+            continue;
+        }
+        out::progress(format!("measuring: {}", word(*name)));
+        match name {
+            Name::Round => round::measure(&bench, &mut table)?,
+            Name::Lanes => lanes::measure(&bench, &mut table)?,
+            Name::Startup => startup::measure(&bench, &mut table)?,
+            Name::Fold => fold::measure(&bench, &mut table)?,
+            Name::Resume => resume::measure(&bench, &mut table)?,
+        }
+    }
+    Ok(table)
+}
+
+fn word(name: Name) -> String {
+    name.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+/// The middle value: one slow run among several does not move it.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert!((median(vec![9.0, 1.0, 2.0]) - 2.0).abs() < f64::EPSILON);
+        assert!(median(Vec::new()).is_nan());
+    }
+}

@@ -1,0 +1,85 @@
+//! One round: a maker and a reviewer that take no time, against the floor of starting the same processes in the same
+//! containment and committing the same number of transactions. Two runs of different length are compared, so that
+//! beginning and ending a run cancel out.
+
+use super::agents::Agents;
+use super::drive::Finished;
+use super::project::{Project, Shape};
+use super::table::Table;
+use super::{Bench, Result, median};
+use std::time::Instant;
+use tribunal_journal::{Head, Journal, NewRow, Reader, Row, Turn};
+
+/// Tasks of the short run and of the long one; every task takes two rounds.
+const TASKS: (usize, usize) = (2, 12);
+const ROUNDS_PER_TASK: usize = 2;
+
+/// Measures `round_overhead_x`.
+pub fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
+    let times = if bench.quick { 1 } else { 7 };
+    let rounds = (ROUNDS_PER_TASK * (TASKS.1 - TASKS.0)) as f64;
+    let (mut ours, mut floors, mut cpus) = (Vec::new(), Vec::new(), Vec::new());
+    let mut counts = (0, 0);
+    for _ in 0..times {
+        let (short, _) = run(bench, TASKS.0)?;
+        let (long, project) = run(bench, TASKS.1)?;
+        let more = |point| long.count(point).saturating_sub(short.count(point));
+        counts = (more("launch:before"), more("append:before"));
+        let floor = Floor::of(bench, &project)?;
+        floors.push(floor.time(counts.0, counts.1)? * 1e3 / rounds);
+        ours.push((long.wall.as_secs_f64() - short.wall.as_secs_f64()) * 1e3 / rounds);
+        cpus.push((long.cpu.as_secs_f64() - short.cpu.as_secs_f64()) * 1e3 / rounds);
+    }
+    let (ours, floor, cpu) = (median(ours), median(floors), median(cpus));
+    let per_round = (counts.0 as f64 / rounds, counts.1 as f64 / rounds);
+    table.add("round_overhead_x", ours / floor, 3.0, format!("wall, median of {times}, 20 files, one lane"));
+    table.detail(format!(
+        "round: {ours:.1} ms ({cpu:.1} ms processor) with {:.1} launches and {:.1} commits; floor {floor:.1} ms",
+        per_round.0, per_round.1
+    ));
+    Ok(())
+}
+
+fn run(bench: &Bench, tasks: usize) -> Result<(Finished, Project)> {
+    let shape = Shape { plans: 1, tasks, files: 20, pause_ms: 0, rework: true, width: 1 };
+    let project = Project::make(&shape)?;
+    let finished = bench.binary.run(project.root(), &["run", "--quiet"])?;
+    Ok((finished, project))
+}
+
+/// The same processes and transactions, without Tribunal around them.
+struct Floor {
+    agents: Agents,
+    rows: Vec<Row>,
+}
+
+impl Floor {
+    fn of(bench: &Bench, project: &Project) -> Result<Floor> {
+        let run = project.run_dir()?;
+        let mut launches = std::fs::read_dir(run.join("launches"))?.filter_map(|entry| entry.ok());
+        let prompt = launches.next().ok_or("nothing was launched")?.path().join("prompt.md");
+        let mut rows = Vec::new();
+        Reader::open(&run)?.each(1, |row| {
+            rows.push(row.to_row());
+            Ok::<(), tribunal_journal::Error>(())
+        })?;
+        Ok(Floor { agents: Agents::new(&bench.binary, project, Some(prompt))?, rows })
+    }
+
+    /// Seconds for so many launches and commits, one after the other.
+    fn time(&self, launches: usize, commits: usize) -> Result<f64> {
+        let dir = tempfile::Builder::new().prefix("tribunal-bench-").tempdir()?;
+        let head = Head { run_id: "floor".to_owned(), product_version: "0".to_owned(), created_at: 0 };
+        let mut journal = Journal::create(&dir.path().join("run"), &head)?;
+        let share = self.rows.len().div_ceil(commits.max(1)).max(1);
+        let rows: Vec<NewRow<'_>> =
+            self.rows.iter().map(|row| NewRow { of: &row.of, kind: &row.kind, body: &row.body }).collect();
+        let rows: Vec<NewRow<'_>> = rows.iter().cycle().take(share * commits).copied().collect();
+        let began = Instant::now();
+        self.agents.run(dir.path(), launches, 1)?;
+        for rows in rows.chunks(share) {
+            journal.append(&[Turn { at: 0, rows }])?;
+        }
+        Ok(began.elapsed().as_secs_f64())
+    }
+}
