@@ -286,8 +286,8 @@ impl Summarising {
     fn write(&mut self, site: &Site) -> Result<(), GitError> {
         let commit = site.commit_of(&self.revision)?;
         let base = site.repo.merge_base(&commit, &site.run_head()?)?.unwrap_or_else(|| commit.clone());
-        let subjects = site.repo.subjects(&base, &commit, 200)?;
-        self.summary.commit_hashes = subjects.iter().map(|(oid, _)| oid.short().to_owned()).collect();
+        let commits = site.repo.commits_between(&base, &commit)?;
+        self.summary.commit_hashes = commits.iter().map(|oid| oid.short().to_owned()).collect();
         self.summary.completed = Some(date(super::site::now().0));
         let files = site.repo.changes(&base, &commit)?;
         let lines: Vec<String> = files

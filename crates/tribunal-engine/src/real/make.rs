@@ -431,8 +431,7 @@ fn lane_tree(site: &Site, plan: &PlanId, wanted: &Oid) -> Result<Tree, GitError>
 
 /// Saves what is in a lane's tree and in no commit of ours. Returns the subjects of the agent's own commits.
 pub(crate) fn save(site: &Site, plan: &PlanId, tree: &Tree) -> Result<Vec<String>, GitError> {
-    let count = site.repo.refs_under(&format!("refs/tribunal/snap/{}", site.run))?.len();
-    let name = format!("refs/tribunal/snap/{}/{plan}-{}", site.run, count + 1);
+    let name = free_snapshot(site, plan)?;
     let saved = site.repo.snapshot(
         tree,
         &name,
@@ -442,6 +441,18 @@ pub(crate) fn save(site: &Site, plan: &PlanId, tree: &Tree) -> Result<Vec<String
     let from = read_note(&site.lane_dir(plan).join("from"));
     let own = saved.own_commits.into_iter().filter(|(oid, _)| Some(oid) != from.as_ref());
     Ok(own.map(|(_, subject)| subject).collect())
+}
+
+/// A name no snapshot of this lane has yet.
+fn free_snapshot(site: &Site, plan: &PlanId) -> Result<String, GitError> {
+    let mut n = 1;
+    loop {
+        let name = format!("refs/tribunal/snap/{}/{plan}-{n}", site.run);
+        if site.repo.ref_at(&name)?.is_none() {
+            return Ok(name);
+        }
+        n += 1;
+    }
 }
 
 fn note_place(site: &Site, plan: &PlanId, commit: &Oid) -> Result<(), GitError> {

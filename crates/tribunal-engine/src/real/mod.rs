@@ -15,7 +15,7 @@ mod track;
 
 pub use error::SetupError;
 pub use project::{FOLDER, PhaseFiles, Project};
-pub use setup::{Ask, GcReport, begin, fixed, gc, marker, place_to_fix, resume};
+pub use setup::{Ask, GcReport, begin, fixed, gc, marker, place_to_fix, resume, settings_of};
 
 use crate::docket::{Docket, Note};
 use crate::world::{Arrival, Assignment, Probe, Want, World};

@@ -33,6 +33,7 @@ const SLOW_WORKERS: usize = 2;
 /// Trees kept for reuse.
 const SHELF_MAX: usize = 64;
 const SHELF: &str = "shelf";
+const SETTINGS: &str = "settings.json";
 
 /// What the user asks for.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +77,7 @@ pub fn begin(
     let specs = plan_specs(&site, &plans)?;
     let spec = run_spec(settings, ask, specs, policies)?;
     let about = about(project, settings, &files, &plans, &branch, &head.commit, &site)?;
+    keep_settings(&dir, settings)?;
     let engine = Engine::begin(journal, world, options(settings, ask.attached), &spec, about)?;
     listen(&dir, &engine)?;
     Ok((run, engine))
@@ -97,6 +99,18 @@ pub fn resume(
     let engine = Engine::resume(journal, world, options(settings, attached))?;
     listen(&dir, &engine)?;
     Ok(engine)
+}
+
+/// A run keeps the settings it began with, whatever the files and the environment say later.
+fn keep_settings(dir: &Path, settings: &Settings) -> Result<(), SetupError> {
+    let path = dir.join(SETTINGS);
+    let text = serde_json::to_string_pretty(settings).map_err(crate::engine::EngineError::Json)?;
+    super::land::write_atomic(&path, text.as_bytes()).map_err(|error| SetupError::io("write", &path, &error))
+}
+
+/// The settings a run began with, if they can be read.
+pub fn settings_of(run_dir: &Path) -> Option<Settings> {
+    serde_json::from_slice(&std::fs::read(run_dir.join(SETTINGS)).ok()?).ok()
 }
 
 /// Wakes the engine when somebody leaves a letter.
@@ -398,9 +412,8 @@ pub fn marker(run_dir: &Path, run: &str) -> String {
     format!("{run}-{}", &digest(&[dir.as_os_str().as_encoded_bytes()]).as_str()[..12])
 }
 
-/// Where a person mends what a question is about.
-pub fn place_to_fix(project: &Project, run: &str, docket: &Docket, effect: &EffectId) -> Option<PathBuf> {
-    let dir = project.run_dir(run);
+/// Where a person mends what a question is about, in the run's folder.
+pub fn place_to_fix(dir: &Path, docket: &Docket, effect: &EffectId) -> Option<PathBuf> {
     let of = effect.of.as_str();
     let subject = match docket.loops.contains_key(&LoopId::new(of)) {
         true => subject::of(&LoopId::new(of))?,
@@ -423,7 +436,7 @@ pub fn fixed(
     docket: &Docket,
     effect: &EffectId,
 ) -> Result<Revision, SetupError> {
-    let place = place_to_fix(project, run, docket, effect).ok_or_else(|| {
+    let place = place_to_fix(&project.run_dir(run), docket, effect).ok_or_else(|| {
         SetupError::Refused("this question has no place where it could be mended".to_owned())
     })?;
     if !place.exists() {

@@ -43,10 +43,8 @@ pub fn run(globals: &Globals, args: &Inbox) -> Result<Done, Failure> {
 fn questions(place: &Place, id: &str) -> Result<Vec<QuestionView>, Failure> {
     let seen = place.read(id)?;
     let mut view = status::view(&seen)?;
-    if !view.questions.is_empty()
-        && let Ok(project) = place.project()
-    {
-        add_places(&mut view, &project, &seen.docket()?);
+    if !view.questions.is_empty() {
+        add_places(&mut view, &place.run_dir(id), &seen.docket()?);
     }
     Ok(view.questions)
 }

@@ -47,7 +47,7 @@ pub fn unfinished_of(place: &Place, phase: &str) -> Option<String> {
     place.runs().into_iter().find(open)
 }
 
-/// Resumes a run and stays with it.
+/// Resumes a run with the settings it began with, and stays with it. `settings` serve where those are lost.
 pub fn go_on(
     globals: &Globals,
     place: &Place,
@@ -57,9 +57,11 @@ pub fn go_on(
 ) -> Result<Done, Failure> {
     let before = Story::read(&place.read(id)?.reader)?.chronicle;
     let project = place.project()?;
+    let kept = real::settings_of(&place.run_dir(id));
+    let settings = kept.as_ref().unwrap_or(settings);
     let engine = real::resume(&project, settings, id, waiting.attach)?;
     if !globals.quiet {
         out::say(&format!("run {id} goes on"));
     }
-    Stay { globals, project: &project, id, grace_s: settings.run.grace_s, waiting }.with(engine, before)
+    Stay { globals, project: &project, id, settings, waiting }.with(engine, before)
 }

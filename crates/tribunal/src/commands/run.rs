@@ -10,6 +10,7 @@ use crate::{config, out, signals};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tribunal_engine::real::{self, Ask, Project, RealWorld};
+use tribunal_engine::settings::Settings;
 use tribunal_engine::{Docket, End, Engine};
 use tribunal_view::facts::RunView;
 use tribunal_view::{report, status, summary};
@@ -37,8 +38,7 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
     if !globals.quiet {
         out::say(&format!("run {id}"));
     }
-    let stay =
-        Stay { globals, project: &project, id: &id, grace_s: settings.run.grace_s, waiting: args.waiting };
+    let stay = Stay { globals, project: &project, id: &id, settings: &settings, waiting: args.waiting };
     stay.with(engine, Chronicle::default())
 }
 
@@ -54,8 +54,8 @@ pub struct Stay<'a> {
     pub project: &'a Project,
     /// Its id.
     pub id: &'a str,
-    /// Seconds agents may go on after the first interrupt.
-    pub grace_s: u64,
+    /// Its settings.
+    pub settings: &'a Settings,
     /// Whether to stay when it waits.
     pub waiting: WaitArgs,
 }
@@ -66,7 +66,7 @@ impl Stay<'_> {
         let handle = engine.world().handle();
         let mut progress = Progress::new(self.globals, self.id, before, self.waiting.attach);
         let interrupt = move |signal| handle.interrupt(signal);
-        let caught = signals::catch(self.grace_s, interrupt, progress.speaker())?;
+        let caught = signals::catch(self.settings.run.grace_s, interrupt, progress.speaker())?;
         let ended = engine.run(&mut progress);
         let chronicle = progress.finish();
         drop(caught);
@@ -79,7 +79,7 @@ impl Stay<'_> {
         let path = dir.join("report.md");
         let around = Around { id: self.id.to_owned(), live: false, report: Some(path.clone()) };
         let mut view = facts::run_view(docket, chronicle, &around);
-        add_places(&mut view, self.project, docket);
+        add_places(&mut view, &dir, docket);
         if let Err(error) = write_report(&dir, &path, &view) {
             out::say(&format!("warning: the report could not be written: {error}"));
             view.report = None;
@@ -92,7 +92,11 @@ impl Stay<'_> {
         } else if self.globals.quiet {
             Ok(())
         } else {
-            out::data(&summary::text(&view, out::stdout_style(self.globals)))
+            let mut text = summary::text(&view, out::stdout_style(self.globals));
+            if self.settings.run.plain_summary {
+                text.push_str(&format!("\n{}\n", summary::sentences(&view)));
+            }
+            out::data(&text)
         };
         // What became of the run counts more than a reader who has gone.
         match said {
@@ -116,11 +120,11 @@ fn tell_answers(view: &RunView) {
 }
 
 /// Where a person may fix what is asked about.
-pub fn add_places(view: &mut RunView, project: &Project, docket: &Docket) {
+pub fn add_places(view: &mut RunView, run_dir: &Path, docket: &Docket) {
     let open = tribunal_engine::inbox::questions(docket);
     for question in &mut view.questions {
         let effect = open.iter().find(|open| open.id == question.id).map(|open| &open.effect);
-        let place = effect.and_then(|effect| real::place_to_fix(project, &view.id, docket, effect));
+        let place = effect.and_then(|effect| real::place_to_fix(run_dir, docket, effect));
         question.place = place.filter(|place| place.exists()).map(|place| place.display().to_string());
     }
 }
