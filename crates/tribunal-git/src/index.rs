@@ -16,6 +16,8 @@ pub(crate) struct Index {
     pub(crate) dirs: Vec<GitPath>,
     /// What is known about every file.
     pub(crate) files: Vec<(GitPath, Stat)>,
+    /// The tree object the entries make, where git noted it.
+    pub(crate) tree: Option<Oid>,
 }
 
 /// What a file was when git wrote or last read it; numbers cut to 32 bits, as the index has them.
@@ -31,6 +33,12 @@ pub(crate) struct Stat {
 }
 
 impl Stat {
+    /// Whether a file was last changed before a moment, so that a later change shows in its time of change.
+    pub(crate) fn is_older_than(&self, seconds: i64, nanoseconds: i64) -> bool {
+        let [sec, nsec, ..] = self.times_and_place;
+        (sec, nsec) < (seconds as u32, nanoseconds as u32)
+    }
+
     /// Whether a file has not been touched in any way since: every change of content, mode, owner, name or links moves
     /// the time of change, which nobody can set back.
     pub(crate) fn is_untouched(&self, meta: &Metadata) -> bool {
@@ -100,7 +108,25 @@ fn parse(bytes: &[u8], oid_len: usize) -> Option<Index> {
     }
     index.dirs.sort();
     index.dirs.dedup();
+    index.tree = noted_tree(bytes.get(at..bytes.len().checked_sub(oid_len)?)?, oid_len);
     Some(index)
+}
+
+/// The root of the `TREE` extension: an empty path, the number of entries (less than 0 when git does not know the tree),
+/// the number of subtrees, and the id.
+fn noted_tree(mut extensions: &[u8], oid_len: usize) -> Option<Oid> {
+    while let (Some(name), Some(len)) = (extensions.get(..4), extensions.get(4..8)) {
+        let len = usize::try_from(u32::from_be_bytes(len.try_into().ok()?)).ok()?;
+        let body = extensions.get(8..8 + len)?;
+        if name == b"TREE" {
+            let root = body.strip_prefix(b"\0")?;
+            let line = root.iter().position(|b| *b == b'\n')?;
+            let known = root.first().is_some_and(u8::is_ascii_digit);
+            return known.then(|| root.get(line + 1..line + 1 + oid_len).map(Oid::from_raw)).flatten();
+        }
+        extensions = extensions.get(8 + len..)?;
+    }
+    None
 }
 
 /// Notes the directories above a path; entries come sorted, so most are those of the one before.
@@ -124,6 +150,22 @@ mod tests {
         for bytes in [&b""[..], b"DIRC", b"DIRC\0\0\0\x04\0\0\0\0", b"DIRC\0\0\0\x02\0\0\0\x01abc"] {
             assert_eq!(parse(bytes, 20), None);
         }
-        assert_eq!(parse(b"DIRC\0\0\0\x02\0\0\0\0", 20), Some(Index::default()));
+        let empty = [&b"DIRC\0\0\0\x02\0\0\0\0"[..], &[0; 20]].concat();
+        assert_eq!(parse(&empty, 20), Some(Index::default()));
+    }
+
+    #[test]
+    fn the_noted_tree_is_found_behind_other_extensions() {
+        let check = |extensions: &[u8], expect: Option<u8>| {
+            let expect = expect.map(|byte| Oid::from_raw(&[byte; 20]));
+            assert_eq!(noted_tree(extensions, 20), expect, "{}", extensions.escape_ascii());
+        };
+        let tree = [&b"TREE\0\0\0\x19\0\x32 0\n"[..], &[7; 20]].concat();
+        check(&tree, Some(7));
+        check(&[&b"REUC\0\0\0\x02xx"[..], &tree].concat(), Some(7));
+        check(b"TREE\0\0\0\x06\0-1 0\n", None);
+        check(b"TREE\0\0\0\x19\0", None);
+        check(b"", None);
+        check(b"REUC\xff\xff\xff\xff", None);
     }
 }

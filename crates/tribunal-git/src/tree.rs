@@ -2,7 +2,9 @@
 //! repository that borrows our objects; it belongs to the agent and is never read here, nor its configuration, index
 //! or refs. What is taken is the files, through an index of ours beside the tree.
 
+use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::files::unique;
@@ -247,6 +249,9 @@ impl Tree {
             return Err(GitError::odd(format!("{} is not a directory", self.path.display())));
         }
         drop_lock(&self.index);
+        if let Some(tree) = self.untouched().and_then(|index| index.tree) {
+            return Ok(Captured { tree, problems: Vec::new() });
+        }
         let before = self.read_index()?;
         let mut problems = Vec::new();
         defuse(&self.path, &GitPath::default(), &mut { DEFUSE_MAX }, &mut problems);
@@ -283,6 +288,22 @@ impl Tree {
         let _ = std::fs::remove_file(&self.index);
         self.call().arg("read-tree").arg(&self.base).ok()?;
         index::read(&self.index, sha256)
+    }
+
+    /// Our index, if every file is provably as it was when the index was written, and there is nothing besides.
+    fn untouched(&self) -> Option<index::Index> {
+        let written = self.index.symlink_metadata().ok()?;
+        let index = index::read(&self.index, self.repo.inner.sha256).ok()?;
+        if !index.gitlinks.is_empty() || !self.path.symlink_metadata().ok()?.is_dir() {
+            return None;
+        }
+        let look = Look {
+            files: index.files.iter().map(|(path, stat)| (path.as_bytes(), stat)).collect(),
+            dirs: index.dirs.iter().map(GitPath::as_bytes).collect(),
+            written: (written.mtime(), written.mtime_nsec()),
+        };
+        let seen = look.unchanged(&self.path, &mut Vec::new())?;
+        (seen == index.files.len()).then_some(index)
     }
 
     /// Submodules whose place is not the empty directory it was.
@@ -419,6 +440,9 @@ impl Tree {
     /// should only be read been touched? Changes nothing but what [`Tree::capture`] also must.
     pub fn compare(&self) -> Result<Vec<GitPath>, GitError> {
         drop_lock(&self.index);
+        if self.untouched().is_some() {
+            return Ok(Vec::new());
+        }
         let call = self.call().args(["ls-files", "-z", "--others", "--modified", "--deleted"]);
         let mut problems = Vec::new();
         defuse(&self.path, &GitPath::default(), &mut { DEFUSE_MAX }, &mut problems);
@@ -431,6 +455,46 @@ impl Tree {
         touched.sort();
         touched.dedup();
         Ok(touched)
+    }
+}
+
+/// A look at all files of a tree, against what the index knows of them.
+struct Look<'a> {
+    files: HashMap<&'a [u8], &'a index::Stat>,
+    dirs: HashSet<&'a [u8]>,
+    written: (i64, i64),
+}
+
+impl Look<'_> {
+    /// How many files there are, if none has changed since the index was written and none is unknown. A file that
+    /// changed just when the index was written proves nothing: the same moment may hold another change.
+    fn unchanged(&self, dir: &Path, inside: &mut Vec<u8>) -> Option<usize> {
+        let mut seen = 0;
+        for entry in std::fs::read_dir(dir).ok()? {
+            let entry = entry.ok()?;
+            let name = entry.file_name();
+            let len = inside.len();
+            if len == 0 && name == ".git" {
+                continue;
+            }
+            if len > 0 {
+                inside.push(b'/');
+            }
+            inside.extend_from_slice(name.as_bytes());
+            if entry.file_type().ok()?.is_dir() {
+                self.dirs.get(inside.as_slice())?;
+                seen += self.unchanged(&entry.path(), inside)?;
+            } else {
+                let stat = self.files.get(inside.as_slice())?;
+                // Not followed: the entry itself is looked at.
+                let meta = entry.metadata().ok()?;
+                (stat.is_untouched(&meta) && stat.is_older_than(self.written.0, self.written.1))
+                    .then_some(())?;
+                seen += 1;
+            }
+            inside.truncate(len);
+        }
+        Some(seen)
     }
 }
 

@@ -153,3 +153,39 @@ fn a_directory_is_put_back_only_where_it_differs() {
     let none = world.repo.tree_with(&other, &world.head, &[path("nowhere")]).expect("a tree");
     assert_eq!(none, world.repo.tree_of(&other).expect("a tree"));
 }
+
+#[test]
+fn a_change_that_hides_behind_the_old_time_is_seen() {
+    let world = World::new(&[("a", "one\n"), ("dir/b", "two\n")]);
+    let tree = world.lane("hidden");
+    let first = tree.capture().expect("captures");
+    assert_eq!(tree.capture().expect("captures"), first);
+    assert_eq!(tree.compare().expect("compares"), []);
+    let file = tree.path().join("dir/b");
+    let old = fs::metadata(&file).expect("there").modified().expect("a time");
+    fs::write(&file, "TWO\n").expect("written");
+    fs::File::options().write(true).open(&file).expect("opens").set_modified(old).expect("set back");
+    assert_eq!(texts(&tree.compare().expect("compares")), ["dir/b"]);
+    let second = tree.capture().expect("captures");
+    assert_eq!(texts(&world.repo.changed_paths(&first.tree, &second.tree).expect("compares")), ["dir/b"]);
+    assert_eq!(tree.capture().expect("captures"), second);
+}
+
+#[test]
+fn what_is_new_or_gone_is_seen() {
+    let world = World::new(&[("a", "one\n"), ("dir/b", "two\n"), (".gitignore", "*.log\n")]);
+    let check = |name: &str, change: &dyn Fn(&std::path::Path), expect: &str| {
+        let tree = world.lane(name);
+        change(tree.path());
+        assert_eq!(texts(&tree.compare().expect("compares")), [expect], "{name}");
+    };
+    check("new", &|root| write(root, "c", "three\n"), "c");
+    check("ignored", &|root| write(root, "x.log", "noise\n"), "x.log");
+    check("gone", &|root| fs::remove_file(root.join("a")).expect("removed"), "a");
+    check("deep", &|root| write(root, "dir/new/c", "four\n"), "dir/new/c");
+    let swap = |root: &std::path::Path| {
+        fs::remove_file(root.join("a")).expect("removed");
+        symlink("dir/b", root.join("a")).expect("linked");
+    };
+    check("link", &swap, "a");
+}
