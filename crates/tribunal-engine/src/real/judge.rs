@@ -1,7 +1,7 @@
 //! Judging: reviewers, hearings and checkpoints. A judged revision is checked out once for all its seats; a
 //! seat that changed it has no verdict.
 
-use super::make::{plan_brief, task_brief, task_number, use_word};
+use super::make::{lay_out, plan_brief, task_brief, task_number, use_word};
 use super::site::{Ended, PlanText, Site, lock, slug, words};
 use super::subject;
 use crate::docket::{Docket, Note};
@@ -148,6 +148,11 @@ impl Judge {
                 "hearing"
             }
         };
+        if let (Subject::Plan(plan), Asked::Verdict(brief)) = (&self.subject, &self.asked)
+            && let Some(document) = &brief.document
+        {
+            lay_out(site, plan, &document.path, &self.revision)?;
+        }
         let shared = site.use_seat(&commit)?;
         let names = [role, self.seat.as_str(), "reviewer"].map(str::to_owned);
         let names: Vec<&str> = if self.backup {

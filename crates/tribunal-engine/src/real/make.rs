@@ -17,7 +17,7 @@ use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport, LoopWant};
 use tribunal_core::machine::Machine;
 use tribunal_core::run::{Job, Subject};
 use tribunal_findings::MakerWords;
-use tribunal_git::{GitError, Oid, RefChange, RefsMoved, Replayed, Tree};
+use tribunal_git::{GitError, GitPath, Oid, RefChange, RefsMoved, Replayed, Tree};
 use tribunal_view::prompt::{self, Document, FindingLine, MakerBrief, MakerJob, PlanBrief, TaskBrief};
 
 /// Everything one make needs, gathered from the docket before it goes to a worker.
@@ -222,6 +222,22 @@ impl Make {
         self.report(site, revision, ended);
         Ok(())
     }
+}
+
+/// The folder with a plan's document in it: the architect's tree, or before there is one a copy of the document.
+pub(crate) fn document_tree(run_dir: &Path, plan: &PlanId) -> std::path::PathBuf {
+    let dir = run_dir.join("plans").join(slug(plan.as_str()));
+    let made = dir.join("tree");
+    if made.exists() { made } else { dir.join("copy") }
+}
+
+/// Lays a plan out where a person may mend it, unless an architect or a person has had it.
+pub(crate) fn lay_out(site: &Site, plan: &PlanId, path: &str, revision: &Revision) -> Result<(), GitError> {
+    let file = document_tree(&site.dir, plan).join(path);
+    if file.exists() {
+        return Ok(());
+    }
+    put(&file, &site.repo.read_blob(&site.commit_of(revision)?)?)
 }
 
 /// Stores a document and names its revision.
@@ -508,6 +524,39 @@ pub(crate) fn keep_fix(
     let (revision, commit) = keep_work(site, plan, &ground, &captured.tree, message)?;
     note_place(site, plan, &commit)?;
     Ok(revision)
+}
+
+/// Takes what a person left in the tree of a lane that could not land, together with what landed meanwhile. Where
+/// both changed the same lines, the person's file stands; the inner error names those they did not touch.
+pub(crate) fn keep_fix_on_head(
+    site: &Site,
+    plan: &PlanId,
+    lane: &Oid,
+    message: &str,
+) -> Result<Result<Revision, Vec<GitPath>>, GitError> {
+    let onto = site.run_head()?;
+    let base = site.repo.merge_base(lane, &onto)?.unwrap_or_else(|| onto.clone());
+    if base == onto {
+        return keep_fix(site, plan, lane, message).map(Ok);
+    }
+    let dir = site.lane_dir(plan);
+    let captured = site.repo.tree(&dir.join("tree"), &dir.join("index"), lane).capture()?;
+    let who = site.signature();
+    let theirs = site.repo.commit(&captured.tree, std::slice::from_ref(lane), message, &who, &who)?;
+    let united = site.repo.unite(&base, &onto, &theirs)?;
+    let mut untouched = Vec::new();
+    for path in &united.conflicts {
+        if site.repo.file_at(lane, path)? == site.repo.file_at(&theirs, path)? {
+            untouched.push(path.clone());
+        }
+    }
+    if !untouched.is_empty() {
+        return Ok(Err(untouched));
+    }
+    let tree = site.repo.tree_with(&united.tree, &captured.tree, &united.conflicts)?;
+    // The lane's tree on disk stays as the person left it: whoever works on from here gets a new one.
+    let ground = Ground { parent: onto.clone(), start: onto };
+    keep_work(site, plan, &ground, &tree, message).map(|(revision, _)| Ok(revision))
 }
 
 /// The run branch begins at the user's commit.

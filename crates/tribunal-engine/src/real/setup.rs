@@ -3,7 +3,9 @@
 
 use super::check::{LANDING, STRUCTURE, VERIFICATION};
 use super::error::SetupError;
-use super::make::{begin_branch, digest, keep_document, keep_fix, read_inside};
+use super::make::{
+    begin_branch, digest, document_tree, keep_document, keep_fix, keep_fix_on_head, read_inside,
+};
 use super::pool::Pool;
 use super::project::{PhaseFiles, Project};
 use super::site::{Site, lock, now, slug};
@@ -20,7 +22,7 @@ use tribunal_agent::Adapters;
 use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat};
 use tribunal_core::policy::{NoVerdict, Policy, Timeouts, Use};
-use tribunal_core::run::{Job, Land, PlanGate, PlanSpec, Policies, RunSpec, Standing, Subject};
+use tribunal_core::run::{Job, Land, PlanGate, PlanSpec, Policies, RunSpec, Standing, Subject, Was};
 use tribunal_docs::{Completions, Phase, Plan};
 use tribunal_git::{Oid, Shelf};
 use tribunal_journal::{Head, Journal, Poke};
@@ -420,9 +422,7 @@ pub fn place_to_fix(dir: &Path, docket: &Docket, effect: &EffectId) -> Option<Pa
         false => Subject::Lane(PlanId::new(of), Job::Repair),
     };
     match subject {
-        Subject::Plan(plan) => Some(
-            dir.join("plans").join(slug(plan.as_str())).join("tree").join(docket.about.paths.get(&plan)?),
-        ),
+        Subject::Plan(plan) => Some(document_tree(dir, &plan).join(docket.about.paths.get(&plan)?)),
         Subject::Lane(plan, _) => Some(dir.join("lanes").join(slug(plan.as_str())).join("tree")),
         Subject::Phase => None,
     }
@@ -450,8 +450,7 @@ pub fn fixed(
     let subject = lp.and_then(|lp| subject::of(lp.id()));
     if let Some(Subject::Plan(plan)) = &subject {
         let path = docket.about.paths.get(plan).cloned().unwrap_or_default();
-        let tree = project.run_dir(run).join("plans").join(slug(plan.as_str())).join("tree");
-        let bytes = read_inside(&tree, &path)
+        let bytes = read_inside(&document_tree(&site.dir, plan), &path)
             .ok_or_else(|| SetupError::Refused(format!("{path} is gone or no plain file")))?;
         return Ok(keep_document(&site, &bytes)?);
     }
@@ -462,7 +461,27 @@ pub fn fixed(
     let plan = plan.ok_or_else(|| SetupError::Refused("this question is about no plan".to_owned()))?;
     let parent = parent_of_fix(&site, docket, &plan)?;
     let message = format!("fix({plan}): mended by hand\n\nTribunal-Plan: {plan}\n");
+    if landing_was_refused(docket, &plan) {
+        return keep_fix_on_head(&site, &plan, &parent, &message)?.map_err(|files| {
+            let files: Vec<String> = files.iter().map(ToString::to_string).collect();
+            SetupError::Refused(format!(
+                "{} still conflicts with what landed meanwhile\nhint: write it as it should be in {}; what landed shows `git show {}:{}`",
+                files.join(", "),
+                place.display(),
+                site.name("head"),
+                files[0],
+            ))
+        });
+    }
     Ok(keep_fix(&site, &plan, &parent, &message)?)
+}
+
+fn landing_was_refused(docket: &Docket, plan: &PlanId) -> bool {
+    let mut standings = docket.run.iter().flat_map(|run| run.standings());
+    standings.any(|(id, standing)| match standing {
+        Standing::Stuck(stuck) => id == plan && matches!(stuck.was, Was::Landing | Was::Loop(Job::Repair)),
+        _ => false,
+    })
 }
 
 /// What a person's commit stands on: what the lane left last.
