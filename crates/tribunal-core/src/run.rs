@@ -492,6 +492,32 @@ impl RunEvent {
         }
     }
 
+    /// The lanes whose wants it may change (the run itself is one of them), besides the lane whose turn it is to land;
+    /// `None` when it may be any.
+    pub fn touches(&self) -> Option<Vec<Of>> {
+        let lane = |plan: &PlanId| Of::new(plan.as_str());
+        match self {
+            RunEvent::Intended { effect, .. } | RunEvent::Cleared { effect } => Some(vec![effect.of.clone()]),
+            RunEvent::LaneOpened { plan }
+            | RunEvent::PlanDropped { plan, .. }
+            | RunEvent::LaneAsked { plan, .. }
+            | RunEvent::LaneDecided { plan, .. }
+            | RunEvent::Iterated { plan, .. } => Some(vec![lane(plan)]),
+            RunEvent::CheckpointDue { plans } => Some(plans.iter().map(lane).collect()),
+            RunEvent::LoopEnded { effect, .. }
+            | RunEvent::Summarised { effect, .. }
+            | RunEvent::Landed { effect, .. }
+            | RunEvent::LandingRefused { effect, .. }
+            | RunEvent::Checkpointed { effect, .. }
+            | RunEvent::Failed { effect, .. }
+                if effect.of != Of::run() =>
+            {
+                Some(vec![effect.of.clone()])
+            }
+            _ => None,
+        }
+    }
+
     /// It moves a lane without being a report: only while plans are judged or built.
     fn is_of_a_lane(&self) -> bool {
         matches!(
@@ -1450,6 +1476,29 @@ impl Run {
         self.plan_wants(at, self.head_of_queue()).into_iter().find(|(id, _)| id == effect).map(|(_, w)| w)
     }
 
+    /// The lanes, and the run itself.
+    pub fn parts(&self) -> impl Iterator<Item = Of> {
+        self.plans.iter().map(|plan| Of::new(plan.id.as_str())).chain(std::iter::once(Of::run()))
+    }
+
+    /// What the world should be doing for one lane, or for the run itself: together, what [`Machine::wants`] says.
+    pub fn wants_of(&self, of: &Of) -> BTreeMap<EffectId, RunWant> {
+        match self.plans.iter().position(|plan| plan.id.as_str() == of.as_str()) {
+            Some(at) => {
+                with_wakes(self.plan_wants(at, self.head_of_queue()), &self.plans[at].intents).collect()
+            }
+            None if *of == Of::run() => {
+                with_wakes(self.own_want().into_iter().collect(), &self.intents).collect()
+            }
+            None => BTreeMap::new(),
+        }
+    }
+
+    /// The lane whose turn it is to land.
+    pub fn lands_next(&self) -> Option<Of> {
+        self.head_of_queue().map(|at| Of::new(self.plans[at].id.as_str()))
+    }
+
     fn own_want(&self) -> Option<(EffectId, RunWant)> {
         match &self.stage {
             Stage::Reviewing => {
@@ -1547,6 +1596,19 @@ fn ticket(plan: &PlanRun) -> u32 {
     }
 }
 
+/// Wants of one lane, and for those that are intended the deadline.
+fn with_wakes(
+    wants: Vec<(EffectId, RunWant)>,
+    intents: &Intents,
+) -> impl Iterator<Item = (EffectId, RunWant)> {
+    let due = |(effect, _): &(EffectId, RunWant)| {
+        let at = intents.due(effect).flatten()?;
+        Some((effect.wake(), RunWant::Wake { at }))
+    };
+    let wakes: Vec<(EffectId, RunWant)> = wants.iter().filter_map(due).collect();
+    wants.into_iter().chain(wakes)
+}
+
 fn loop_want(plan: &PlanRun, label: &str, subject: Subject, opening: Opening) -> (EffectId, RunWant) {
     let id = LoopId::new(format!("{}/{label}.{}", plan.id, plan.entry));
     (plan.effect(Step::Loop, Try::default()), RunWant::Loop { id, subject, opening })
@@ -1624,14 +1686,9 @@ impl Machine for Run {
 
     fn wants(&self) -> BTreeMap<EffectId, RunWant> {
         let head = self.head_of_queue();
-        let plans = (0..self.plans.len()).flat_map(|at| self.plan_wants(at, head));
-        let mut wants: BTreeMap<EffectId, RunWant> = plans.chain(self.own_want()).collect();
-        for (effect, due) in self.intents() {
-            if let (Some(at), true) = (due, wants.contains_key(effect)) {
-                wants.insert(effect.wake(), RunWant::Wake { at: *at });
-            }
-        }
-        wants
+        let lanes = self.plans.iter().enumerate();
+        let lanes = lanes.flat_map(|(at, plan)| with_wakes(self.plan_wants(at, head), &plan.intents));
+        lanes.chain(with_wakes(self.own_want().into_iter().collect(), &self.intents)).collect()
     }
 }
 

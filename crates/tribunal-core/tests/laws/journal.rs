@@ -2,9 +2,10 @@
 //! or out of its place is refused, or its fold is one that the true journal has too.
 
 use crate::book::Book;
+use crate::loops;
 use crate::rng::Rng;
+use crate::runs;
 use crate::walks::{loop_journal, run_journal};
-use crate::{loops, runs};
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::converge::Pattern;
 use tribunal_core::effect::{EffectId, FinishStep, Step, Try};

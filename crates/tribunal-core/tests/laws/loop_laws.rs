@@ -89,6 +89,9 @@ pub struct LoopLaws {
     intended: BTreeSet<EffectId>,
     heard: BTreeSet<EffectId>,
     counts: Counts,
+    runs_here: u32,
+    makers_gone: usize,
+    given_up: bool,
     now: Time,
 }
 
@@ -140,6 +143,9 @@ impl LoopLaws {
             intended: BTreeSet::new(),
             heard: BTreeSet::new(),
             counts: Counts { hands: 1, ..Counts::default() },
+            runs_here: 0,
+            makers_gone: 0,
+            given_up: false,
             now: opened.at,
         };
         laws.crew = laws.expected_crew().len();
@@ -158,7 +164,10 @@ impl LoopLaws {
         book.loop_reports += 1;
         book.most = book.most.max(self.counts.reports);
         match own.step {
-            Step::Make(_) => self.counts.makes += 1,
+            Step::Make(_) => {
+                self.counts.makes += 1;
+                self.runs_here += 1;
+            }
             Step::Join => self.counts.joins += 1,
             _ => {}
         }
@@ -263,6 +272,16 @@ impl LoopLaws {
 
     fn failed(&mut self, effect: &EffectId, book: &mut Book) {
         book.saw(format!("failed/{}", kind(&effect.step)));
+        let make = matches!(effect.step, Step::Make(_));
+        if make && self.policy.iterations_max.is_some() {
+            return;
+        }
+        let attempts = self.policy.attempts_max;
+        book.hold("bounded", effect.n.fails < attempts, || format!("{effect} is an attempt too many"));
+        let last = effect.n.fails + 1 >= attempts;
+        self.makers_gone += usize::from(make && last);
+        let lost = last && matches!(effect.step, Step::Join | Step::Track);
+        self.given_up |= lost || self.makers_gone == self.crew;
         if let Step::Hear(id) = effect.step
             && effect.n.fails + 1 >= self.policy.attempts_max
         {
@@ -583,6 +602,7 @@ impl LoopLaws {
 
     fn makes(&mut self, hands: usize) {
         self.crew = hands;
+        self.makers_gone = 0;
         self.parts = 0;
         self.news = false;
         self.ruling = None;
@@ -641,6 +661,7 @@ impl LoopLaws {
             Choice::Again(rounds) => {
                 self.new_series();
                 self.counts.agains += 1;
+                self.runs_here = 0;
                 self.counts.again_rounds += u64::from(*rounds);
                 self.rounds_max = self.round + rounds;
                 self.ruling = None;
@@ -685,8 +706,21 @@ impl LoopLaws {
                 book.hold("gate", right, || format!("accepted by {by} who did not"));
             }
             Outcome::Exhausted | Outcome::Stale => self.ended_at_the_cap(outcome, book),
-            Outcome::Stuck | Outcome::Failed | Outcome::Cancelled => {}
+            Outcome::Stuck => {
+                let escalated = |question: &Question| matches!(question.why, Why::Escalated(_));
+                let stopped = self.question.as_ref().is_some_and(escalated);
+                let spent = self.policy.iterations_max.is_some_and(|max| self.runs_here >= max);
+                book.hold("bounded", stopped || spent, || "stuck without a reason".into());
+            }
+            Outcome::Failed => {
+                let unsaid =
+                    |question: &Question| matches!(question.why, Why::NoQuorum | Why::ChecksDidNotRun);
+                let stopped = self.question.as_ref().is_some_and(unsaid);
+                book.hold("bounded", stopped || self.given_up, || "failed without a reason".into());
+            }
+            Outcome::Cancelled => {}
         }
+        book.hold("bounded", !self.given_up || !outcome.is_good(), || "given up, and good".into());
         if self.accepted.is_some() {
             let right = outcome.is_good() || *outcome == Outcome::Cancelled;
             book.hold("gate", right, || format!("accepted and {outcome:?}"));

@@ -372,6 +372,8 @@ impl LoopSim {
             LoopWant::Make { findings, .. } => Some(findings.clone()),
             _ => None,
         });
+        let hollow = wants.values().any(|want| matches!(want, LoopWant::Join { parts } if parts.is_empty()));
+        book.hold("crew", !hollow, || "joins nothing".into());
         self.laws.makers_disjoint(&hands.collect::<Vec<_>>(), book);
         let rest = self.live.settle();
         book.hold("settled", rest.is_none(), || format!("{rest:?} is left after a turn"));

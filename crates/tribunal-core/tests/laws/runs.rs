@@ -8,7 +8,7 @@ use crate::run_laws::{RunLaws, written};
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Claim, Fate, Severity, Source};
-use tribunal_core::ids::{Check, FindingId, LoopId, PlanId, Revision, Time};
+use tribunal_core::ids::{Check, FindingId, LoopId, Of, PlanId, Revision, Time};
 use tribunal_core::ledger::{Entry, Handed};
 use tribunal_core::r#loop::{Failure, FailureKind, Opened, Opening, Outcome};
 use tribunal_core::machine::{Machine, launches, settle, turn};
@@ -590,6 +590,7 @@ impl RunSim {
         book.hold("replay", meant.as_ref() == events.first(), || format!("{meant:?} is not {events:?}"));
         self.laws.input(&input, &events, book);
         self.stability(&input, &before, &events, book);
+        self.parts(&before, &events, book);
         self.commit(&events, book);
         if let RunIn::Report { effect, .. } | RunIn::Clear { effect } = input {
             self.old.push(effect.guarded().unwrap_or(effect));
@@ -630,6 +631,21 @@ impl RunSim {
 
     /// Law `stability`: what was wanted is wanted until its own report, end, drop or close; an intended landing
     /// even then.
+    fn parts(&self, before: &Run, events: &[RunEvent], book: &mut Book) {
+        let together: BTreeMap<_, _> = self.run.parts().flat_map(|of| self.run.wants_of(&of)).collect();
+        book.hold("parts", together == self.run.wants(), || "the parts are not the whole".into());
+        let touched: Option<Vec<Vec<Of>>> = events.iter().map(RunEvent::touches).collect();
+        let Some(touched) = touched else { return };
+        let heads = [before.lands_next(), self.run.lands_next()];
+        let touched: BTreeSet<Of> =
+            touched.into_iter().flatten().chain(heads.into_iter().flatten()).collect();
+        for of in self.run.parts().filter(|of| !touched.contains(of)) {
+            book.hold("parts", before.wants_of(&of) == self.run.wants_of(&of), || {
+                format!("{of} is not touched and wants something else after {events:?}")
+            });
+        }
+    }
+
     fn stability(&self, input: &RunIn, before: &Run, events: &[RunEvent], book: &mut Book) {
         let own = match input {
             RunIn::Report { effect, .. } | RunIn::Clear { effect } => {

@@ -7,8 +7,8 @@ use tribunal_core::finding::{Answer, Claim, Fate, Severity, Source, Verdict};
 use tribunal_core::ids::{Check, FindingId, LoopId, PlanId, Revision, Seat, Time};
 use tribunal_core::ledger::{Delta, Mark, Tracked};
 use tribunal_core::r#loop::{
-    Checked, Choice, Decision, Failure, FailureKind, Loop, LoopIn, LoopReport, Offer, Opened, Opening,
-    Outcome, Question, Why,
+    Checked, Choice, Decision, Failure, FailureKind, Loop, LoopEvent, LoopIn, LoopReport, Offer, Opened,
+    Opening, Outcome, Question, Why,
 };
 use tribunal_core::machine::{Machine, settle, turn};
 use tribunal_core::panel::CheckState;
@@ -145,6 +145,20 @@ fn a_loop_as_people_read_it() {
     assert_eq!((live.state_name(), live.outcome()), ("ended", Some(&Outcome::Exhausted)));
     assert!(live.question().is_none());
     assert_eq!(live.handed().iter().map(|h| h.id).collect::<Vec<_>>(), [FindingId(3)]);
+}
+
+/// A round that was not made, or out of its number, is no event of this loop.
+#[test]
+fn forged_rounds_are_refused() {
+    let opening = Opening::Judge { revision: Revision::new("r1"), open: Vec::new() };
+    let opened = Opened { id: LoopId::new("loop"), policy: phase(), opening, at: Time(0) };
+    let began = |round, revision: &str| LoopEvent::RoundBegan { round, revision: Revision::new(revision) };
+    for (event, right) in [(began(1, "r1"), true), (began(2, "r1"), false), (began(1, "r2"), false)] {
+        assert_eq!(Loop::open(&opened).apply(&event).is_ok(), right, "{event:?}");
+    }
+    assert!(Loop::open(&opened).apply(&LoopEvent::Opened(Box::new(opened.clone()))).is_err());
+    let error = Loop::open(&opened).apply(&LoopEvent::PanelClosed).unwrap_err();
+    assert_eq!(error.to_string(), "event panel_closed cannot follow state made");
 }
 
 #[test]

@@ -124,6 +124,8 @@ laws! {
     /// Dependencies and earlier waves first; one landing at a time, the head; nothing behind a shut gate. After
     /// every turn the run wants exactly what a second, plain model of it wants.
     order
+    /// The wants of all lanes and of the run itself are its wants; an event changes those of no lane it does not touch.
+    parts
     /// Never more agents than the width, and no free width while one waits.
     width
     /// When one lane is due, every lane at its tasks that has no checkpoint gets one.
