@@ -6,9 +6,9 @@ use crate::docket::{Docket, DocketError, Fact, Note, RUN, Stamped};
 use crate::mail::Body;
 use crate::world::{Arrival, Assignment, Probe, Report, Want, World};
 use std::collections::{BTreeMap, BTreeSet};
-use tribunal_core::effect::EffectId;
+use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::Fate;
-use tribunal_core::ids::{FindingId, LoopId, Time};
+use tribunal_core::ids::{FindingId, LoopId, Of, Time};
 use tribunal_core::ledger::Handed;
 use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopEvent, LoopIn, LoopReport, LoopWant, Opened};
 use tribunal_core::machine::{self, Machine, OutOfOrder};
@@ -60,6 +60,14 @@ pub enum EngineError {
     /// A fact could not be written as JSON.
     #[error("bug: a fact cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),
+    /// A landing was under way when the orchestrator died, and nobody can say whether the branch moved.
+    #[error(
+        "it cannot be told whether {plan} has landed\nhint: see that git works in this repository, then resume the run"
+    )]
+    Unproven {
+        /// Of which plan.
+        plan: Of,
+    },
     /// There is no run in this journal.
     #[error("the journal holds no run\nhint: it was created but never opened; remove it with `tribunal gc`")]
     Empty,
@@ -253,9 +261,12 @@ impl<W: World> Engine<W> {
     fn take(&mut self, arrival: Arrival) -> Result<(), EngineError> {
         match arrival {
             Arrival::Report { effect, report, notes } => {
-                self.over(&effect);
                 self.note(notes);
-                self.deliver(&effect, report)
+                // A report that means nothing ends nothing: its effect still runs, until its own report or deadline.
+                if self.deliver(&effect, report)? {
+                    self.over(&effect);
+                }
+                Ok(())
             }
             Arrival::Mail => self.read_mail(),
             Arrival::Interrupt { signal } => {
@@ -274,7 +285,7 @@ impl<W: World> Engine<W> {
     }
 
     /// Delivers a report to its machine. One that means nothing leaves a note and no other trace.
-    fn deliver(&mut self, effect: &EffectId, report: Report) -> Result<(), EngineError> {
+    fn deliver(&mut self, effect: &EffectId, report: Report) -> Result<bool, EngineError> {
         let at = self.world.now();
         let report = self.with_ids(report);
         let heard = match report {
@@ -287,7 +298,7 @@ impl<W: World> Engine<W> {
         if !heard && effect.guarded().is_none() {
             self.note(vec![Note::Ignored { effect: effect.clone() }]);
         }
-        Ok(())
+        Ok(heard)
     }
 
     /// Gives new findings their ids, in order, also where another finding refers to them.
@@ -327,10 +338,10 @@ impl<W: World> Engine<W> {
     fn take_letter(&mut self, body: Body) -> Result<(), EngineError> {
         match body {
             Body::Decide { effect, decision } => {
-                self.deliver(&effect, Report::Loop(LoopReport::Decided(decision)))
+                self.deliver(&effect, Report::Loop(LoopReport::Decided(decision))).map(drop)
             }
             Body::DecideLane { effect, decision } => {
-                self.deliver(&effect, Report::Run(RunReport::LaneDecided(decision)))
+                self.deliver(&effect, Report::Run(RunReport::LaneDecided(decision))).map(drop)
             }
             Body::Cancel { .. } => self.turn_run(&RunIn::Cancel).map(drop),
             Body::Drop { plan, by } => self.turn_run(&RunIn::Drop { plan, by }).map(drop),
@@ -522,6 +533,10 @@ impl<W: World> Engine<W> {
                     self.deliver(&effect, report)?;
                 }
                 Probe::NotDone => self.clear(&effect, &want)?,
+                // Given up, or dropped by the next letter, it may be on the branch all the same.
+                Probe::Unknown if effect.step == Step::Land => {
+                    return Err(EngineError::Unproven { plan: effect.of });
+                }
                 Probe::Unknown => {
                     let failure =
                         Failure::new(FailureKind::Unproven, "it cannot be told whether it happened");
