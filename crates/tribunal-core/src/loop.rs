@@ -1101,7 +1101,7 @@ impl Loop {
                 *state = SeatState::Answered(effect.n, answer.clone());
                 self.intents.close(effect);
             }
-            LoopEvent::AskedAgain { seat, .. } => {
+            LoopEvent::AskedAgain { seat, answer: Some(_), .. } => {
                 let state = bench.seats.get_mut(seat)?;
                 let SeatState::Asking(n) = *state else { return None };
                 *state = panel::after_unusable(&policy, n).map_or(SeatState::Gone, SeatState::Asking);

@@ -1393,7 +1393,7 @@ impl Run {
                 false => Stage::Closing { ending: Ending::Shut },
             },
             (Stage::Building { wave: now }, RunEvent::WaveOpened { wave })
-                if wave > now && self.is_over_before(*wave) =>
+                if wave > now && self.is_over_before(*wave) && self.plans.iter().any(|p| p.wave == *wave) =>
             {
                 Stage::Building { wave: *wave }
             }

@@ -16,6 +16,7 @@ use tribunal_core::r#loop::{
     Checked, Choice, Decision, Failure, FailureKind, LoopEvent, Opened, Opening, Outcome, Question, Share,
     Why,
 };
+use tribunal_core::machine::Machine;
 use tribunal_core::panel::{Ruling, Unusable};
 use tribunal_core::policy::{Policy, Use};
 use tribunal_core::run::{Ending, Job, LaneChoice, LaneDecision, Refusal, RunEvent, Stuck, Was};
@@ -475,4 +476,141 @@ fn ids_in_json() {
     {
         assert_eq!(FindingId::parse(text), expected.map(FindingId), "{text}");
     }
+}
+
+/// Every event that follows from a loop's state alone, with every reason and outcome.
+fn loop_consequences(round: u32, revision: &Revision) -> Vec<LoopEvent> {
+    let id = FindingId(1);
+    let mut all = vec![
+        LoopEvent::RoundBegan { round: round + 1, revision: revision.clone() },
+        LoopEvent::PanelSeated { seats: Vec::new() },
+        LoopEvent::PanelClosed,
+        LoopEvent::Ruled { ruling: Ruling::Pass { checks_only: false } },
+        LoopEvent::Confirming,
+        LoopEvent::ReworkOrdered { crew: Vec::new() },
+    ];
+    for seat in ["alpha", "beta", "gamma"] {
+        let (seat, why) = (Seat::new(seat), Unusable::Groundless);
+        all.push(LoopEvent::AskedAgain { seat, why, answer: None });
+    }
+    let pattern = Pattern::Contested(id);
+    for why in [Why::NoQuorum, Why::ChecksDidNotRun, Why::Exhausted, Why::Stale, Why::Escalated(pattern)] {
+        all.push(LoopEvent::Asked(Question { why, revision: None }));
+    }
+    let ends = outcomes().into_iter().filter(|outcome| *outcome != Outcome::Cancelled);
+    all.extend(ends.map(|outcome| LoopEvent::Ended { outcome, revision: None }));
+    all
+}
+
+/// What may stand where the machine itself says `next`: another rule may have been in force when it was written,
+/// but not another state.
+fn loop_may(next: &LoopEvent, forged: &LoopEvent, confirming: bool) -> bool {
+    let name = forged.name();
+    let escalates = |why: &Why| matches!(why, Why::Exhausted | Why::Stale | Why::Escalated(_));
+    match (next, forged) {
+        (LoopEvent::Confirming, LoopEvent::Ended { outcome, .. }) => outcome.is_good(),
+        (LoopEvent::Ended { outcome, .. }, LoopEvent::Confirming) => {
+            !confirming && matches!(outcome, Outcome::Passed | Outcome::PassedWithWarnings)
+        }
+        (LoopEvent::Ended { outcome: is, .. }, LoopEvent::Ended { outcome, .. }) => {
+            let stops = [Outcome::Stale, Outcome::Exhausted];
+            is == outcome || (stops.contains(is) && stops.contains(outcome))
+        }
+        (LoopEvent::Asked(is), LoopEvent::Asked(question)) => {
+            is.why == question.why || (escalates(&is.why) && escalates(&question.why))
+        }
+        (LoopEvent::ReworkOrdered { .. }, LoopEvent::Asked(question)) => escalates(&question.why),
+        (LoopEvent::Ended { outcome, .. }, LoopEvent::Asked(question)) => {
+            matches!(outcome, Outcome::Stale | Outcome::Exhausted) && escalates(&question.why)
+        }
+        (LoopEvent::ReworkOrdered { .. } | LoopEvent::Asked(_), LoopEvent::Ended { outcome, .. }) => {
+            matches!(outcome, Outcome::Stale | Outcome::Exhausted)
+        }
+        (LoopEvent::Asked(is), LoopEvent::ReworkOrdered { .. }) => escalates(&is.why),
+        (
+            LoopEvent::Ended { outcome, .. },
+            LoopEvent::ReworkOrdered { .. } | LoopEvent::RoundBegan { .. },
+        ) => {
+            matches!(outcome, Outcome::Stale | Outcome::Exhausted)
+        }
+        (LoopEvent::Asked(is), LoopEvent::RoundBegan { .. }) => is.why == Why::Stale,
+        (LoopEvent::RoundBegan { .. }, LoopEvent::Asked(question)) => question.why == Why::Stale,
+        (LoopEvent::RoundBegan { .. }, LoopEvent::Ended { outcome, .. }) => *outcome == Outcome::Stale,
+        // A seat without grounds may be asked again, or what it said be ruled on.
+        (LoopEvent::AskedAgain { .. } | LoopEvent::Ruled { .. }, _) => {
+            matches!(name, "asked_again" | "ruled")
+        }
+        (next, _) => next.name() == name,
+    }
+}
+
+/// A machine at rest takes no consequence, and one on its way only one that can follow its state.
+#[test]
+fn forged_consequences_of_a_loop() {
+    for seed in 1..=25 {
+        let log = loop_journal(seed, &mut Book::default());
+        let mut machine = loops::fold(&log[..1]).unwrap();
+        for line in &log[1..] {
+            let revision = machine.revision().cloned().unwrap_or_else(|| Revision::new("r0"));
+            for forged in loop_consequences(machine.round(), &revision) {
+                let accepted = machine.clone().apply(&forged).is_ok();
+                let next = machine.settle();
+                let may = next.as_ref().is_some_and(|next| loop_may(next, &forged, machine.is_confirming()));
+                assert!(may || !accepted, "seed {seed}: {forged:?} where {next:?} follows");
+            }
+            machine.apply(&serde_json::from_str(line).unwrap()).unwrap();
+        }
+    }
+}
+
+/// The same for a run.
+#[test]
+fn forged_consequences_of_a_run() {
+    for seed in 1..=25 {
+        let log = run_journal(seed, &mut Book::default());
+        let mut machine = runs::fold(&log[..1]).unwrap();
+        for line in &log[1..] {
+            let next = machine.settle();
+            for forged in run_consequences(&machine) {
+                let accepted = machine.clone().apply(&forged).is_ok();
+                // In a run that builds, several things may follow at once, in any order.
+                let name = |event: &RunEvent| match event {
+                    RunEvent::LaneOpened { .. }
+                    | RunEvent::WaveOpened { .. }
+                    | RunEvent::LaneAsked { .. } => "builds",
+                    RunEvent::CheckpointDue { .. } | RunEvent::PlanDropped { .. } => "builds",
+                    RunEvent::ReviewOpened | RunEvent::Closing { .. } => "built",
+                    event => event.name(),
+                };
+                let may = next.as_ref().is_some_and(|next| {
+                    // Where nothing of the last waves is to be built, opening them is a formality.
+                    let formal = next.name() == "wave_opened" && name(&forged) == "built";
+                    formal || name(next) == name(&forged)
+                });
+                assert!(may || !accepted, "seed {seed}: {forged:?} where {next:?} follows");
+            }
+            machine.apply(&serde_json::from_str(line).unwrap()).unwrap();
+        }
+    }
+}
+
+fn run_consequences(machine: &tribunal_core::run::Run) -> Vec<RunEvent> {
+    let mut all = vec![RunEvent::ReviewOpened, RunEvent::FinishOrdered];
+    all.extend([true, false].map(|open| RunEvent::GateDecided { open }));
+    all.extend((0..4).map(|wave| RunEvent::WaveOpened { wave }));
+    all.extend([Ending::Passed, Ending::Shut, Ending::Stopped].map(|ending| RunEvent::Closing { ending }));
+    all.extend(
+        [Ending::Passed, Ending::Shut, Ending::Stopped, Ending::Cancelled]
+            .map(|ending| RunEvent::Ended { ending }),
+    );
+    for spec in &machine.spec().plans {
+        let plan = spec.id.clone();
+        let stuck = Stuck { was: Was::Landing, outcome: Outcome::Failed, revision: None, open: Vec::new() };
+        all.extend([
+            RunEvent::LaneOpened { plan: plan.clone() },
+            RunEvent::LaneAsked { plan: plan.clone(), stuck },
+            RunEvent::CheckpointDue { plans: vec![plan] },
+        ]);
+    }
+    all
 }

@@ -15,7 +15,7 @@ use tribunal_core::panel::CheckState;
 use tribunal_core::policy::{Policy, Timeouts, Use};
 use tribunal_core::run::{
     Ending, Job, Land, LaneChoice, LaneDecision, LaneOffer, PlanGate, PlanSpec, Policies, Refusal, Run,
-    RunIn, RunReport, RunSpec, RunWant, Standing, Stuck, Subject, Was,
+    RunEvent, RunIn, RunReport, RunSpec, RunWant, Standing, Stuck, Subject, Was,
 };
 
 fn effect<M: Machine>(machine: &M, of: &str, step: &str) -> EffectId {
@@ -157,6 +157,14 @@ fn forged_rounds_are_refused() {
         assert_eq!(Loop::open(&opened).apply(&event).is_ok(), right, "{event:?}");
     }
     assert!(Loop::open(&opened).apply(&LoopEvent::Opened(Box::new(opened.clone()))).is_err());
+    // Nothing is intended that is not wanted, or needs no intent.
+    let mut live = Loop::open(&opened);
+    settle(&mut live).unwrap();
+    let check = effect(&live, "loop", "check:lint");
+    let judge = EffectId { step: Step::Judge(Seat::new("alpha")), ..check.clone() };
+    for effect in [check, judge] {
+        assert!(live.clone().apply(&LoopEvent::Intended { effect, due: None }).is_err());
+    }
     let error = Loop::open(&opened).apply(&LoopEvent::PanelClosed).unwrap_err();
     assert_eq!(error.to_string(), "event panel_closed cannot follow state made");
 }
@@ -338,6 +346,19 @@ fn a_run_as_people_read_it() {
     tell(&mut run, "run", "finish:Boundary", RunReport::Finished { note: "done".into() });
     assert_eq!((run.stage_name(), run.ending()), ("ended", Some(Ending::Shut)));
     assert_eq!(run.closing(), Some(Ending::Shut));
+}
+
+#[test]
+fn forged_intents_of_a_run_are_refused() {
+    let run = run(&RunSpec { gate: None, ..spec(vec![plan("01-01", 1, &[], 1)]) });
+    let held = effect(&run, "01-01", "loop");
+    let land = EffectId { step: Step::Land, ..held.clone() };
+    for effect in [held, land] {
+        assert!(run.clone().apply(&RunEvent::Intended { effect, due: None }).is_err());
+    }
+    assert!(run.clone().apply(&RunEvent::Opened(Box::new(run.spec().clone()))).is_err());
+    let error = run.clone().apply(&RunEvent::FinishOrdered).unwrap_err();
+    assert_eq!(error.to_string(), "event finish_ordered cannot follow state building");
 }
 
 #[test]
