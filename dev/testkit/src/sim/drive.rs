@@ -187,10 +187,7 @@ impl Drive {
         };
         let mut engine = match made {
             Ok(engine) => engine,
-            Err(error) => {
-                self.violate("resume", error.to_string());
-                return None;
-            }
+            Err(error) => return self.not_made(&error),
         };
         let mut witness = Witness::new(self.outside.clone());
         let ran = catch_unwind(AssertUnwindSafe(|| engine.run(&mut witness)));
@@ -207,6 +204,24 @@ impl Drive {
                 Err(other) => Life::Panicked(words(other.as_ref())),
             },
         })
+    }
+
+    /// The engine could not even begin. Without an answer about a landing that is as it should be: try later.
+    fn not_made(&mut self, error: &EngineError) -> Option<Life> {
+        let mut out = self.outside.borrow_mut();
+        out.say(|| format!("~ the engine does not begin: {error}"));
+        let dir = out.dir.clone().filter(|_| matches!(error, EngineError::Unproven { .. }));
+        let Some(dir) = dir else {
+            out.violate("resume", error.to_string());
+            return None;
+        };
+        out.tally.saw("engine", "no answer about a landing");
+        drop(out);
+        match Journal::open_with(&dir, Options { synchronous: Synchronous::Off }) {
+            Ok(journal) => self.journal = Some(journal),
+            Err(error) => self.violate("journal", format!("it cannot be opened again: {error}")),
+        }
+        Some(Life::Died(Fault::ProbeUnknown))
     }
 
     /// What follows on a life; false when the run is over.
@@ -396,7 +411,6 @@ impl Outside {
         let (shut, left) = (self.shut, self.running.len());
         self.hold("I5 shutdown", shut, || "the engine returned without shutting the world down".to_owned());
         self.hold("I5 shutdown", left == 0, || format!("{left} effects still run"));
-        self.interrupts = 0;
     }
 
     fn downtime(&mut self) -> u64 {
@@ -405,7 +419,10 @@ impl Outside {
     }
 
     fn was_suspended(&mut self) {
-        let interrupted = self.interrupted();
+        let interrupted = self.interrupts > 0;
+        if self.left > 0 && self.interrupts == 1 {
+            self.tally.saw("engine", "suspended, grace over");
+        }
         self.hold("interrupt", interrupted, || "suspended by nobody".to_owned());
     }
 

@@ -74,7 +74,6 @@ faults! {
     Drop = "drop letter",
     InterruptOnce = "interrupted once",
     InterruptTwice = "interrupted twice",
-    GraceOver = "grace period runs out",
 }
 
 /// How often each fault strikes, in a thousand; 0 is off.
@@ -145,14 +144,12 @@ impl Fault {
             | Fault::KilledAfterAppend
             | Fault::KilledBeforeEffect
             | Fault::KilledAfterEffect
-            | Fault::KilledAfterHappening
             | Fault::KilledWaiting => Scope::Room,
             Fault::LockHeld
             | Fault::Cancel
             | Fault::Drop
             | Fault::InterruptOnce
             | Fault::InterruptTwice
-            | Fault::GraceOver
             | Fault::KilledInRecovery
             | Fault::OrphanFinishes
             | Fault::ProbeUnknown
@@ -171,7 +168,6 @@ impl Fault {
         Fault::ClockBackward,
         Fault::ForeignReport,
         Fault::WrongMachine,
-        Fault::GraceOver,
         Fault::InterruptOnce,
         Fault::InterruptTwice,
         Fault::AppendFailsBefore,

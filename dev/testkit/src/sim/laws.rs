@@ -102,12 +102,6 @@ impl Laws {
             RunEvent::LandingRefused { findings, .. } => {
                 self.grow(findings.iter().map(|handed| handed.id.0), breaches);
             }
-            RunEvent::Ended { .. } => {
-                let alive = self.shadow.loops.values().find(|lp| lp.outcome().is_none());
-                if let Some(lp) = alive {
-                    breaches.push(("absorbs", format!("the run ended and {} lives", lp.id())));
-                }
-            }
             _ => {}
         }
     }
@@ -183,6 +177,10 @@ impl Laws {
             if lp.outcome().is_none() && lp.wants().is_empty() {
                 breaches.push(("settled", format!("{} wants nothing and has not ended", lp.id())));
             }
+        }
+        let alive = self.shadow.loops.values().find(|lp| lp.outcome().is_none());
+        if let (true, Some(lp)) = (self.ended(), alive) {
+            breaches.push(("absorbs", format!("the run ended and {} lives", lp.id())));
         }
         if let Some(run) = &self.shadow.run {
             if let Some(event) = run.settle() {

@@ -108,10 +108,11 @@ pub struct Outside {
     pub waits: u64,
     /// The engine said goodbye.
     pub shut: bool,
+    /// Effects that still ran when it did.
+    pub left: usize,
     /// Interrupts the engine has met in this life.
     pub interrupts: u32,
     planned: bool,
-    pressed: bool,
     trace: Option<Vec<String>>,
     count: u64,
     violation: Option<Violation>,
@@ -137,9 +138,9 @@ impl Outside {
             rng,
             waits: 0,
             shut: false,
+            left: 0,
             interrupts: 0,
             planned: false,
-            pressed: false,
             trace: traced.then(Vec::new),
             count: 0,
             violation: None,
@@ -206,7 +207,6 @@ impl Outside {
     /// A new process begins.
     pub fn new_life(&mut self) {
         self.planned = false;
-        self.pressed = false;
         self.interrupts = 0;
         // Whoever was going to answer a dead process will answer the next one.
         self.asked.clear();
@@ -215,17 +215,6 @@ impl Outside {
     /// Whether this life's letters and signals are planned already; after this call they are.
     pub fn planned(&mut self) -> bool {
         std::mem::replace(&mut self.planned, true)
-    }
-
-    /// The user presses the keys.
-    pub fn press(&mut self) {
-        self.interrupts += 1;
-        self.pressed = true;
-    }
-
-    /// Whether the user pressed the keys in this life.
-    pub fn interrupted(&self) -> bool {
-        self.pressed
     }
 
     /// Agents that run now.
@@ -289,8 +278,17 @@ impl Outside {
             self.leave(&effect, lives);
         }
         self.t = until;
-        // What nobody was there to read is lost; letters and late voices are not.
-        self.queue.retain(|_, due| !matches!(due, Due::Happens(..) | Due::Ends(..) | Due::Interrupt));
+        self.forget();
+    }
+
+    /// What nobody is there to read is lost; letters, and voices of agents, are not.
+    pub fn forget(&mut self) {
+        let inside = |effect: &EffectId| !effect.step.is_one_shot() && effect.step != Step::Ask;
+        self.queue.retain(|_, due| match due {
+            Due::Happens(..) | Due::Ends(..) | Due::Interrupt => false,
+            Due::Says(effect, _) => !inside(effect),
+            Due::Posts(_) | Due::PostsNonsense | Due::Jump(_) => true,
+        });
     }
 
     /// An effect runs no more; where its deed was already under way, it is done.

@@ -14,7 +14,18 @@ const OUTCOMES: &[&str] =
 /// Everything besides faults and outcomes that must be reached, by kind.
 const MUST: &[(&str, &[&str])] = &[
     ("ending", &["passed", "shut", "stopped", "cancelled"]),
-    ("engine", &["ended", "waiting", "suspended", "failed", "killed"]),
+    (
+        "engine",
+        &[
+            "ended",
+            "waiting",
+            "suspended",
+            "suspended, grace over",
+            "failed",
+            "killed",
+            "no answer about a landing",
+        ],
+    ),
     (
         "ruling",
         &[
@@ -106,8 +117,6 @@ fn impossible(of: &str, outcome: &str) -> bool {
     match (of, outcome) {
         // Where no warning passes, none is carried.
         ("qa" | "phase", "passed with warnings") => true,
-        // A phase review asks at the cap and when nothing moves; a person's stop still ends it so.
-        // Only a task's maker runs in iterations; elsewhere stuck is a person's stop after an escalation.
         _ => false,
     }
 }
