@@ -933,6 +933,11 @@ impl Run {
         }
     }
 
+    /// The place behind everybody who is in the queue.
+    fn next_ticket(&self) -> u32 {
+        self.tickets.saturating_add(1)
+    }
+
     fn finish_steps(&self, ending: Ending) -> &[FinishStep] {
         match ending {
             Ending::Passed => &self.spec.finish,
@@ -1201,7 +1206,7 @@ impl Run {
             return Some(());
         }
         let qa = self.spec.qa;
-        let ticket = self.tickets + 1;
+        let ticket = self.next_ticket();
         let plan = self.plan_of_mut(effect)?;
         if plan.state == PlanState::Gating {
             let refused = || PlanState::Refused(outcome.clone());
@@ -1251,7 +1256,7 @@ impl Run {
 
     fn apply_summarised(&mut self, effect: &EffectId, revision: &Revision) -> Option<()> {
         let qa = self.spec.qa;
-        let ticket = self.tickets + 1;
+        let ticket = self.next_ticket();
         let plan = self.plan_of_mut(effect)?;
         let At::Summary { .. } = plan.lane()?.at else { return None };
         let judge = Opening::Judge { revision: revision.clone(), open: Vec::new() };
@@ -1318,7 +1323,7 @@ impl Run {
     }
 
     fn apply_lane_decided(&mut self, plan: &PlanId, decision: &LaneDecision) -> Option<()> {
-        let ticket = self.tickets + 1;
+        let ticket = self.next_ticket();
         let qa = self.spec.qa;
         let plan = self.plan_mut(plan)?;
         let At::Stuck { stuck, asked: true } = &plan.lane()?.at else { return None };

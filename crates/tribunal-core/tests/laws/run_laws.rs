@@ -581,6 +581,14 @@ impl RunLaws {
         }
     }
 
+    /// A plan that is to be built and never can be.
+    pub fn stranded(&self) -> Option<&PlanId> {
+        let lost = |dep: &PlanId| matches!(self.plans.get(dep), Some(Plan::Dropped | Plan::Refused));
+        let ready = |spec: &&PlanSpec| self.plans[&spec.id] == Plan::Ready && self.stage == Stage::Building;
+        let stranded = |spec: &&PlanSpec| ready(spec) && spec.depends_on.iter().any(lost);
+        self.spec.plans.iter().find(stranded).map(|spec| &spec.id)
+    }
+
     /// Everything that should be wanted now.
     pub fn expected(&self) -> Wanted {
         let mut all = Wanted::new();

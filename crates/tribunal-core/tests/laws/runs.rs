@@ -620,6 +620,8 @@ impl RunSim {
         book.hold("order", written == expected, || {
             format!("wants {written:?}\n  and not {expected:?}\n  after {events:?}")
         });
+        let stranded = self.laws.stranded();
+        book.hold("order", stranded.is_none(), || format!("{stranded:?} waits for what will not land"));
         let lands = wants.values().filter(|want| matches!(want, RunWant::Land { .. })).count();
         book.hold("order", lands < 2, || "two landings at once".into());
         for (effect, due) in self.run.intents() {

@@ -314,6 +314,8 @@ fn a_run_as_people_read_it() {
     // A checkpoint spans two tasks.
     let task = effect(&run, "01-01", "loop");
     turn(&mut run, &RunIn::Iterated { effect: task, n: 2 }).unwrap();
+    let again = RunEvent::Iterated { plan: first.clone(), n: 2 };
+    assert!(run.clone().apply(&again).is_err(), "an iteration counts once");
     tell(&mut run, "01-01", "loop", good("v1"));
     assert_eq!(run.lane_head(&first), Some(&Revision::new("v1")));
     tell(&mut run, "01-01", "checkpoint", RunReport::Checkpointed { feedback: "mind the tests".into() });
@@ -339,7 +341,7 @@ fn a_run_as_people_read_it() {
     assert_eq!(standing(&run, "01-02"), "Dropped(\"ada\")");
     assert_eq!((run.stage_name(), run.wave()), ("reviewing", None));
     let RunWant::Loop { id, subject, .. } = &run.wants()[&effect(&run, "run", "loop")] else { panic!() };
-    assert_eq!((id.as_str().split('.').next(), subject), (Some("phase"), &Subject::Phase));
+    assert_eq!((id.as_str(), subject), ("phase.4", &Subject::Phase));
     tell(&mut run, "run", "loop", good("t2"));
     // A plan was dropped: it did not all land. Only the planning files are committed.
     assert_eq!((run.stage_name(), run.closing(), run.ending()), ("finishing", Some(Ending::Shut), None));
@@ -357,6 +359,14 @@ fn forged_intents_of_a_run_are_refused() {
         assert!(run.clone().apply(&RunEvent::Intended { effect, due: None }).is_err());
     }
     assert!(run.clone().apply(&RunEvent::Opened(Box::new(run.spec().clone()))).is_err());
+    // Nobody is heard who was not sent.
+    let mut unsent = run.clone();
+    tell(&mut unsent, "01-01", "loop", good("v1"));
+    let summary = effect(&unsent, "01-01", "summary");
+    let summarised = RunEvent::Summarised { effect: summary.clone(), revision: Revision::new("v2") };
+    assert!(unsent.clone().apply(&summarised).is_err());
+    assert!(unsent.apply(&RunEvent::Intended { effect: summary, due: None }).is_ok());
+    assert!(unsent.apply(&summarised).is_ok());
     let error = run.clone().apply(&RunEvent::FinishOrdered).unwrap_err();
     assert_eq!(error.to_string(), "event finish_ordered cannot follow state building");
 }
