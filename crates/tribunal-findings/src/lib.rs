@@ -5,6 +5,7 @@ pub mod authority;
 pub mod converge;
 pub mod dedupe;
 pub mod delta;
+pub mod fingerprint;
 pub mod intake;
 pub mod maker;
 pub mod similar;
@@ -15,6 +16,7 @@ pub mod words;
 
 pub use converge::{Advice, Decision, converge};
 pub use delta::{CycleDelta, cycle_delta};
+pub use intake::report::{Indexed, Report, read_report};
 pub use intake::{Form, Intake, Unread, read, read_bytes, read_compiler_lines, read_sarif};
 pub use maker::{Hearing, MakerWords, read_hearing, read_maker};
 pub use track::{Change, Outcome, track};

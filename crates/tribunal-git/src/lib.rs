@@ -5,6 +5,7 @@
 //! or branches, but for [`Repo::fast_forward`]; nothing here runs a program an agent could have named: no hook, no
 //! filter (but LFS), no external diff, no text conversion, no merge driver, no monitor.
 
+mod archive;
 mod create;
 mod diff;
 mod error;
@@ -27,6 +28,7 @@ mod tree;
 mod trees;
 mod types;
 
+pub use archive::Archive;
 pub use diff::{Change, ChangeKind, DiffText};
 pub use error::{GIT_NEEDED, GitError};
 pub use forward::{Forward, ForwardProbe, Refusal};

@@ -30,7 +30,7 @@ const KNOWN_BYTES_MAX: usize = 4096;
 pub(crate) type Known = BTreeMap<Oid, Arc<[u8]>>;
 
 /// The long-lived process that reads objects.
-pub(crate) struct Reader(Session);
+pub(crate) struct Reader(pub(crate) Session);
 
 /// An object as it was read.
 pub(crate) struct Object {
@@ -41,7 +41,7 @@ pub(crate) struct Object {
 
 impl Reader {
     /// One object by a name without newline; `None` when there is no such object.
-    fn read(&mut self, name: &[u8]) -> Result<Option<Object>, GitError> {
+    pub(crate) fn read(&mut self, name: &[u8]) -> Result<Option<Object>, GitError> {
         self.0.send(&[name, b"\n"].concat())?;
         let line = self.0.line()?;
         let line = String::from_utf8_lossy(&line).into_owned();

@@ -178,7 +178,7 @@ impl Repo {
 }
 
 /// What every call has in common, whichever git directory it uses.
-fn neutral(call: Call, git_dir: &Path, work_tree: &Path) -> Call {
+pub(crate) fn neutral(call: Call, git_dir: &Path, work_tree: &Path) -> Call {
     let mut dir = OsString::from("--git-dir=");
     dir.push(git_dir);
     let mut tree = OsString::from("--work-tree=");
@@ -240,7 +240,7 @@ fn version(text: &str) -> Option<(u32, u32)> {
 }
 
 /// One answer of `git rev-parse`; asked one by one, because a path may contain a newline.
-fn ask(dir: &Path, args: &[&str]) -> Result<OsString, GitError> {
+pub(crate) fn ask(dir: &Path, args: &[&str]) -> Result<OsString, GitError> {
     let call = with_home(Call::new(dir)).env("GIT_OPTIONAL_LOCKS", "0").arg("rev-parse").args(args);
     let name = call.name();
     let output = call.run()?;

@@ -1,15 +1,21 @@
 //! Facts to words: prompts, lines, summaries, reports, public events. Pure: no IO, no clock, no randomness, and it
 //! knows neither the engine nor the journal.
 
+pub mod annotations;
+pub mod bars;
+pub mod delta;
 pub mod detail;
 pub mod events;
 pub mod facts;
+pub mod intake;
 pub mod live;
 pub mod log;
 pub mod plain;
 pub mod prompt;
 pub mod question;
 pub mod report;
+pub mod review;
+pub mod sarif;
 pub mod status;
 pub mod style;
 pub mod summary;
@@ -17,3 +23,5 @@ pub mod words;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_findings;

@@ -132,7 +132,7 @@ fn list(out: &mut String, title: &str, items: impl Iterator<Item = String>) {
     out.push('\n');
 }
 
-fn table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
+pub(crate) fn table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let head: Vec<String> = head.iter().map(|cell| (*cell).to_owned()).collect();
     out.push_str(&line(&head));
@@ -145,7 +145,7 @@ fn table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
 }
 
 /// One line that cannot become markup of the report's own.
-fn text(raw: &str) -> String {
+pub(crate) fn text(raw: &str) -> String {
     let mut out = String::new();
     for c in plain::clipped(raw, 600).chars() {
         match c {

@@ -78,6 +78,10 @@ pub enum Command {
     Decide(Decide),
     /// Remove old runs
     Gc(Gc),
+    /// Show what is read from a reviewer's answer
+    Intake(Intake),
+    /// Compare two reports: what is new, gone, unchanged
+    Delta(Delta),
     /// Show the configuration
     #[command(subcommand)]
     Config(Config),
@@ -281,6 +285,43 @@ pub struct Gc {
     /// Settings.
     #[command(flatten)]
     pub set: SetArgs,
+}
+
+/// `tribunal intake`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tribunal intake answer.md\n  my-agent 'review it' | tribunal intake --json\n\n\
+    Forms: calls of the reporting tools, JSON, VERDICT/FINDINGS lines, QA reports, `### Finding` blocks, plain words, \
+    SARIF, compiler lines. What cannot be read is shown with the reason."
+)]
+pub struct Intake {
+    /// The answer; `-` or nothing is stdin
+    pub file: Option<PathBuf>,
+}
+
+/// `tribunal delta`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tribunal delta old.sarif new.sarif --repo . --from main --to HEAD\n  \
+    tribunal delta old.sarif new.sarif --json | jq '.after[] | select(.class == \"fix_induced\")'\n  \
+    tribunal delta old.sarif new.sarif --repo mirror.git --from v1 --to v2 --sarif > marked.sarif\n\n\
+    Reports are SARIF 2.1.0 (the first run), a JSON list of findings, or what `tribunal intake --json` prints.")]
+pub struct Delta {
+    /// The earlier report
+    pub before: PathBuf,
+    /// The later report
+    pub after: PathBuf,
+    /// The repository both are about; it may be bare
+    #[arg(long, value_name = "DIR")]
+    pub repo: Option<PathBuf>,
+    /// The revision BEFORE was made on
+    #[arg(long, value_name = "REV")]
+    pub from: Option<String>,
+    /// The revision AFTER was made on
+    #[arg(long, value_name = "REV")]
+    pub to: Option<String>,
+    /// Print AFTER as SARIF with baselineState filled
+    #[arg(long, conflicts_with = "json")]
+    pub sarif: bool,
 }
 
 /// `tribunal config`.

@@ -336,7 +336,7 @@ fn answer_of(value: &Value) -> Option<Result<Said, &'static str>> {
 }
 
 /// Reads one finding; `passed` is S4's, and sets the severity of issues that carry none.
-fn finding(text: &str, passed: Option<bool>, draft: &mut Draft) {
+pub(super) fn finding(text: &str, passed: Option<bool>, draft: &mut Draft) {
     let value = match serde_json::from_str::<Value>(text) {
         Ok(value @ Value::Object(_)) => value,
         Ok(Value::String(words)) if !words.trim().is_empty() => {

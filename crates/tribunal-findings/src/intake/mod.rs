@@ -6,6 +6,7 @@ mod compiler;
 mod json;
 mod lines;
 mod qa;
+pub mod report;
 mod said;
 mod sarif;
 pub(crate) mod scan;
@@ -251,6 +252,7 @@ fn note_what_looks_like_an_answer(lines: &[Line<'_>], draft: &mut Draft) {
 fn weigh(mut draft: Draft, damage: Damage, lines: &[Line<'_>]) -> Intake {
     settle_verdict(&mut draft);
     let intake = &mut draft.intake;
+    note_reused_labels(intake);
     let oversized = lines.iter().any(|line| line.kind == Kind::TooLong);
     for (broken, why) in [
         (damage.utf8, "the message holds bytes that are not UTF-8"),
@@ -270,6 +272,19 @@ fn weigh(mut draft: Draft, damage: Damage, lines: &[Line<'_>]) -> Intake {
         intake.checked.clear();
     }
     draft.intake
+}
+
+/// An author's id that stands for two findings stands for neither: both are kept, and it is said.
+fn note_reused_labels(intake: &mut Intake) {
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    for label in intake.findings.iter().filter_map(|claim| claim.label.as_deref()) {
+        *seen.entry(label).or_default() += 1;
+    }
+    let reused: Vec<(String, usize)> =
+        seen.into_iter().filter(|(_, n)| *n > 1).map(|(label, n)| (label.to_owned(), n)).collect();
+    for (label, n) in reused {
+        intake.note(&label, format!("the same id for {n} findings: all are kept"));
+    }
 }
 
 fn settle_verdict(draft: &mut Draft) {

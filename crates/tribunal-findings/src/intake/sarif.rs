@@ -1,11 +1,13 @@
 //! SARIF 2.1.0: typed, borrowed where it can be, because a linter's log can hold a hundred thousand results.
 //! Never opens what a log points at; external property files are named as unread.
 
+use super::report::Indexed;
 use super::{Draft, Form, Intake, claim_of};
 use crate::text::clean;
 use crate::words;
 use serde::Deserialize;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use tribunal_core::finding::{Claim, Severity};
 
 #[derive(Deserialize)]
@@ -23,7 +25,7 @@ struct Inline<'a> {
 }
 
 #[derive(Deserialize, Default)]
-struct Run<'a> {
+pub(super) struct Run<'a> {
     #[serde(borrow, default)]
     results: Option<Vec<Res<'a>>>,
     #[serde(borrow, default)]
@@ -82,6 +84,8 @@ struct Res<'a> {
     message: Option<Message<'a>>,
     #[serde(borrow, default)]
     locations: Vec<Location<'a>>,
+    #[serde(borrow, default, rename = "baselineState")]
+    baseline: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
@@ -150,27 +154,74 @@ pub(crate) fn read_into(text: &str, draft: &mut Draft) {
         if run.external.is_some() {
             draft.intake.note("externalPropertyFileReferences", "results in other files are not read");
         }
+        let rules = Rules::of(run);
         for result in run.results.iter().flatten() {
-            take(result, run, draft);
+            take(result, run, &rules, draft);
         }
     }
     let none = Run::default();
     for result in log.inline.iter().flat_map(|inline| &inline.results) {
-        take(result, &none, draft);
+        take(result, &none, &Rules::default(), draft);
     }
 }
 
-fn take(result: &Res<'_>, run: &Run<'_>, draft: &mut Draft) {
-    let kind = result.kind.as_deref().unwrap_or("fail");
-    if matches!(kind, "pass" | "notApplicable" | "informational") {
+/// The results of one run with their indexes: for tools that speak of a log by index. A result that says nothing is
+/// still one of them.
+pub(super) fn indexed(run: &Run<'_>, draft: &mut Draft) -> Vec<Indexed> {
+    let rules = Rules::of(run);
+    let mut found = Vec::new();
+    for (index, result) in run.results.iter().flatten().enumerate() {
+        if is_no_finding(result) {
+            continue;
+        }
+        let settled = result.baseline.as_deref() == Some("absent");
+        let claim = claim(result, run, &rules, draft).unwrap_or_else(|| {
+            draft.intake.note(&format!("result {index}"), "it has neither message nor rule");
+            claim_of(Severity::Warning, "(no message)")
+        });
+        found.push(Indexed { index, claim, settled });
+    }
+    found
+}
+
+/// A run's rules by id.
+#[derive(Default)]
+struct Rules<'r> {
+    all: &'r [Rule<'r>],
+    by_id: BTreeMap<&'r str, usize>,
+}
+
+impl<'r> Rules<'r> {
+    fn of(run: &'r Run<'r>) -> Rules<'r> {
+        let driver = run.tool.as_ref().and_then(|tool| tool.driver.as_ref());
+        let all = driver.map_or(&[][..], |driver| &driver.rules);
+        let by_id = all.iter().enumerate().rev().map(|(n, rule)| (rule.id.as_ref(), n)).collect();
+        Rules { all, by_id }
+    }
+
+    fn find(&self, result: &Res<'_>) -> Option<&'r Rule<'r>> {
+        let index = result.rule_index.and_then(|index| usize::try_from(index).ok());
+        let by_index = index.and_then(|index| self.all.get(index));
+        by_index.or_else(|| self.all.get(*self.by_id.get(result.rule.as_deref()?)?))
+    }
+}
+
+fn is_no_finding(result: &Res<'_>) -> bool {
+    matches!(result.kind.as_deref().unwrap_or("fail"), "pass" | "notApplicable" | "informational")
+}
+
+fn take(result: &Res<'_>, run: &Run<'_>, rules: &Rules<'_>, draft: &mut Draft) {
+    if is_no_finding(result) {
         return;
     }
-    let rules =
-        run.tool.as_ref().and_then(|tool| tool.driver.as_ref()).map_or(&[][..], |driver| &driver.rules);
-    let index = result.rule_index.and_then(|index| usize::try_from(index).ok());
-    let rule = index
-        .and_then(|index| rules.get(index))
-        .or_else(|| rules.iter().find(|rule| Some(&rule.id) == result.rule.as_ref()));
+    match claim(result, run, rules, draft) {
+        Some(claim) => draft.intake.findings.push(claim),
+        None => draft.intake.note("a SARIF result", "a result with neither message nor rule says nothing"),
+    }
+}
+
+fn claim(result: &Res<'_>, run: &Run<'_>, rules: &Rules<'_>, draft: &mut Draft) -> Option<Claim> {
+    let rule = rules.find(result);
     let level = result.level.as_deref().or_else(|| rule?.config.as_ref()?.level.as_deref());
     let severity = match level.unwrap_or("warning") {
         "error" => Severity::Blocker,
@@ -178,17 +229,15 @@ fn take(result: &Res<'_>, run: &Run<'_>, draft: &mut Draft) {
         _ => Severity::Warning,
     };
     let text = message(result.message.as_ref()).or_else(|| message(rule?.short.as_ref()));
-    let name = result.rule.clone().or_else(|| rule.map(|rule| rule.id.clone())).filter(|id| !id.is_empty());
-    let Some(text) = text.or(name.as_deref()) else {
-        return draft.intake.note("a SARIF result", "a result with neither message nor rule says nothing");
-    };
-    let mut claim = claim_of(severity, text);
+    let given = result.rule.as_deref().or_else(|| rule.map(|rule| rule.id.as_ref()));
+    let name = given.filter(|id| !id.is_empty());
+    let mut claim = claim_of(severity, text.or(name)?);
     (claim.confidence, claim.confidence_stated) = (100, true);
-    claim.rule = name.map(Cow::into_owned);
+    claim.rule = name.map(str::to_owned);
     if let Some(location) = result.locations.first() {
         locate(&mut claim, location, run, draft);
     }
-    draft.intake.findings.push(claim);
+    Some(claim)
 }
 
 fn message<'m>(message: Option<&'m Message<'_>>) -> Option<&'m str> {

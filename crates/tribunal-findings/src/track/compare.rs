@@ -3,6 +3,7 @@
 use super::anchor::{Anchors, Read, Side};
 use super::change::Change;
 use super::pair::{Hints, Pair, Scorer, pair};
+use crate::intake::report::Report;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use tribunal_core::finding::Claim;
@@ -25,6 +26,39 @@ pub enum Fresh {
     Late,
     /// On lines the change added.
     FixInduced,
+    /// The earlier report calls it gone.
+    Reopened,
+}
+
+impl Gone {
+    /// The word of the public JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Gone::Resolved => "resolved",
+            Gone::NotReported => "not_reported",
+        }
+    }
+}
+
+impl Fresh {
+    /// The word of the public JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Fresh::New => "new",
+            Fresh::Late => "late",
+            Fresh::FixInduced => "fix_induced",
+            Fresh::Reopened => "reopened",
+        }
+    }
+}
+
+/// The word of the public JSON for how a severity went.
+pub fn severity_word(went: Ordering) -> &'static str {
+    match went {
+        Ordering::Less => "downgraded",
+        Ordering::Equal => "unchanged",
+        Ordering::Greater => "upgraded",
+    }
 }
 
 /// Pairs and leftovers of two reports.
@@ -65,6 +99,40 @@ pub fn compare(
     Comparison { pairs, gone, fresh }
 }
 
+/// Compares two reports as files hold them; all indexes are the files' own. Without a change nothing is known of the
+/// code, so nothing is called resolved, late or induced.
+pub fn compare_reports(
+    before: &Report,
+    after: &Report,
+    change: Option<&Change>,
+    read: Read<'_>,
+    scorer: &Scorer,
+) -> Comparison {
+    let old: Vec<&Claim> = before.findings.iter().map(|one| &one.claim).collect();
+    let new: Vec<&Claim> = after.findings.iter().map(|one| &one.claim).collect();
+    let none = Change::default();
+    let mut found = compare(&old, &new, change.unwrap_or(&none), read, scorer);
+    if change.is_none() {
+        found.gone.iter_mut().for_each(|(_, gone)| *gone = Gone::NotReported);
+        found.fresh.iter_mut().for_each(|(_, fresh)| *fresh = Fresh::New);
+    }
+    let settled = |n: usize| before.findings[n].settled;
+    found.gone.iter_mut().filter(|(n, _)| settled(*n)).for_each(|(_, gone)| *gone = Gone::Resolved);
+    let (back, pairs): (Vec<_>, Vec<_>) = found.pairs.into_iter().partition(|(pair, _)| settled(pair.before));
+    found.pairs = pairs;
+    found.gone.extend(back.iter().map(|(pair, _)| (pair.before, Gone::Resolved)));
+    found.fresh.extend(back.iter().map(|(pair, _)| (pair.after, Fresh::Reopened)));
+    for (pair, _) in &mut found.pairs {
+        (pair.before, pair.after) = (before.findings[pair.before].index, after.findings[pair.after].index);
+    }
+    found.gone.iter_mut().for_each(|(n, _)| *n = before.findings[*n].index);
+    found.fresh.iter_mut().for_each(|(n, _)| *n = after.findings[*n].index);
+    found.pairs.sort_by_key(|(pair, _)| pair.before);
+    found.gone.sort_by_key(|(n, _)| *n);
+    found.fresh.sort_by_key(|(n, _)| *n);
+    found
+}
+
 fn gone(claim: &Claim, change: &Change, anchors: &mut Anchors<'_>) -> Gone {
     let Some(file) = claim.file.as_deref() else { return Gone::NotReported };
     if change.new_path(file).is_none() {
@@ -90,5 +158,58 @@ fn fresh(claim: &Claim, change: &Change, anchors: &mut Anchors<'_>) -> Fresh {
         Some(line) if change.new_hunk(file, line, line, 0).is_some() => Fresh::FixInduced,
         Some(_) => Fresh::Late,
         None => Fresh::New,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::intake::report::read_report;
+
+    fn delta(before: &str, after: &str, diff: Option<&str>) -> String {
+        let (before, after) =
+            (read_report(before.as_bytes()).unwrap(), read_report(after.as_bytes()).unwrap());
+        let change = diff.map(Change::from_unified);
+        let found = compare_reports(&before, &after, change.as_ref(), &|_, _| None, &Scorer::default());
+        let pairs =
+            found.pairs.iter().map(|(p, o)| format!("{}={} {}", p.before, p.after, severity_word(*o)));
+        let gone = found.gone.iter().map(|(n, gone)| format!("{n} {}", gone.word()));
+        let fresh = found.fresh.iter().map(|(n, fresh)| format!("+{n} {}", fresh.word()));
+        pairs.chain(gone).chain(fresh).collect::<Vec<_>>().join(", ")
+    }
+
+    const DIFF: &str = "diff --git a/x.rs b/x.rs\n--- a/x.rs\n+++ b/x.rs\n@@ -3 +3,2 @@\n-a\n+b\n+c\n";
+
+    #[test]
+    fn every_finding_of_both_reports_has_one_class() {
+        let before = r#"[{"claim":"`size` is never read","severity":"warning","file":"x.rs","line":9},
+            {"claim":"the lock is held while waiting","severity":"blocker","rule":"R1","file":"x.rs","line":3},
+            {"claim":"no test covers this","severity":"low","file":"x.rs","line":20},
+            {"claim":"an error is lost here","severity":"low","file":"x.rs","line":30,"fate":"fixed"}]"#;
+        let after = r#"[{"claim":"`size` is never read","severity":"blocker","file":"x.rs","line":10},
+            {"claim":"this branch cannot be reached","severity":"low","rule":"R2","file":"x.rs","line":4},
+            {"claim":"the name says nothing","severity":"low","file":"x.rs","line":50},
+            {"claim":"an error is lost here","severity":"low","file":"x.rs","line":31}]"#;
+        for (diff, expect) in [
+            (
+                Some(DIFF),
+                "0=0 upgraded, 1 resolved, 2 not_reported, 3 resolved, +1 fix_induced, +2 late, +3 reopened",
+            ),
+            (None, "0=0 upgraded, 1 not_reported, 2 not_reported, 3 resolved, +1 new, +2 new, +3 reopened"),
+        ] {
+            assert_eq!(delta(before, after, diff), expect);
+        }
+        assert_eq!(delta("[]", "[]", None), "");
+    }
+
+    #[test]
+    fn an_absent_result_that_is_back_is_reopened() {
+        let sarif = |state: &str| {
+            format!(
+                r#"{{"runs":[{{"results":[{{"kind":"pass"}},{{"ruleId":"R","message":{{"text":"unused import"}},"locations":[{{"physicalLocation":{{"artifactLocation":{{"uri":"a.py"}},"region":{{"startLine":3}}}}}}],"baselineState":"{state}"}}]}}]}}"#
+            )
+        };
+        assert_eq!(delta(&sarif("absent"), &sarif("new"), None), "1 resolved, +1 reopened");
+        assert_eq!(delta(&sarif("unchanged"), &sarif("new"), None), "1=1 unchanged");
     }
 }

@@ -20,7 +20,7 @@ pub mod score;
 
 pub use anchor::{Read, Side};
 pub use change::{Change, FileChange, Hunk};
-pub use compare::{Comparison, compare};
+pub use compare::{Comparison, compare, compare_reports};
 pub use reversal::Block;
 
 use crate::delta::CycleDelta;

@@ -1,5 +1,6 @@
 //! Real git in temporary directories: what Tribunal does with it, and what it must never let happen.
 
+mod archive;
 mod capture;
 mod forward;
 mod hostile;

@@ -3,10 +3,12 @@
 mod cancel;
 mod config;
 mod decide;
+mod delta;
 mod demo;
 mod gc;
 mod inbox;
 mod init;
+mod intake;
 mod log;
 mod resume;
 mod run;
@@ -53,6 +55,8 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
         Command::Inbox(args) => inbox::run(globals, &args),
         Command::Decide(args) => decide::run(globals, &args),
         Command::Gc(args) => gc::run(globals, &args),
+        Command::Intake(args) => intake::run(globals, &args),
+        Command::Delta(args) => delta::run(globals, &args),
         Command::Config(args) => config::run(globals, &args),
         Command::Schema(args) => schema::run(&args),
     }
@@ -61,9 +65,13 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
 /// Commands that change what happens, which an agent may not.
 fn steers(command: &Command) -> bool {
     match command {
-        Command::Status(_) | Command::Log(_) | Command::Show(_) | Command::Inbox(_) | Command::Schema(_) => {
-            false
-        }
+        Command::Status(_)
+        | Command::Log(_)
+        | Command::Show(_)
+        | Command::Inbox(_)
+        | Command::Intake(_)
+        | Command::Delta(_)
+        | Command::Schema(_) => false,
         Command::Demo(_)
         | Command::Init(_)
         | Command::Run(_)

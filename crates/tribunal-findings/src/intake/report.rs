@@ -1,0 +1,143 @@
+//! A report somebody wrote to a file, SARIF or our own JSON, read so that every finding keeps its index in that file.
+//! Never drops one: what says nothing is kept as such, and what could not be read is named.
+
+use super::sarif::{self, Run};
+use super::{Draft, Unread, claim_of, json};
+use crate::text::{clean, plain_words};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tribunal_core::finding::{Claim, Severity};
+
+/// One finding of a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Indexed {
+    /// Where it stands in the file: in `runs[0].results`, or in the list.
+    pub index: usize,
+    /// What it says.
+    pub claim: Claim,
+    /// The report itself calls it gone, so seeing it again is news.
+    pub settled: bool,
+}
+
+/// What a file holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Its findings, in order.
+    pub findings: Vec<Indexed>,
+    /// It was SARIF.
+    pub sarif: bool,
+    /// Runs after the first, which are not compared.
+    pub other_runs: usize,
+    /// What could not be read.
+    pub unread: Vec<Unread>,
+}
+
+#[derive(Deserialize)]
+struct Whole<'a> {
+    #[serde(borrow, default)]
+    runs: Option<Vec<Run<'a>>>,
+    #[serde(borrow, default, alias = "issues")]
+    findings: Option<Vec<&'a RawValue>>,
+}
+
+/// Reads a report; `Err` says why it is none.
+pub fn read_report(bytes: &[u8]) -> Result<Report, String> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| format!("it is not UTF-8 (byte {} is not text)", error.valid_up_to()))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.trim().is_empty() {
+        return Err("it is empty".to_owned());
+    }
+    let (text, _) = clean(text);
+    if text.trim_start().starts_with('[') {
+        let items: Vec<&RawValue> =
+            serde_json::from_str(&text).map_err(|error| format!("it is not a list of findings: {error}"))?;
+        return Ok(own(&items));
+    }
+    let whole: Whole<'_> = serde_json::from_str(&text)
+        .map_err(|error| format!("it is neither SARIF 2.1.0 nor our JSON: {error}"))?;
+    match (whole.runs, whole.findings) {
+        (Some(runs), _) => Ok(of_sarif(&runs)),
+        (None, Some(items)) => Ok(own(&items)),
+        (None, None) => Err("it has neither `runs` (SARIF) nor `findings` (our JSON)".to_owned()),
+    }
+}
+
+fn of_sarif(runs: &[Run<'_>]) -> Report {
+    let mut draft = Draft::default();
+    let findings = runs.first().map(|run| sarif::indexed(run, &mut draft)).unwrap_or_default();
+    Report { findings, sarif: true, other_runs: runs.len().saturating_sub(1), unread: draft.intake.unread }
+}
+
+fn own(items: &[&RawValue]) -> Report {
+    let mut report = Report::default();
+    for (index, item) in items.iter().enumerate() {
+        let mut draft = Draft::default();
+        // A standing is not an answer to a question here: it says where the finding is.
+        let mut value: Value = serde_json::from_str(item.get()).unwrap_or_default();
+        let standing = ["fate", "state", "status"].map(|key| value.as_object_mut()?.remove(key));
+        let fate = standing.iter().flatten().find_map(Value::as_str).unwrap_or_default();
+        json::finding(&value.to_string(), None, &mut draft);
+        let claim = draft.intake.findings.pop().unwrap_or_else(|| claim_of(Severity::Warning, "(no claim)"));
+        report.findings.push(Indexed { index, claim, settled: is_settled(fate) });
+        report.unread.extend(draft.intake.unread);
+    }
+    report
+}
+
+fn is_settled(fate: &str) -> bool {
+    matches!(plain_words(fate).as_str(), "fixed" | "refuted" | "resolved" | "closed" | "absent")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claims(report: &Report) -> Vec<(usize, &str, bool)> {
+        report.findings.iter().map(|f| (f.index, f.claim.claim.as_str(), f.settled)).collect()
+    }
+
+    #[test]
+    fn sarif_keeps_its_indexes() {
+        let text = r#"{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"t","rules":[{"id":"R1","shortDescription":{"text":"short"}}]}},"results":[
+            {"message":{"text":"one"}},{"kind":"pass","message":{"text":"fine"}},{"ruleId":"R1"},{},{"message":{"text":"back"},"baselineState":"absent"}]},{"results":[]}]}"#;
+        let report = read_report(text.as_bytes()).unwrap();
+        let expect = [(0, "one", false), (2, "short", false), (3, "(no message)", false), (4, "back", true)];
+        assert_eq!(claims(&report), expect);
+        assert_eq!((report.sarif, report.other_runs, report.unread.len()), (true, 1, 1));
+        let marked = format!("\u{feff}{text}");
+        assert_eq!(read_report(marked.as_bytes()).unwrap(), report);
+    }
+
+    #[test]
+    fn our_own_json_is_a_list_or_an_answer() {
+        let list = r#"[{"claim":"a","severity":"blocker","file":"x.rs","line":3},7,{"claim":"b","severity":"low","fate":"fixed"},
+            {"id":"F-3","status":"resolved","claim":"c","severity":"low"}]"#;
+        let report = read_report(list.as_bytes()).unwrap();
+        let expect = [(0, "a", false), (1, "(no claim)", false), (2, "b", true), (3, "c", true)];
+        assert_eq!(claims(&report), expect);
+        assert_eq!(report.findings[0].claim.line, Some(3));
+        let answer = format!(r#"{{"verdict":"reject","findings":{list}}}"#);
+        assert_eq!(read_report(answer.as_bytes()).unwrap().findings, report.findings);
+    }
+
+    #[test]
+    fn what_is_no_report_says_why() {
+        for (bytes, expect) in [
+            (&b""[..], "empty"),
+            (b"  \n", "empty"),
+            (b"\xff\xfe{", "UTF-8"),
+            (b"{\"runs\":[", "EOF"),
+            (b"[1,", "EOF"),
+            (b"{\"a\":1}", "neither `runs`"),
+            (b"src/a.rs:3: x", "neither SARIF"),
+            (b"\"text\"", "neither SARIF"),
+            (b"{\"runs\":[{\"results\":7}]}", "neither SARIF"),
+        ] {
+            let why = read_report(bytes).unwrap_err();
+            assert!(why.contains(expect), "{expect}: {why}");
+        }
+        assert_eq!(read_report(b"{\"runs\":[]}").unwrap().findings, []);
+    }
+}

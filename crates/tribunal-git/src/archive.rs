@@ -1,0 +1,94 @@
+//! A repository to read from, with or without a work tree: revisions, their difference, their files. Never writes
+//! anything, not even a directory of Tribunal's own, so it is safe on a bare mirror that others use.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use crate::objects::{Object, Reader};
+use crate::open::{ask, neutral};
+use crate::run::Call;
+use crate::{GitError, GitPath, Oid};
+
+/// Longer differences are refused: no two reports are compared over them.
+const DIFF_MAX: usize = 512 << 20;
+
+/// Options that keep the difference free of foreign programs and settings.
+const SAFE: [&str; 7] = [
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--ignore-submodules=all",
+    "--diff-algorithm=myers",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+];
+
+/// A repository that is only read.
+pub struct Archive {
+    git_dir: PathBuf,
+    reader: Mutex<Option<Reader>>,
+}
+
+impl Archive {
+    /// Finds the repository a directory is in, or is.
+    pub fn open(dir: &Path) -> Result<Archive, GitError> {
+        let dir = std::fs::canonicalize(dir).map_err(GitError::io(dir))?;
+        let git_dir = PathBuf::from(ask(&dir, &["--absolute-git-dir"])?);
+        Ok(Archive { git_dir, reader: Mutex::new(None) })
+    }
+
+    /// The commit a revision names; [`GitError::NoSuch`] when there is none.
+    pub fn commit(&self, rev: &str) -> Result<Oid, GitError> {
+        let none = || GitError::NoSuch { what: format!("revision {rev:?}") };
+        if rev.is_empty() || rev.contains(['\n', '\r', '\0']) {
+            return Err(none());
+        }
+        let found = self.object(format!("{rev}^{{commit}}").as_bytes())?;
+        found.filter(|object| object.kind == "commit").map(|object| object.oid).ok_or_else(none)
+    }
+
+    /// The difference as a patch without context, renames found.
+    pub fn diff_lines(&self, from: &Oid, to: &Oid) -> Result<Vec<u8>, GitError> {
+        if from == to {
+            return Ok(Vec::new());
+        }
+        let call = self.call().cut_at(DIFF_MAX).args(["diff-tree", "-r", "-p", "-M", "-U0"]);
+        let call = call.args(SAFE).args([from, to]);
+        let name = call.name();
+        let output = call.run()?;
+        if output.cut {
+            return Err(GitError::TooLarge { command: name, cap: DIFF_MAX });
+        }
+        if output.status.success() { Ok(output.stdout) } else { Err(crate::run::failed(&name, &output)) }
+    }
+
+    /// The bytes of a file in a commit or tree, if it is there.
+    pub fn file_at(&self, at: &Oid, path: &GitPath) -> Result<Option<Vec<u8>>, GitError> {
+        // Names are asked for line by line, so a path with a line end in it cannot be.
+        if !path.is_inside() || path.as_bytes().contains(&b'\n') || path.as_bytes().ends_with(b"\r") {
+            return Ok(None);
+        }
+        let name = [at.as_str().as_bytes(), b":", path.as_bytes()].concat();
+        Ok(self.object(&name)?.filter(|object| object.kind == "blob").map(|object| object.bytes))
+    }
+
+    fn object(&self, name: &[u8]) -> Result<Option<Object>, GitError> {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = match reader.take() {
+            Some(open) => open,
+            None => Reader(self.call().args(["cat-file", "--batch"]).session()?),
+        };
+        // Put back only when it is in step: after an error the next read starts a new process.
+        let answer = open.read(name)?;
+        *reader = Some(open);
+        Ok(answer)
+    }
+
+    /// The git directory stands in for the work tree, so that no attributes of checked-out files have a say.
+    fn call(&self) -> Call {
+        neutral(Call::new(&self.git_dir), &self.git_dir, &self.git_dir)
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .config("core.attributesFile=/dev/null")
+    }
+}

@@ -1,0 +1,78 @@
+//! Reading a repository that may be bare, and leaving no trace in it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use tribunal_git::{Archive, GitError};
+
+use crate::support::{World, git, path, write};
+
+/// Every file under a directory with its bytes.
+fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![dir.to_owned()];
+    while let Some(dir) = open.pop() {
+        for entry in fs::read_dir(&dir).expect("reads").map(|entry| entry.expect("entry").path()) {
+            if entry.is_dir() {
+                open.push(entry);
+            } else {
+                found.insert(entry.display().to_string(), fs::read(&entry).expect("reads"));
+            }
+        }
+    }
+    found
+}
+
+/// A bare clone of two commits: `a.txt` changed, `old.txt` renamed.
+fn bare() -> World {
+    let world = World::new(&[("a.txt", "1\n2\n3\n"), ("old.txt", "one\ntwo\nthree\nfour\n")]);
+    write(&world.root(), "a.txt", "1\n2b\n3\n");
+    git(&world.root(), &["mv", "old.txt", "new.txt"]);
+    git(&world.root(), &["commit", "-qam", "second"]);
+    git(&world.root(), &["tag", "v2"]);
+    git(world.dir.path(), &["clone", "-q", "--bare", "user", "bare.git"]);
+    world
+}
+
+#[test]
+fn a_bare_repository_is_read_and_not_touched() {
+    let world = bare();
+    let dir = world.dir.path().join("bare.git");
+    let before = files(&dir);
+    let archive = Archive::open(&dir).expect("opens");
+    let (from, to) = (archive.commit("v2~1").expect("from"), archive.commit("v2").expect("to"));
+    assert_eq!(from, world.head);
+    let diff = String::from_utf8(archive.diff_lines(&from, &to).expect("diff")).expect("text");
+    for part in ["@@ -2 +2 @@", "-2\n+2b\n", "rename from old.txt\nrename to new.txt\n"] {
+        assert!(diff.contains(part), "{part:?} in {diff}");
+    }
+    assert_eq!(archive.diff_lines(&to, &to).expect("diff"), b"");
+    let read = |at, name: &str| archive.file_at(at, &path(name)).expect("reads");
+    assert_eq!(read(&to, "a.txt").as_deref(), Some(&b"1\n2b\n3\n"[..]));
+    for missing in ["old.txt", "no", "../a.txt", "/etc/passwd", "a.txt\n", "", "a b missing"] {
+        assert_eq!(read(&to, missing), None, "{missing:?}");
+    }
+    drop(archive);
+    assert_eq!(files(&dir), before);
+}
+
+#[test]
+fn work_trees_and_their_folders_are_read_too() {
+    let world = World::new(&[("sub/a.txt", "1\n")]);
+    let archive = Archive::open(&world.root().join("sub")).expect("opens");
+    assert_eq!(archive.commit("HEAD").expect("head"), world.head);
+}
+
+#[test]
+fn revisions_that_are_none_are_named() {
+    let world = bare();
+    let archive = Archive::open(&world.dir.path().join("bare.git")).expect("opens");
+    for rev in ["", "nothing", "v2 v2", "v2\nv2", "--all", "v2:a.txt", "x missing"] {
+        let error = archive.commit(rev).expect_err(rev);
+        assert!(matches!(error, GitError::NoSuch { .. }), "{rev:?}: {error}");
+    }
+    assert!(matches!(Archive::open(&world.dir.path().join("none")), Err(GitError::Io { .. })));
+    let empty = tempfile::tempdir().expect("temp dir");
+    assert!(matches!(Archive::open(empty.path()), Err(GitError::NotARepository { .. })));
+}

@@ -1,0 +1,59 @@
+//! GitHub annotations: workflow commands that put a finding beside the line it is about. What an agent wrote cannot
+//! become a command of its own: line ends and separators are escaped.
+
+use crate::plain;
+use crate::sarif::Item;
+use tribunal_core::finding::{Fate, Severity};
+
+/// GitHub shows so many of one kind; more are only counted.
+const SHOWN: usize = 50;
+
+/// One command per finding that is open, unresolved, carried or advisory, the worst first.
+pub fn github(items: &[Item<'_>]) -> String {
+    let mut shown: Vec<&Item<'_>> = items.iter().filter(|item| is_standing(&item.entry.fate)).collect();
+    shown.sort_by_key(|item| (std::cmp::Reverse(item.entry.severity), item.id));
+    let mut out: String = shown.iter().take(SHOWN).map(|item| line(item)).collect();
+    if shown.len() > SHOWN {
+        out.push_str(&format!(
+            "::notice title=Tribunal::{} more findings are in the report\n",
+            shown.len() - SHOWN
+        ));
+    }
+    out
+}
+
+fn is_standing(fate: &Fate) -> bool {
+    matches!(fate, Fate::Open | Fate::Unresolved | Fate::Carried | Fate::Advisory)
+}
+
+fn line(item: &Item<'_>) -> String {
+    let claim = &item.entry.claim;
+    let command = match (item.entry.severity, &item.entry.fate) {
+        (Severity::Suggestion, _) | (_, Fate::Advisory) => "notice",
+        (Severity::Warning, _) | (_, Fate::Carried) => "warning",
+        (Severity::Blocker, _) => "error",
+    };
+    let mut properties = Vec::new();
+    if let Some(file) = &claim.file {
+        properties.push(format!("file={}", property(file)));
+        if let Some(line) = claim.line {
+            properties.push(format!("line={line}"));
+            properties.push(format!("endLine={}", claim.end.unwrap_or(line).max(line)));
+        }
+    }
+    let by: Vec<String> = item.entry.by.iter().map(ToString::to_string).collect();
+    let title = format!("{} {} ({})", item.id, item.entry.severity, by.join(", "));
+    properties.push(format!("title={}", property(&title)));
+    let todo =
+        if claim.suggestion.is_empty() { String::new() } else { format!("\nTo do: {}", claim.suggestion) };
+    let text = plain::capped(&format!("{}{todo}", claim.claim), 4_000);
+    format!("::{command} {}::{}\n", properties.join(","), data(&text))
+}
+
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(&plain::line(text)).replace(':', "%3A").replace(',', "%2C")
+}

@@ -1,0 +1,67 @@
+//! Findings by fate per round as bars of a terminal: one look says whether a loop gets better. Never carries a meaning
+//! by colour alone: every part has its own letter and number.
+
+use crate::style::{Style, columns, pad};
+use std::fmt::Write;
+
+/// How one round stood when it ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bar {
+    /// Which round.
+    pub round: u32,
+    /// Must-fix findings that are open and were there before.
+    pub old: u32,
+    /// Must-fix findings that are open and new in this round.
+    pub new: u32,
+    /// Findings settled so far: fixed, refuted, waived.
+    pub settled: u32,
+    /// The rest: advisory, deferred, discarded, filtered.
+    pub aside: u32,
+}
+
+const KEY: &str = "█ open  ▓ open and new  ░ settled  · set aside";
+
+/// The bars, one line per round, and their key.
+pub fn bars(rounds: &[Bar], style: Style) -> String {
+    if rounds.is_empty() {
+        return String::new();
+    }
+    let most = rounds.iter().map(|bar| bar.old + bar.new + bar.settled + bar.aside).max().unwrap_or(0).max(1);
+    let said = rounds.iter().map(|bar| columns(&numbers(bar))).max().unwrap_or(0);
+    let room = if style.width == 0 { 40 } else { style.width.saturating_sub(said + 11).clamp(8, 60) };
+    let mut out = String::new();
+    for bar in rounds {
+        let drawn = drawing(bar, most, room);
+        let fill = room.saturating_sub(columns(&drawn));
+        let _ = writeln!(
+            out,
+            "{} {drawn}{} {}",
+            pad(&format!("round {}", bar.round), 9),
+            " ".repeat(fill),
+            numbers(bar)
+        );
+    }
+    let _ = writeln!(out, "{} {}", " ".repeat(9), style.faint(KEY));
+    out
+}
+
+fn numbers(bar: &Bar) -> String {
+    let mut words = vec![format!("{} open", bar.old + bar.new)];
+    for (n, word) in [(bar.new, "new"), (bar.settled, "settled"), (bar.aside, "aside")] {
+        if n > 0 {
+            words.push(format!("{n} {word}"));
+        }
+    }
+    words.join(", ")
+}
+
+/// Each part gets its share, and at least one cell when it is not nothing.
+fn drawing(bar: &Bar, most: u32, room: usize) -> String {
+    let parts = [(bar.old, '█'), (bar.new, '▓'), (bar.settled, '░'), (bar.aside, '·')];
+    let cells = |n: u32| {
+        let share = (f64::from(n) * room as f64 / f64::from(most)).round() as usize;
+        if n == 0 { 0 } else { share.max(1) }
+    };
+    let drawn = parts.iter().flat_map(|(n, mark)| std::iter::repeat_n(*mark, cells(*n)));
+    drawn.take(room).collect()
+}

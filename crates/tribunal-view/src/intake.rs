@@ -1,0 +1,173 @@
+//! What Tribunal reads from a reviewer's answer, as JSON and as a table: for people who write personalities and
+//! adapters. Shows everything, also what was not read and why; decides nothing.
+
+use crate::style::{Mark, Style, cut};
+use crate::{plain, words};
+use serde::Serialize;
+use std::fmt::Write;
+use tribunal_core::finding::Claim;
+use tribunal_findings::{Form, Intake, Unread};
+
+/// The JSON that `tribunal intake --json` prints: a field's name is a promise.
+#[derive(Debug, Serialize)]
+pub struct IntakeView<'a> {
+    verdict: &'static str,
+    stated: Option<&'a str>,
+    form: Form,
+    findings: Vec<ClaimView<'a>>,
+    unread: &'a [Unread],
+}
+
+#[derive(Debug, Serialize)]
+struct ClaimView<'a> {
+    id: Option<&'a str>,
+    file: Option<&'a str>,
+    line: Option<u32>,
+    end: Option<u32>,
+    severity: &'static str,
+    confidence: u8,
+    claim: &'a str,
+    suggestion: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<&'a str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    details: &'a str,
+}
+
+impl<'a> IntakeView<'a> {
+    /// Of what was read.
+    pub fn of(intake: &'a Intake) -> IntakeView<'a> {
+        IntakeView {
+            verdict: verdict(intake),
+            stated: intake.stated.as_deref(),
+            form: intake.form,
+            findings: intake.findings.iter().map(ClaimView::of).collect(),
+            unread: &intake.unread,
+        }
+    }
+}
+
+impl<'a> ClaimView<'a> {
+    fn of(claim: &'a Claim) -> ClaimView<'a> {
+        ClaimView {
+            id: claim.label.as_deref(),
+            file: claim.file.as_deref(),
+            line: claim.line,
+            end: claim.end,
+            severity: claim.severity.word(),
+            confidence: claim.confidence,
+            claim: &claim.claim,
+            suggestion: &claim.suggestion,
+            rule: claim.rule.as_deref(),
+            details: &claim.details,
+        }
+    }
+}
+
+fn verdict(intake: &Intake) -> &'static str {
+    use tribunal_core::finding::Verdict;
+    match intake.verdict {
+        Some(Verdict::Approve) => "approve",
+        Some(Verdict::Conditional) => "conditional",
+        Some(Verdict::Reject) => "reject",
+        None => "none",
+    }
+}
+
+/// The same for people.
+pub fn table(intake: &Intake, style: Style) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "{}  verdict {}{}", style.mark(mark(intake)), verdict(intake), stated(intake));
+    let _ = writeln!(out, "   {}", style.faint(form_words(intake.form)));
+    if !intake.checked.is_empty() {
+        let _ = writeln!(out, "   checked: {}", style.wrap(&plain::line(&intake.checked), "   "));
+    }
+    for (id, said) in &intake.said {
+        let words = match said {
+            tribunal_core::finding::Said::Resolved => "resolved".to_owned(),
+            tribunal_core::finding::Said::StillThere => "still there".to_owned(),
+            tribunal_core::finding::Said::NotAnIssue(why) => format!("not an issue: {}", plain::line(why)),
+        };
+        let _ = writeln!(out, "   {id}: {}", style.wrap(&words, "   "));
+    }
+    findings(&mut out, intake, style);
+    unread(&mut out, intake, style);
+    out
+}
+
+fn mark(intake: &Intake) -> Mark {
+    match verdict(intake) {
+        "approve" => Mark::Complete,
+        "conditional" => Mark::Warning,
+        "reject" => Mark::Failed,
+        _ => Mark::Skipped,
+    }
+}
+
+fn stated(intake: &Intake) -> String {
+    intake
+        .stated
+        .as_deref()
+        .map(|words| format!(" (stated: {})", plain::clipped(words, 80)))
+        .unwrap_or_default()
+}
+
+fn form_words(form: Form) -> &'static str {
+    match form {
+        Form::None => "in no form that is known",
+        Form::Tool => "as calls of the reporting tools",
+        Form::Json => "as JSON",
+        Form::Lines => "as VERDICT and FINDINGS lines",
+        Form::Qa => "as a QA report",
+        Form::Blocks => "as finding blocks",
+        Form::Plain => "as plain words",
+        Form::Sarif => "as SARIF",
+        Form::Compiler => "as compiler lines",
+    }
+}
+
+fn findings(out: &mut String, intake: &Intake, style: Style) {
+    if intake.findings.is_empty() {
+        out.push_str("\nNo findings.\n");
+        return;
+    }
+    let _ = writeln!(out, "\n{}", style.bold(&words::count(intake.findings.len(), "finding")));
+    for (n, claim) in intake.findings.iter().enumerate() {
+        let id =
+            claim.label.as_deref().map_or_else(|| format!("#{}", n + 1), |label| plain::clipped(label, 20));
+        let assumed = if claim.confidence_stated { "" } else { " (assumed)" };
+        let head = format!("{} {}%{assumed} {}", claim.severity, claim.confidence, place(claim));
+        let _ = writeln!(out, "  {}", style.fit(&format!("{id:<6} {}", head.trim_end())));
+        let _ = writeln!(out, "         {}", style.wrap(&plain::line(&claim.claim), "         "));
+        if !claim.suggestion.is_empty() {
+            let words = format!("do: {}", plain::line(&claim.suggestion));
+            let _ = writeln!(out, "         {}", style.wrap(&words, "         "));
+        }
+    }
+}
+
+/// `src/a.rs:3-7`, a section, or nothing.
+pub fn place(claim: &Claim) -> String {
+    let file = claim.file.as_deref().map(plain::line).unwrap_or_default();
+    match (claim.line, claim.end) {
+        (Some(line), Some(end)) if end > line => format!("{file}:{line}-{end}"),
+        (Some(line), _) => format!("{file}:{line}"),
+        (None, _) => match claim.section.as_deref() {
+            Some(section) if file.is_empty() => plain::line(section),
+            Some(section) => format!("{file} ({})", plain::line(section)),
+            None => file,
+        },
+    }
+}
+
+fn unread(out: &mut String, intake: &Intake, style: Style) {
+    if intake.unread.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n{}", style.bold("Not read"));
+    for Unread { text, why } in &intake.unread {
+        let quoted = cut(&plain::line(text), 60);
+        let words = if quoted.is_empty() { why.clone() } else { format!("{why}: {quoted}") };
+        let _ = writeln!(out, "  {} {}", style.mark(Mark::Warning), style.wrap(&words, "    "));
+    }
+}

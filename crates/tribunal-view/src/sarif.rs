@@ -1,0 +1,256 @@
+//! Findings as SARIF 2.1.0, for code hosts and editors: who found it in the tool component, what is new against the
+//! round before in `baselineState`, waivers as suppressions. Every finding is in the log, also those that are settled.
+
+use serde_json::{Map, Value, json};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use tribunal_core::finding::{Claim, Fate, Severity};
+use tribunal_core::ids::FindingId;
+use tribunal_core::ledger::Entry;
+use tribunal_findings::track::Comparison;
+use tribunal_findings::track::compare::Fresh;
+use tribunal_findings::{Report, fingerprint};
+
+/// Where the schema is published.
+const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+
+/// What a result is against the round or report before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Baseline {
+    /// Not there before.
+    New,
+    /// There before, as it is.
+    Unchanged,
+    /// There before, with other words or another severity.
+    Updated,
+    /// There before, gone now.
+    Absent,
+}
+
+impl Baseline {
+    /// SARIF's word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Baseline::New => "new",
+            Baseline::Unchanged => "unchanged",
+            Baseline::Updated => "updated",
+            Baseline::Absent => "absent",
+        }
+    }
+
+    /// Of a finding of a ledger after so many rounds; a first round has nothing to compare with.
+    pub fn of(entry: &Entry, round: u32) -> Option<Baseline> {
+        let gone =
+            matches!(entry.fate, Fate::Fixed | Fate::Refuted | Fate::DuplicateOf(_) | Fate::SupersededBy(_));
+        match round {
+            _ if gone => Some(Baseline::Absent),
+            0 | 1 => None,
+            round if entry.first_round >= round => Some(Baseline::New),
+            _ if entry.survived() > 0 || entry.reopened > 0 => Some(Baseline::Updated),
+            _ => Some(Baseline::Unchanged),
+        }
+    }
+}
+
+/// One finding to write.
+#[derive(Clone, Copy, Debug)]
+pub struct Item<'a> {
+    /// Its id.
+    pub id: FindingId,
+    /// What the ledger knows of it.
+    pub entry: &'a Entry,
+    /// The round its loop is in.
+    pub round: u32,
+}
+
+/// The log of a run or loop. `version` is Tribunal's.
+pub fn log(items: &[Item<'_>], version: &str) -> Value {
+    let mut tools = Tools::default();
+    let results: Vec<Value> = items.iter().map(|item| result(item, &mut tools)).collect();
+    let driver = json!({"name": "Tribunal", "version": version, "rules": []});
+    json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": driver, "extensions": tools.components()},
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    })
+}
+
+/// Reviewers and checks as tool components, each with the rules it spoke of.
+#[derive(Default)]
+struct Tools {
+    names: Vec<String>,
+    rules: BTreeMap<usize, Vec<String>>,
+}
+
+impl Tools {
+    fn index(&mut self, name: &str, rule: &str) -> (usize, usize) {
+        let tool = self.names.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        });
+        let rules = self.rules.entry(tool).or_default();
+        let at = rules.iter().position(|known| known == rule).unwrap_or_else(|| {
+            rules.push(rule.to_owned());
+            rules.len() - 1
+        });
+        (tool, at)
+    }
+
+    fn components(&self) -> Vec<Value> {
+        let rules = |n: usize| -> Vec<Value> {
+            self.rules.get(&n).into_iter().flatten().map(|id| json!({"id": id})).collect()
+        };
+        self.names.iter().enumerate().map(|(n, name)| json!({"name": name, "rules": rules(n)})).collect()
+    }
+}
+
+fn result(item: &Item<'_>, tools: &mut Tools) -> Value {
+    let entry = item.entry;
+    let claim = &entry.claim;
+    let by: Vec<String> = entry.by.iter().map(ToString::to_string).collect();
+    let rule = claim.rule.clone().or_else(|| claim.domain.clone()).unwrap_or_else(|| "finding".to_owned());
+    let (tool, at) = tools.index(by.first().map_or("unknown", String::as_str), &rule);
+    let mut result = base(claim, entry.severity);
+    result.insert("ruleId".into(), json!(rule));
+    result.insert("rule".into(), json!({"id": rule, "index": at, "toolComponent": {"index": tool}}));
+    result.insert("rank".into(), json!(f64::from(claim.confidence.min(100))));
+    if let Some(state) = Baseline::of(entry, item.round) {
+        result.insert("baselineState".into(), json!(state.word()));
+    }
+    let suppressions: Vec<Value> = suppression(&entry.fate).into_iter().collect();
+    if !suppressions.is_empty() {
+        result.insert("suppressions".into(), json!(suppressions));
+    }
+    let properties = json!({
+        "tribunal/id": item.id.to_string(),
+        "tribunal/fate": entry.fate.word(),
+        "tribunal/reviewers": by,
+        "tribunal/firstRound": entry.first_round,
+    });
+    result.insert("properties".into(), properties);
+    Value::Object(result)
+}
+
+/// What does not count is suppressed, with who and why.
+fn suppression(fate: &Fate) -> Option<Value> {
+    let (status, why) = match fate {
+        Fate::Waived(who) => ("accepted", format!("waived by {who}")),
+        Fate::Discarded => ("accepted", "discarded: its confidence is below 50".to_owned()),
+        Fate::Filtered => ("accepted", "filtered: the owner of its field did not raise it".to_owned()),
+        Fate::Deferred => ("underReview", "deferred: its confidence is below 80".to_owned()),
+        _ => return None,
+    };
+    Some(json!({"kind": "external", "status": status, "justification": why}))
+}
+
+/// What every result has: message, level, place, fingerprints.
+fn base(claim: &Claim, severity: Severity) -> Map<String, Value> {
+    let level = match severity {
+        Severity::Blocker => "error",
+        Severity::Warning => "warning",
+        Severity::Suggestion => "note",
+    };
+    let mut result = Map::new();
+    result.insert("level".into(), json!(level));
+    result.insert("message".into(), json!({"text": message(claim)}));
+    result.insert("locations".into(), json!(location(claim).into_iter().collect::<Vec<_>>()));
+    let fingerprints = json!({
+        "tribunalLocation/v1": fingerprint::location(claim),
+        "tribunalFull/v1": fingerprint::full(&Claim { severity, ..claim.clone() }),
+    });
+    result.insert("partialFingerprints".into(), fingerprints);
+    result
+}
+
+fn message(claim: &Claim) -> String {
+    let fix =
+        if claim.suggestion.is_empty() { String::new() } else { format!("To do: {}", claim.suggestion) };
+    let parts = [claim.claim.trim(), claim.details.trim(), fix.trim()];
+    parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("\n\n")
+}
+
+fn location(claim: &Claim) -> Option<Value> {
+    let file = claim.file.as_deref()?;
+    let mut physical = json!({"artifactLocation": {"uri": escaped(file)}});
+    if let Some(line) = claim.line {
+        physical["region"] =
+            json!({"startLine": line.max(1), "endLine": claim.end.unwrap_or(line).max(line).max(1)});
+    }
+    let mut location = json!({"physicalLocation": physical});
+    if let Some(section) = &claim.section {
+        location["logicalLocations"] = json!([{"name": section}]);
+    }
+    Some(location)
+}
+
+/// A path as a relative URI: everything but plain characters is percent-encoded.
+fn escaped(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+/// The later report of a comparison with `baselineState` filled: its own SARIF, otherwise untouched, or ours made from
+/// its findings. `Err` when the bytes are no JSON.
+pub fn with_baseline(
+    bytes: &[u8],
+    before: &Report,
+    after: &Report,
+    found: &Comparison,
+) -> Result<String, serde_json::Error> {
+    let states = states(before, after, found);
+    let mut log = if after.sarif {
+        serde_json::from_slice(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))?
+    } else {
+        own(after)
+    };
+    if let Some(results) = log.pointer_mut("/runs/0/results").and_then(Value::as_array_mut) {
+        for (index, state) in states {
+            if let Some(result) = results.get_mut(index).and_then(Value::as_object_mut) {
+                result.insert("baselineState".into(), json!(state.word()));
+            }
+        }
+    }
+    serde_json::to_string_pretty(&log).map(|text| text + "\n")
+}
+
+fn states(before: &Report, after: &Report, found: &Comparison) -> Vec<(usize, Baseline)> {
+    let claims = |report: &'_ Report| -> BTreeMap<usize, String> {
+        report.findings.iter().map(|one| (one.index, one.claim.claim.clone())).collect()
+    };
+    let (old, new) = (claims(before), claims(after));
+    let paired = found.pairs.iter().map(|(pair, went)| {
+        let same = *went == Ordering::Equal && old.get(&pair.before) == new.get(&pair.after);
+        (pair.after, if same { Baseline::Unchanged } else { Baseline::Updated })
+    });
+    let fresh = found.fresh.iter().map(|(index, fresh)| match fresh {
+        Fresh::New | Fresh::Late | Fresh::FixInduced | Fresh::Reopened => (*index, Baseline::New),
+    });
+    paired.chain(fresh).collect()
+}
+
+fn own(report: &Report) -> Value {
+    let results: Vec<Value> = report
+        .findings
+        .iter()
+        .map(|one| {
+            let mut result = base(&one.claim, one.claim.severity);
+            if let Some(rule) = &one.claim.rule {
+                result.insert("ruleId".into(), json!(rule));
+            }
+            Value::Object(result)
+        })
+        .collect();
+    let driver = json!({"name": "Tribunal"});
+    json!({"$schema": SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]})
+}

@@ -1,0 +1,42 @@
+//! `tribunal intake`: what Tribunal reads from a reviewer's answer. Changes nothing and needs no project.
+
+use crate::args::{Globals, Intake};
+use crate::exit::Done;
+use crate::failure::Failure;
+use crate::out;
+use std::io::Read;
+use std::path::Path;
+use tribunal_findings::read_bytes;
+use tribunal_view::intake::{IntakeView, table};
+
+/// One byte more than the reader takes, so that it can say that it is too much.
+const BYTES_MAX: u64 = 64 * 1024 * 1024 + 1;
+
+/// Reads a message and shows what it means.
+pub fn run(globals: &Globals, args: &Intake) -> Result<Done, Failure> {
+    let bytes = match args.file.as_deref() {
+        None => input("stdin", std::io::stdin().lock())?,
+        Some(path) if path == Path::new("-") => input("stdin", std::io::stdin().lock())?,
+        Some(path) => {
+            let name = path.display().to_string();
+            let file = std::fs::File::open(path)
+                .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
+            input(&name, file)?
+        }
+    };
+    let intake = read_bytes(&bytes);
+    if globals.json {
+        out::json(&IntakeView::of(&intake))?;
+    } else {
+        out::data(&table(&intake, out::stdout_style(globals)))?;
+    }
+    Ok(Done::Passed)
+}
+
+fn input(name: &str, from: impl Read) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    from.take(BYTES_MAX)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
+    Ok(bytes)
+}
