@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// Git.
-    #[error(transparent)]
+    #[error("{0}{way_out}", way_out = way_out_of(.0))]
     Git(#[from] tribunal_git::GitError),
     /// The journal.
     #[error(transparent)]
@@ -85,7 +85,7 @@ pub enum SetupError {
     #[error("{0}")]
     Refused(String),
     /// A file.
-    #[error("cannot {doing} {path}: {detail}", path = path.display())]
+    #[error("cannot {doing} {path}: {detail}{ROOM}", path = path.display())]
     Io {
         /// What.
         doing: &'static str,
@@ -94,6 +94,13 @@ pub enum SetupError {
         /// Why.
         detail: String,
     },
+}
+
+const ROOM: &str = "\nhint: check that it can be written, by you and on this disk, and that there is room";
+
+/// Git's own messages name a way out, but for a file that cannot be read or written.
+fn way_out_of(error: &tribunal_git::GitError) -> &'static str {
+    if matches!(error, tribunal_git::GitError::Io { .. }) { ROOM } else { "" }
 }
 
 fn listed(lead: &str, names: &[String]) -> String {
