@@ -1,6 +1,5 @@
 //! Every scene ends as it says, and every law holds on the way.
 
-use crate::stage::Stage;
 use crate::stage::play::{Deaths, play};
 use crate::stage::scenes::{SCENES, Scene};
 

@@ -1,11 +1,19 @@
 //! End-to-end tests of the program: real git, real processes, scripted agents. One binary; each module is about one
 //! promise to the user.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
+
 #[path = "../stage/mod.rs"]
 #[expect(dead_code, reason = "`cargo xtask crash` uses the rest")]
 mod stage;
 
+mod bad_input;
+mod decide;
 mod endings;
+mod hostile;
+mod show;
+mod terminal;
+mod worktree;
 
 use stage::Stage;
 use std::path::Path;

@@ -6,9 +6,10 @@ use super::scenes::Scene;
 use super::{Res, Stage, at};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use tribunal_core::ids::{LoopId, PlanId, Revision};
-use tribunal_core::r#loop::{Choice, LoopEvent, Outcome};
+use tribunal_core::r#loop::{Choice, Decision, LoopEvent, Outcome};
 use tribunal_core::machine::Machine;
 use tribunal_core::panel::Ruling;
 use tribunal_core::run::{Ending, LaneChoice, RunEvent};
@@ -140,12 +141,12 @@ fn status(stage: &Stage) -> Res<String> {
 
 /// Names of the fingerprint that a fast-forward changes.
 fn forwarded(stage: &Stage, old: &str, new: &str) -> Res<Vec<String>> {
-    let mut names = vec!["git index:".to_owned(), "ref refs/heads/main:".to_owned()];
-    let paths = stage.git(&["-c", "core.quotePath=false", "diff", "--name-only", "-z", old, new])?;
+    let branch = stage.git(&["symbolic-ref", "HEAD"])?;
+    let mut names = vec!["git index:".to_owned(), format!("ref {branch}:")];
+    let paths = stage.git(&["diff", "--name-only", "-z", old, new])?;
     for path in paths.split('\0').filter(|path| !path.is_empty()) {
-        names.push(format!("file {path}:"));
-        let dirs = Path::new(path).ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty());
-        names.extend(dirs.map(|dir| format!("file {}:", dir.display())));
+        let all = Path::new(path).ancestors().filter(|path| !path.as_os_str().is_empty());
+        names.extend(all.map(|path| format!("file {}:", path.as_os_str().as_bytes().escape_ascii())));
     }
     names.extend(documents(stage)?);
     Ok(names)
@@ -205,12 +206,7 @@ fn facts(stage: &Stage, run: &str) -> Res<Vec<Fact>> {
 }
 
 /// Everything that must hold when a run is over.
-pub fn at_the_end(
-    stage: &Stage,
-    scene: &Scene,
-    commands: &[Given],
-    blobs: &BTreeMap<String, String>,
-) -> Res<Vec<String>> {
+pub fn at_the_end(stage: &Stage, blobs: &BTreeMap<String, String>) -> Res<Vec<String>> {
     let (run, docket) = stage.newest()?.ok_or("there is no run")?;
     let facts = facts(stage, &run)?;
     let mut wrong = Vec::new();
@@ -220,7 +216,14 @@ pub fn at_the_end(
     wrong.extend(settled(&docket));
     wrong.extend(nothing_lost(stage, blobs)?);
     wrong.extend(script_used(stage)?);
-    wrong.extend(right_code(scene, &docket, commands.last()));
+    Ok(wrong)
+}
+
+/// It ended as the scene says: ending, exit code, and whether the user has the result.
+pub fn as_the_scene_says(stage: &Stage, scene: &Scene, last: Option<&Given>) -> Res<Vec<String>> {
+    let (run, docket) = stage.newest()?.ok_or("there is no run")?;
+    let mut wrong = Vec::new();
+    wrong.extend(right_code(scene, &docket, last));
     let (main, head) = (stage.git(&["rev-parse", "main"])?, stage.git(&["rev-parse", &head(&run)])?);
     let arrived = main == head && head != docket.about.base;
     if arrived != forwards(scene) {
@@ -239,8 +242,8 @@ fn right_code(scene: &Scene, docket: &Docket, last: Option<&Given>) -> Option<St
     // Calling off what nobody runs has worked when the run is called off.
     let good = ending == Ending::Passed || last.args[0] == "cancel";
     let code = if good { 0 } else { 1 };
-    (last.ended.code != Some(code))
-        .then(|| format!("{:?} ended with {:?}, not {code}", last.args, last.ended.code))
+    let wrong = last.ended.code != Some(code);
+    wrong.then(|| format!("{:?} ended with {:?}, not {code}", last.args, last.ended.code))
 }
 
 fn head(run: &str) -> String {
@@ -292,6 +295,12 @@ fn judged_so(id: &LoopId, outcome: &Outcome, revision: &Revision, facts: &[Fact]
             Fact::Loop(of, LoopEvent::RoundBegan { revision, .. }) if of == id => {
                 (sitting, passed) = (Some(revision), false);
             }
+            // What a person mended is judged in a round that begins with their answer.
+            Fact::Loop(of, LoopEvent::Decided(Decision { choice: Choice::Fixed(revision), .. }))
+                if of == id =>
+            {
+                (sitting, passed) = (Some(revision), false);
+            }
             Fact::Loop(of, LoopEvent::Ruled { ruling }) if of == id => {
                 passed = matches!(ruling, Ruling::Pass { .. } | Ruling::PassWithWarnings { .. });
             }
@@ -318,18 +327,22 @@ fn landed_so(stage: &Stage, run: &str, plan: &PlanId, revision: &Revision) -> Re
     Ok(wrong)
 }
 
+/// Which checks ran, who was seated, who answered.
+type Sitting = (BTreeSet<String>, BTreeSet<String>, BTreeSet<String>);
+
 /// I12: a pass means that every check ran and every seat answered in that sitting.
 fn gates_ran(facts: &[Fact]) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut policies = BTreeMap::new();
-    let mut sittings: BTreeMap<&LoopId, (BTreeSet<String>, BTreeSet<String>, BTreeSet<String>)> =
-        BTreeMap::new();
+    let mut sittings: BTreeMap<&LoopId, Sitting> = BTreeMap::new();
     for fact in facts {
         let Fact::Loop(id, event) = fact else { continue };
         let (checks, seated, answered) = sittings.entry(id).or_default();
         match event {
             LoopEvent::Opened(opened) => drop(policies.insert(id, &opened.policy)),
-            LoopEvent::RoundBegan { .. } => (*checks, *seated, *answered) = Default::default(),
+            LoopEvent::RoundBegan { .. } | LoopEvent::Decided(_) => {
+                (*checks, *seated, *answered) = Default::default()
+            }
             LoopEvent::Checked { effect, .. } => drop(checks.insert(effect.step.to_string())),
             LoopEvent::PanelSeated { seats } => *seated = seats.iter().map(ToString::to_string).collect(),
             LoopEvent::Answered { effect, .. } => {
@@ -358,10 +371,10 @@ fn once(stage: &Stage, run: &str, facts: &[Fact]) -> Res<Vec<String>> {
     for fact in facts {
         match fact {
             Fact::Loop(_, LoopEvent::Intended { effect, .. })
-            | Fact::Run(RunEvent::Intended { effect, .. }) => {
-                if !intended.insert(effect.to_string()) {
-                    wrong.push(format!("I7: {effect} was intended twice"));
-                }
+            | Fact::Run(RunEvent::Intended { effect, .. })
+                if !intended.insert(effect.to_string()) =>
+            {
+                wrong.push(format!("I7: {effect} was intended twice"));
             }
             Fact::Run(RunEvent::Landed { effect, .. }) if !landed.insert(effect.of.to_string()) => {
                 wrong.push(format!("I7: {} landed twice", effect.of));
@@ -417,7 +430,7 @@ fn settled(docket: &Docket) -> Vec<String> {
 }
 
 /// I6: what agents had written at a death is in a commit, or still where it was.
-fn nothing_lost(stage: &Stage, blobs: &BTreeMap<String, String>) -> Res<Vec<String>> {
+pub fn nothing_lost(stage: &Stage, blobs: &BTreeMap<String, String>) -> Res<Vec<String>> {
     if blobs.is_empty() {
         return Ok(Vec::new());
     }
@@ -443,18 +456,4 @@ fn script_used(stage: &Stage) -> Res<Vec<String>> {
         .iter()
         .map(|turn| format!("the script's turn {} {:?} was not played", turn.index, turn.when))
         .collect())
-}
-
-/// Whether a person's answer is among the journal's facts, for tests of single answers.
-pub fn accepted_by(facts: &[Fact]) -> Vec<String> {
-    let by = facts.iter().filter_map(|fact| match fact {
-        Fact::Loop(_, LoopEvent::Decided(decision)) if decision.choice == Choice::Accept => {
-            Some(&decision.by)
-        }
-        Fact::Run(RunEvent::LaneDecided { decision, .. }) if decision.choice == LaneChoice::Accept => {
-            Some(&decision.by)
-        }
-        _ => None,
-    });
-    by.cloned().collect()
 }

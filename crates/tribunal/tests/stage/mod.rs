@@ -8,10 +8,11 @@ pub mod program;
 pub mod scenes;
 pub mod seen;
 
-use program::{Ended, Program};
+use program::{Ended, Program, Running};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tribunal_engine::Docket;
 use tribunal_journal::Reader;
 
@@ -109,6 +110,18 @@ impl Stage {
         fs::write(self.scene_file(), text).map_err(at("scene.toml"))
     }
 
+    /// Gives the agents a script, before what they do anyway.
+    pub fn script_with(&self, text: &str) -> Res<()> {
+        let text = format!("{text}\n{}", scenes::ANYWAY);
+        let text = text.replace("{PLAN}", &format!("{PHASE}/01-01-PLAN.md"));
+        self.script(&text.replace("{ROOT}", &self.root.display().to_string()))
+    }
+
+    /// Opens a gate at which agents wait.
+    pub fn open(&self, gate: &str) -> Res<()> {
+        tribunal_agent::scripted::open_gate(&self.root.join("scene").join(gate)).map_err(at(gate))
+    }
+
     /// Writes a file of the project.
     pub fn write(&self, path: &str, text: &str) -> Res<()> {
         let file = self.project().join(path);
@@ -123,6 +136,8 @@ impl Stage {
         self.git(&["init", "-q", "-b", "main"])?;
         self.git(&["config", "user.name", "Tester"])?;
         self.git(&["config", "user.email", "tester@example.org"])?;
+        // A housekeeper of git's own, still at work when a test looks, would be found by it.
+        self.git(&["config", "maintenance.auto", "false"])?;
         self.git(&["add", "-A"])?;
         self.git(&["commit", "-q", "-m", "chore: begin"]).map(drop)
     }
@@ -170,6 +185,17 @@ impl Stage {
             }
         }
         Ok(None)
+    }
+
+    /// Waits until the journal of the newest run says so; an error if the program ends before.
+    pub fn wait_for(&self, running: &Running, ready: impl Fn(&Docket) -> bool) -> Res<()> {
+        while !self.newest()?.is_some_and(|(_, docket)| ready(&docket)) {
+            // The journal has no bell for strangers: look again every few milliseconds.
+            if running.ends_within(Duration::from_millis(10))? {
+                return Err(format!("it ended before: {}", running.stderr()));
+            }
+        }
+        Ok(())
     }
 
     /// The effects for which an agent was really started, in order.

@@ -62,7 +62,8 @@ pub fn play(stage: &Stage, scene: &Scene, deaths: &Deaths) -> Res<Played> {
     }
     let seen = Seen::of(stage)?;
     let mut violations = guard.violations;
-    violations.extend(laws::at_the_end(stage, scene, &commands, &guard.blobs)?);
+    violations.extend(laws::at_the_end(stage, &guard.blobs)?);
+    violations.extend(laws::as_the_scene_says(stage, scene, commands.last())?);
     Ok(Played { commands, seen, violations })
 }
 
@@ -132,7 +133,8 @@ fn give(
     Ok(Given { args, ended, points: points.lines().map(str::to_owned).collect() })
 }
 
-fn listen(path: &std::path::Path) -> Res<std::os::fd::OwnedFd> {
+/// A bell that agents can ring: a pipe that is open at both ends, so that nobody waits for the other.
+pub fn listen(path: &std::path::Path) -> Res<std::os::fd::OwnedFd> {
     match rustix::fs::mkfifoat(CWD, path, Mode::RUSR | Mode::WUSR) {
         Ok(()) | Err(rustix::io::Errno::EXIST) => {}
         Err(error) => return Err(error.to_string()),
@@ -163,8 +165,7 @@ fn interfere(stage: &Stage, during: During, running: &Running, guard: &mut Guard
                     stage.git(&["commit", "-q", "-m", "chore: meanwhile"]).map(drop)
                 })?;
             }
-            let go = stage.root().join("scene/go");
-            tribunal_agent::scripted::open_gate(&go).map_err(at("the gate"))
+            stage.open("go")
         }
     }
 }

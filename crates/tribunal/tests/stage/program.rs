@@ -11,9 +11,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// Seconds after which a command counts as hung.
-const LIMIT_S: i64 = 180;
+const LIMIT_S: i64 = 300;
 
 /// How to start it.
 #[derive(Clone)]
@@ -58,6 +59,23 @@ pub struct Running {
 }
 
 impl Program {
+    /// Looks for programs in this folder first.
+    pub fn prepend_path(&mut self, dir: &Path) {
+        for (_, value) in self.env.iter_mut().filter(|(name, _)| name == "PATH") {
+            let mut path = dir.as_os_str().to_owned();
+            path.push(":");
+            path.push(&*value);
+            *value = path;
+        }
+    }
+
+    /// Looks for programs in this folder alone.
+    pub fn set_path(&mut self, dir: &Path) {
+        for (_, value) in self.env.iter_mut().filter(|(name, _)| name == "PATH") {
+            *value = dir.as_os_str().to_owned();
+        }
+    }
+
     /// Runs the program to its end, with more in its environment.
     pub fn run(&self, args: &[&str], env: &[(&str, &OsStr)]) -> Res<Ended> {
         self.start(args, env)?.wait()
@@ -128,9 +146,30 @@ impl Running {
         Ok(!self.ends_before(Some(event.as_fd()))?)
     }
 
+    /// Whether it ends within a time.
+    pub fn ends_within(&self, time: Duration) -> Res<bool> {
+        let time = Timespec::try_from(time).map_err(at("time"))?;
+        match poll(&mut [PollFd::new(&self.handle, PollFlags::IN)], Some(&time)) {
+            Ok(ready) => Ok(ready > 0),
+            Err(rustix::io::Errno::INTR) => Ok(false),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) -> Res<()> {
         pidfd_send_signal(&self.handle, signal).map_err(at("signal"))
+    }
+
+    /// Waits until it has said something on stderr.
+    pub fn says(&self, text: &str) -> Res<()> {
+        while !self.stderr().contains(text) {
+            // A file has no bell: look again every few milliseconds.
+            if self.ends_within(Duration::from_millis(5))? && !self.stderr().contains(text) {
+                return Err(format!("{} never said {text:?}: {}", self.shown, self.stderr()));
+            }
+        }
+        Ok(())
     }
 
     /// What it has said on stderr so far.

@@ -14,6 +14,8 @@ pub struct Scene {
     pub plans: &'static [Plan],
     /// What the agents do, before what they do anyway.
     pub script: &'static str,
+    /// And what they do besides.
+    pub more: &'static str,
     /// The project's settings.
     pub settings: &'static str,
     /// What the user did before, and does not want touched.
@@ -69,17 +71,20 @@ pub enum During {
     MoveBranch,
 }
 
-const ONE: &[Plan] =
+/// One plan with one task.
+pub const ONE: &[Plan] =
     &[Plan { number: "01", wave: 1, depends_on: "", tasks: &[("bin/one.sh", "sh bin/one.sh")] }];
 
-const TWO_TASKS: &[Plan] = &[Plan {
+/// One plan with two tasks.
+pub const TWO_TASKS: &[Plan] = &[Plan {
     number: "01",
     wave: 1,
     depends_on: "",
     tasks: &[("bin/one.sh", "sh bin/one.sh"), ("bin/two.sh", "sh bin/two.sh")],
 }];
 
-const TWO_PLANS: &[Plan] = &[
+/// Two plans side by side.
+pub const TWO_PLANS: &[Plan] = &[
     Plan { number: "01", wave: 1, depends_on: "", tasks: &[("bin/one.sh", "sh bin/one.sh")] },
     Plan { number: "02", wave: 1, depends_on: "", tasks: &[("bin/two.sh", "sh bin/two.sh")] },
 ];
@@ -90,7 +95,7 @@ const CHAIN: &[Plan] = &[
 ];
 
 /// What agents do when a scene says nothing else.
-const ANYWAY: &str = r##"
+pub const ANYWAY: &str = r##"
 [[turn]]
 role = "reviewer"
 optional = true
@@ -122,7 +127,7 @@ do = [ { write = "bin/two.sh", text = "#!/bin/sh\necho two\n" }, { say = "SUMMAR
 "##;
 
 /// Nobody judges the plans: most scenes are about the work.
-const NO_GATE: &str = "[plan]\nreview = \"never\"\n";
+pub const NO_GATE: &str = "[plan]\nreview = \"never\"\n";
 
 /// A reviewer that finds something in the first round, and a dev that mends it in the second.
 const REVISED: &str = r##"
@@ -191,7 +196,8 @@ attempt = 2
 do = [ { say = "CHECKED: read the change and ran it by hand.\nVERDICT: approve" } ]
 "##;
 
-const CONFLICT: &str = r##"
+/// Both plans write the same line of the notes.
+pub const CONFLICT_ONLY: &str = r##"
 [[turn]]
 role = "dev"
 use = "task"
@@ -211,7 +217,10 @@ do = [
   { write = "NOTES.txt", text = "Notes.\nnewest first: two\n" },
   { say = "SUMMARY: two.sh, noted.\nTASK: done" },
 ]
+"##;
 
+/// The second plan's dev keeps both notes.
+pub const REPAIR: &str = r##"
 [[turn]]
 role = "dev"
 use = "repair"
@@ -240,7 +249,7 @@ do = [ { expect = "fails" }, { write = "bin/one.sh", text = "echo one\n" }, { sa
 "##;
 
 /// What the dev makes fails its check until it is told what is wrong. One round, then the lane is stuck.
-const STUCK: &str = r##"
+pub const STUCK: &str = r##"
 [[turn]]
 role = "dev"
 plan = "01-01"
@@ -251,9 +260,11 @@ do = [
 ]
 "##;
 
-const STUCK_SETTINGS: &str = "[plan]\nreview = \"never\"\n[task]\nrounds_max = 1\n";
+/// One round for each task.
+pub const STUCK_SETTINGS: &str = "[plan]\nreview = \"never\"\n[task]\nrounds_max = 1\n";
 
-const LOST_FOR_GOOD: &str = r##"
+/// No reviewer of the first plan's tasks ever answers.
+pub const LOST_FOR_GOOD: &str = r##"
 [[turn]]
 role = "reviewer"
 use = "task"
@@ -281,7 +292,8 @@ do = [
 ]
 "##;
 
-const AT_WORK: &str = r##"
+/// A dev that says when it is at work, and then waits.
+pub const AT_WORK: &str = r##"
 [[turn]]
 role = "dev"
 plan = "01-01"
@@ -294,11 +306,13 @@ do = [
 ]
 "##;
 
-const PLAIN: Scene = Scene {
+/// A scene to begin others from: one plan with one task, nobody judges the plan.
+pub const PLAIN: Scene = Scene {
     name: "",
     shows: "",
     plans: ONE,
     script: "",
+    more: "",
     settings: NO_GATE,
     user: User::Clean,
     answers: &[],
@@ -336,7 +350,8 @@ pub const SCENES: &[Scene] = &[
         name: "conflict",
         shows: "two lanes conflict; the second is repaired",
         plans: TWO_PLANS,
-        script: CONFLICT,
+        script: CONFLICT_ONLY,
+        more: REPAIR,
         ..PLAIN
     },
     Scene {
@@ -458,9 +473,12 @@ impl Scene {
             stage.write("NOTES.txt", "Notes, changed again.\n")?;
             stage.write("my own/new file.txt", "mine\n")?;
         }
-        let plan = format!("{PHASE}/01-01-PLAN.md");
-        let script = format!("{}\n{ANYWAY}", self.script).replace("{PLAN}", &plan);
-        stage.script(&script.replace("{ROOT}", &stage.root().display().to_string()))
+        self.give_script(stage)
+    }
+
+    /// Gives the agents their script.
+    pub fn give_script(&self, stage: &Stage) -> Res<()> {
+        stage.script_with(&format!("{}\n{}", self.script, self.more))
     }
 
     fn write_plans(&self, stage: &Stage) -> Res<()> {

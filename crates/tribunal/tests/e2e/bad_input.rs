@@ -1,0 +1,379 @@
+//! Bad input: one clear message with the way out, the right exit code, and everything left as it was.
+
+use crate::show::Show;
+use crate::stage::program::Ended;
+use crate::stage::scenes::{self, PLAIN, Plan, Scene};
+use crate::stage::{PHASE, Res, Stage};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+use tribunal_core::run::Ending;
+
+/// Every file below a folder, but for Tribunal's own folder inside git's.
+fn everything(dir: &Path) -> BTreeMap<OsString, (u32, Vec<u8>)> {
+    let mut all = BTreeMap::new();
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let meta = path.symlink_metadata().unwrap();
+        if path.ends_with(".git/tribunal.git") {
+            continue;
+        }
+        if meta.is_dir() {
+            all.extend(everything(&path));
+        }
+        let bytes = if meta.is_file() { std::fs::read(&path).unwrap() } else { Vec::new() };
+        all.insert(path.into_os_string(), (meta.mode(), bytes));
+    }
+    all
+}
+
+/// One message: what is wrong, and a way out.
+#[track_caller]
+fn clear(ended: &Ended, code: i32, says: &[&str]) {
+    let text = &ended.stderr;
+    assert_eq!(ended.code, Some(code), "{}", ended.said());
+    assert_eq!(ended.stdout, "", "nothing but data belongs there");
+    assert_eq!(text.matches("error: ").count(), 1, "{text}");
+    assert!(text.contains("hint: "), "no way out: {text}");
+    assert!(text.lines().count() <= 8, "{text}");
+    says.iter().for_each(|says| assert!(text.contains(says), "{says:?} is not in {text}"));
+}
+
+/// The command fails so, and changes nothing.
+#[track_caller]
+fn refused(stage: &Stage, args: &[&str], code: i32, says: &[&str]) {
+    let before = everything(stage.project());
+    let ended = stage.tribunal(args).unwrap();
+    clear(&ended, code, says);
+    let after = everything(stage.project());
+    let changed: Vec<_> =
+        after.iter().filter(|(path, file)| before.get(*path) != Some(file)).map(|(p, _)| p).collect();
+    assert!(changed.is_empty() && before.len() == after.len(), "{changed:?}");
+}
+
+#[test]
+fn repositories_that_cannot_be_run() {
+    type Make = fn(&Stage) -> Res<()>;
+    let table: [(&str, Make, &[&str]); 6] = [
+        ("none", |_| Ok(()), &["not in a git repository"]),
+        ("empty", |stage| stage.git(&["init", "-q"]).map(drop), &["has no commit yet"]),
+        ("bare", |stage| stage.git(&["init", "-q", "--bare", "."]).map(drop), &["bare"]),
+        (
+            "detached",
+            |stage| {
+                PLAIN.set(stage)?;
+                stage.git(&["checkout", "-q", "--detach"]).map(drop)
+            },
+            &["HEAD is detached", "git switch -c"],
+        ),
+        (
+            "no planning folder",
+            |stage| {
+                stage.write("README.md", "x")?;
+                stage.commit_all()
+            },
+            &["no planning folder", "01-01-PLAN.md"],
+        ),
+        (
+            "no phase",
+            |stage| {
+                stage.write(".planning/phases/README", "x")?;
+                stage.commit_all()
+            },
+            &["no phase"],
+        ),
+    ];
+    for (name, make, says) in table {
+        let (_folder, stage) = crate::stage();
+        make(&stage).unwrap_or_else(|error| panic!("{name}: {error}"));
+        refused(&stage, &["run"], 2, says);
+    }
+}
+
+/// A plan of one task, with more in its head.
+fn plan(number: &str, more: &str) -> String {
+    let text = Plan { number: "NN", wave: 1, depends_on: "", tasks: &[("bin/one.sh", "true")] }.text();
+    text.replace("NN", number).replace("depends_on: []\n", more)
+}
+
+#[test]
+fn plans_that_cannot_be_run() {
+    let one = format!("{PHASE}/01-01-PLAN.md");
+    let two = format!("{PHASE}/01-02-PLAN.md");
+    type Files<'a> = Vec<(&'a str, String)>;
+    let table: [(&str, Files<'_>, &[&str]); 8] = [
+        ("none", vec![("NOTES.md", "x".to_owned())], &["has no plan to run"]),
+        (
+            "cycle",
+            vec![
+                (&one, plan("01", "depends_on: [\"01-02\"]\n")),
+                (&two, plan("02", "depends_on: [\"01-01\"]\n")),
+            ],
+            &["cycle", "01-01", "01-02", "01-01-PLAN.md:"],
+        ),
+        (
+            "missing dependency",
+            vec![(&one, plan("01", "depends_on: [\"01-09\"]\n"))],
+            &["01-09", "01-01-PLAN.md:"],
+        ),
+        ("itself", vec![(&one, plan("01", "depends_on: [\"01-01\"]\n"))], &["01-01-PLAN.md:"]),
+        ("broken head", vec![(&one, "---\nphase: [\n---\n# x\n".to_owned())], &["01-01-PLAN.md:"]),
+        ("no head", vec![(&one, "just words\n".to_owned())], &["01-01-PLAN.md"]),
+        ("no task", vec![(&one, plan("01", "").split("### Task").next().unwrap().to_owned())], &["no task"]),
+        ("empty", vec![(&one, String::new())], &["01-01-PLAN.md"]),
+    ];
+    for (name, files, says) in table {
+        let (_folder, stage) = crate::stage();
+        stage.write(&format!("{PHASE}/.keep"), "").unwrap();
+        files.iter().for_each(|(path, text)| stage.write(path, text).unwrap());
+        stage.commit_all().unwrap();
+        stage.script("").unwrap();
+        let before = everything(stage.project());
+        let ended = stage.tribunal(&["run"]).unwrap();
+        assert_eq!(ended.code, Some(2), "{name}: {}", ended.said());
+        clear(&ended, 2, says);
+        assert_eq!(everything(stage.project()), before, "{name}");
+    }
+}
+
+#[test]
+fn words_that_mean_nothing() {
+    let (_folder, stage) = crate::stage();
+    PLAIN.set(&stage).unwrap();
+    let table: [(&[&str], i32, &[&str]); 9] = [
+        (&["run", "07"], 2, &["no phase \"07\"", "01-tools"]),
+        (&["run", "01", "--plan", "09"], 2, &["no plan to run"]),
+        (&["run", "--set", "run.effrt=max"], 2, &["run.effrt"]),
+        (&["run", "--set", "run.land=sideways"], 2, &["sideways", "group"]),
+        (&["run", "--effort", "heroic"], 2, &["heroic"]),
+        (&["resume"], 2, &["no run"]),
+        (&["resume", "20200101"], 2, &["no run"]),
+        (&["cancel"], 2, &["no run"]),
+        (&["show", "F-99"], 2, &["no run"]),
+    ];
+    for (args, code, says) in table {
+        refused(&stage, args, code, says);
+    }
+    for args in [&["perhaps"][..], &["run", "--no-such-flag"], &[]] {
+        let ended = stage.tribunal(args).unwrap();
+        assert_eq!(ended.code, Some(2), "{args:?}: {}", ended.said());
+    }
+}
+
+#[test]
+fn a_setting_that_nobody_knows_is_named_with_its_place() {
+    let (_folder, stage) = crate::stage();
+    Scene { settings: "[run]\n\nlnad = \"each\"\n", ..PLAIN }.set(&stage).unwrap();
+    refused(&stage, &["run"], 2, &["tribunal.toml:3", "lnad"]);
+}
+
+#[test]
+fn a_second_orchestrator() {
+    let mut show = Show::of(&Scene { script: scenes::AT_WORK, ..PLAIN });
+    let running = show.at_work();
+    for verb in ["resume", "run"] {
+        let second = show.stage.tribunal(&[verb]).unwrap();
+        assert_eq!(second.code, Some(3), "{}", second.said());
+        assert!(second.stderr.contains("is in use by process"), "{}", second.stderr);
+        assert!(second.stderr.contains("hint: "), "{}", second.stderr);
+    }
+    show.stage.open("go").unwrap();
+    let ended = running.wait().unwrap();
+    assert_eq!(show.after(&["run"], ended).code, Some(0));
+    assert_eq!(show.ended(), Ending::Passed);
+}
+
+/// A run that waits, with its journal at rest.
+fn waiting() -> (Show, std::path::PathBuf) {
+    let mut show = Show::of(&Scene { script: scenes::LOST_FOR_GOOD, ..PLAIN });
+    show.expect(&["run"], 4);
+    let journal = show.stage.run_dir(&show.run()).join("journal.db");
+    (show, journal)
+}
+
+#[test]
+fn a_journal_from_a_newer_version() {
+    let (show, journal) = waiting();
+    let mut bytes = std::fs::read(&journal).unwrap();
+    // SQLite keeps the user's version number there.
+    bytes[60..64].copy_from_slice(&900u32.to_be_bytes());
+    std::fs::write(&journal, bytes).unwrap();
+    let run = show.stage.runs().remove(0);
+    for verb in ["resume", "show", "status", "log", "cancel"] {
+        refused(&show.stage, &[verb, &run], 3, &["version 900", "update tribunal"]);
+    }
+}
+
+#[test]
+fn a_journal_with_a_damaged_page() {
+    let (show, journal) = waiting();
+    let bytes = std::fs::read(&journal).unwrap();
+    let run = show.stage.runs().remove(0);
+    // Every page but the first, which says what the file is: one of them is always met.
+    let damaged: Vec<u8> =
+        bytes.iter().enumerate().map(|(at, byte)| if at < 4096 { *byte } else { 0xa5 }).collect();
+    for text in
+        [damaged, bytes[..bytes.len() / 2].to_vec(), b"no database at all, but long enough".repeat(400)]
+    {
+        std::fs::write(&journal, text).unwrap();
+        for verb in ["resume", "show", "status", "log", "cancel"] {
+            refused(&show.stage, &[verb, &run], 3, &["damaged"]);
+        }
+    }
+    std::fs::write(&journal, bytes).unwrap();
+    let ended = show.stage.tribunal(&["decide", "01-01/task-1", "accept", "--by", "Ada"]).unwrap();
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+}
+
+#[test]
+fn a_damaged_run_does_not_hide_the_others() {
+    let (mut show, journal) = waiting();
+    std::fs::write(&journal, b"no database at all").unwrap();
+    show.stage.script_with("").unwrap();
+    let ended = show.stage.tribunal(&["run"]).unwrap();
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    show.untouched();
+    let inbox = show.stage.tribunal(&["inbox"]).unwrap();
+    assert_eq!(inbox.code, Some(0), "{}", inbox.said());
+    assert!(inbox.stderr.contains("damaged"), "{}", inbox.stderr);
+}
+
+#[test]
+fn git_is_missing() {
+    let (_folder, mut stage) = crate::stage();
+    PLAIN.set(&stage).unwrap();
+    let tools = stage.root().join("tools");
+    std::fs::create_dir(&tools).unwrap();
+    symlink("/bin/sh", tools.join("sh")).unwrap();
+    stage.program_mut().set_path(&tools);
+    refused(&stage, &["run"], 3, &["git was not found on PATH", "install git"]);
+}
+
+#[test]
+fn git_is_too_old() {
+    let (_folder, mut stage) = crate::stage();
+    PLAIN.set(&stage).unwrap();
+    let tools = stage.root().join("tools");
+    std::fs::create_dir(&tools).unwrap();
+    let git = tools.join("git");
+    std::fs::write(&git, "#!/bin/sh\necho git version 2.11.0\n").unwrap();
+    std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o755)).unwrap();
+    stage.program_mut().prepend_path(&tools);
+    refused(&stage, &["run"], 3, &["git 2.11.0 is too old", "install git"]);
+}
+
+/// Tribunal's folder cannot be written: for everybody but root, whose place is taken by a file.
+#[test]
+fn a_folder_that_cannot_be_written() {
+    let (_folder, stage) = crate::stage();
+    PLAIN.set(&stage).unwrap();
+    stage.write(".tribunal", "a file where the folder should be").unwrap();
+    refused(&stage, &["run"], 3, &[".tribunal"]);
+}
+
+/// A file system of its own, where the test may mount one.
+struct Mount<'a>(&'a Stage, String);
+
+impl Mount<'_> {
+    fn new<'a>(stage: &'a Stage, dir: &Path, options: &str) -> Option<Mount<'a>> {
+        std::fs::create_dir_all(dir).unwrap();
+        let at = dir.display().to_string();
+        let ended = stage.program().other("mount", &["-t", "tmpfs", "-o", options, "tmpfs", &at]).ok()?;
+        (ended.code == Some(0)).then_some(Mount(stage, at))
+    }
+}
+
+impl Drop for Mount<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.program().other("umount", &["-l", &self.1]);
+    }
+}
+
+#[test]
+fn a_read_only_file_system() {
+    let (_folder, stage) = crate::stage();
+    let Some(mount) = Mount::new(&stage, stage.project(), "size=20m") else { return };
+    PLAIN.set(&stage).unwrap();
+    let ended = stage.program().other("mount", &["-o", "remount,ro", &mount.1]).unwrap();
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let ended = stage.tribunal(&["run"]).unwrap();
+    clear(&ended, 3, &["Read-only file system"]);
+    for args in [&["status"][..], &["inbox"], &["config", "show"]] {
+        let ended = stage.tribunal(args).unwrap();
+        assert!(ended.code.is_some_and(|code| code < 4), "{args:?}: {}", ended.said());
+    }
+}
+
+#[test]
+fn a_full_disk() {
+    let (_folder, stage) = crate::stage();
+    let Some(mount) = Mount::new(&stage, stage.project(), "size=3m") else { return };
+    PLAIN.set(&stage).unwrap();
+    let filler = stage.project().join(".git/filler");
+    // Full to the last block; then with so much room that it fails later each time, or not at all.
+    for free in [0, 64, 256, 512, 1024] {
+        // It takes what there is.
+        let _ = std::fs::write(&filler, vec![1u8; 4 << 20]);
+        let all = std::fs::metadata(&filler).unwrap().len();
+        let file = std::fs::File::options().write(true).open(&filler).unwrap();
+        file.set_len(all.saturating_sub(free << 10)).unwrap();
+        let ended = stage.tribunal(&["run", "--fresh"]).unwrap();
+        let text = ended.said().to_lowercase();
+        match ended.code {
+            Some(0) => {
+                assert!(free > 64, "there was no room: {text}");
+                break;
+            }
+            Some(3 | 4) => {
+                assert!(text.contains("no space left") || text.contains("room"), "{free} KiB: {text}")
+            }
+            code => panic!("{free} KiB: {code:?} {text}"),
+        }
+        assert!(!text.contains("panicked") && !text.contains("bug:"), "{free} KiB: {text}");
+        std::fs::remove_file(&filler).unwrap();
+    }
+    drop(mount);
+}
+
+#[test]
+fn a_path_that_is_not_utf8() {
+    let (_folder, mut stage) = crate::stage();
+    PLAIN.set(&stage).unwrap();
+    let odd = stage.root().join(OsStr::from_bytes(b"odd \xff project"));
+    std::fs::rename(stage.project(), &odd).unwrap();
+    stage.program_mut().dir = odd.clone();
+    let ended = stage.tribunal(&["run"]).unwrap();
+    if ended.code != Some(0) {
+        clear(&ended, 2, &["UTF-8"]);
+    }
+    assert!(!ended.said().contains("panicked"), "{}", ended.said());
+    let back = stage.root().join("plain");
+    std::fs::rename(&odd, &back).unwrap();
+    stage.program_mut().dir = back;
+    let args = [OsString::from("-C"), OsString::from_vec(b"\xff\xfe".to_vec()), "status".into()];
+    let ended =
+        stage.program().launch(stage.program().binary.as_os_str(), &args, &[]).unwrap().wait().unwrap();
+    assert_eq!(ended.code, Some(2), "{}", ended.said());
+}
+
+#[test]
+fn file_names_that_are_not_utf8() {
+    const SCRIPT: &str = r##"
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 1
+do = [
+  { write = "bin/one.sh", text = "echo one\n" },
+  { run = ["sh", "-c", "echo odd > \"$(printf 'odd \\377 name')\"; echo line > \"$(printf 'two\\nlines')\""] },
+  { say = "SUMMARY: one.sh.\nTASK: done" },
+]
+"##;
+    let mut show = Show::of(&Scene { script: SCRIPT, ..PLAIN });
+    let ended = show.stage.tribunal(&["run"]).unwrap();
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    show.untouched_but(&["odd \\xff name", "two\\nlines"]);
+    assert!(show.stage.project().join(OsStr::from_bytes(b"odd \xff name")).exists());
+}

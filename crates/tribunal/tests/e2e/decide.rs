@@ -1,0 +1,353 @@
+//! Every answer to every kind of question does what it says.
+
+use crate::show::Show;
+use crate::stage::scenes::{self, PLAIN, Plan, Scene};
+use std::os::unix::fs::PermissionsExt;
+use tribunal_core::run::Ending;
+
+const BY_HAND: &str = "#!/bin/sh\necho by hand\n";
+const TASK: &str = "01-01/task-1";
+const LANE: &str = "01-01";
+
+/// Plays until the question is asked.
+#[track_caller]
+fn asked(scene: &Scene, question: &str, offers: &[&str]) -> Show {
+    let mut show = Show::of(scene);
+    show.expect(&["run"], 4);
+    assert_eq!(show.questions(), [(question.to_owned(), offers.to_vec())]);
+    show
+}
+
+/// The agents mend their ways: from now on they do what they do anyway.
+fn mend(show: &Show) {
+    PLAIN.give_script(&show.stage).unwrap();
+}
+
+/// A reviewer is lost.
+fn no_quorum() -> Show {
+    let scene = Scene { script: scenes::LOST_FOR_GOOD, ..PLAIN };
+    asked(&scene, TASK, &["ask-again", "fixed", "accept", "stop"])
+}
+
+#[test]
+fn no_quorum_ask_again() {
+    let mut show = no_quorum();
+    let made = show.stage.launched().len();
+    mend(&show);
+    show.expect(&["decide", TASK, "ask-again"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert_eq!(show.stage.launched().len(), made + 1, "only the reviewer was asked again");
+}
+
+#[test]
+fn no_quorum_asked_again_in_vain() {
+    let mut show = no_quorum();
+    show.expect(&["decide", TASK, "ask-again"], 4);
+    assert_eq!(show.questions()[0].0, TASK);
+    show.expect(&["decide", TASK, "accept", "--by", "Ada"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+}
+
+#[test]
+fn no_quorum_fixed() {
+    let mut show = no_quorum();
+    mend(&show);
+    show.put(&show.place(TASK).join("bin/one.sh"), BY_HAND);
+    show.expect(&["decide", TASK, "fixed"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert_eq!(show.landed("bin/one.sh").as_deref(), Some(BY_HAND.trim_end()));
+}
+
+#[test]
+fn no_quorum_accept() {
+    let mut show = no_quorum();
+    show.expect(&["decide", TASK, "accept", "--by", "Ada", "--note", "looked at it myself"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert!(show.messages().contains("Tribunal-Accepted-By: Ada"), "{}", show.messages());
+    let report = show.expect(&["show"], 0).stdout;
+    assert!(report.contains("looked at it myself") && report.contains("Ada"), "{report}");
+}
+
+#[test]
+fn no_quorum_stop() {
+    let mut show = no_quorum();
+    // To stop the loop leaves its lane stuck, which is a question of its own.
+    show.expect(&["decide", TASK, "stop"], 4);
+    assert_eq!(show.questions(), [(LANE.to_owned(), vec!["again", "fixed", "accept", "drop", "stop"])]);
+    show.expect(&["decide", LANE, "stop"], 1);
+    assert_eq!(show.ended(), Ending::Stopped);
+    assert_eq!(show.landed("bin/one.sh"), None);
+}
+
+/// The command that verifies the task is not there.
+fn did_not_run() -> Show {
+    const PLANS: &[Plan] =
+        &[Plan { number: "01", wave: 1, depends_on: "", tasks: &[("bin/one.sh", "late-tool bin/one.sh")] }];
+    let scene = Scene { plans: PLANS, ..PLAIN };
+    let (folder, mut stage) = crate::stage();
+    let tools = stage.root().join("tools");
+    std::fs::create_dir(&tools).unwrap();
+    stage.program_mut().prepend_path(&tools);
+    scene.set(&stage).unwrap();
+    let mut show = Show::on(folder, stage);
+    show.expect(&["run"], 4);
+    let offers = vec!["ask-again", "fixed", "accept", "stop"];
+    assert_eq!(show.questions(), [(TASK.to_owned(), offers)]);
+    show
+}
+
+fn install(show: &Show, text: &str) {
+    let tool = show.stage.root().join("tools/late-tool");
+    show.put(&tool, text);
+    std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn check_did_not_run_ask_again() {
+    let mut show = did_not_run();
+    show.expect(&["decide", TASK, "ask-again"], 4);
+    install(&show, "#!/bin/sh\nexec sh \"$1\"\n");
+    show.expect(&["decide", TASK, "ask-again"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+}
+
+#[test]
+fn check_did_not_run_fixed() {
+    let mut show = did_not_run();
+    install(&show, "#!/bin/sh\ngrep -q 'by hand' \"$1\"\n");
+    show.put(&show.place(TASK).join("bin/one.sh"), BY_HAND);
+    show.expect(&["decide", TASK, "fixed"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert_eq!(show.landed("bin/one.sh").as_deref(), Some(BY_HAND.trim_end()));
+}
+
+#[test]
+fn check_did_not_run_accept() {
+    let mut show = did_not_run();
+    show.expect(&["decide", TASK, "accept", "--by", "Ada"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert!(show.messages().contains("Tribunal-Accepted-By: Ada"));
+}
+
+#[test]
+fn check_did_not_run_stop() {
+    let mut show = did_not_run();
+    show.expect(&["decide", TASK, "stop"], 4);
+    show.expect(&["decide", LANE, "stop"], 1);
+    assert_eq!(show.ended(), Ending::Stopped);
+}
+
+/// Two reviews say that patching will not do.
+fn escalated() -> Show {
+    const SCRIPT: &str = r##"
+[[turn]]
+role = "reviewer"
+use = "task"
+round = 1
+do = [ { say = "[id:a] [severity:blocker] [confidence:95] [file:bin/one.sh:2] issue: the wrong idea\nVERDICT: FAIL" } ]
+
+[[turn]]
+role = "dev"
+use = "task"
+round = 2
+do = [ { write = "bin/one.sh", text = "#!/bin/sh\necho 2\n" }, { say = "FIXED: {finding:1}\nSUMMARY: 2.\nTASK: done" } ]
+
+[[turn]]
+role = "reviewer"
+use = "task"
+round = 2
+do = [ { say = "{finding:1}: still there\nVERDICT: FAIL" } ]
+
+[[turn]]
+role = "dev"
+use = "task"
+round = 3
+optional = true
+do = [ { write = "bin/one.sh", text = "#!/bin/sh\necho 3\n" }, { say = "FIXED: {finding:1}\nSUMMARY: 3.\nTASK: done" } ]
+
+[[turn]]
+role = "reviewer"
+use = "task"
+round = 3
+optional = true
+do = [ { say = "{finding:1}: resolved\nCHECKED: another idea now, ran it by hand.\nVERDICT: approve" } ]
+"##;
+    let scene = Scene { script: SCRIPT, ..PLAIN };
+    asked(&scene, TASK, &["again", "fixed", "accept", "stop"])
+}
+
+#[test]
+fn escalated_again() {
+    let mut show = escalated();
+    show.expect(&["decide", TASK, "again", "--rounds", "1"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert_eq!(show.landed("bin/one.sh").as_deref(), Some("#!/bin/sh\necho 3"));
+}
+
+#[test]
+fn escalated_fixed() {
+    let mut show = escalated();
+    show.put(&show.place(TASK).join("bin/one.sh"), BY_HAND);
+    show.expect(&["decide", TASK, "fixed"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert_eq!(show.landed("bin/one.sh").as_deref(), Some(BY_HAND.trim_end()));
+}
+
+#[test]
+fn escalated_accept() {
+    let mut show = escalated();
+    show.expect(&["decide", TASK, "accept", "--by", "Ada"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert_eq!(show.landed("bin/one.sh").as_deref(), Some("#!/bin/sh\necho 2"));
+}
+
+#[test]
+fn escalated_stop() {
+    let mut show = escalated();
+    show.expect(&["decide", TASK, "stop"], 4);
+    show.expect(&["decide", LANE, "drop"], 1);
+    assert_eq!(show.ended(), Ending::Shut);
+}
+
+/// The lane's rounds are spent. `again`, `fixed`, `accept` and `drop` are scenes of their own.
+#[test]
+fn stuck_stop() {
+    let scene = Scene { script: scenes::STUCK, settings: scenes::STUCK_SETTINGS, ..PLAIN };
+    let mut show = asked(&scene, LANE, &["again", "fixed", "accept", "drop", "stop"]);
+    show.expect(&["decide", LANE, "stop"], 1);
+    assert_eq!(show.ended(), Ending::Stopped);
+}
+
+/// A landing was refused, and there are no repairs.
+fn cannot_land() -> Show {
+    const SETTINGS: &str = "[plan]\nreview = \"never\"\n[run]\nlanding_rounds = 0\n";
+    let scene =
+        Scene { plans: scenes::TWO_PLANS, script: scenes::CONFLICT_ONLY, settings: SETTINGS, ..PLAIN };
+    asked(&scene, "01-02", &["again", "fixed", "drop", "stop"])
+}
+
+#[test]
+fn cannot_land_again() {
+    let mut show = cannot_land();
+    show.stage.script_with(scenes::REPAIR).unwrap();
+    show.expect(&["decide", "01-02", "again", "--rounds", "1"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert_eq!(show.landed("NOTES.txt").as_deref(), Some("Notes.\nnewest first: two\n  one"));
+}
+
+#[test]
+fn cannot_land_fixed() {
+    let mut show = cannot_land();
+    show.put(&show.place("01-02").join("NOTES.txt"), "Notes.\nnewest first: both\n");
+    show.expect(&["decide", "01-02", "fixed"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert_eq!(show.landed("NOTES.txt").as_deref(), Some("Notes.\nnewest first: both"));
+    assert_eq!(show.landed("bin/two.sh").as_deref(), Some("echo two"));
+}
+
+#[test]
+fn cannot_land_drop() {
+    let mut show = cannot_land();
+    show.expect(&["decide", "01-02", "drop"], 1);
+    assert_eq!(show.ended(), Ending::Shut);
+    assert_eq!(show.landed("NOTES.txt").as_deref(), Some("Notes.\nnewest first: one"));
+}
+
+#[test]
+fn cannot_land_stop() {
+    let mut show = cannot_land();
+    show.expect(&["decide", "01-02", "stop"], 1);
+    assert_eq!(show.ended(), Ending::Stopped);
+}
+
+#[test]
+fn what_cannot_land_cannot_be_accepted() {
+    let mut show = cannot_land();
+    let refused = show.expect(&["decide", "01-02", "accept"], 2);
+    assert!(refused.stderr.contains("again, fixed, drop, stop"), "{}", refused.stderr);
+}
+
+/// A reviewer of a plan is lost.
+fn plan_no_quorum() -> Show {
+    const SCRIPT: &str = "[[turn]]\nrole = \"reviewer\"\nuse = \"plan\"\ndo = [ { fault = \"crash\" } ]\n";
+    let scene = Scene { script: SCRIPT, settings: "", ..PLAIN };
+    asked(&scene, "01-01/plan", &["ask-again", "fixed", "accept", "stop"])
+}
+
+#[test]
+fn plan_no_quorum_ask_again() {
+    let mut show = plan_no_quorum();
+    mend(&show);
+    show.expect(&["decide", "01-01/plan", "ask-again"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+}
+
+#[test]
+fn plan_no_quorum_fixed() {
+    let mut show = plan_no_quorum();
+    mend(&show);
+    let place = show.place("01-01/plan");
+    let text = std::fs::read_to_string(&place).unwrap();
+    show.put(&place, &text.replace("Write it.", "Write it by hand."));
+    show.expect(&["decide", "01-01/plan", "fixed"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    let plan = format!("{}/01-01-PLAN.md", crate::stage::PHASE);
+    assert!(show.landed(&plan).unwrap().contains("Write it by hand."));
+}
+
+#[test]
+fn plan_no_quorum_accept() {
+    let mut show = plan_no_quorum();
+    show.expect(&["decide", "01-01/plan", "accept", "--by", "Ada"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+}
+
+#[test]
+fn plan_no_quorum_stop() {
+    let mut show = plan_no_quorum();
+    show.expect(&["decide", "01-01/plan", "stop"], 1);
+    assert_eq!(show.ended(), Ending::Shut);
+    assert_eq!(show.landed("bin/one.sh"), None);
+}
+
+#[test]
+fn answers_that_cannot_be_given() {
+    let mut show = no_quorum();
+    let table: [(&[&str], i32, &str); 5] = [
+        (&["decide", "09-09", "accept"], 2, TASK),
+        (&["decide", TASK, "drop"], 2, "ask-again, fixed, accept, stop"),
+        (&["decide", TASK, "perhaps"], 2, "again, fixed, ask-again, accept, drop, stop"),
+        (&["decide", TASK, "again", "--rounds", "0"], 2, "ask-again"),
+        (&["decide", TASK], 2, "Usage"),
+    ];
+    for (args, code, says) in table {
+        let ended = show.expect(args, code);
+        assert!(ended.stderr.contains(says), "{args:?}: {}", ended.stderr);
+    }
+    assert_eq!(show.questions().len(), 1, "the question is still open");
+}
+
+#[test]
+fn the_first_answer_counts() {
+    let mut show = no_quorum();
+    show.expect(&["decide", TASK, "accept", "--by", "Ada", "--no-resume"], 0);
+    let late = show.expect(&["decide", TASK, "stop", "--by", "Bob"], 3);
+    assert!(late.stderr.contains("accept, by Ada"), "{}", late.stderr);
+    show.expect(&["resume"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    let late = show.expect(&["decide", TASK, "stop"], 3);
+    assert!(late.stderr.contains("accept, by Ada"), "{}", late.stderr);
+}
+
+#[test]
+fn a_run_that_stays_goes_on_with_the_answer() {
+    let mut show = Show::of(&Scene { script: scenes::LOST_FOR_GOOD, ..PLAIN });
+    let running = show.stage.program().start(&["run", "--attach"], &[]).unwrap();
+    show.stage.wait_for(&running, |docket| !tribunal_engine::inbox::questions(docket).is_empty()).unwrap();
+    let decided = show.stage.tribunal(&["decide", TASK, "accept", "--by", "Ada"]).unwrap();
+    assert_eq!(decided.code, Some(0), "{}", decided.said());
+    let ended = running.wait().unwrap();
+    let ended = show.after(&["run", "--attach"], ended);
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    assert_eq!(show.ended(), Ending::Passed);
+}

@@ -1,0 +1,146 @@
+//! One test's project: a scene on a stage, with every law watched after every command.
+
+use crate::stage::laws::{self, Guard};
+use crate::stage::play::{self, Given};
+use crate::stage::program::{Ended, Running};
+use crate::stage::scenes::Scene;
+use crate::stage::{Res, Stage};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use tempfile::TempDir;
+use tribunal_core::run::Ending;
+use tribunal_engine::{Docket, inbox};
+
+/// A scene on a stage of its own.
+pub struct Show {
+    _folder: TempDir,
+    /// The stage.
+    pub stage: Stage,
+    guard: Guard,
+    /// Kept open: an agent that rings while nobody listens would wait for ever.
+    bell: Option<OwnedFd>,
+}
+
+impl Show {
+    /// Sets the scene.
+    pub fn of(scene: &Scene) -> Show {
+        let (folder, stage) = crate::stage();
+        scene.set(&stage).unwrap();
+        Show::on(folder, stage)
+    }
+
+    /// Watches over a stage that was set otherwise.
+    pub fn on(folder: TempDir, stage: Stage) -> Show {
+        let guard = Guard::new(&stage).unwrap();
+        Show { _folder: folder, stage, guard, bell: None }
+    }
+
+    /// Starts `tribunal run` and returns when an agent says that it is at work.
+    pub fn at_work(&mut self) -> Running {
+        let bell = play::listen(&self.stage.root().join("at-work")).unwrap();
+        let running = self.stage.program().start(&["run"], &[]).unwrap();
+        assert!(running.reaches(&bell).unwrap(), "{}", running.stderr());
+        self.bell = Some(bell);
+        running
+    }
+
+    /// Gives a command and looks at everything afterwards.
+    pub fn tribunal(&mut self, args: &[&str]) -> Ended {
+        let ended = self.stage.tribunal(args).unwrap();
+        self.after(args, ended)
+    }
+
+    /// Looks at everything after a command that has ended.
+    pub fn after(&mut self, args: &[&str], ended: Ended) -> Ended {
+        let args = args.iter().map(|arg| (*arg).to_owned()).collect();
+        let given = Given { args, ended, points: Vec::new() };
+        self.guard.after(&self.stage, &given).unwrap();
+        assert_eq!(self.guard.violations, Vec::<String>::new(), "{:?}: {}", given.args, given.ended.said());
+        given.ended
+    }
+
+    /// Gives a command and expects an exit code.
+    #[track_caller]
+    pub fn expect(&mut self, args: &[&str], code: i32) -> Ended {
+        let ended = self.tribunal(args);
+        assert_eq!(ended.code, Some(code), "{args:?}: {}", ended.said());
+        ended
+    }
+
+    /// The user changes their own things.
+    pub fn user_acts(&mut self, act: impl FnOnce(&Stage) -> Res<()>) {
+        self.guard.user_acts(&self.stage, act).unwrap();
+        assert_eq!(self.guard.violations, Vec::<String>::new());
+    }
+
+    /// Nothing of the user's has changed.
+    #[track_caller]
+    pub fn untouched(&mut self) {
+        self.guard.untouched(&self.stage).unwrap();
+        assert_eq!(self.guard.violations, Vec::<String>::new());
+    }
+
+    /// Nothing of the user's has changed, but for files of these names, which the run made.
+    #[track_caller]
+    pub fn untouched_but(&mut self, names: &[&str]) {
+        self.guard.untouched(&self.stage).unwrap();
+        self.guard.violations.retain(|line| !names.iter().any(|name| line.contains(name)));
+        assert_eq!(self.guard.violations, Vec::<String>::new());
+    }
+
+    /// Everything the newest run's journal says.
+    pub fn docket(&self) -> Docket {
+        self.stage.newest().unwrap().unwrap().1
+    }
+
+    /// The newest run.
+    pub fn run(&self) -> String {
+        self.stage.newest().unwrap().unwrap().0
+    }
+
+    /// The open questions by id, each with its answers.
+    pub fn questions(&self) -> Vec<(String, Vec<&'static str>)> {
+        let open = inbox::questions(&self.docket()).into_iter();
+        open.map(|open| (open.id, open.offers.iter().map(|offer| offer.word()).collect())).collect()
+    }
+
+    /// How it ended; every law of an ended run is looked at.
+    #[track_caller]
+    pub fn ended(&self) -> Ending {
+        let wrong = laws::at_the_end(&self.stage, &self.guard.blobs).unwrap();
+        assert_eq!(wrong, Vec::<String>::new());
+        self.docket().run.unwrap().ending().unwrap()
+    }
+
+    /// A file of the run branch.
+    pub fn landed(&self, path: &str) -> Option<String> {
+        let at = format!("refs/tribunal/{}/head:{path}", self.run());
+        self.stage.git(&["show", &at]).ok()
+    }
+
+    /// All messages on the run branch.
+    pub fn messages(&self) -> String {
+        self.stage.git(&["log", "--format=%B", &format!("refs/tribunal/{}/head", self.run())]).unwrap()
+    }
+
+    /// These bytes are in a commit, or still in the tree of an agent.
+    #[track_caller]
+    pub fn is_kept(&self, text: &str) {
+        let file = self.stage.root().join("wanted");
+        self.put(&file, text);
+        let blob = self.stage.git(&["hash-object", &file.display().to_string()]).unwrap();
+        let path = "lanes/01-01/tree".to_owned();
+        let lost = laws::nothing_lost(&self.stage, &[(blob, path)].into()).unwrap();
+        assert_eq!(lost, Vec::<String>::new());
+    }
+
+    /// Where the inbox says that this may be mended.
+    pub fn place(&self, question: &str) -> std::path::PathBuf {
+        play::place_to_fix(&self.stage, question).unwrap()
+    }
+
+    /// Writes a file anywhere.
+    pub fn put(&self, path: &Path, text: &str) {
+        std::fs::write(path, text).unwrap();
+    }
+}

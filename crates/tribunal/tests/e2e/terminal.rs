@@ -1,0 +1,126 @@
+//! Where the output goes: narrow terminals, closed and full outputs, and the exit codes that scripts rely on.
+
+use crate::show::Show;
+use crate::stage::scenes::{self, PLAIN, Scene};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use std::ffi::OsString;
+use std::io::Read;
+use tribunal_core::run::Ending;
+
+/// Runs the program through a shell that redirects its output.
+fn through_sh(show: &Show, redirect: &str, args: &[&str]) -> crate::stage::program::Ended {
+    let binary = show.stage.program().binary.clone().into_os_string();
+    let line = format!("exec \"$0\" \"$@\" {redirect}");
+    let mut words: Vec<OsString> = vec!["-c".into(), line.into(), binary];
+    words.extend(args.iter().map(OsString::from));
+    show.stage.program().launch("sh".as_ref(), &words, &[]).unwrap().wait().unwrap()
+}
+
+#[test]
+fn closed_outputs_do_not_stop_a_run() {
+    for redirect in [">&-", ">&- 2>&-", "2>&-", ">&- 2>&- <&-"] {
+        let mut show = Show::of(&PLAIN);
+        let ended = through_sh(&show, redirect, &["run"]);
+        let ended = show.after(&["run", redirect], ended);
+        assert_eq!(ended.code, Some(0), "{redirect}: {}", ended.said());
+        assert_eq!(show.ended(), Ending::Passed);
+        assert_eq!(show.landed("bin/one.sh").as_deref(), Some("#!/bin/sh\necho one"), "{redirect}");
+        for args in [&["status"][..], &["log", "--all"], &["show"], &["--version"], &["--help"]] {
+            let ended = through_sh(&show, redirect, args);
+            assert!(ended.code.is_some_and(|code| code < 4), "{redirect} {args:?}: {:?}", ended.said());
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_goes_is_no_failure() {
+    let mut show = Show::of(&PLAIN);
+    show.expect(&["run"], 0);
+    for args in [&["log", "--all"][..], &["show"], &["status", "--json"]] {
+        let ended = through_sh(&show, "| true; exit 0", args);
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{args:?}");
+    }
+}
+
+#[test]
+fn a_full_output_is_one() {
+    let mut show = Show::of(&PLAIN);
+    show.expect(&["run"], 0);
+    assert_eq!(through_sh(&show, "> /dev/full", &["--version"]).code, Some(3));
+    for args in [&["log", "--all"][..], &["show"], &["status", "--json"], &["--help"]] {
+        let ended = through_sh(&show, "> /dev/full", args);
+        assert_eq!(ended.code, Some(3), "{args:?}: {}", ended.said());
+        assert!(ended.stderr.contains("No space left"), "{args:?}: {}", ended.stderr);
+    }
+}
+
+/// Everything the program writes to a terminal of this width.
+fn on_a_terminal(show: &Show, columns: u16, args: &[&str]) -> (Option<i32>, String) {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
+    let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&ours, size).unwrap();
+    // Held until all is read: when the last one closes it, what was not read is gone.
+    let theirs = std::fs::File::options().write(true).open(&name).unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // The end of a terminal is an error to its reader.
+        let _ = std::fs::File::from(ours).read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    });
+    let ended = through_sh(show, &format!("> {name} 2> {name}"), args);
+    drop(theirs);
+    (ended.code, reader.join().unwrap())
+}
+
+/// The columns a line takes, without colours and cursor movements.
+fn columns(line: &str) -> usize {
+    let mut width = 0;
+    let mut rest = line.chars();
+    while let Some(c) = rest.next() {
+        if c == '\u{1b}' {
+            let _ = rest.by_ref().find(|c| c.is_ascii_alphabetic());
+        } else if !c.is_control() {
+            width += 1;
+        }
+    }
+    width
+}
+
+#[test]
+fn forty_columns_are_enough() {
+    let mut show = Show::of(&Scene { script: scenes::LOST_FOR_GOOD, ..PLAIN });
+    let (code, text) = on_a_terminal(&show, 40, &["run"]);
+    assert_eq!(code, Some(4), "{text}");
+    show.untouched();
+    assert!(text.contains("tribunal decide 01-01/task-1"), "{text}");
+    // The report is a document, as wide as its reader likes; these are for the terminal.
+    for args in [&["status"][..], &["inbox"], &["log"]] {
+        let (code, more) = on_a_terminal(&show, 40, args);
+        assert!(code.is_some_and(|code| code < 5), "{args:?}: {more}");
+        // The mark or indent before a line's first word is not counted by whoever wraps it.
+        let table = more.lines().filter(|line| columns(line) > 46);
+        // Commands to copy and paths stay whole.
+        let whole = |line: &&str| !line.contains("tribunal ") && !line.contains('/');
+        assert_eq!(table.filter(whole).collect::<Vec<_>>(), Vec::<&str>::new(), "{args:?}");
+    }
+}
+
+#[test]
+fn exit_codes() {
+    let mut show = Show::of(&PLAIN);
+    show.expect(&["run"], 0);
+    let stuck = Scene { script: scenes::STUCK, settings: scenes::STUCK_SETTINGS, ..PLAIN };
+    let mut show = Show::of(&stuck);
+    let waits = show.expect(&["run"], 4);
+    assert!(waits.stdout.contains("tribunal decide 01-01 "), "{}", waits.said());
+    for flags in [&["--quiet"][..], &["--json"]] {
+        let waits = show.expect(&[&["resume"], flags].concat(), 4);
+        assert!(waits.stderr.contains("tribunal decide 01-01 "), "{flags:?}: {}", waits.said());
+    }
+    show.expect(&["decide", "01-01", "stop"], 1);
+    assert_eq!(show.ended(), Ending::Stopped);
+}
