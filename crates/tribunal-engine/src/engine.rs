@@ -6,7 +6,7 @@ use crate::docket::{Docket, DocketError, Fact, Note, RUN, Stamped};
 use crate::mail::Body;
 use crate::world::{Arrival, Assignment, Probe, Report, Want, World};
 use std::collections::{BTreeMap, BTreeSet};
-use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::effect::{EffectId, Step, Try};
 use tribunal_core::finding::Fate;
 use tribunal_core::ids::{FindingId, LoopId, Of, Time};
 use tribunal_core::ledger::Handed;
@@ -97,6 +97,8 @@ pub struct Engine<W> {
     agents: usize,
     waiting: BTreeSet<EffectId>,
     held: BTreeMap<EffectId, Time>,
+    /// Attempts that were lost in this life and not tried again yet; an iteration that went well is none.
+    lost: BTreeSet<EffectId>,
     alarms: BTreeSet<(Time, EffectId)>,
     mode: Mode,
 }
@@ -162,6 +164,7 @@ impl<W: World> Engine<W> {
             agents: 0,
             waiting: BTreeSet::new(),
             held: BTreeMap::new(),
+            lost: BTreeSet::new(),
             alarms: BTreeSet::new(),
             mode: Mode::Going,
         }
@@ -426,7 +429,12 @@ impl<W: World> Engine<W> {
     }
 
     fn record(&mut self, at: Time, facts: Vec<Fact>) {
-        facts.iter().for_each(|fact| self.docket.stamp(at, fact));
+        for fact in &facts {
+            self.docket.stamp(at, fact);
+            if let Fact::Loop(_, LoopEvent::Failed { effect, .. }) = fact {
+                self.lost.insert(EffectId { launch: 0, ..effect.clone() });
+            }
+        }
         self.pending.push((at, facts));
     }
 
@@ -661,9 +669,12 @@ impl<W: World> Engine<W> {
         ran
     }
 
-    /// A second attempt waits a little, longer each time.
+    /// What follows on a lost attempt waits a little, longer each time.
     fn queue(&mut self, effect: &EffectId) {
-        if effect.n.fails == 0 || self.options.backoff_ms == 0 {
+        let tried = |fails| EffectId { n: Try { fails, ..effect.n }, launch: 0, ..effect.clone() };
+        let before = effect.n.fails.checked_sub(1).map(tried);
+        let lost = before.is_some_and(|before| self.lost.remove(&before));
+        if !lost || self.options.backoff_ms == 0 {
             self.waiting.insert(effect.clone());
             return;
         }
