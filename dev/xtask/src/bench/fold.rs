@@ -68,7 +68,7 @@ fn journal_of(dir: &Path, plans: usize) -> Result<u64> {
     let options = tribunal_journal::Options { synchronous: Synchronous::Off };
     let journal = Journal::create_with(dir, &head, options)?;
     let options = Options { width: 64, attached: false, grace_ms: 0, backoff_ms: 0 };
-    let about = Note::Run(Box::new(RunNote::default()));
+    let about = Note::Run(Box::default());
     let mut engine =
         Engine::begin(journal, Instant::default(), options, &instant::spec(plans, TASKS), about)?;
     engine.run(&mut ())?;
