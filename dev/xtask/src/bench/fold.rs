@@ -7,7 +7,6 @@ use super::table::Table;
 use super::{Bench, Result, machine, median};
 use std::path::Path;
 use std::time::Duration;
-use tribunal_engine::docket::RunNote;
 use tribunal_engine::{Docket, DocketError, Engine, Fact, Note, Options};
 use tribunal_journal::{Head, Journal, Reader, Synchronous};
 
