@@ -177,7 +177,7 @@ impl Ledger {
     /// The ledger a new loop begins with. Findings of other loops are open here, and count from zero.
     pub fn opened_with(handed: &[Handed]) -> Ledger {
         let entries = handed.iter().map(|h| {
-            let entry = Entry { fate: Fate::Open, first_round: 0, ordered: false, ..h.entry.clone() };
+            let entry = Entry { fate: Fate::Open, first_round: 0, ..h.entry.clone() };
             (h.id, entry)
         });
         let mut ledger = Ledger { entries: entries.collect(), counted: BTreeSet::new() };

@@ -18,6 +18,9 @@ use tribunal_journal::{Journal, NewRow, Turn};
 /// Findings from here on (and 0) have no id yet: the engine gives them one when their report arrives.
 pub const PROVISIONAL: u32 = 1 << 30;
 
+/// What the names of the run's own loops begin with; those of a lane begin with the lane's name and a slash.
+const PHASE: &str = "phase.";
+
 /// How the engine behaves.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -91,8 +94,11 @@ pub struct Engine<W> {
     options: Options,
     pending: Vec<(Time, Vec<Fact>)>,
     letters: Vec<u64>,
-    dirty: BTreeSet<String>,
-    wanted: BTreeMap<String, BTreeMap<EffectId, Want>>,
+    /// Machines and lanes whose wants may have changed since they were last compared with what runs.
+    dirty: BTreeSet<Of>,
+    /// Lanes (the run itself among them) that moved since the loops were last brought in line with them.
+    moved: BTreeSet<Of>,
+    wanted: BTreeMap<Of, BTreeMap<EffectId, Want>>,
     running: BTreeSet<EffectId>,
     agents: usize,
     waiting: BTreeSet<EffectId>,
@@ -128,7 +134,7 @@ impl<W: World> Engine<W> {
         engine.docket.apply_note(&about);
         facts.push(Fact::Note(about));
         engine.record(at, facts);
-        engine.dirty.insert(RUN.to_owned());
+        engine.touch_all();
         Ok(engine)
     }
 
@@ -141,8 +147,8 @@ impl<W: World> Engine<W> {
         if engine.docket.run.is_none() {
             return Err(EngineError::Empty);
         }
-        engine.dirty.insert(RUN.to_owned());
-        engine.dirty.extend(engine.docket.loops.keys().map(|id| id.as_str().to_owned()));
+        engine.touch_all();
+        engine.dirty.extend(engine.docket.loops.keys().map(|id| Of::new(id.as_str())));
         let notes = engine.world.recover(&engine.docket);
         engine.note(notes);
         engine.probe_intents()?;
@@ -159,6 +165,7 @@ impl<W: World> Engine<W> {
             pending: Vec::new(),
             letters: Vec::new(),
             dirty: BTreeSet::new(),
+            moved: BTreeSet::new(),
             wanted: BTreeMap::new(),
             running: BTreeSet::new(),
             agents: 0,
@@ -230,6 +237,11 @@ impl<W: World> Engine<W> {
             }
         }
     }
+}
+
+/// The lane a loop belongs to; the run itself for the review of the phase.
+fn lane_of(id: &LoopId) -> Of {
+    id.as_str().split_once('/').map_or_else(Of::run, |(lane, _)| Of::new(lane))
 }
 
 /// Ids given to the findings of one report.
@@ -396,13 +408,29 @@ impl<W: World> Engine<W> {
 
     fn turn_run(&mut self, input: &RunIn) -> Result<bool, EngineError> {
         let Some(run) = &mut self.docket.run else { return Ok(false) };
+        let landing = run.lands_next();
         let events = machine::turn(run, input)?;
         let heard = !events.is_empty();
         if heard {
-            self.dirty.insert(RUN.to_owned());
+            let lands = [landing, run.lands_next()].into_iter().flatten();
+            let touched: Option<Vec<Vec<Of>>> = events.iter().map(RunEvent::touches).collect();
+            match touched {
+                Some(touched) => self.touch(touched.into_iter().flatten().chain(lands).collect()),
+                None => self.touch_all(),
+            }
             self.record_now(events.into_iter().map(Fact::Run).collect());
         }
         Ok(heard)
+    }
+
+    fn touch(&mut self, lanes: Vec<Of>) {
+        self.dirty.extend(lanes.iter().cloned());
+        self.moved.extend(lanes);
+    }
+
+    fn touch_all(&mut self) {
+        let lanes = self.docket.run.iter().flat_map(Run::parts).collect();
+        self.touch(lanes);
     }
 
     fn turn_loop(&mut self, id: &LoopId, input: &LoopIn) -> Result<bool, EngineError> {
@@ -410,7 +438,7 @@ impl<W: World> Engine<W> {
         let events = machine::turn(lp, input)?;
         let heard = !events.is_empty();
         if heard {
-            self.dirty.insert(id.as_str().to_owned());
+            self.dirty.insert(Of::new(id.as_str()));
             self.record_now(events.into_iter().map(|event| Fact::Loop(id.clone(), event)).collect());
         }
         Ok(heard)
@@ -439,25 +467,24 @@ impl<W: World> Engine<W> {
     }
 
     /// Run and loops speak by levels: what the run wants is opened, what has ended is told, what is not
-    /// wanted is cancelled. Repeating any of it means nothing.
+    /// wanted is cancelled. Repeating any of it means nothing. Only lanes and loops that moved are looked at.
     fn sync(&mut self) -> Result<(), EngineError> {
-        let mut run_moved = self.dirty.contains(RUN);
-        let mut changed: BTreeSet<LoopId> =
-            self.dirty.iter().filter(|of| *of != RUN).map(LoopId::new).collect();
-        while run_moved || !changed.is_empty() {
-            let wanted = self.wanted_loops();
-            if run_moved {
+        let loops = self.dirty.iter().map(|of| LoopId::new(of.as_str()));
+        let mut changed: BTreeSet<LoopId> = loops.filter(|id| self.docket.loops.contains_key(id)).collect();
+        while !self.moved.is_empty() || !changed.is_empty() {
+            for lane in std::mem::take(&mut self.moved) {
+                let wanted = self.loops_wanted(&lane);
                 changed.extend(self.open_loops(&wanted)?);
-                changed.extend(self.cancel_loops(&wanted)?);
+                changed.extend(self.cancel_loops(&lane, &wanted)?);
             }
-            run_moved = self.tell_run(&wanted, &changed)?;
+            self.tell_run(&changed)?;
             changed.clear();
         }
         Ok(())
     }
 
-    fn wanted_loops(&self) -> BTreeMap<LoopId, (EffectId, RunWant)> {
-        let wants = self.docket.run.iter().flat_map(Machine::wants);
+    fn loops_wanted(&self, lane: &Of) -> BTreeMap<LoopId, (EffectId, RunWant)> {
+        let wants = self.docket.run.iter().flat_map(|run| run.wants_of(lane));
         wants
             .filter_map(|(effect, want)| match &want {
                 RunWant::Loop { id, .. } => Some((id.clone(), (effect, want))),
@@ -484,7 +511,7 @@ impl<W: World> Engine<W> {
             let mut events = vec![LoopEvent::Opened(Box::new(first))];
             events.extend(machine::settle(&mut lp)?);
             self.docket.loops.insert(id.clone(), lp);
-            self.dirty.insert(id.as_str().to_owned());
+            self.dirty.insert(Of::new(id.as_str()));
             self.record(at, events.into_iter().map(|event| Fact::Loop(id.clone(), event)).collect());
             opened.push(id.clone());
         }
@@ -493,12 +520,16 @@ impl<W: World> Engine<W> {
 
     fn cancel_loops(
         &mut self,
+        lane: &Of,
         wanted: &BTreeMap<LoopId, (EffectId, RunWant)>,
     ) -> Result<Vec<LoopId>, EngineError> {
+        // Loops are named after their lane, so those of one lane stand together.
+        let first = if lane.as_str() == RUN { PHASE.to_owned() } else { format!("{lane}/") };
         let unwanted: Vec<LoopId> = self
             .docket
             .loops
-            .iter()
+            .range(LoopId::new(&first)..)
+            .take_while(|(id, _)| id.as_str().starts_with(&first))
             .filter(|(id, lp)| lp.outcome().is_none() && !wanted.contains_key(*id))
             .map(|(id, _)| id.clone())
             .collect();
@@ -508,13 +539,9 @@ impl<W: World> Engine<W> {
         Ok(unwanted)
     }
 
-    fn tell_run(
-        &mut self,
-        wanted: &BTreeMap<LoopId, (EffectId, RunWant)>,
-        changed: &BTreeSet<LoopId>,
-    ) -> Result<bool, EngineError> {
-        let mut moved = false;
+    fn tell_run(&mut self, changed: &BTreeSet<LoopId>) -> Result<(), EngineError> {
         for id in changed {
+            let wanted = self.loops_wanted(&lane_of(id));
             let (Some((effect, _)), Some(lp)) = (wanted.get(id), self.docket.loops.get(id)) else { continue };
             let (effect, n) = (effect.clone(), lp.iterations());
             let ended = lp.outcome().cloned().map(|outcome| RunReport::LoopEnded {
@@ -522,13 +549,13 @@ impl<W: World> Engine<W> {
                 revision: lp.revision().cloned(),
                 open: lp.handed(),
             });
-            moved |= self.turn_run(&RunIn::Iterated { effect: effect.clone(), n })?;
+            self.turn_run(&RunIn::Iterated { effect: effect.clone(), n })?;
             if let Some(report) = ended {
                 let at = self.world.now();
-                moved |= self.turn_run(&RunIn::Report { effect, at, report })?;
+                self.turn_run(&RunIn::Report { effect, at, report })?;
             }
         }
-        Ok(moved)
+        Ok(())
     }
 
     /// After a crash: what became of what was intended?
@@ -615,7 +642,7 @@ impl<W: World> Engine<W> {
     }
 
     /// Takes in one machine's wants; returns what needs no agent and can start at once.
-    fn refresh(&mut self, machine: String) -> Vec<EffectId> {
+    fn refresh(&mut self, machine: Of) -> Vec<EffectId> {
         let now = self.wants_of(&machine);
         let before = self.wanted.remove(&machine).unwrap_or_default();
         for (effect, want) in before.iter().filter(|(effect, _)| !now.contains_key(*effect)) {
@@ -639,13 +666,12 @@ impl<W: World> Engine<W> {
         ready
     }
 
-    fn wants_of(&self, machine: &str) -> BTreeMap<EffectId, Want> {
-        if machine == RUN {
-            let wants = self.docket.run.iter().flat_map(Machine::wants);
-            return wants.map(|(effect, want)| (effect, Want::Run(want))).collect();
+    fn wants_of(&self, machine: &Of) -> BTreeMap<EffectId, Want> {
+        if let Some(lp) = self.docket.loops.get(&LoopId::new(machine.as_str())) {
+            return lp.wants().into_iter().map(|(effect, want)| (effect, Want::Loop(want))).collect();
         }
-        let wants = self.docket.loops.get(&LoopId::new(machine)).into_iter().flat_map(Machine::wants);
-        wants.map(|(effect, want)| (effect, Want::Loop(want))).collect()
+        let wants = self.docket.run.iter().flat_map(|run| run.wants_of(machine));
+        wants.map(|(effect, want)| (effect, Want::Run(want))).collect()
     }
 
     fn unwant(&mut self, effect: &EffectId, want: &Want) {
@@ -695,8 +721,7 @@ impl<W: World> Engine<W> {
     }
 
     fn start(&mut self, effect: &EffectId) {
-        let machine = if self.machine_of(effect).is_some() { effect.of.as_str() } else { RUN };
-        let Some(want) = self.wanted.get(machine).and_then(|wants| wants.get(effect)) else { return };
+        let Some(want) = self.wanted.get(&effect.of).and_then(|wants| wants.get(effect)) else { return };
         self.world.start(Assignment { effect, want, docket: &self.docket });
     }
 

@@ -7,9 +7,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Access, access};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use crate::GitError;
@@ -130,7 +132,7 @@ impl Call {
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new("git");
+        let mut command = Command::new(program());
         command.env_clear();
         let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
         command.env("PATH", path).env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
@@ -194,6 +196,18 @@ impl Call {
             _ => Err(GitError::odd("a pipe to git is missing")),
         }
     }
+}
+
+/// Where git is. Found once: a program given by its place is started without copying this process first, and
+/// without asking every directory of the search path anew.
+fn program() -> &'static Path {
+    static FOUND: OnceLock<PathBuf> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let dirs = std::env::var_os("PATH").unwrap_or_default();
+        let found = std::env::split_paths(&dirs).filter(|dir| dir.is_absolute()).map(|dir| dir.join("git"));
+        let runs = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
+        found.into_iter().find(runs).unwrap_or_else(|| "git".into())
+    })
 }
 
 /// The error for a command that ended badly.

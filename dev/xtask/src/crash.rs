@@ -6,7 +6,7 @@
 mod stage;
 
 use crate::out;
-use stage::play::{Deaths, Played, play};
+use stage::play::{Death, Deaths, Played, play};
 use stage::scenes::{SCENES, Scene};
 use stage::{Res, Stage};
 use std::collections::{BTreeMap, VecDeque};
@@ -56,7 +56,7 @@ struct Known {
 /// One place to die.
 struct Point {
     command: usize,
-    at: u64,
+    death: Death,
     name: String,
 }
 
@@ -144,14 +144,46 @@ fn leave_alone(args: &Args, binary: &Path, folder: &Path) -> Res<Vec<Known>> {
         if !alone.violations.is_empty() {
             return Err(format!("{}, left alone:\n  {}", scene.name, alone.violations.join("\n  ")));
         }
-        let points = alone.commands.iter().enumerate().flat_map(|(command, given)| {
-            let named = given.points.iter().zip(1..);
-            named.map(move |(name, at)| Point { command, at, name: name.clone() })
-        });
-        let points = points.collect();
+        let mut points = points(&alone);
+        if scene.git {
+            points.extend(git_points(binary, folder, scene, alone.commands.len())?);
+        }
         known.push(Known { scene, alone, points });
     }
     Ok(known)
+}
+
+/// The crash points of all commands.
+fn points(alone: &Played) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (command, given) in alone.commands.iter().enumerate() {
+        let named = given.points.iter().zip(1..);
+        let point = |(name, at): (&String, u64)| Point {
+            command,
+            death: Death::Point(at),
+            name: format!("{name} (the {at}. of command {})", command + 1),
+        };
+        points.extend(named.map(point));
+    }
+    points
+}
+
+/// Before and after each call of git.
+fn git_points(binary: &Path, folder: &Path, scene: &Scene, commands: usize) -> Res<Vec<Point>> {
+    let counted: Deaths = (0..commands).map(|command| (command, Death::COUNTED)).collect();
+    let played = one(binary, &folder.join(format!("{}.counted", scene.name)), scene, &counted)?;
+    let mut points = Vec::new();
+    for (command, given) in played.commands.iter().enumerate() {
+        for (call, n) in given.git.iter().zip(1..) {
+            // What follows the options that every call has.
+            let words: Vec<&str> = call.split(' ').filter(|word| !word.contains(['=', '/'])).collect();
+            let name: String = words.join(" ").chars().take(60).collect();
+            let point = |death, when| Point { command, death, name: format!("{when} git call {n}: {name}") };
+            points.push(point(Death::BeforeGit(n), "before"));
+            points.push(point(Death::AfterGit(n), "after"));
+        }
+    }
+    Ok(points)
 }
 
 fn one(binary: &Path, dir: &Path, scene: &Scene, deaths: &Deaths) -> Res<Played> {
@@ -200,8 +232,8 @@ fn work(
         let Known { scene, alone, points } = &known[task.scene];
         let point = &points[task.point];
         let dir = folder.join(format!("{}.{}", scene.name, task.point + 1));
-        let mut deaths = Deaths::from([(point.command, point.at)]);
-        deaths.extend(task.then.map(|at| (point.command + 1, at)));
+        let mut deaths = Deaths::from([(point.command, point.death)]);
+        deaths.extend(task.then.map(|at| (point.command + 1, Death::Point(at))));
         let played = one(binary, &dir, scene, &deaths);
         if args.at.is_some()
             && let Ok(played) = &played
@@ -211,6 +243,10 @@ fn work(
         let mut tallies = tallies.lock().unwrap_or_else(PoisonError::into_inner);
         let tally = tallies.entry(task.scene).or_default();
         let wrong = tally.note(alone, played, point.command);
+        let done: usize = tally.played;
+        if done.is_multiple_of(20) {
+            out::progress(format!("{}: {done} of {}", scene.name, points.len()));
+        }
         if wrong.is_empty() || !args.keep {
             // What cannot be removed goes with the whole folder.
             let _ = std::fs::remove_dir_all(&dir);
@@ -245,11 +281,9 @@ fn failed(scene: &Scene, task: &Task, point: &Point, wrong: &[String]) -> String
     let n = task.point + 1;
     let then = task.then.map(|then| format!(" --then {then}")).unwrap_or_default();
     format!(
-        "VIOLATED {}, point {n}: {} (the {}. of command {})\n  {}\n  again: cargo xtask crash --scenario {} --at {n}{then}",
+        "VIOLATED {}, point {n}: {}\n  {}\n  again: cargo xtask crash --scenario {} --at {n}{then}",
         scene.name,
         point.name,
-        point.at,
-        point.command + 1,
         wrong.join("\n  "),
         scene.name
     )

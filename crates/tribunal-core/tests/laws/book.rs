@@ -63,6 +63,11 @@ impl Book {
         ((times > 0) != reached).then(|| format!("{what}: {times} times"))
     }
 
+    /// Fails if any law was broken.
+    pub fn assert_all(&self) {
+        self.breaches.keys().for_each(|law| self.assert(law));
+    }
+
     /// Fails the test of this law if it was broken.
     pub fn assert(&self, law: &str) {
         if let Some(all) = self.breaches.get(law) {

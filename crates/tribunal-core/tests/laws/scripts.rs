@@ -12,7 +12,7 @@ use tribunal_core::r#loop::{
 };
 use tribunal_core::machine::{Machine, settle, turn};
 use tribunal_core::panel::CheckState;
-use tribunal_core::policy::{Policy, Timeouts, Use};
+use tribunal_core::policy::{Asked, AtTheCap, NoVerdict, Policy, Timeouts, Use};
 use tribunal_core::run::{
     Ending, Job, Land, LaneChoice, LaneDecision, LaneOffer, PlanGate, PlanSpec, Policies, Refusal, Run,
     RunEvent, RunIn, RunReport, RunSpec, RunWant, Standing, Stuck, Subject, Was,
@@ -139,6 +139,11 @@ fn a_loop_as_people_read_it() {
     say(&mut live, "track", tracked(vec![finding(3, Severity::Blocker)]));
     assert_eq!((live.state_name(), live.question().unwrap().why.clone()), ("waiting", Why::Exhausted));
     assert!(live.bench().is_none() && live.outcome().is_none());
+    // Two rounds more are two more than there were.
+    let mut again = live.clone();
+    let more = Decision { by: "ada".into(), choice: Choice::Again(2), note: String::new() };
+    say(&mut again, "ask", LoopReport::Decided(more));
+    assert_eq!((again.state_name(), again.round(), again.rounds_max()), ("making", 3, 5));
     // Findings that a new loop takes over: open or left, and must be fixed.
     let stop = Decision { by: "ada".into(), choice: Choice::Stop, note: String::new() };
     say(&mut live, "ask", LoopReport::Decided(stop));
@@ -216,6 +221,28 @@ fn questions_offer() {
         let none = Question { why, revision: None };
         assert_eq!(none.offers(), [first, Offer::Fixed, Offer::Stop], "nothing made, nothing accepted");
         assert_eq!(none.outcome_of_stop(), stopped);
+    }
+}
+
+/// The table of uses, row by row.
+#[test]
+fn rows_of_the_table() {
+    use Asked::{Always, OnlyIfChecksFail, UnlessChecksReject};
+    let rows = [
+        (Use::Plan, "architect", UnlessChecksReject, true, 3, AtTheCap::End, false, NoVerdict::Escalate),
+        (Use::Chain, "executor", UnlessChecksReject, true, 3, AtTheCap::End, false, NoVerdict::Escalate),
+        (Use::Task, "dev", UnlessChecksReject, true, 4, AtTheCap::End, false, NoVerdict::Escalate),
+        (Use::Qa, "dev", OnlyIfChecksFail, false, 4, AtTheCap::End, true, NoVerdict::ChecksOnly),
+        (Use::Phase, "fixer", Always, false, 3, AtTheCap::Ask, true, NoVerdict::Escalate),
+    ];
+    for (of, maker, asked, warnings, rounds, cap, confirm, no_verdict) in rows {
+        let row = Policy::of(of);
+        assert_eq!((row.of, row.maker.as_str(), row.asked, row.warnings_pass), (of, maker, asked, warnings));
+        assert_eq!((row.rounds_max, row.at_the_cap, row.confirm), (rounds, cap, confirm), "{of}");
+        assert_eq!((row.no_verdict, row.attempts_max, row.stale_limit), (no_verdict, 2, 2), "{of}");
+        assert_eq!(row.iterations_max, (of == Use::Task).then_some(10), "{of}");
+        assert_eq!(row.recheck_failed_only, of == Use::Qa, "{of}");
+        assert!(row.seats.is_empty() && row.checks.is_empty() && row.adjudicator.is_none() && !row.backup);
     }
 }
 

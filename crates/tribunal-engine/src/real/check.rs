@@ -3,6 +3,7 @@
 
 use super::site::{Site, slug};
 use super::subject;
+use crate::crash;
 use crate::docket::Docket;
 use crate::world::Report;
 use std::ffi::OsString;
@@ -273,8 +274,10 @@ fn run_one(
     };
     let timeout = Duration::from_secs(site.settings.checks.timeout_s);
     let shown = &command.shown;
+    crash::point("check:before");
     let exit = run_to_end(site.keeper.containment().clone(), launch, timeout, GRACE)
         .map_err(|error| format!("`{shown}` did not run: {error}"))?;
+    crash::point("check:after");
     match (&exit.how, exit.cause) {
         (_, Cause::Stopped) => Err(format!("`{shown}` did not end within {} s", timeout.as_secs())),
         (_, Cause::OutputLimit) => Err(format!("`{shown}` wrote more than {OUTPUT_MAX} bytes")),

@@ -4,6 +4,7 @@
 use super::make::{lay_out, plan_brief, task_brief, task_number, use_word};
 use super::site::{Ended, PlanText, Site, lock, slug, words};
 use super::subject;
+use crate::crash;
 use crate::docket::{Docket, Note};
 use crate::world::{Probe, Report};
 use std::sync::{Arc, Mutex};
@@ -343,7 +344,9 @@ impl Site {
             let dir = path.with_file_name("");
             std::fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
             self.shelf.discard(&path)?;
+            crash::point("seat:before");
             seat.tree = Some(self.shelf.checkout(&path, &index, commit, "review")?);
+            crash::point("seat:after");
             seat.spoilt = false;
         }
         seat.users += 1;
@@ -394,6 +397,7 @@ impl Site {
         let touched = seat.spoilt || !tree.compare()?.is_empty();
         seat.spoilt = touched;
         self.note_seat(effect, touched)?;
+        crash::point("seat:left");
         if seat.users == 0 {
             let tree = seat.tree.take();
             if let (Some(tree), false) = (&tree, touched) {

@@ -166,7 +166,11 @@ fn retire_lane(site: &Arc<Site>, plan: &PlanId) -> Vec<Note> {
     let dir = site.lane_dir(plan);
     let Some(at) = place_of(site, plan).filter(|_| dir.join("tree").exists()) else { return Vec::new() };
     let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
-    let saved = save(site, plan, &tree).and_then(|own| site.shelf.retire(&tree).map(|()| own));
+    let saved = save(site, plan, &tree).and_then(|own| {
+        crash::point("lane:saved");
+        site.shelf.retire(&tree).map(|()| own)
+    });
+    crash::point("lane:retired");
     match saved {
         Ok(own) if own.is_empty() => Vec::new(),
         Ok(own) => {
@@ -301,7 +305,9 @@ impl Summarising {
         let text = tribunal_docs::write_summary(&self.summary);
         let blob = site.repo.write_blob(text.as_bytes())?;
         let name = site.name(&format!("summary/{}", self.plan));
+        crash::point("summary:before");
         site.repo.refs_update(&[RefChange::set(name, &blob)], "tribunal: summary")?;
+        crash::point("summary:after");
         Ok(())
     }
 }
@@ -522,6 +528,7 @@ fn write_untracked(root: &Path, files: &[Written]) -> Result<String, String> {
         }
         crash::point("document:before");
         write_atomic(&path, &file.bytes).map_err(|error| format!("cannot write {}: {error}", file.path))?;
+        crash::point("document:after");
     }
     Ok(match kept.is_empty() {
         true => format!("{} planning documents written", files.len()),

@@ -3,6 +3,7 @@
 
 use super::site::{Ended, PlanText, Site, slug, words};
 use super::subject;
+use crate::crash;
 use crate::docket::{Docket, Note};
 use crate::world::{Probe, Report};
 use std::collections::BTreeMap;
@@ -319,7 +320,9 @@ impl Make {
         }
         let ground = self.new_ground(site)?;
         let changes = [RefChange::set(base, &ground.parent), RefChange::set(start, &ground.start)];
+        crash::point("ground:before");
         site.repo.refs_update(&changes, "tribunal: a loop begins")?;
+        crash::point("ground:after");
         Ok(ground)
     }
 
@@ -435,13 +438,16 @@ fn lane_tree(site: &Site, plan: &PlanId, wanted: &Oid) -> Result<Tree, GitError>
             return Ok(tree);
         }
         save(site, plan, &tree)?;
+        crash::point("lane:saved");
         site.shelf.retire(&tree)?;
     }
+    crash::point("lane:before");
     fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
     site.shelf.discard(&path)?;
     let tree = site.shelf.checkout(&path, &index, wanted, &format!("tribunal/{plan}"))?;
     note_place(site, plan, wanted)?;
     write_note(&dir.join("from"), wanted)?;
+    crash::point("lane:after");
     Ok(tree)
 }
 
@@ -561,5 +567,9 @@ pub(crate) fn keep_fix_on_head(
 
 /// The run branch begins at the user's commit.
 pub(crate) fn begin_branch(site: &Site, base: &Oid) -> Result<RefsMoved, GitError> {
-    site.repo.refs_update(&[RefChange::create(site.name("head"), base)], "tribunal: the run begins")
+    crash::point("branch:before");
+    let begun =
+        site.repo.refs_update(&[RefChange::create(site.name("head"), base)], "tribunal: the run begins");
+    crash::point("branch:after");
+    begun
 }

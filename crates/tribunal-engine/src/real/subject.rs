@@ -53,14 +53,29 @@ pub(crate) fn found_revision(docket: &Docket, plan: &PlanId) -> Option<Revision>
     spec.plans.iter().find(|spec| spec.id == *plan).map(|spec| spec.revision.clone())
 }
 
-/// The other lanes, one line each.
+/// How many other lanes a prompt names.
+const LANES_SHOWN: usize = 40;
+
+/// The other lanes, one line each; those at work first, and no more than anybody would read.
 pub(crate) fn other_lanes(docket: &Docket, plan: &PlanId) -> Vec<String> {
     let Some(run) = &docket.run else { return Vec::new() };
-    let title = |id: &PlanId| docket.about.titles.get(id).cloned().unwrap_or_default();
-    run.standings()
-        .filter(|(id, _)| *id != plan)
+    let title = |id: &PlanId| docket.about.titles.get(id).map_or("", String::as_str);
+    let rests = |standing: &Standing<'_>| {
+        matches!(standing, Standing::Ready | Standing::Landed(_) | Standing::Dropped(_))
+    };
+    let others = || run.standings().filter(|(id, _)| *id != plan);
+    let at_work = others().filter(|(_, standing)| !rests(standing));
+    let at_rest = others().filter(|(_, standing)| rests(standing));
+    let mut lines: Vec<String> = at_work
+        .chain(at_rest)
+        .take(LANES_SHOWN)
         .map(|(id, standing)| format!("{id} ({}): {}", standing_word(&standing), title(id)))
-        .collect()
+        .collect();
+    let more = others().count().saturating_sub(lines.len());
+    if more > 0 {
+        lines.push(format!("and {more} more"));
+    }
+    lines
 }
 
 /// The word for a plan's standing.

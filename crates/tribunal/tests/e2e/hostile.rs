@@ -2,7 +2,7 @@
 //! say counts when they broke the rules.
 
 use crate::show::Show;
-use crate::stage::scenes::{PLAIN, Scene};
+use crate::stage::scenes::{PLAIN, Plan, Scene};
 use rustix::process::Signal;
 use std::path::Path;
 use tribunal_core::run::Ending;
@@ -106,6 +106,31 @@ fn a_crash_is_gone_on_with_beside_orphans() {
     show.stage.open("go").unwrap();
     show.expect(&["resume"], 0);
     assert_eq!(show.ended(), Ending::Passed);
+    nobody_left(show.stage.root());
+}
+
+/// A check that never ends by itself.
+#[test]
+fn a_check_does_not_survive_a_crash() {
+    const PLANS: &[Plan] =
+        &[Plan { number: "01", wave: 1, depends_on: "", tasks: &[("bin/one.sh", "sh bin/one.sh")] }];
+    const SCRIPT: &str = r##"
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 1
+do = [
+  { write = "bin/one.sh", text = "trap '' TERM\n(trap '' TERM; exec sleep 1000) &\necho > '{ROOT}/at-work'\nsleep 1000\n" },
+  { say = "SUMMARY: one.sh.\nTASK: done" },
+]
+"##;
+    let mut show = Show::of(&Scene { plans: PLANS, script: SCRIPT, ..PLAIN });
+    let running = show.at_work();
+    running.signal(Signal::KILL).unwrap();
+    let ended = running.wait().unwrap();
+    show.after(&["run"], ended);
+    show.expect(&["cancel"], 0);
+    assert_eq!(show.ended(), Ending::Cancelled);
     nobody_left(show.stage.root());
 }
 

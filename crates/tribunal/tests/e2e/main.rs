@@ -9,6 +9,7 @@ mod stage;
 
 mod bad_input;
 mod decide;
+mod demo;
 mod endings;
 mod hostile;
 mod show;

@@ -53,7 +53,7 @@ impl Show {
     /// Looks at everything after a command that has ended.
     pub fn after(&mut self, args: &[&str], ended: Ended) -> Ended {
         let args = args.iter().map(|arg| (*arg).to_owned()).collect();
-        let given = Given { args, ended, points: Vec::new() };
+        let given = Given { args, ended, points: Vec::new(), git: Vec::new() };
         self.guard.after(&self.stage, &given).unwrap();
         assert_eq!(self.guard.violations, Vec::<String>::new(), "{:?}: {}", given.args, given.ended.said());
         given.ended

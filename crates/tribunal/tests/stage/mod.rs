@@ -7,6 +7,7 @@ pub mod play;
 pub mod program;
 pub mod scenes;
 pub mod seen;
+mod trap;
 
 use program::{Ended, Program, Running};
 use std::ffi::OsString;

@@ -5,6 +5,7 @@ use super::laws::{self, Guard};
 use super::program::{Ended, Running};
 use super::scenes::{Answer, During, Scene, User};
 use super::seen::Seen;
+use super::trap::Trap;
 use super::{Res, Stage, at};
 use rustix::fs::{CWD, Mode, OFlags};
 use std::collections::BTreeMap;
@@ -26,6 +27,8 @@ pub struct Given {
     pub ended: Ended,
     /// The crash points it passed, in order.
     pub points: Vec<String>,
+    /// Its calls of git, where they were counted.
+    pub git: Vec<String>,
 }
 
 impl Given {
@@ -45,8 +48,24 @@ pub struct Played {
     pub violations: Vec<String>,
 }
 
-/// Which command dies at which of its points.
-pub type Deaths = BTreeMap<usize, u64>;
+/// Which command dies, and when.
+pub type Deaths = BTreeMap<usize, Death>;
+
+/// When a command dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Death {
+    /// At its n-th crash point.
+    Point(u64),
+    /// Before its n-th call of git.
+    BeforeGit(usize),
+    /// When its n-th call of git has ended.
+    AfterGit(usize),
+}
+
+impl Death {
+    /// Never, but calls of git are counted.
+    pub const COUNTED: Death = Death::BeforeGit(usize::MAX);
+}
 
 /// Plays a scene that was set on this stage.
 pub fn play(stage: &Stage, scene: &Scene, deaths: &Deaths) -> Res<Played> {
@@ -115,14 +134,25 @@ fn give(
     guard: &mut Guard,
 ) -> Res<Given> {
     let log = stage.root().join(format!("points.{n}"));
-    let at_point = deaths.get(&n).map(|point| OsString::from(point.to_string()));
+    let death = deaths.get(&n).copied();
+    let point = match death {
+        Some(Death::Point(point)) => Some(OsString::from(point.to_string())),
+        _ => None,
+    };
     let mut env: Vec<(&str, &OsStr)> = vec![(tribunal_engine::crash::LOG, log.as_os_str())];
-    env.extend(at_point.as_deref().map(|point| (tribunal_engine::crash::AT, point)));
+    env.extend(point.as_deref().map(|point| (tribunal_engine::crash::AT, point)));
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     // Opened for both, so that neither end waits for the other.
     let bell = stage.root().join("at-work");
     let bell = scene.during.map(|_| listen(&bell)).transpose()?;
-    let running = stage.program().start(&words, &env)?;
+    let trap = match death {
+        None | Some(Death::Point(_)) => None,
+        Some(death) => Some(Trap::set(stage, n, death)?),
+    };
+    let running = match &trap {
+        None => stage.program().start(&words, &env)?,
+        Some(trap) => trap.start(stage, &words, &env)?,
+    };
     if let (Some(bell), Some(during)) = (&bell, scene.during)
         && running.reaches(bell)?
     {
@@ -130,7 +160,8 @@ fn give(
     }
     let ended = running.wait()?;
     let points = fs::read_to_string(&log).unwrap_or_default();
-    Ok(Given { args, ended, points: points.lines().map(str::to_owned).collect() })
+    let git = trap.map(|trap| trap.calls()).unwrap_or_default();
+    Ok(Given { args, ended, points: points.lines().map(str::to_owned).collect(), git })
 }
 
 /// A bell that agents can ring: a pipe that is open at both ends, so that nobody waits for the other.

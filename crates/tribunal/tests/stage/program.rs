@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Seconds after which a command counts as hung.
-const LIMIT_S: i64 = 300;
+const LIMIT_S: i64 = 180;
+const SLICE_S: i64 = 5;
 
 /// How to start it.
 #[derive(Clone)]
@@ -61,12 +62,18 @@ pub struct Running {
 impl Program {
     /// Looks for programs in this folder first.
     pub fn prepend_path(&mut self, dir: &Path) {
-        for (_, value) in self.env.iter_mut().filter(|(name, _)| name == "PATH") {
-            let mut path = dir.as_os_str().to_owned();
+        let path = self.path_after(dir);
+        self.env.iter_mut().filter(|(name, _)| name == "PATH").for_each(|(_, value)| path.clone_into(value));
+    }
+
+    /// The folders in which programs are looked for, after one more.
+    pub fn path_after(&self, dir: &Path) -> OsString {
+        let mut path = dir.as_os_str().to_owned();
+        for (_, value) in self.env.iter().filter(|(name, _)| name == "PATH") {
             path.push(":");
-            path.push(&*value);
-            *value = path;
+            path.push(value);
         }
+        path
     }
 
     /// Looks for programs in this folder alone.
@@ -180,17 +187,18 @@ impl Running {
     fn ends_before(&self, event: Option<std::os::fd::BorrowedFd<'_>>) -> Res<bool> {
         let mut fds = vec![PollFd::new(&self.handle, PollFlags::IN)];
         fds.extend(event.as_ref().map(|event| PollFd::new(event, PollFlags::IN)));
-        let limit = Timespec { tv_sec: LIMIT_S, tv_nsec: 0 };
-        loop {
-            match poll(&mut fds, Some(&limit)) {
-                Ok(0) if event.is_some() => {
-                    return Err(format!("{} and what it waits for both hang", self.shown));
-                }
-                Ok(0) => return Ok(false),
+        let slice = Timespec { tv_sec: SLICE_S, tv_nsec: 0 };
+        // In slices, so that a machine that stood still for a while does not count as a program that hangs.
+        for _ in 0..LIMIT_S / SLICE_S {
+            match poll(&mut fds, Some(&slice)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
                 Ok(_) => return Ok(fds.get(1).is_none_or(|fd| fd.revents().is_empty())),
-                Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.to_string()),
             }
+        }
+        match event {
+            None => Ok(false),
+            Some(_) => Err(format!("{} and what it waits for both hang: {}", self.shown, self.stderr())),
         }
     }
 }

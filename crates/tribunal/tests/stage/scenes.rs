@@ -24,6 +24,8 @@ pub struct Scene {
     pub answers: &'static [Answer],
     /// What the user does while an agent says that it is at work.
     pub during: Option<During>,
+    /// It also dies around each call of git.
+    pub git: bool,
     /// How it ends.
     pub ending: Ending,
 }
@@ -317,6 +319,7 @@ pub const PLAIN: Scene = Scene {
     user: User::Clean,
     answers: &[],
     during: None,
+    git: false,
     ending: Ending::Passed,
 };
 
@@ -338,7 +341,13 @@ pub const SCENES: &[Scene] = &[
         script: PLAN_REVISED,
         ..PLAIN
     },
-    Scene { name: "task-revised", shows: "a task is rejected and revised", script: REVISED, ..PLAIN },
+    Scene {
+        name: "task-revised",
+        shows: "a task is rejected and revised",
+        script: REVISED,
+        git: true,
+        ..PLAIN
+    },
     Scene {
         name: "reviewer-lost",
         shows: "a reviewer dies and is asked again",
@@ -352,6 +361,7 @@ pub const SCENES: &[Scene] = &[
         plans: TWO_PLANS,
         script: CONFLICT_ONLY,
         more: REPAIR,
+        git: true,
         ..PLAIN
     },
     Scene {

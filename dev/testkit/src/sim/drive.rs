@@ -247,8 +247,19 @@ impl Drive {
             Life::Returned(end) => {
                 out.said_goodbye();
                 drop(out);
+                if end.is_ok() {
+                    self.check_mail();
+                }
                 self.returned(end)
             }
+        }
+    }
+
+    /// A letter is consumed in the transaction of what it led to.
+    fn check_mail(&self) {
+        let left = self.journal.as_ref().map(|journal| journal.mail().map(|mail| mail.len()));
+        if !matches!(left, None | Some(Ok(0))) {
+            self.violate("mailbox", format!("letters were read and not consumed: {left:?}"));
         }
     }
 

@@ -3,9 +3,10 @@
 
 use super::gate::Gate;
 use std::collections::{BTreeMap, BTreeSet};
-use tribunal_core::effect::EffectId;
+use tribunal_core::effect::{EffectId, Try};
 use tribunal_core::finding::Fate;
 use tribunal_core::ids::{LoopId, Of};
+use tribunal_core::ledger::Mark;
 use tribunal_core::r#loop::{Choice, LoopEvent, Outcome};
 use tribunal_core::machine::Machine;
 use tribunal_core::policy::Policy;
@@ -35,6 +36,8 @@ pub struct Laws {
     last_finding: u32,
     counts: BTreeMap<LoopId, Count>,
     landed: BTreeSet<Of>,
+    lost: BTreeSet<EffectId>,
+    proven: BTreeSet<EffectId>,
 }
 
 /// A law that a fact breaks.
@@ -51,6 +54,8 @@ impl Laws {
             last_finding: 0,
             counts: BTreeMap::new(),
             landed: BTreeSet::new(),
+            lost: BTreeSet::new(),
+            proven: BTreeSet::new(),
         }
     }
 
@@ -72,6 +77,24 @@ impl Laws {
         let id = LoopId::new(effect.of.as_str());
         let of_loop = self.shadow.loops.get(&id).is_some_and(|lp| lp.intents().has(effect));
         of_loop || self.shadow.run.iter().flat_map(Run::intents).any(|(intended, _)| intended == effect)
+    }
+
+    /// Whether this effect follows on an attempt that was lost.
+    pub fn follows_a_loss(&self, effect: &EffectId) -> bool {
+        let before = effect.n.fails.checked_sub(1);
+        let tried = |fails| EffectId { n: Try { fails, ..effect.n }, launch: 0, ..effect.clone() };
+        before.is_some_and(|fails| self.lost.contains(&tried(fails)))
+    }
+
+    /// A probe proved that this effect is done.
+    pub fn prove(&mut self, effect: &EffectId) {
+        self.proven.insert(effect.clone());
+    }
+
+    /// Whether this effect does again what was proven done.
+    pub fn repeats(&self, effect: &EffectId) -> bool {
+        let before = effect.launch.checked_sub(1);
+        before.is_some_and(|launch| self.proven.contains(&EffectId { launch, ..effect.clone() }))
     }
 
     /// The run is over.
@@ -100,7 +123,7 @@ impl Laws {
                 breaches.push(("I7 once", format!("{} landed twice", effect.of.as_str())));
             }
             RunEvent::LandingRefused { findings, .. } => {
-                self.grow(findings.iter().map(|handed| handed.id.0), breaches);
+                self.grow(findings.iter().map(|handed| (handed.id.0, true)), breaches);
             }
             _ => {}
         }
@@ -114,6 +137,9 @@ impl Laws {
         count.reports += u64::from(is_report(event));
         match event {
             LoopEvent::Intended { effect, .. } => self.intend(effect, breaches),
+            LoopEvent::Failed { effect, .. } => {
+                self.lost.insert(EffectId { launch: 0, ..effect.clone() });
+            }
             LoopEvent::ReworkOrdered { crew } => count.hands = count.hands.max(crew.len() as u64),
             LoopEvent::Decided(decision) => {
                 count.decisions += 1;
@@ -125,7 +151,8 @@ impl Laws {
                 }
             }
             LoopEvent::Tracked { findings, .. } => {
-                self.grow(findings.iter().map(|tracked| tracked.id.0), breaches);
+                let fresh = |mark: Mark| matches!(mark, Mark::New | Mark::FixInduced | Mark::Late);
+                self.grow(findings.iter().map(|tracked| (tracked.id.0, fresh(tracked.mark))), breaches);
             }
             LoopEvent::Ended { outcome, .. } => self.check_end(id, outcome, breaches),
             _ => {}
@@ -138,10 +165,11 @@ impl Laws {
         }
     }
 
-    /// New ids follow each other; an old one may come again.
-    fn grow(&mut self, ids: impl Iterator<Item = u32>, breaches: &mut Vec<Breach>) {
-        for id in ids {
-            if id == 0 || id > self.last_finding + 1 {
+    /// New ids follow each other; an old one may come again under the same name, and only then.
+    fn grow(&mut self, ids: impl Iterator<Item = (u32, bool)>, breaches: &mut Vec<Breach>) {
+        for (id, fresh) in ids {
+            let next = self.last_finding + 1;
+            if id == 0 || id > next || fresh != (id == next) {
                 breaches.push(("I3 findings", format!("finding {id} after {}", self.last_finding)));
             }
             self.last_finding = self.last_finding.max(id);

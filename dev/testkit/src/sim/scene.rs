@@ -58,7 +58,7 @@ impl Scene {
             dials,
             spec: spec(&mut rng, size),
             options,
-            on_disk: size == Size::Any && rng.chance(120),
+            on_disk: size == Size::Any && rng.chance(180),
             approve: *rng.pick(&[300, 600, 850, 950]),
             green: *rng.pick(&[500, 800, 950]),
             crashes_max: rng.within(1, 12) as u32,

@@ -224,7 +224,10 @@ impl Outside {
     fn probe(&mut self, effect: &EffectId) -> Probe {
         let probe = self.look(effect);
         let word = match &probe {
-            Probe::Done(..) => "done",
+            Probe::Done(..) => {
+                self.laws.prove(effect);
+                "done"
+            }
             Probe::NotDone => "not done",
             Probe::Unknown => "unknown",
         };
@@ -426,11 +429,23 @@ impl Outside {
         self.hold("intent", intended, || format!("{effect} was started without a committed intent"));
         let over = self.laws.ended();
         self.hold("ended", !over, || format!("{effect} was started after the end"));
+        let leaving = self.interrupts > 0;
+        self.hold("interrupt", !leaving, || format!("{effect} was started after an interrupt"));
+        let again = self.laws.repeats(effect);
+        self.hold("I7 once", !again, || format!("{effect} was proven done and is started again"));
     }
 
     fn check_width(&mut self) {
         let (agents, width) = (self.agents(), self.scene.options.width);
         self.hold("width", agents <= width, || format!("{agents} agents run, {width} may"));
+    }
+
+    /// After an interrupt the engine waits for what still runs, after a second one for nothing.
+    fn check_leaving(&mut self) {
+        let (presses, left) = (self.interrupts, self.running.len());
+        self.hold("interrupt", presses == 1 && left > 0, || {
+            format!("interrupted {presses} times, {left} effects run, and the engine still waits")
+        });
     }
 
     /// Before the engine waits, what runs is what is wanted, and nothing that could start is left lying.
@@ -444,7 +459,7 @@ impl Outside {
             self.violate("stopped", format!("{effect} runs and nobody wants it"));
         }
         if self.interrupts > 0 {
-            return;
+            return self.check_leaving();
         }
         let starts = |want: &Want| {
             use tribunal_core::r#loop::LoopWant as L;
@@ -457,7 +472,7 @@ impl Outside {
         let idle = |(effect, want): &(&EffectId, &Want)| starts(want) && !self.running.contains(*effect);
         let lying = wants.iter().filter(idle).map(|(effect, _)| effect.clone()).collect::<Vec<_>>();
         let full = self.agents() >= self.scene.options.width;
-        let paused = |effect: &EffectId| self.scene.options.backoff_ms > 0 && effect.n.fails > 0;
+        let paused = |id: &EffectId| self.scene.options.backoff_ms > 0 && self.laws.follows_a_loss(id);
         let left = lying.into_iter().find(|effect| !effect.step.is_agent() || (!full && !paused(effect)));
         if let Some(effect) = left {
             self.violate("width", format!("{effect} is wanted, there is room, and it does not run"));

@@ -83,7 +83,10 @@ mod tests {
     #[test]
     fn this_process_has_memory_and_a_thread_that_worked() {
         assert!(peak_kb("self").unwrap() > 0);
-        assert!(spent_by_thread() > Duration::ZERO);
+        // The kernel counts in ticks: work until the first one.
+        while spent_by_thread() == Duration::ZERO {
+            std::hint::black_box(describe());
+        }
         assert!(describe().contains("cores"));
     }
 }

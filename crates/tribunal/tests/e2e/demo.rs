@@ -1,0 +1,83 @@
+//! Every scenario of the demo ends as it is named, and leaves a project that can be looked at.
+
+use tribunal_core::run::Ending;
+use tribunal_engine::{Docket, inbox};
+use tribunal_journal::Reader;
+
+/// Plays a scenario; gives back what its journal says.
+#[track_caller]
+fn demo(scenario: &str) -> (Docket, String) {
+    let (_folder, mut stage) = crate::stage();
+    let dir = stage.root().join("the demo");
+    let ended =
+        stage.tribunal(&["demo", "--scenario", scenario, "--dir", &dir.display().to_string()]).unwrap();
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    stage.program_mut().dir = dir;
+    let run = stage.runs().remove(0);
+    assert_eq!(tribunal_process::survivors(&run), Vec::<i32>::new());
+    let reader = Reader::open(&stage.run_dir(&run)).unwrap();
+    for args in [&["status"][..], &["show"], &["log"], &["inbox"]] {
+        let ended = stage.tribunal(args).unwrap();
+        assert_eq!(ended.code, Some(0), "{args:?}: {}", ended.said());
+    }
+    (Docket::read(&reader).unwrap(), ended.said())
+}
+
+/// The run's ending, and how the loop of the first plan ended.
+fn ends(docket: &Docket) -> (Option<Ending>, String) {
+    let first = docket.loops.iter().find(|(id, _)| id.as_str().starts_with("01-01/plan"));
+    let outcome = first.and_then(|(_, lp)| lp.outcome()).map(|outcome| outcome.word().to_owned());
+    (docket.run.as_ref().and_then(|run| run.ending()), outcome.unwrap_or_default())
+}
+
+#[test]
+fn pass() {
+    let (docket, said) = demo("pass");
+    assert_eq!(ends(&docket), (Some(Ending::Passed), "passed".to_owned()));
+    let landed = docket
+        .run
+        .unwrap()
+        .standings()
+        .filter(|(_, s)| matches!(s, tribunal_core::run::Standing::Landed(_)))
+        .count();
+    assert_eq!(landed, 4);
+    assert!(said.contains("Try next:"), "{said}");
+}
+
+#[test]
+fn stale() {
+    assert_eq!(ends(&demo("stale").0), (Some(Ending::Shut), "stale".to_owned()));
+}
+
+#[test]
+fn exhausted() {
+    assert_eq!(ends(&demo("exhausted").0), (Some(Ending::Shut), "exhausted".to_owned()));
+}
+
+#[test]
+fn escalated() {
+    assert_eq!(ends(&demo("escalated").0), (Some(Ending::Passed), "passed".to_owned()));
+}
+
+#[test]
+fn blocked() {
+    let docket = demo("blocked").0;
+    assert_eq!(ends(&docket).0, None);
+    let open: Vec<String> = inbox::questions(&docket).into_iter().map(|open| open.id).collect();
+    assert_eq!(open, ["01-02"]);
+}
+
+#[test]
+fn crash() {
+    let (docket, said) = demo("crash");
+    assert_eq!(ends(&docket), (Some(Ending::Passed), "passed".to_owned()));
+    assert!(said.contains("Killed"), "{said}");
+}
+
+#[test]
+fn a_folder_that_is_not_empty_is_left_alone() {
+    let (_folder, stage) = crate::stage();
+    let ended = stage.tribunal(&["demo", "--dir", &stage.root().display().to_string()]).unwrap();
+    assert_eq!(ended.code, Some(2), "{}", ended.said());
+    assert!(ended.stderr.contains("is not empty") && ended.stderr.contains("hint: "), "{}", ended.stderr);
+}
