@@ -20,7 +20,8 @@ pub(crate) fn clean(text: &str) -> (Cow<'_, str>, Damage) {
     if !text.bytes().any(may_begin_unwanted) || !text.chars().any(is_unwanted) {
         return (Cow::Borrowed(text), Damage::default());
     }
-    let mut damage = Damage::default();
+    // An escape may swallow the NUL that follows it; the damage is there all the same.
+    let damage = Damage { nul: text.contains('\0'), utf8: false };
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -33,7 +34,6 @@ pub(crate) fn clean(text: &str) -> (Cow<'_, str>, Damage) {
                     out.push('\n');
                 }
             }
-            '\0' => damage.nul = true,
             c if is_unwanted(c) => {}
             c => out.push(c),
         }

@@ -3,6 +3,7 @@
 
 mod bench;
 mod crash;
+mod findings;
 mod out;
 mod sim;
 mod tidy;
@@ -21,8 +22,18 @@ struct Cli {
 enum Chore {
     /// Measures what Tribunal costs against floors that do the same work without it
     Bench(bench::Args),
+    /// Prints the convergence controller's decision after each round of a file
+    Converge(findings::ConvergeArgs),
     /// Kills the real program at every crash point and starts it again
     Crash(crash::Args),
+    /// Measures dedupe on labelled pairs
+    EvalDedupe(findings::DedupeArgs),
+    /// Measures the tracker on labelled windows, beside the naive fingerprint
+    EvalTracker(findings::TrackerArgs),
+    /// Fits the tracker's weights to labelled windows
+    FitTracker(findings::TrackerArgs),
+    /// Tries everything that reads agents' words on inputs nobody meant well
+    Fuzz(findings::FuzzArgs),
     /// Simulates runs with faults, seed by seed
     Sim(sim::Args),
     /// Checks the rules of the house that no compiler checks
@@ -32,7 +43,12 @@ enum Chore {
 fn main() -> ExitCode {
     match Cli::parse().chore {
         Chore::Bench(args) => bench::run(&args),
+        Chore::Converge(args) => findings::converge(&args),
         Chore::Crash(args) => crash::run(&args),
+        Chore::EvalDedupe(args) => findings::eval_dedupe(&args),
+        Chore::EvalTracker(args) => findings::eval_tracker(&args),
+        Chore::FitTracker(args) => findings::fit_tracker(&args),
+        Chore::Fuzz(args) => findings::fuzz(&args),
         Chore::Sim(args) => sim::run(&args),
         Chore::Tidy(args) => tidy::run(&args),
     }

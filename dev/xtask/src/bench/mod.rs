@@ -3,6 +3,7 @@
 
 mod agents;
 mod drive;
+mod findings;
 mod fold;
 mod instant;
 mod lanes;
@@ -52,6 +53,8 @@ enum Name {
     Fold,
     /// Going on after a crash
     Resume,
+    /// Comparing and sorting findings
+    Findings,
 }
 
 /// What every measurement is given.
@@ -89,6 +92,7 @@ fn measure(args: &Args) -> Result<Table> {
             Name::Startup => startup::measure(&bench, &mut table)?,
             Name::Fold => fold::measure(&bench, &mut table)?,
             Name::Resume => resume::measure(&bench, &mut table)?,
+            Name::Findings => findings::measure(&bench, &mut table)?,
         }
     }
     Ok(table)
