@@ -87,6 +87,11 @@ impl Gate {
         Ok(())
     }
 
+    /// What the sitting of a loop judges.
+    pub fn judged(&self, id: &LoopId) -> Option<&Revision> {
+        self.loops.get(id)?.sitting.revision.as_ref()
+    }
+
     /// Takes in a fact of a loop.
     pub fn take_loop(&mut self, id: &LoopId, event: &LoopEvent) -> Result<(), String> {
         if let LoopEvent::Opened(opened) = event {

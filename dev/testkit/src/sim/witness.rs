@@ -11,7 +11,9 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use tribunal_core::effect::EffectId;
 use tribunal_core::ids::LoopId;
-use tribunal_engine::{Docket, Fact, Stamped, Watch};
+use tribunal_core::r#loop::{LoopEvent, LoopReport, LoopWant};
+use tribunal_core::run::RunEvent;
+use tribunal_engine::{Docket, Fact, Report, Stamped, Want, Watch};
 use tribunal_journal::{Journal, Options, RowRef, Synchronous};
 
 /// Watches one life of the process.
@@ -72,6 +74,36 @@ impl Outside {
         counting::count(&mut self.tally, &self.laws.shadow, &fact);
         for (law, text) in self.laws.take(&fact) {
             self.violate(law, text);
+        }
+        let honest = self.is_true(&fact);
+        self.hold("truth", honest, || "the journal says what nobody did or said".to_owned());
+    }
+
+    /// What counts is what the one who was asked really said, of what it was really shown; what landed is there.
+    fn is_true(&self, fact: &Fact) -> bool {
+        let said = |effect: &EffectId, report: Report| {
+            self.jobs.get(effect).is_some_and(|job| job.report.as_ref() == Some(&report))
+        };
+        match fact {
+            Fact::Loop(id, LoopEvent::Answered { effect, answer }) => {
+                let shown = match self.jobs.get(effect).map(|job| &job.want) {
+                    Some(Want::Loop(LoopWant::Judge { revision, .. })) => Some(revision),
+                    _ => None,
+                };
+                let judged = shown.is_some() && shown == self.laws.gate.judged(id);
+                judged && said(effect, Report::Loop(LoopReport::Judged(answer.clone())))
+            }
+            Fact::Loop(_, LoopEvent::Checked { effect, checked }) => {
+                said(effect, Report::Loop(LoopReport::Checked(checked.clone())))
+            }
+            Fact::Run(RunEvent::Landed { effect, revision, tip }) => {
+                self.git.landings.iter().any(|landing| {
+                    landing.plan.as_str() == effect.of.as_str()
+                        && landing.revision == *revision
+                        && landing.tip == *tip
+                })
+            }
+            _ => true,
         }
     }
 
