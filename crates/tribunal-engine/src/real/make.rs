@@ -244,11 +244,25 @@ pub(crate) fn lay_out(site: &Site, plan: &PlanId, path: &str, revision: &Revisio
 /// Stores a document and names its revision.
 pub(crate) fn keep_document(site: &Site, bytes: &[u8]) -> Result<Revision, GitError> {
     let revision = digest(&[b"document", bytes]);
-    if !site.has(&revision) {
-        let blob = site.repo.write_blob(bytes)?;
-        site.keep(&revision, &blob, Vec::new())?;
-    }
+    keep_documents(site, &[bytes])?;
     Ok(revision)
+}
+
+/// Stores documents and names their revisions, in their order.
+pub(crate) fn keep_documents(site: &Site, documents: &[&[u8]]) -> Result<Vec<Revision>, GitError> {
+    let mut new = BTreeMap::new();
+    let mut revisions = Vec::new();
+    for bytes in documents {
+        let revision = digest(&[b"document", bytes]);
+        if !site.has(&revision) && !new.contains_key(&revision) {
+            new.insert(revision.clone(), site.repo.write_blob(bytes)?);
+        }
+        revisions.push(revision);
+    }
+    if !new.is_empty() {
+        site.keep_all(new, Vec::new())?;
+    }
+    Ok(revisions)
 }
 
 /// The digest of everything that is judged.

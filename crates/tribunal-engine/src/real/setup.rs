@@ -4,7 +4,8 @@
 use super::check::{LANDING, STRUCTURE, VERIFICATION};
 use super::error::SetupError;
 use super::make::{
-    begin_branch, digest, document_tree, keep_document, keep_fix, keep_fix_on_head, read_inside,
+    begin_branch, digest, document_tree, keep_document, keep_documents, keep_fix, keep_fix_on_head,
+    read_inside,
 };
 use super::pool::Pool;
 use super::project::{PhaseFiles, Project};
@@ -211,8 +212,9 @@ fn plan_specs(site: &Site, plans: &[(String, String, Plan)]) -> Result<Vec<PlanS
     let documents: Vec<Plan> = plans.iter().map(|(_, _, plan)| plan.clone()).collect();
     let waves = tribunal_docs::waves(&documents);
     let here: Vec<String> = documents.iter().map(|plan| plan.id.to_string()).collect();
+    let texts: Vec<&[u8]> = plans.iter().map(|(_, text, _)| text.as_bytes()).collect();
     let mut specs = Vec::new();
-    for (_, text, plan) in plans {
+    for ((_, _, plan), revision) in plans.iter().zip(keep_documents(site, &texts)?) {
         let depends = plan.depends_on.iter().filter_map(|dependency| dependency.id(&plan.id.phase));
         let depends = depends.map(|id| id.to_string()).filter(|id| here.contains(id));
         specs.push(PlanSpec {
@@ -220,7 +222,7 @@ fn plan_specs(site: &Site, plans: &[(String, String, Plan)]) -> Result<Vec<PlanS
             wave: waves.get(&plan.id).copied().unwrap_or(1),
             depends_on: depends.map(PlanId::new).collect(),
             tasks: u32::try_from(plan.tasks.len()).unwrap_or(u32::MAX),
-            revision: keep_document(site, text.as_bytes())?,
+            revision,
             done: None,
         });
     }

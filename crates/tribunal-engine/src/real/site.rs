@@ -131,12 +131,22 @@ impl Site {
         commit: &Oid,
         others: Vec<RefChange>,
     ) -> Result<(), GitError> {
-        let mut changes = vec![RefChange::set(self.name(&format!("rev/{revision}")), commit)];
-        changes.extend(others);
+        self.keep_all(BTreeMap::from([(revision.clone(), commit.clone())]), others)
+    }
+
+    /// Names many revisions' commits (or blobs) in one transaction.
+    pub(crate) fn keep_all(
+        &self,
+        revisions: BTreeMap<Revision, Oid>,
+        others: Vec<RefChange>,
+    ) -> Result<(), GitError> {
+        let named =
+            |(revision, at): (&Revision, &Oid)| RefChange::set(self.name(&format!("rev/{revision}")), at);
+        let changes: Vec<RefChange> = revisions.iter().map(named).chain(others).collect();
         crash::point("revision:before");
         self.repo.refs_update(&changes, "tribunal: revision")?;
         crash::point("revision:after");
-        lock(&self.commits).insert(revision.clone(), commit.clone());
+        lock(&self.commits).extend(revisions);
         Ok(())
     }
 
