@@ -67,6 +67,7 @@ fn shape(lanes: usize, pause_ms: u32) -> Shape {
 fn run(bench: &Bench, lanes: usize, pause_ms: u32, agent: f64) -> Result<Measured> {
     let project = Project::make(&shape(lanes, pause_ms))?;
     let finished = bench.binary.run(project.root(), &["run", "--quiet"])?;
+    bench.keep(project);
     let agents = (AGENTS * lanes) as f64;
     let ideal = agents * f64::from(pause_ms) / 1e3 / WIDTH as f64;
     let cost = (finished.cpu.as_secs_f64() - agents * agent) / lanes as f64;
@@ -80,5 +81,6 @@ fn agent_cost(bench: &Bench, pause_ms: u32) -> Result<f64> {
     let count = 4 * WIDTH;
     let before = machine::spent_by_children();
     agents.run(&project.root().join(".tribunal"), count, WIDTH)?;
+    bench.keep(project);
     Ok((machine::spent_by_children() - before).as_secs_f64() / count as f64)
 }

@@ -17,6 +17,8 @@ mod table;
 use crate::out;
 use clap::ValueEnum;
 use drive::Binary;
+use project::Project;
+use std::cell::RefCell;
 use std::process::ExitCode;
 use table::Table;
 
@@ -61,6 +63,14 @@ enum Name {
 struct Bench {
     binary: Binary,
     quick: bool,
+    kept: RefCell<Vec<Project>>,
+}
+
+impl Bench {
+    /// Keeps a project until everything is measured: deleting thousands of files makes file systems slow for a while.
+    fn keep(&self, project: Project) {
+        self.kept.borrow_mut().push(project);
+    }
 }
 
 /// Runs the chore.
@@ -79,7 +89,7 @@ pub fn run(args: &Args) -> ExitCode {
 
 fn measure(args: &Args) -> Result<Table> {
     let binary = args.binary.as_deref().map_or_else(Binary::build, Binary::given)?;
-    let bench = Bench { binary, quick: args.quick };
+    let bench = Bench { binary, quick: args.quick, kept: RefCell::default() };
     let mut table = Table::new(machine::describe());
     for name in Name::value_variants() {
         if !args.only.is_empty() && !args.only.contains(name) {

@@ -36,6 +36,7 @@ pub fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     // It must also come to its end: a quick start of something broken would be worth nothing.
     while !second.over(Duration::from_millis(50))? {}
     second.finish()?;
+    bench.keep(project);
     table.add_plain("resume_ms", ms, format!("{lanes} lanes, killed with half landed, to the first launch"));
     Ok(())
 }

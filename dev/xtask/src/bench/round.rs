@@ -21,12 +21,14 @@ pub fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let (mut ours, mut floors, mut cpus) = (Vec::new(), Vec::new(), Vec::new());
     let mut counts = (0, 0);
     for _ in 0..times {
-        let (short, _) = run(bench, TASKS.0)?;
+        let (short, before) = run(bench, TASKS.0)?;
+        bench.keep(before);
         let (long, project) = run(bench, TASKS.1)?;
         let more = |point| long.count(point).saturating_sub(short.count(point));
         counts = (more("launch:before"), more("append:before"));
         let floor = Floor::of(bench, &project)?;
         floors.push(floor.time(counts.0, counts.1)? * 1e3 / rounds);
+        bench.keep(project);
         ours.push((long.wall.as_secs_f64() - short.wall.as_secs_f64()) * 1e3 / rounds);
         cpus.push((long.cpu.as_secs_f64() - short.cpu.as_secs_f64()) * 1e3 / rounds);
     }
