@@ -64,6 +64,13 @@ name!(
     /// One plan of the phase, `01-02`.
     PlanId
 );
+
+impl std::borrow::Borrow<str> for PlanId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
 name!(
     /// One loop of the run, `01-02/task-1.3`.
     LoopId

@@ -11,6 +11,7 @@ use crate::panel::{self, Bench, CheckState, Ruling, SeatState, Unusable};
 use crate::policy::{AtTheCap, Policy};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// How a loop begins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -538,6 +539,17 @@ impl Hand {
     fn is_over(&self) -> bool {
         !matches!(self.state, HandState::Working(_))
     }
+
+    fn does(&self, effect: &EffectId) -> bool {
+        matches!(&effect.step, Step::Make(maker) if *maker == self.share.maker)
+            && self.state == HandState::Working(effect.n.fails)
+    }
+
+    /// It works, and the one it comes after is over.
+    fn may_start(&self, crew: &[Hand]) -> bool {
+        let over = |maker: &Maker| crew.iter().any(|hand| hand.share.maker == *maker && hand.is_over());
+        !self.is_over() && self.share.after.as_ref().is_none_or(over)
+    }
 }
 
 /// Where one hearing stands.
@@ -582,7 +594,8 @@ impl State {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
     id: LoopId,
-    policy: Policy,
+    // Shared, so that a change of state can read it without a copy.
+    policy: Arc<Policy>,
     state: State,
     entry: u32,
     intents: Intents,
@@ -602,7 +615,7 @@ pub struct Loop {
 impl Loop {
     /// The machine after its first event.
     pub fn open(opened: &Opened) -> Loop {
-        let policy = opened.policy.clone();
+        let policy = Arc::new(opened.policy.clone());
         let (ledger, rounds, revision) = match &opened.opening {
             Opening::Make { rounds, open } => (Ledger::opened_with(open), *rounds, None),
             Opening::Judge { revision, open } => (Ledger::opened_with(open), None, Some(revision.clone())),
@@ -807,7 +820,41 @@ impl Loop {
 
     /// It runs and is wanted, so what it reports counts.
     fn hears(&self, effect: &EffectId) -> bool {
-        self.is_launched(effect) && self.wants().contains_key(effect)
+        self.is_launched(effect) && self.is_wanted(effect)
+    }
+
+    /// Whether [`Machine::wants`] has this effect, without building what it has.
+    pub fn is_wanted(&self, effect: &EffectId) -> bool {
+        if let Some(guarded) = effect.guarded() {
+            return self.intents.due(&guarded).flatten().is_some();
+        }
+        let n = effect.n;
+        effect.of.as_str() == self.id.as_str()
+            && effect.entry == self.entry
+            && effect.launch == self.intents.launch(&effect.step, n)
+            && match (&self.state, &effect.step) {
+                (State::Making { crew, .. }, Step::Make(_)) => {
+                    hand(crew, effect).is_some_and(|hand| hand.may_start(crew)) && n == Try::nth(n.fails)
+                }
+                (State::Making { crew, join_fails, .. }, Step::Join) => {
+                    crew.iter().all(Hand::is_over) && n == Try::nth(*join_fails)
+                }
+                (State::Checking { bench }, Step::Check(check)) => {
+                    bench.checks.get(check).is_some_and(|state| {
+                        self.may_run(state) && *state == CheckState::Asking(n.fails) && n == Try::nth(n.fails)
+                    })
+                }
+                (State::Judging { bench }, Step::Judge(seat)) => {
+                    bench.seats.get(seat) == Some(&SeatState::Asking(n))
+                }
+                (State::Tracking { fails, .. }, Step::Track) => n == Try::nth(*fails),
+                (State::Hearing { cases, .. }, Step::Hear(finding)) => match cases.get(finding) {
+                    Some(Case::Open { tries, .. }) => n == Try::nth(*tries),
+                    Some(Case::Closed) | None => false,
+                },
+                (State::Waiting { .. }, Step::Ask) => n.is_first(),
+                _ => false,
+            }
     }
 
     fn decide_report(&self, effect: &EffectId, at: Time, report: &LoopReport) -> Option<LoopEvent> {
@@ -888,7 +935,7 @@ impl Loop {
     }
 
     fn decide_intend(&self, effect: &EffectId, at: Time) -> Option<LoopEvent> {
-        let wanted = effect.step.is_one_shot() && self.wants().contains_key(effect);
+        let wanted = effect.step.is_one_shot() && self.is_wanted(effect);
         (wanted && !self.intents.has(effect)).then(|| {
             let due = Some(Time(at.0.saturating_add(self.timeout_ms(&effect.step))));
             LoopEvent::Intended { effect: effect.clone(), due }
@@ -1004,7 +1051,7 @@ impl Loop {
         let State::Making { crew, join_fails, news } = &mut self.state else { return None };
         match event {
             LoopEvent::Made { effect, revision, replies } => {
-                hand(crew, effect)?.state = HandState::Done(revision.clone());
+                hand_mut(crew, effect)?.state = HandState::Done(revision.clone());
                 *news |= self.ledger.is_news(replies);
                 let made = (crew.len() == 1).then(|| State::Made { revision: revision.clone(), news: *news });
                 self.ledger.reply(replies);
@@ -1020,7 +1067,7 @@ impl Loop {
                 self.enter(made);
             }
             LoopEvent::Iterated { effect, revision } => {
-                hand(crew, effect)?.state = HandState::Working(effect.n.fails + 1);
+                hand_mut(crew, effect)?.state = HandState::Working(effect.n.fails + 1);
                 self.current = Some(revision.clone());
                 self.count_run(effect);
             }
@@ -1028,7 +1075,8 @@ impl Loop {
             LoopEvent::Failed { effect, .. } => {
                 let fails = effect.n.fails + 1;
                 let gone = !iterates && fails >= attempts_max;
-                hand(crew, effect)?.state = if gone { HandState::Gone } else { HandState::Working(fails) };
+                hand_mut(crew, effect)?.state =
+                    if gone { HandState::Gone } else { HandState::Working(fails) };
                 self.count_run(effect);
             }
             _ => return None,
@@ -1093,7 +1141,7 @@ impl Loop {
     }
 
     fn apply_judging(&mut self, event: &LoopEvent) -> Option<()> {
-        let policy = self.policy.clone();
+        let policy = Arc::clone(&self.policy);
         let State::Judging { bench } = &mut self.state else { return None };
         match event {
             LoopEvent::Answered { effect, answer } => {
@@ -1139,8 +1187,7 @@ impl Loop {
     }
 
     fn apply_hearing(&mut self, event: &LoopEvent) -> Option<()> {
-        let attempts_max = self.policy.attempts_max;
-        let policy = self.policy.clone();
+        let policy = Arc::clone(&self.policy);
         let State::Hearing { bench, cases } = &mut self.state else { return None };
         let all_heard = cases.values().all(|case| *case == Case::Closed);
         match event {
@@ -1154,7 +1201,7 @@ impl Loop {
                 let case = cases.get_mut(&finding)?;
                 let Case::Open { tries, .. } = case else { return None };
                 *tries += 1;
-                if *tries >= attempts_max {
+                if *tries >= policy.attempts_max {
                     *case = Case::Closed;
                     self.ledger.heard(finding, None);
                 }
@@ -1306,10 +1353,12 @@ impl Loop {
     }
 }
 
-fn hand<'a>(crew: &'a mut [Hand], effect: &EffectId) -> Option<&'a mut Hand> {
-    let Step::Make(maker) = &effect.step else { return None };
-    crew.iter_mut()
-        .find(|hand| hand.share.maker == *maker && hand.state == HandState::Working(effect.n.fails))
+fn hand<'a>(crew: &'a [Hand], effect: &EffectId) -> Option<&'a Hand> {
+    crew.iter().find(|hand| hand.does(effect))
+}
+
+fn hand_mut<'a>(crew: &'a mut [Hand], effect: &EffectId) -> Option<&'a mut Hand> {
+    crew.iter_mut().find(|hand| hand.does(effect))
 }
 
 fn seat_of<'a>(bench: &'a mut Bench, effect: &EffectId) -> Option<&'a mut SeatState> {
@@ -1328,9 +1377,8 @@ impl Loop {
             let parts = crew.iter().filter_map(part).collect();
             return vec![(self.effect(Step::Join, Try::nth(join_fails)), LoopWant::Join { parts })];
         }
-        let over = |maker: &Maker| crew.iter().any(|hand| hand.share.maker == *maker && hand.is_over());
         crew.iter()
-            .filter(|hand| hand.share.after.as_ref().is_none_or(over))
+            .filter(|hand| hand.may_start(crew))
             .filter_map(|hand| match hand.state {
                 HandState::Working(fails) => {
                     let share = hand.share.clone();
@@ -1422,7 +1470,7 @@ impl Machine for Loop {
             LoopEvent::Opened(_) => None,
             event if event.answers().is_some_and(|effect| !self.hears(effect)) => None,
             LoopEvent::Intended { effect, due } => {
-                let wanted = effect.step.is_one_shot() && self.wants().contains_key(effect);
+                let wanted = effect.step.is_one_shot() && self.is_wanted(effect);
                 (wanted && self.intents.add(effect.clone(), *due)).then_some(())
             }
             LoopEvent::Cleared { effect } => self.intents.clear(effect).then_some(()),

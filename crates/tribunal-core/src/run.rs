@@ -779,6 +779,7 @@ pub struct Run {
     entry: u32,
     intents: Intents,
     plans: Vec<PlanRun>,
+    index: BTreeMap<PlanId, usize>,
     tickets: u32,
     tip: Option<Revision>,
 }
@@ -825,7 +826,17 @@ impl Run {
         });
         let plans: Vec<PlanRun> = plans.collect();
         let stage = if gated { Stage::Gating } else { Stage::Building { wave: first_wave(spec) } };
-        Run { spec: spec.clone(), stage, entry: 1, intents: Intents::default(), plans, tickets: 0, tip: None }
+        Run {
+            spec: spec.clone(),
+            stage,
+            entry: 1,
+            intents: Intents::default(),
+            // Of two plans with one id the first counts.
+            index: plans.iter().enumerate().rev().map(|(at, plan)| (plan.id.clone(), at)).collect(),
+            plans,
+            tickets: 0,
+            tip: None,
+        }
     }
 
     /// What it was opened with.
@@ -890,20 +901,24 @@ impl Run {
         }
     }
 
+    fn at(&self, plan: &str) -> Option<usize> {
+        self.index.get(plan).copied()
+    }
+
     fn plan(&self, id: &PlanId) -> Option<&PlanRun> {
-        self.plans.iter().find(|plan| plan.id == *id)
+        self.at(id.as_str()).map(|at| &self.plans[at])
     }
 
     fn plan_mut(&mut self, id: &PlanId) -> Option<&mut PlanRun> {
-        self.plans.iter_mut().find(|plan| plan.id == *id)
+        self.at(id.as_str()).map(|at| &mut self.plans[at])
     }
 
     fn plan_of(&self, effect: &EffectId) -> Option<&PlanRun> {
-        self.plans.iter().find(|plan| plan.id.as_str() == effect.of.as_str())
+        self.at(effect.of.as_str()).map(|at| &self.plans[at])
     }
 
     fn plan_of_mut(&mut self, effect: &EffectId) -> Option<&mut PlanRun> {
-        self.plans.iter_mut().find(|plan| plan.id.as_str() == effect.of.as_str())
+        self.at(effect.of.as_str()).map(|at| &mut self.plans[at])
     }
 
     fn effect(&self, step: Step, n: Try) -> EffectId {
@@ -927,8 +942,8 @@ impl Run {
     }
 
     fn intents_mut(&mut self, effect: &EffectId) -> &mut Intents {
-        match self.plans.iter_mut().find(|plan| plan.id.as_str() == effect.of.as_str()) {
-            Some(plan) => &mut plan.intents,
+        match self.at(effect.of.as_str()) {
+            Some(at) => &mut self.plans[at].intents,
             None => &mut self.intents,
         }
     }
@@ -1475,10 +1490,12 @@ fn after_accept(plan: &PlanRun, stuck: &Stuck, qa: bool, ticket: u32) -> Option<
 // What the world should be doing.
 impl Run {
     fn want(&self, effect: &EffectId) -> Option<RunWant> {
-        let Some(at) = self.plans.iter().position(|plan| plan.id.as_str() == effect.of.as_str()) else {
+        let Some(at) = self.at(effect.of.as_str()) else {
             return self.own_want().filter(|(id, _)| id == effect).map(|(_, want)| want);
         };
-        self.plan_wants(at, self.head_of_queue()).into_iter().find(|(id, _)| id == effect).map(|(_, w)| w)
+        // Whose turn it is to land matters to landings alone, and takes a look at every lane.
+        let head = if effect.step == Step::Land { self.head_of_queue() } else { None };
+        self.plan_wants(at, head).into_iter().find(|(id, _)| id == effect).map(|(_, w)| w)
     }
 
     /// The lanes, and the run itself.
@@ -1488,7 +1505,7 @@ impl Run {
 
     /// What the world should be doing for one lane, or for the run itself: together, what [`Machine::wants`] says.
     pub fn wants_of(&self, of: &Of) -> BTreeMap<EffectId, RunWant> {
-        match self.plans.iter().position(|plan| plan.id.as_str() == of.as_str()) {
+        match self.at(of.as_str()) {
             Some(at) => {
                 with_wakes(self.plan_wants(at, self.head_of_queue()), &self.plans[at].intents).collect()
             }

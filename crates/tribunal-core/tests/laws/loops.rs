@@ -372,6 +372,17 @@ impl LoopSim {
             LoopWant::Make { findings, .. } => Some(findings.clone()),
             _ => None,
         });
+        let asked = wants.keys().chain(self.old.iter().rev().take(4)).flat_map(|effect| {
+            let again = EffectId { n: Try { again: !effect.n.again, ..effect.n }, ..effect.clone() };
+            let backup = EffectId { n: Try { backup: !effect.n.backup, ..effect.n }, ..effect.clone() };
+            strangers(effect).into_iter().chain([effect.clone(), effect.wake(), again, backup])
+        });
+        for effect in asked {
+            let wanted = self.live.is_wanted(&effect);
+            book.hold("wanted", wanted == wants.contains_key(&effect), || {
+                format!("{effect} is {}wanted, says is_wanted alone", if wanted { "" } else { "not " })
+            });
+        }
         let hollow = wants.values().any(|want| matches!(want, LoopWant::Join { parts } if parts.is_empty()));
         book.hold("crew", !hollow, || "joins nothing".into());
         self.laws.makers_disjoint(&hands.collect::<Vec<_>>(), book);

@@ -144,6 +144,8 @@ laws! {
     order
     /// The wants of all lanes and of the run itself are its wants; an event changes those of no lane it does not touch.
     parts
+    /// What a loop says of one effect alone is what it says of all.
+    wanted
     /// Never more agents than the width, and no free width while one waits.
     width
     /// When one lane is due, every lane at its tasks that has no checkpoint gets one.
