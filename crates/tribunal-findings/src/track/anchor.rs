@@ -17,8 +17,8 @@ pub enum Side {
 pub type Read<'a> = &'a dyn Fn(Side, &str) -> Option<String>;
 
 /// Lines before and after the anchor that belong to its context.
-const BEFORE: usize = 2;
-const AFTER: usize = 3;
+const BEFORE: u32 = 2;
+const AFTER: u32 = 3;
 /// How far a cited line may be off.
 const REACH: u32 = 3;
 
@@ -39,7 +39,9 @@ pub struct Anchor {
 
 /// One file, split and read once.
 struct File {
-    lines: Vec<String>,
+    text: String,
+    /// Where each line begins and ends in the text.
+    lines: Vec<(u32, u32)>,
     /// For each line the index of its innermost definition.
     inside: Vec<Option<u32>>,
     definitions: Vec<(String, u32)>,
@@ -48,13 +50,14 @@ struct File {
 /// Anchors of many claims, each file read once.
 pub struct Anchors<'a> {
     read: Read<'a>,
-    files: BTreeMap<(Side, String), Option<File>>,
+    before: BTreeMap<String, Option<File>>,
+    after: BTreeMap<String, Option<File>>,
 }
 
 impl<'a> Anchors<'a> {
     /// Reads through `read`.
     pub fn new(read: Read<'a>) -> Self {
-        Self { read, files: BTreeMap::new() }
+        Self { read, before: BTreeMap::new(), after: BTreeMap::new() }
     }
 
     /// The anchor of a claim; empty where there is no file or no line.
@@ -64,30 +67,38 @@ impl<'a> Anchors<'a> {
         let Some(file) = self.file(side, path) else { return cited };
         let Some(line) = claim.line else { return cited };
         let line = re_anchored(file, line, claim);
-        let Some(text) = file.lines.get(line as usize - 1) else { return cited };
-        let from = (line as usize - 1).saturating_sub(BEFORE);
-        let to = (line as usize + AFTER).min(file.lines.len());
-        let context =
-            file.lines[from..to].iter().map(|l| l.trim().to_owned()).filter(|l| !l.is_empty()).collect();
+        let Some(text) = file.line(line) else { return cited };
+        let from = line.saturating_sub(BEFORE).max(1);
+        let around = (from..=line.saturating_add(AFTER)).map_while(|n| file.line(n));
+        let context = around.map(|l| l.trim().to_owned()).filter(|l| !l.is_empty()).collect();
         let (symbol, symbol_line) = file.symbol(line);
         Anchor { line: Some(line), text: text.trim().to_owned(), context, symbol, symbol_line }
     }
 
-    /// Lines `from..=to` of a file, trimmed.
+    /// So many lines of a file, trimmed.
     pub fn lines(&mut self, side: Side, path: &str, from: u32, len: u32) -> Vec<String> {
-        let Some(file) = self.file(side, path) else { return Vec::new() };
-        let from = (from.max(1) as usize - 1).min(file.lines.len());
-        let to = (from + len as usize).min(file.lines.len());
-        file.lines[from..to].iter().map(|line| line.trim().to_owned()).collect()
+        let mut lines = Vec::new();
+        self.each_line(side, path, from, len, &mut |_, text| lines.push(text.trim().to_owned()));
+        lines
+    }
+
+    /// Shows so many lines of a file with their numbers, as far as it has them.
+    pub fn each_line(&mut self, side: Side, path: &str, from: u32, len: u32, see: &mut dyn FnMut(u32, &str)) {
+        let Some(file) = self.file(side, path) else { return };
+        let from = from.max(1);
+        for number in from..from.saturating_add(len) {
+            let Some(text) = file.line(number) else { return };
+            see(number, text);
+        }
     }
 
     fn file(&mut self, side: Side, path: &str) -> Option<&File> {
-        let key = (side, path.to_owned());
-        if !self.files.contains_key(&key) {
-            let file = (self.read)(side, path).map(|text| File::new(&text, path));
-            self.files.insert(key.clone(), file);
+        let files = if side == Side::Before { &mut self.before } else { &mut self.after };
+        if !files.contains_key(path) {
+            let file = (self.read)(side, path).map(|text| File::new(text, path));
+            files.insert(path.to_owned(), file);
         }
-        self.files.get(&key)?.as_ref()
+        files.get(path)?.as_ref()
     }
 }
 
@@ -116,7 +127,7 @@ fn re_anchored(file: &File, line: u32, claim: &Claim) -> u32 {
         return line;
     }
     let score = |n: u32| {
-        let Some(text) = n.checked_sub(1).and_then(|n| file.lines.get(n as usize)) else { return 0 };
+        let Some(text) = file.line(n) else { return 0 };
         names.iter().filter(|name| text.contains(**name)).count()
     };
     let own = score(line);
@@ -132,17 +143,32 @@ fn re_anchored(file: &File, line: u32, claim: &Claim) -> u32 {
     best.1
 }
 
+fn slice(text: &str, (from, to): (u32, u32)) -> &str {
+    text.get(from as usize..to as usize).unwrap_or_default()
+}
+
 impl File {
-    fn new(text: &str, path: &str) -> Self {
-        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    fn new(text: String, path: &str) -> Self {
+        // Offsets are 32 bits: nobody reviews a line beyond four gigabytes.
+        let readable = text.get(..u32::MAX as usize).unwrap_or(&text);
+        let begin = |line: &str| (line.as_ptr() as usize - readable.as_ptr() as usize) as u32;
+        let lines: Vec<(u32, u32)> =
+            readable.lines().map(|line| (begin(line), begin(line) + line.len() as u32)).collect();
         let markdown = path.ends_with(".md") || path.ends_with(".markdown");
-        let mut file = File { inside: Vec::with_capacity(lines.len()), definitions: Vec::new(), lines };
+        let inside = Vec::with_capacity(lines.len());
+        let mut file = File { text, lines, inside, definitions: Vec::new() };
         if markdown {
             file.read_headings()
         } else {
             file.read_definitions()
         }
         file
+    }
+
+    /// A line by its number, from 1.
+    fn line(&self, number: u32) -> Option<&str> {
+        let span = *self.lines.get((number as usize).checked_sub(1)?)?;
+        Some(slice(&self.text, span))
     }
 
     fn symbol(&self, line: u32) -> (String, u32) {
@@ -156,7 +182,7 @@ impl File {
     fn read_definitions(&mut self) {
         let mut open: Vec<(usize, u32)> = Vec::new();
         for n in 0..self.lines.len() {
-            let line = &self.lines[n];
+            let line = slice(&self.text, self.lines[n]);
             let trimmed = line.trim_start();
             if trimmed.is_empty() {
                 self.inside.push(open.last().map(|(_, d)| *d));
@@ -183,7 +209,8 @@ impl File {
     fn read_headings(&mut self) {
         let mut open: Vec<(usize, u32)> = Vec::new();
         for n in 0..self.lines.len() {
-            if let Some((level, words)) = crate::text::heading(&self.lines[n]) {
+            let line = slice(&self.text, self.lines[n]);
+            if let Some((level, words)) = crate::text::heading(line) {
                 open.retain(|(at, _)| *at < level);
                 let outer = open.last().map(|(_, d)| self.definitions[*d as usize].0.clone());
                 let full = outer.map_or(words.to_owned(), |outer| format!("{outer}.{words}"));
@@ -283,7 +310,7 @@ mod tests {
     use tribunal_core::finding::Severity;
 
     fn symbol(path: &str, text: &str, line: u32) -> String {
-        File::new(text, path).symbol(line).0
+        File::new(text.to_owned(), path).symbol(line).0
     }
 
     #[test]

@@ -95,36 +95,53 @@ impl Change {
     /// Where an old line is now.
     pub fn map_line(&self, old: &str, line: u32) -> Mapped {
         let Some(n) = self.by_old.get(old) else { return Mapped::Kept(line) };
-        let mut shift = 0i64;
-        for hunk in &self.files[*n].hunks {
-            if line < hunk.old_start {
-                break;
-            }
-            if line < hunk.old_start + hunk.old_len {
-                let part = f64::from(line - hunk.old_start) / f64::from(hunk.old_len.max(1));
-                return Mapped::Changed(f64::from(hunk.new_start) + part * f64::from(hunk.new_len));
-            }
-            shift = i64::from(hunk.new_start + hunk.new_len) - i64::from(hunk.old_start + hunk.old_len);
+        let hunks = &self.files[*n].hunks;
+        let after = hunks.partition_point(|hunk| hunk.old_start <= line);
+        let Some(hunk) = after.checked_sub(1).map(|n| hunks[n]) else { return Mapped::Kept(line.max(1)) };
+        if line < hunk.old_start + hunk.old_len {
+            let part = f64::from(line - hunk.old_start) / f64::from(hunk.old_len.max(1));
+            return Mapped::Changed(f64::from(hunk.new_start) + part * f64::from(hunk.new_len));
         }
+        let shift = i64::from(hunk.new_start + hunk.new_len) - i64::from(hunk.old_start + hunk.old_len);
         Mapped::Kept(u32::try_from(i64::from(line) + shift).unwrap_or(line).max(1))
     }
 
     /// The hunk that holds an old line, widened by `slack` lines.
     pub fn old_hunk(&self, old: &str, from: u32, to: u32, slack: u32) -> Option<usize> {
-        let hunks = &self.files[*self.by_old.get(old)?].hunks;
-        hunks.iter().position(|h| meets(h.old_start, h.old_len, from, to, slack))
+        first_met(&self.file_from(old)?.hunks, |h| (h.old_start, h.old_len), (from, to), slack)
     }
 
     /// The hunk that added or changed a new line, widened by `slack` lines.
     pub fn new_hunk(&self, new: &str, from: u32, to: u32, slack: u32) -> Option<usize> {
-        let hunks = &self.files[*self.by_new.get(new)?].hunks;
-        hunks.iter().position(|h| meets(h.new_start, h.new_len, from, to, slack))
+        first_met(&self.file_at(new)?.hunks, |h| (h.new_start, h.new_len), (from, to), slack)
+    }
+
+    /// The change of the file with this path in the earlier tree.
+    pub fn file_from(&self, old: &str) -> Option<&FileChange> {
+        self.by_old.get(old).map(|n| &self.files[*n])
     }
 
     /// The change of the file with this path in the later tree.
     pub fn file_at(&self, new: &str) -> Option<&FileChange> {
         self.by_new.get(new).map(|n| &self.files[*n])
     }
+}
+
+/// The first stretch that meets a range of lines; stretches are in order.
+fn first_met(
+    hunks: &[Hunk],
+    span: fn(&Hunk) -> (u32, u32),
+    (from, to): (u32, u32),
+    slack: u32,
+) -> Option<usize> {
+    let before = |hunk: &Hunk| {
+        let (start, len) = span(hunk);
+        start.saturating_add(len.max(1)).saturating_add(slack) <= from
+    };
+    let begin = hunks.partition_point(before);
+    let reachable = hunks[begin..].iter().take_while(|hunk| span(hunk).0 <= to.saturating_add(slack));
+    let meets = |hunk: &Hunk| meets(span(hunk).0, span(hunk).1, from, to, slack);
+    reachable.enumerate().find(|(_, hunk)| meets(hunk)).map(|(n, _)| begin + n)
 }
 
 fn meets(start: u32, len: u32, from: u32, to: u32, slack: u32) -> bool {
@@ -221,13 +238,18 @@ fn unquoted(path: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// Beyond this a number is no line of any file.
+const LINES_MAX: u32 = 1 << 30;
+
 /// `12,3 +14,2 @@ …`
 fn hunk_of(text: &str) -> Option<Hunk> {
     let (old, rest) = text.split_once(" +")?;
     let (new, _) = rest.split_once(" @@")?;
     let span = |text: &str| -> Option<(u32, u32)> {
         let (start, len) = text.split_once(',').unwrap_or((text, "1"));
-        Some((start.parse().ok()?, len.parse().ok()?))
+        let (start, len) = (start.parse().ok()?, len.parse().ok()?);
+        // No file has more lines; sums of two such never overflow.
+        (start <= LINES_MAX && len <= LINES_MAX).then_some((start, len))
     };
     let ((old_start, old_len), (new_start, new_len)) = (span(old)?, span(new)?);
     Some(Hunk { old_start, old_len, new_start, new_len })

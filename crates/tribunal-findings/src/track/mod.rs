@@ -14,6 +14,7 @@ pub mod assign;
 pub mod change;
 pub mod compare;
 mod fates;
+pub mod moves;
 pub mod pair;
 mod reversal;
 pub mod score;

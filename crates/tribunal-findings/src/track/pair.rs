@@ -4,6 +4,7 @@
 use super::anchor::{Anchors, Read, Side};
 use super::assign::{Edge, assign};
 use super::change::{Change, Mapped};
+use super::moves::{self, Moves};
 use super::score::{FEATURES, REVIEWER, Spot, TOOL, Weights, features};
 use crate::dedupe::words_of;
 use crate::similar::Texts;
@@ -13,6 +14,9 @@ use tribunal_core::finding::Claim;
 /// Pairs of one file that are all compared; beyond, only near ones and those with equal words.
 const ALL_PAIRS_MAX: usize = 40_000;
 const NEAR_LINES: f64 = 40.0;
+/// Of these so many on each side of the expected line, and so many with equal words: a crowd must not cost its square.
+const NEAR_MAX: usize = 60;
+const SAME_WORDS_MAX: usize = 20;
 /// What a reviewer's own "same as F-12" adds: a prior, so the rest must support it.
 const SAME_AS: f64 = 1.5;
 /// What it takes away that the author calls the earlier one settled: then only nearly the same words are the same.
@@ -112,7 +116,8 @@ pub fn pair(
     let mut edges: Vec<Edge> = Vec::new();
     work.candidates(&mut |c| edges.extend(Some(edge(&c)).filter(|edge| edge.gain > 0.0)));
     for edge in assign(&edges) {
-        pairs.push(work.take(edge.left, edge.right, edge.gain, How::Scored));
+        let how = work.how(edge.left, edge.right);
+        pairs.push(work.take(edge.left, edge.right, edge.gain, how));
     }
     pairs.extend(work.moved(hints));
     pairs.sort_by_key(|pair| pair.before);
@@ -140,12 +145,35 @@ struct Work<'a> {
     anchors: Anchors<'a>,
     free_before: BTreeSet<usize>,
     free_after: BTreeSet<usize>,
-    old_spots: BTreeMap<usize, Spot<'a>>,
-    new_spots: BTreeMap<usize, Spot<'a>>,
-    /// Texts of what exact matching left over, earlier ones first, and where each is among them.
+    /// What exact matching left over of the earlier report, and of the later one.
+    olds: Leftovers<'a>,
+    news: Leftovers<'a>,
+    /// Texts of all leftovers, earlier ones first.
     texts: Texts,
-    old_text: BTreeMap<usize, usize>,
-    new_text: BTreeMap<usize, usize>,
+}
+
+/// Findings of one report that exact matching left over, prepared for comparing.
+#[derive(Default)]
+struct Leftovers<'a> {
+    /// Where a finding is among these, by its index in the report.
+    at: Vec<Option<usize>>,
+    spots: Vec<Spot<'a>>,
+}
+
+impl<'a> Leftovers<'a> {
+    fn new(count: usize, free: &BTreeSet<usize>, spots: Vec<Spot<'a>>) -> Self {
+        let mut at = vec![None; count];
+        free.iter().enumerate().for_each(|(place, n)| at[*n] = Some(place));
+        Self { at, spots }
+    }
+
+    fn place(&self, n: usize) -> usize {
+        self.at[n].unwrap_or_default()
+    }
+
+    fn spot(&self, n: usize) -> &Spot<'a> {
+        &self.spots[self.place(n)]
+    }
 }
 
 impl<'a> Work<'a> {
@@ -157,11 +185,9 @@ impl<'a> Work<'a> {
             anchors: Anchors::new(read),
             free_before: (0..before.len()).collect(),
             free_after: (0..after.len()).collect(),
-            old_spots: BTreeMap::new(),
-            new_spots: BTreeMap::new(),
+            olds: Leftovers::default(),
+            news: Leftovers::default(),
             texts: Texts::default(),
-            old_text: BTreeMap::new(),
-            new_text: BTreeMap::new(),
         }
     }
 
@@ -169,6 +195,13 @@ impl<'a> Work<'a> {
         self.free_before.remove(&before);
         self.free_after.remove(&after);
         Pair { before, after, score: 1.0 / (1.0 + (-gain).exp()), how }
+    }
+
+    /// A pair that is not in one file after the rename map was found where its code moved to.
+    fn how(&self, before: usize, after: usize) -> How {
+        let old = self.before[before].file.as_deref();
+        let stayed = old.is_none_or(|old| self.change.new_path(old) == self.after[after].file.as_deref());
+        if stayed { How::Scored } else { How::Moved }
     }
 
     /// Same rule and words at the very line the diff leads to, in the order of the reports.
@@ -204,74 +237,78 @@ impl<'a> Work<'a> {
         if self.free_before.is_empty() || self.free_after.is_empty() {
             return;
         }
-        self.old_text = self.free_before.iter().enumerate().map(|(at, n)| (*n, at)).collect();
-        let earlier = self.old_text.len();
-        self.new_text = self.free_after.iter().enumerate().map(|(at, n)| (*n, earlier + at)).collect();
-        let olds = self.free_before.iter().map(|n| words_of(self.before[*n]));
-        self.texts = Texts::new(olds.chain(self.free_after.iter().map(|n| words_of(self.after[*n]))));
-        for n in self.free_before.clone() {
-            let claim = self.before[n];
-            let anchor = self.anchors.of(Side::Before, claim);
-            self.old_spots.entry(n).or_insert_with(|| Spot::new(claim, anchor));
-        }
-        for n in self.free_after.clone() {
-            let claim = self.after[n];
-            let anchor = self.anchors.of(Side::After, claim);
-            self.new_spots.entry(n).or_insert_with(|| Spot::new(claim, anchor));
-        }
+        let old_words = self.free_before.iter().map(|n| words_of(self.before[*n]));
+        self.texts = Texts::new(old_words.chain(self.free_after.iter().map(|n| words_of(self.after[*n]))));
+        let mut spots = |side: Side, free: &BTreeSet<usize>, claims: &'a [&'a Claim]| -> Vec<Spot<'a>> {
+            free.iter().map(|n| Spot::new(claims[*n], self.anchors.of(side, claims[*n]))).collect()
+        };
+        let olds = spots(Side::Before, &self.free_before, self.before);
+        let news = spots(Side::After, &self.free_after, self.after);
+        let moves = Moves::new(self.change, &mut self.anchors, places(&olds), Some(&mut places(&news)));
+        let olds = olds.into_iter().map(|spot| spot.led(self.change, &moves)).collect();
+        let news = news.into_iter().map(|spot| spot.found(self.change)).collect();
+        self.olds = Leftovers::new(self.before.len(), &self.free_before, olds);
+        self.news = Leftovers::new(self.after.len(), &self.free_after, news);
     }
 
-    /// Pairs in one file after the rename map, or without any file.
+    /// Pairs in one file after the rename map and the moves, or without any file.
     fn candidates(&mut self, found: &mut dyn FnMut(Candidate)) {
         self.prepare();
-        if self.new_text.is_empty() {
+        if self.news.spots.is_empty() {
             return;
         }
         let mut by_file: BTreeMap<Option<&str>, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
         for n in &self.free_before {
             let file = self.before[*n].file.as_deref();
-            // A deleted file has no place in the later tree: moved code may still find its findings.
-            let Some(file) =
-                file.map(|old| self.change.new_path(old)).map_or(Some(None), |new| new.map(Some))
-            else {
-                continue;
-            };
-            by_file.entry(file).or_default().0.push(*n);
+            let moved = self.olds.spot(*n).moved.as_ref().map(|(file, _)| &**file);
+            // A deleted file has no place in the later tree: only where its code moved to.
+            let place = file.map(|old| self.change.new_path(old)).map_or(Some(None), |new| new.map(Some));
+            let other = moved.map(Some).filter(|moved| place != Some(*moved));
+            place.into_iter().chain(other).for_each(|file| by_file.entry(file).or_default().0.push(*n));
         }
         for n in &self.free_after {
             by_file.entry(self.after[*n].file.as_deref()).or_default().1.push(*n);
         }
-        for (olds, news) in by_file.values() {
-            let all = olds.len() * news.len() <= ALL_PAIRS_MAX;
-            for a in olds {
-                for b in news {
-                    if all || self.is_near(*a, *b) {
-                        found(self.candidate(*a, *b));
-                    }
-                }
+        for (olds, news) in by_file.values().filter(|(olds, news)| !olds.is_empty() && !news.is_empty()) {
+            if olds.len() * news.len() <= ALL_PAIRS_MAX {
+                olds.iter().for_each(|a| news.iter().for_each(|b| found(self.candidate(*a, *b))));
+            } else {
+                self.near_ones(olds, news, found);
             }
         }
     }
 
-    fn is_near(&self, a: usize, b: usize) -> bool {
-        let (old, new) = (self.before[a], self.after[b]);
-        let (Some(file), Some(from), Some(to)) = (old.file.as_deref(), old.line, new.line) else {
-            return old.claim == new.claim;
-        };
-        let expected = match self.change.map_line(file, from) {
-            Mapped::Kept(line) => f64::from(line),
-            Mapped::Changed(line) => line,
-        };
-        (expected - f64::from(to)).abs() <= NEAR_LINES
+    /// Of many findings in one file: for each the nearest ones, and those with the same words.
+    fn near_ones(&self, olds: &[usize], news: &[usize], found: &mut dyn FnMut(Candidate)) {
+        let line = |b: usize| self.news.spot(b).anchor.line;
+        let mut by_line: Vec<(u32, usize)> = news.iter().filter_map(|b| Some((line(*b)?, *b))).collect();
+        by_line.sort_unstable();
+        let mut by_words: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        news.iter().for_each(|b| by_words.entry(&self.after[*b].claim).or_default().push(*b));
+        for a in olds {
+            let mut met: BTreeSet<usize> = BTreeSet::new();
+            if let Some(same) = by_words.get(self.before[*a].claim.as_str()) {
+                // Of equal words the ones about as far down the list.
+                let at = same.partition_point(|b| b < a).saturating_sub(SAME_WORDS_MAX / 2);
+                met.extend(same[at..].iter().take(SAME_WORDS_MAX));
+            }
+            let spot = self.olds.spot(*a);
+            let mapped = spot.mapped.map(|(_, expected)| expected.line);
+            for expected in mapped.into_iter().chain(spot.moved.as_ref().map(|(_, line)| f64::from(*line))) {
+                let at = by_line.partition_point(|(line, _)| f64::from(*line) < expected);
+                let near = |(line, _): &&(u32, usize)| (f64::from(*line) - expected).abs() <= NEAR_LINES;
+                met.extend(by_line[at..].iter().take_while(near).take(NEAR_MAX).map(|(_, b)| *b));
+                met.extend(by_line[..at].iter().rev().take_while(near).take(NEAR_MAX).map(|(_, b)| *b));
+            }
+            met.into_iter().for_each(|b| found(self.candidate(*a, b)));
+        }
     }
 
     fn candidate(&self, a: usize, b: usize) -> Candidate {
-        let (earlier, later) = (self.old_text[&a], self.new_text[&b]);
-        let (old, new) = (&self.old_spots[&a], &self.new_spots[&b]);
+        let (earlier, later) = (self.olds.place(a), self.olds.spots.len() + self.news.place(b));
         let features = features(
-            old,
-            new,
-            self.change,
+            self.olds.spot(a),
+            self.news.spot(b),
             self.texts.cosine(earlier, later),
             self.texts.names_shared(earlier, later),
         );
@@ -280,18 +317,18 @@ impl<'a> Work<'a> {
 
     /// What is left may have moved: taken out here, put in there, with the same lines around it and words that agree.
     fn moved(&mut self, hints: &Hints) -> Vec<Pair> {
-        if self.new_text.is_empty() {
+        if self.news.spots.is_empty() {
             return Vec::new();
         }
         let mut by_line: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for n in self.free_after.iter().filter(|n| self.is_added(**n)) {
-            for line in self.new_spots[n].anchor.context.iter().filter(|line| is_telling(line)) {
+            for line in self.news.spot(*n).anchor.context.iter().filter(|line| is_telling(line)) {
                 by_line.entry(line).or_default().push(*n);
             }
         }
         let mut edges = Vec::new();
         for a in self.free_before.iter().filter(|n| self.is_removed(**n)) {
-            let context = &self.old_spots[a].anchor.context;
+            let context = &self.olds.spot(*a).anchor.context;
             let met: BTreeSet<usize> = context
                 .iter()
                 .filter_map(|line| by_line.get(line.as_str()))
@@ -311,18 +348,17 @@ impl<'a> Work<'a> {
     }
 
     fn is_added(&self, n: usize) -> bool {
-        let (Some(file), Some(line)) = (self.after[n].file.as_deref(), self.new_spots[&n].anchor.line) else {
+        let (Some(file), Some(line)) = (self.after[n].file.as_deref(), self.news.spot(n).anchor.line) else {
             return false;
         };
-        !self.change.existed(file) || self.change.new_hunk(file, line, line, MOVE_SLACK).is_some()
+        !self.change.existed(file) || self.change.new_hunk(file, line, line, moves::SLACK).is_some()
     }
 
     fn is_removed(&self, n: usize) -> bool {
-        let (Some(file), Some(line)) = (self.before[n].file.as_deref(), self.old_spots[&n].anchor.line)
-        else {
+        let (Some(file), Some(line)) = (self.before[n].file.as_deref(), self.olds.spot(n).anchor.line) else {
             return false;
         };
-        self.change.new_path(file).is_none() || self.change.old_hunk(file, line, line, MOVE_SLACK).is_some()
+        self.change.new_path(file).is_none() || self.change.old_hunk(file, line, line, moves::SLACK).is_some()
     }
 
     fn moved_gain(&self, a: usize, b: usize) -> f64 {
@@ -334,10 +370,13 @@ impl<'a> Work<'a> {
     }
 }
 
-/// A cited line may be off by this much from the stretch that moved.
-const MOVE_SLACK: u32 = 2;
 /// What must speak for moved code: several lines and the words.
 const MOVE_CUT: f64 = 6.0;
+
+/// Files and lines of some findings.
+fn places<'s>(spots: &'s [Spot<'_>]) -> impl Iterator<Item = (&'s str, u32)> {
+    spots.iter().filter_map(|spot| Some((spot.claim.file.as_deref()?, spot.anchor.line?)))
+}
 
 /// A line that many places do not share by chance.
 fn is_telling(line: &str) -> bool {

@@ -1,10 +1,12 @@
 //! How likely two findings of two reports are one: features of a pair, and weights fitted on labelled reviews
-//! (`examples/eval_tracker.rs` fits and prints them). Says how likely, decides nothing.
+//! (`cargo xtask fit-tracker` fits and prints them). Says how likely, decides nothing.
 
 use super::anchor::{Anchor, quoted_names};
 use super::change::{Change, Mapped};
+use super::moves::Moves;
 use crate::similar::{common, grams};
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use tribunal_core::finding::Claim;
 
 /// Number of features.
@@ -51,6 +53,21 @@ pub struct Spot<'a> {
     pub line_grams: Vec<u32>,
     /// What it quotes.
     pub quoted: BTreeSet<String>,
+    /// Of an earlier one: the path in the later tree, and the line the diff leads to.
+    pub mapped: Option<(&'a str, Expected)>,
+    /// Of an earlier one: where its line moved to.
+    pub moved: Option<(Rc<str>, u32)>,
+    /// Of a later one: the hunk that added or changed its line.
+    pub hunk: Option<usize>,
+}
+
+/// About where a finding should be now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Expected {
+    /// The line, or a point between lines.
+    pub line: f64,
+    /// The hunk that changed or took out its own line.
+    pub hunk: Option<usize>,
 }
 
 impl<'a> Spot<'a> {
@@ -64,7 +81,27 @@ impl<'a> Spot<'a> {
             quoted.remove(&enclosing);
         }
         let (grams, line_grams) = (trigrams(&claim.claim), trigrams(&anchor.text));
-        Self { claim, anchor, grams, line_grams, quoted }
+        Self { claim, anchor, grams, line_grams, quoted, mapped: None, moved: None, hunk: None }
+    }
+
+    /// The same as a finding of the earlier report: with where it should be now.
+    pub fn led(mut self, change: &'a Change, moves: &Moves) -> Self {
+        let (Some(file), Some(line)) = (self.claim.file.as_deref(), self.anchor.line) else { return self };
+        let expected = match change.map_line(file, line) {
+            Mapped::Kept(line) => Expected { line: f64::from(line), hunk: None },
+            Mapped::Changed(at) => Expected { line: at, hunk: change.old_hunk(file, line, line, 0) },
+        };
+        self.mapped = change.new_path(file).map(|path| (path, expected));
+        self.moved = moves.target(file, line);
+        self
+    }
+
+    /// The same as a finding of the later report: with the change it lies in.
+    pub fn found(mut self, change: &Change) -> Self {
+        if let (Some(file), Some(line)) = (self.claim.file.as_deref(), self.anchor.line) {
+            self.hunk = change.new_hunk(file, line, line, 0);
+        }
+        self
     }
 }
 
@@ -92,10 +129,10 @@ fn yes(condition: bool) -> f64 {
 }
 
 /// The features of an earlier and a later finding; `cosine` and `names` come from the texts of both reports.
-pub fn features(a: &Spot<'_>, b: &Spot<'_>, change: &Change, cosine: f64, names: f64) -> [f64; FEATURES] {
+pub fn features(a: &Spot<'_>, b: &Spot<'_>, cosine: f64, names: f64) -> [f64; FEATURES] {
     let mut f = [0.0; FEATURES];
     f[0] = 1.0;
-    place_features(&mut f, a, b, change);
+    place_features(&mut f, a, b);
     f[7] = yes(!a.anchor.text.is_empty() && a.anchor.text == b.anchor.text);
     f[8] = dice(&a.line_grams, &b.line_grams);
     f[9] = context(&a.anchor, &b.anchor);
@@ -115,24 +152,28 @@ pub fn features(a: &Spot<'_>, b: &Spot<'_>, change: &Change, cosine: f64, names:
     f
 }
 
-fn place_features(f: &mut [f64; FEATURES], a: &Spot<'_>, b: &Spot<'_>, change: &Change) {
-    let (Some(from), Some(to)) = (a.anchor.line, b.anchor.line) else {
+fn place_features(f: &mut [f64; FEATURES], a: &Spot<'_>, b: &Spot<'_>) {
+    let (Some(_), Some(to)) = (a.anchor.line, b.anchor.line) else {
         f[16] = 1.0;
         return;
     };
-    let (Some(old), Some(new)) = (a.claim.file.as_deref(), b.claim.file.as_deref()) else { return };
-    let in_hunk = change.new_hunk(new, to, to, 0);
-    let (expected, changed) = match change.map_line(old, from) {
-        Mapped::Kept(line) => (f64::from(line), None),
-        Mapped::Changed(line) => (line, change.old_hunk(old, from, from, 0)),
+    let Some(file) = b.claim.file.as_deref() else { return };
+    let away = |line: f64| (line - f64::from(to)).abs();
+    let mapped = a.mapped.filter(|(path, _)| *path == file).map(|(_, expected)| expected);
+    let moved = a.moved.as_ref().filter(|(path, _)| **path == *file).map(|(_, line)| f64::from(*line));
+    // Code that moved is expected where it went, unless this one is nearer to where it was.
+    let (distance, changed, beside) = match (mapped, moved) {
+        (Some(at), Some(line)) if away(at.line) < away(line) => (away(at.line), at.hunk, b.hunk),
+        (_, Some(line)) => (away(line), None, None),
+        (Some(at), None) => (away(at.line), at.hunk, b.hunk),
+        (None, None) => return,
     };
-    let distance = (expected - f64::from(to)).abs();
     f[1] = (-distance / 1.0).exp();
     f[2] = (-distance / 6.0).exp();
     f[3] = (-distance / 30.0).exp();
     f[4] = yes(changed.is_none() && distance == 0.0);
-    f[5] = yes(changed.is_some() && changed == in_hunk);
-    f[6] = yes(changed.is_some() != in_hunk.is_some());
+    f[5] = yes(changed.is_some() && changed == beside);
+    f[6] = yes(changed.is_some() != beside.is_some());
 }
 
 fn context(a: &Anchor, b: &Anchor) -> f64 {

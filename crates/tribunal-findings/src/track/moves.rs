@@ -1,0 +1,223 @@
+//! Lines that a change took out in one place and put in at another: in the same file, in another, with other
+//! indentation, or with a line or two edited on the way. Known by their content alone, so it holds for any language;
+//! what could have come from two places is not called moved.
+
+use super::anchor::{Anchors, Side};
+use super::change::{Change, Hunk};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+/// Lines in a row that must be the only such on both sides for a block to begin.
+const SEED: usize = 2;
+/// Letters and digits a block must have: less is shared by chance.
+const TELLING: u32 = 20;
+/// A cited line may be off by this much from the lines that moved.
+pub(super) const SLACK: u32 = 2;
+/// Changed lines of one side that are looked at; a larger change is not searched to its end.
+const LINES_MAX: usize = 200_000;
+
+/// One changed line that says something.
+struct Line {
+    /// Which stretch it belongs to: a block does not run from one into the next.
+    stretch: u32,
+    number: u32,
+    hash: u64,
+    letters: u32,
+}
+
+/// One line that moved.
+struct Step {
+    from: u32,
+    file: Rc<str>,
+    to: u32,
+}
+
+/// Where lines of the earlier tree went.
+#[derive(Default)]
+pub struct Moves {
+    /// By path in the earlier tree, in line order.
+    steps: BTreeMap<String, Vec<Step>>,
+}
+
+/// The changed stretches of one side that are searched.
+#[derive(Default)]
+struct Stretches {
+    lines: Vec<Line>,
+    files: Vec<Rc<str>>,
+}
+
+impl Moves {
+    /// Looks for blocks in the stretches that hold or touch one of the places. Without places in the later tree
+    /// everything that was put in is searched.
+    pub fn new<'p>(
+        change: &Change,
+        anchors: &mut Anchors<'_>,
+        olds: impl Iterator<Item = (&'p str, u32)>,
+        news: Option<&mut dyn Iterator<Item = (&'p str, u32)>>,
+    ) -> Self {
+        let mut taken = BTreeSet::new();
+        for (path, line) in olds {
+            let hunks = change.file_from(path).map_or(&[][..], |file| &file.hunks);
+            taken.extend(touching(hunks, line, |h| (h.old_start, h.old_len)).map(|n| (path, n)));
+        }
+        if taken.is_empty() {
+            return Self::default();
+        }
+        let mut put = BTreeSet::new();
+        match news {
+            Some(news) => {
+                for (path, line) in news {
+                    let hunks = change.file_at(path).map_or(&[][..], |file| &file.hunks);
+                    put.extend(touching(hunks, line, |h| (h.new_start, h.new_len)).map(|n| (path, n)));
+                }
+            }
+            None => put.extend(change.files().iter().flat_map(|file| {
+                let path = file.new.as_deref();
+                path.into_iter().flat_map(|path| (0..file.hunks.len()).map(move |n| (path, n)))
+            })),
+        }
+        let mut old = Stretches::default();
+        for (path, n) in taken {
+            let hunk = change.file_from(path).map(|file| file.hunks[n]);
+            let span = hunk.map_or((1, 0), |hunk| (hunk.old_start, hunk.old_len));
+            old.add(anchors, Side::Before, path, span);
+        }
+        let mut new = Stretches::default();
+        for (path, n) in put {
+            let hunk = change.file_at(path).map(|file| file.hunks[n]);
+            let span = hunk.map_or((1, 0), |hunk| (hunk.new_start, hunk.new_len));
+            new.add(anchors, Side::After, path, span);
+        }
+        matched(&old, &new)
+    }
+
+    /// Where a line of the earlier tree went; a line beside a block went with it.
+    pub fn target(&self, old: &str, line: u32) -> Option<(Rc<str>, u32)> {
+        let steps = self.steps.get(old)?;
+        let at = steps.partition_point(|step| step.from < line);
+        let near = steps[at.saturating_sub(1)..].iter().take(2).filter(|s| s.from.abs_diff(line) <= SLACK);
+        let step = near.min_by_key(|step| step.from.abs_diff(line))?;
+        let to = i64::from(step.to) + i64::from(line) - i64::from(step.from);
+        Some((step.file.clone(), u32::try_from(to).unwrap_or(1).max(1)))
+    }
+
+    /// Whether a line itself moved, not only one beside it.
+    pub fn holds(&self, old: &str, line: u32) -> bool {
+        self.steps.get(old).is_some_and(|steps| steps.binary_search_by_key(&line, |step| step.from).is_ok())
+    }
+}
+
+/// Indexes of the stretches a line lies in or beside.
+fn touching(
+    hunks: &[Hunk],
+    line: u32,
+    span: impl Fn(&Hunk) -> (u32, u32) + Copy,
+) -> impl Iterator<Item = usize> {
+    let from = hunks.partition_point(|hunk| {
+        let (start, len) = span(hunk);
+        start.saturating_add(len).saturating_add(SLACK) <= line
+    });
+    let beside = move |hunk: &&Hunk| span(hunk).0 <= line.saturating_add(SLACK);
+    let count = hunks[from..].iter().take_while(beside).count();
+    from..from + count
+}
+
+impl Stretches {
+    fn add(&mut self, anchors: &mut Anchors<'_>, side: Side, path: &str, (from, len): (u32, u32)) {
+        if self.lines.len() >= LINES_MAX {
+            return;
+        }
+        let stretch = self.files.len() as u32;
+        self.files.push(path.into());
+        anchors.each_line(side, path, from, len, &mut |number, text| {
+            let (hash, letters) = hashed(text);
+            if hash != EMPTY {
+                self.lines.push(Line { stretch, number, hash, letters });
+            }
+        });
+    }
+
+    /// Beginnings of rows of lines that are the only such here, by content, in the order of the content.
+    fn unique(&self) -> Vec<(u64, usize)> {
+        let mut all: Vec<(u64, usize)> = self
+            .lines
+            .windows(SEED)
+            .enumerate()
+            .filter(|(_, row)| row[0].stretch == row[SEED - 1].stretch)
+            .filter(|(_, row)| row.iter().map(|line| line.letters).sum::<u32>() >= TELLING)
+            .map(|(n, row)| (row.iter().fold(EMPTY, |hash, line| mixed(hash, line.hash)), n))
+            .collect();
+        all.sort_unstable();
+        let alone = |n: usize| {
+            let same = |other: Option<&(u64, usize)>| other.is_some_and(|other| other.0 == all[n].0);
+            !same(n.checked_sub(1).and_then(|n| all.get(n))) && !same(all.get(n + 1))
+        };
+        (0..all.len()).filter(|n| alone(*n)).map(|n| all[n]).collect()
+    }
+}
+
+fn matched(old: &Stretches, new: &Stretches) -> Moves {
+    let (ours, theirs) = (old.unique(), new.unique());
+    let find = |hash: u64| theirs.binary_search_by_key(&hash, |one| one.0).ok().map(|n| theirs[n].1);
+    let mut seeds: Vec<(usize, usize)> =
+        ours.iter().filter_map(|(hash, n)| Some((*n, find(*hash)?))).collect();
+    seeds.sort_unstable();
+    let mut target: Vec<Option<usize>> = vec![None; old.lines.len()];
+    let mut given = vec![false; new.lines.len()];
+    for (i, j) in seeds {
+        if target[i].is_some() || given[j] {
+            continue;
+        }
+        let (back, forth) = (run(old, new, (i, j), -1), run(old, new, (i, j), 1));
+        for (i, j) in (i - back..=i + forth).zip(j - back..=j + forth) {
+            if target[i].is_none() && !given[j] {
+                (target[i], given[j]) = (Some(j), true);
+            }
+        }
+    }
+    let mut moves = Moves::default();
+    for (line, to) in old.lines.iter().zip(target).filter_map(|(line, to)| Some((line, &new.lines[to?]))) {
+        let file = new.files[to.stretch as usize].clone();
+        let steps = moves.steps.entry(old.files[line.stretch as usize].to_string()).or_default();
+        steps.push(Step { from: line.number, file, to: to.number });
+    }
+    moves.steps.values_mut().for_each(|steps| steps.sort_by_key(|step| step.from));
+    moves
+}
+
+/// How many lines from a pair of lines on agree in one direction, stepping over one that was edited on the way when the
+/// two after it agree again.
+fn run(old: &Stretches, new: &Stretches, (i, j): (usize, usize), step: i64) -> usize {
+    let (here, there) = (old.lines[i].stretch, new.lines[j].stretch);
+    let agree = |n: usize| {
+        let at = |from: usize| usize::try_from(from as i64 + step * n as i64).ok();
+        let a = at(i).and_then(|i| old.lines.get(i)).filter(|line| line.stretch == here)?;
+        let b = at(j).and_then(|j| new.lines.get(j)).filter(|line| line.stretch == there)?;
+        Some(a.hash == b.hash)
+    };
+    let mut count = 0;
+    loop {
+        match agree(count + 1) {
+            Some(true) => count += 1,
+            Some(false) if agree(count + 2) == Some(true) && agree(count + 3) == Some(true) => count += 3,
+            _ => return count,
+        }
+    }
+}
+
+/// The hash of nothing.
+const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
+
+fn mixed(hash: u64, value: u64) -> u64 {
+    (hash ^ value).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
+}
+
+/// A line without its blanks, and how many letters and digits it has.
+fn hashed(text: &str) -> (u64, u32) {
+    let mut letters = 0;
+    let hash = text.chars().filter(|c| !c.is_whitespace()).fold(EMPTY, |hash, c| {
+        letters += u32::from(c.is_alphanumeric());
+        mixed(hash, u64::from(u32::from(c)))
+    });
+    (hash, letters)
+}
