@@ -163,6 +163,7 @@ pub struct Handed {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     entries: BTreeMap<FindingId, Entry>,
+    marks: BTreeMap<FindingId, (u32, Mark)>,
     counted: BTreeSet<(u32, FindingId, Turn)>,
 }
 
@@ -180,7 +181,7 @@ impl Ledger {
             let entry = Entry { fate: Fate::Open, first_round: 0, ..h.entry.clone() };
             (h.id, entry)
         });
-        let mut ledger = Ledger { entries: entries.collect(), counted: BTreeSet::new() };
+        let mut ledger = Ledger { entries: entries.collect(), ..Ledger::default() };
         ledger.new_series();
         ledger
     }
@@ -205,6 +206,16 @@ impl Ledger {
         self.open().filter(|(_, entry)| entry.is_of(seat)).map(|(id, _)| id).collect()
     }
 
+    /// What was new about it in this round; nothing, where the round did not track it. Once reopened in a round it
+    /// stays so, however often that is tracked.
+    pub fn mark(&self, id: FindingId, round: u32) -> Mark {
+        match self.marks.get(&id) {
+            _ if self.counted.contains(&(round, id, Turn::Reopened)) => Mark::Reopened,
+            Some((tracked, mark)) if *tracked == round => *mark,
+            Some(_) | None => Mark::Persistent,
+        }
+    }
+
     /// Takes one round's tracking report in. `adjudicated` says whether somebody hears contested findings.
     pub fn track(&mut self, findings: &[Tracked], round: u32, adjudicated: bool) {
         for tracked in findings {
@@ -219,6 +230,7 @@ impl Ledger {
                 entry.contest(tracked, adjudicated);
             }
             entry.take(tracked);
+            self.marks.insert(tracked.id, (round, tracked.mark));
         }
     }
 

@@ -1011,7 +1011,8 @@ impl Loop {
 
     fn settle_rework(&self) -> LoopEvent {
         match converge::next(&self.policy, &self.ledger, &self.series, self.round, self.rounds_max) {
-            Next::GoOn => {
+            // Hearings are held before the ruling.
+            Next::GoOn | Next::Hear => {
                 let crew = crew_for(&self.policy, &self.ledger).into_iter().map(|hand| hand.share);
                 LoopEvent::ReworkOrdered { crew: crew.collect() }
             }
@@ -1219,7 +1220,8 @@ impl Loop {
                     }
                 }
             }
-            LoopEvent::Ruled { ruling } if all_heard => {
+            // A seat without a ground is asked again first, or given up.
+            LoopEvent::Ruled { ruling } if all_heard && bench.groundless(&policy, &self.ledger).is_none() => {
                 let state = State::Ruled { bench: bench.clone(), ruling: ruling.clone() };
                 self.record(ruling);
                 self.enter(state);
@@ -1232,12 +1234,12 @@ impl Loop {
     /// The series keeps one record for each round that needed rework.
     fn record(&mut self, ruling: &Ruling) {
         let (Ruling::Rework { must }, Some(bench)) = (ruling, self.bench()) else { return };
+        let marked = |id: &FindingId| (*id, self.ledger.mark(*id, self.round));
         let record = RoundRecord {
             round: self.round,
-            must: must.iter().copied().collect(),
+            must: must.iter().map(marked).collect(),
             complete: bench.is_complete(),
             fundamental: bench.is_fundamental(),
-            delta: self.delta,
         };
         self.series.retain(|earlier| earlier.round != record.round);
         self.series.push(record);

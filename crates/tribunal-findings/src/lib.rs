@@ -1,8 +1,7 @@
-//! Reviewers' words to findings: intake, triage, tracking, delta, convergence. Pure: no IO, no clock, no randomness,
+//! Reviewers' words to findings: intake, triage, tracking, delta. Pure: no IO, no clock, no randomness,
 //! and no panic on anything an agent wrote.
 
 pub mod authority;
-pub mod converge;
 pub mod dedupe;
 pub mod delta;
 pub mod fingerprint;
@@ -14,7 +13,6 @@ pub mod track;
 pub mod triage;
 pub mod words;
 
-pub use converge::{Advice, Decision, converge};
 pub use delta::{CycleDelta, cycle_delta};
 pub use intake::report::{Indexed, Report, read_report};
 pub use intake::{Form, Intake, Unread, read, read_bytes, read_compiler_lines, read_sarif};

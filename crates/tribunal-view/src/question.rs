@@ -4,7 +4,7 @@ use crate::facts::{OfferView, QuestionView};
 use crate::plain;
 use crate::style::{Mark, Style};
 use std::fmt::Write;
-use tribunal_core::converge::Pattern;
+use tribunal_core::converge::{Next, Pattern, Round, Stretch};
 use tribunal_core::r#loop::{Outcome, Why};
 use tribunal_core::run::{Job, Was};
 
@@ -19,7 +19,8 @@ pub fn why(why: &Why, rounds_max: u32) -> String {
     }
 }
 
-fn pattern_words(pattern: &Pattern) -> String {
+/// A pattern that more rounds will not mend, in words.
+pub fn pattern_words(pattern: &Pattern) -> String {
     match pattern {
         Pattern::Contested(id) => format!("fixes of {id} undo each other"),
         Pattern::Fundamental => "two rounds said that patching will not do".to_owned(),
@@ -29,6 +30,48 @@ fn pattern_words(pattern: &Pattern) -> String {
         }
         Pattern::SurvivedTouched(id) => format!("{id} survived two fixes that touched its code"),
         Pattern::SurvivedUntouched(id) => format!("{id} was left untouched by two fixes"),
+        Pattern::Reversed(first, last) => {
+            format!("fixes undid each other in rounds {first} and {last}: a person must choose")
+        }
+        Pattern::Idle(Stretch { from, open_after, .. }) => {
+            format!("two fixes since round {from} resolved nothing, {open_after} still open")
+        }
+        Pattern::Churn(sum) => format!("fixes break as much as they mend: {}", stretch_words(sum)),
+        Pattern::SlowChurn(sum) => {
+            format!("fixes break half of what they mend, round after round: {}", stretch_words(sum))
+        }
+    }
+}
+
+fn stretch_words(sum: &Stretch) -> String {
+    format!(
+        "{} open in round {}, {} in round {}, with {} resolved and {} broken or back between",
+        sum.open_before, sum.from, sum.open_after, sum.to, sum.resolved, sum.broken
+    )
+}
+
+/// What the controller says after a round, in one sentence.
+pub fn advice(next: &Next, rounds: &[Round]) -> String {
+    let Some(last) = rounds.last() else { return "no round was judged yet".to_owned() };
+    let (round, open) = (last.round, last.open);
+    match next {
+        Next::Escalate(pattern) => pattern_words(pattern),
+        Next::Cap => "the rounds are spent".to_owned(),
+        Next::Hear => format!(
+            "the fix of round {round} put back what an earlier fix had removed: both sides must be heard"
+        ),
+        Next::Stale => match last.repeats {
+            Some(same) => format!("stale: round {round} judged the same revision as round {same}"),
+            None => format!("stale: the same {open} open through two re-reviews up to round {round}"),
+        },
+        Next::GoOn if open == 0 => "nothing that must be fixed is open".to_owned(),
+        Next::GoOn if rounds.len() == 1 => format!("first round: {open} to fix"),
+        Next::GoOn if last.resolved == 0 => {
+            format!("round {round} resolved nothing, {open} open: one more try")
+        }
+        Next::GoOn => {
+            format!("round {round} resolved {}, broke {}, {open} open", last.resolved, last.broken())
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::rng::Rng;
 use crate::runs;
 use crate::walks::{loop_journal, run_journal};
 use std::collections::{BTreeMap, BTreeSet};
-use tribunal_core::converge::Pattern;
+use tribunal_core::converge::{Pattern, Stretch};
 use tribunal_core::effect::{EffectId, FinishStep, Step, Try};
 use tribunal_core::finding::{Answer, Claim, Fate, FixableBy, Reply, Said, Severity, Source, Verdict};
 use tribunal_core::ids::{Check, FindingId, LoopId, Maker, Of, PlanId, Revision, Seat, Time};
@@ -352,6 +352,7 @@ fn loop_events() -> Vec<LoopEvent> {
     ] {
         all.push(LoopEvent::Ruled { ruling });
     }
+    let stretch = Stretch { from: 1, to: 3, open_before: 2, open_after: 3, resolved: 4, broken: 5 };
     for why in [
         Why::NoQuorum,
         Why::ChecksDidNotRun,
@@ -363,6 +364,10 @@ fn loop_events() -> Vec<LoopEvent> {
         Why::Escalated(Pattern::Region("r".into())),
         Why::Escalated(Pattern::SurvivedTouched(id)),
         Why::Escalated(Pattern::SurvivedUntouched(id)),
+        Why::Escalated(Pattern::Reversed(2, 3)),
+        Why::Escalated(Pattern::Idle(stretch.clone())),
+        Why::Escalated(Pattern::Churn(stretch.clone())),
+        Why::Escalated(Pattern::SlowChurn(stretch)),
     ] {
         all.push(LoopEvent::Asked(Question { why: why.clone(), revision: None }));
         all.push(LoopEvent::Asked(Question { why, revision: Some(revision.clone()) }));

@@ -3,7 +3,7 @@
 
 use crate::book::Book;
 use std::collections::{BTreeMap, BTreeSet};
-use tribunal_core::converge::Pattern;
+use tribunal_core::converge::{Pattern, Stretch};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, Verdict};
 use tribunal_core::ids::{Check, FindingId, Maker, Revision, Seat, Time};
@@ -24,6 +24,7 @@ struct Line {
     reply: Option<Reply>,
     makers: bool,
     region: Option<String>,
+    mark: (u32, Mark),
     fixer: Option<Maker>,
     referred: bool,
     heard_referral: bool,
@@ -48,6 +49,9 @@ struct Sitting {
 struct Record {
     round: u32,
     must: BTreeSet<FindingId>,
+    broken: u32,
+    late: u32,
+    back: Vec<FindingId>,
     complete: bool,
     fundamental: bool,
 }
@@ -110,6 +114,7 @@ impl LoopLaws {
             reply: entry.reply.clone(),
             makers: entry.makers,
             region: entry.region.clone(),
+            mark: (0, Mark::Persistent),
             fixer: entry.fixer.clone(),
             referred: entry.referred.is_some(),
             heard_referral: entry.heard_referral,
@@ -417,6 +422,7 @@ impl LoopLaws {
             reply: None,
             makers: true,
             region: None,
+            mark: (0, Mark::Persistent),
             fixer: None,
             referred: false,
             heard_referral: false,
@@ -447,6 +453,7 @@ impl LoopLaws {
         line.file = tracked.claim.file.clone();
         line.makers = tracked.makers;
         line.region = tracked.region.clone().or(line.region.take());
+        line.mark = (self.round, tracked.mark);
         line.fixer = tracked.fixer.clone().or(line.fixer.take());
     }
 
@@ -531,7 +538,16 @@ impl LoopLaws {
             let complete = self.sitting.seated.iter().all(|seat| self.sitting.words.contains_key(seat));
             let fundamental = self.sitting.words.values().any(|answer| answer.fundamental);
             self.series.retain(|record| record.round != round);
-            self.series.push(Record { round, must: must.iter().copied().collect(), complete, fundamental });
+            let must: BTreeSet<FindingId> = must.iter().copied().collect();
+            let is_back = |id: &FindingId| self.reopened.contains(&(*id, round));
+            let marked = |mark: Mark| {
+                let ids = must.iter().filter(|id| !is_back(id) && self.lines[id].mark == (round, mark));
+                u32::try_from(ids.count()).unwrap()
+            };
+            let back: Vec<FindingId> = must.iter().copied().filter(is_back).collect();
+            let broken = marked(Mark::FixInduced) + u32::try_from(back.len()).unwrap();
+            let late = marked(Mark::Late);
+            self.series.push(Record { round, must, broken, late, back, complete, fundamental });
         }
         self.ruling = Some(ruling.clone());
     }
@@ -554,21 +570,69 @@ impl LoopLaws {
         if let Some((id, _)) = self.open().find(|(_, line)| !line.makers) {
             return Some(Why::Escalated(Pattern::NotTheMakers(id)));
         }
-        let mut regions: BTreeMap<&str, usize> = BTreeMap::new();
-        for (id, _) in &self.reopened {
-            if let Some(region) = self.lines.get(id).and_then(|line| line.region.as_deref()) {
-                *regions.entry(region).or_default() += 1;
-            }
-        }
-        if let Some((region, _)) = regions.iter().find(|(_, times)| **times > 2) {
-            return Some(Why::Escalated(Pattern::Region((*region).to_owned())));
+        if let Some(region) = self.restless_region() {
+            return Some(Why::Escalated(Pattern::Region(region)));
         }
         if let Some((id, line)) = self.open().find(|(_, line)| line.survived > 1) {
             let touched = line.survived_touched;
             let pattern = if touched { Pattern::SurvivedTouched(id) } else { Pattern::SurvivedUntouched(id) };
             return Some(Why::Escalated(pattern));
         }
+        if let Some(pattern) = self.churn() {
+            return Some(Why::Escalated(pattern));
+        }
         (self.round >= self.rounds_max).then_some(Why::Exhausted)
+    }
+
+    /// What the revision judged in the record at this place had mended.
+    fn resolved(&self, at: usize) -> u32 {
+        let gone = self.series[at - 1].must.difference(&self.series[at].must);
+        u32::try_from(gone.count()).unwrap()
+    }
+
+    /// Each round after the first mended something, and more than twice what it broke: then regions may come back.
+    fn restless_region(&self) -> Option<String> {
+        let many = self.series.len();
+        if (1..many).all(|at| self.resolved(at) > 2 * self.series[at].broken) {
+            return None;
+        }
+        let back = self.series.iter().flat_map(|record| &record.back);
+        let mut regions: Vec<&str> = back.filter_map(|id| self.lines[id].region.as_deref()).collect();
+        regions.sort_unstable();
+        regions.windows(3).find(|three| three[0] == three[2]).map(|three| three[0].to_owned())
+    }
+
+    /// Over two fixes nothing shrank, and over four it shrank too slowly, while half of it was broken or came back.
+    fn churn(&self) -> Option<Pattern> {
+        let over = |fixes: usize| {
+            let from = self.series.len().checked_sub(fixes + 1)?;
+            let (first, last) = (&self.series[from], self.series.last()?);
+            let after = || from + 1..self.series.len();
+            Some((
+                after(),
+                after().map(|at| self.series[at].late).sum::<u32>(),
+                Stretch {
+                    from: first.round,
+                    to: last.round,
+                    open_before: u32::try_from(first.must.len()).unwrap(),
+                    open_after: u32::try_from(last.must.len()).unwrap(),
+                    resolved: after().map(|at| self.resolved(at)).sum(),
+                    broken: after().map(|at| self.series[at].broken).sum(),
+                },
+            ))
+        };
+        if let Some((_, late, sum)) = over(2) {
+            let costly = sum.broken > 0 && sum.broken * 2 >= sum.resolved;
+            if costly && sum.open_after >= sum.open_before + late {
+                return Some(Pattern::Churn(sum));
+            }
+        }
+        let (mut fixes, _, sum) = over(4)?;
+        let steady = fixes.all(|at| {
+            let broken = self.series[at].broken;
+            broken > 0 && broken * 3 >= self.resolved(at)
+        });
+        (steady && sum.broken * 2 >= sum.resolved).then_some(Pattern::SlowChurn(sum))
     }
 
     /// Fixer by fixer in order of name, each with what was found for it.
@@ -623,7 +687,9 @@ impl LoopLaws {
             (None, why) => *why == Why::ChecksDidNotRun && self.a_check_is_lost(),
             (Some(_), _) => false,
         };
-        book.hold("asks", right, || format!("asks {question:?} after {:?}", self.ruling));
+        book.hold("asks", right, || {
+            format!("asks {question:?} after {:?}, expected {:?}", self.ruling, self.expected_stop())
+        });
         let ends = matches!(question.why, Why::Stale | Why::Exhausted);
         let may = !ends || self.policy.at_the_cap == AtTheCap::Ask;
         book.hold("asks", may, || format!("asks {question:?} where it should end"));

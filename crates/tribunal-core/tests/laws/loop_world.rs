@@ -37,6 +37,10 @@ impl Rates {
         if rng.chance(25) {
             return Rates::stubborn(rng);
         }
+        if rng.chance(7) {
+            // Everything is mended and most of it comes back.
+            return Rates { raise: 120, cure: 90, reuse: 85, lie: 0, ..Rates::stubborn(rng) };
+        }
         let mut of = |values: [u32; 4]| *rng.pick(&values);
         Rates {
             noise: of([0, 5, 10, 30]),
@@ -204,7 +208,8 @@ impl World {
         let calm = u32::from(live.round() > 1) * rates.cure / 2;
         let mut raised = Vec::new();
         if rng.chance(rates.raise.saturating_sub(calm)) {
-            raised.push(self.claim(rng, rates, &known));
+            let many = if rates.reuse > 80 { 1 + rng.below(4) } else { 1 };
+            raised.extend((0..many).map(|_| self.claim(rng, rates, &known)));
         }
         let still = said.values().any(|word| *word == Said::StillThere);
         let worst = raised.iter().map(|claim| claim.severity).max();
@@ -255,12 +260,15 @@ impl World {
         let known = live.ledger().get(id);
         let open = tracked.fate == Fate::Open;
         tracked.mark = match known {
+            None if live.round() > 1 => {
+                *rng.pick(&[Mark::New, Mark::FixInduced, Mark::FixInduced, Mark::Late])
+            }
             None => Mark::New,
             Some(entry) if entry.fate != Fate::Open && open => Mark::Reopened,
             Some(_) => Mark::Persistent,
         };
         tracked.touched = rng.chance(rates.touch);
-        tracked.region = (!id.0.is_multiple_of(3)).then(|| format!("region-{}", id.0 % 3));
+        tracked.region = (!id.0.is_multiple_of(5)).then(|| format!("region-{}", id.0 % 5 / 4));
         tracked.makers = !rng.chance(rates.foreign);
         let fixers = ["fix-a", "fix-b", "fix-c", "fix-d"];
         tracked.fixer = rng.chance(rates.fixers).then(|| Maker::new(rng.pick(&fixers)));

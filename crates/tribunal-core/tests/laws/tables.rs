@@ -2,11 +2,11 @@
 //! ledger remembers, and which fixers wait for each other.
 
 use std::collections::{BTreeMap, BTreeSet};
-use tribunal_core::converge::{Next, Pattern, RoundRecord, next};
+use tribunal_core::converge::{Next, Pattern, Round, RoundRecord, Stretch, next, read};
 use tribunal_core::effect::{EffectId, FinishStep, Intents, Step, Try};
 use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, Verdict};
 use tribunal_core::ids::{Check, FindingId, LoopId, Maker, Of, Revision, Seat, Time};
-use tribunal_core::ledger::{Delta, Entry, Handed, Ledger, Mark, Tracked};
+use tribunal_core::ledger::{Entry, Handed, Ledger, Mark, Tracked};
 use tribunal_core::r#loop::{Loop, LoopEvent, LoopIn, LoopReport, LoopWant, Opened, Opening};
 use tribunal_core::machine::{Machine, launches, turn};
 use tribunal_core::panel::{
@@ -384,8 +384,8 @@ fn benches_say_where_they_stand() {
 }
 
 fn record(round: u32, ids: &[u32]) -> RoundRecord {
-    let must = ids.iter().copied().map(FindingId).collect();
-    RoundRecord { round, must, complete: true, fundamental: false, delta: Delta::default() }
+    let must = ids.iter().map(|id| (FindingId(*id), Mark::New)).collect();
+    RoundRecord { round, must, complete: true, fundamental: false }
 }
 
 #[test]
@@ -405,16 +405,6 @@ fn going_on_or_not() {
     let once = deep.clone();
     deep[2].fundamental = true;
     let foreign = open(&|t| t.makers = false);
-    let region = |times: u32| {
-        let mut ledger = Ledger::default();
-        for round in 1..=times {
-            let id = round % 2 + 1;
-            let mark = Mark::Reopened;
-            let region = Some("f/fn".into());
-            ledger.track(&[Tracked { mark, region, ..tracked(id, &[seat("alpha")], Blocker) }], round, true);
-        }
-        ledger
-    };
     let survived = |times: u32, touched: bool| {
         let mut ledger = plain.clone();
         for round in 0..times {
@@ -448,14 +438,163 @@ fn going_on_or_not() {
     }
     let check_one =
         |ledger: &Ledger, expected: Next| assert_eq!(next(&policy, ledger, &moved, 3, 9), expected);
-    check_one(&region(2), Next::GoOn);
-    check_one(&region(3), stop(Pattern::Region("f/fn".into())));
     check_one(&survived(1, true), Next::GoOn);
     check_one(&survived(2, true), stop(Pattern::SurvivedTouched(id)));
     check_one(&survived(2, false), stop(Pattern::SurvivedUntouched(id)));
     check_one(&contested(seat("alpha"), true), Next::GoOn);
     check_one(&contested(seat("alpha"), false), stop(Pattern::Contested(id)));
     check_one(&contested(check("lint"), true), stop(Pattern::Contested(id)));
+}
+
+/// One round: `open resolved reopened fix_induced late`.
+fn counted(rows: &[[u32; 5]]) -> Vec<Round> {
+    let round = |(n, [open, resolved, reopened, fix_induced, late]): (u32, &[u32; 5])| Round {
+        round: n,
+        open: *open,
+        resolved: *resolved,
+        reopened: *reopened,
+        fix_induced: *fix_induced,
+        late: *late,
+        complete: true,
+        ..Round::default()
+    };
+    (1..).zip(rows).map(round).collect()
+}
+
+#[test]
+fn a_series_by_its_counts() {
+    let name = |rounds: &[Round]| match read(rounds, 2) {
+        Next::GoOn => "go on",
+        Next::Hear => "hear",
+        Next::Stale => "stale",
+        Next::Cap => "cap",
+        Next::Escalate(Pattern::Fundamental) => "fundamental",
+        Next::Escalate(Pattern::Reversed(1, 3)) => "reversed",
+        Next::Escalate(Pattern::Region(_)) => "region",
+        Next::Escalate(Pattern::Idle(_)) => "idle",
+        Next::Escalate(Pattern::Churn(_)) => "churn",
+        Next::Escalate(Pattern::SlowChurn(_)) => "slow churn",
+        Next::Escalate(_) => "another pattern",
+    };
+    let rows: &[(&[[u32; 5]], &str)] = &[
+        (&[], "go on"),
+        (&[[5, 0, 0, 0, 0]], "go on"),
+        (&[[5, 0, 0, 0, 0], [5, 0, 0, 0, 0]], "go on"),
+        (&[[5, 0, 0, 0, 0], [5, 0, 0, 0, 0], [5, 0, 0, 0, 0]], "idle"),
+        (&[[0, 0, 0, 0, 0], [5, 0, 0, 0, 0], [5, 0, 0, 0, 0]], "go on"),
+        (&[[5, 0, 0, 0, 0], [5, 0, 0, 0, 0], [4, 1, 0, 0, 0]], "go on"),
+        (&[[5, 0, 0, 0, 0], [4, 1, 0, 0, 0], [0, 0, 0, 0, 0]], "go on"),
+        // Two fixes mended four and broke two: half, and nothing shrank.
+        (&[[5, 0, 0, 0, 0], [5, 2, 0, 1, 0], [5, 2, 1, 0, 0]], "churn"),
+        (&[[5, 0, 0, 0, 0], [5, 2, 0, 1, 0], [5, 3, 1, 0, 0]], "go on"),
+        (&[[5, 0, 0, 0, 0], [5, 2, 0, 1, 0], [4, 2, 1, 0, 0]], "go on"),
+        (&[[5, 0, 0, 0, 0], [5, 2, 0, 0, 0], [5, 2, 0, 0, 0]], "go on"),
+        // What was there all along and seen late is no lack of progress.
+        (&[[5, 0, 0, 0, 0], [5, 2, 0, 1, 0], [5, 2, 1, 0, 1]], "go on"),
+        (&[[5, 0, 0, 0, 0], [5, 2, 0, 1, 0], [6, 2, 1, 0, 1]], "churn"),
+        // Four fixes, each breaking at least a third, together half.
+        (
+            &[[9, 0, 0, 0, 0], [8, 2, 1, 0, 0], [7, 2, 1, 0, 0], [6, 2, 1, 0, 0], [5, 2, 1, 0, 0]],
+            "slow churn",
+        ),
+        (&[[9, 0, 0, 0, 0], [8, 2, 1, 0, 0], [7, 2, 1, 0, 0], [6, 2, 1, 0, 0], [5, 3, 1, 0, 0]], "go on"),
+        (&[[9, 0, 0, 0, 0], [8, 2, 3, 0, 0], [7, 4, 1, 0, 0], [6, 2, 1, 0, 0], [5, 2, 1, 0, 0]], "go on"),
+        (&[[9, 0, 0, 0, 0], [8, 2, 3, 0, 0], [7, 2, 0, 0, 0], [6, 2, 1, 0, 0], [5, 2, 1, 0, 0]], "go on"),
+        (&[[8, 2, 1, 0, 0], [7, 2, 1, 0, 0], [6, 2, 1, 0, 0], [5, 2, 1, 0, 0]], "go on"),
+    ];
+    for (row, expected) in rows {
+        assert_eq!(name(&counted(row)), *expected, "{row:?}");
+    }
+    let fair = counted(&[[9, 0, 0, 0, 0], [8, 1, 0, 0, 0], [7, 1, 0, 0, 0]]);
+    let with = |change: &dyn Fn(&mut [Round])| {
+        let mut rounds = fair.clone();
+        change(&mut rounds);
+        name(&rounds)
+    };
+    assert_eq!(with(&|_| {}), "go on");
+    assert_eq!(with(&|rounds| rounds[2].repeats = Some(1)), "stale");
+    assert_eq!(with(&|rounds| rounds[1].repeats = Some(1)), "go on");
+    assert_eq!(with(&|rounds| rounds[2].reversal = true), "hear");
+    assert_eq!(with(&|rounds| rounds[1].reversal = true), "go on");
+    assert_eq!(with(&|rounds| (rounds[0].reversal, rounds[2].reversal) = (true, true)), "reversed");
+    assert_eq!(with(&|rounds| (rounds[0].fundamental, rounds[1].fundamental) = (true, true)), "fundamental");
+    let still = |rounds: &mut [Round]| rounds[1..].iter_mut().for_each(|round| round.unchanged = true);
+    assert_eq!(with(&still), "stale");
+    let idle = counted(&[[5, 0, 0, 0, 0], [5, 0, 0, 0, 0], [5, 0, 0, 0, 0]]);
+    let gone = |at: usize, still: bool| {
+        let mut rounds = idle.clone();
+        rounds[at].complete = false;
+        rounds.iter_mut().for_each(|round| round.unchanged = still);
+        name(&rounds)
+    };
+    assert_eq!((gone(0, true), gone(1, true)), ("idle", "go on"), "a round with a seat gone is not counted");
+    assert_eq!((gone(0, false), gone(2, false)), ("idle", "go on"));
+}
+
+#[test]
+fn what_a_stretch_came_to() {
+    let rounds = counted(&[[9, 7, 7, 7, 7], [3, 2, 0, 1, 0], [4, 1, 1, 0, 0], [6, 2, 1, 3, 0]]);
+    let stretch = Stretch { from: 2, to: 4, open_before: 3, open_after: 6, resolved: 3, broken: 5 };
+    assert_eq!(read(&rounds, 2), Next::Escalate(Pattern::Churn(stretch)));
+}
+
+#[test]
+fn a_region_that_comes_back_a_third_time() {
+    let back = |times: [usize; 3], resolved: u32| {
+        let mut rounds = counted(&[
+            [9, 0, 0, 0, 0],
+            [8, resolved, 1, 0, 0],
+            [7, resolved, 1, 0, 0],
+            [6, resolved, 1, 0, 0],
+        ]);
+        for (round, times) in rounds[1..].iter_mut().zip(times) {
+            round.back = vec!["a.rs:load".to_owned(); times];
+        }
+        matches!(read(&rounds, 2), Next::Escalate(Pattern::Region(name)) if name == "a.rs:load")
+    };
+    assert!(back([1, 1, 1], 2));
+    assert!(back([3, 0, 0], 2));
+    assert!(!back([1, 0, 1], 2));
+    // Each round mends more than twice what it breaks: that is never stopped for its regions.
+    assert!(!back([1, 1, 1], 3));
+}
+
+#[test]
+fn the_series_is_counted_from_its_findings() {
+    let mut ledger = Ledger::default();
+    let place = |id: u32| Tracked { region: Some("f/fn".into()), ..tracked(id, &[seat("alpha")], Blocker) };
+    ledger.track(&[place(1), place(2), place(3), place(4)], 1, true);
+    let marked = |round: u32, must: &[(u32, Mark)]| {
+        let must = must.iter().map(|(id, mark)| (FindingId(*id), *mark)).collect();
+        RoundRecord { round, must, complete: true, fundamental: false }
+    };
+    use Mark::{FixInduced, Late, New, Persistent, Reopened};
+    let first = marked(1, &[(1, New), (2, New)]);
+    let says = |series: &[RoundRecord]| next(&policy(), &ledger, series, 3, 9);
+    let churn = [
+        first.clone(),
+        marked(2, &[(2, Persistent), (3, FixInduced)]),
+        marked(3, &[(3, Persistent), (4, FixInduced)]),
+    ];
+    let stretch = Stretch { from: 1, to: 3, open_before: 2, open_after: 2, resolved: 2, broken: 2 };
+    assert_eq!(says(&churn), Next::Escalate(Pattern::Churn(stretch)));
+    let late = [
+        first.clone(),
+        marked(2, &[(2, Persistent), (3, Late)]),
+        marked(3, &[(3, Persistent), (4, FixInduced)]),
+    ];
+    assert_eq!(says(&late), Next::GoOn);
+    let back = [first.clone(), marked(2, &[(1, Reopened), (2, Reopened)]), marked(3, &[(3, Reopened)])];
+    assert_eq!(says(&back), Next::Escalate(Pattern::Region("f/fn".into())));
+    let slow = [
+        marked(1, &[(1, New), (2, New), (3, New), (4, New), (5, New), (6, New)]),
+        marked(2, &[(1, New), (2, New), (3, New), (4, New), (7, FixInduced)]),
+        marked(3, &[(1, New), (2, New), (3, New), (8, FixInduced)]),
+        marked(4, &[(1, New), (2, New), (9, FixInduced)]),
+        marked(5, &[(1, New), (10, FixInduced)]),
+    ];
+    let stretch = Stretch { from: 1, to: 5, open_before: 6, open_after: 2, resolved: 8, broken: 4 };
+    assert_eq!(says(&slow), Next::Escalate(Pattern::SlowChurn(stretch)));
 }
 
 #[test]
@@ -470,6 +609,13 @@ fn contests_and_reopenings_count_once_a_round() {
     ledger.track(std::slice::from_ref(&again), 1, true);
     let entry = ledger.get(id).unwrap();
     assert_eq!((entry.reopened, entry.contested, entry.flipped), (1, false, false));
+    let calm = Tracked { contested: false, mark: Mark::Persistent, ..again.clone() };
+    ledger.track(std::slice::from_ref(&calm), 1, true);
+    let marks = [1, 2].map(|round| ledger.mark(id, round));
+    assert_eq!(marks, [Mark::Reopened, Mark::Persistent]);
+    ledger.track(&[Tracked { mark: Mark::Late, ..tracked(2, &[seat("alpha")], Blocker) }], 1, true);
+    let marks = [1, 2].map(|round| ledger.mark(FindingId(2), round));
+    assert_eq!(marks, [Mark::Late, Mark::Persistent], "a round that did not track it says nothing new");
     ledger.track(std::slice::from_ref(&again), 2, true);
     let entry = ledger.get(id).unwrap();
     assert_eq!((entry.reopened, entry.contested, entry.flipped), (2, true, true));

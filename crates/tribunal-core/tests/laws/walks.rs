@@ -156,7 +156,7 @@ laws! {
     crew
 }
 
-const ANYWHERE: &str = "question/Region|answer/approve|answer/conditional|answer/reject|answer/approve/backup|\
+const ANYWHERE: &str = "question/Region|question/Churn|answer/approve|answer/conditional|answer/reject|answer/approve/backup|\
     answer/conditional/backup|answer/reject/backup|asked again/Bare|asked again/Incomplete|\
     asked again/Groundless|hearing/upheld|hearing/refuted|hearing/unheard|crash|probe/done|probe/not done|\
     probe/unproven|wake/due|crew/parallel|failed/make|failed/join|failed/check|failed/judge|failed/track|\

@@ -110,6 +110,9 @@ fn why(why: &Why) -> &'static str {
             Pattern::Region(_) => "region",
             Pattern::SurvivedTouched(_) => "survived, touched",
             Pattern::SurvivedUntouched(_) => "survived, untouched",
+            Pattern::Churn(_) | Pattern::SlowChurn(_) => "churn",
+            // Only rounds that were merely counted show these.
+            Pattern::Reversed(..) | Pattern::Idle(_) => "counted",
         },
     }
 }

@@ -1,34 +1,100 @@
 //! The convergence controller on recorded rounds.
 
 use super::Result;
-use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use tribunal_findings::converge::{Round, converge};
+use serde::Deserialize;
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use tribunal_core::converge::{Next, Round, read};
+use tribunal_view::question;
+
+/// Equal re-reviews that make a loop stale, as in every policy.
+const STALE_LIMIT: u32 = 2;
+
+/// One round as it was written down: counts of must-fix findings, without the findings.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Line {
+    r#loop: String,
+    round: u32,
+    tree: String,
+    open: u32,
+    new: u32,
+    resolved: u32,
+    reopened: u32,
+    fix_induced: u32,
+    late: u32,
+    regions: BTreeSet<String>,
+    reversal: bool,
+    fundamental: bool,
+}
+
+/// What is known of a loop so far.
+#[derive(Default)]
+struct Series {
+    lines: Vec<Line>,
+    rounds: Vec<Round>,
+}
+
+impl Series {
+    fn push(&mut self, line: Line) {
+        let before = self.lines.last();
+        let same = |earlier: &&Line| !line.tree.is_empty() && earlier.tree == line.tree;
+        let still = line.new + line.resolved + line.reopened == 0;
+        let seen = |region: &&String| self.lines.iter().any(|earlier| earlier.regions.contains(*region));
+        let was_gone = |region: &&String| before.is_none_or(|before| !before.regions.contains(*region));
+        let back = line.regions.iter().filter(|_| line.reopened > 0).filter(seen).filter(was_gone);
+        self.rounds.push(Round {
+            round: line.round,
+            repeats: self.lines.iter().find(same).map(|earlier| earlier.round),
+            open: line.open,
+            unchanged: still && before.is_some_and(|before| before.regions == line.regions),
+            complete: true,
+            resolved: line.resolved,
+            reopened: line.reopened,
+            fix_induced: line.fix_induced,
+            late: line.late,
+            back: back.cloned().collect(),
+            reversal: line.reversal,
+            fundamental: line.fundamental,
+        });
+        self.lines.push(line);
+    }
+}
 
 /// The decision after each round, one JSON object per line: `{"loop","round","decision","reason"}`.
 pub fn decisions(text: &str) -> Result<Vec<String>> {
-    let mut loops: BTreeMap<String, Vec<Round>> = BTreeMap::new();
-    let mut lines = Vec::new();
+    let mut loops: BTreeMap<String, Series> = BTreeMap::new();
+    let mut said = Vec::new();
     for (n, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let at = |error: serde_json::Error| format!("line {}: {error}", n + 1);
-        let value: Value = serde_json::from_str(line).map_err(at)?;
-        let name = value["loop"].as_str().ok_or_else(|| format!("line {}: no loop", n + 1))?.to_owned();
-        let round: Round = serde_json::from_value(value).map_err(at)?;
-        let number = round.round;
+        let line: Line = serde_json::from_str(line).map_err(|error| format!("line {}: {error}", n + 1))?;
+        if line.r#loop.is_empty() {
+            return Err(format!("line {}: no loop", n + 1).into());
+        }
+        let (name, round) = (line.r#loop.clone(), line.round);
         let series = loops.entry(name.clone()).or_default();
-        series.push(round);
-        let advice = converge(series);
-        let said =
-            json!({"loop": name, "round": number, "decision": advice.decision, "reason": advice.reason});
-        lines.push(said.to_string());
+        series.push(line);
+        let next = read(&series.rounds, STALE_LIMIT);
+        let reason = question::advice(&next, &series.rounds);
+        let row = json!({"loop": name, "round": round, "decision": word(&next), "reason": reason});
+        said.push(row.to_string());
     }
-    Ok(lines)
+    Ok(said)
+}
+
+fn word(next: &Next) -> &'static str {
+    match next {
+        Next::GoOn => "continue",
+        Next::Hear => "adjudicate",
+        Next::Escalate(_) => "escalate",
+        Next::Stale | Next::Cap => "stop",
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::findings::shared;
+    use serde_json::Value;
 
     #[test]
     fn a_broken_line_is_named() {
