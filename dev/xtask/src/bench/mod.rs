@@ -2,6 +2,7 @@
 //! measures the release binary on this machine and asserts nothing: numbers are for comparing, by people and runs.
 
 mod agents;
+mod disk;
 mod drive;
 mod findings;
 mod fold;
@@ -55,6 +56,8 @@ enum Name {
     Fold,
     /// Going on after a crash
     Resume,
+    /// What old runs leave on the disk
+    Disk,
     /// Comparing and sorting findings
     Findings,
 }
@@ -102,6 +105,7 @@ fn measure(args: &Args) -> Result<Table> {
             Name::Startup => startup::measure(&bench, &mut table)?,
             Name::Fold => fold::measure(&bench, &mut table)?,
             Name::Resume => resume::measure(&bench, &mut table)?,
+            Name::Disk => disk::measure(&bench, &mut table)?,
             Name::Findings => findings::measure(&bench, &mut table)?,
         }
     }
