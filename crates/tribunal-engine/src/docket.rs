@@ -1,6 +1,7 @@
 //! The docket: everything a run's journal says, folded. It is the state; nothing else is. Readers and the
 //! engine build it alike, from rows alone.
 
+use crate::review::Origin;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tribunal_core::effect::EffectId;
@@ -45,6 +46,13 @@ pub enum Note {
     Launch(Box<LaunchNote>),
     /// Something a person should know.
     Warning(String),
+    /// Where the findings of a loop's next tracking came from, in their order; none where it cannot be told.
+    Traced {
+        /// The loop.
+        of: LoopId,
+        /// One per finding.
+        origins: Vec<Option<Origin>>,
+    },
     /// A report that meant nothing: late, repeated or from a stranger.
     Ignored {
         /// The effect it named.
@@ -199,6 +207,7 @@ impl Note {
             Note::Run(_) => "run",
             Note::Launch(_) => "launch",
             Note::Warning(_) => "warning",
+            Note::Traced { .. } => "traced",
             Note::Ignored { .. } => "ignored",
         }
     }
@@ -269,7 +278,7 @@ impl Docket {
             Note::Run(about) => self.about = (**about).clone(),
             Note::Launch(launch) => self.launches.push((**launch).clone()),
             Note::Warning(text) => self.warnings.push(text.clone()),
-            Note::Ignored { .. } => {}
+            Note::Traced { .. } | Note::Ignored { .. } => {}
         }
     }
 }

@@ -7,6 +7,7 @@ pub mod engine;
 pub mod inbox;
 pub mod mail;
 pub mod real;
+pub mod review;
 pub mod settings;
 pub mod world;
 

@@ -2,10 +2,11 @@
 //! by colour alone: every part has its own letter and number.
 
 use crate::style::{Style, columns, pad};
+use serde::Serialize;
 use std::fmt::Write;
 
 /// How one round stood when it ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Bar {
     /// Which round.
     pub round: u32,
@@ -20,6 +21,8 @@ pub struct Bar {
 }
 
 const KEY: &str = "█ open  ▓ open and new  ░ settled  · set aside";
+/// The same on two lines.
+const HALVES: [&str; 2] = ["█ open  ▓ open and new", "░ settled  · set aside"];
 
 /// The bars, one line per round, and their key.
 pub fn bars(rounds: &[Bar], style: Style) -> String {
@@ -28,20 +31,25 @@ pub fn bars(rounds: &[Bar], style: Style) -> String {
     }
     let most = rounds.iter().map(|bar| bar.old + bar.new + bar.settled + bar.aside).max().unwrap_or(0).max(1);
     let said = rounds.iter().map(|bar| columns(&numbers(bar))).max().unwrap_or(0);
-    let room = if style.width == 0 { 40 } else { style.width.saturating_sub(said + 11).clamp(8, 60) };
+    let free = style.width.saturating_sub(said + 11);
+    // Where bar and numbers do not fit beside each other, the numbers stand below.
+    let narrow = style.width > 0 && free < 8;
+    let room = match style.width {
+        0 => 40,
+        width if narrow => width.saturating_sub(11).clamp(1, 60),
+        _ => free.min(60),
+    };
     let mut out = String::new();
     for bar in rounds {
         let drawn = drawing(bar, most, room);
-        let fill = room.saturating_sub(columns(&drawn));
-        let _ = writeln!(
-            out,
-            "{} {drawn}{} {}",
-            pad(&format!("round {}", bar.round), 9),
-            " ".repeat(fill),
-            numbers(bar)
-        );
+        let fill = " ".repeat(room.saturating_sub(columns(&drawn)));
+        let said = numbers(bar);
+        let said = if narrow { format!("\n  {}", style.wrap(&said, "  ")) } else { format!("{fill} {said}") };
+        let _ = writeln!(out, "{} {drawn}{said}", pad(&format!("round {}", bar.round), 9));
     }
-    let _ = writeln!(out, "{} {}", " ".repeat(9), style.faint(KEY));
+    for line in if style.width > 0 && columns(KEY) + 10 > style.width { &HALVES[..] } else { &[KEY][..] } {
+        let _ = writeln!(out, "{} {}", " ".repeat(9), style.faint(line));
+    }
     out
 }
 

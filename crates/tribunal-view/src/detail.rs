@@ -13,6 +13,7 @@ pub fn finding(finding: &FindingView, style: Style) -> String {
         ("state", format!("{} {}", finding.fate, finding.fate_note)),
         ("raised by", finding.by.join(", ")),
         ("first seen", format!("round {} of {}", finding.first_round, finding.of)),
+        ("origin", finding.provenance.clone()),
         ("confidence", finding.confidence.to_string()),
         ("suggestion", finding.suggestion.clone()),
         ("maker", finding.reply.clone()),

@@ -61,6 +61,8 @@ pub struct RunView {
     pub discovered: Vec<String>,
     /// Where the report is.
     pub report: Option<String>,
+    /// Where the review of its findings is.
+    pub review: Option<String>,
     /// What to run next.
     pub next: Vec<String>,
 }
@@ -186,6 +188,8 @@ pub struct FindingView {
     pub of: String,
     /// The maker's last word on it.
     pub reply: String,
+    /// `original`, `introduced by the fix of round 2`, `missed earlier` or `pre-existing`; empty where unknown.
+    pub provenance: String,
 }
 
 /// Something that runs now.
@@ -327,6 +331,7 @@ impl FindingView {
             first_round: entry.first_round,
             of: of.to_owned(),
             reply: entry.reply.as_ref().map(reply_words).unwrap_or_default(),
+            provenance: String::new(),
         }
     }
 

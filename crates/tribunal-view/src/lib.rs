@@ -1,12 +1,14 @@
 //! Facts to words: prompts, lines, summaries, reports, public events. Pure: no IO, no clock, no randomness, and it
 //! knows neither the engine nor the journal.
 
+pub mod account;
 pub mod annotations;
 pub mod bars;
 pub mod delta;
 pub mod detail;
 pub mod events;
 pub mod facts;
+pub mod html;
 pub mod intake;
 pub mod live;
 pub mod log;

@@ -1,43 +1,56 @@
-//! `NN-REVIEW.md`: how the review of a phase ended, for a reader who was not there: what was wrong, what was done,
-//! what is open, what to do next. Rendered from the ledger; counts are sums of the details below them, never kept.
+//! How the review of a phase ended, for a reader who was not there: what was wrong, what was done, what is open, what
+//! to do next. One set of facts for every form: `NN-REVIEW.md` here, the terminal in `account`, the page in `html`.
+//! Counts are sums of the details below them, never kept.
 
 use crate::bars::{Bar, bars};
-use crate::facts::FindingView;
+use crate::facts::{FindingView, QuestionView};
 use crate::report::{table, text};
 use crate::style::Style;
 use crate::words::{self, and, count};
+use serde::{Serialize, Serializer};
+use serde_json::json;
 use std::fmt::Write;
-use tribunal_core::finding::Severity;
-use tribunal_core::ledger::Mark;
+use tribunal_core::finding::{Severity, Source};
+use tribunal_core::ledger::{Entry, Mark};
 use tribunal_findings::CycleDelta;
-use tribunal_findings::delta::Class;
+use tribunal_findings::delta::{Class, Row};
 
 /// How the review ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum End {
-    /// Everything that must be fixed is.
+    /// Everything that must be fixed is, or a named person accepted it.
     Passed,
     /// The rounds are spent, or only a person can decide.
     Escalated,
     /// Rounds went by and nothing changed.
     Stale,
+    /// It was called off.
+    Cancelled,
+    /// It is not over.
+    Running,
 }
 
-/// One round of the review.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// One round of a loop.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Round {
     /// Its delta against the round before; empty in the first.
+    #[serde(serialize_with = "delta_json")]
     pub delta: CycleDelta,
     /// Open blockers, warnings and suggestions after it.
     pub open: [usize; 3],
     /// How it stood, for the picture.
+    #[serde(flatten)]
     pub bar: Bar,
+    /// What it added up to.
+    pub ruling: String,
 }
 
 /// One finding with its story.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Story {
     /// The finding.
+    #[serde(flatten)]
     pub finding: FindingView,
     /// The round it was settled in.
     pub settled_in: Option<u32>,
@@ -45,10 +58,12 @@ pub struct Story {
     pub tried: Vec<String>,
     /// Why it is not settled.
     pub why: String,
+    /// What a person could do about it.
+    pub advice: String,
 }
 
-/// What one reviewer came to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What one reviewer or check came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Word {
     /// Who.
     pub who: String,
@@ -56,35 +71,75 @@ pub struct Word {
     pub verdict: String,
     /// What was checked, in the reviewer's words.
     pub checked: String,
+    /// It is a check, not a reviewer.
+    pub is_check: bool,
 }
 
-/// Everything the document says.
-#[derive(Clone, Debug, PartialEq)]
+/// One loop of the review.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Part {
+    /// `01-02/task-1.3`.
+    pub id: String,
+    /// What it judged, in words.
+    pub subject: String,
+    /// How it ended; empty while it goes on.
+    pub outcome: String,
+    /// Why it waits for a person; empty when it does not.
+    pub waits: String,
+    /// Rounds at most.
+    pub rounds_max: u32,
+    /// Its rounds.
+    pub rounds: Vec<Round>,
+    /// What each check and reviewer came to.
+    pub words: Vec<Word>,
+}
+
+/// Everything a report of findings says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Review {
+    /// The run.
+    pub run: String,
     /// `01`.
     pub phase: String,
     /// Its name.
     pub name: String,
     /// How it ended.
     pub end: End,
-    /// Why it ended so, as a sentence.
+    /// Why it ended so, as sentences.
     pub reason: String,
     /// When, in milliseconds since 1970.
     pub at: u64,
-    /// Rounds at most.
-    pub rounds_max: u32,
-    /// Its rounds.
-    pub rounds: Vec<Round>,
+    /// Its loops, in the order they were opened.
+    pub loops: Vec<Part>,
     /// Every finding once.
-    pub stories: Vec<Story>,
-    /// What each reviewer came to.
-    pub words: Vec<Word>,
+    pub findings: Vec<Story>,
+    /// What every report must say: gates that are off, what nobody reviewed.
+    pub notes: Vec<String>,
+    /// What people decided, in order.
+    pub decisions: Vec<String>,
     /// What to do next, as commands or sentences.
     pub next: Vec<String>,
 }
 
 impl Story {
-    fn is_settled(&self) -> bool {
+    /// A finding of a ledger with what became of it. `returned`: the last version came back unchanged.
+    pub fn of(
+        finding: FindingView,
+        entry: &Entry,
+        settled_in: Option<u32>,
+        tried: Vec<String>,
+        returned: bool,
+    ) -> Story {
+        let story = Story { finding, settled_in, tried, ..Story::default() };
+        if !story.is_in_the_way() {
+            return story;
+        }
+        let (why, advice) = if returned { returned_words() } else { unsettled(entry) };
+        Story { why, advice, ..story }
+    }
+
+    /// Fixed, refuted, waived or replaced.
+    pub fn is_settled(&self) -> bool {
         matches!(self.finding.fate.as_str(), "fixed" | "refuted" | "waived" | "superseded" | "duplicate")
     }
 
@@ -93,258 +148,593 @@ impl Story {
     }
 
     /// Open or unresolved, and in the way.
-    fn is_in_the_way(&self) -> bool {
+    pub fn is_in_the_way(&self) -> bool {
         self.must_fix() && matches!(self.finding.fate.as_str(), "open" | "unresolved")
+    }
+
+    /// Must be fixed one day, and went on as a warning.
+    fn is_carried(&self) -> bool {
+        self.must_fix() && self.finding.fate == "carried"
     }
 }
 
+/// Nothing was changed and nothing answered.
+fn returned_words() -> (String, String) {
+    (
+        "the maker handed back a version that had been judged before, and gave no answer to it".to_owned(),
+        "say in the plan what is wanted, fix it yourself, or try another maker".to_owned(),
+    )
+}
+
+/// Why a finding is not settled, and what would help, from its past.
+fn unsettled(entry: &Entry) -> (String, String) {
+    let check = entry.by.iter().find_map(|source| match source {
+        Source::Check(check) => Some(check.to_string()),
+        Source::Seat(_) => None,
+    });
+    let (why, advice) = match entry {
+        _ if entry.flipped => (
+            "fixes undo each other: what one fix removed, a later one put back".to_owned(),
+            "decide which of the two is wanted, write it into the plan, and run again".to_owned(),
+        ),
+        _ if !entry.makers => (
+            "it is not the maker's to fix".to_owned(),
+            "change the plan, or fix it yourself and answer `fixed`".to_owned(),
+        ),
+        _ if entry.survived_touched >= 2 => (
+            format!("{} touched its code and did not cure it", count(entry.survived_touched as usize, "fix")),
+            "the cause may lie deeper than the lines that are named: look at the design, or try another maker"
+                .to_owned(),
+        ),
+        _ if entry.survived_untouched >= 2 => (
+            format!(
+                "{} went by without touching its code",
+                count(entry.survived_untouched as usize, "fix")
+            ),
+            "say in the plan where and how it is to be fixed, or fix it yourself and answer `fixed`".to_owned(),
+        ),
+        _ if entry.reopened > 0 => (
+            format!("it came back {} after it was settled", times(entry.reopened)),
+            "look at what brings it back: a test that holds the fix in place would end it".to_owned(),
+        ),
+        _ if check.is_some() => (
+            "the check still fails".to_owned(),
+            format!("run what the check `{}` runs, by hand", check.unwrap_or_default()),
+        ),
+        _ if entry.survived() == 0 => {
+            ("no fix was judged after it was raised".to_owned(), "one more round would let it be fixed".to_owned())
+        }
+        _ => (
+            "the reviewer does not see it resolved".to_owned(),
+            "read the reviewer's words beside the last change; a targeted fix may do".to_owned(),
+        ),
+    };
+    (why, advice)
+}
+
+fn times(n: u32) -> String {
+    if n == 1 { "once".to_owned() } else { format!("{n} times") }
+}
+
 impl Review {
-    fn in_the_way(&self) -> Vec<&Story> {
-        self.stories.iter().filter(|story| story.is_in_the_way()).collect()
+    /// Unresolved findings that must be fixed.
+    pub fn in_the_way(&self) -> Vec<&Story> {
+        self.findings.iter().filter(|story| story.is_in_the_way()).collect()
     }
 
     fn of<'a>(&'a self, severity: &'a str) -> impl Iterator<Item = &'a Story> {
-        self.stories.iter().filter(move |story| story.finding.severity == severity)
+        self.findings.iter().filter(move |story| story.finding.severity == severity)
     }
+
+    /// Rounds of all loops.
+    pub fn rounds(&self) -> usize {
+        self.loops.iter().map(|part| part.rounds.len()).sum()
+    }
+
+    /// Loops that were judged more than once: the others have no delta.
+    pub fn revised(&self) -> impl Iterator<Item = &Part> {
+        self.loops.iter().filter(|part| part.rounds.len() > 1)
+    }
+
+    /// Findings by fate, most first; equal ones by name.
+    pub fn fates(&self) -> Vec<(String, usize)> {
+        let mut fates: Vec<(String, usize)> = Vec::new();
+        for story in &self.findings {
+            match fates.iter_mut().find(|(fate, _)| *fate == story.finding.fate) {
+                Some((_, n)) => *n += 1,
+                None => fates.push((story.finding.fate.clone(), 1)),
+            }
+        }
+        fates.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        fates
+    }
+
+    /// The reviewers, or the checks, each once.
+    pub fn judges(&self, checks: bool) -> Vec<String> {
+        let mut who: Vec<String> = Vec::new();
+        for word in self.loops.iter().flat_map(|part| &part.words).filter(|word| word.is_check == checks) {
+            if !who.contains(&word.who) {
+                who.push(word.who.clone());
+            }
+        }
+        who
+    }
+}
+
+/// How it ended, and why in words. `ending` is the run's own word, none while it goes on.
+pub fn ended(ending: Option<&str>, waits: &[String], parts: &[Part], findings: &[Story]) -> (End, String) {
+    let bad = |part: &&Part| !part.outcome.is_empty() && !is_good(&part.outcome);
+    let failed: Vec<&Part> = parts.iter().filter(bad).filter(|part| part.outcome != "cancelled").collect();
+    let stale = !failed.is_empty() && failed.iter().all(|part| part.outcome == "stale");
+    let each = |parts: &[&Part]| -> String {
+        let said: Vec<String> =
+            parts.iter().take(5).map(|part| format!("{}: {}", part.subject, outcome_words(part))).collect();
+        let more = if parts.len() > 5 { format!("; and {} more", parts.len() - 5) } else { String::new() };
+        format!("{}{more}.", said.join("; "))
+    };
+    match ending {
+        Some("passed") => (End::Passed, passed_words(parts, findings)),
+        Some("cancelled") => (End::Cancelled, "The run was called off before it was over.".to_owned()),
+        Some(_) if stale => (End::Stale, format!("Nothing moved any more: {}", each(&failed))),
+        Some("stopped") => (End::Escalated, format!("A person stopped it: {}", each(&failed))),
+        Some(_) => (End::Escalated, format!("The gate stayed shut: {}", each(&failed))),
+        None if !waits.is_empty() => {
+            let stuck = !failed.is_empty() && stale;
+            let end = if stuck { End::Stale } else { End::Escalated };
+            (end, format!("It waits for a person: {}.", waits.join("; ")))
+        }
+        None => (End::Running, "It is not over: what follows is how it stands.".to_owned()),
+    }
+}
+
+fn is_good(outcome: &str) -> bool {
+    outcome.starts_with("passed") || outcome.starts_with("accepted")
+}
+
+fn outcome_words(part: &Part) -> String {
+    let rounds = count(part.rounds.len(), "round");
+    match part.outcome.as_str() {
+        "exhausted" => format!("its {rounds} are spent and not everything is settled"),
+        "stale" => format!("nothing changed any more after {rounds}"),
+        "stuck" => "its maker never finished, or a person ended it".to_owned(),
+        "failed" => "a step could not be done".to_owned(),
+        other => format!("{other} after {rounds}"),
+    }
+}
+
+fn passed_words(parts: &[Part], findings: &[Story]) -> String {
+    let must: Vec<&Story> = findings.iter().filter(|story| story.must_fix()).collect();
+    let settled = must.iter().filter(|story| story.is_settled()).count();
+    let rounds: usize = parts.iter().map(|part| part.rounds.len()).sum();
+    let mut out = format!(
+        "Everything that was built is approved as it stands, after {} of judging",
+        count(rounds, "round")
+    );
+    let _ = match settled {
+        0 => write!(out, "; nothing that had to be fixed was found."),
+        n => write!(out, ". {} that had to be fixed {} settled.", count(n, "finding"), was(n)),
+    };
+    let carried = must.iter().filter(|story| story.is_carried()).count();
+    if carried > 0 {
+        let _ = write!(out, " {} went on unfixed.", count(carried, "warning"));
+    }
+    let accepted: Vec<String> = parts
+        .iter()
+        .filter(|part| part.outcome.starts_with("accepted"))
+        .map(|part| format!("{} was {}", part.subject, part.outcome))
+        .collect();
+    if !accepted.is_empty() {
+        let _ = write!(out, " Not approved but taken: {}.", and(&accepted));
+    }
+    out
+}
+
+fn was(n: usize) -> &'static str {
+    if n == 1 { "was" } else { "were" }
 }
 
 /// The document.
 pub fn markdown(review: &Review) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "# Phase {}: {} — Review\n", text(&review.phase), text(&review.name));
+    let _ = writeln!(out, "# Phase {}: {} — Review Summary\n", text(&review.phase), text(&review.name));
     head(&mut out, review);
+    list(&mut out, "Said in Every Report", &review.notes);
     summary(&mut out, review);
     match review.end {
         End::Passed => passed(&mut out, review),
-        End::Escalated | End::Stale => not_passed(&mut out, review),
+        End::Escalated | End::Stale | End::Cancelled | End::Running => not_passed(&mut out, review),
     }
+    judged(&mut out, review);
     verdicts(&mut out, review);
     suggestions(&mut out, review);
+    list(&mut out, "Decisions", &review.decisions);
     cycle_delta(&mut out, review);
-    list(&mut out, "What to do next", &review.next);
+    list(&mut out, "What to Do Next", &review.next);
     if review.end != End::Passed {
         escalations(&mut out, review);
     }
     out
 }
 
+impl End {
+    /// The word at the top.
+    pub fn title(self) -> &'static str {
+        match self {
+            End::Passed => "PASSED",
+            End::Escalated => "ESCALATED",
+            End::Stale => "STALE LOOP ABORTED",
+            End::Cancelled => "CANCELLED",
+            End::Running => "NOT OVER",
+        }
+    }
+}
+
+/// `2 of 3`, or for several loops `7 in 5 loops`.
+pub fn cycles(review: &Review) -> String {
+    match review.loops.as_slice() {
+        [part] => format!("{} of {}", part.rounds.len(), part.rounds_max),
+        parts => format!("{} in {}", review.rounds(), count(parts.len(), "loop")),
+    }
+}
+
 fn head(out: &mut String, review: &Review) {
-    let word = match review.end {
-        End::Passed => "PASSED",
-        End::Escalated => "ESCALATED",
-        End::Stale => "STALE LOOP STOPPED",
-    };
-    let _ = writeln!(out, "## Result: {word}\n");
+    let _ = writeln!(out, "## Result: {}\n", review.end.title());
     let _ = writeln!(out, "{}\n", text(&review.reason));
-    let _ = writeln!(out, "- **Rounds:** {} of {}", review.rounds.len(), review.rounds_max);
-    let who: Vec<String> = review.words.iter().map(|word| text(&word.who)).collect();
-    let _ = writeln!(out, "- **Reviewers:** {}", if who.is_empty() { "none".to_owned() } else { and(&who) });
+    let _ = writeln!(out, "- **Cycles Used**: {}", cycles(review));
+    for (name, checks) in [("Reviewers", false), ("Checks", true)] {
+        let who: Vec<String> = review.judges(checks).iter().map(|who| text(who)).collect();
+        let _ = writeln!(out, "- **{name}**: {}", if who.is_empty() { "none".to_owned() } else { and(&who) });
+    }
     if review.end != End::Passed {
         let open = review.in_the_way();
         let blockers = open.iter().filter(|story| story.finding.severity == "blocker").count();
-        let _ = writeln!(
-            out,
-            "- **Still open:** {} and {}",
-            count(blockers, "blocker"),
-            count(open.len() - blockers, "warning")
-        );
+        let _ = writeln!(out, "- **Remaining Blockers**: {blockers}");
+        let _ = writeln!(out, "- **Remaining Warnings**: {}", open.len() - blockers);
     }
-    let _ = writeln!(out, "- **Ended:** {}\n", words::timestamp(review.at));
+    let word = if review.end == End::Passed { "Completed" } else { "As Of" };
+    let _ = writeln!(out, "- **{word}**: {}", words::timestamp(review.at));
+    let _ = writeln!(out, "- **Run**: {}\n", text(&review.run));
 }
 
 fn summary(out: &mut String, review: &Review) {
-    out.push_str("## Findings in numbers\n\n");
+    out.push_str("## Findings Summary\n\n");
     let settled = |severity: &str| review.of(severity).filter(|story| story.is_settled()).count();
     let row = |name: &str, n: usize| vec![name.to_owned(), n.to_string()];
     let rows = [
-        row("raised in all", review.stories.len()),
-        row("blockers", review.of("blocker").count()),
-        row("blockers settled", settled("blocker")),
-        row("warnings", review.of("warning").count()),
-        row("warnings settled", settled("warning")),
-        row("suggestions", review.of("suggestion").count()),
+        row("Total findings", review.findings.len()),
+        row("Blockers found", review.of("blocker").count()),
+        row("Blockers resolved", settled("blocker")),
+        row("Warnings found", review.of("warning").count()),
+        row("Warnings resolved", settled("warning")),
+        row("Suggestions (noted)", review.of("suggestion").count()),
     ];
-    table(out, &["", "count"], &rows);
-    if review.rounds.len() > 1 {
-        let rounds: Vec<Bar> = review.rounds.iter().map(|round| round.bar).collect();
-        let _ = writeln!(out, "```text\n{}```\n", bars(&rounds, Style::PLAIN));
+    table(out, &["Metric", "Count"], &rows);
+    let fates: Vec<String> = review.fates().iter().map(|(fate, n)| format!("{n} {fate}")).collect();
+    if !fates.is_empty() {
+        let _ = writeln!(out, "Where each of them ended: {}.\n", fates.join(", "));
+    }
+    for part in review.revised() {
+        let rounds: Vec<Bar> = part.rounds.iter().map(|round| round.bar).collect();
+        let name =
+            if review.loops.len() > 1 { format!("{}\n", fenceless(&part.subject)) } else { String::new() };
+        let _ = writeln!(out, "```text\n{name}{}```\n", bars(&rounds, Style::PLAIN));
     }
 }
 
+/// One line that cannot end the fence it stands in.
+fn fenceless(raw: &str) -> String {
+    crate::plain::line(raw).replace('`', "'")
+}
+
 fn passed(out: &mut String, review: &Review) {
-    out.push_str("## What was wrong, and what was done\n\n");
+    out.push_str("## Findings Detail\n\n");
     let rows: Vec<Vec<String>> =
-        review.stories.iter().filter(|story| story.must_fix()).map(settled_row).collect();
+        review.findings.iter().filter(|story| story.must_fix()).map(settled_row).collect();
     if rows.is_empty() {
         out.push_str("Nothing that had to be fixed was found.\n\n");
         return;
     }
-    table(out, &["finding", "severity", "place", "what was wrong", "what was done", "round"], &rows);
+    table(out, &DETAIL, &rows);
 }
+
+const DETAIL: [&str; 7] = ["#", "Severity", "File", "Issue", "Fix Applied", "Cycle Fixed", "Origin"];
 
 fn settled_row(story: &Story) -> Vec<String> {
     let finding = &story.finding;
     let done = match (finding.fate.as_str(), story.tried.last()) {
-        (fate, Some(tried)) => format!("{fate} ({})", text(tried)),
-        (fate, None) => format!("{fate} {}", text(&finding.fate_note)).trim_end().to_owned(),
+        (fate @ ("fixed" | "refuted"), Some(tried)) => format!("{fate} ({})", text(tried)),
+        (fate, _) => format!("{fate} {}", text(&finding.fate_note)).trim_end().to_owned(),
     };
     let round = story.settled_in.map(|round| round.to_string()).unwrap_or_default();
     vec![
         finding.id.clone(),
-        finding.severity.clone(),
+        finding.severity.to_uppercase(),
         text(&finding.place),
         text(&finding.claim),
         done,
         round,
+        text(&finding.provenance),
     ]
 }
 
 fn not_passed(out: &mut String, review: &Review) {
-    let (title, each) = match review.end {
-        End::Stale => ("Why the loop stalled", "unchanged"),
-        _ => ("What is still open", "open"),
+    let open = review.in_the_way();
+    let (title, each, advice) = match review.end {
+        End::Stale => {
+            out.push_str("## Why the Loop Stalled\n\n");
+            let _ = writeln!(out, "{}\n", text(&stall_words(review)));
+            ("Persistent Findings", "Persistent", "Recommendations")
+        }
+        _ => ("Unresolved Findings", "Unresolved", "Recommendation"),
     };
     let _ = writeln!(out, "## {title}\n");
-    let open = review.in_the_way();
     if open.is_empty() {
         out.push_str("No finding that must be fixed is open.\n\n");
     }
-    for story in open {
-        one(out, story, each);
-    }
+    open.iter().for_each(|story| one(out, story, each));
     let done: Vec<Vec<String>> = review
-        .stories
+        .findings
         .iter()
-        .filter(|story| story.must_fix() && story.is_settled())
+        .filter(|story| story.must_fix() && (story.is_settled() || story.is_carried()))
         .map(settled_row)
         .collect();
     if !done.is_empty() {
-        out.push_str("## What was settled before that\n\n");
-        table(out, &["finding", "severity", "place", "what was wrong", "what was done", "round"], &done);
+        out.push_str("## Resolved Findings\n\n");
+        table(out, &DETAIL, &done);
     }
+    list(out, advice, &recommendations(review));
+}
+
+fn stall_words(review: &Review) -> String {
+    let open = review.in_the_way();
+    let returned = returned_words().0;
+    if open.is_empty() {
+        "A version came back that had been judged before.".to_owned()
+    } else if open.iter().all(|story| story.why == returned) {
+        "The maker handed back a version that had been judged before, without a word on what was open: another \
+         round would have judged the same again."
+            .to_owned()
+    } else {
+        format!(
+            "{} outlived every fix that was tried, so that another round would have been the same again. \
+             That may ask for another approach, or for a change in the design.",
+            count(open.len(), "finding")
+        )
+    }
+}
+
+/// What would help, one line for each finding in the way; the same words once.
+pub fn recommendations(review: &Review) -> Vec<String> {
+    let mut lines: Vec<(String, Vec<String>)> = Vec::new();
+    for story in review.in_the_way() {
+        match lines.iter_mut().find(|(advice, _)| *advice == story.advice) {
+            Some((_, ids)) => ids.push(story.finding.id.clone()),
+            None => lines.push((story.advice.clone(), vec![story.finding.id.clone()])),
+        }
+    }
+    lines.retain(|(advice, _)| !advice.is_empty());
+    lines.into_iter().map(|(advice, ids)| format!("{}: {advice}.", and(&ids))).collect()
 }
 
 fn one(out: &mut String, story: &Story, each: &str) {
     let finding = &story.finding;
     let _ = writeln!(out, "### {} ({each})\n", finding.id);
-    let _ = writeln!(out, "- **Where:** {}", text(&finding.place));
+    let _ = writeln!(out, "- **File**: {}", text(&finding.place));
     let _ = writeln!(
         out,
-        "- **Severity:** {}, raised by {} in round {}",
-        finding.severity,
+        "- **Severity**: {}, raised by {} in round {} of {}",
+        finding.severity.to_uppercase(),
         text(&and(&finding.by)),
-        finding.first_round
+        finding.first_round.max(1),
+        text(&finding.of)
     );
-    let _ = writeln!(out, "- **What is wrong:** {}", text(&finding.claim));
+    if !finding.provenance.is_empty() {
+        let _ = writeln!(out, "- **Origin**: {}", text(&finding.provenance));
+    }
+    let _ = writeln!(out, "- **Original Issue**: {}", text(&finding.claim));
     if !finding.suggestion.is_empty() {
-        let _ = writeln!(out, "- **What the reviewer asks for:** {}", text(&finding.suggestion));
+        let _ = writeln!(out, "- **Asked For**: {}", text(&finding.suggestion));
     }
     if story.tried.is_empty() {
-        out.push_str("- **What was tried:** nothing yet\n");
+        out.push_str("- **Fix Attempts**: none\n");
     } else {
-        out.push_str("- **What was tried:**\n");
+        out.push_str("- **Fix Attempts**:\n");
         story.tried.iter().for_each(|tried| {
             let _ = writeln!(out, "  - {}", text(tried));
         });
     }
     if !story.why.is_empty() {
-        let _ = writeln!(out, "- **Why it is not settled:** {}", text(&story.why));
+        let _ = writeln!(out, "- **Why Unresolved**: {}", text(&story.why));
     }
     out.push('\n');
 }
 
-fn verdicts(out: &mut String, review: &Review) {
-    if review.words.is_empty() {
+/// What was judged, where that is more than one thing.
+fn judged(out: &mut String, review: &Review) {
+    if review.loops.len() < 2 {
         return;
     }
-    out.push_str("## What the reviewers say\n\n");
-    for word in &review.words {
-        let checked = if word.checked.is_empty() {
-            String::new()
-        } else {
-            format!(". Checked: {}", text(&word.checked))
-        };
-        let _ = writeln!(out, "- **{}:** {}{checked}", text(&word.who), text(&word.verdict));
+    out.push_str("## What Was Judged\n\n");
+    let rows: Vec<Vec<String>> = review
+        .loops
+        .iter()
+        .map(|part| {
+            let outcome = match (part.outcome.as_str(), part.waits.as_str()) {
+                ("", "") => "goes on".to_owned(),
+                ("", waits) => format!("waits: {waits}"),
+                (outcome, _) => outcome.to_owned(),
+            };
+            vec![text(&part.subject), text(&outcome), format!("{} of {}", part.rounds.len(), part.rounds_max)]
+        })
+        .collect();
+    table(out, &["What", "Result", "Cycles"], &rows);
+}
+
+fn verdicts(out: &mut String, review: &Review) {
+    // A check that passed is no news; one that failed is.
+    let news = |word: &&Word| !word.is_check || word.verdict != "passed";
+    if !review.loops.iter().flat_map(|part| &part.words).any(|word| news(&word)) {
+        return;
+    }
+    out.push_str("## Reviewer Verdicts\n\n");
+    let several = review.loops.len() > 1;
+    for part in &review.loops {
+        for word in part.words.iter().filter(news) {
+            let on = if several { format!(" on {}", text(&part.subject)) } else { String::new() };
+            let checked = if word.checked.is_empty() {
+                String::new()
+            } else {
+                format!(". Checked: {}", text(&word.checked))
+            };
+            let who = if word.is_check { format!("check {}", text(&word.who)) } else { text(&word.who) };
+            let _ = writeln!(out, "- **{who}**{on}: {}{checked}", text(&word.verdict));
+        }
     }
     out.push('\n');
 }
 
 fn suggestions(out: &mut String, review: &Review) {
     let rest: Vec<String> = review
-        .stories
+        .findings
         .iter()
-        .filter(|story| !story.is_settled() && !story.is_in_the_way())
+        .filter(|story| !story.is_settled() && !story.is_in_the_way() && !story.is_carried())
         .map(|story| format!("{} ({})", story.finding.line(), story.finding.fate))
         .collect();
-    list(out, "Noted, not required", &rest);
+    list(out, "Suggestions (Not Required)", &rest);
 }
 
 fn cycle_delta(out: &mut String, review: &Review) {
-    if review.rounds.len() < 2 {
+    if review.revised().next().is_none() {
         return;
     }
-    out.push_str("## What changed from round to round\n\n");
-    progression(out, review);
-    let mut resolved = Vec::new();
-    let mut new = Vec::new();
-    let mut same = Vec::new();
-    let mut changed = Vec::new();
-    for (n, round) in review.rounds.iter().enumerate().skip(1) {
-        for row in &round.delta.rows {
-            let name = named(review, &row.id.to_string());
-            let cell = |extra: &[String]| [name.as_slice(), extra].concat();
-            let in_round = (n + 1).to_string();
-            let word = |severity: Option<Severity>| severity.map_or("", Severity::word).to_owned();
-            match row.class {
-                Class::Resolved => resolved.push(cell(&[in_round])),
-                Class::New(mark) => new.push(cell(&[in_round, word(row.to), mark_words(mark).to_owned()])),
-                Class::Unchanged => same.push(cell(&[in_round, word(row.to), String::new()])),
-                Class::NotReported => same.push(cell(&[in_round, word(row.to), "not confirmed".to_owned()])),
-                Class::Downgraded | Class::Upgraded => {
-                    changed.push(cell(&[in_round, word(row.from), word(row.to)]))
-                }
-            }
+    out.push_str("## Cycle Delta\n\n");
+    out.push_str("> What changed from round to round. A review of one round has none.\n\n");
+    let several = review.loops.len() > 1;
+    for part in review.revised() {
+        if several {
+            let _ = writeln!(out, "### {}\n", text(&part.subject));
         }
-    }
-    for (title, head, rows) in [
-        ("Resolved", &["finding", "place", "in round"][..], resolved),
-        ("New", &["finding", "place", "in round", "severity", "mark"][..], new),
-        ("Unchanged", &["finding", "place", "in round", "severity", ""][..], same),
-        ("Severity changed", &["finding", "place", "in round", "from", "to"][..], changed),
-    ] {
-        if !rows.is_empty() {
-            let _ = writeln!(out, "### {title}\n");
-            table(out, head, &rows);
+        let mark = if several { "####" } else { "###" };
+        let _ = writeln!(out, "{mark} Progression Summary\n");
+        progression(out, part);
+        for change in changes(review, part) {
+            let _ = writeln!(out, "{mark} {}\n", change.title);
+            table(out, change.head, &change.rows);
         }
     }
 }
 
-fn progression(out: &mut String, review: &Review) {
-    let rounds: Vec<String> = (1..=review.rounds.len()).map(|n| format!("round {n}")).collect();
-    let mut head = vec!["open after"];
+/// One table of the delta.
+pub struct Changes {
+    /// What its rows have in common.
+    pub title: &'static str,
+    /// Its columns.
+    pub head: &'static [&'static str],
+    /// Its rows; never empty.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// The tables of a loop's delta, without the empty ones.
+pub fn changes(review: &Review, part: &Part) -> Vec<Changes> {
+    let mut resolved = Vec::new();
+    let mut new = Vec::new();
+    let mut changed = Vec::new();
+    let rows = || {
+        let numbered = part.rounds.iter().enumerate().skip(1);
+        numbered.flat_map(|(n, round)| round.delta.rows.iter().map(move |row| (n + 1, row)))
+    };
+    for (n, row) in rows() {
+        let name = named(review, &row.id.to_string());
+        let cell = |extra: &[String]| [name.as_slice(), extra].concat();
+        let cycle = format!("Cycle {n}");
+        let word = |severity: Option<Severity>| severity.map_or("", Severity::word).to_uppercase();
+        match row.class {
+            Class::Resolved => resolved.push(cell(&[cycle])),
+            Class::New(mark) => new.push(cell(&[cycle, word(row.to), mark_words(mark).to_owned()])),
+            Class::Downgraded | Class::Upgraded => changed.push(cell(&[word(row.from), word(row.to), cycle])),
+            Class::Unchanged | Class::NotReported => {}
+        }
+    }
+    let same = unchanged(review, &rows().map(|(n, row)| (n, *row)).collect::<Vec<_>>());
+    let all = [
+        Changes { title: "Findings Resolved", head: &["Finding", "File", "Resolved In"], rows: resolved },
+        Changes {
+            title: "Findings New",
+            head: &["Finding", "File", "Appeared In", "Severity", "Mark"],
+            rows: new,
+        },
+        Changes {
+            title: "Findings Unchanged",
+            head: &["Finding", "File", "Severity", "Cycles Present", ""],
+            rows: same,
+        },
+        Changes {
+            title: "Severity Changes",
+            head: &["Finding", "File", "From", "To", "Cycle"],
+            rows: changed,
+        },
+    ];
+    all.into_iter().filter(|change| !change.rows.is_empty()).collect()
+}
+
+/// Findings that a round left as they were: one row each, with the rounds they were there in.
+fn unchanged(review: &Review, rows: &[(usize, Row)]) -> Vec<Vec<String>> {
+    let mut found: Vec<(Row, Vec<usize>)> = Vec::new();
+    for (n, row) in rows.iter().filter(|(_, row)| matches!(row.class, Class::Unchanged | Class::NotReported))
+    {
+        match found.iter_mut().find(|(known, _)| known.id == row.id) {
+            Some((known, rounds)) => {
+                *known = *row;
+                rounds.push(*n);
+            }
+            None => found.push((*row, vec![n - 1, *n])),
+        }
+    }
+    let line = |(row, rounds): &(Row, Vec<usize>)| {
+        let mut rounds: Vec<usize> = rounds.clone();
+        rounds.dedup();
+        let present: Vec<String> = rounds.iter().map(ToString::to_string).collect();
+        let said = if row.class == Class::NotReported { "not confirmed" } else { "" };
+        let severity = row.to.map_or("", Severity::word).to_uppercase();
+        let mut cells = named(review, &row.id.to_string());
+        cells.extend([severity, present.join(", "), said.to_owned()]);
+        cells
+    };
+    found.iter().map(line).collect()
+}
+
+/// The progression table: what was open after each round.
+pub fn progress_rows(part: &Part) -> Vec<Vec<String>> {
+    let row = |name: &str, count: &dyn Fn(&Round) -> usize| -> Vec<String> {
+        let counts = part.rounds.iter().map(|round| count(round).to_string());
+        std::iter::once(name.to_owned()).chain(counts).collect()
+    };
+    vec![
+        row("Total findings", &|round| round.open.iter().sum()),
+        row("BLOCKER", &|round| round.open[0]),
+        row("WARNING", &|round| round.open[1]),
+        row("SUGGESTION", &|round| round.open[2]),
+    ]
+}
+
+fn progression(out: &mut String, part: &Part) {
+    let last = part.rounds.len();
+    let name = |n: usize| if n == last { format!("Cycle {n} (final)") } else { format!("Cycle {n}") };
+    let rounds: Vec<String> = (1..=last).map(name).collect();
+    let mut head = vec!["Open after"];
     head.extend(rounds.iter().map(String::as_str));
-    let names = ["blockers", "warnings", "suggestions"];
-    let mut rows: Vec<Vec<String>> = names
-        .iter()
-        .enumerate()
-        .map(|(n, name)| {
-            let counts = review.rounds.iter().map(|round| round.open[n].to_string());
-            std::iter::once((*name).to_owned()).chain(counts).collect()
-        })
-        .collect();
-    let sums = review.rounds.iter().map(|round| round.open.iter().sum::<usize>().to_string());
-    rows.push(std::iter::once("all".to_owned()).chain(sums).collect());
-    table(out, &head, &rows);
+    table(out, &head, &progress_rows(part));
 }
 
 fn named(review: &Review, id: &str) -> Vec<String> {
-    let found = review.stories.iter().find(|story| story.finding.id == id);
+    let found = review.findings.iter().find(|story| story.finding.id == id);
     let claim = found.map(|story| crate::plain::clipped(&story.finding.claim, 80)).unwrap_or_default();
     let place = found.map(|story| text(&story.finding.place)).unwrap_or_default();
     vec![format!("{id} {}", text(&claim)), place]
 }
 
-fn mark_words(mark: Mark) -> &'static str {
+/// What is said of a new finding.
+pub fn mark_words(mark: Mark) -> &'static str {
     match mark {
         Mark::New | Mark::Persistent => "",
         Mark::Reopened => "was settled before",
@@ -368,9 +758,11 @@ fn list(out: &mut String, title: &str, items: &[String]) {
 fn escalations(out: &mut String, review: &Review) {
     for story in review.in_the_way() {
         let finding = &story.finding;
-        let rounds = count(review.rounds.len(), "round");
+        let rounds =
+            review.loops.iter().find(|part| part.id == finding.of).map_or(0, |part| part.rounds.len());
+        let rounds = count(rounds, "round");
         let tries = match story.tried.len() {
-            0 => "No fix was tried yet".to_owned(),
+            0 => "No fix was tried".to_owned(),
             n => format!("{} to fix it did not settle it", count(n, "attempt")),
         };
         let how = match review.end {
@@ -385,7 +777,7 @@ fn escalations(out: &mut String, review: &Review) {
         out.push_str("type: quality\n");
         let _ =
             writeln!(out, "decision: {} in {}: {}", finding.id, yaml(&finding.place), yaml(&finding.claim));
-        let why = if story.why.is_empty() { String::new() } else { format!(" {}", yaml(&story.why)) };
+        let why = if story.why.is_empty() { String::new() } else { format!(" Why: {}.", yaml(&story.why)) };
         let _ = writeln!(out, "context: {how}.{why}");
         out.push_str("affected_files:\n");
         if !file.is_empty() {
@@ -398,4 +790,60 @@ fn escalations(out: &mut String, review: &Review) {
 /// One line that cannot end the block it stands in.
 fn yaml(raw: &str) -> String {
     crate::plain::clipped(raw, 400).replace('<', "(").replace('>', ")")
+}
+
+/// The delta by class, with the ids people know.
+fn delta_json<S: Serializer>(delta: &CycleDelta, out: S) -> Result<S::Ok, S::Error> {
+    let of = |class: Class| -> Vec<String> {
+        delta.rows.iter().filter(|row| row.class == class).map(|row| row.id.to_string()).collect()
+    };
+    let new = delta.rows.iter().filter_map(|row| match row.class {
+        Class::New(mark) => Some(json!({"id": row.id.to_string(), "mark": mark})),
+        _ => None,
+    });
+    let shape = json!({
+        "resolved": of(Class::Resolved),
+        "new": new.collect::<Vec<_>>(),
+        "unchanged": of(Class::Unchanged),
+        "downgraded": of(Class::Downgraded),
+        "upgraded": of(Class::Upgraded),
+        "not_reported": of(Class::NotReported),
+    });
+    shape.serialize(out)
+}
+
+/// What to do next: the answers on offer, or how to go on from an ending.
+pub fn next_steps(end: End, run: &str, phase: &str, questions: &[QuestionView]) -> Vec<String> {
+    let mut steps: Vec<String> = questions
+        .iter()
+        .flat_map(|open| &open.offers)
+        .map(|offer| format!("{} — {}", offer.command, offer.meaning))
+        .collect();
+    let again = format!("tribunal run {phase}");
+    match end {
+        End::Passed => {
+            steps.push("Look at the work: it comes to your branch together with this review".to_owned());
+            steps.push(format!("If it did not, `tribunal show {run}` has the command that brings it"));
+        }
+        End::Escalated | End::Stale if questions.is_empty() => {
+            steps.push(format!("Fix it yourself in the plan or the code, commit, then {again}"));
+            steps.push(format!("Try other agents: name them under [agents] in tribunal.toml, then {again}"));
+            steps.push(format!("See why: tribunal log {run}; one finding in full: tribunal show {run} F-1"));
+        }
+        End::Escalated | End::Stale => {
+            steps.push(format!("To see why: tribunal log {run}"));
+        }
+        End::Cancelled => steps.push(format!("To begin again: {again}")),
+        End::Running => steps.push(format!("To go on, if nobody runs it: tribunal resume {run}")),
+    }
+    steps
+}
+
+/// The review for programs: what it holds, and the findings by fate.
+pub fn json(review: &Review) -> Result<serde_json::Value, serde_json::Error> {
+    let mut value = serde_json::to_value(review)?;
+    let fates: serde_json::Map<String, serde_json::Value> =
+        review.fates().into_iter().map(|(fate, n)| (fate, n.into())).collect();
+    value["fates"] = fates.into();
+    Ok(value)
 }

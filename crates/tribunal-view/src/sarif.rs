@@ -61,6 +61,8 @@ pub struct Item<'a> {
     pub entry: &'a Entry,
     /// The round its loop is in.
     pub round: u32,
+    /// Where it came from, in words; empty where unknown.
+    pub origin: &'a str,
 }
 
 /// The log of a run or loop. `version` is Tribunal's.
@@ -125,12 +127,15 @@ fn result(item: &Item<'_>, tools: &mut Tools) -> Value {
     if !suppressions.is_empty() {
         result.insert("suppressions".into(), json!(suppressions));
     }
-    let properties = json!({
+    let mut properties = json!({
         "tribunal/id": item.id.to_string(),
         "tribunal/fate": entry.fate.word(),
         "tribunal/reviewers": by,
         "tribunal/firstRound": entry.first_round,
     });
+    if !item.origin.is_empty() {
+        properties["tribunal/provenance"] = json!(item.origin);
+    }
     result.insert("properties".into(), properties);
     Value::Object(result)
 }

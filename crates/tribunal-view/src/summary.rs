@@ -83,6 +83,7 @@ fn rows(run: &RunView) -> Vec<(&'static str, String)> {
         rows.push(("Contained", run.containment.clone()));
     }
     run.report.iter().for_each(|path| rows.push(("Report", path.clone())));
+    run.review.iter().for_each(|path| rows.push(("Review", path.clone())));
     rows
 }
 

@@ -38,7 +38,7 @@ pub fn amount(n: u64) -> String {
 pub fn count(n: usize, one: &str) -> String {
     match n {
         1 => format!("1 {one}"),
-        n if one.ends_with("ch") => format!("{n} {one}es"),
+        n if one.ends_with("ch") || one.ends_with('x') => format!("{n} {one}es"),
         n => format!("{n} {one}s"),
     }
 }
@@ -107,6 +107,7 @@ mod tests {
         assert_eq!(amount(4_100_000), "4.1M");
         assert_eq!(count(1, "round"), "1 round");
         assert_eq!(count(2, "launch"), "2 launches");
+        assert_eq!(count(2, "fix"), "2 fixes");
         assert_eq!(and(&["a".into(), "b".into(), "c".into()]), "a, b and c");
     }
 

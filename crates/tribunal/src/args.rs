@@ -68,6 +68,8 @@ pub enum Command {
     Log(Log),
     /// Show a run, a loop or a finding in full
     Show(Show),
+    /// Report what was found in a run, and what became of it
+    Report(Report),
     /// Go on with a run that was interrupted or waited
     Resume(Resume),
     /// Call a run off
@@ -188,6 +190,43 @@ pub struct Show {
     pub run: Option<String>,
     /// A loop (01-02/task-1) or a finding (F-12)
     pub what: Option<String>,
+}
+
+/// `tribunal report`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tribunal report                              the newest run, on the terminal\n  \
+    tribunal report --format html --output review.html\n  \
+    tribunal report --format sarif --output tribunal.sarif\n  \
+    tribunal report --format github              annotations, for a workflow of GitHub\n\n\
+    Reads the journal and starts nothing. `markdown` is what a run leaves as NN-REVIEW.md."
+)]
+pub struct Report {
+    /// The run; the newest without it
+    pub run: Option<String>,
+    /// Its form; --json is short for json
+    #[arg(long, value_name = "FORM", value_enum, conflicts_with = "json")]
+    pub format: Option<ReportForm>,
+    /// Write it to FILE instead of stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// The forms of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportForm {
+    /// For a terminal
+    Text,
+    /// For programs
+    Json,
+    /// As NN-REVIEW.md
+    Markdown,
+    /// SARIF 2.1.0
+    Sarif,
+    /// Annotations for a workflow of GitHub
+    Github,
+    /// One page with a picture
+    Html,
 }
 
 /// `tribunal resume`.
@@ -383,6 +422,8 @@ pub enum Scenario {
     Escalated,
     /// A lane is stuck and its group is blocked
     Blocked,
+    /// Fixes undo each other
+    Oscillating,
     /// The orchestrator is killed and goes on
     Crash,
 }

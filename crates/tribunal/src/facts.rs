@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::Verdict;
 use tribunal_core::ids::{FindingId, LoopId, PlanId};
+use tribunal_core::ledger::Entry;
 use tribunal_core::r#loop::{Loop, LoopEvent, Outcome};
-use tribunal_core::panel::Ruling;
 use tribunal_core::run::{Ending, Job, Run, RunEvent, Standing};
 use tribunal_engine::inbox::{self, OpenQuestion, Reaction};
 use tribunal_engine::mail::Body;
+use tribunal_engine::review::{Origins, entry_number, last_word, ruling_word, unreviewed};
 use tribunal_engine::{Docket, DocketError, Fact, Note, Stamped};
 use tribunal_journal::{Mail, Reader};
 use tribunal_view::events::{self, Event, Kind};
@@ -29,6 +30,7 @@ pub struct Chronicle {
     spans: BTreeMap<LoopId, (u64, Option<u64>)>,
     rounds: BTreeMap<LoopId, Vec<RoundView>>,
     started: BTreeMap<EffectId, u64>,
+    origins: Origins,
 }
 
 /// A whole journal, read for people.
@@ -60,6 +62,7 @@ impl Chronicle {
     }
 
     fn take(&mut self, at: u64, fact: &Fact) {
+        self.origins.take(fact);
         match fact {
             Fact::Loop(id, event) => self.take_loop(at, id, event),
             Fact::Run(event) => self.take_run(at, event),
@@ -161,16 +164,6 @@ impl Chronicle {
     }
 }
 
-fn ruling_word(ruling: &Ruling) -> &'static str {
-    match ruling {
-        Ruling::Pass { checks_only: false } => "pass",
-        Ruling::Pass { checks_only: true } => "pass, judged by checks only",
-        Ruling::PassWithWarnings { .. } => "pass with warnings",
-        Ruling::Rework { .. } => "rework",
-        Ruling::NoQuorum => "no quorum",
-    }
-}
-
 /// What is known about the run beside its journal.
 #[derive(Clone, Debug, Default)]
 pub struct Around {
@@ -180,12 +173,16 @@ pub struct Around {
     pub live: bool,
     /// Where its report is, if there is one.
     pub report: Option<PathBuf>,
+    /// Where the review of its findings is, if there is one.
+    pub review: Option<PathBuf>,
+    /// What its settings let through, in words.
+    pub gates: Vec<String>,
 }
 
 /// The run as people see it.
 pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunView {
     let run = docket.run.as_ref();
-    let findings = findings(docket);
+    let findings = findings(docket, chronicle);
     let about = &docket.about;
     let phase = Path::new(&about.phase_path).file_name().map(|name| name.to_string_lossy().into_owned());
     RunView {
@@ -209,32 +206,22 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
         effort: effort(docket, chronicle),
         refused_landings: chronicle.refused.clone(),
         finish: chronicle.finish.iter().map(|text| plain::line(text)).collect(),
-        unreviewed: run.map(|run| unreviewed(docket, run)).unwrap_or_default(),
+        unreviewed: [unreviewed(docket), around.gates.clone()].concat(),
         warnings: docket.warnings.iter().map(|text| plain::line(text)).collect(),
         discovered: discovered(docket),
         report: around.report.as_deref().map(crate::config::shown),
+        review: around.review.as_deref().map(crate::config::shown),
         next: next(run, chronicle, &around.id, &about.phase),
     }
 }
 
 /// Every finding once: a loop that took one over has the last word on it.
-fn findings(docket: &Docket) -> Vec<FindingView> {
-    let mut last: BTreeMap<FindingId, (u32, FindingView)> = BTreeMap::new();
-    for lp in docket.loops.values() {
-        let entry_of_loop = entry_number(lp.id());
-        for (id, entry) in lp.ledger().iter() {
-            let newer = last.get(&id).is_none_or(|(known, _)| *known <= entry_of_loop);
-            if newer {
-                last.insert(id, (entry_of_loop, FindingView::of(id, entry, lp.id().as_str())));
-            }
-        }
-    }
-    last.into_values().map(|(_, view)| view).collect()
-}
-
-/// Loops of a lane are numbered in the order they were opened: `01-02/task-1.3`.
-fn entry_number(id: &LoopId) -> u32 {
-    id.as_str().rsplit_once('.').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
+fn findings(docket: &Docket, chronicle: &Chronicle) -> Vec<FindingView> {
+    let view = |(id, entry, lp): (FindingId, &Entry, &Loop)| FindingView {
+        provenance: chronicle.origins.words(id),
+        ..FindingView::of(id, entry, lp.id().as_str())
+    };
+    last_word(docket).into_iter().map(view).collect()
 }
 
 fn plans(docket: &Docket, run: &Run) -> Vec<PlanView> {
@@ -384,28 +371,6 @@ fn effort(docket: &Docket, chronicle: &Chronicle) -> EffortView {
     effort
 }
 
-fn unreviewed(docket: &Docket, run: &Run) -> Vec<String> {
-    let mut notes = Vec::new();
-    if run.spec().gate.is_none() {
-        notes.push("plans were not judged before any code".to_owned());
-    }
-    if !run.spec().qa {
-        notes.push("deliveries were not judged (no QA gate)".to_owned());
-    }
-    let mut alone: Vec<&str> = docket
-        .loops
-        .values()
-        .filter(|lp| lp.policy().seats.is_empty())
-        .map(|lp| lp.policy().of.word())
-        .collect();
-    alone.sort_unstable();
-    alone.dedup();
-    if !alone.is_empty() {
-        notes.push(format!("judged by checks only, no reviewer is configured: {}", alone.join(", ")));
-    }
-    notes
-}
-
 fn discovered(docket: &Docket) -> Vec<String> {
     let mut seen = Vec::new();
     for issue in docket.launches.iter().flat_map(|launch| &launch.discovered) {
@@ -442,9 +407,7 @@ pub fn questions(docket: &Docket, run: &str) -> Vec<QuestionView> {
 /// One open question.
 pub fn question_view(open: &OpenQuestion, run: &str) -> QuestionView {
     let words: Vec<&str> = open.offers.iter().map(|offer| offer.word()).collect();
-    let of = |(id, entry): &(FindingId, tribunal_core::ledger::Entry)| {
-        FindingView::of(*id, entry, open.effect.of.as_str())
-    };
+    let of = |(id, entry): &(FindingId, Entry)| FindingView::of(*id, entry, open.effect.of.as_str());
     QuestionView {
         id: open.id.clone(),
         run: run.to_owned(),
@@ -524,6 +487,7 @@ fn note_kind(note: &Note) -> Option<Kind> {
     Some(match note {
         Note::Run(about) => events::note("run", &format!("phase {} on branch {}", about.phase, about.branch)),
         Note::Warning(text) => events::note("warning", text),
+        Note::Traced { .. } => return None,
         Note::Ignored { effect } => {
             events::note("ignored", &format!("{effect} reported when nobody asked any more"))
         }

@@ -63,7 +63,7 @@ impl Progress {
         };
         let screen = Arc::new(Mutex::new(Screen { style, rows: 24, ..Screen::default() }));
         let ticker = (mode == Mode::Live).then(|| tick(Arc::clone(&screen))).flatten();
-        let around = Around { id: id.to_owned(), live: true, report: None };
+        let around = Around { id: id.to_owned(), live: true, ..Around::default() };
         Progress { around, began: 0, style, mode, attached, chronicle, made: None, screen, ticker }
     }
 

@@ -9,7 +9,9 @@ use crate::docket::{Docket, Note};
 use crate::world::{Probe, Report};
 use std::sync::{Arc, Mutex};
 use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::finding::Reply;
 use tribunal_core::ids::{FindingId, PlanId, Revision, Seat};
+use tribunal_core::ledger::Entry;
 use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::panel::Unusable;
 use tribunal_core::run::{Job, RunReport, Subject};
@@ -113,7 +115,7 @@ impl Judge {
             plan: text.as_ref().map(|text| plan_brief(text)).unwrap_or_default(),
             finding: FindingLine::of(finding, entry),
             contested: entry.contested,
-            history: vec![format!("first raised in round {}", entry.first_round)],
+            history: history(entry),
             diff: String::new(),
         };
         Some(Judge {
@@ -255,6 +257,22 @@ impl Judge {
             Asked::Ruling(_) => read_ruling(said),
         }
     }
+}
+
+/// Both sides of a finding that is heard: who holds it since when, and what its maker says.
+fn history(entry: &Entry) -> Vec<String> {
+    let by: Vec<String> = entry.by.iter().map(ToString::to_string).collect();
+    let mut lines = vec![format!("first raised in round {} by {}", entry.first_round, by.join(", "))];
+    match &entry.reply {
+        Some(Reply::Fixed) => lines.push("the maker says that it is fixed".to_owned()),
+        Some(Reply::Refuted(why)) => lines.push(format!("the maker says that it is no issue: {why}")),
+        Some(Reply::CannotFix(why)) => lines.push(format!("the maker says that it cannot fix it: {why}")),
+        None => {}
+    }
+    if entry.contested {
+        lines.push("a later fix put back what an earlier fix had taken out".to_owned());
+    }
+    lines
 }
 
 fn tampered() -> Failure {

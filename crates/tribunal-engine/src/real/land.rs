@@ -6,7 +6,8 @@ use super::make::{digest, place_of, save};
 use super::site::{Site, slug};
 use super::subject;
 use crate::crash;
-use crate::docket::{Docket, Note};
+use crate::docket::{Docket, DocketError, Fact, Note};
+use crate::review::{Record, gate_notes, unreviewed};
 use crate::world::{Probe, Report};
 use std::collections::BTreeSet;
 use std::fs;
@@ -364,6 +365,7 @@ pub(crate) struct Finishing {
     documents: Vec<(String, Revision, Revision)>,
     landed: Vec<(PlanId, String)>,
     phase: String,
+    review: String,
 }
 
 impl Finishing {
@@ -391,18 +393,20 @@ impl Finishing {
             documents: revised.collect(),
             landed: landed.collect(),
             phase: about.phase.clone(),
+            review: review_path(&about.phase_path),
         }
     }
 
     /// Runs on a worker.
     pub(crate) fn run(self, site: &Arc<Site>) {
+        let mut notes = Vec::new();
         let done = match self.step {
-            FinishStep::Boundary => self.boundary(site),
+            FinishStep::Boundary => self.boundary(site, &mut notes),
             FinishStep::Forward => self.forward(site),
             FinishStep::Push => Err("pushing is not configured for this run".to_owned()),
         };
         match done {
-            Ok(note) => site.report(&self.effect, Report::Run(RunReport::Finished { note }), Vec::new()),
+            Ok(note) => site.report(&self.effect, Report::Run(RunReport::Finished { note }), notes),
             Err(text) => {
                 let text_note = Note::Warning(format!("{}: {text}", self.step.word()));
                 site.fail(&self.effect, Failure::new(FailureKind::Crashed, text), vec![text_note]);
@@ -411,8 +415,13 @@ impl Finishing {
     }
 
     /// Planning documents: committed on the run branch where git tracks them, else written to the folder.
-    fn boundary(&self, site: &Arc<Site>) -> Result<String, String> {
-        let files = self.files(site).map_err(|error| error.to_string())?;
+    fn boundary(&self, site: &Arc<Site>, notes: &mut Vec<Note>) -> Result<String, String> {
+        let mut files = self.files(site).map_err(|error| error.to_string())?;
+        match self.reviewed(site) {
+            Ok(text) => files.extend(self.review_file(text)),
+            // What cannot be rendered now can be later, with `tribunal report`: it stops nothing.
+            Err(error) => notes.push(Note::Warning(format!("{} was not written: {error}", self.review))),
+        }
         if files.is_empty() {
             return Ok("no planning document changed".to_owned());
         }
@@ -427,14 +436,36 @@ impl Finishing {
         for (path, found, now) in &self.documents {
             let before = site.repo.read_blob(&site.commit_of(found)?)?;
             let bytes = site.repo.read_blob(&site.commit_of(now)?)?;
-            files.push(Written { path: path.clone(), before: Some(before), bytes });
+            files.push(Written { path: path.clone(), before: Some(before), rendered: false, bytes });
         }
         for (plan, path) in &self.landed {
             if let Some(blob) = site.repo.ref_at(&site.name(&format!("summary/{plan}")))? {
-                files.push(Written { path: path.clone(), before: None, bytes: site.repo.read_blob(&blob)? });
+                let bytes = as_landed(site, plan, path, site.repo.read_blob(&blob)?)?;
+                files.push(Written { path: path.clone(), before: None, rendered: false, bytes });
             }
         }
         Ok(files)
+    }
+
+    /// The review of the run, from its journal.
+    fn reviewed(&self, site: &Site) -> Result<String, DocketError> {
+        let (mut docket, mut record) = (Docket::default(), Record::default());
+        tribunal_journal::Reader::open(&site.dir)?.each(1, |row| {
+            docket.take(&row)?;
+            record.take(&Fact::decode(&row)?).map_err(|source| DocketError::OutOfOrder {
+                seq: row.seq,
+                machine: row.of.to_owned(),
+                source,
+            })
+        })?;
+        let notes = [unreviewed(&docket), gate_notes(&site.settings.gates)].concat();
+        let review = record.review(&docket, &site.run, notes, &[]);
+        Ok(tribunal_view::review::markdown(&review))
+    }
+
+    fn review_file(&self, text: String) -> Option<Written> {
+        let path = self.review.clone();
+        (!path.is_empty()).then(|| Written { path, before: None, rendered: true, bytes: text.into_bytes() })
     }
 
     fn commit(&self, site: &Site, files: &[Written]) -> Result<String, GitError> {
@@ -510,7 +541,39 @@ fn refusal(why: &tribunal_git::Refusal) -> &'static str {
 struct Written {
     path: String,
     before: Option<Vec<u8>>,
+    /// It is rendered anew by every run: what an earlier one left there is replaced.
+    rendered: bool,
     bytes: Vec<u8>,
+}
+
+/// `NN-REVIEW.md` in the phase's folder; empty where the folder is unknown.
+pub fn review_path(phase_path: &str) -> String {
+    let folder = Path::new(phase_path).file_name().map(|name| name.to_string_lossy().into_owned());
+    let number = folder.as_deref().map(|name| name.split_once('-').map_or(name, |(number, _)| number));
+    number.map(|number| format!("{phase_path}/{number}-REVIEW.md")).unwrap_or_default()
+}
+
+/// A SUMMARY whose commits are those that landed: landing may have replayed them, or marked the last one. The text
+/// is no part of what was approved, and nothing else in it changes.
+fn as_landed(site: &Site, plan: &PlanId, path: &str, bytes: Vec<u8>) -> Result<Vec<u8>, GitError> {
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let old = tribunal_docs::read_summary(path, &text).value.map(|summary| summary.commit_hashes);
+    let (Some(old), Some(head)) = (old, site.repo.ref_at(&site.name(&format!("landed/{plan}")))?) else {
+        return Ok(bytes);
+    };
+    let mut base = head.clone();
+    for _ in 0..old.len() {
+        match site.repo.parents_of(&base)?.into_iter().next() {
+            Some(parent) => base = parent,
+            None => return Ok(bytes),
+        }
+    }
+    let new = site.repo.commits_between(&base, &head)?;
+    if new.len() != old.len() {
+        return Ok(bytes);
+    }
+    let renamed = old.iter().zip(&new).fold(text, |text, (old, new)| text.replace(old.as_str(), new.short()));
+    Ok(renamed.into_bytes())
 }
 
 /// Writes documents that git does not track, each only if the original is still what was copied.
@@ -522,7 +585,7 @@ fn write_untracked(root: &Path, files: &[Written]) -> Result<String, String> {
         if now.as_deref() == Some(&file.bytes) {
             continue;
         }
-        if now != file.before && now.is_some() {
+        if now != file.before && now.is_some() && !file.rendered {
             kept.push(file.path.clone());
             continue;
         }
@@ -537,7 +600,7 @@ fn write_untracked(root: &Path, files: &[Written]) -> Result<String, String> {
 }
 
 /// Same directory, synced, renamed: there is never half a file, and no link is followed.
-pub(crate) fn write_atomic(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     use std::io::Write as _;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let partial = path.with_file_name(format!(".{name}.{}", std::process::id()));

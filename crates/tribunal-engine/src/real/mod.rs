@@ -6,6 +6,7 @@ mod error;
 mod judge;
 mod land;
 mod make;
+mod origin;
 mod pool;
 mod project;
 mod setup;
@@ -14,6 +15,7 @@ mod subject;
 mod track;
 
 pub use error::SetupError;
+pub use land::{review_path, write_atomic};
 pub use project::{FOLDER, PhaseFiles, Project};
 pub use setup::{Ask, GcReport, begin, fixed, gc, marker, place_to_fix, resume, settings_of};
 

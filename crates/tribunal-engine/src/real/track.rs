@@ -1,14 +1,17 @@
 //! Tracking: what this sitting raised, matched to the ledger over the files as they were and are. It reads
 //! git for the pure tracker; the matching itself is not here.
 
+use super::origin::{Past, without_context};
 use super::site::Site;
 use super::subject;
+use crate::docket::Note;
+use crate::review::Origin;
 use crate::world::Report;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Said, Source, Verdict};
-use tribunal_core::ids::{Check, FindingId, Maker, Revision, Seat};
-use tribunal_core::ledger::Ledger;
+use tribunal_core::ids::{Check, FindingId, LoopId, Maker, Revision, Seat};
+use tribunal_core::ledger::{Ledger, Tracked};
 use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::panel::Bench;
 use tribunal_core::run::Subject;
@@ -49,9 +52,9 @@ impl Tracking {
     /// Runs on a worker.
     pub(crate) fn run(self, site: &Site) {
         match self.track(site) {
-            Ok(outcome) => {
+            Ok((outcome, notes)) => {
                 let report = LoopReport::Tracked { findings: outcome.tracked, delta: outcome.delta };
-                site.report(&self.effect, Report::Loop(report), Vec::new());
+                site.report(&self.effect, Report::Loop(report), notes);
             }
             Err(error) => {
                 site.fail(&self.effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
@@ -59,19 +62,42 @@ impl Tracking {
         }
     }
 
-    fn track(&self, site: &Site) -> Result<Outcome, GitError> {
+    fn track(&self, site: &Site) -> Result<(Outcome, Vec<Note>), GitError> {
         let triaged = triage(self.raised(), &self.panel());
         let said = self.said();
         let ran: BTreeSet<Check> = self.bench.checks.keys().cloned().collect();
         let pairs = self.pairs();
+        let changes =
+            pairs.iter().map(|(from, to)| self.change(site, from, to)).collect::<Result<Vec<_>, _>>()?;
+        let removed = self.removed(site, &pairs, &changes);
+        let now = &self.bench.revision;
+        let before = pairs.last().map_or(now, |(from, _)| from);
+        let same = Change::default();
+        let read =
+            |side: Side, path: &str| self.file(site, if side == Side::Before { before } else { now }, path);
+        let outcome = track(&Input {
+            round: self.round,
+            next_id: FindingId(crate::engine::PROVISIONAL),
+            ledger: &self.ledger,
+            triaged: &triaged,
+            said: &said,
+            ran: &ran,
+            change: changes.last().unwrap_or(&same),
+            removed: &removed,
+            read: &read,
+            architect: self.architect,
+        });
+        let notes = self.traced(site, &outcome, &changes)?;
+        Ok((outcome, notes))
+    }
+
+    /// What the fixes before the last one took out.
+    fn removed(&self, site: &Site, pairs: &[(Revision, Revision)], changes: &[Change]) -> Vec<Block> {
         let mut removed: Vec<Block> = Vec::new();
-        let empty = Ledger::default();
-        for (from, to) in pairs.iter().take(pairs.len().saturating_sub(1)) {
-            let change = self.change(site, from, to)?;
+        let (empty, nothing, none) = (Ledger::default(), BTreeMap::new(), BTreeSet::new());
+        for ((from, to), change) in pairs.iter().zip(changes).take(pairs.len().saturating_sub(1)) {
             let read =
                 |side: Side, path: &str| self.file(site, if side == Side::Before { from } else { to }, path);
-            let nothing = BTreeMap::new();
-            let none = BTreeSet::new();
             let earlier = track(&Input {
                 round: self.round,
                 next_id: FindingId(crate::engine::PROVISIONAL),
@@ -79,30 +105,56 @@ impl Tracking {
                 triaged: &[],
                 said: &nothing,
                 ran: &none,
-                change: &change,
+                change,
                 removed: &removed,
                 read: &read,
                 architect: self.architect,
             });
             removed.extend(earlier.removed);
         }
-        let now = &self.bench.revision;
-        let before = pairs.last().map_or(now, |(from, _)| from);
-        let change = self.change(site, before, now)?;
-        let read =
-            |side: Side, path: &str| self.file(site, if side == Side::Before { before } else { now }, path);
-        Ok(track(&Input {
-            round: self.round,
-            next_id: FindingId(crate::engine::PROVISIONAL),
-            ledger: &self.ledger,
-            triaged: &triaged,
-            said: &said,
-            ran: &ran,
-            change: &change,
-            removed: &removed,
-            read: &read,
-            architect: self.architect,
-        }))
+        removed
+    }
+
+    /// Where the findings that are new came from; no note when nothing is new.
+    fn traced(&self, site: &Site, outcome: &Outcome, fixes: &[Change]) -> Result<Vec<Note>, GitError> {
+        let is_new = |tracked: &Tracked| tracked.id.0 >= crate::engine::PROVISIONAL;
+        if !outcome.tracked.iter().any(is_new) {
+            return Ok(Vec::new());
+        }
+        let first = match (&self.subject, self.judged.first()) {
+            (Subject::Lane(..) | Subject::Phase, Some(first)) => self.beginning(site, first)?,
+            _ => None,
+        };
+        let past = Past { fixes, first: first.as_ref() };
+        let mut long: BTreeMap<String, Option<u32>> = BTreeMap::new();
+        let mut lines = |file: &str| {
+            *long.entry(file.to_owned()).or_insert_with(|| {
+                let text = self.file(site, &self.bench.revision, file)?;
+                u32::try_from(text.lines().count()).ok()
+            })
+        };
+        let mut origin = |tracked: &Tracked| -> Option<Origin> {
+            let claim = &tracked.claim;
+            match (claim.file.as_deref(), claim.line) {
+                (Some(file), Some(line)) if line <= lines(file)? => {
+                    Some(past.origin(file, line, claim.end.unwrap_or(line)))
+                }
+                // What has no lines to follow is as old as the round that saw it first.
+                _ if fixes.is_empty() => Some(Origin::Original),
+                _ => None,
+            }
+        };
+        let origins =
+            outcome.tracked.iter().map(|one| if is_new(one) { origin(one) } else { None }).collect();
+        Ok(vec![Note::Traced { of: LoopId::new(self.effect.of.as_str()), origins }])
+    }
+
+    /// From what the work began with to its first judged version.
+    fn beginning(&self, site: &Site, first: &Revision) -> Result<Option<Change>, GitError> {
+        let commit = site.commit_of(first)?;
+        let Some(parent) = site.repo.parents_of(&commit)?.into_iter().next() else { return Ok(None) };
+        let diff = site.repo.diff_text(&parent, &commit, &[], DIFF_CAP)?;
+        Ok(Some(read_diff(&diff.bytes)))
     }
 
     fn raised(&self) -> Vec<Raised> {
@@ -143,7 +195,7 @@ impl Tracking {
             Subject::Plan(_) => return self.document_change(site, &from, &to),
             Subject::Lane(..) | Subject::Phase => site.repo.diff_text(&from, &to, &[], DIFF_CAP)?,
         };
-        Ok(Change::from_unified(&String::from_utf8_lossy(&diff.bytes)))
+        Ok(read_diff(&diff.bytes))
     }
 
     fn document_change(&self, site: &Site, from: &Oid, to: &Oid) -> Result<Change, GitError> {
@@ -156,7 +208,7 @@ impl Tracking {
             line if line.starts_with("+++ ") => format!("+++ b/{path}"),
             line => line.to_owned(),
         });
-        Ok(Change::from_unified(&named.collect::<Vec<_>>().join("\n")))
+        Ok(read_diff(named.collect::<Vec<_>>().join("\n").as_bytes()))
     }
 
     fn file(&self, site: &Site, revision: &Revision, path: &str) -> Option<String> {
@@ -167,4 +219,9 @@ impl Tracking {
         };
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
+}
+
+/// Lines around a change are no change: the tracker must not take a neighbour of a fix for fixed.
+fn read_diff(bytes: &[u8]) -> Change {
+    Change::from_unified(&without_context(&String::from_utf8_lossy(bytes)))
 }

@@ -10,6 +10,7 @@ mod inbox;
 mod init;
 mod intake;
 mod log;
+mod report;
 mod resume;
 mod run;
 mod schema;
@@ -50,6 +51,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
         Command::Status(args) => status::run(globals, &args),
         Command::Log(args) => log::run(globals, &args),
         Command::Show(args) => show::run(globals, &args),
+        Command::Report(args) => report::run(globals, &args),
         Command::Resume(args) => resume::run(globals, &args),
         Command::Cancel(args) => cancel::run(globals, &args),
         Command::Inbox(args) => inbox::run(globals, &args),
@@ -68,6 +70,7 @@ fn steers(command: &Command) -> bool {
         Command::Status(_)
         | Command::Log(_)
         | Command::Show(_)
+        | Command::Report(_)
         | Command::Inbox(_)
         | Command::Intake(_)
         | Command::Delta(_)

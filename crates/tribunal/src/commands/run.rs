@@ -4,14 +4,14 @@ use crate::args::{Globals, Run, WaitArgs};
 use crate::exit::Done;
 use crate::facts::{self, Around, Chronicle};
 use crate::failure::Failure;
-use crate::place::Place;
+use crate::place::{Place, Seen};
 use crate::progress::Progress;
 use crate::{config, out, signals};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tribunal_engine::real::{self, Ask, Project, RealWorld};
 use tribunal_engine::settings::Settings;
 use tribunal_engine::{Docket, End, Engine};
+use tribunal_journal::Reader;
 use tribunal_view::facts::RunView;
 use tribunal_view::{report, status, summary};
 
@@ -77,12 +77,23 @@ impl Stay<'_> {
     fn tell(&self, docket: &Docket, chronicle: &Chronicle, end: &End) -> Result<Done, Failure> {
         let dir = self.project.run_dir(self.id);
         let path = dir.join("report.md");
-        let around = Around { id: self.id.to_owned(), live: false, report: Some(path.clone()) };
+        let review = dir.join(super::status::review_name(docket));
+        let around = Around {
+            id: self.id.to_owned(),
+            live: false,
+            report: Some(path.clone()),
+            review: Some(review.clone()),
+            gates: super::status::gates(&dir),
+        };
         let mut view = facts::run_view(docket, chronicle, &around);
         add_places(&mut view, &dir, docket);
-        if let Err(error) = write_report(&dir, &path, &view) {
+        if let Err(error) = real::write_atomic(&path, report::markdown(&view).as_bytes()) {
             out::say(&format!("warning: the report could not be written: {error}"));
             view.report = None;
+        }
+        if let Err(why) = write_review(&dir, self.id, &review) {
+            out::say(&format!("warning: the review could not be written: {why}"));
+            view.review = None;
         }
         let said = if self.globals.json {
             out::json(&view)
@@ -129,14 +140,12 @@ pub fn add_places(view: &mut RunView, run_dir: &Path, docket: &Docket) {
     }
 }
 
-/// Whole or not at all: a temporary file beside it, then a rename.
-fn write_report(dir: &Path, path: &Path, view: &RunView) -> std::io::Result<()> {
-    let temporary: PathBuf = dir.join(format!(".report.{}", std::process::id()));
-    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&temporary)?;
-    let written = file.write_all(report::markdown(view).as_bytes()).and_then(|()| file.sync_all());
-    let renamed = written.and_then(|()| std::fs::rename(&temporary, path));
-    if renamed.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
-    renamed
+/// The review as it stands, beside the journal: while a run lives, nothing else of the user's is written.
+fn write_review(dir: &Path, id: &str, path: &Path) -> Result<(), String> {
+    let reader = Reader::open(dir).map_err(|error| error.to_string())?;
+    let seen = Seen { id: id.to_owned(), dir: dir.to_owned(), reader };
+    let (docket, record) = super::report::read(&seen).map_err(|failure| failure.message)?;
+    let review = super::report::of(&docket, &record, id, dir);
+    let text = tribunal_view::review::markdown(&review);
+    real::write_atomic(path, text.as_bytes()).map_err(|error| error.to_string())
 }

@@ -6,6 +6,10 @@ use crate::facts::{self, Around, Story};
 use crate::failure::Failure;
 use crate::out;
 use crate::place::{Place, Seen};
+use std::path::Path;
+use tribunal_engine::Docket;
+use tribunal_engine::real::{review_path, settings_of};
+use tribunal_engine::review::gate_notes;
 use tribunal_view::facts::RunView;
 use tribunal_view::status;
 
@@ -33,8 +37,14 @@ pub fn run(globals: &Globals, args: &Status) -> Result<Done, Failure> {
 /// A run as people see it now.
 pub fn view(seen: &Seen) -> Result<RunView, Failure> {
     let story = Story::read(&seen.reader)?;
-    let report = Some(seen.dir.join("report.md")).filter(|path| path.is_file());
-    let around = Around { id: seen.id.clone(), live: seen.is_live(), report };
+    let there = |name: &str| Some(seen.dir.join(name)).filter(|path| path.is_file());
+    let around = Around {
+        id: seen.id.clone(),
+        live: seen.is_live(),
+        report: there("report.md"),
+        review: there(&review_name(&story.docket)),
+        gates: gates(&seen.dir),
+    };
     let mut view = facts::run_view(&story.docket, &story.chronicle, &around);
     facts::mark_answered(&mut view, &story.docket, &seen.reader.mail()?);
     if view.live {
@@ -42,6 +52,18 @@ pub fn view(seen: &Seen) -> Result<RunView, Failure> {
         view.at = view.at.max(crate::progress::now());
     }
     Ok(view)
+}
+
+/// `NN-REVIEW.md`, as it is called in the run's folder.
+pub fn review_name(docket: &Docket) -> String {
+    let path = review_path(&docket.about.phase_path);
+    let name = Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned());
+    name.unwrap_or_else(|| "REVIEW.md".to_owned())
+}
+
+/// What the run's settings let through, for every report.
+pub fn gates(run_dir: &Path) -> Vec<String> {
+    settings_of(run_dir).map(|settings| gate_notes(&settings.gates)).unwrap_or_default()
 }
 
 fn others(place: &Place, shown: &str, style: tribunal_view::style::Style) -> String {

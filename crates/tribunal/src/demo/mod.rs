@@ -67,6 +67,7 @@ fn scene(scenario: Scenario) -> &'static str {
         Scenario::Exhausted => include_str!("scenes/exhausted.toml"),
         Scenario::Escalated => include_str!("scenes/escalated.toml"),
         Scenario::Blocked => include_str!("scenes/blocked.toml"),
+        Scenario::Oscillating => include_str!("scenes/oscillating.toml"),
         Scenario::Crash => include_str!("scenes/demo.toml"),
     }
 }
@@ -83,6 +84,10 @@ fn intro(scenario: Scenario) -> &'static str {
         Scenario::Blocked => {
             "One lane never gets right. Its sibling finishes and waits; the group is blocked."
         }
+        Scenario::Oscillating => {
+            "Two demands that cannot both be met: every fix of the one brings the other back. A third opinion\n\
+             hears it once; when it comes back again, a person is asked instead of another round."
+        }
         Scenario::Crash => "The orchestrator kills itself with -9 in the middle, and goes on.",
     }
 }
@@ -95,6 +100,7 @@ fn next(scenario: Scenario, dir: &Path) -> String {
             format!("  git -C {dir} log --oneline --stat")
         }
         Scenario::Stale | Scenario::Exhausted => format!("  tribunal -C {dir} show F-1"),
+        Scenario::Oscillating => format!("  tribunal -C {dir} report --format markdown"),
     };
     format!("  tribunal -C {dir} show\n  tribunal -C {dir} log\n{third}")
 }
@@ -148,6 +154,10 @@ impl Stage {
             Scenario::Blocked => {
                 self.tribunal(&["run"], &[], &ExitHow::Code(4))?;
                 self.tribunal(&["inbox"], &[], &ExitHow::Code(0))
+            }
+            Scenario::Oscillating => {
+                self.tribunal(&["run", "--effort", "max"], &[], &ExitHow::Code(4))?;
+                self.tribunal(&["report"], &[], &ExitHow::Code(0))
             }
             Scenario::Escalated => {
                 self.tribunal(&["run"], &[], &ExitHow::Code(4))?;

@@ -146,7 +146,7 @@ fn a_journal_is_read_for_people() {
     journal(&run);
     let reader = Reader::open(&run).unwrap();
     let story = Story::read(&reader).unwrap();
-    let around = Around { id: "r".to_owned(), live: false, report: None };
+    let around = Around { id: "r".to_owned(), ..Around::default() };
     let view = run_view(&story.docket, &story.chronicle, &around);
     insta::assert_snapshot!(serde_json::to_string_pretty(&view).unwrap());
     assert_eq!(story.docket, Docket::read(&reader).unwrap());

@@ -68,6 +68,24 @@ fn blocked() {
 }
 
 #[test]
+fn oscillating() {
+    let (docket, said) = demo("oscillating");
+    assert_eq!(ends(&docket).0, None);
+    let open = inbox::questions(&docket);
+    let ids: Vec<&str> = open.iter().map(|open| open.id.as_str()).collect();
+    assert_eq!(ids, ["01-02/task-1"]);
+    assert!(open[0].why.contains("undo each other"), "{}", open[0].why);
+    let (_, contested) = open[0].findings.first().unwrap();
+    assert!(contested.heard_contest && contested.flipped && contested.reopened == 2, "{contested:?}");
+    let heard: Vec<&str> =
+        docket.launches.iter().filter(|l| l.role == "hearing").map(|l| l.effect.as_str()).collect();
+    assert_eq!(heard.len(), 2, "each side is heard once: {heard:?}");
+    for words in ["ESCALATED", "undo each other", "was settled before", "on lines the fix added"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
 fn crash() {
     let (docket, said) = demo("crash");
     assert_eq!(ends(&docket), (Some(Ending::Passed), "passed".to_owned()));

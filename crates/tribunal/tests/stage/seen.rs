@@ -86,9 +86,11 @@ fn of_branch(stage: &Stage, name: &str, at: &str, lines: &mut BTreeMap<String, S
     }
     for line in stage.git(&["-c", "core.quotePath=false", "ls-tree", "-r", at])?.lines() {
         let Some((entry, path)) = line.split_once('\t') else { continue };
-        let content = match path.ends_with("SUMMARY.md") {
-            true => plain_summary(&stage.git(&["show", &format!("{at}:{path}")])?),
-            false => entry.to_owned(),
+        let text = || stage.git(&["show", &format!("{at}:{path}")]);
+        let content = match path {
+            path if path.ends_with("SUMMARY.md") => plain_summary(&text()?),
+            path if path.ends_with("REVIEW.md") => plain_review(&text()?),
+            _ => entry.to_owned(),
         };
         lines.insert(format!("{name}, file {path}"), content);
     }
@@ -103,7 +105,11 @@ fn of_worktree(stage: &Stage, lines: &mut BTreeMap<String, String>) -> Res<()> {
         let path = path.trim_matches('"');
         let bytes = std::fs::read(stage.project().join(path)).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        let text = if path.ends_with("SUMMARY.md") { plain_summary(&text) } else { text };
+        let text = match path {
+            path if path.ends_with("SUMMARY.md") => plain_summary(&text),
+            path if path.ends_with("REVIEW.md") => plain_review(&text),
+            _ => text,
+        };
         lines.insert(format!("untracked {path}"), text);
     }
     Ok(())
@@ -120,4 +126,14 @@ fn plain_summary(text: &str) -> String {
     };
     let lines = text.lines().filter(|line| !line.starts_with("completed:"));
     lines.map(words).collect::<Vec<_>>().join("\n")
+}
+
+/// A REVIEW without what differs from run to run: times, the run's name, and in which order lanes came to what.
+fn plain_review(text: &str) -> String {
+    let run = text.lines().find_map(|line| line.strip_prefix("- **Run**: ")).unwrap_or("no run");
+    let text = text.replace(run, "RUN");
+    let same = |line: &&str| !line.starts_with("- **Completed**") && !line.starts_with("- **As Of**");
+    let mut lines: Vec<&str> = text.lines().filter(same).collect();
+    lines.sort_unstable();
+    lines.join("\n")
 }

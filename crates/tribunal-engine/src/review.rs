@@ -1,0 +1,527 @@
+//! The review of a run, read from its facts: what each round of each loop changed, what was tried for each finding,
+//! where each came from. It folds and copies; the words are the views', and it decides nothing.
+
+use crate::docket::{Docket, Fact, Note};
+use crate::settings::GateSettings;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use tribunal_core::finding::{Fate, Reply, Severity, Verdict};
+use tribunal_core::ids::{FindingId, LoopId, Revision};
+use tribunal_core::ledger::{Entry, Mark};
+use tribunal_core::r#loop::{Choice, Loop, LoopEvent, Outcome, Why};
+use tribunal_core::machine::{Machine, OutOfOrder};
+use tribunal_core::panel::Ruling;
+use tribunal_core::run::{Ending, Run, RunEvent};
+use tribunal_findings::CycleDelta;
+use tribunal_findings::delta::{Now, Standing, cycle_delta};
+use tribunal_view::bars::Bar;
+use tribunal_view::facts::{FindingView, QuestionView};
+use tribunal_view::review::{self, Part, Review, Round, Story, Word};
+use tribunal_view::{events, plain, question};
+
+/// Where a finding's lines came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The first version already had it, and the first round saw it.
+    Original,
+    /// A fix brought it: in the journal the n-th of its loop, for readers the one that followed this round.
+    Fix(u32),
+    /// An earlier round had it before its eyes.
+    MissedEarlier,
+    /// It was there before the work began.
+    PreExisting,
+}
+
+impl Origin {
+    /// In words.
+    pub fn words(self) -> String {
+        match self {
+            Origin::Original => "original".to_owned(),
+            Origin::Fix(round) => format!("introduced by the fix of round {round}"),
+            Origin::MissedEarlier => "missed earlier".to_owned(),
+            Origin::PreExisting => "pre-existing".to_owned(),
+        }
+    }
+}
+
+/// The origin of every finding whose lines could be traced.
+#[derive(Clone, Debug, Default)]
+pub struct Origins {
+    traced: BTreeMap<LoopId, Vec<Option<Origin>>>,
+    judged: BTreeMap<LoopId, Vec<(Revision, u32)>>,
+    known: BTreeMap<FindingId, Origin>,
+}
+
+impl Origins {
+    /// Takes facts in their order: what was traced stands before the findings it is about.
+    pub fn take(&mut self, fact: &Fact) {
+        match fact {
+            Fact::Note(Note::Traced { of, origins }) => {
+                self.traced.insert(of.clone(), origins.clone());
+            }
+            // A report that nobody wanted any more takes its traces with it.
+            Fact::Note(Note::Ignored { effect }) => {
+                self.traced.remove(&LoopId::new(effect.of.as_str()));
+            }
+            // What a landing finds is as old as the work that could not land.
+            Fact::Run(RunEvent::LandingRefused { findings, .. }) => {
+                for handed in findings {
+                    self.known.entry(handed.id).or_insert(Origin::Original);
+                }
+            }
+            Fact::Loop(id, LoopEvent::RoundBegan { round, revision }) => {
+                let judged = self.judged.entry(id.clone()).or_default();
+                match judged.last_mut() {
+                    // The same version judged again: its fix is the one that follows the later round.
+                    Some((known, last)) if known == revision => *last = *round,
+                    _ => judged.push((revision.clone(), *round)),
+                }
+            }
+            Fact::Loop(id, LoopEvent::Tracked { findings, .. }) => {
+                let judged = self.judged.get(id);
+                let round = |n: u32| {
+                    let at = usize::try_from(n).unwrap_or(0).saturating_sub(1);
+                    judged.and_then(|judged| judged.get(at)).map_or(n, |(_, round)| *round)
+                };
+                let traced = self.traced.remove(id).filter(|traced| traced.len() == findings.len());
+                for (finding, origin) in findings.iter().zip(traced.unwrap_or_default()) {
+                    let origin = match origin {
+                        Some(Origin::Fix(n)) => Some(Origin::Fix(round(n))),
+                        other => other,
+                    };
+                    if let Some(origin) = origin {
+                        self.known.entry(finding.id).or_insert(origin);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Of one finding, in words; empty where unknown.
+    pub fn words(&self, id: FindingId) -> String {
+        self.known.get(&id).map(|origin| origin.words()).unwrap_or_default()
+    }
+}
+
+/// One fix, and what was said about it.
+#[derive(Clone, Debug)]
+struct Try {
+    round: u32,
+    effect: String,
+    findings: BTreeSet<FindingId>,
+    replies: BTreeMap<FindingId, Reply>,
+    by: Option<String>,
+}
+
+/// One loop, with what its state does not keep.
+#[derive(Clone, Debug)]
+struct Told {
+    lp: Loop,
+    rounds: Vec<Round>,
+    tries: Vec<Try>,
+    ordered: BTreeSet<FindingId>,
+    settled: BTreeMap<FindingId, u32>,
+    words: Vec<Word>,
+    before: BTreeMap<FindingId, Severity>,
+    marks: BTreeMap<FindingId, Mark>,
+    raised: BTreeSet<String>,
+}
+
+/// Everything a report needs that the docket does not keep.
+#[derive(Clone, Debug, Default)]
+pub struct Record {
+    order: Vec<LoopId>,
+    loops: BTreeMap<LoopId, Told>,
+    said: BTreeMap<String, String>,
+    decisions: Vec<String>,
+    origins: Origins,
+}
+
+impl Record {
+    /// Takes facts in their order.
+    pub fn take(&mut self, fact: &Fact) -> Result<(), OutOfOrder> {
+        self.origins.take(fact);
+        match fact {
+            Fact::Loop(id, LoopEvent::Opened(opened)) => {
+                self.order.push(id.clone());
+                self.loops.insert(id.clone(), Told::new(Loop::open(opened)));
+            }
+            Fact::Loop(id, event) => {
+                if let LoopEvent::Decided(decision) = event {
+                    let subject = question::subject(id.as_str());
+                    self.decided(&subject, events::of_loop(id, event), &decision.by);
+                }
+                if let Some(told) = self.loops.get_mut(id) {
+                    told.take(event)?;
+                }
+            }
+            Fact::Run(event) => self.take_run(event),
+            Fact::Note(Note::Launch(launch)) if !launch.summary.is_empty() => {
+                self.said.insert(launch.effect.clone(), launch.summary.clone());
+            }
+            Fact::Note(_) => {}
+        }
+        Ok(())
+    }
+
+    fn take_run(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::LaneDecided { plan, decision } => {
+                self.decided(&format!("plan {plan}"), events::of_run(event), &decision.by);
+            }
+            RunEvent::PlanDropped { plan, by } => self.decisions.push(format!("plan {plan} dropped by {by}")),
+            _ => {}
+        }
+    }
+
+    fn decided(&mut self, subject: &str, kind: Option<events::Kind>, by: &str) {
+        let Some(events::Kind::Decided { choice, note, .. }) = kind else { return };
+        let note = if note.is_empty() { String::new() } else { format!(" ({note})") };
+        self.decisions.push(plain::line(&format!("{subject}: {choice}, by {by}{note}")));
+    }
+
+    /// Where a finding came from, in words; empty where unknown.
+    pub fn provenance(&self, id: FindingId) -> String {
+        self.origins.words(id)
+    }
+
+    /// The review as it stands. `questions` are those open for people.
+    pub fn review(
+        &self,
+        docket: &Docket,
+        run: &str,
+        notes: Vec<String>,
+        questions: &[QuestionView],
+    ) -> Review {
+        let loops: Vec<Part> =
+            self.order.iter().filter_map(|id| self.loops.get(id)).map(Told::part).collect();
+        let findings: Vec<Story> =
+            last_word(docket).into_iter().map(|(id, entry, lp)| self.story(id, entry, lp)).collect();
+        let ending = docket.run.as_ref().and_then(ending);
+        let waits: Vec<String> =
+            questions.iter().map(|open| format!("{}: {}", open.subject, open.why)).collect();
+        let (end, reason) = review::ended(ending, &waits, &loops, &findings);
+        let about = &docket.about;
+        let folder = Path::new(&about.phase_path).file_name().map(|name| name.to_string_lossy().into_owned());
+        let folder = folder.unwrap_or_else(|| about.phase.clone());
+        let (number, name) = folder.split_once('-').unwrap_or((folder.as_str(), folder.as_str()));
+        Review {
+            run: run.to_owned(),
+            phase: plain::line(number),
+            name: plain::line(name),
+            end,
+            reason,
+            at: docket.at.0,
+            loops,
+            findings,
+            notes,
+            decisions: self.decisions.clone(),
+            next: review::next_steps(end, run, &about.phase, questions),
+        }
+    }
+
+    fn story(&self, id: FindingId, entry: &Entry, lp: &Loop) -> Story {
+        let mut finding = FindingView::of(id, entry, lp.id().as_str());
+        finding.provenance = self.origins.words(id);
+        let holds = |told: &&Told| told.lp.ledger().get(id).is_some();
+        let tellers = self.order.iter().filter_map(|id| self.loops.get(id)).filter(holds);
+        let tried = tellers.flat_map(|told| {
+            let elsewhere = (told.lp.id() != lp.id()).then(|| question::subject(told.lp.id().as_str()));
+            told.tries.iter().filter_map(move |one| self.tried(one, id, elsewhere.as_deref()))
+        });
+        let told = self.loops.get(lp.id());
+        let settled = told.and_then(|told| told.settled.get(&id).copied());
+        Story::of(finding, entry, settled, tried.collect(), told.is_some_and(Told::returned))
+    }
+
+    fn tried(&self, one: &Try, id: FindingId, elsewhere: Option<&str>) -> Option<String> {
+        if !one.findings.contains(&id) {
+            return None;
+        }
+        let summary = self.said.get(&one.effect).map(|text| plain::clipped(text, 300));
+        let said = match (&one.by, one.replies.get(&id)) {
+            (Some(by), _) => format!("fixed by {}", plain::line(by)),
+            (None, Some(Reply::Refuted(why))) => format!("refuted: {}", plain::clipped(why, 300)),
+            (None, Some(Reply::CannotFix(why))) => format!("cannot fix: {}", plain::clipped(why, 300)),
+            (None, Some(Reply::Fixed)) => summary.unwrap_or_else(|| "said to be fixed".to_owned()),
+            (None, None) => match summary {
+                Some(summary) => format!("{summary} (no word about this one)"),
+                None => "no word about it".to_owned(),
+            },
+        };
+        let place = elsewhere.map(|subject| format!("{subject}, ")).unwrap_or_default();
+        Some(match one.round {
+            0 => format!("{place}at the start: {said}"),
+            round => format!("{place}round {round}: {said}"),
+        })
+    }
+}
+
+/// How the run ends or has ended.
+fn ending(run: &Run) -> Option<&'static str> {
+    run.ending().or_else(|| run.closing()).map(Ending::word)
+}
+
+/// Every finding once, with the loop that has the last word on it.
+pub fn last_word(docket: &Docket) -> Vec<(FindingId, &Entry, &Loop)> {
+    let mut last: BTreeMap<FindingId, (u32, &Entry, &Loop)> = BTreeMap::new();
+    for lp in docket.loops.values() {
+        let number = entry_number(lp.id());
+        for (id, entry) in lp.ledger().iter() {
+            if last.get(&id).is_none_or(|(known, _, _)| *known <= number) {
+                last.insert(id, (number, entry, lp));
+            }
+        }
+    }
+    last.into_iter().map(|(id, (_, entry, lp))| (id, entry, lp)).collect()
+}
+
+/// Loops of a lane are numbered in the order they were opened: `01-02/task-1.3`.
+pub fn entry_number(id: &LoopId) -> u32 {
+    id.as_str().rsplit_once('.').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
+}
+
+/// What every report says of gates: those switched off, and whether one that cannot run stops anything.
+pub fn gate_notes(gates: &GateSettings) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !gates.off.is_empty() {
+        let off: Vec<String> = gates.off.iter().map(|gate| plain::line(gate)).collect();
+        notes.push(format!("gates switched off (gates.off): {}", off.join(", ")));
+    }
+    if gates.errors == "continue" {
+        notes
+            .push("a gate that could not run did not stop anything (gates.errors = \"continue\")".to_owned());
+    }
+    notes
+}
+
+/// What nobody reviewed, and so says every report.
+pub fn unreviewed(docket: &Docket) -> Vec<String> {
+    let Some(run) = &docket.run else { return Vec::new() };
+    let mut notes = Vec::new();
+    if run.spec().gate.is_none() {
+        notes.push("plans were not judged before any code".to_owned());
+    }
+    if !run.spec().qa {
+        notes.push("deliveries were not judged (no QA gate)".to_owned());
+    }
+    let mut alone: Vec<&str> = docket
+        .loops
+        .values()
+        .filter(|lp| lp.policy().seats.is_empty())
+        .map(|lp| lp.policy().of.word())
+        .collect();
+    alone.sort_unstable();
+    alone.dedup();
+    if !alone.is_empty() {
+        notes.push(format!("judged by checks only, no reviewer is configured: {}", alone.join(", ")));
+    }
+    notes
+}
+
+fn is_live(entry: &Entry) -> bool {
+    matches!(entry.fate, Fate::Open | Fate::Deferred | Fate::Advisory)
+}
+
+fn is_settled(fate: &Fate) -> bool {
+    matches!(
+        fate,
+        Fate::Fixed | Fate::Refuted | Fate::Waived(_) | Fate::DuplicateOf(_) | Fate::SupersededBy(_)
+    )
+}
+
+impl Told {
+    fn new(lp: Loop) -> Told {
+        Told {
+            // What was handed over is the first thing its maker works on.
+            ordered: lp.ledger().iter().map(|(id, _)| id).collect(),
+            lp,
+            rounds: Vec::new(),
+            tries: Vec::new(),
+            settled: BTreeMap::new(),
+            words: Vec::new(),
+            before: BTreeMap::new(),
+            marks: BTreeMap::new(),
+            raised: BTreeSet::new(),
+        }
+    }
+
+    fn take(&mut self, event: &LoopEvent) -> Result<(), OutOfOrder> {
+        match event {
+            LoopEvent::RoundBegan { .. } => {
+                let live = self.lp.ledger().iter().filter(|(_, entry)| is_live(entry));
+                self.before = live.map(|(id, entry)| (id, entry.severity)).collect();
+                self.marks.clear();
+                self.raised.clear();
+            }
+            LoopEvent::Decided(decision) if matches!(decision.choice, Choice::Fixed(_)) => {
+                let findings = self.lp.ledger().open().map(|(id, _)| id).collect();
+                let by = Some(decision.by.clone());
+                self.tried(String::new(), findings, BTreeMap::new(), by);
+            }
+            _ => {}
+        }
+        self.lp.apply(event)?;
+        self.applied(event);
+        Ok(())
+    }
+
+    fn applied(&mut self, event: &LoopEvent) {
+        match event {
+            LoopEvent::Checked { effect, checked } => {
+                self.raised.extend(checked.findings.iter().map(|claim| claim.claim.clone()));
+                let verdict = if checked.findings.is_empty() { "passed" } else { "failed" };
+                self.word(events::who(&effect.step), verdict.to_owned(), String::new(), true);
+            }
+            LoopEvent::Answered { effect, answer } => {
+                self.raised.extend(answer.raised.iter().map(|claim| claim.claim.clone()));
+                let verdict = match answer.verdict {
+                    Verdict::Reject if answer.fundamental => "reject, patching will not do".to_owned(),
+                    verdict => verdict.to_string(),
+                };
+                self.word(events::who(&effect.step), verdict, plain::clipped(&answer.checked, 300), false);
+            }
+            LoopEvent::Tracked { findings, .. } => {
+                self.marks.extend(findings.iter().map(|finding| (finding.id, finding.mark)));
+            }
+            LoopEvent::ReworkOrdered { crew } => {
+                self.ordered = crew.iter().flat_map(|share| share.findings.iter().copied()).collect();
+            }
+            LoopEvent::Made { effect, replies, .. } => {
+                let findings = self.ordered.clone();
+                self.tried(effect.to_string(), findings, replies.clone(), None);
+            }
+            LoopEvent::Ruled { ruling } => self.ruled(ruling),
+            LoopEvent::Ended { .. } => self.settle(),
+            _ => {}
+        }
+    }
+
+    fn tried(
+        &mut self,
+        effect: String,
+        findings: BTreeSet<FindingId>,
+        replies: BTreeMap<FindingId, Reply>,
+        by: Option<String>,
+    ) {
+        self.tries.push(Try { round: self.lp.round(), effect, findings, replies, by });
+    }
+
+    /// The last word of each counts.
+    fn word(&mut self, who: String, verdict: String, checked: String, is_check: bool) {
+        let who = plain::line(&who);
+        self.words.retain(|word| word.who != who);
+        self.words.push(Word { who, verdict, checked, is_check });
+    }
+
+    fn ruled(&mut self, ruling: &Ruling) {
+        let round = Round {
+            delta: if self.lp.round() > 1 { self.delta() } else { CycleDelta::default() },
+            open: [0; 3],
+            bar: self.bar(),
+            ruling: ruling_word(ruling).to_owned(),
+        };
+        let open = self.open(&round.delta);
+        // A round that is judged again, after a question or in full, is one round.
+        self.rounds.retain(|known| known.bar.round != round.bar.round);
+        self.rounds.push(Round { open, ..round });
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        let round = self.lp.round();
+        for (id, entry) in self.lp.ledger().iter() {
+            if is_settled(&entry.fate) {
+                self.settled.entry(id).or_insert(round);
+            } else {
+                self.settled.remove(&id);
+            }
+        }
+    }
+
+    /// What the round changed, from the ledger before it and after it.
+    fn delta(&self) -> CycleDelta {
+        let mut now = BTreeMap::new();
+        for (id, entry) in self.lp.ledger().iter() {
+            let known = self.before.contains_key(&id);
+            if !known && !is_live(entry) {
+                continue;
+            }
+            let silent = !entry.is_open_must_fix() && !self.raised.contains(&entry.claim.claim);
+            let standing = match entry.fate {
+                Fate::Fixed | Fate::Refuted => Standing::Gone,
+                _ if known && silent => Standing::Silent,
+                _ => Standing::Present,
+            };
+            let mark = self.marks.get(&id).copied().filter(|mark| *mark != Mark::Persistent);
+            now.insert(id, Now { severity: entry.severity, standing, mark: mark.unwrap_or(Mark::New) });
+        }
+        cycle_delta(&self.before, &now)
+    }
+
+    /// The progression after a round is the sum of its rows; a first round has no rows.
+    fn open(&self, delta: &CycleDelta) -> [usize; 3] {
+        let severities = [Severity::Blocker, Severity::Warning, Severity::Suggestion];
+        if self.lp.round() > 1 {
+            let after = delta.progression();
+            return severities.map(|severity| {
+                after.iter().find(|row| row.severity == severity).map_or(0, |row| row.after)
+            });
+        }
+        let live = || self.lp.ledger().iter().filter(|(_, entry)| is_live(entry));
+        severities.map(|severity| live().filter(|(_, entry)| entry.severity == severity).count())
+    }
+
+    fn bar(&self) -> Bar {
+        let mut bar = Bar { round: self.lp.round(), ..Bar::default() };
+        for (id, entry) in self.lp.ledger().iter() {
+            let fresh = entry.first_round == bar.round || self.marks.get(&id) == Some(&Mark::Reopened);
+            match &entry.fate {
+                fate if is_settled(fate) => bar.settled += 1,
+                _ if entry.is_open_must_fix() && fresh => bar.new += 1,
+                _ if entry.is_open_must_fix() => bar.old += 1,
+                _ => bar.aside += 1,
+            }
+        }
+        bar
+    }
+
+    /// The last version was never judged, because it had been before.
+    fn returned(&self) -> bool {
+        let stale = self.lp.outcome() == Some(&Outcome::Stale)
+            || self.lp.question().is_some_and(|asked| asked.why == Why::Stale);
+        stale && self.tries.last().is_some_and(|last| last.round == self.lp.round())
+    }
+
+    fn part(&self) -> Part {
+        let waits = self.lp.question().map(|asked| question::why(&asked.why, self.lp.rounds_max()));
+        let outcome = match self.lp.outcome() {
+            None => String::new(),
+            Some(Outcome::Accepted(by)) => format!("accepted by {}", plain::line(by)),
+            Some(outcome) => outcome.word().to_owned(),
+        };
+        Part {
+            id: self.lp.id().to_string(),
+            subject: question::subject(self.lp.id().as_str()),
+            outcome,
+            waits: waits.unwrap_or_default(),
+            rounds_max: self.lp.rounds_max(),
+            rounds: self.rounds.clone(),
+            words: self.words.clone(),
+        }
+    }
+}
+
+/// What a ruling is called.
+pub fn ruling_word(ruling: &Ruling) -> &'static str {
+    match ruling {
+        Ruling::Pass { checks_only: false } => "pass",
+        Ruling::Pass { checks_only: true } => "pass, judged by checks only",
+        Ruling::PassWithWarnings { .. } => "pass with warnings",
+        Ruling::Rework { .. } => "rework",
+        Ruling::NoQuorum => "no quorum",
+    }
+}

@@ -1,0 +1,174 @@
+//! The account of a review on a terminal: how it ended, findings by fate, what each round changed, what is open, what
+//! to do next. Fits its columns; a meaning is never in the colour alone.
+
+use crate::bars::{Bar, bars};
+use crate::plain;
+use crate::review::{self, End, Part, Review, Story};
+use crate::style::{Mark, Style, columns, cut, pad};
+use crate::words::count;
+use std::fmt::Write;
+use tribunal_findings::delta::{Class, Row};
+
+/// Rows of one kind that are shown; more are only counted.
+const ROWS: usize = 50;
+
+/// The account.
+pub fn text(review: &Review, style: Style) -> String {
+    let mut out = String::new();
+    let head = format!("Phase {}: {}", plain::line(&review.phase), plain::line(&review.name));
+    let _ = writeln!(
+        out,
+        "{} {}",
+        style.mark(mark(review.end)),
+        style.bold(&style.wrap(&format!("{head}: {}", review.end.title()), "  "))
+    );
+    let _ = writeln!(out, "  {}", indented(&plain::line(&review.reason), 2, style));
+    for note in &review.notes {
+        let _ = writeln!(out, "  {} {}", style.mark(Mark::Warning), indented(&plain::line(note), 4, style));
+    }
+    let rounds = count(review.rounds(), "round");
+    let loops = count(review.loops.len(), "loop");
+    let _ = writeln!(out, "\n  {rounds} in {loops}, {}", count(review.findings.len(), "finding"));
+    fates(&mut out, review, style);
+    for part in review.revised() {
+        delta(&mut out, review, part, style);
+    }
+    open(&mut out, review, style);
+    let decided: Vec<String> = review.decisions.iter().map(|text| plain::clipped(text, 300)).collect();
+    lines(&mut out, "Decided", &decided, style);
+    lines(&mut out, "What would help", &review::recommendations(review), style);
+    lines(&mut out, "Next", &review.next, style);
+    out
+}
+
+fn mark(end: End) -> Mark {
+    match end {
+        End::Passed => Mark::Complete,
+        End::Escalated => Mark::Warning,
+        End::Stale | End::Cancelled => Mark::Failed,
+        End::Running => Mark::Running,
+    }
+}
+
+/// Wrapped so that every line, with so many columns before it, fits.
+fn indented(text: &str, columns: usize, style: Style) -> String {
+    if style.width == 0 {
+        return text.to_owned();
+    }
+    let narrow = Style { width: style.width.saturating_sub(columns).max(1), ..style };
+    narrow.wrap(text, "").replace('\n', &format!("\n{}", " ".repeat(columns)))
+}
+
+fn fates(out: &mut String, review: &Review, style: Style) {
+    let fates = review.fates();
+    if fates.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n  {}", style.bold("Findings by fate"));
+    let most = fates.iter().map(|(_, n)| *n).max().unwrap_or(1).max(1);
+    let room = if style.width == 0 { 40 } else { style.width.saturating_sub(24).clamp(4, 40) };
+    for (fate, n) in fates {
+        let long = (n * room).div_ceil(most).clamp(1, room);
+        let _ = writeln!(out, "    {} {n:>4}  {}", pad(&fate, 11), style.faint(&"▪".repeat(long)));
+    }
+}
+
+fn delta(out: &mut String, review: &Review, part: &Part, style: Style) {
+    let head = format!("{}: {}", plain::line(&part.subject), standing(part));
+    let _ = writeln!(out, "\n  {}", style.bold(&indented(&head, 2, style)));
+    let rounds: Vec<Bar> = part.rounds.iter().map(|round| round.bar).collect();
+    let narrow = Style { width: style.width.saturating_sub(if style.width == 0 { 0 } else { 4 }), ..style };
+    for line in bars(&rounds, narrow).lines() {
+        let _ = writeln!(out, "    {line}");
+    }
+    for (n, round) in part.rounds.iter().enumerate().skip(1) {
+        let _ = writeln!(out, "    {}", style.faint(&format!("round {}", n + 1)));
+        let mut rows: Vec<&Row> = round.delta.rows.iter().collect();
+        rows.sort_by_key(|row| (class(row.class).0, row.id));
+        for row in rows.iter().take(ROWS) {
+            let (_, word, said) = class(row.class);
+            let id = row.id.to_string();
+            let known = review.findings.iter().find(|story| story.finding.id == id);
+            let line = known.map_or_else(|| id.clone(), |story| story.finding.line());
+            let said = if said.is_empty() { String::new() } else { format!(" ({said})") };
+            let text = indented(&format!("{line}{said}"), 18, style);
+            let _ = writeln!(out, "      {} {text}", pad(word, 11));
+        }
+        if rows.len() > ROWS {
+            let _ = writeln!(out, "      … and {} more", rows.len() - ROWS);
+        }
+    }
+}
+
+/// The place of a class in the list, its word, and what is said of it.
+fn class(class: Class) -> (u8, &'static str, &'static str) {
+    match class {
+        Class::Resolved => (0, "resolved", ""),
+        Class::New(mark) => (1, "new", review::mark_words(mark)),
+        Class::Upgraded => (2, "worse", ""),
+        Class::Downgraded => (3, "milder", ""),
+        Class::Unchanged => (4, "unchanged", ""),
+        Class::NotReported => (5, "unchanged", "not confirmed"),
+    }
+}
+
+/// Cells are made for markdown; a terminal needs no escapes.
+pub(crate) fn unescaped(cell: &str) -> String {
+    let mut out = String::with_capacity(cell.len());
+    let mut chars = cell.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek()) {
+            ('\\', Some(next)) if "[]*_#\\|".contains(*next) => {}
+            _ => out.push(c),
+        }
+    }
+    out.replace("&lt;", "<")
+}
+
+fn standing(part: &Part) -> &str {
+    match (part.outcome.as_str(), part.waits.as_str()) {
+        ("", "") => "goes on",
+        ("", waits) => waits,
+        (outcome, _) => outcome,
+    }
+}
+
+fn open(out: &mut String, review: &Review, style: Style) {
+    let open = review.in_the_way();
+    if open.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n  {}", style.bold("Still open"));
+    for story in open.iter().take(ROWS) {
+        let _ = writeln!(out, "    {}", indented(&story.finding.line(), 6, style));
+        for (name, value) in about(story) {
+            let _ =
+                writeln!(out, "      {} {}", style.faint(name), indented(&value, 7 + columns(name), style));
+        }
+    }
+    if open.len() > ROWS {
+        let _ = writeln!(out, "    … and {} more; --format markdown has them all", open.len() - ROWS);
+    }
+}
+
+fn about(story: &Story) -> Vec<(&'static str, String)> {
+    let mut rows = Vec::new();
+    if !story.finding.provenance.is_empty() {
+        rows.push(("origin", story.finding.provenance.clone()));
+    }
+    story.tried.iter().for_each(|tried| rows.push(("tried ", cut(&plain::line(tried), 400))));
+    if !story.why.is_empty() {
+        rows.push(("why   ", story.why.clone()));
+    }
+    rows
+}
+
+fn lines(out: &mut String, title: &str, items: &[String], style: Style) {
+    if items.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n  {}", style.bold(title));
+    for item in items {
+        let _ = writeln!(out, "    {}", indented(&plain::line(item), 6, style));
+    }
+}

@@ -1,0 +1,261 @@
+//! The review as one self-contained page: no script, nothing loaded from anywhere, every text of an agent escaped. A
+//! picture shows findings by fate per round; its numbers are in a table beside it, so that colour says nothing alone.
+
+use crate::bars::Bar;
+use crate::plain;
+use crate::review::{self, End, Part, Review, Story};
+use crate::words::{self, and, count};
+use std::fmt::Write;
+
+/// Colours and letters of the four parts of a bar.
+const PARTS: [(&str, &str); 4] =
+    [("open", "#b3261e"), ("open and new", "#e8833a"), ("settled", "#3d7d5a"), ("set aside", "#9aa0a6")];
+const BAR: u32 = 22;
+const LEFT: u32 = 80;
+const ROOM: u32 = 480;
+const NUMBERS: u32 = 260;
+
+const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#1c1c1e;background:#fff}\
+h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem;border-bottom:1px solid #ddd}h3{font-size:1rem}\
+table{border-collapse:collapse;width:100%;margin:.5rem 0}td,th{border:1px solid #ddd;padding:.3rem .5rem;text-align:left;vertical-align:top;overflow-wrap:anywhere}\
+th{background:#f4f4f6}.result{font-weight:700}.note{border-left:4px solid #e8833a;padding-left:.7rem}code{overflow-wrap:anywhere}\
+svg{max-width:100%;height:auto}.key{display:inline-block;width:.8em;height:.8em;margin-right:.3em}\
+@media(prefers-color-scheme:dark){body{background:#1c1c1e;color:#eee}td,th,h2{border-color:#444}th{background:#2a2a2d}svg text{fill:#eee}}";
+
+/// The page.
+pub fn page(review: &Review) -> String {
+    let mut out = String::new();
+    let title = format!("Phase {}: {} — Review", review.phase, review.name);
+    out.push_str("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n");
+    let _ = writeln!(out, "<title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>", escaped(&title));
+    let _ = writeln!(out, "<h1>{}</h1>", escaped(&title));
+    head(&mut out, review);
+    fates(&mut out, review);
+    open(&mut out, review);
+    settled(&mut out, review);
+    rounds(&mut out, review);
+    judged(&mut out, review);
+    list(&mut out, "Decisions", &review.decisions);
+    list(&mut out, "What would help", &review::recommendations(review));
+    list(&mut out, "What to do next", &review.next);
+    out.push_str("</body>\n</html>\n");
+    out
+}
+
+fn head(out: &mut String, review: &Review) {
+    let _ = writeln!(out, "<p class=\"result\">Result: {}</p>", review.end.title());
+    let _ = writeln!(out, "<p>{}</p>", escaped(&review.reason));
+    for note in &review.notes {
+        let _ = writeln!(out, "<p class=\"note\">{}</p>", escaped(note));
+    }
+    let judges = [review.judges(false), review.judges(true)].concat();
+    let who = if judges.is_empty() { "nobody".to_owned() } else { and(&judges) };
+    let _ = writeln!(
+        out,
+        "<p>Run {}, {}; rounds: {}; judged by {}.</p>",
+        escaped(&review.run),
+        words::timestamp(review.at),
+        review::cycles(review),
+        escaped(&who)
+    );
+}
+
+fn fates(out: &mut String, review: &Review) {
+    if review.findings.is_empty() {
+        out.push_str("<p>Nothing was found.</p>\n");
+        return;
+    }
+    let _ = writeln!(out, "<h2>{} by fate</h2>", count(review.findings.len(), "finding"));
+    let rows: Vec<Vec<String>> =
+        review.fates().into_iter().map(|(fate, n)| vec![fate, n.to_string()]).collect();
+    table(out, &["fate", "count"], &rows);
+}
+
+fn open(out: &mut String, review: &Review) {
+    let open = review.in_the_way();
+    if open.is_empty() {
+        return;
+    }
+    let title = if review.end == End::Stale { "Persistent findings" } else { "Still open" };
+    let _ = writeln!(out, "<h2>{title}</h2>");
+    let row = |story: &&Story| {
+        let finding = &story.finding;
+        let tried = if story.tried.is_empty() { "nothing".to_owned() } else { story.tried.join("; ") };
+        vec![
+            format!("{} {}", finding.id, finding.severity),
+            finding.place.clone(),
+            finding.claim.clone(),
+            tried,
+            story.why.clone(),
+            finding.provenance.clone(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = open.iter().map(row).collect();
+    table(out, &["finding", "where", "what is wrong", "what was tried", "why it is open", "origin"], &rows);
+}
+
+fn settled(out: &mut String, review: &Review) {
+    let rest: Vec<Vec<String>> = review
+        .findings
+        .iter()
+        .filter(|story| !story.is_in_the_way())
+        .map(|story| {
+            let finding = &story.finding;
+            let fate = format!("{} {}", finding.fate, finding.fate_note);
+            let round = story.settled_in.map(|round| format!(", round {round}")).unwrap_or_default();
+            vec![
+                format!("{} {}", finding.id, finding.severity),
+                finding.place.clone(),
+                finding.claim.clone(),
+                format!("{}{round}", fate.trim_end()),
+                finding.provenance.clone(),
+            ]
+        })
+        .collect();
+    if !rest.is_empty() {
+        out.push_str("<h2>What became of the others</h2>\n");
+        table(out, &["finding", "where", "what was wrong", "fate", "origin"], &rest);
+    }
+}
+
+fn rounds(out: &mut String, review: &Review) {
+    let parts: Vec<&Part> =
+        review.loops.iter().filter(|part| part.rounds.iter().any(|round| total(&round.bar) > 0)).collect();
+    if parts.is_empty() {
+        return;
+    }
+    out.push_str("<h2>Round by round</h2>\n<p>");
+    for (name, colour) in PARTS {
+        let _ = write!(out, "<span class=\"key\" style=\"background:{colour}\"></span>{name} &nbsp; ");
+    }
+    out.push_str("</p>\n");
+    for part in parts {
+        let _ = writeln!(out, "<h3>{}: {}</h3>", escaped(&part.subject), escaped(standing(part)));
+        picture(out, part);
+        for change in review::changes(review, part) {
+            let _ = writeln!(out, "<p>{}</p>", change.title);
+            let rows: Vec<Vec<String>> = change
+                .rows
+                .iter()
+                .map(|row| row.iter().map(|cell| crate::account::unescaped(cell)).collect())
+                .collect();
+            table(out, change.head, &rows);
+        }
+    }
+}
+
+fn standing(part: &Part) -> &str {
+    match (part.outcome.as_str(), part.waits.as_str()) {
+        ("", "") => "goes on",
+        ("", waits) => waits,
+        (outcome, _) => outcome,
+    }
+}
+
+fn total(bar: &Bar) -> u32 {
+    bar.old + bar.new + bar.settled + bar.aside
+}
+
+fn numbers(bar: &Bar) -> [u32; 4] {
+    [bar.old, bar.new, bar.settled, bar.aside]
+}
+
+/// One bar per round; widths are shares of the fullest.
+fn picture(out: &mut String, part: &Part) {
+    let bars: Vec<&Bar> = part.rounds.iter().map(|round| &round.bar).collect();
+    let most = bars.iter().map(|bar| total(bar)).max().unwrap_or(0).max(1);
+    let rows = u32::try_from(bars.len()).unwrap_or(u32::MAX);
+    let height = rows.saturating_mul(BAR + 6);
+    let width = LEFT + ROOM + NUMBERS;
+    let _ = writeln!(
+        out,
+        "<svg role=\"img\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\">\
+         <title>Findings by fate per round: {}</title>",
+        escaped(&part.subject)
+    );
+    for (row, bar) in (0u32..).zip(bars) {
+        let y = row * (BAR + 6);
+        let base = y + BAR - 6;
+        let _ = writeln!(out, "<text x=\"0\" y=\"{base}\" font-size=\"14\">round {}</text>", bar.round);
+        let mut x = LEFT;
+        for (n, (name, colour)) in numbers(bar).into_iter().zip(PARTS) {
+            let wide = u32::try_from(u64::from(n) * u64::from(ROOM) / u64::from(most)).unwrap_or(ROOM);
+            if n > 0 {
+                let _ = writeln!(
+                    out,
+                    "<rect x=\"{x}\" y=\"{y}\" width=\"{wide}\" height=\"{BAR}\" fill=\"{colour}\"><title>{n} {name}</title></rect>"
+                );
+                x += wide;
+            }
+        }
+        let said: Vec<String> = numbers(bar)
+            .into_iter()
+            .zip(PARTS)
+            .filter(|(n, _)| *n > 0)
+            .map(|(n, (name, _))| format!("{n} {name}"))
+            .collect();
+        let said = if said.is_empty() { "nothing found".to_owned() } else { said.join(", ") };
+        let _ = writeln!(out, "<text x=\"{}\" y=\"{base}\" font-size=\"13\">{said}</text>", x + 8);
+    }
+    out.push_str("</svg>\n");
+}
+
+fn judged(out: &mut String, review: &Review) {
+    let rows: Vec<Vec<String>> = review
+        .loops
+        .iter()
+        .flat_map(|part| part.words.iter().map(move |word| (part, word)))
+        .map(|(part, word)| {
+            vec![part.subject.clone(), word.who.clone(), word.verdict.clone(), word.checked.clone()]
+        })
+        .collect();
+    if !rows.is_empty() {
+        out.push_str("<h2>What the judges said last</h2>\n");
+        table(out, &["what", "who", "verdict", "checked"], &rows);
+    }
+}
+
+fn list(out: &mut String, title: &str, items: &[String]) {
+    if items.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "<h2>{title}</h2>\n<ul>");
+    for item in items {
+        let _ = writeln!(out, "<li>{}</li>", escaped(item));
+    }
+    out.push_str("</ul>\n");
+}
+
+fn table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
+    out.push_str("<table>\n<tr>");
+    head.iter().for_each(|cell| {
+        let _ = write!(out, "<th>{}</th>", escaped(cell));
+    });
+    out.push_str("</tr>\n");
+    for row in rows {
+        out.push_str("<tr>");
+        row.iter().for_each(|cell| {
+            let _ = write!(out, "<td>{}</td>", escaped(cell));
+        });
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</table>\n");
+}
+
+/// Text that cannot become markup, a control character, or an attribute's end.
+fn escaped(raw: &str) -> String {
+    let mut out = String::with_capacity(raw.len());
+    for c in plain::clipped(raw, 2_000).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,98 @@
+//! `tribunal report`: what was found in a run and what became of it, in every form. Reads the journal, starts nothing,
+//! and writes nothing but what it is told to.
+
+use super::status;
+use crate::args::{Globals, Report, ReportForm};
+use crate::exit::Done;
+use crate::facts;
+use crate::failure::Failure;
+use crate::out;
+use crate::place::{Place, Seen};
+use std::path::Path;
+use tribunal_engine::review::{Record, last_word, unreviewed};
+use tribunal_engine::{Docket, DocketError, Fact};
+use tribunal_view::review::Review;
+use tribunal_view::sarif::{self, Item};
+use tribunal_view::style::Style;
+use tribunal_view::{account, annotations, html, review};
+
+/// Reports on a run.
+pub fn run(globals: &Globals, args: &Report) -> Result<Done, Failure> {
+    let place = Place::here()?;
+    let seen = place.read(&place.find(args.run.as_deref())?)?;
+    let (docket, record) = read(&seen)?;
+    let form = args.format.unwrap_or(if globals.json { ReportForm::Json } else { ReportForm::Text });
+    let style = match &args.output {
+        Some(_) => Style::PLAIN,
+        None => out::stdout_style(globals),
+    };
+    let text = text(form, &docket, &record, &seen, style)?;
+    match &args.output {
+        None => out::data(&text)?,
+        Some(path) => {
+            write(path, &text)?;
+            if !globals.quiet {
+                out::say(&format!("wrote {}", path.display()));
+            }
+        }
+    }
+    Ok(Done::Passed)
+}
+
+/// Reads a journal for a report.
+pub fn read(seen: &Seen) -> Result<(Docket, Record), Failure> {
+    let (mut docket, mut record) = (Docket::default(), Record::default());
+    seen.reader.each(1, |row| {
+        docket.take(&row)?;
+        let fact = Fact::decode(&row)?;
+        record.take(&fact).map_err(|source| DocketError::OutOfOrder {
+            seq: row.seq,
+            machine: row.of.to_owned(),
+            source,
+        })
+    })?;
+    Ok((docket, record))
+}
+
+/// The review of a run as it stands.
+pub fn of(docket: &Docket, record: &Record, run: &str, run_dir: &Path) -> Review {
+    let notes = [unreviewed(docket), status::gates(run_dir)].concat();
+    record.review(docket, run, notes, &facts::questions(docket, run))
+}
+
+fn text(
+    form: ReportForm,
+    docket: &Docket,
+    record: &Record,
+    seen: &Seen,
+    style: Style,
+) -> Result<String, Failure> {
+    let review = || of(docket, record, &seen.id, &seen.dir);
+    let last = last_word(docket);
+    let origins: Vec<String> = last.iter().map(|(id, _, _)| record.provenance(*id)).collect();
+    let items = || -> Vec<Item<'_>> {
+        let found = last.iter().zip(&origins);
+        found.map(|((id, entry, lp), origin)| Item { id: *id, entry, round: lp.round(), origin }).collect()
+    };
+    let pretty = |value: &serde_json::Value| serde_json::to_string_pretty(value).map_err(Failure::bug);
+    Ok(match form {
+        ReportForm::Text => account::text(&review(), style),
+        ReportForm::Json => pretty(&review::json(&review()).map_err(Failure::bug)?)? + "\n",
+        ReportForm::Markdown => review::markdown(&review()),
+        ReportForm::Sarif => pretty(&sarif::log(&items(), env!("CARGO_PKG_VERSION")))? + "\n",
+        ReportForm::Github => annotations::github(&items()),
+        ReportForm::Html => html::page(&review()),
+    })
+}
+
+/// Whole or not at all: a temporary file beside it, then a rename.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let shown = path.display();
+    if path.is_dir() {
+        return Err(
+            Failure::usage(format!("cannot write {shown}: it is a folder")).hint("name a file with --output")
+        );
+    }
+    tribunal_engine::real::write_atomic(path, text.as_bytes())
+        .map_err(|error| Failure::usage(format!("cannot write {shown}: {error}")))
+}
