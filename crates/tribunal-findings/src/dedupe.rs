@@ -11,6 +11,8 @@ const SAME_PLACE: u32 = 3;
 const NEAR: u32 = 10;
 /// More findings than this without a line in one file are compared by their words alone being equal.
 const BUCKET_MAX: usize = 400;
+/// In a file with more than that, so many after each in order of line are compared: a crowd must not cost its square.
+const CROWD_MAX: usize = 200;
 
 /// How alike two texts must be, after rivals, to say the same when nothing is known of their places.
 pub const SAME_TEXT: f64 = 0.16;
@@ -82,12 +84,24 @@ enum Places {
 
 /// Groups the claims that are one finding; every index is in exactly one group, groups in order of first index.
 pub fn groups(claims: &[(&Source, &Claim)]) -> Vec<Vec<usize>> {
+    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (at, first) in firsts(claims).into_iter().enumerate() {
+        groups.entry(first).or_default().push(at);
+    }
+    groups.into_values().collect()
+}
+
+/// For every claim the first one it is one finding with; itself, when none before it says the same.
+pub(crate) fn firsts(claims: &[(&Source, &Claim)]) -> Vec<usize> {
     let mut joined = Joined::new(claims);
     joined.exact();
-    for bucket in buckets(claims) {
-        joined.alike(&bucket);
+    // One voice alone repeats nobody.
+    if claims.windows(2).any(|pair| pair[0].0 != pair[1].0) {
+        for bucket in buckets(claims) {
+            joined.alike(&bucket);
+        }
     }
-    joined.into_groups()
+    joined.group
 }
 
 /// Claims that could be one finding: same file, or no file at all.
@@ -113,39 +127,41 @@ fn buckets(claims: &[(&Source, &Claim)]) -> Vec<Vec<usize>> {
 
 struct Joined<'a> {
     claims: &'a [(&'a Source, &'a Claim)],
+    /// The first member of each claim's group.
     group: Vec<usize>,
-    members: Vec<Vec<usize>>,
+    /// Members of a group by its first one; nothing while a claim is alone.
+    members: BTreeMap<usize, Vec<usize>>,
 }
 
 impl<'a> Joined<'a> {
     fn new(claims: &'a [(&'a Source, &'a Claim)]) -> Self {
-        Self {
-            claims,
-            group: (0..claims.len()).collect(),
-            members: (0..claims.len()).map(|at| vec![at]).collect(),
-        }
+        Self { claims, group: (0..claims.len()).collect(), members: BTreeMap::new() }
     }
 
     /// Word for word the same at the same place: one finding, whoever says it.
     fn exact(&mut self) {
-        type Key<'k> = (Option<&'k str>, Option<u32>, Option<u32>, &'k str, Option<&'k str>, Option<&'k str>);
-        let mut first: BTreeMap<Key<'a>, usize> = BTreeMap::new();
-        for (at, (_, claim)) in self.claims.iter().enumerate() {
-            let key = (
-                claim.file.as_deref(),
-                claim.line,
-                claim.end,
-                claim.claim.as_str(),
-                claim.rule.as_deref(),
-                claim.section.as_deref(),
-            );
-            match first.get(&key) {
-                Some(before) => self.join(*before, at),
-                None => {
-                    first.insert(key, at);
+        let mut order: Vec<(u64, usize)> =
+            self.claims.iter().enumerate().map(|(at, (_, claim))| (hash_of(claim), at)).collect();
+        order.sort_unstable();
+        let mut from = 0;
+        while from < order.len() {
+            let same = order[from..].partition_point(|one| one.0 == order[from].0);
+            // Of one hash, compared with the first of each wording: hardly ever more than one.
+            let mut wordings: Vec<usize> = Vec::new();
+            for (_, at) in order[from..from + same].iter().skip(usize::from(same == 1)) {
+                let known = |first: &&usize| is_verbatim(self.claims[**first].1, self.claims[*at].1);
+                match wordings.iter().find(known).copied() {
+                    Some(first) => self.join(first, *at),
+                    None => wordings.push(*at),
                 }
             }
+            from += same;
         }
+    }
+
+    /// The members of the group that has this first one.
+    fn members<'m>(&'m self, first: &'m usize) -> &'m [usize] {
+        self.members.get(first).map_or(std::slice::from_ref(first), Vec::as_slice)
     }
 
     fn join(&mut self, a: usize, b: usize) {
@@ -154,9 +170,9 @@ impl<'a> Joined<'a> {
             return;
         }
         let (to, from) = (a.min(b), a.max(b));
-        let moved = std::mem::take(&mut self.members[from]);
+        let moved = self.members.remove(&from).unwrap_or_else(|| vec![from]);
         moved.iter().for_each(|at| self.group[*at] = to);
-        self.members[to].extend(moved);
+        self.members.entry(to).or_insert_with(|| vec![to]).extend(moved);
     }
 
     /// Joins what different reviewers say alike, the most alike first.
@@ -176,11 +192,12 @@ impl<'a> Joined<'a> {
         let words: Vec<String> = bucket.iter().map(|at| words_of(self.claims[*at].1)).collect();
         let texts = Texts::with_letters(&words);
         let mut order: Vec<usize> = (0..bucket.len()).collect();
-        order.sort_by_key(|n| self.claims[bucket[*n]].1.line);
+        order.sort_by_key(|n| (self.claims[bucket[*n]].1.line, &self.claims[bucket[*n]].1.claim));
         let small = bucket.len() <= BUCKET_MAX;
         let mut pairs = Vec::new();
         for (n, i) in order.iter().enumerate() {
-            for j in &order[n + 1..] {
+            let reach = if small { order.len() } else { CROWD_MAX };
+            for j in order[n + 1..].iter().take(reach) {
                 let (a, b) = (bucket[*i], bucket[*j]);
                 let ((from_a, one), (from_b, other)) = (self.claims[a], self.claims[b]);
                 // Sorted by line: a large bucket has nothing more for this one (a long range may hide a near one).
@@ -197,21 +214,39 @@ impl<'a> Joined<'a> {
 
     /// One reviewer has one voice in a group, and nobody in it is far from the others.
     fn may_join(&self, a: usize, b: usize) -> bool {
-        let (a, b) = (&self.members[self.group[a]], &self.members[self.group[b]]);
+        let (a, b) = (self.members(&self.group[a]), self.members(&self.group[b]));
         let voices: BTreeSet<&Source> = a.iter().map(|at| self.claims[*at].0).collect();
         let distinct = |at: &usize| !voices.contains(self.claims[*at].0);
         let apart =
             a.iter().any(|x| b.iter().any(|y| places(self.claims[*x].1, self.claims[*y].1) == Places::Apart));
         b.iter().all(distinct) && !apart
     }
+}
 
-    fn into_groups(self) -> Vec<Vec<usize>> {
-        let mut groups: Vec<Vec<usize>> =
-            self.members.into_iter().filter(|group| !group.is_empty()).collect();
-        groups.iter_mut().for_each(|group| group.sort_unstable());
-        groups.sort_by_key(|group| group[0]);
-        groups
+/// What a claim says and where, as one number; equal claims have equal ones.
+fn hash_of(claim: &Claim) -> u64 {
+    let mut hash = mixed(u64::from(claim.line.unwrap_or(0)), u64::from(claim.end.unwrap_or(0)));
+    for text in [Some(claim.claim.as_str()), claim.file.as_deref(), claim.rule.as_deref()] {
+        for chunk in text.unwrap_or_default().as_bytes().chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            hash = mixed(hash, u64::from_le_bytes(word));
+        }
+        hash = mixed(hash, text.map_or(0, str::len) as u64);
     }
+    hash
+}
+
+fn mixed(hash: u64, value: u64) -> u64 {
+    (hash.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+fn is_verbatim(a: &Claim, b: &Claim) -> bool {
+    (a.line, a.end) == (b.line, b.end)
+        && a.claim == b.claim
+        && a.file == b.file
+        && a.rule == b.rule
+        && a.section == b.section
 }
 
 /// The words a claim is compared by.
@@ -233,6 +268,9 @@ fn needed(a: &Claim, b: &Claim) -> f64 {
 
 /// Whether two claims of different reviewers say the same.
 pub(crate) fn same(a: &Claim, b: &Claim) -> bool {
+    if places(a, b) == Places::Apart {
+        return false;
+    }
     let words = [words_of(a), words_of(b)];
     let texts = Texts::with_letters(&words);
     alike(&texts, (0, &words[0]), (1, &words[1])) >= needed(a, b)

@@ -17,7 +17,9 @@ pub(crate) struct Damage {
 /// Takes out terminal escapes, control and direction-override characters; makes every line end `\n`.
 pub(crate) fn clean(text: &str) -> (Cow<'_, str>, Damage) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if !text.bytes().any(may_begin_unwanted) || !text.chars().any(is_unwanted) {
+    // Whole chunks at a time, without a way out: that the compiler can do many bytes at once.
+    let suspect = |chunk: &[u8]| chunk.iter().fold(false, |any, byte| any | may_begin_unwanted(*byte));
+    if !text.as_bytes().chunks(1 << 12).any(suspect) || !text.chars().any(is_unwanted) {
         return (Cow::Borrowed(text), Damage::default());
     }
     // An escape may swallow the NUL that follows it; the damage is there all the same.
@@ -43,7 +45,8 @@ pub(crate) fn clean(text: &str) -> (Cow<'_, str>, Damage) {
 
 /// First bytes of what `is_unwanted` takes out: most text has none of them, and bytes are cheap to look at.
 fn may_begin_unwanted(byte: u8) -> bool {
-    byte < b' ' && byte != b'\n' && byte != b'\t' || matches!(byte, 0x7f | 0xc2 | 0xe2)
+    let control = (byte < b' ') & (byte != b'\n') & (byte != b'\t');
+    control | (byte == 0x7f) | (byte == 0xc2) | (byte == 0xe2)
 }
 
 fn is_unwanted(c: char) -> bool {

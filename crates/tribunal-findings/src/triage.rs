@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Fate, Severity, Source};
-use tribunal_core::ids::Seat;
+use tribunal_core::ids::{Check, Seat};
 
 /// Below this a claim is discarded.
 pub const DISCARD_BELOW: u8 = 50;
@@ -39,18 +39,14 @@ pub struct Panel {
 /// One finding after triage: the claim that stands for it, and everything merged into it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Triaged {
-    /// The claim that stands for it.
-    pub claim: Claim,
-    /// All claims it is made of, the standing one first.
-    pub texts: Vec<Raised>,
-    /// Who holds it.
-    pub sources: BTreeSet<Source>,
+    /// The claim that stands for it, and who made it.
+    pub standing: Raised,
+    /// All other claims it is made of.
+    pub others: Vec<Raised>,
     /// Open, deferred, discarded or filtered.
     pub fate: Fate,
     /// The highest severity among its actionable claims.
     pub severity: Severity,
-    /// Why it went where it went, step by step.
-    pub why: String,
     /// The field it lies in, where that is sure.
     pub domain: Option<String>,
     /// The owner who must uphold or refute it.
@@ -63,80 +59,93 @@ pub struct Triaged {
     pub unowned: bool,
     /// Reviewers gave different severities.
     pub disagree: bool,
+    actionable: bool,
+    /// What happened to it after the first look, step by step.
+    steps: Vec<String>,
 }
 
-/// What one claim was found to be before merging.
-struct Sorted {
-    raised: Raised,
-    fate: Fate,
-    trace: Vec<String>,
-    domain: Option<String>,
-    referred_to: Option<Seat>,
-    overlapping: bool,
-    by_owner: bool,
-    unowned: bool,
-    actionable: bool,
+impl Triaged {
+    /// The claim that stands for it.
+    pub fn claim(&self) -> &Claim {
+        &self.standing.claim
+    }
+
+    /// All claims it is made of, the standing one first.
+    pub fn texts(&self) -> impl Iterator<Item = &Raised> {
+        std::iter::once(&self.standing).chain(&self.others)
+    }
+
+    /// Who holds it.
+    pub fn sources(&self) -> BTreeSet<Source> {
+        self.texts().map(|raised| raised.source.clone()).collect()
+    }
+
+    /// Why it went where it went, step by step.
+    pub fn why(&self) -> String {
+        let confidence = self.standing.claim.confidence;
+        let first = match &self.standing.source {
+            Source::Check(check) => format!("found by check {check}"),
+            Source::Seat(_) if confidence < DISCARD_BELOW => {
+                format!("confidence {confidence} is below {DISCARD_BELOW}")
+            }
+            Source::Seat(_) if self.standing.claim.confidence_stated || confidence < DEFER_BELOW => {
+                format!("confidence {confidence}")
+            }
+            Source::Seat(_) => format!("no confidence stated, {confidence} assumed"),
+        };
+        std::iter::once(&first).chain(&self.steps).map(String::as_str).collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// Sorts and merges the claims of one round.
-pub fn triage(raised: Vec<Raised>, panel: &Panel) -> Vec<Triaged> {
-    let mut sorted: Vec<Sorted> = raised.into_iter().map(|raised| first_look(raised, panel)).collect();
-    authority(&mut sorted, panel);
-    let mut results = Vec::with_capacity(sorted.len());
-    let (live, out): (Vec<Sorted>, Vec<Sorted>) = sorted.into_iter().partition(|s| s.fate == Fate::Open);
-    let keys: Vec<(&Source, &Claim)> = live.iter().map(|s| (&s.raised.source, &s.raised.claim)).collect();
-    let groups = dedupe::groups(&keys);
-    let mut live: Vec<Option<Sorted>> = live.into_iter().map(Some).collect();
-    for group in groups {
-        let members: Vec<Sorted> = group.into_iter().filter_map(|at| live[at].take()).collect();
-        results.extend(merged(members));
-    }
-    results.extend(out.into_iter().filter_map(|one| merged(vec![one])));
-    results.sort_by(|a, b| order(a).cmp(&order(b)));
-    results
+pub fn triage(raised: impl IntoIterator<Item = Raised>, panel: &Panel) -> Vec<Triaged> {
+    let mut all: Vec<Triaged> = raised.into_iter().map(|raised| first_look(raised, panel)).collect();
+    authority(&mut all, panel);
+    merge(&mut all);
+    all.iter_mut().for_each(settle);
+    put_in_order(&mut all);
+    all
 }
 
-fn first_look(raised: Raised, panel: &Panel) -> Sorted {
+fn first_look(raised: Raised, panel: &Panel) -> Triaged {
     let claim = &raised.claim;
-    let confidence = claim.confidence;
-    let (fate, actionable, said) = match &raised.source {
-        Source::Check(check) => (Fate::Open, true, format!("found by check {check}")),
-        Source::Seat(_) if confidence < DISCARD_BELOW => {
-            (Fate::Discarded, false, format!("confidence {confidence} is below {DISCARD_BELOW}"))
+    let mut steps = Vec::new();
+    let (fate, actionable) = match &raised.source {
+        Source::Check(_) => (Fate::Open, true),
+        Source::Seat(_) if claim.confidence < DISCARD_BELOW => (Fate::Discarded, false),
+        Source::Seat(seat) if claim.confidence < DEFER_BELOW && panel.rejecting.contains(seat) => {
+            steps.push(format!("kept because {seat} rejects"));
+            (Fate::Open, true)
         }
-        Source::Seat(seat) if confidence < DEFER_BELOW && panel.rejecting.contains(seat) => {
-            (Fate::Open, true, format!("confidence {confidence}, kept because {seat} rejects"))
-        }
-        Source::Seat(_) if confidence < DEFER_BELOW => {
-            (Fate::Open, false, format!("confidence {confidence}"))
-        }
-        Source::Seat(_) if claim.confidence_stated => (Fate::Open, true, format!("confidence {confidence}")),
-        Source::Seat(_) => (Fate::Open, true, format!("no confidence stated, {confidence} assumed")),
+        Source::Seat(_) => (Fate::Open, claim.confidence >= DEFER_BELOW),
     };
-    Sorted {
+    Triaged {
         // Authority is among reviewers: a tool's findings need no field.
-        domain: if matches!(raised.source, Source::Seat(_)) {
-            domain_of(claim)
-        } else {
-            claim.domain.clone()
+        domain: match &raised.source {
+            Source::Seat(_) => domain_of(claim),
+            Source::Check(_) => claim.domain.clone(),
         },
-        raised,
+        severity: claim.severity,
+        standing: raised,
+        others: Vec::new(),
         fate,
-        trace: vec![said],
         referred_to: None,
         overlapping: false,
         by_owner: false,
         unowned: false,
+        disagree: false,
         actionable,
+        steps,
     }
 }
 
 /// A non-owner's finding in an owned field goes out when the owner sat and is silent on it; a blocker is referred.
-fn authority(sorted: &mut [Sorted], panel: &Panel) {
-    for at in 0..sorted.len() {
-        let Source::Seat(seat) = &sorted[at].raised.source else { continue };
-        let (seat, Some(domain)) = (seat.clone(), sorted[at].domain.clone()) else { continue };
-        if sorted[at].fate != Fate::Open {
+fn authority(all: &mut [Triaged], panel: &Panel) {
+    let said = Said::of(all, panel);
+    for at in 0..all.len() {
+        let Source::Seat(seat) = &all[at].standing.source else { continue };
+        let (seat, Some(domain)) = (seat.clone(), all[at].domain.clone()) else { continue };
+        if all[at].fate != Fate::Open {
             continue;
         }
         let owners: Vec<Seat> = panel
@@ -148,112 +157,231 @@ fn authority(sorted: &mut [Sorted], panel: &Panel) {
             .cloned()
             .collect();
         if owners.is_empty() {
-            sorted[at].unowned = true;
-            sorted[at]
-                .trace
-                .push(format!("no owner of {domain} on the panel; a {domain} reviewer could be added"));
+            all[at].unowned = true;
+            let step = format!("no owner of {domain} on the panel; a {domain} reviewer could be added");
+            all[at].steps.push(step);
             continue;
         }
         if owners.contains(&seat) {
-            own(&mut sorted[at], &domain, owners.len() > 1);
+            own(&mut all[at], &domain, owners.len() > 1);
             continue;
         }
-        let raised_by_owner = owners.iter().any(|owner| says_the_same(sorted, at, owner));
-        if raised_by_owner {
-            sorted[at].trace.push(format!("the owner of {domain} says it too"));
+        if owners.iter().any(|owner| said.by(owner, all, at)) {
+            all[at].steps.push(format!("the owner of {domain} says it too"));
         } else {
-            outsider(&mut sorted[at], &domain, &owners[0], panel.include_filtered);
+            outsider(&mut all[at], &domain, &owners[0], panel.include_filtered);
         }
     }
 }
 
-fn own(one: &mut Sorted, domain: &str, several: bool) {
+/// What owners of fields say, by seat and file: so that asking whether one says the same looks at few claims.
+#[derive(Default)]
+struct Said {
+    by: BTreeMap<Seat, BTreeMap<Option<String>, Vec<usize>>>,
+}
+
+impl Said {
+    fn of(all: &[Triaged], panel: &Panel) -> Self {
+        let owners: BTreeSet<&Seat> = panel.owners.values().flatten().collect();
+        let mut said = Self::default();
+        for (at, one) in all.iter().enumerate() {
+            if let Source::Seat(seat) = &one.standing.source
+                && owners.contains(seat)
+            {
+                let files = said.by.entry(seat.clone()).or_default();
+                files.entry(one.claim().file.clone()).or_default().push(at);
+            }
+        }
+        said
+    }
+
+    /// Whether an owner says the same as one of the claims.
+    fn by(&self, owner: &Seat, all: &[Triaged], at: usize) -> bool {
+        let Some(files) = self.by.get(owner) else { return false };
+        let claim = all[at].claim();
+        let same = |n: &usize| *n != at && all[*n].fate == Fate::Open && dedupe::same(claim, all[*n].claim());
+        match &claim.file {
+            None => files.values().flatten().any(same),
+            Some(_) => [&claim.file, &None].iter().filter_map(|file| files.get(*file)).flatten().any(same),
+        }
+    }
+}
+
+fn own(one: &mut Triaged, domain: &str, several: bool) {
     one.by_owner = true;
     one.overlapping = several;
-    one.trace.push(format!("{domain} is its reviewer's field"));
+    one.steps.push(format!("{domain} is its reviewer's field"));
     if several {
-        one.trace.push(format!("{domain} has several owners: both kept"));
+        one.steps.push(format!("{domain} has several owners: both kept"));
     }
 }
 
-fn outsider(one: &mut Sorted, domain: &str, owner: &Seat, include: bool) {
-    if one.raised.claim.severity == Severity::Blocker {
+fn outsider(one: &mut Triaged, domain: &str, owner: &Seat, include: bool) {
+    if one.standing.claim.severity == Severity::Blocker {
         one.referred_to = Some(owner.clone());
-        one.trace.push(format!("a blocker in {domain} from outside: referred to {owner}"));
+        one.steps.push(format!("a blocker in {domain} from outside: referred to {owner}"));
     } else if include {
-        one.trace.push(format!("{owner} owns {domain} and did not raise it; included on request"));
+        one.steps.push(format!("{owner} owns {domain} and did not raise it; included on request"));
     } else {
         one.fate = Fate::Filtered;
-        one.trace.push(format!("{owner} owns {domain}, sat and did not raise it"));
+        one.steps.push(format!("{owner} owns {domain}, sat and did not raise it"));
     }
 }
 
-fn says_the_same(sorted: &[Sorted], at: usize, owner: &Seat) -> bool {
-    let claim = &sorted[at].raised.claim;
-    sorted.iter().enumerate().any(|(n, other)| {
-        let owns = matches!(&other.raised.source, Source::Seat(seat) if seat == owner);
-        n != at && owns && other.fate == Fate::Open && dedupe::same(claim, &other.raised.claim)
-    })
+/// Makes one finding of open claims that say the same.
+fn merge(all: &mut Vec<Triaged>) {
+    let open: Vec<usize> = (0..all.len()).filter(|at| all[*at].fate == Fate::Open).collect();
+    let keys: Vec<(&Source, &Claim)> =
+        open.iter().map(|at| (&all[*at].standing.source, &all[*at].standing.claim)).collect();
+    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (n, first) in dedupe::firsts(&keys).into_iter().enumerate().filter(|(n, first)| n != first) {
+        groups.entry(open[first]).or_insert_with(|| vec![open[first]]).push(open[n]);
+    }
+    if groups.is_empty() {
+        return;
+    }
+    let mut gone = vec![false; all.len()];
+    for mut members in groups.into_values() {
+        members.sort_by_key(|at| {
+            let (one, claim) = (&all[*at], all[*at].claim());
+            (
+                Reverse(one.actionable),
+                Reverse(one.by_owner),
+                Reverse(claim.severity),
+                Reverse(claim.confidence),
+            )
+        });
+        let joined = Joined::of(members.iter().map(|at| &all[*at]));
+        let others = members[1..].iter().map(|at| {
+            gone[*at] = true;
+            taken(&mut all[*at])
+        });
+        let others = others.collect();
+        joined.give(&mut all[members[0]], others);
+    }
+    let mut gone = gone.into_iter();
+    all.retain(|_| gone.next() == Some(false));
 }
 
-/// Makes one finding of claims that say the same.
-fn merged(mut members: Vec<Sorted>) -> Option<Triaged> {
-    members.sort_by_key(|one| {
-        let claim = &one.raised.claim;
-        (Reverse(one.actionable), Reverse(one.by_owner), Reverse(claim.severity), Reverse(claim.confidence))
+/// Takes a claim out of the list; what is left in its place says nothing.
+fn taken(one: &mut Triaged) -> Raised {
+    let nothing =
+        Raised { source: Source::Check(Check::new("")), claim: Claim::new(Severity::Suggestion, "") };
+    std::mem::replace(&mut one.standing, nothing)
+}
+
+/// What several claims are together, the standing one first.
+struct Joined {
+    severity: Severity,
+    actionable: bool,
+    by_owner: bool,
+    unowned: bool,
+    overlapping: bool,
+    disagree: bool,
+    domain: Option<String>,
+    referred_to: Option<Seat>,
+}
+
+impl Joined {
+    fn of<'t>(members: impl Iterator<Item = &'t Triaged> + Clone) -> Self {
+        let any = |test: fn(&Triaged) -> bool| members.clone().any(test);
+        let actionable = any(|one| one.actionable);
+        let all = members.clone().map(|one| one.severity);
+        let counted = members.clone().filter(|one| one.actionable || !actionable).map(|one| one.severity);
+        Self {
+            severity: counted.max().unwrap_or(Severity::Suggestion),
+            disagree: all.clone().min() != all.max(),
+            actionable,
+            by_owner: any(|one| one.by_owner),
+            unowned: any(|one| one.unowned),
+            overlapping: any(|one| one.overlapping),
+            domain: members.clone().find_map(|one| one.domain.clone()),
+            referred_to: members.clone().find_map(|one| one.referred_to.clone()),
+        }
+    }
+
+    fn give(self, one: &mut Triaged, others: Vec<Raised>) {
+        one.steps.push(format!("{} say the same", names(&others)));
+        if self.disagree {
+            one.steps.push(format!("reviewers disagree on severity; {} stands", self.severity));
+        }
+        (one.severity, one.disagree, one.actionable) = (self.severity, self.disagree, self.actionable);
+        (one.by_owner, one.unowned, one.overlapping) = (self.by_owner, self.unowned, self.overlapping);
+        (one.domain, one.referred_to, one.others) = (self.domain, self.referred_to, others);
+    }
+}
+
+/// Whose they are, in a row; of a crowd the first few.
+fn names(members: &[Raised]) -> String {
+    const SHOWN: usize = 8;
+    let names: Vec<String> = members.iter().take(SHOWN).map(|member| member.source.to_string()).collect();
+    match members.len().saturating_sub(SHOWN) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}
+
+/// The last word on a finding: deferred when nobody is sure enough, referred only while that can matter.
+fn settle(one: &mut Triaged) {
+    if one.fate == Fate::Open && !one.actionable {
+        one.fate = Fate::Deferred;
+        one.steps.push(format!("below {DEFER_BELOW}: deferred"));
+    }
+    one.unowned &= !one.by_owner;
+    if one.fate != Fate::Open || one.by_owner || one.severity != Severity::Blocker {
+        one.referred_to = None;
+    }
+}
+
+/// Open first, then by severity, the owner's before others, then by place, then by words.
+fn put_in_order(all: &mut [Triaged]) {
+    let files = file_ranks(all);
+    let mut order: Vec<(u64, u64, usize)> = Vec::with_capacity(all.len());
+    for (at, one) in all.iter().enumerate() {
+        let rank = match one.fate {
+            Fate::Open => 0,
+            Fate::Deferred => 1,
+            Fate::Filtered => 2,
+            _ => 3,
+        };
+        let severity = 2 - one.severity as u64;
+        let line = one.claim().line.map_or(0, |line| u64::from(line) + 1);
+        let first = rank << 3 | severity << 1 | u64::from(!one.by_owner);
+        order.push((first << 32 | u64::from(files[at]), line, at));
+    }
+    let words = |at: usize| all[at].claim().claim.as_str();
+    order.sort_unstable_by(|a, b| {
+        (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| words(a.2).cmp(words(b.2))).then(a.2.cmp(&b.2))
     });
-    let actionable = members.iter().any(|one| one.actionable);
-    let counted = |one: &&Sorted| one.actionable || !actionable;
-    let severity = members.iter().filter(counted).map(|one| one.raised.claim.severity).max()?;
-    let severities: BTreeSet<Severity> = members.iter().map(|one| one.raised.claim.severity).collect();
-    let by_owner = members.iter().any(|one| one.by_owner);
-    let mut trace: Vec<String> = members[0].trace.clone();
-    let mut fate = members[0].fate.clone();
-    if members.len() > 1 {
-        let names: Vec<String> = members.iter().skip(1).map(|one| one.raised.source.to_string()).collect();
-        trace.push(format!("{} say the same", names.join(", ")));
+    let mut goes_to = vec![0; all.len()];
+    order.iter().enumerate().for_each(|(to, (_, _, from))| goes_to[*from] = to);
+    for at in 0..all.len() {
+        while goes_to[at] != at {
+            let to = goes_to[at];
+            all.swap(at, to);
+            goes_to.swap(at, to);
+        }
     }
-    if severities.len() > 1 {
-        trace.push(format!("reviewers disagree on severity; {severity} stands"));
-    }
-    if fate == Fate::Open && !actionable {
-        fate = Fate::Deferred;
-        trace.push(format!("below {DEFER_BELOW}: deferred"));
-    }
-    let referred_to = members
-        .iter()
-        .find_map(|one| one.referred_to.clone())
-        .filter(|_| fate == Fate::Open && !by_owner && severity == Severity::Blocker);
-    Some(Triaged {
-        claim: members[0].raised.claim.clone(),
-        sources: members.iter().map(|one| one.raised.source.clone()).collect(),
-        fate,
-        severity,
-        why: trace.join("; "),
-        domain: members.iter().find_map(|one| one.domain.clone()),
-        referred_to,
-        overlapping: members.iter().any(|one| one.overlapping),
-        by_owner,
-        unowned: members.iter().any(|one| one.unowned) && !by_owner,
-        disagree: severities.len() > 1,
-        texts: members.into_iter().map(|one| one.raised).collect(),
-    })
 }
 
-/// Open first, then by severity, the owner's before others, then by place.
-fn order(one: &Triaged) -> impl Ord + '_ {
-    let rank = match one.fate {
-        Fate::Open => 0,
-        Fate::Deferred => 1,
-        Fate::Filtered => 2,
-        _ => 3,
-    };
-    (
-        rank,
-        Reverse(one.severity),
-        Reverse(one.by_owner),
-        one.claim.file.as_deref(),
-        one.claim.line,
-        &one.claim.claim,
-    )
+/// For each finding the place of its file among all files, from 1; 0 without a file.
+fn file_ranks(all: &[Triaged]) -> Vec<u32> {
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut last = ("", usize::MAX);
+    let mut numbers = Vec::with_capacity(all.len());
+    for one in all {
+        let Some(file) = one.claim().file.as_deref() else {
+            numbers.push(usize::MAX);
+            continue;
+        };
+        // Reports go file by file: mostly it is the same again.
+        if file != last.0 || last.1 == usize::MAX {
+            let next = known.len();
+            last = (file, *known.entry(file).or_insert(next));
+        }
+        numbers.push(last.1);
+    }
+    let mut ranks = vec![0u32; known.len()];
+    known.values().enumerate().for_each(|(rank, number)| ranks[*number] = rank as u32 + 1);
+    numbers.into_iter().map(|number| ranks.get(number).copied().unwrap_or(0)).collect()
 }

@@ -7,6 +7,7 @@ mod json;
 mod lines;
 mod qa;
 pub mod report;
+mod results;
 mod said;
 mod sarif;
 pub(crate) mod scan;
@@ -309,11 +310,17 @@ fn settle_verdict(draft: &mut Draft) {
 
 /// Makes a claim out of loose text: the first line is the claim, the rest details.
 pub(crate) fn claim_of(severity: Severity, text: &str) -> Claim {
+    let (first, rest) = claim_words(text);
+    let mut claim = Claim::new(severity, first);
+    claim.details = rest;
+    claim
+}
+
+/// The claim and the details in loose text.
+pub(crate) fn claim_words(text: &str) -> (String, String) {
     let text = text.trim();
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
-    let mut claim = Claim::new(severity, clip(crate::text::unbold(first), 4_000));
-    claim.details = rest.trim().to_owned();
-    claim
+    (clip(crate::text::unbold(first), 4_000), rest.trim().to_owned())
 }
 
 pub(crate) fn said_id(line: &str) -> Option<(FindingId, &str)> {

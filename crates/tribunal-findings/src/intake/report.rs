@@ -58,15 +58,15 @@ pub fn read_report(bytes: &[u8]) -> Result<Report, String> {
     let whole: Whole<'_> = serde_json::from_str(&text)
         .map_err(|error| format!("it is neither SARIF 2.1.0 nor our JSON: {error}"))?;
     match (whole.runs, whole.findings) {
-        (Some(runs), _) => Ok(of_sarif(&runs)),
+        (Some(runs), _) => Ok(of_sarif(runs)),
         (None, Some(items)) => Ok(own(&items)),
         (None, None) => Err("it has neither `runs` (SARIF) nor `findings` (our JSON)".to_owned()),
     }
 }
 
-fn of_sarif(runs: &[Run<'_>]) -> Report {
+fn of_sarif(mut runs: Vec<Run<'_>>) -> Report {
     let mut draft = Draft::default();
-    let findings = runs.first().map(|run| sarif::indexed(run, &mut draft)).unwrap_or_default();
+    let findings = runs.first_mut().map(|run| sarif::indexed(run, &mut draft)).unwrap_or_default();
     Report { findings, sarif: true, other_runs: runs.len().saturating_sub(1), unread: draft.intake.unread }
 }
 

@@ -1,8 +1,9 @@
-//! SARIF 2.1.0: typed, borrowed where it can be, because a linter's log can hold a hundred thousand results.
-//! Never opens what a log points at; external property files are named as unread.
+//! SARIF 2.1.0: typed, borrowed where it can be, each result made a claim as it is met, because a linter's log can hold
+//! a hundred thousand of them. Never opens what a log points at; external property files are named as unread.
 
 use super::report::Indexed;
-use super::{Draft, Form, Intake, claim_of};
+use super::results::{First, Results, Text};
+use super::{Draft, Form, Intake, claim_of, claim_words};
 use crate::text::clean;
 use crate::words;
 use serde::Deserialize;
@@ -14,20 +15,20 @@ use tribunal_core::finding::{Claim, Severity};
 struct Log<'a> {
     #[serde(borrow, default)]
     runs: Vec<Run<'a>>,
-    #[serde(default, rename = "inlineExternalProperties")]
+    #[serde(borrow, default, rename = "inlineExternalProperties")]
     inline: Vec<Inline<'a>>,
 }
 
 #[derive(Deserialize)]
 struct Inline<'a> {
     #[serde(borrow, default)]
-    results: Vec<Res<'a>>,
+    results: Results<'a>,
 }
 
 #[derive(Deserialize, Default)]
 pub(super) struct Run<'a> {
     #[serde(borrow, default)]
-    results: Option<Vec<Res<'a>>>,
+    results: Option<Results<'a>>,
     #[serde(borrow, default)]
     tool: Option<Tool<'a>>,
     #[serde(borrow, default)]
@@ -61,7 +62,7 @@ struct Rule<'a> {
 #[derive(Deserialize)]
 struct Config<'a> {
     #[serde(borrow, default)]
-    level: Option<Cow<'a, str>>,
+    level: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -70,46 +71,47 @@ struct Artifact<'a> {
     location: Option<ArtifactLocation<'a>>,
 }
 
+/// One result as the log has it.
 #[derive(Deserialize)]
-struct Res<'a> {
+pub(super) struct Res<'a> {
     #[serde(borrow, default, rename = "ruleId")]
-    rule: Option<Cow<'a, str>>,
+    rule: Option<Text<'a>>,
     #[serde(default, rename = "ruleIndex")]
     rule_index: Option<i64>,
     #[serde(borrow, default)]
-    level: Option<Cow<'a, str>>,
+    level: Option<Text<'a>>,
     #[serde(borrow, default)]
-    kind: Option<Cow<'a, str>>,
+    kind: Option<Text<'a>>,
     #[serde(borrow, default)]
     message: Option<Message<'a>>,
     #[serde(borrow, default)]
-    locations: Vec<Location<'a>>,
+    locations: First<Location<'a>>,
     #[serde(borrow, default, rename = "baselineState")]
-    baseline: Option<Cow<'a, str>>,
+    baseline: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
 struct Message<'a> {
     #[serde(borrow, default)]
-    text: Option<Cow<'a, str>>,
+    text: Option<Text<'a>>,
     #[serde(borrow, default)]
-    markdown: Option<Cow<'a, str>>,
+    markdown: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Location<'a> {
+pub(super) struct Location<'a> {
     #[serde(borrow, default, rename = "physicalLocation")]
     physical: Option<Physical<'a>>,
     #[serde(borrow, default, rename = "logicalLocations")]
-    logical: Vec<Logical<'a>>,
+    logical: First<Logical<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Logical<'a> {
+pub(super) struct Logical<'a> {
     #[serde(borrow, default, rename = "fullyQualifiedName")]
-    full: Option<Cow<'a, str>>,
+    full: Option<Text<'a>>,
     #[serde(borrow, default)]
-    name: Option<Cow<'a, str>>,
+    name: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -123,7 +125,7 @@ struct Physical<'a> {
 #[derive(Deserialize)]
 struct ArtifactLocation<'a> {
     #[serde(borrow, default)]
-    uri: Option<Cow<'a, str>>,
+    uri: Option<Text<'a>>,
     #[serde(default)]
     index: Option<i64>,
 }
@@ -134,6 +136,27 @@ struct Region {
     start: Option<f64>,
     #[serde(default, rename = "endLine")]
     end: Option<f64>,
+}
+
+impl Res<'_> {
+    /// A result that says all is well.
+    pub(super) fn is_no_finding(&self) -> bool {
+        matches!(self.kind.as_deref().unwrap_or("fail"), "pass" | "notApplicable" | "informational")
+    }
+
+    /// The log itself calls it gone.
+    pub(super) fn is_settled(&self) -> bool {
+        self.baseline.as_deref() == Some("absent")
+    }
+
+    /// Whether it says everything itself, so that nothing of its run is needed to understand it.
+    fn is_whole(&self) -> bool {
+        let artifact = self.locations.0.as_ref().and_then(|l| l.physical.as_ref()?.artifact.as_ref());
+        self.level.is_some()
+            && self.rule.as_ref().is_some_and(|rule| !rule.is_empty())
+            && message(self.message.as_ref()).is_some()
+            && artifact.is_none_or(|artifact| artifact.uri.is_some() || artifact.index.is_none())
+    }
 }
 
 /// Reads a SARIF log; every result of every run becomes a claim, in order.
@@ -150,38 +173,54 @@ pub(crate) fn read_into(text: &str, draft: &mut Draft) {
         Ok(log) => log,
         Err(error) => return draft.intake.note(text, format!("not SARIF 2.1.0: {error}")),
     };
-    for run in &log.runs {
+    for run in log.runs {
         if run.external.is_some() {
             draft.intake.note("externalPropertyFileReferences", "results in other files are not read");
         }
-        let rules = Rules::of(run);
-        for result in run.results.iter().flatten() {
-            take(result, run, &rules, draft);
-        }
+        take(run, draft);
     }
-    let none = Run::default();
-    for result in log.inline.iter().flat_map(|inline| &inline.results) {
-        take(result, &none, &Rules::default(), draft);
+    for inline in log.inline {
+        take(Run { results: Some(inline.results), ..Run::default() }, draft);
+    }
+}
+
+fn take(mut run: Run<'_>, draft: &mut Draft) {
+    let results = run.results.take().unwrap_or_default();
+    let rules = Rules::of(&run);
+    let finish = |_: usize, result: &Res<'_>, draft: &mut Draft| {
+        let made = claim(result, &run, &rules, draft);
+        if made.is_none() {
+            draft.intake.note("a SARIF result", "a result with neither message nor rule says nothing");
+        }
+        made
+    };
+    let found = results.finished(draft, finish).0;
+    if draft.intake.findings.is_empty() {
+        draft.intake.findings = found;
+    } else {
+        draft.intake.findings.extend(found);
     }
 }
 
 /// The results of one run with their indexes: for tools that speak of a log by index. A result that says nothing is
 /// still one of them.
-pub(super) fn indexed(run: &Run<'_>, draft: &mut Draft) -> Vec<Indexed> {
+pub(super) fn indexed(run: &mut Run<'_>, draft: &mut Draft) -> Vec<Indexed> {
+    let results = run.results.take().unwrap_or_default();
     let rules = Rules::of(run);
-    let mut found = Vec::new();
-    for (index, result) in run.results.iter().flatten().enumerate() {
-        if is_no_finding(result) {
-            continue;
-        }
-        let settled = result.baseline.as_deref() == Some("absent");
-        let claim = claim(result, run, &rules, draft).unwrap_or_else(|| {
+    let finish = |index: usize, result: &Res<'_>, draft: &mut Draft| {
+        Some(claim(result, run, &rules, draft).unwrap_or_else(|| {
             draft.intake.note(&format!("result {index}"), "it has neither message nor rule");
             claim_of(Severity::Warning, "(no message)")
-        });
-        found.push(Indexed { index, claim, settled });
-    }
-    found
+        }))
+    };
+    let (claims, places) = results.finished(draft, finish);
+    let both = claims.into_iter().zip(places);
+    both.map(|(claim, place)| Indexed { index: place.index, claim, settled: place.settled }).collect()
+}
+
+/// Makes the claim of a result that needs nothing of its run; false when it must wait for rules and artifacts.
+pub(super) fn fill_whole(claim: &mut Claim, result: &Res<'_>, draft: &mut Draft) -> bool {
+    result.is_whole() && fill(claim, result, &Run::default(), &Rules::default(), draft)
 }
 
 /// A run's rules by id.
@@ -206,38 +245,31 @@ impl<'r> Rules<'r> {
     }
 }
 
-fn is_no_finding(result: &Res<'_>) -> bool {
-    matches!(result.kind.as_deref().unwrap_or("fail"), "pass" | "notApplicable" | "informational")
-}
-
-fn take(result: &Res<'_>, run: &Run<'_>, rules: &Rules<'_>, draft: &mut Draft) {
-    if is_no_finding(result) {
-        return;
-    }
-    match claim(result, run, rules, draft) {
-        Some(claim) => draft.intake.findings.push(claim),
-        None => draft.intake.note("a SARIF result", "a result with neither message nor rule says nothing"),
-    }
-}
-
 fn claim(result: &Res<'_>, run: &Run<'_>, rules: &Rules<'_>, draft: &mut Draft) -> Option<Claim> {
+    let mut claim = Claim::new(Severity::Warning, "");
+    fill(&mut claim, result, run, rules, draft).then_some(claim)
+}
+
+/// Fills an empty claim in its place; false when the result says nothing.
+fn fill(claim: &mut Claim, result: &Res<'_>, run: &Run<'_>, rules: &Rules<'_>, draft: &mut Draft) -> bool {
     let rule = rules.find(result);
     let level = result.level.as_deref().or_else(|| rule?.config.as_ref()?.level.as_deref());
-    let severity = match level.unwrap_or("warning") {
+    let text = message(result.message.as_ref()).or_else(|| message(rule?.short.as_ref()));
+    let given = result.rule.as_deref().or_else(|| rule.map(|rule| rule.id.as_ref()));
+    let name = given.filter(|id| !id.is_empty());
+    let Some(text) = text.or(name) else { return false };
+    claim.severity = match level.unwrap_or("warning") {
         "error" => Severity::Blocker,
         "note" | "none" => Severity::Suggestion,
         _ => Severity::Warning,
     };
-    let text = message(result.message.as_ref()).or_else(|| message(rule?.short.as_ref()));
-    let given = result.rule.as_deref().or_else(|| rule.map(|rule| rule.id.as_ref()));
-    let name = given.filter(|id| !id.is_empty());
-    let mut claim = claim_of(severity, text.or(name)?);
+    (claim.claim, claim.details) = claim_words(text);
     (claim.confidence, claim.confidence_stated) = (100, true);
     claim.rule = name.map(str::to_owned);
-    if let Some(location) = result.locations.first() {
-        locate(&mut claim, location, run, draft);
+    if let Some(location) = &result.locations.0 {
+        locate(claim, location, run, draft);
     }
-    Some(claim)
+    true
 }
 
 fn message<'m>(message: Option<&'m Message<'_>>) -> Option<&'m str> {
@@ -246,7 +278,7 @@ fn message<'m>(message: Option<&'m Message<'_>>) -> Option<&'m str> {
 }
 
 fn locate(claim: &mut Claim, location: &Location<'_>, run: &Run<'_>, draft: &mut Draft) {
-    let logical = location.logical.first().and_then(|l| l.full.as_deref().or(l.name.as_deref()));
+    let logical = location.logical.0.as_ref().and_then(|l| l.full.as_deref().or(l.name.as_deref()));
     claim.section = logical.map(str::to_owned);
     let Some(physical) = &location.physical else { return };
     let artifact = physical.artifact.as_ref();

@@ -106,6 +106,8 @@ impl<'a> State<'a> {
             return Kind::Blank;
         }
         if self.in_region(trimmed) {
+            // The tagged part is the example that was announced: what follows it is the author's again.
+            self.echo = Echo::No;
             return Kind::Quoted;
         }
         if self.echo == Echo::Next {
@@ -139,6 +141,7 @@ impl<'a> State<'a> {
                 self.scan.fenced.push(body);
             }
             self.fence = None;
+            self.echo = Echo::No;
         }
         Some(Kind::Fenced)
     }

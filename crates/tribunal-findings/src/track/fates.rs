@@ -32,24 +32,24 @@ pub(super) fn repeated(
     let mark = match known {
         Some(entry) if is_live(entry) || matches!(entry.fate, Fate::Waived(_)) => Mark::Persistent,
         Some(entry) if matches!(entry.fate, Fate::Discarded | Fate::Filtered) => {
-            fresh_mark(input, &triaged.claim, anchor)
+            fresh_mark(input, triaged.claim(), anchor)
         }
         Some(_) => Mark::Reopened,
-        None => fresh_mark(input, &triaged.claim, anchor),
+        None => fresh_mark(input, triaged.claim(), anchor),
     };
     let fate = fate_of(input, triaged, known, mark, found.id());
-    let by = triaged.sources.clone();
-    let contested = fate == Fate::Open && changed.reverses(triaged.claim.file.as_deref(), anchor.line);
+    let by = triaged.sources();
+    let contested = fate == Fate::Open && changed.reverses(triaged.claim().file.as_deref(), anchor.line);
     Tracked {
         id: found.id(),
-        claim: triaged.claim.clone(),
+        claim: triaged.claim().clone(),
         severity: triaged.severity,
         referred: triaged.referred_to.clone(),
         contested,
         mark,
-        makers: makers(&triaged.claim, input.architect),
+        makers: makers(triaged.claim(), input.architect),
         touched: known.is_some_and(|entry| touched(input, &entry.claim)),
-        region: region(&triaged.claim, anchor),
+        region: region(triaged.claim(), anchor),
         fixer: None,
         fate,
         by,
@@ -67,8 +67,8 @@ fn fate_of(input: &Input<'_>, triaged: &Triaged, known: Option<&Entry>, mark: Ma
             .unwrap_or(Fate::Open);
     }
     let late = mark == Mark::Late && input.round >= ADVISORY_FROM && triaged.fate == Fate::Open;
-    let proven = triaged.severity == Severity::Blocker && !triaged.claim.evidence.trim().is_empty();
-    if late && !proven && !by_check(&triaged.sources) {
+    let proven = triaged.severity == Severity::Blocker && !triaged.claim().evidence.trim().is_empty();
+    if late && !proven && !by_check(&triaged.sources()) {
         return Fate::Advisory;
     }
     triaged.fate.clone()

@@ -105,7 +105,7 @@ pub fn track(input: &Input<'_>) -> Outcome {
     let mut tracked: BTreeMap<FindingId, Tracked> = BTreeMap::new();
     let mut silent: BTreeSet<FindingId> = BTreeSet::new();
     for (triaged, found) in input.triaged.iter().zip(&matches) {
-        let anchor = anchors.of(Side::After, &triaged.claim);
+        let anchor = anchors.of(Side::After, triaged.claim());
         let one = fates::repeated(input, triaged, found, &anchor, &changed);
         match tracked.get_mut(&one.id) {
             // Two groups of one round that match one entry cannot be: matching is one to one.
@@ -150,7 +150,7 @@ fn matched(input: &Input<'_>) -> Vec<Match> {
     let mut entries: Vec<(FindingId, &Entry)> = input.ledger.iter().collect();
     entries.sort_by(|a, b| reluctance(a.1).total_cmp(&reluctance(b.1)).then(a.0.cmp(&b.0)));
     let before: Vec<&Claim> = entries.iter().map(|(_, entry)| &entry.claim).collect();
-    let after: Vec<&Claim> = input.triaged.iter().map(|triaged| &triaged.claim).collect();
+    let after: Vec<&Claim> = input.triaged.iter().map(|triaged| triaged.claim()).collect();
     let hints = hints(input, &entries);
     let mut matches: Vec<Option<Match>> = vec![None; after.len()];
     for found in pair(&before, &after, &hints, input.change, input.read, &Scorer::default()) {
@@ -171,23 +171,16 @@ fn matched(input: &Input<'_>) -> Vec<Match> {
 fn hints(input: &Input<'_>, entries: &[(FindingId, &Entry)]) -> Hints {
     let mut hints = Hints::default();
     hints.reluctance.extend(entries.iter().enumerate().map(|(n, (_, entry))| (n, reluctance(entry))));
+    let places: BTreeMap<FindingId, usize> =
+        entries.iter().enumerate().map(|(before, (id, _))| (*id, before)).collect();
     for (after, triaged) in input.triaged.iter().enumerate() {
-        let named = triaged.texts.iter().find_map(|raised| raised.claim.same_as).or(triaged.claim.same_as);
-        for (before, (id, _)) in entries.iter().enumerate() {
-            if named == Some(*id) {
-                hints.same_as.insert(after, before);
-            }
-            let settles = |source: &Source| match source {
-                Source::Seat(seat) => input
-                    .said
-                    .get(seat)
-                    .and_then(|said| said.get(id))
-                    .is_some_and(|said| *said != Said::StillThere),
-                Source::Check(_) => false,
-            };
-            if triaged.sources.iter().any(settles) {
-                hints.settled.insert((before, after));
-            }
+        let named = triaged.texts().find_map(|raised| raised.claim.same_as);
+        hints.same_as.extend(named.and_then(|id| places.get(&id)).map(|before| (after, *before)));
+        for raised in triaged.texts() {
+            let Source::Seat(seat) = &raised.source else { continue };
+            let said = input.said.get(seat).into_iter().flatten();
+            let settled = said.filter(|(_, said)| **said != Said::StillThere).map(|(id, _)| id);
+            hints.settled.extend(settled.filter_map(|id| places.get(id)).map(|before| (*before, after)));
         }
     }
     hints

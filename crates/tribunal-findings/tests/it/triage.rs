@@ -43,7 +43,7 @@ fn confidence_decides_first() {
     ] {
         let result = triage(vec![raised(seat("a"), Blocker, confidence, "x.rs", 1, "off by one")], &panel);
         assert_eq!(one(&result).fate, fate, "{confidence}");
-        assert!(result[0].why.contains(&confidence.to_string()), "{}", result[0].why);
+        assert!(result[0].why().contains(&confidence.to_string()), "{}", result[0].why());
     }
     let check = raised(Source::Check(Check::new("lint")), Blocker, 10, "x.rs", 1, "off by one");
     assert_eq!(one(&triage(vec![check], &panel)).fate, Fate::Open, "a check is certain");
@@ -61,7 +61,7 @@ fn a_rejecting_seat_keeps_its_deferred_ones() {
         &panel,
     );
     assert_eq!((&result[0].fate, &result[1].fate), (&Fate::Open, &Fate::Deferred));
-    assert!(result[0].why.contains("rejects"));
+    assert!(result[0].why().contains("rejects"));
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn authority_filters_refers_and_keeps() {
 
     let result = triage(vec![injection(seat("gen"), Warning)], &owned);
     assert_eq!(one(&result).fate, Fate::Filtered);
-    assert!(result[0].why.contains("sec owns security"));
+    assert!(result[0].why().contains("sec owns security"));
 
     let result = triage(vec![injection(seat("gen"), Blocker)], &owned);
     assert_eq!((&one(&result).fate, result[0].referred_to.as_ref()), (&Fate::Open, Some(&Seat::new("sec"))));
@@ -82,7 +82,7 @@ fn authority_filters_refers_and_keeps() {
     let result = triage(vec![injection(seat("sec"), Warning), injection(seat("gen"), Blocker)], &owned);
     let merged = one(&result);
     assert_eq!((merged.severity, merged.by_owner, merged.referred_to.as_ref()), (Blocker, true, None));
-    assert!(merged.disagree && merged.texts.len() == 2);
+    assert!(merged.disagree && merged.texts().count() == 2);
 
     let result = triage(vec![injection(seat("gen"), Warning)], &panel(&["gen"], &["sec"]));
     assert!(one(&result).unowned && result[0].fate == Fate::Open, "the owner did not sit");
@@ -110,8 +110,8 @@ fn merging_takes_the_severity_of_the_actionable_ones() {
     );
     let merged = one(&result);
     assert_eq!((merged.severity, &merged.fate, merged.disagree), (Severity::Suggestion, &Fate::Open, true));
-    assert_eq!(merged.sources.len(), 2);
-    assert!(merged.why.contains("disagree"), "{}", merged.why);
+    assert_eq!(merged.sources().len(), 2);
+    assert!(merged.why().contains("disagree"), "{}", merged.why());
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn order_is_severity_then_owner() {
         ],
         &owned,
     );
-    let lines: Vec<_> = result.iter().map(|t| t.claim.line.unwrap()).collect();
+    let lines: Vec<_> = result.iter().map(|t| t.claim().line.unwrap()).collect();
     assert_eq!(lines, [7, 9, 5, 1]);
 }
 
@@ -215,23 +215,23 @@ proptest! {
             panel.rejecting.insert(Seat::new("a"));
         }
         let result = triage(all.clone(), &panel);
-        let mut got: Vec<String> = result.iter().flat_map(|t| &t.texts).map(|r| format!("{r:?}")).collect();
+        let mut got: Vec<String> = result.iter().flat_map(|t| t.texts()).map(|r| format!("{r:?}")).collect();
         let mut want: Vec<String> = all.iter().map(|r| format!("{r:?}")).collect();
         got.sort();
         want.sort();
         prop_assert_eq!(got, want);
         for one in &result {
-            let sources: BTreeSet<_> = one.texts.iter().map(|r| r.source.clone()).collect();
-            prop_assert_eq!(&sources, &one.sources);
-            prop_assert!(!one.why.is_empty());
+            let sources: BTreeSet<_> = one.texts().map(|r| r.source.clone()).collect();
+            prop_assert_eq!(&sources, &one.sources());
+            prop_assert!(!one.why().is_empty());
             if one.fate == Fate::Open {
-                let actionable = one.texts.iter().filter(|r| match &r.source {
+                let actionable = one.texts().filter(|r| match &r.source {
                     Source::Check(_) => true,
                     Source::Seat(seat) => r.claim.confidence >= 80 || (r.claim.confidence >= 50 && panel.rejecting.contains(seat)),
                 });
                 prop_assert_eq!(actionable.map(|r| r.claim.severity).max(), Some(one.severity));
             }
-            if one.sources.iter().any(|s| matches!(s, Source::Check(_))) {
+            if one.sources().iter().any(|s| matches!(s, Source::Check(_))) {
                 prop_assert_eq!(&one.fate, &Fate::Open);
             }
         }

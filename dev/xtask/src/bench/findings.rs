@@ -1,10 +1,9 @@
 //! Findings in numbers: `tribunal delta` against parsing both files and the one `git diff` it needs; triage against the
 //! bare typed parse, and how it grows. Generated the same way every time.
 
+use super::sarif::{bare, bare_owned};
 use super::table::Table;
 use super::{Bench, Result, drive, machine, median};
-use serde::Deserialize;
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Stdio;
@@ -22,73 +21,6 @@ const LINES: u32 = 400;
 pub fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     delta(bench, table)?;
     growth(bench, table)
-}
-
-/// As much of SARIF as a finding is made of, typed and borrowed: what no reader can do without.
-#[derive(Deserialize)]
-struct Log<'a> {
-    #[serde(borrow)]
-    runs: Vec<Run<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Run<'a> {
-    #[serde(borrow)]
-    results: Vec<Res<'a>>,
-}
-
-#[derive(Deserialize)]
-#[expect(dead_code, reason = "parsed and dropped: that is the floor")]
-struct Res<'a> {
-    #[serde(borrow, rename = "ruleId")]
-    rule: Cow<'a, str>,
-    #[serde(borrow)]
-    level: Cow<'a, str>,
-    #[serde(borrow)]
-    message: Message<'a>,
-    #[serde(borrow)]
-    locations: Vec<Location<'a>>,
-}
-
-#[derive(Deserialize)]
-#[expect(dead_code, reason = "parsed and dropped: that is the floor")]
-struct Message<'a> {
-    #[serde(borrow)]
-    text: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
-#[expect(dead_code, reason = "parsed and dropped: that is the floor")]
-struct Location<'a> {
-    #[serde(borrow, rename = "physicalLocation")]
-    physical: Physical<'a>,
-}
-
-#[derive(Deserialize)]
-#[expect(dead_code, reason = "parsed and dropped: that is the floor")]
-struct Physical<'a> {
-    #[serde(borrow, rename = "artifactLocation")]
-    artifact: Artifact<'a>,
-    region: Region,
-}
-
-#[derive(Deserialize)]
-#[expect(dead_code, reason = "parsed and dropped: that is the floor")]
-struct Artifact<'a> {
-    #[serde(borrow)]
-    uri: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
-#[expect(dead_code, reason = "parsed and dropped: that is the floor")]
-struct Region {
-    #[serde(rename = "startLine")]
-    start: u32,
-}
-
-fn bare(text: &str) -> Result<usize> {
-    let log: Log<'_> = serde_json::from_str(text)?;
-    Ok(log.runs.iter().map(|run| run.results.len()).sum())
 }
 
 /// Whether the second commit puts a line on top of this file, and one of its results away.
@@ -176,35 +108,80 @@ fn delta(bench: &Bench, table: &mut Table) -> Result<()> {
 
 fn growth(bench: &Bench, table: &mut Table) -> Result<()> {
     let (small, large) = if bench.quick { (100, 1_000) } else { (1_000, 100_000) };
-    let (few, _) = triaged(small, 31)?;
-    let (many, floor) = triaged(large, 5)?;
-    table.add("triage_x", many / floor, 3.0, format!("{large} results, median of 5, wall"));
-    let grown = many / few / (f64::from(large) / f64::from(small));
-    table.add("triage_growth_x", grown, 2.0, format!("{small} to {large} results; 1 is linear"));
+    let few = triaged(&log(small, false), small, 31)?;
+    let many = triaged(&log(large, false), large, 7)?;
+    let crowd = triaged(&crowd(large), large, 5)?;
+    table.add(
+        "triage_x",
+        many.ours / many.owned,
+        3.0,
+        format!("{large} results, bare parse into owned structs, median of 7"),
+    );
+    let scale = f64::from(large) / f64::from(small);
+    table.add(
+        "triage_growth_x",
+        many.ours / few.ours / scale,
+        1.5,
+        format!("{small} to {large}; 1 is linear"),
+    );
+    table.add(
+        "triage_crowd_x",
+        crowd.ours / crowd.owned,
+        5.0,
+        format!("{large} results of one rule in three files"),
+    );
     let peak = machine::peak_kb("self").unwrap_or(0) as f64 / 1024.0;
     table.add("triage_mb", peak, 500.0, "peak of this whole process");
-    table.detail(format!(
-        "triage: {large} results {many:.1} ms, bare typed parse {floor:.1} ms, {small} results {few:.2} ms"
-    ));
+    for (name, one) in [("few", few), ("many", many), ("crowd", crowd)] {
+        table.detail(format!(
+            "triage, {name}: {:.2} ms, bare typed parse {:.2} ms owned, {:.2} ms borrowed from the text",
+            one.ours, one.owned, one.borrowed
+        ));
+    }
     Ok(())
 }
 
-/// Milliseconds of reading and triage, and of the bare typed parse.
-fn triaged(results: u32, runs: usize) -> Result<(f64, f64)> {
-    let text = log(results, false);
-    let (mut ours, mut floor) = (Vec::new(), Vec::new());
+/// Many results of one rule in three files, many of them on one line and word for word the same.
+fn crowd(results: u32) -> String {
+    let mut text =
+        String::from(r#"{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"lint"}},"results":["#);
+    for n in 0..results {
+        let (comma, file, line) = (if n > 0 { "," } else { "" }, n % 3, n * 7 % 4_000 + 1);
+        let _ = write!(
+            text,
+            r#"{comma}{{"ruleId":"E501","level":"warning","message":{{"text":"line too long ({} > 79)"}},"locations":[{{"physicalLocation":{{"artifactLocation":{{"uri":"src/f{file}.rs"}},"region":{{"startLine":{line}}}}}}}]}}"#,
+            80 + n / 40_000
+        );
+    }
+    text + "]}]}"
+}
+
+/// Milliseconds, the middle of several runs.
+struct Times {
+    ours: f64,
+    owned: f64,
+    borrowed: f64,
+}
+
+/// Reading and triage, and the bare typed parse, in turn: a machine that slows down slows all of them.
+fn triaged(text: &str, results: u32, runs: usize) -> Result<Times> {
+    let (mut ours, mut owned, mut borrowed) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..runs {
         let began = Instant::now();
-        bare(&text)?;
-        floor.push(began.elapsed().as_secs_f64() * 1e3);
+        bare_owned(text)?;
+        owned.push(began.elapsed().as_secs_f64() * 1e3);
+        let began = Instant::now();
+        bare(text)?;
+        borrowed.push(began.elapsed().as_secs_f64() * 1e3);
         let began = Instant::now();
         let tool = Check::new("lint");
         let raised = |claim| Raised { source: Source::Check(tool.clone()), claim };
-        let found = triage(read_sarif(&text).findings.into_iter().map(raised).collect(), &Panel::default());
+        let found = triage(read_sarif(text).findings.into_iter().map(raised), &Panel::default());
         ours.push(began.elapsed().as_secs_f64() * 1e3);
-        if found.len() != results as usize {
-            return Err(format!("{} of {results} findings came out of triage", found.len()).into());
+        let claims: usize = found.iter().map(|one| 1 + one.others.len()).sum();
+        if claims != results as usize {
+            return Err(format!("{claims} of {results} findings came out of triage").into());
         }
     }
-    Ok((median(ours), median(floor)))
+    Ok(Times { ours: median(ours), owned: median(owned), borrowed: median(borrowed) })
 }

@@ -12,6 +12,7 @@ mod machine;
 mod project;
 mod resume;
 mod round;
+mod sarif;
 mod startup;
 mod table;
 

@@ -1,0 +1,142 @@
+//! The results of a SARIF run as they stream by: each is made a claim at once where it says everything itself, and kept
+//! for the end of its run where it does not. Holds no more of a log than that.
+
+use super::Draft;
+use super::sarif::{Res, fill_whole};
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, de};
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use tribunal_core::finding::{Claim, Severity};
+
+/// A string that borrows from the input where it can, inside an `Option` too.
+#[derive(Deserialize)]
+pub(super) struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The first of a list; the rest is passed over.
+pub(super) struct First<T>(pub Option<T>);
+
+impl<T> Default for First<T> {
+    fn default() -> Self {
+        First(None)
+    }
+}
+
+struct FirstVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for FirstVisitor<T> {
+    type Value = First<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<First<T>, A::Error> {
+        let first = seq.next_element()?;
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(First(first))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(FirstVisitor(PhantomData))
+    }
+}
+
+/// Where a finding stands among the results of its run.
+pub(super) struct Place {
+    /// Its index there.
+    pub index: usize,
+    /// The log calls it gone.
+    pub settled: bool,
+}
+
+/// All results of a run.
+#[derive(Default)]
+pub(super) struct Results<'a> {
+    claims: Vec<Claim>,
+    places: Vec<Place>,
+    /// Results that need their run, and which of the claims each is to become.
+    waiting: Vec<(usize, Res<'a>)>,
+    /// What was wrong with the ones made at once.
+    draft: Draft,
+}
+
+impl<'a> Results<'a> {
+    fn add(&mut self, index: usize, result: Res<'a>) {
+        if result.is_no_finding() {
+            return;
+        }
+        self.places.push(Place { index, settled: result.is_settled() });
+        let at = self.claims.len();
+        self.claims.push(Claim::new(Severity::Warning, ""));
+        if !fill_whole(&mut self.claims[at], &result, &mut self.draft) {
+            self.waiting.push((at, result));
+        }
+    }
+
+    /// Makes claims of those that had to wait, given their index; what `finish` makes nothing of is left out.
+    pub fn finished(
+        mut self,
+        draft: &mut Draft,
+        finish: impl Fn(usize, &Res<'a>, &mut Draft) -> Option<Claim>,
+    ) -> (Vec<Claim>, Vec<Place>) {
+        for unread in std::mem::take(&mut self.draft.intake.unread) {
+            draft.intake.note(&unread.text, unread.why);
+        }
+        let mut nothing = vec![false; if self.waiting.is_empty() { 0 } else { self.claims.len() }];
+        for (at, result) in &self.waiting {
+            match finish(self.places[*at].index, result, draft) {
+                Some(claim) => self.claims[*at] = claim,
+                None => nothing[*at] = true,
+            }
+        }
+        if nothing.contains(&true) {
+            let (mut one, mut other) = (nothing.iter(), nothing.iter());
+            self.claims.retain(|_| one.next() == Some(&false));
+            self.places.retain(|_| other.next() == Some(&false));
+        }
+        (self.claims, self.places)
+    }
+}
+
+struct ResultsVisitor;
+
+impl<'de> Visitor<'de> for ResultsVisitor {
+    type Value = Results<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of results")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Results<'de>, A::Error> {
+        let mut results = Results::default();
+        let mut index = 0;
+        while let Some(result) = seq.next_element::<Res<'de>>()? {
+            results.add(index, result);
+            index += 1;
+        }
+        Ok(results)
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Results<'de>, E> {
+        Ok(Results::default())
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Results<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ResultsVisitor)
+    }
+}
