@@ -1,11 +1,15 @@
-//! Inputs nobody meant well for everything that reads agents' words: pieces of real forms, cut, doubled, damaged.
+//! Inputs nobody meant well for everything that reads agents' words: pieces of real forms, whole messages cut, doubled
+//! and damaged, and bytes that are nothing.
 //! The same seed gives the same inputs. A case fails when a reader panics, approves what is damaged, or lets a path or
 //! number through that no subject can have.
 
 use super::Result;
+use super::samples::SAMPLES;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tribunal_core::finding::{Claim, Verdict};
+use tribunal_findings::track::pair::Scorer;
+use tribunal_findings::track::{Change, Side, compare};
 
 /// What was tried.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -91,8 +95,41 @@ impl Dice {
     }
 }
 
-fn input(seed: u64) -> Vec<u8> {
+/// An input, and whether it is made of a message that does not approve.
+fn input(seed: u64) -> (Vec<u8>, bool) {
     let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    match dice.roll(8) {
+        0 => ((0..dice.roll(400)).map(|_| dice.roll(256) as u8).collect(), false),
+        1..4 => (damaged(&mut dice), true),
+        _ => (pieces(&mut dice), false),
+    }
+}
+
+/// A whole message with a few things done to it.
+fn damaged(dice: &mut Dice) -> Vec<u8> {
+    let mut bytes = SAMPLES[dice.roll(SAMPLES.len())].as_bytes().to_vec();
+    for _ in 0..=dice.roll(6) {
+        let (at, other) = (dice.roll(bytes.len() + 1), dice.roll(bytes.len() + 1));
+        let (from, to) = (at.min(other), at.max(other).min(at.min(other) + 200));
+        match dice.roll(9) {
+            0 => bytes.truncate(at),
+            1 => bytes.extend_from_within(from..to),
+            2 => drop(bytes.drain(from..to)),
+            3 => bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << dice.roll(8)),
+            4 => bytes.insert(at, b"\0\r\n\x1b\xff\"\\`>{}[]:,|"[dice.roll(16)]),
+            5 => bytes.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b'\r'),
+            6 => drop(bytes.splice(at..at, b"99999999999999999999".iter().copied())),
+            7 => drop(bytes.splice(at..at, b"../../".iter().copied())),
+            _ => {
+                let more = SAMPLES[dice.roll(SAMPLES.len())].as_bytes();
+                bytes.splice(at..at, more.iter().copied().take(dice.roll(300)));
+            }
+        }
+    }
+    bytes
+}
+
+fn pieces(dice: &mut Dice) -> Vec<u8> {
     let mut bytes = Vec::new();
     for _ in 0..dice.roll(24) {
         match dice.roll(12) {
@@ -118,8 +155,8 @@ fn input(seed: u64) -> Vec<u8> {
 pub fn run(seed: u64, cases: u64) -> Result<Tally> {
     let mut tally = Tally::default();
     for case in seed..seed.saturating_add(cases) {
-        let bytes = input(case);
-        let tried = catch_unwind(AssertUnwindSafe(|| try_one(&bytes, &mut tally)));
+        let (bytes, rejecting) = input(case);
+        let tried = catch_unwind(AssertUnwindSafe(|| try_one(&bytes, rejecting, &mut tally)));
         let wrong = match tried {
             Ok(Ok(())) => continue,
             Ok(Err(wrong)) => wrong,
@@ -130,13 +167,17 @@ pub fn run(seed: u64, cases: u64) -> Result<Tally> {
     Ok(tally)
 }
 
-fn try_one(bytes: &[u8], tally: &mut Tally) -> std::result::Result<(), String> {
+fn try_one(bytes: &[u8], rejecting: bool, tally: &mut Tally) -> std::result::Result<(), String> {
     let text = String::from_utf8_lossy(bytes);
     let intake = tribunal_findings::read_bytes(bytes);
     let damaged = std::str::from_utf8(bytes).is_err() || bytes.contains(&0);
     if damaged && intake.verdict.is_some_and(|verdict| verdict != Verdict::Reject) {
         return Err("a damaged message approves".to_owned());
     }
+    if rejecting && intake.verdict == Some(Verdict::Approve) {
+        return Err("a message that does not approve was damaged until it did".to_owned());
+    }
+    track(&text, &intake.findings);
     intake.findings.iter().try_for_each(lawful)?;
     tribunal_findings::read_sarif(&text).findings.iter().try_for_each(lawful)?;
     tribunal_findings::read_compiler_lines(&text).findings.iter().try_for_each(lawful)?;
@@ -149,6 +190,14 @@ fn try_one(bytes: &[u8], tally: &mut Tally) -> std::result::Result<(), String> {
     tally.findings += intake.findings.len() as u64;
     tally.unread += intake.unread.len() as u64;
     Ok(())
+}
+
+/// What tracking reads beside words: the diff, and the files findings lie in.
+fn track(text: &str, findings: &[Claim]) {
+    let change = Change::from_unified(text);
+    let claims: Vec<&Claim> = findings.iter().take(20).collect();
+    let read = |_: Side, _: &str| Some(text.to_owned());
+    let _ = compare(&claims, &claims, &change, &read, &Scorer::default());
 }
 
 fn lawful(claim: &Claim) -> std::result::Result<(), String> {

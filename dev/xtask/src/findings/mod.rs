@@ -7,6 +7,7 @@ mod dedupe;
 mod fit;
 mod fuzz;
 mod judge;
+mod samples;
 mod tracker;
 
 use crate::out;
