@@ -168,6 +168,8 @@ pub struct Docket {
     pub warnings: Vec<String>,
     /// The highest finding id given.
     pub last_finding: u32,
+    /// Questions asked so far, by the short name of what they are about.
+    pub asked: BTreeMap<String, u32>,
     /// When it began.
     pub began: Option<Time>,
     /// Time of the last fact.
@@ -248,6 +250,14 @@ impl Docket {
         self.at = self.at.max(at);
         if let Some(id) = highest_finding(fact) {
             self.last_finding = self.last_finding.max(id.0);
+        }
+        let about = match fact {
+            Fact::Loop(id, LoopEvent::Asked(_)) => Some(crate::inbox::short(id)),
+            Fact::Run(RunEvent::LaneAsked { plan, .. }) => Some(plan.as_str()),
+            _ => None,
+        };
+        if let Some(about) = about {
+            *self.asked.entry(about.to_owned()).or_insert(0) += 1;
         }
     }
 

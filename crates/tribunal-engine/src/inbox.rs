@@ -45,7 +45,8 @@ pub enum Reason {
 /// One open question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenQuestion {
-    /// Short and stable for people while the question is open: `01-02/task-1`, `01-02`, `phase`.
+    /// Short, and the name of no other question of the run, ever: `01-02/task-1`, `01-02`, `phase`; what is asked
+    /// about the same a second time is `01-02/task-1:2`.
     pub id: String,
     /// What the answer is addressed to.
     pub effect: EffectId,
@@ -150,21 +151,59 @@ pub fn questions(docket: &Docket) -> Vec<OpenQuestion> {
         RunWant::AskLane { plan, stuck } => Some(of_lane(effect, plan, &stuck)),
         _ => None,
     }));
+    for question in &mut open {
+        question.id = numbered(&question.id, times_asked(docket, &question.id));
+    }
     open.sort_by(|a, b| a.id.cmp(&b.id));
     open
 }
 
-/// The question a person means: by its id, its loop's id, its effect, or its plan where that has only one.
-pub fn find<'a>(open: &'a [OpenQuestion], wanted: &str) -> Option<&'a OpenQuestion> {
-    let exact = |question: &&OpenQuestion| {
-        question.id == wanted
-            || question.effect.to_string() == wanted
-            || question.effect.of.as_str() == wanted
+/// How often something was asked about this, the open question included.
+fn times_asked(docket: &Docket, about: &str) -> u32 {
+    docket.asked.get(about).copied().unwrap_or(0).max(1)
+}
+
+/// The name of the n-th question about something.
+fn numbered(about: &str, n: u32) -> String {
+    if n == 1 { about.to_owned() } else { format!("{about}:{n}") }
+}
+
+/// A question that was asked before and is open no more: what it is about, and the how-maniest it was.
+pub fn closed(docket: &Docket, wanted: &str) -> Option<(String, u32)> {
+    let named = wanted.rsplit_once(':').and_then(|(about, n)| Some((about, n.parse::<u32>().ok()?)));
+    let (about, n) = named.unwrap_or((wanted, 1));
+    let asked = docket.asked.get(about).copied().unwrap_or(0);
+    let open = questions(docket).iter().any(|open| open.id == numbered(about, n));
+    (n >= 1 && n <= asked && !open).then(|| (about.to_owned(), n))
+}
+
+/// The question a person means: by its id or its effect; by its loop or its plan only as long as nothing else was ever
+/// asked about them, so that an old name never answers a new question.
+pub fn find<'a>(docket: &Docket, open: &'a [OpenQuestion], wanted: &str) -> Option<&'a OpenQuestion> {
+    let exact = |question: &&OpenQuestion| question.id == wanted || question.effect.to_string() == wanted;
+    let of_loop = |question: &&OpenQuestion| {
+        question.effect.of.as_str() == wanted && !question.id.contains(':') && wanted.contains('.')
     };
-    open.iter().find(exact).or_else(|| {
-        let mut of_plan = open.iter().filter(|q| q.plan.as_ref().is_some_and(|plan| plan.as_str() == wanted));
-        of_plan.next().filter(|_| of_plan.next().is_none())
-    })
+    let of_plan = |question: &&OpenQuestion| {
+        question.plan.as_ref().is_some_and(|plan| plan.as_str() == wanted) && asked_of(docket, wanted) <= 1
+    };
+    let only = |wanted: &dyn Fn(&&OpenQuestion) -> bool| {
+        let mut found = open.iter().filter(wanted);
+        found.next().filter(|_| found.next().is_none())
+    };
+    open.iter().find(exact).or_else(|| only(&of_loop)).or_else(|| only(&of_plan))
+}
+
+/// Questions that were ever asked about a plan, its loops and its lane.
+fn asked_of(docket: &Docket, plan: &str) -> u32 {
+    let prefix = format!("{plan}/");
+    let of = |about: &&String| about.as_str() == plan || about.starts_with(&prefix);
+    docket.asked.iter().filter(|(about, _)| of(about)).map(|(_, n)| n).sum()
+}
+
+/// The short name of a loop: `01-02/task-1` of `01-02/task-1.3`.
+pub fn short(id: &LoopId) -> &str {
+    id.as_str().rsplit_once('.').map_or(id.as_str(), |(short, _)| short)
 }
 
 fn of_loop(lp: &Loop) -> Option<OpenQuestion> {
@@ -209,8 +248,7 @@ struct Name {
 
 impl Name {
     fn of(id: &LoopId) -> Name {
-        let text = id.as_str();
-        let short = text.rsplit_once('.').map_or(text, |(short, _)| short).to_owned();
+        let short = short(id).to_owned();
         match short.split_once('/') {
             Some((plan, _)) => Name { plan: Some(PlanId::new(plan)), short: short.clone() },
             None => Name { plan: None, short },
@@ -350,18 +388,45 @@ mod tests {
 
     #[test]
     fn a_loops_question_is_found_by_any_of_its_names() {
-        let open = questions(&unjudged());
+        let docket = unjudged();
+        let open = questions(&docket);
         assert_eq!(open.len(), 1);
         assert_eq!(open[0].id, "01-01/plan");
         assert_eq!(open[0].reason, Reason::Loop(Why::NoQuorum));
         assert_eq!(open[0].offers, [Reaction::AskAgain, Reaction::Fixed, Reaction::Accept, Reaction::Stop]);
         let effect = open[0].effect.to_string();
         for name in ["01-01/plan", "01-01/plan.1", "01-01", effect.as_str()] {
-            assert!(find(&open, name).is_some(), "{name}");
+            assert!(find(&docket, &open, name).is_some(), "{name}");
         }
         for name in ["01-02", "plan", "01-01/plan.2", ""] {
-            assert!(find(&open, name).is_none(), "{name}");
+            assert!(find(&docket, &open, name).is_none(), "{name}");
         }
+    }
+
+    #[test]
+    fn an_old_name_never_answers_a_new_question() {
+        let mut docket = unjudged();
+        docket.asked = [("01-01/plan".to_owned(), 2)].into();
+        let open = questions(&docket);
+        assert_eq!(open[0].id, "01-01/plan:2");
+        for (name, found) in [
+            ("01-01/plan:2", true),
+            (open[0].effect.to_string().as_str(), true),
+            ("01-01/plan", false),
+            ("01-01/plan:1", false),
+            ("01-01/plan.1", false),
+            ("01-01", false),
+        ] {
+            assert_eq!(find(&docket, &open, name).is_some(), found, "{name}");
+        }
+        assert_eq!(closed(&docket, "01-01/plan"), Some(("01-01/plan".to_owned(), 1)));
+        assert_eq!(closed(&docket, "01-01/plan:1"), Some(("01-01/plan".to_owned(), 1)));
+        for name in ["01-01/plan:2", "01-01/plan:3", "01-01/plan:0", "01-02", ":", ""] {
+            assert_eq!(closed(&docket, name), None, "{name}");
+        }
+        // The lane asked once, then a loop of it: the plan's name alone says neither.
+        docket.asked = [("01-01/plan".to_owned(), 1), ("01-01".to_owned(), 1)].into();
+        assert!(find(&docket, &questions(&docket), "01-01").is_none());
     }
 
     #[test]

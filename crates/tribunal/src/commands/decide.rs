@@ -9,7 +9,8 @@ use crate::failure::Failure;
 use crate::out;
 use crate::place::{Place, Seen};
 use crate::progress::now;
-use tribunal_core::ids::Time;
+use tribunal_core::effect::EffectId;
+use tribunal_core::ids::{LoopId, Time};
 use tribunal_engine::Docket;
 use tribunal_engine::inbox::{self, Answer, OpenQuestion, Reaction};
 use tribunal_engine::mail::Body;
@@ -65,36 +66,48 @@ fn asked(place: &Place, args: &Decide) -> Result<(Seen, Docket, OpenQuestion), F
         let Ok(seen) = seen else { continue };
         let Ok(docket) = seen.docket() else { continue };
         let open = inbox::questions(&docket);
-        if let Some(question) = inbox::find(&open, &args.id) {
+        if let Some(question) = inbox::find(&docket, &open, &args.id) {
             let question = question.clone();
             return Ok((seen, docket, question));
         }
         others.extend(open.into_iter().map(|question| question.id));
-        late = late.or_else(|| answered(&seen, &args.id));
+        late = late.or_else(|| answered(&seen, &docket, &args.id));
     }
     Err(unknown(&args.id, &others, late))
 }
 
 /// What was answered before to a question of this name.
-fn answered(seen: &Seen, wanted: &str) -> Option<String> {
+fn answered(seen: &Seen, docket: &Docket, wanted: &str) -> Option<String> {
     let mail = seen.reader.mail().ok()?;
-    mail.iter().rev().find_map(|mail| {
+    let mut letters = mail.iter().filter_map(|mail| {
         let body = Body::read(&mail.letter).ok()?;
-        let effect = match &body {
-            Body::Decide { effect, .. } | Body::DecideLane { effect, .. } => effect,
-            Body::Cancel { .. } | Body::Drop { .. } => return None,
-        };
-        let of = effect.of.as_str();
-        let short = of.rsplit_once('.').map_or(of, |(short, _)| short);
-        (of == wanted || short == wanted || effect.to_string() == wanted).then(|| answer_words(&body))
-    })
+        match &body {
+            Body::Decide { effect, .. } | Body::DecideLane { effect, .. } => Some((effect.clone(), body)),
+            Body::Cancel { .. } | Body::Drop { .. } => None,
+        }
+    });
+    // Questions about one thing are answered one after the other: the n-th answer is the n-th question's.
+    let found = match inbox::closed(docket, wanted) {
+        Some((about, n)) => {
+            let of = |effect: &EffectId| inbox::short(&LoopId::new(effect.of.as_str())) == about;
+            letters.filter(|(effect, _)| of(effect)).nth(usize::try_from(n).unwrap_or(1).saturating_sub(1))
+        }
+        None => letters.find(|(effect, _)| effect.of.as_str() == wanted || effect.to_string() == wanted),
+    };
+    found.map(|(_, body)| answer_words(&body))
 }
 
 fn unknown(id: &str, others: &[String], late: Option<String>) -> Failure {
     let id = tribunal_view::plain::clipped(id, 80);
     match (late, others) {
-        (Some(answer), _) => {
-            Failure::work(format!("{id} was answered before: {answer}")).hint("the first answer counts")
+        (Some(answer), others) => {
+            let failure = Failure::work(format!("{id} was answered before: {answer}"));
+            match others {
+                [] => failure.hint("the first answer counts"),
+                others => {
+                    failure.hint(format!("the first answer counts; open questions are {}", others.join(", ")))
+                }
+            }
         }
         (None, []) => Failure::usage(format!("there is no question {id:?}; nothing waits for you")),
         (None, others) => Failure::usage(format!("there is no question {id:?}"))

@@ -43,8 +43,15 @@ fn no_quorum_ask_again() {
 fn no_quorum_asked_again_in_vain() {
     let mut show = no_quorum();
     show.expect(&["decide", TASK, "ask-again"], 4);
-    assert_eq!(show.questions()[0].0, TASK);
-    show.expect(&["decide", TASK, "accept", "--by", "Ada"], 0);
+    let again = format!("{TASK}:2");
+    assert_eq!(show.questions()[0].0, again, "a new question has a new name");
+    // Whoever still looks at the old question answers nothing.
+    for (old, code) in [(TASK, 3), (LANE, 2)] {
+        let refused = show.expect(&["decide", old, "stop"], code).stderr;
+        assert!(refused.contains(&again), "{old}: {refused}");
+    }
+    assert_eq!(show.questions()[0].0, again, "nothing was answered");
+    show.expect(&["decide", &again, "accept", "--by", "Ada"], 0);
     assert_eq!(show.ended(), Ending::Passed);
 }
 
@@ -107,7 +114,7 @@ fn check_did_not_run_ask_again() {
     let mut show = did_not_run();
     show.expect(&["decide", TASK, "ask-again"], 4);
     install(&show, "#!/bin/sh\nexec sh \"$1\"\n");
-    show.expect(&["decide", TASK, "ask-again"], 0);
+    show.expect(&["decide", &format!("{TASK}:2"), "ask-again"], 0);
     assert_eq!(show.ended(), Ending::Passed);
 }
 
