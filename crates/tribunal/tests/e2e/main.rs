@@ -11,6 +11,7 @@ mod bad_input;
 mod decide;
 mod demo;
 mod endings;
+mod findings;
 mod hostile;
 mod show;
 mod terminal;
