@@ -4,9 +4,10 @@
 use crate::bars::{Bar, bars};
 use crate::plain;
 use crate::review::{self, End, Part, Review, Story};
-use crate::style::{Mark, Style, columns, cut, pad};
+use crate::style::{self, Style, columns, cut, pad};
 use crate::words::count;
 use std::fmt::Write;
+use tribunal_core::ledger::Mark;
 use tribunal_findings::delta::{Class, Row};
 
 /// Rows of one kind that are shown; more are only counted.
@@ -24,7 +25,12 @@ pub fn text(review: &Review, style: Style) -> String {
     );
     let _ = writeln!(out, "  {}", indented(&plain::line(&review.reason), 2, style));
     for note in &review.notes {
-        let _ = writeln!(out, "  {} {}", style.mark(Mark::Warning), indented(&plain::line(note), 4, style));
+        let _ = writeln!(
+            out,
+            "  {} {}",
+            style.mark(style::Mark::Warning),
+            indented(&plain::line(note), 4, style)
+        );
     }
     let rounds = count(review.rounds(), "round");
     let loops = count(review.loops.len(), "loop");
@@ -41,12 +47,12 @@ pub fn text(review: &Review, style: Style) -> String {
     out
 }
 
-fn mark(end: End) -> Mark {
+fn mark(end: End) -> style::Mark {
     match end {
-        End::Passed => Mark::Complete,
-        End::Escalated => Mark::Warning,
-        End::Stale | End::Cancelled => Mark::Failed,
-        End::Running => Mark::Running,
+        End::Passed => style::Mark::Complete,
+        End::Escalated => style::Mark::Warning,
+        End::Stale | End::Cancelled => style::Mark::Failed,
+        End::Running => style::Mark::Running,
     }
 }
 
@@ -104,11 +110,12 @@ fn delta(out: &mut String, review: &Review, part: &Part, style: Style) {
 fn class(class: Class) -> (u8, &'static str, &'static str) {
     match class {
         Class::Resolved => (0, "resolved", ""),
-        Class::New(mark) => (1, "new", review::mark_words(mark)),
-        Class::Upgraded => (2, "worse", ""),
-        Class::Downgraded => (3, "milder", ""),
-        Class::Unchanged => (4, "unchanged", ""),
-        Class::NotReported => (5, "unchanged", "not confirmed"),
+        Class::New(Mark::Reopened) => (1, "came back", ""),
+        Class::New(mark) => (2, "new", review::mark_words(mark)),
+        Class::Upgraded => (3, "worse", ""),
+        Class::Downgraded => (4, "milder", ""),
+        Class::Unchanged => (5, "unchanged", ""),
+        Class::NotReported => (6, "unchanged", "not confirmed"),
     }
 }
 

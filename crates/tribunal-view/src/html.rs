@@ -17,8 +17,8 @@ const NUMBERS: u32 = 260;
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#1c1c1e;background:#fff}\
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem;border-bottom:1px solid #ddd}h3{font-size:1rem}\
-table{border-collapse:collapse;width:100%;margin:.5rem 0}td,th{border:1px solid #ddd;padding:.3rem .5rem;text-align:left;vertical-align:top;overflow-wrap:anywhere}\
-th{background:#f4f4f6}.result{font-weight:700}.note{border-left:4px solid #e8833a;padding-left:.7rem}code{overflow-wrap:anywhere}\
+table{border-collapse:collapse;width:100%;margin:.5rem 0}td,th{border:1px solid #ddd;padding:.3rem .5rem;text-align:left;vertical-align:top;overflow-wrap:break-word}\
+th{background:#f4f4f6;white-space:nowrap}.wide{overflow-x:auto}.result{font-weight:700}.note{border-left:4px solid #e8833a;padding-left:.7rem}code{overflow-wrap:anywhere}\
 svg{max-width:100%;height:auto}.key{display:inline-block;width:.8em;height:.8em;margin-right:.3em}\
 @media(prefers-color-scheme:dark){body{background:#1c1c1e;color:#eee}td,th,h2{border-color:#444}th{background:#2a2a2d}svg text{fill:#eee}}";
 
@@ -229,7 +229,7 @@ fn list(out: &mut String, title: &str, items: &[String]) {
 }
 
 fn table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
-    out.push_str("<table>\n<tr>");
+    out.push_str("<div class=\"wide\"><table>\n<tr>");
     head.iter().for_each(|cell| {
         let _ = write!(out, "<th>{}</th>", escaped(cell));
     });
@@ -241,7 +241,7 @@ fn table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
         });
         out.push_str("</tr>\n");
     }
-    out.push_str("</table>\n");
+    out.push_str("</table></div>\n");
 }
 
 /// Text that cannot become markup, a control character, or an attribute's end.
