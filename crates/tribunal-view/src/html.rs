@@ -115,7 +115,9 @@ fn settled(out: &mut String, review: &Review) {
         })
         .collect();
     if !rest.is_empty() {
-        out.push_str("<h2>What became of the others</h2>\n");
+        let open = !review.in_the_way().is_empty();
+        let title = if open { "What became of the others" } else { "What was wrong, and what became of it" };
+        let _ = writeln!(out, "<h2>{title}</h2>");
         table(out, &["finding", "where", "what was wrong", "fate", "origin"], &rest);
     }
 }

@@ -306,10 +306,13 @@ fn passed_words(parts: &[Part], findings: &[Story]) -> String {
     let must: Vec<&Story> = findings.iter().filter(|story| story.must_fix()).collect();
     let settled = must.iter().filter(|story| story.is_settled()).count();
     let rounds: usize = parts.iter().map(|part| part.rounds.len()).sum();
-    let mut out = format!(
-        "Everything that was built is approved as it stands, after {} of judging",
-        count(rounds, "round")
-    );
+    let accepted: Vec<String> = parts
+        .iter()
+        .filter(|part| part.outcome.starts_with("accepted"))
+        .map(|part| format!("{} was {}", part.subject, part.outcome))
+        .collect();
+    let how = if accepted.is_empty() { "approved as it stands" } else { "approved, or accepted by a person" };
+    let mut out = format!("Everything that landed is {how}, after {} of judging", count(rounds, "round"));
     let _ = match settled {
         0 => write!(out, "; nothing that had to be fixed was found."),
         n => write!(out, ". {} that had to be fixed {} settled.", count(n, "finding"), was(n)),
@@ -318,13 +321,8 @@ fn passed_words(parts: &[Part], findings: &[Story]) -> String {
     if carried > 0 {
         let _ = write!(out, " {} went on unfixed.", count(carried, "warning"));
     }
-    let accepted: Vec<String> = parts
-        .iter()
-        .filter(|part| part.outcome.starts_with("accepted"))
-        .map(|part| format!("{} was {}", part.subject, part.outcome))
-        .collect();
     if !accepted.is_empty() {
-        let _ = write!(out, " Not approved but taken: {}.", and(&accepted));
+        let _ = write!(out, " Accepted, not approved: {}.", and(&accepted));
     }
     out
 }
