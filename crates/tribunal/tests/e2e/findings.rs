@@ -348,3 +348,73 @@ fn every_report_says_which_gates_are_off() {
     let review = show.stage.git(&["show", &format!("HEAD:{REVIEW}")]).unwrap();
     assert!(review.contains("hard") && review.contains("gates.errors"), "{review}");
 }
+
+const ORIGINS: &str = r##"
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 1
+round = 1
+do = [
+  { write = "bin/one.sh", text = "#!/bin/sh\nset -e\necho one\n", executable = true },
+  { write = "bin/more.txt", text = "first\nsecond\n" },
+  { say = "SUMMARY: one.sh prints one.\nTASK: done" },
+]
+
+[[turn]]
+role = "reviewer"
+use = "task"
+round = 1
+do = [ { say = "[id:a] [severity:blocker] [confidence:95] [file:bin/one.sh:3] issue: the wrong word is printed | suggestion: print 1\n[id:b] [severity:suggestion] [confidence:90] [file:docs/old.txt:2] issue: nobody is greeted, says the old header\nVERDICT: reject" } ]
+
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 1
+round = 2
+do = [
+  { write = "bin/one.sh", text = "#!/bin/sh\nset -e\nprintf '%s' 1\n", executable = true },
+  { say = "FIXED: {finding:1}\nSUMMARY: 1 is printed.\nTASK: done" },
+]
+
+[[turn]]
+role = "reviewer"
+use = "task"
+round = 2
+do = [ { say = "{finding:1}: resolved\n[id:c] [severity:suggestion] [confidence:90] [file:bin/one.sh:3] issue: printf leaves the terminal without a line end\n[id:d] [severity:suggestion] [confidence:90] [file:bin/more.txt:2] issue: the second line serves no purpose\nCHECKED: ran it.\nVERDICT: approve" } ]
+"##;
+
+#[test]
+fn every_finding_has_its_origin() {
+    let mut show = Show::of(&Scene { script: ORIGINS, ..PLAIN });
+    show.user_acts(|stage| {
+        stage.write("docs/old.txt", "Greets\nwhoever calls.\n")?;
+        stage.git(&["add", "docs/old.txt"])?;
+        stage.git(&["commit", "-qm", "chore: a beginning"]).map(drop)
+    });
+    show.expect(&["run"], 0);
+    let seen = as_json(&show.expect(&["report", "--json"], 0));
+    let origin = |claim: &str| -> (String, String) {
+        let found = seen["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|one| one["claim"].as_str().is_some_and(|text| text.contains(claim)));
+        let found = found.unwrap_or_else(|| panic!("{claim}: {seen:#}"));
+        let text = |key: &str| found[key].as_str().unwrap().to_owned();
+        (text("id"), text("provenance"))
+    };
+    for (claim, expect) in [
+        ("wrong word", "original"),
+        ("old header", "pre-existing"),
+        ("line end", "introduced by the fix of round 1"),
+        ("serves no purpose", "missed earlier"),
+    ] {
+        let (id, found) = origin(claim);
+        assert_eq!(found, expect, "{claim}");
+        let shown = show.expect(&["show", &id], 0).stdout;
+        assert!(shown.contains(expect), "{shown}");
+    }
+    let log = as_json(&show.expect(&["report", "--format", "sarif"], 0));
+    assert_eq!(log["runs"][0]["results"][0]["properties"]["tribunal/provenance"], "original");
+}
