@@ -2,9 +2,9 @@
 //! and what a new loop takes over.
 
 use std::collections::{BTreeMap, BTreeSet};
-use tribunal_core::effect::{EffectId, FinishStep, Step};
+use tribunal_core::effect::{EffectId, FinishStep, Step, Try};
 use tribunal_core::finding::{Answer, Claim, Fate, Severity, Source, Verdict};
-use tribunal_core::ids::{Check, FindingId, LoopId, PlanId, Revision, Seat, Time};
+use tribunal_core::ids::{Check, FindingId, LoopId, Of, PlanId, Revision, Seat, Time};
 use tribunal_core::ledger::{Delta, Mark, Tracked};
 use tribunal_core::r#loop::{
     Checked, Choice, Decision, Failure, FailureKind, Loop, LoopEvent, LoopIn, LoopReport, Offer, Opened,
@@ -369,6 +369,7 @@ fn a_run_as_people_read_it() {
     assert_eq!((run.stage_name(), run.wave()), ("reviewing", None));
     let RunWant::Loop { id, subject, .. } = &run.wants()[&effect(&run, "run", "loop")] else { panic!() };
     assert_eq!((id.as_str(), subject), ("phase.4", &Subject::Phase));
+    assert!(run.wants_of(&Of::new("01-99")).is_empty(), "nobody's wants are not the run's");
     tell(&mut run, "run", "loop", good("t2"));
     // A plan was dropped: it did not all land. Only the planning files are committed.
     assert_eq!((run.stage_name(), run.closing(), run.ending()), ("finishing", Some(Ending::Shut), None));
@@ -396,6 +397,93 @@ fn forged_intents_of_a_run_are_refused() {
     assert!(unsent.apply(&summarised).is_ok());
     let error = run.clone().apply(&RunEvent::FinishOrdered).unwrap_err();
     assert_eq!(error.to_string(), "event finish_ordered cannot follow state building");
+}
+
+/// What was called off drops no plan and counts no iteration any more.
+#[test]
+fn forged_lane_events_after_a_cancel_are_refused() {
+    let mut run = run(&RunSpec { gate: None, ..spec(vec![plan("01-01", 1, &[], 1)]) });
+    let plan = PlanId::new("01-01");
+    let events = [
+        RunEvent::PlanDropped { plan: plan.clone(), by: "ada".into() },
+        RunEvent::Iterated { plan: plan.clone(), n: 1 },
+    ];
+    for event in &events {
+        assert!(run.clone().apply(event).is_ok(), "{event:?}");
+    }
+    turn(&mut run, &RunIn::Cancel).unwrap();
+    for event in &events {
+        assert!(run.clone().apply(event).is_err(), "{event:?}");
+    }
+}
+
+/// What lands is heard before anything else happens to it: it is not dropped, and a run called off meanwhile does
+/// not finish.
+#[test]
+fn a_landing_is_heard_first() {
+    let base = spec(vec![plan("01-01", 1, &[], 1)]);
+    let mut run = run(&RunSpec { gate: None, qa: false, checkpoint_every: None, ..base });
+    tell(&mut run, "01-01", "loop", good("v1"));
+    tell(&mut run, "01-01", "summary", RunReport::Summarised { revision: Revision::new("v2") });
+    let land = effect(&run, "01-01", "land");
+    turn(&mut run, &RunIn::Intend { effect: land.clone(), at: Time(1) }).unwrap();
+    let dropped = RunEvent::PlanDropped { plan: PlanId::new("01-01"), by: "ada".into() };
+    assert!(run.clone().apply(&dropped).is_err(), "what lands is not dropped");
+    turn(&mut run, &RunIn::Cancel).unwrap();
+    assert_eq!(run.stage_name(), "closing");
+    assert!(run.clone().apply(&RunEvent::FinishOrdered).is_err());
+    let report = RunReport::Landed { tip: Revision::new("t") };
+    turn(&mut run, &RunIn::Report { effect: land, at: Time(2), report }).unwrap();
+    assert_eq!(run.ending(), Some(Ending::Cancelled));
+}
+
+/// Who must be looked at again after an event: its lanes alone, or everybody.
+#[test]
+fn events_touch_their_lanes() {
+    let id =
+        |of: &str| EffectId { of: Of::new(of), entry: 1, step: Step::Land, n: Try::default(), launch: 0 };
+    let (plan, revision) = (PlanId::new("01-02"), Revision::new("v"));
+    let stuck = Stuck { was: Was::Landing, outcome: Outcome::Failed, revision: None, open: Vec::new() };
+    let decision = LaneDecision { by: "ada".into(), choice: LaneChoice::Stop, note: String::new() };
+    let of_the_plan = [
+        RunEvent::LaneOpened { plan: plan.clone() },
+        RunEvent::PlanDropped { plan: plan.clone(), by: "ada".into() },
+        RunEvent::LaneAsked { plan: plan.clone(), stuck },
+        RunEvent::LaneDecided { plan: plan.clone(), decision },
+        RunEvent::Iterated { plan: plan.clone(), n: 1 },
+        RunEvent::CheckpointDue { plans: vec![plan] },
+    ];
+    let noted = |effect: EffectId| {
+        [RunEvent::Intended { effect: effect.clone(), due: None }, RunEvent::Cleared { effect }]
+    };
+    let reports = |effect: EffectId| {
+        let (outcome, failure) = (Outcome::Passed, Failure::new(FailureKind::Crashed, ""));
+        let (refusal, revision) = (Refusal::Conflict, revision.clone());
+        let tip = revision.clone();
+        [
+            RunEvent::LoopEnded { effect: effect.clone(), outcome, revision: None, open: Vec::new() },
+            RunEvent::Summarised { effect: effect.clone(), revision: revision.clone() },
+            RunEvent::Landed { effect: effect.clone(), revision, tip },
+            RunEvent::LandingRefused { effect: effect.clone(), refusal, findings: Vec::new() },
+            RunEvent::Checkpointed { effect: effect.clone(), feedback: None },
+            RunEvent::Failed { effect, failure },
+        ]
+    };
+    let lane = id("01-02");
+    for event in of_the_plan.into_iter().chain(noted(lane.clone())).chain(reports(lane)) {
+        assert_eq!(event.touches(), Some(vec![Of::new("01-02")]), "{event:?}");
+    }
+    let both = RunEvent::CheckpointDue { plans: vec![PlanId::new("01-02"), PlanId::new("01-01")] };
+    assert_eq!(both.touches(), Some(vec![Of::new("01-02"), Of::new("01-01")]));
+    let own = id(Of::run().as_str());
+    for event in noted(own.clone()) {
+        assert_eq!(event.touches(), Some(vec![Of::run()]), "{event:?}");
+    }
+    // What the run itself reports may end it, and a stage changes for all.
+    let stages = [RunEvent::WaveOpened { wave: 2 }, RunEvent::ReviewOpened, RunEvent::FinishOrdered];
+    for event in stages.into_iter().chain(reports(own)) {
+        assert_eq!(event.touches(), None, "{event:?}");
+    }
 }
 
 #[test]
