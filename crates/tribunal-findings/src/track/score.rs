@@ -91,7 +91,9 @@ impl<'a> Spot<'a> {
             Mapped::Kept(line) => Expected { line: f64::from(line), hunk: None },
             Mapped::Changed(at) => Expected { line: at, hunk: change.old_hunk(file, line, line, 0) },
         };
-        self.mapped = change.new_path(file).map(|path| (path, expected));
+        // A line that moved is where it went, and no longer where it was.
+        let stayed = change.new_path(file).filter(|_| !moves.holds(file, line));
+        self.mapped = stayed.map(|path| (path, expected));
         self.moved = moves.target(file, line);
         self
     }
@@ -152,6 +154,9 @@ pub fn features(a: &Spot<'_>, b: &Spot<'_>, cosine: f64, names: f64) -> [f64; FE
     f
 }
 
+/// Farther from where its line moved to, the move says nothing about a finding.
+const MOVED_REACH: f64 = 3.0;
+
 fn place_features(f: &mut [f64; FEATURES], a: &Spot<'_>, b: &Spot<'_>) {
     let (Some(_), Some(to)) = (a.anchor.line, b.anchor.line) else {
         f[16] = 1.0;
@@ -161,6 +166,7 @@ fn place_features(f: &mut [f64; FEATURES], a: &Spot<'_>, b: &Spot<'_>) {
     let away = |line: f64| (line - f64::from(to)).abs();
     let mapped = a.mapped.filter(|(path, _)| *path == file).map(|(_, expected)| expected);
     let moved = a.moved.as_ref().filter(|(path, _)| **path == *file).map(|(_, line)| f64::from(*line));
+    let moved = moved.filter(|line| away(*line) <= MOVED_REACH);
     // Code that moved is expected where it went, unless this one is nearer to where it was.
     let (distance, changed, beside) = match (mapped, moved) {
         (Some(at), Some(line)) if away(at.line) < away(line) => (away(at.line), at.hunk, b.hunk),

@@ -96,7 +96,7 @@ impl Repos {
 
 /// Runs a program of the developer's machine; what it says on failure is the error.
 #[expect(clippy::disallowed_methods, reason = "a chore may run git and the data's own script")]
-fn run(program: &str, args: &[&OsStr]) -> Result<String> {
+pub(super) fn run(program: &str, args: &[&OsStr]) -> Result<String> {
     let out = Command::new(program).args(args).output().map_err(|error| format!("{program}: {error}"))?;
     if !out.status.success() {
         return Err(format!("{program} {args:?}: {}", String::from_utf8_lossy(&out.stderr).trim()).into());
@@ -104,7 +104,7 @@ fn run(program: &str, args: &[&OsStr]) -> Result<String> {
     Ok(String::from_utf8_lossy(&out.stdout).into_owned())
 }
 
-fn git(repo: &Path, args: &[&str]) -> Result<String> {
+pub(super) fn git(repo: &Path, args: &[&str]) -> Result<String> {
     let mut all = vec![OsStr::new("--git-dir"), repo.as_os_str()];
     all.extend(args.iter().map(OsStr::new));
     run("git", &all)

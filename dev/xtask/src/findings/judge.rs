@@ -4,7 +4,6 @@ use super::Result;
 use super::data::{Repos, Window};
 use crate::out;
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
 use tribunal_core::finding::Claim;
 use tribunal_findings::fingerprint;
 use tribunal_findings::track::pair::Scorer;
@@ -34,14 +33,20 @@ impl Score {
     }
 }
 
-impl fmt::Display for Score {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (p, r, f1) = self.f1();
-        write!(f, "P {p:.4}  R {r:.4}  F1 {f1:.4} ")?;
-        for (name, (ok, all)) in &self.parts {
-            write!(f, "  {name} {:.3} ({all})", f64::from(*ok) / f64::from(*all))?;
+impl Score {
+    /// Counts of other windows beside these.
+    pub fn add(&mut self, other: &Score) {
+        (self.tp, self.fp, self.missed) =
+            (self.tp + other.tp, self.fp + other.fp, self.missed + other.missed);
+        for (kind, (ok, all)) in &other.parts {
+            let slot = self.parts.entry(kind.clone()).or_default();
+            (slot.0, slot.1) = (slot.0 + ok, slot.1 + all);
         }
-        Ok(())
+    }
+
+    /// The share of one kind that came out right, and how many there are.
+    pub fn of(&self, kind: &str) -> Option<(f64, u32)> {
+        self.parts.get(kind).map(|(ok, all)| (f64::from(*ok) / f64::from(*all), *all))
     }
 }
 

@@ -7,6 +7,8 @@ mod dedupe;
 mod fit;
 mod fuzz;
 mod judge;
+#[cfg(test)]
+mod moved;
 mod samples;
 mod tracker;
 

@@ -3,10 +3,10 @@
 
 use super::data::{Repos, Window, prepare, windows};
 use super::fit::fitted;
-use super::judge::{naive, tracked};
+use super::judge::{Score, naive, tracked};
 use super::{Result, TrackerArgs};
 use crate::out;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tribunal_findings::track::pair::Scorer;
 use tribunal_findings::track::score::NAMES;
 
@@ -39,29 +39,74 @@ impl Ready {
     }
 }
 
-/// Prints the table.
+/// One row of the table: what is measured, on what, by which tracker.
+fn row(regime: &str, tested: &str, tracker: &str, score: &Score) -> String {
+    let (p, r, f1) = score.f1();
+    let mut line = format!("{} {tested:<7} {tracker:<24} {p:.3} {r:.3} {f1:.3}", title(regime));
+    for (kind, width) in KINDS {
+        let cell = score.of(kind).map_or("-".to_owned(), |(share, all)| format!("{share:.3} ({all})"));
+        line.push_str(&format!(" {cell:>width$}"));
+    }
+    line
+}
+
+/// Kinds of pairs, then classes, with the width of their columns.
+const KINDS: [(&str, usize); 9] = [
+    ("moved file", 11),
+    ("same line", 12),
+    ("shifted", 12),
+    ("edited", 11),
+    ("no line", 11),
+    ("resolved", 11),
+    ("fix_induced", 11),
+    ("not_reported", 12),
+    ("late", 11),
+];
+
+fn title(regime: &str) -> String {
+    let word = match regime {
+        "tool" => "stable text",
+        "llm" => "simulated reviewer",
+        "omit" => "omitting reviewer",
+        other => other,
+    };
+    format!("{word:<18}")
+}
+
+fn head() -> String {
+    let mut line =
+        format!("{:<18} {:<7} {:<24} {:<5} {:<5} {:<5}", "reports", "tested", "tracker", "P", "R", "F1");
+    KINDS.iter().for_each(|(kind, width)| line.push_str(&format!(" {kind:>width$}")));
+    line
+}
+
+/// Prints the table: for each way of reporting the naive fingerprint, the weights fitted on every other repository
+/// (both ways and together), and the built-in ones.
 pub fn eval(args: &TrackerArgs) -> Result<()> {
     let ready = Ready::new(args)?;
-    let regimes = ready.names(|window| window.regime.as_str());
     let repos = ready.names(|window| window.truth.repo.as_str());
-    for regime in &regimes {
-        let all = ready.pick(|window| window.regime == *regime);
-        out::line(format!("{regime:<5} naive fingerprint     {}", naive(&all)));
-        let built_in = tracked(&all, &ready.repos, &Scorer::default(), args.misses)?;
-        out::line(format!("{regime:<5} built-in weights      {built_in}"));
-    }
+    let mut fitted_without: BTreeMap<&str, Scorer> = BTreeMap::new();
     for test in &repos {
         out::progress(format!("fitting on everything but {test}"));
         let train = ready.pick(|window| window.truth.repo != *test);
-        if train.is_empty() {
-            continue;
+        if !train.is_empty() {
+            fitted_without.insert(test, fitted(&train, &ready.repos)?);
         }
-        let scorer = fitted(&train, &ready.repos)?;
-        for regime in &regimes {
-            let tested = ready.pick(|window| window.truth.repo == *test && window.regime == *regime);
-            let score = tracked(&tested, &ready.repos, &scorer, false)?;
-            out::line(format!("{regime:<5} {test:<8} fitted elsewhere {score}"));
+    }
+    out::line(head());
+    for regime in ["tool", "llm", "omit"] {
+        let all = ready.pick(|window| window.regime == regime);
+        out::line(row(regime, "all", "naive fingerprint", &naive(&all)));
+        let mut together = Score::default();
+        for (test, scorer) in &fitted_without {
+            let tested = ready.pick(|window| window.truth.repo == *test && window.regime == regime);
+            let score = tracked(&tested, &ready.repos, scorer, false)?;
+            out::line(row(regime, test, "fitted on the others", &score));
+            together.add(&score);
         }
+        out::line(row(regime, "all", "cross-fitted", &together));
+        let built_in = tracked(&all, &ready.repos, &Scorer::default(), args.misses)?;
+        out::line(row(regime, "all", "built in, fitted on all", &built_in));
     }
     Ok(())
 }
@@ -70,9 +115,10 @@ pub fn eval(args: &TrackerArgs) -> Result<()> {
 pub fn fit(args: &TrackerArgs) -> Result<()> {
     let ready = Ready::new(args)?;
     let scorer = fitted(&ready.pick(|_| true), &ready.repos)?;
+    out::line(head());
     for regime in ready.names(|window| window.regime.as_str()) {
         let score = tracked(&ready.pick(|window| window.regime == regime), &ready.repos, &scorer, false)?;
-        out::line(format!("{regime:<5} fitted on all {score}"));
+        out::line(row(&regime, "all", "fitted on all", &score));
     }
     for (name, weights) in [("TOOL", &scorer.tool), ("REVIEWER", &scorer.reviewer)] {
         out::line(format!("{name}: cut {:.2}", weights.cut));
