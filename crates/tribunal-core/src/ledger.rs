@@ -206,11 +206,10 @@ impl Ledger {
         self.open().filter(|(_, entry)| entry.is_of(seat)).map(|(id, _)| id).collect()
     }
 
-    /// What was new about it in this round; nothing, where the round did not track it. Once reopened in a round it
-    /// stays so, however often that is tracked.
+    /// What was new about it in this round; nothing, where the round did not track it. What was new once in a round
+    /// stays so, however often that round is tracked.
     pub fn mark(&self, id: FindingId, round: u32) -> Mark {
         match self.marks.get(&id) {
-            _ if self.counted.contains(&(round, id, Turn::Reopened)) => Mark::Reopened,
             Some((tracked, mark)) if *tracked == round => *mark,
             Some(_) | None => Mark::Persistent,
         }
@@ -230,7 +229,9 @@ impl Ledger {
                 entry.contest(tracked, adjudicated);
             }
             entry.take(tracked);
-            self.marks.insert(tracked.id, (round, tracked.mark));
+            if self.mark(tracked.id, round) == Mark::Persistent {
+                self.marks.insert(tracked.id, (round, tracked.mark));
+            }
         }
     }
 

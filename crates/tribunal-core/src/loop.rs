@@ -606,6 +606,7 @@ pub struct Loop {
     ledger: Ledger,
     judged: Vec<Revision>,
     current: Option<Revision>,
+    tracked: Option<Revision>,
     failed_checks: BTreeSet<Check>,
     series: Vec<RoundRecord>,
     delta: Delta,
@@ -637,6 +638,7 @@ impl Loop {
             ledger,
             judged: Vec::new(),
             current: None,
+            tracked: None,
             failed_checks: BTreeSet::new(),
             series: Vec::new(),
             delta: Delta::default(),
@@ -675,6 +677,10 @@ impl Loop {
     /// Every revision judged so far, in order.
     pub fn judged(&self) -> &[Revision] {
         &self.judged
+    }
+    /// The revision that the lines of its findings are of: the one last tracked.
+    pub fn tracked(&self) -> Option<&Revision> {
+        self.tracked.as_ref()
     }
     /// A full sitting confirms a pass.
     pub fn is_confirming(&self) -> bool {
@@ -1178,6 +1184,7 @@ impl Loop {
                 let bench = bench.clone();
                 self.ledger.track(findings, self.round, self.policy.adjudicator.is_some());
                 self.delta = *delta;
+                self.tracked = Some(bench.revision.clone());
                 let cases = self.cases(&bench);
                 self.enter(State::Hearing { bench, cases });
             }

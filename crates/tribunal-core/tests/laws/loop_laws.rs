@@ -85,7 +85,6 @@ pub struct LoopLaws {
     rounds_given: u32,
     sitting: Sitting,
     series: Vec<Record>,
-    reopened: BTreeSet<(FindingId, u32)>,
     contests: BTreeSet<(FindingId, u32)>,
     ruling: Option<Ruling>,
     question: Option<Question>,
@@ -140,7 +139,6 @@ impl LoopLaws {
             rounds_given: rounds_max,
             sitting: Sitting::default(),
             series: Vec::new(),
-            reopened: BTreeSet::new(),
             contests: BTreeSet::new(),
             ruling: None,
             question: None,
@@ -380,6 +378,10 @@ impl LoopLaws {
             self.check_correction(tracked, book);
             self.take(tracked);
         }
+        let tracked = after.tracked();
+        book.hold("findings", tracked == self.sitting.revision.as_ref(), || {
+            format!("tracked on {tracked:?}")
+        });
         for id in self.lines.keys() {
             book.hold("findings", after.ledger().get(*id).is_some(), || format!("{id} is gone"));
         }
@@ -433,9 +435,6 @@ impl LoopLaws {
             survived: 0,
             survived_touched: false,
         });
-        if tracked.mark == Mark::Reopened {
-            self.reopened.insert((id, self.round));
-        }
         if tracked.contested && self.contests.insert((id, self.round)) {
             let by_check = tracked.by.iter().any(|source| matches!(source, Source::Check(_)));
             line.contested = true;
@@ -453,7 +452,9 @@ impl LoopLaws {
         line.file = tracked.claim.file.clone();
         line.makers = tracked.makers;
         line.region = tracked.region.clone().or(line.region.take());
-        line.mark = (self.round, tracked.mark);
+        if line.mark.0 != self.round || line.mark.1 == Mark::Persistent {
+            line.mark = (self.round, tracked.mark);
+        }
         line.fixer = tracked.fixer.clone().or(line.fixer.take());
     }
 
@@ -539,14 +540,12 @@ impl LoopLaws {
             let fundamental = self.sitting.words.values().any(|answer| answer.fundamental);
             self.series.retain(|record| record.round != round);
             let must: BTreeSet<FindingId> = must.iter().copied().collect();
-            let is_back = |id: &FindingId| self.reopened.contains(&(*id, round));
-            let marked = |mark: Mark| {
-                let ids = must.iter().filter(|id| !is_back(id) && self.lines[id].mark == (round, mark));
-                u32::try_from(ids.count()).unwrap()
+            let marked = |mark: Mark| -> Vec<FindingId> {
+                must.iter().copied().filter(|id| self.lines[id].mark == (round, mark)).collect()
             };
-            let back: Vec<FindingId> = must.iter().copied().filter(is_back).collect();
-            let broken = marked(Mark::FixInduced) + u32::try_from(back.len()).unwrap();
-            let late = marked(Mark::Late);
+            let back = marked(Mark::Reopened);
+            let broken = u32::try_from(marked(Mark::FixInduced).len() + back.len()).unwrap();
+            let late = u32::try_from(marked(Mark::Late).len()).unwrap();
             self.series.push(Record { round, must, broken, late, back, complete, fundamental });
         }
         self.ruling = Some(ruling.clone());
@@ -751,7 +750,6 @@ impl LoopLaws {
 
     fn new_series(&mut self) {
         self.series.clear();
-        self.reopened.clear();
         self.contests.clear();
         for line in self.lines.values_mut() {
             line.survived = 0;
