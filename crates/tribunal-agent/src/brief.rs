@@ -1,5 +1,6 @@
 //! What one launch is about, and the launch made of it. Plain data: never reads the environment or a file.
 
+use crate::adapter::Feature;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -54,6 +55,33 @@ pub struct Brief {
     pub env: BTreeMap<OsString, OsString>,
 }
 
+/// What a launch asks of the program beyond its brief; a row that cannot pass something on says so in
+/// [`Prepared::left_out`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Asks {
+    /// Who the agent is to be: the whole text.
+    pub personality: Option<String>,
+    /// How many turns it may take.
+    pub turns: Option<u32>,
+    /// The MCP server it reports by.
+    pub mcp: Option<Mcp>,
+    /// The JSON schema of its answer.
+    pub schema: Option<String>,
+    /// The session it goes on in: [`crate::Outcome::session`] of an earlier launch.
+    pub session: Option<String>,
+}
+
+/// An MCP server the agent starts itself, over standard input and output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mcp {
+    /// Its name: small letters, digits, `-` and `_`.
+    pub name: String,
+    /// The program.
+    pub command: PathBuf,
+    /// Its arguments.
+    pub args: Vec<String>,
+}
+
 /// A launch ready to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
@@ -67,4 +95,6 @@ pub struct Prepared {
     pub dir: PathBuf,
     /// Where its reported tool calls will be.
     pub report_file: PathBuf,
+    /// What was asked for and this program has no way to be told: Tribunal does it itself or does without.
+    pub left_out: Vec<Feature>,
 }

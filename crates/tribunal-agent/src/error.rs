@@ -15,7 +15,7 @@ pub enum AgentError {
     },
     /// A roster names an adapter that no row describes.
     #[error(
-        "there is no adapter `{name}`\nhint: known adapters are {known}; add one as a table `[adapter.{name}]`"
+        "there is no adapter `{name}`\nhint: known adapters are {known}; add one as a table `[adapters.{name}]`"
     )]
     NoAdapter {
         /// The name asked for.

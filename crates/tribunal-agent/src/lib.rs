@@ -12,8 +12,11 @@ mod prepare;
 pub mod scripted;
 mod template;
 
-pub use adapter::{Adapter, Adapters, PromptBy};
-pub use brief::{Access, Brief, Prepared};
+pub use adapter::{Adapter, Adapters, Feature, PromptBy, Tested, Transport};
+pub use brief::{Access, Asks, Brief, Mcp, Prepared};
 pub use error::AgentError;
-pub use parse::{Outcome, Parser, TOOLS, ToolCall, Usage, read, read_files, read_streams};
-pub use prepare::{PROMPT_FILE, REPORT_FILE, prepare};
+pub use parse::{
+    Denial, Drift, DriftKind, JsonFields, Left, Outcome, Parser, Problem, ProblemKind, Reading, Reset,
+    SeenCall, TOOLS, ToolCall, Totals, Usage, read, read_files, read_launch, read_streams,
+};
+pub use prepare::{PROMPT_FILE, REPORT_FILE, prepare, prepare_with};

@@ -1,8 +1,10 @@
-//! From a row and a brief to a launch. Writes the prompt file and nothing else; never inherits an environment.
+//! From a row and a brief to a launch. Writes the prompt and the files its row names, all into the launch's own folder,
+//! and nothing else; never inherits an environment.
 
-use crate::adapter::{Adapter, PromptBy};
-use crate::brief::{Access, Brief, Prepared};
+use crate::adapter::{Adapter, Feature, PromptBy, Transport};
+use crate::brief::{Asks, Brief, Mcp, Prepared};
 use crate::error::AgentError;
+use crate::parse::is_session;
 use crate::template::Values;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -15,7 +17,22 @@ use std::path::{Path, PathBuf};
 pub const PROMPT_FILE: &str = "prompt.md";
 /// The name of the file an agent reports its tool calls to, as JSON lines.
 pub const REPORT_FILE: &str = "report.jsonl";
+/// Names a row's own files cannot have: they are ours, or the process keeper's.
+pub(crate) const RESERVED: [&str; 8] = [
+    PROMPT_FILE,
+    REPORT_FILE,
+    PERSONALITY_FILE,
+    SCHEMA_FILE,
+    "stdout",
+    "stderr",
+    "process.json",
+    "exit.json",
+];
 
+const PERSONALITY_FILE: &str = "personality.md";
+const SCHEMA_FILE: &str = "schema.json";
+/// The model's name in a row that leaves the choice to the program.
+const PROGRAMS_OWN_MODEL: &str = "default";
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 const LANG: &str = "C.UTF-8";
 // Linux refuses a single argument of 128 KiB or more.
@@ -27,23 +44,83 @@ pub fn prepare(
     brief: &Brief,
     keep_env: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Prepared, AgentError> {
-    let prompt_file = brief.out_dir.join(PROMPT_FILE);
-    let report_file = brief.out_dir.join(REPORT_FILE);
-    let values = values(adapter, brief, &prompt_file, &report_file);
-    let argv = argv(adapter, brief, &values)?;
-    let env = environment(adapter, brief, &values, &report_file, keep_env)?;
-    write_atomically(&prompt_file, brief.prompt.as_bytes())?;
-    let stdin_file = (adapter.prompt == PromptBy::Stdin).then_some(prompt_file);
-    Ok(Prepared { argv, env, stdin_file, dir: brief.dir.clone(), report_file })
+    prepare_with(adapter, brief, &Asks::default(), keep_env)
 }
 
-fn values(adapter: &Adapter, brief: &Brief, prompt_file: &Path, report_file: &Path) -> Values {
-    let model = brief.model.as_ref().unwrap_or(&adapter.model_execution);
-    let mut values = Values::from([
+/// Builds the launch with what is asked beyond the brief.
+pub fn prepare_with(
+    adapter: &Adapter,
+    brief: &Brief,
+    asks: &Asks,
+    keep_env: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Prepared, AgentError> {
+    if adapter.transport == Transport::Acp {
+        let problem = "its transport is the Agent Client Protocol, which has no driver yet\nhint: choose an adapter whose transport is `process`: claude, codex, gemini, opencode, aider or command";
+        return Err(launch(adapter, problem));
+    }
+    let brief = &with_personality(adapter, brief, asks);
+    let at = |name: &str| brief.out_dir.join(name);
+    let (prompt_file, report_file) = (at(PROMPT_FILE), at(REPORT_FILE));
+    let values = values(adapter, brief, asks, &prompt_file, &report_file)?;
+    let argv = argv(adapter, brief, &values)?;
+    let env = environment(adapter, brief, &values, &report_file, keep_env)?;
+    let mut files = files(adapter, &values)?;
+    let texts = [
+        ("personality_file", PERSONALITY_FILE, &asks.personality),
+        ("schema_file", SCHEMA_FILE, &asks.schema),
+    ];
+    for (placeholder, name, text) in texts {
+        if let Some(text) = text.as_ref().filter(|_| adapter.uses(placeholder, brief.access)) {
+            files.push((name.to_owned(), text.clone().into()));
+        }
+    }
+    files.push((PROMPT_FILE.to_owned(), brief.prompt.clone().into()));
+    for (name, text) in files {
+        write_atomically(&at(&name), text.as_bytes())?;
+    }
+    let stdin_file = (adapter.prompt == PromptBy::Stdin).then_some(prompt_file);
+    let left_out = left_out(adapter, brief, asks);
+    Ok(Prepared { argv, env, stdin_file, dir: brief.dir.clone(), report_file, left_out })
+}
+
+/// A personality that cannot be told to the program itself goes before the prompt: it is never dropped.
+fn with_personality(adapter: &Adapter, brief: &Brief, asks: &Asks) -> Brief {
+    let mut brief = brief.clone();
+    if let Some(personality) = &asks.personality
+        && !adapter.can(Feature::Personality, brief.access)
+    {
+        brief.prompt = format!("{personality}\n\n{}", brief.prompt);
+    }
+    brief
+}
+
+fn left_out(adapter: &Adapter, brief: &Brief, asks: &Asks) -> Vec<Feature> {
+    let asked = |feature: &Feature| match feature {
+        Feature::Model => brief.model.is_some(),
+        // It went before the prompt.
+        Feature::Personality => false,
+        Feature::TurnCap => asks.turns.is_some(),
+        Feature::Mcp => asks.mcp.is_some(),
+        Feature::Schema => asks.schema.is_some(),
+        Feature::Resume => asks.session.is_some(),
+    };
+    let lacks = |feature: &Feature| !adapter.can(*feature, brief.access);
+    Feature::ALL.into_iter().filter(asked).filter(lacks).collect()
+}
+
+fn values(
+    adapter: &Adapter,
+    brief: &Brief,
+    asks: &Asks,
+    prompt_file: &Path,
+    report_file: &Path,
+) -> Result<Values, AgentError> {
+    let mut values: Values =
+        adapter.defaults.iter().map(|(name, text)| (*name, OsString::from(text))).collect();
+    values.extend([
         ("attempt", brief.attempt.to_string().into()),
         ("dir", brief.dir.clone().into()),
         ("effect", brief.effect.clone().into()),
-        ("model", model.into()),
         ("out_dir", brief.out_dir.clone().into()),
         ("prompt", brief.prompt.clone().into()),
         ("prompt_file", prompt_file.into()),
@@ -55,19 +132,78 @@ fn values(adapter: &Adapter, brief: &Brief, prompt_file: &Path, report_file: &Pa
         ("signature", adapter.commit_signature.clone().into()),
         ("use", brief.loop_use.clone().into()),
     ]);
-    let optional = [("plan", &brief.plan), ("task", &brief.task), ("seat", &brief.seat)];
-    values.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?.into()))));
+    let default_model = Some(&adapter.model_execution).filter(|model| *model != PROGRAMS_OWN_MODEL);
+    let optional = [
+        ("plan", brief.plan.as_ref()),
+        ("task", brief.task.as_ref()),
+        ("seat", brief.seat.as_ref()),
+        ("model", brief.model.as_ref().or(default_model)),
+        ("program", adapter.program.as_ref()),
+    ];
+    values.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?.into()))));
     values.extend(brief.scenario.as_ref().map(|path| ("scenario", path.into())));
-    values
+    add_asks(adapter, brief, asks, &mut values)?;
+    Ok(values)
+}
+
+fn add_asks(adapter: &Adapter, brief: &Brief, asks: &Asks, values: &mut Values) -> Result<(), AgentError> {
+    if let Some(text) = &asks.personality {
+        values.insert("personality", text.into());
+        values.insert("personality_file", brief.out_dir.join(PERSONALITY_FILE).into());
+        values.insert("personality_json", json(text).into());
+    }
+    if let Some(text) = &asks.schema {
+        values.insert("schema", text.into());
+        values.insert("schema_file", brief.out_dir.join(SCHEMA_FILE).into());
+    }
+    values.extend(asks.turns.map(|turns| ("turns", turns.to_string().into())));
+    if let Some(session) = &asks.session {
+        // An agent printed it: it must not become an option or a path.
+        if !is_session(session) {
+            return Err(launch(adapter, &format!("{session:?} is no session id\nhint: start a new session")));
+        }
+        values.insert("session", session.into());
+    }
+    if let Some(mcp) = &asks.mcp {
+        add_mcp(adapter, mcp, values)?;
+    }
+    Ok(())
+}
+
+fn add_mcp(adapter: &Adapter, mcp: &Mcp, values: &mut Values) -> Result<(), AgentError> {
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_".contains(&b);
+    if mcp.name.is_empty() || !mcp.name.bytes().all(plain) {
+        return Err(launch(adapter, &format!("{:?} is no name for an MCP server", mcp.name)));
+    }
+    let Some(command) = mcp.command.to_str() else {
+        return Err(launch(adapter, &format!("{} is not UTF-8", mcp.command.display())));
+    };
+    let argv: Vec<&str> = [command].into_iter().chain(mcp.args.iter().map(String::as_str)).collect();
+    values.insert("mcp_name", mcp.name.clone().into());
+    values.insert("mcp_command", command.into());
+    values.insert("mcp_command_json", json(command).into());
+    values.insert("mcp_args_json", serde_json::Value::from(argv[1..].to_vec()).to_string().into());
+    values.insert("mcp_argv_json", serde_json::Value::from(argv).to_string().into());
+    Ok(())
+}
+
+/// A text as JSON; it is a TOML text as well.
+fn json(text: &str) -> String {
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
+}
+
+fn files(adapter: &Adapter, values: &Values) -> Result<Vec<(String, OsString)>, AgentError> {
+    let mut files = Vec::new();
+    for (name, choice) in &adapter.files {
+        let text = choice.fill(values).map_err(|name| no_value(adapter, name))?;
+        files.extend(text.map(|text| (name.clone(), text)));
+    }
+    Ok(files)
 }
 
 fn argv(adapter: &Adapter, brief: &Brief, values: &Values) -> Result<Vec<OsString>, AgentError> {
-    let template = match brief.access {
-        Access::ReadOnly => &adapter.read_only,
-        Access::Write => &adapter.write,
-    };
     let mut argv = Vec::new();
-    for arg in template {
+    for arg in adapter.argv(brief.access) {
         arg.fill(values, &brief.args, &mut argv).map_err(|name| no_value(adapter, name))?;
     }
     if argv.first().is_none_or(|program| program.is_empty()) {
@@ -100,11 +236,23 @@ fn environment(
     for name in &adapter.keep_env {
         env.extend(keep_env(name).map(|value| (name.into(), value)));
     }
-    for (name, word) in &adapter.env {
-        let value = word.fill(values).map_err(|name| no_value(adapter, name))?;
-        env.insert(name.into(), value);
+    for (name, choice) in adapter.env(brief.access) {
+        let value = choice.fill(values).map_err(|name| no_value(adapter, name))?;
+        env.extend(value.map(|value| (OsString::from(name), value)));
     }
     env.extend(brief.env.clone());
+    env.extend(own_env(brief, report_file));
+    for (name, value) in &env {
+        if name.is_empty() || name.as_bytes().contains(&b'=') {
+            return Err(launch(adapter, &format!("{name:?} is no name of an environment variable")));
+        }
+        refuse_nul(adapter, name)?;
+        refuse_nul(adapter, value)?;
+    }
+    Ok(env)
+}
+
+fn own_env(brief: &Brief, report_file: &Path) -> [(OsString, OsString); 9] {
     let text = |value: &Option<String>| value.clone().unwrap_or_default().into();
     let own: [(&str, OsString); 9] = [
         ("TRIBUNAL_ROLE", brief.role.clone().into()),
@@ -117,15 +265,7 @@ fn environment(
         ("TRIBUNAL_EFFECT", brief.effect.clone().into()),
         ("TRIBUNAL_REPORT", report_file.into()),
     ];
-    env.extend(own.map(|(name, value)| (name.into(), value)));
-    for (name, value) in &env {
-        if name.is_empty() || name.as_bytes().contains(&b'=') {
-            return Err(launch(adapter, &format!("{name:?} is no name of an environment variable")));
-        }
-        refuse_nul(adapter, name)?;
-        refuse_nul(adapter, value)?;
-    }
-    Ok(env)
+    own.map(|(name, value)| (name.into(), value))
 }
 
 fn refuse_nul(adapter: &Adapter, text: &OsStr) -> Result<(), AgentError> {

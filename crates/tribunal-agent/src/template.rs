@@ -5,13 +5,22 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 /// Every placeholder a row may use, except `{args}`, which stands for several arguments.
-pub(crate) const NAMES: [&str; 18] = [
+pub(crate) const NAMES: [&str; 31] = [
     "attempt",
     "dir",
     "effect",
+    "mcp_args_json",
+    "mcp_argv_json",
+    "mcp_command",
+    "mcp_command_json",
+    "mcp_name",
     "model",
     "out_dir",
+    "personality",
+    "personality_file",
+    "personality_json",
     "plan",
+    "program",
     "prompt",
     "prompt_file",
     "report",
@@ -19,10 +28,14 @@ pub(crate) const NAMES: [&str; 18] = [
     "round",
     "run",
     "scenario",
+    "schema",
+    "schema_file",
     "seat",
     "self",
+    "session",
     "signature",
     "task",
+    "turns",
     "use",
 ];
 
@@ -48,6 +61,36 @@ pub(crate) enum Arg {
     Args,
     /// Arguments that are left out together when one of their placeholders has no value.
     Group(Vec<Word>),
+}
+
+/// Texts of which the first counts whose placeholders all have a value; none may be left over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) words: Vec<Word>,
+    /// Whether it is no fault that none of them can be filled.
+    pub(crate) optional: bool,
+}
+
+impl Choice {
+    /// Whether any of the texts uses this placeholder.
+    pub(crate) fn uses(&self, name: &str) -> bool {
+        self.words.iter().any(|word| word.uses(name))
+    }
+
+    /// The first text that can be filled; the error is the name of a placeholder without a value.
+    pub(crate) fn fill(&self, values: &Values) -> Result<Option<OsString>, &'static str> {
+        let mut missing = None;
+        for word in &self.words {
+            match word.fill(values) {
+                Ok(text) => return Ok(Some(text)),
+                Err(name) => missing = missing.or(Some(name)),
+            }
+        }
+        match missing {
+            Some(name) if !self.optional => Err(name),
+            _ => Ok(None),
+        }
+    }
 }
 
 impl Word {

@@ -1,12 +1,13 @@
-//! Tribunal's own event lines: `start`, `message`, `final`, `error`. An event it does not know is drift, not a failure.
+//! Tribunal's own event lines: `start`, `message`, `tool`, `denied`, `retry`, `final`, `error`. An event it does not know
+//! is drift, not a failure.
 
-use super::lines::{Line, each_line, quote};
-use super::{Outcome, Usage};
+use super::lines::{Line, quote};
+use super::outcome::{DriftKind, Outcome, Usage};
+use super::problem::{Problem, ProblemKind, Reset};
+use super::reading::{LINE_MAX, Reads};
 use serde::Deserialize;
 use serde_json::Value;
-use std::io::{self, BufRead};
 
-const LINE_MAX: usize = 8 * 1024 * 1024;
 // Most of a long output is these, and nothing in them is needed.
 const MESSAGE: &[u8] = br#"{"type":"message","#;
 
@@ -21,70 +22,96 @@ struct Event {
     text: Option<String>,
     message: Option<String>,
     usage: Option<Value>,
+    kind: Option<String>,
+    retry_after_ms: Option<u64>,
+    resets_at_ms: Option<u64>,
+    name: Option<String>,
+    #[serde(default)]
+    args: Value,
 }
 
-pub(super) fn read(input: impl BufRead) -> io::Result<Outcome> {
-    let mut outcome = Outcome::default();
-    each_line(input, LINE_MAX, |line| event(&line, &mut outcome))?;
-    Ok(outcome)
+/// Reads Tribunal's own events.
+#[derive(Default)]
+pub(super) struct Events;
+
+impl Reads for Events {
+    fn line(&mut self, line: &Line<'_>, out: &mut Outcome) {
+        if line.is_blank() || line.bytes.starts_with(MESSAGE) {
+            return;
+        }
+        let at = format!("line {}", line.number);
+        if line.too_long {
+            return out.drift(DriftKind::TooLong, format!("{at}: longer than {LINE_MAX} bytes, skipped"));
+        }
+        let (text, replaced) = line.text();
+        if replaced {
+            out.drift(DriftKind::NotUtf8, format!("{at}: not UTF-8, unreadable bytes replaced"));
+        }
+        match serde_json::from_str::<Kind>(&text) {
+            Ok(kind) => known(&kind.r#type, &text, &at, out),
+            Err(_) if line.unfinished => {
+                out.drift(DriftKind::CutOff, format!("{at}: cut off, {}", quote(&text)))
+            }
+            Err(_) => out.drift(DriftKind::NoEvent, format!("{at}: no event, {}", quote(&text))),
+        }
+    }
 }
 
-fn event(line: &Line<'_>, outcome: &mut Outcome) {
-    if line.is_blank() || line.bytes.starts_with(MESSAGE) {
-        return;
-    }
-    let at = format!("line {}", line.number);
-    if line.too_long {
-        return outcome.drift(format!("{at}: longer than {LINE_MAX} bytes, skipped"));
-    }
-    let (text, replaced) = line.text();
-    if replaced {
-        outcome.drift(format!("{at}: not UTF-8, unreadable bytes replaced"));
-    }
-    match serde_json::from_str::<Kind>(&text) {
-        Ok(kind) => known(&kind.r#type, &text, &at, outcome),
-        Err(_) if line.unfinished => outcome.drift(format!("{at}: cut off, {}", quote(&text))),
-        Err(_) => outcome.drift(format!("{at}: no event, {}", quote(&text))),
-    }
-}
-
-fn known(kind: &str, text: &str, at: &str, outcome: &mut Outcome) {
+fn known(kind: &str, text: &str, at: &str, out: &mut Outcome) {
     if kind == "message" {
         return;
     }
-    if !["start", "final", "error"].contains(&kind) {
-        return outcome.drift(format!("{at}: unknown event {}", quote(kind)));
+    if !["start", "tool", "denied", "retry", "final", "error"].contains(&kind) {
+        return out.drift(DriftKind::UnknownEvent, format!("{at}: unknown event {}", quote(kind)));
     }
     let event = match serde_json::from_str::<Event>(text) {
         Ok(event) => event,
-        Err(error) => return outcome.drift(format!("{at}: malformed {kind} event, {error}")),
+        Err(error) => {
+            return out.drift(DriftKind::Malformed, format!("{at}: malformed {kind} event, {error}"));
+        }
     };
+    let name = event.name.as_deref().unwrap_or("unnamed");
     match kind {
-        "start" => outcome.session = event.session,
-        "error" => outcome.fail(event.message.unwrap_or_else(|| "unnamed error".to_owned())),
-        _ => finish(event, at, outcome),
+        "start" => out.session = event.session,
+        "tool" => {
+            out.turns += 1;
+            out.call(name, &event.args);
+        }
+        "denied" => out.deny(name, event.message.as_deref().unwrap_or_default()),
+        "retry" => out.retry(problem(event)),
+        "error" => out.fail(problem(event)),
+        _ => finish(event, at, out),
     }
 }
 
-fn finish(event: Event, at: &str, outcome: &mut Outcome) {
+fn problem(event: Event) -> Problem {
+    let kind = event.kind.as_deref().and_then(ProblemKind::named).unwrap_or(ProblemKind::Other);
+    let after = event.retry_after_ms.map(Reset::AfterMs);
+    let problem = Problem::new(kind, event.message.unwrap_or_else(|| "unnamed error".to_owned()));
+    problem.until(event.resets_at_ms.map(Reset::AtMs).or(after))
+}
+
+fn finish(event: Event, at: &str, out: &mut Outcome) {
     let Some(text) = event.text else {
-        return outcome.drift(format!("{at}: final event without text"));
+        return out.drift(DriftKind::Malformed, format!("{at}: final event without text"));
     };
-    if outcome.complete {
-        outcome.drift(format!("{at}: a second final event; the last one counts"));
+    if out.complete {
+        out.drift(DriftKind::Repeated, format!("{at}: a second final event; the last one counts"));
     }
-    outcome.complete = true;
-    outcome.final_text = Some(text);
+    out.complete = true;
+    out.say(text);
     if let Some(value) = event.usage {
         match usage(value) {
-            Some(usage) => outcome.usage = Some(usage),
-            None => outcome.drift(format!("{at}: malformed usage")),
+            Some(usage) => out.usage = Some(usage),
+            None => out.drift(DriftKind::Malformed, format!("{at}: malformed usage")),
         }
     }
 }
 
 fn usage(value: Value) -> Option<Usage> {
-    let usage: Usage = serde_json::from_value(value).ok()?;
-    let sane = usage.cost_usd.is_none_or(|cost| cost.is_finite() && cost >= 0.0);
-    sane.then_some(usage)
+    let mut usage: Usage = serde_json::from_value(value).ok()?;
+    if let Some(cost) = usage.cost_usd {
+        usage.cost_micros = Some(super::reading::micros(&Value::from(cost))?);
+    }
+    Some(usage)
 }

@@ -1,7 +1,8 @@
-//! Lines of unknown length and encoding. Never holds more than one line of bounded length.
+//! Lines of unknown length and encoding, from pieces of any size. Never holds more than one line of bounded length, and
+//! what comes out never depends on where the pieces were cut.
 
 use std::borrow::Cow;
-use std::io::{self, BufRead, Read};
+use std::io::{BufRead, Read};
 
 /// One line, without its end.
 pub(super) struct Line<'a> {
@@ -28,31 +29,61 @@ impl Line<'_> {
     }
 }
 
-/// Calls `each` for every line of at most `max` bytes; a longer one comes cut and marked.
-pub(super) fn each_line(
-    mut input: impl BufRead,
+/// Cuts a stream into lines.
+pub(super) struct Splitter {
     max: usize,
-    mut each: impl FnMut(Line<'_>),
-) -> io::Result<()> {
-    let mut buffer = Vec::new();
-    for number in 1.. {
-        buffer.clear();
-        let read = (&mut input).take(max as u64 + 1).read_until(b'\n', &mut buffer)?;
-        if read == 0 {
-            break;
-        }
-        let ended = buffer.last() == Some(&b'\n');
-        let too_long = !ended && read > max;
-        if ended {
-            buffer.pop();
-        }
-        if too_long {
-            buffer.truncate(max);
-            input.skip_until(b'\n')?;
-        }
-        each(Line { number, bytes: &buffer, too_long, unfinished: !ended && !too_long });
+    number: u64,
+    buffer: Vec<u8>,
+    skipping: bool,
+}
+
+impl Splitter {
+    /// Lines of at most `max` bytes; a longer one comes cut and marked.
+    pub(super) fn new(max: usize) -> Self {
+        Self { max, number: 0, buffer: Vec::new(), skipping: false }
     }
-    Ok(())
+
+    /// Takes the next piece and calls `each` for every line that is finished now.
+    pub(super) fn push(&mut self, mut piece: &[u8], mut each: impl FnMut(Line<'_>)) {
+        while !piece.is_empty() {
+            if self.skipping {
+                self.skip(&mut piece);
+                continue;
+            }
+            let room = (self.max + 1).saturating_sub(self.buffer.len()) as u64;
+            // Reading from memory cannot fail; if it ever did, nothing was taken and there is nothing to go on with.
+            if (&mut piece).take(room).read_until(b'\n', &mut self.buffer).is_err() {
+                return;
+            }
+            if self.buffer.last() == Some(&b'\n') {
+                self.buffer.pop();
+                self.give(false, false, &mut each);
+            } else if self.buffer.len() > self.max {
+                self.buffer.truncate(self.max);
+                self.give(true, false, &mut each);
+                self.skipping = true;
+            }
+        }
+    }
+
+    /// The stream has ended: calls `each` for what is left.
+    pub(super) fn end(&mut self, mut each: impl FnMut(Line<'_>)) {
+        if !self.skipping && !self.buffer.is_empty() {
+            self.give(false, true, &mut each);
+        }
+    }
+
+    fn give(&mut self, too_long: bool, unfinished: bool, each: &mut impl FnMut(Line<'_>)) {
+        self.number += 1;
+        each(Line { number: self.number, bytes: &self.buffer, too_long, unfinished });
+        self.buffer.clear();
+    }
+
+    fn skip(&mut self, piece: &mut &[u8]) {
+        let before = *piece;
+        let taken = piece.skip_until(b'\n').unwrap_or(before.len());
+        self.skipping = before.get(taken.saturating_sub(1)) != Some(&b'\n');
+    }
 }
 
 /// A short quotation that is safe to print.
@@ -61,4 +92,52 @@ pub(super) fn quote(text: &str) -> String {
     let short: String = text.chars().take(QUOTE_MAX).collect();
     let more = if short.len() < text.len() { "…" } else { "" };
     format!("`{}{more}`", short.escape_debug())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn lines(pieces: &[&[u8]], max: usize) -> Vec<(u64, Vec<u8>, bool, bool)> {
+        let mut splitter = Splitter::new(max);
+        let mut found = Vec::new();
+        let mut each = |line: Line<'_>| {
+            found.push((line.number, line.bytes.to_vec(), line.too_long, line.unfinished));
+        };
+        for piece in pieces {
+            splitter.push(piece, &mut each);
+        }
+        splitter.end(&mut each);
+        found
+    }
+
+    #[test]
+    fn lines_are_cut_at_their_ends_and_at_the_bound() {
+        let check = |text: &[u8], expect: &[(&[u8], bool, bool)]| {
+            let found: Vec<_> =
+                lines(&[text], 4).into_iter().map(|(_, b, long, cut)| (b, long, cut)).collect();
+            let expect: Vec<_> = expect.iter().map(|(b, long, cut)| (b.to_vec(), *long, *cut)).collect();
+            assert_eq!(found, expect, "{text:?}");
+        };
+        check(b"", &[]);
+        check(b"a", &[(b"a", false, true)]);
+        check(b"a\n", &[(b"a", false, false)]);
+        check(b"\n\nb", &[(b"", false, false), (b"", false, false), (b"b", false, true)]);
+        check(b"1234\n", &[(b"1234", false, false)]);
+        check(b"12345", &[(b"1234", true, false)]);
+        check(b"12345678\nx\n", &[(b"1234", true, false), (b"x", false, false)]);
+    }
+
+    proptest! {
+        #[test]
+        fn where_the_pieces_are_cut_does_not_matter(text in "[ab\n]{0,40}", cuts in proptest::collection::vec(0usize..41, 0..6)) {
+            let bytes = text.as_bytes();
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            let pieces: Vec<&[u8]> = cuts.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
+            prop_assert_eq!(lines(&pieces, 5), lines(&[bytes], 5));
+        }
+    }
 }

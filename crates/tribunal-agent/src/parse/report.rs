@@ -1,8 +1,9 @@
 //! The report file: one tool call per JSON line. A line that cannot be read is an error of the launch, never skipped
 //! in silence: it may have held a finding.
 
-use super::lines::{Line, each_line, quote};
-use super::{Outcome, ToolCall};
+use super::lines::{Line, Splitter, quote};
+use super::outcome::{DriftKind, Outcome, ToolCall};
+use super::problem::{Problem, ProblemKind};
 use std::io::{self, BufRead};
 
 /// The tools an agent may report with.
@@ -21,8 +22,11 @@ pub const TOOLS: [&str; 9] = [
 const LINE_MAX: usize = 1024 * 1024;
 const CALLS_MAX: usize = 10_000;
 
-pub(super) fn read(input: impl BufRead, outcome: &mut Outcome) -> io::Result<()> {
-    each_line(input, LINE_MAX, |line| call(&line, outcome))
+pub(super) fn read(mut input: impl BufRead, outcome: &mut Outcome) -> io::Result<()> {
+    let mut lines = Splitter::new(LINE_MAX);
+    super::each_piece(&mut input, |piece| lines.push(piece, |line| call(&line, outcome)))?;
+    lines.end(|line| call(&line, outcome));
+    Ok(())
 }
 
 fn call(line: &Line<'_>, outcome: &mut Outcome) {
@@ -31,23 +35,26 @@ fn call(line: &Line<'_>, outcome: &mut Outcome) {
     }
     let at = format!("report line {}", line.number);
     if line.too_long {
-        return outcome.fail(format!("{at}: longer than {LINE_MAX} bytes"));
+        return outcome.fail(unreadable(format!("{at}: longer than {LINE_MAX} bytes")));
     }
     if outcome.reports.len() >= CALLS_MAX {
-        return outcome.fail(format!("{at}: more than {CALLS_MAX} tool calls"));
+        return outcome.fail(unreadable(format!("{at}: more than {CALLS_MAX} tool calls")));
     }
     let (text, replaced) = line.text();
     if replaced {
-        outcome.drift(format!("{at}: not UTF-8, unreadable bytes replaced"));
+        outcome.drift(DriftKind::NotUtf8, format!("{at}: not UTF-8, unreadable bytes replaced"));
     }
     match serde_json::from_str::<ToolCall>(&text) {
         Ok(call) if TOOLS.contains(&call.tool.as_str()) => outcome.reports.push(call),
-        Ok(call) => outcome.drift(format!(
-            "{at}: unknown tool {}; the tools are {}",
-            quote(&call.tool),
-            TOOLS.join(", ")
-        )),
-        Err(_) if line.unfinished => outcome.fail(format!("{at}: cut off")),
-        Err(error) => outcome.fail(format!("{at}: no tool call, {error}")),
+        Ok(call) => outcome.drift(
+            DriftKind::UnknownTool,
+            format!("{at}: unknown tool {}; the tools are {}", quote(&call.tool), TOOLS.join(", ")),
+        ),
+        Err(_) if line.unfinished => outcome.fail(unreadable(format!("{at}: cut off"))),
+        Err(error) => outcome.fail(unreadable(format!("{at}: no tool call, {error}"))),
     }
+}
+
+fn unreadable(message: String) -> Problem {
+    Problem::new(ProblemKind::Unreadable, message)
 }

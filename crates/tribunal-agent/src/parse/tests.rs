@@ -15,7 +15,8 @@ fn a_whole_answer() {
         "{{\"type\":\"start\",\"session\":\"s1\"}}\n{{\"type\":\"message\",\"text\":\"hm\"}}\n{FINAL}\n"
     );
     let outcome = events(out.as_bytes());
-    let usage = Usage { input: 12, output: 3, cost_usd: Some(0.5) };
+    let usage =
+        Usage { input: 12, output: 3, cost_usd: Some(0.5), cost_micros: Some(500_000), ..Usage::default() };
     assert_eq!(
         outcome,
         Outcome {
@@ -66,9 +67,9 @@ fn messy_event_streams() {
 #[test]
 fn drift_is_bounded_and_printable() {
     let outcome = events("\x1b[2J\u{7}nonsense\n".repeat(1000).as_bytes());
-    assert_eq!(outcome.drift.len(), DRIFT_MAX);
-    assert_eq!(outcome.drift_more, 1000 - DRIFT_MAX as u64);
-    assert!(outcome.drift.iter().all(|note| !note.chars().any(char::is_control)));
+    assert_eq!(outcome.drift.len(), 20);
+    assert_eq!(outcome.drift_more, 980);
+    assert!(outcome.drift.iter().all(|drift| !drift.note.chars().any(char::is_control)));
 }
 
 #[test]
@@ -130,7 +131,8 @@ fn files_that_are_not_plain_are_the_agents_fault() {
     std::fs::write(at("out"), FINAL).unwrap();
     std::fs::write(at("secret"), r#"{"tool":"cast_verdict","args":{}}"#).unwrap();
     std::os::unix::fs::symlink(at("secret"), at("link")).unwrap();
-    rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
+        .unwrap();
     std::fs::create_dir(at("folder")).unwrap();
     let read = |name: &str| read_files(Parser::Events, &at("out"), &at(name), Some(0)).unwrap();
     assert!(read("secret").is_answer());

@@ -1,34 +1,69 @@
 //! Plain text: the whole output is the final message. Without events the only evidence of an end is exit code 0 with
 //! something said, so both are needed.
 
-use super::Outcome;
-use std::io::{self, BufRead, Read};
+use super::lines::Line;
+use super::outcome::{DriftKind, Outcome, TEXT_MAX};
+use super::problem::{Problem, ProblemKind};
+use super::reading::Reads;
 
-const TEXT_MAX: usize = 4 * 1024 * 1024;
+/// A whole output, kept in memory up to a bound.
+#[derive(Default)]
+pub(super) struct Whole {
+    bytes: Vec<u8>,
+    too_long: bool,
+}
 
-pub(super) fn read(mut input: impl BufRead, exit: Option<i32>) -> io::Result<Outcome> {
-    let mut outcome = Outcome::default();
-    let mut bytes = Vec::new();
-    (&mut input).take(TEXT_MAX as u64).read_to_end(&mut bytes)?;
-    let rest = io::copy(&mut input, &mut io::sink())?;
-    if rest > 0 {
-        // A judgement read in part could drop its worst finding.
-        let total = bytes.len() as u64 + rest;
-        outcome.fail(format!("the output has {total} bytes, more than {TEXT_MAX}: it cannot be read whole"));
+impl Whole {
+    /// Takes a line.
+    pub(super) fn take(&mut self, line: &Line<'_>) {
+        self.too_long |= line.too_long || self.bytes.len() + line.bytes.len() > TEXT_MAX;
+        if !self.too_long {
+            self.bytes.extend_from_slice(line.bytes);
+            if !line.unfinished {
+                self.bytes.push(b'\n');
+            }
+        }
     }
-    let text = String::from_utf8_lossy(&bytes);
-    if matches!(text, std::borrow::Cow::Owned(_)) {
-        outcome.drift("the output is not UTF-8, unreadable bytes replaced".to_owned());
+
+    /// The text, with a note or a problem when it is not what was written.
+    pub(super) fn text(&self, out: &mut Outcome) -> String {
+        if self.too_long {
+            // A judgement read in part could drop its worst finding.
+            let message = format!("the output has more than {TEXT_MAX} bytes: it cannot be read whole");
+            out.fail(Problem::new(ProblemKind::Unreadable, message));
+        }
+        let text = String::from_utf8_lossy(&self.bytes);
+        if matches!(text, std::borrow::Cow::Owned(_)) {
+            out.drift(DriftKind::NotUtf8, "the output is not UTF-8, unreadable bytes replaced".to_owned());
+        }
+        text.into_owned()
     }
-    let text = text.trim();
-    let said = text.chars().any(|c| !c.is_whitespace() && !c.is_control());
-    outcome.complete = exit == Some(0) && said;
-    if said {
-        outcome.final_text = Some(text.to_owned());
+}
+
+/// Whether there is anything to read in a text.
+pub(super) fn says_something(text: &str) -> bool {
+    text.chars().any(|c| !c.is_whitespace() && !c.is_control())
+}
+
+/// Reads plain text.
+#[derive(Default)]
+pub(super) struct Text(Whole);
+
+impl Reads for Text {
+    fn line(&mut self, line: &Line<'_>, _out: &mut Outcome) {
+        self.0.take(line);
     }
-    match exit {
-        Some(0) | None => {}
-        Some(code) => outcome.fail(format!("exit code {code}")),
+
+    fn end(&mut self, exit: Option<i32>, out: &mut Outcome) {
+        let text = self.0.text(out);
+        let text = text.trim();
+        let said = says_something(text);
+        out.complete = exit == Some(0) && said;
+        if said {
+            out.final_text = Some(text.to_owned());
+        }
+        if let Some(code) = exit.filter(|code| *code != 0) {
+            out.fail(Problem::new(ProblemKind::Other, format!("exit code {code}")));
+        }
     }
-    Ok(outcome)
 }

@@ -43,7 +43,11 @@ fn garbage_and_halves_look_like_it() {
     let (_, garbage) = play("garbage");
     assert!(garbage.outcome.drift.len() >= 3, "{:?}", garbage.outcome.drift);
     let (_, half) = play("half-answer");
-    assert!(half.outcome.drift.iter().any(|note| note.contains("cut off")), "{:?}", half.outcome.drift);
+    assert!(
+        half.outcome.drift.iter().any(|drift| drift.note.contains("cut off")),
+        "{:?}",
+        half.outcome.drift
+    );
     assert_ne!(half.stdout.last(), Some(&b'\n'));
     let (_, invalid) = play("invalid-utf8");
     assert!(String::from_utf8(invalid.stdout).is_err());

@@ -3,7 +3,9 @@
 use crate::rows::ROW;
 use std::ffi::OsString;
 use std::path::Path;
-use tribunal_agent::{Access, Adapters, Brief, Parser, Prepared, prepare, read_files};
+use tribunal_agent::{
+    Access, Adapters, Asks, Brief, Feature, Mcp, Parser, Prepared, prepare, prepare_with, read_files,
+};
 
 fn brief(root: &Path) -> Brief {
     Brief {
@@ -173,4 +175,160 @@ fn a_prepared_scripted_launch_runs_and_is_read() {
     assert!(outcome.is_answer(), "{outcome:?}");
     assert_eq!(outcome.reports[0].tool, "cast_verdict");
     assert!(stage.unused().is_empty());
+}
+
+fn everything() -> Asks {
+    Asks {
+        personality: Some("Be \"strict\".\n".into()),
+        turns: Some(7),
+        mcp: Some(Mcp {
+            name: "tribunal".into(),
+            command: "/opt/tri bunal".into(),
+            args: vec!["mcp".into()],
+        }),
+        schema: Some(r#"{"type":"object"}"#.into()),
+        session: Some("0a-1b".into()),
+    }
+}
+
+fn asked(name: &str, access: Access, asks: &Asks, root: &Path) -> Prepared {
+    let mut brief = brief(root);
+    brief.access = access;
+    brief.model = Some("m1".into());
+    prepare_with(adapters().get(name).unwrap(), &brief, asks, &user).unwrap()
+}
+
+fn line(prepared: &Prepared) -> String {
+    let words: Vec<_> = prepared.argv.iter().map(|arg| arg.to_str().unwrap()).collect();
+    words.join(" ")
+}
+
+#[test]
+fn each_program_gets_what_is_asked_in_its_own_way() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("out");
+    let check = |name: &str, access: Access, expect: &str, left_out: &[Feature]| {
+        let prepared = asked(name, access, &everything(), root.path());
+        assert_eq!(line(&prepared).replace(out.to_str().unwrap(), "OUT"), expect, "{name}");
+        assert_eq!(prepared.left_out, left_out, "{name}");
+    };
+    let claude = |how: &str| {
+        format!(
+            "claude -p --output-format stream-json --verbose {how} --strict-mcp-config --mcp-config OUT/mcp.json \
+             --allowedTools mcp__tribunal --model m1 --append-system-prompt Be \"strict\".\n --max-turns 7 \
+             --json-schema {{\"type\":\"object\"}} --resume 0a-1b"
+        )
+    };
+    check("claude", Access::ReadOnly, &claude("--tools Read,Grep,Glob"), &[]);
+    check("claude", Access::Write, &claude("--permission-mode acceptEdits --allowedTools Bash"), &[]);
+    let codex = "codex exec --json -s read-only -m m1 -c developer_instructions=\"Be \\\"strict\\\".\\n\" \
+        -c mcp_servers.tribunal={command=\"/opt/tri bunal\",args=[\"mcp\"]} \
+        -c mcp_servers.tribunal.default_tools_approval_mode=\"approve\" --output-schema OUT/schema.json resume 0a-1b -";
+    check("codex", Access::ReadOnly, codex, &[Feature::TurnCap]);
+    check("codex", Access::Write, &codex.replace("read-only", "workspace-write"), &[Feature::TurnCap]);
+    let gemini = "gemini --skip-trust -o stream-json --approval-mode default -m m1 --resume 0a-1b";
+    check("gemini", Access::ReadOnly, gemini, &[Feature::Schema]);
+    let opencode = "opencode run --format json -m m1 -s 0a-1b";
+    check("opencode", Access::Write, opencode, &[Feature::TurnCap, Feature::Schema]);
+    let prepared = asked("aider", Access::ReadOnly, &everything(), root.path());
+    let expect = [Feature::TurnCap, Feature::Mcp, Feature::Schema, Feature::Resume];
+    assert_eq!(prepared.left_out, expect);
+    assert!(line(&prepared).ends_with("/out/prompt.md") && prepared.stdin_file.is_none());
+}
+
+#[test]
+fn what_codex_is_told_is_toml_and_what_the_others_are_told_is_json() {
+    let root = tempfile::tempdir().unwrap();
+    let at = |name: &str| std::fs::read_to_string(root.path().join("out").join(name)).unwrap();
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    let codex = asked("codex", Access::Write, &everything(), root.path());
+    let settings: Vec<_> = codex.argv.windows(2).filter(|pair| pair[0] == "-c").collect();
+    let text = settings.iter().map(|pair| pair[1].to_str().unwrap()).collect::<Vec<_>>().join("\n");
+    // The approval of a server is told apart from the server.
+    let table: toml::Table = text.lines().take(2).collect::<Vec<_>>().join("\n").parse().unwrap();
+    assert_eq!(table["developer_instructions"].as_str(), Some("Be \"strict\".\n"));
+    assert_eq!(table["mcp_servers"]["tribunal"]["command"].as_str(), Some("/opt/tri bunal"));
+    assert_eq!(at("schema.json"), r#"{"type":"object"}"#);
+
+    asked("claude", Access::ReadOnly, &everything(), root.path());
+    assert_eq!(json(&at("mcp.json"))["mcpServers"]["tribunal"]["args"][0], "mcp");
+
+    asked("gemini", Access::ReadOnly, &everything(), root.path());
+    let settings = json(&at("settings.json"));
+    assert_eq!(settings["model"]["maxSessionTurns"], 7);
+    assert_eq!(settings["mcpServers"]["tribunal"]["command"], "/opt/tri bunal");
+    assert_eq!(at("prompt.md"), "Be \"strict\".\n\n\njudge this");
+    asked("gemini", Access::ReadOnly, &Asks::default(), root.path());
+    assert_eq!(json(&at("settings.json")), serde_json::json!({"model": {"maxSessionTurns": -1}}));
+
+    let opencode = asked("opencode", Access::ReadOnly, &everything(), root.path());
+    let value =
+        |name: &str| opencode.env.get(&OsString::from(name)).map(|value| json(value.to_str().unwrap()));
+    assert_eq!(value("OPENCODE_PERMISSION").unwrap()["edit"], "deny");
+    assert_eq!(value("OPENCODE_CONFIG_CONTENT").unwrap()["mcp"]["tribunal"]["command"][0], "/opt/tri bunal");
+    let writer = asked("opencode", Access::Write, &Asks::default(), root.path());
+    assert!(
+        !writer.env.keys().any(|name| name == "OPENCODE_PERMISSION" || name == "OPENCODE_CONFIG_CONTENT")
+    );
+}
+
+#[test]
+fn nothing_is_passed_that_was_not_asked_for() {
+    let root = tempfile::tempdir().unwrap();
+    let bare = |name: &str| line(&ready(name, &brief(root.path())).unwrap());
+    assert_eq!(
+        bare("claude"),
+        "claude -p --output-format stream-json --verbose --tools Read,Grep,Glob --strict-mcp-config"
+    );
+    assert_eq!(bare("codex"), "codex exec --json -s read-only -");
+    assert_eq!(bare("opencode"), "opencode run --format json");
+    let names: Vec<_> =
+        std::fs::read_dir(root.path().join("out")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["prompt.md"]);
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_before_anything_is_written() {
+    let root = tempfile::tempdir().unwrap();
+    let brief = brief(root.path());
+    let check = |name: &str, change: &dyn Fn(&mut Asks), expect: &str| {
+        let mut asks = everything();
+        change(&mut asks);
+        let error =
+            prepare_with(adapters().get(name).unwrap(), &brief, &asks, &user).unwrap_err().to_string();
+        assert!(error.contains(expect), "{error}");
+        assert!(!brief.out_dir.exists());
+    };
+    for session in ["--dangerously-skip-permissions", "", "../x", "a b", "a\nb"] {
+        check("claude", &|asks| asks.session = Some(session.into()), "is no session id");
+    }
+    let named = |asks: &mut Asks, name: &str| asks.mcp.as_mut().unwrap().name = name.into();
+    check("codex", &|asks| named(asks, "a.b=1"), "is no name for an MCP server");
+    check("acp", &|_| {}, "which has no driver yet\nhint: choose an adapter");
+}
+
+#[test]
+fn a_sixth_program_is_one_row() {
+    let root = tempfile::tempdir().unwrap();
+    let mut adapters = Adapters::built_in().unwrap();
+    let row = r#"
+        [sixth]
+        like = "claude"
+        program = "sixth"
+        commit_signature = "Sixth <sixth@example.invalid>"
+        read_only = ["{program}", "ask", "--format=stream-json", ["--as", "{personality_file}"], ["--go-on={session}"]]
+        keep_env = ["HOME", "ROBOT_KEY"]
+    "#;
+    adapters.add_toml("tribunal.toml", row).unwrap();
+    let sixth = adapters.get("sixth").unwrap();
+    let prepared = prepare_with(sixth, &brief(root.path()), &everything(), &user).unwrap();
+    let expect = format!(
+        "sixth ask --format=stream-json --as {}/out/personality.md --go-on=0a-1b",
+        root.path().display()
+    );
+    assert_eq!(line(&prepared), expect);
+    assert_eq!(std::fs::read_to_string(root.path().join("out/personality.md")).unwrap(), "Be \"strict\".\n");
+    let mut reading = tribunal_agent::Reading::of(sixth);
+    reading.stdout(br#"{"type":"result","subtype":"success","is_error":false,"result":"fine","usage":{}}"#);
+    assert!(reading.finish(Some(0)).is_answer());
 }

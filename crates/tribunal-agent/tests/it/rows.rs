@@ -1,6 +1,6 @@
 //! Adapter rows: what is read and what is refused.
 
-use tribunal_agent::{Adapters, Parser, PromptBy};
+use tribunal_agent::{Access, Adapters, Feature, Parser, PromptBy, Tested, Transport};
 
 /// A row that looks like a real agent program.
 pub const ROW: &str = r#"
@@ -27,13 +27,14 @@ fn add(row: &str) -> Result<Adapters, String> {
 #[test]
 fn the_built_in_rows_are_sound() {
     let adapters = Adapters::built_in().unwrap();
-    assert_eq!(adapters.names().collect::<Vec<_>>(), ["command", "scripted"]);
+    let names: Vec<_> = adapters.names().collect();
+    assert_eq!(names, ["acp", "aider", "claude", "codex", "command", "gemini", "opencode", "scripted"]);
     let scripted = adapters.get("scripted").unwrap();
     assert_eq!((scripted.parser, scripted.prompt), (Parser::Events, PromptBy::Stdin));
     assert_eq!(scripted.timeout_ms, 600_000);
     assert!(scripted.canonical().starts_with("[scripted]\n"));
     let error = adapters.get("robot").unwrap_err().to_string();
-    assert!(error.contains("`robot`") && error.contains("command, scripted"), "{error}");
+    assert!(error.contains("`robot`") && error.contains("acp, aider, claude, codex, command"), "{error}");
 }
 
 #[test]
@@ -69,7 +70,11 @@ fn faults_in_rows_are_named() {
         "`parallel_execution` must be true or false",
     );
     check("\"argument\"", "\"telepathy\"", "`prompt` must be one of stdin, argument, file, not `telepathy`");
-    check("\"events\"", "\"xml\"", "`parser` must be one of events, text, not `xml`");
+    check(
+        "\"events\"",
+        "\"xml\"",
+        "`parser` must be one of events, text, json, claude_stream_json, codex_jsonl, gemini_stream, gemini_json, opencode_json, aider_text, not `xml`",
+    );
     check("\"report_or_final\"", "\"\"", "`collect_results` must be a text");
     check("\"{prompt}\"]\nwrite", "\"x\"]\nwrite", "`read_only` never uses {prompt}");
     check("\"argument\"", "\"file\"", "`write` never uses {prompt_file}");
@@ -80,7 +85,21 @@ fn faults_in_rows_are_named() {
     check("\"ROBOT_KEY\"", "\"A=B\"", "`A=B` is no name");
     check("\"ROBOT_KEY\"", "\"TRIBUNAL_REPORT\"", "Tribunal's own");
     check("\"HOME\"]", "\"HOME\"]\ntimeout_ms = 0", "`timeout_ms` must be");
-    check("\"HOME\"]", "\"HOME\"]\nlint_commands = 'x'", "`lint_commands` must be a list of texts");
+    let also = |line: &str, expect: &str| check("\"HOME\"]", &format!("\"HOME\"]\n{line}"), expect);
+    also("lint_commands = 'x'", "`lint_commands` must be a list of lists of texts");
+    also("lint_commands = ['robot --version']", "`lint_commands` must be a list of lists of texts");
+    also("exit_codes = { 0 = 'other' }", "`exit_codes` must be codes other than 0");
+    also("exit_codes = { 53 = 'tired' }", "each with one of rate_limit, overloaded");
+    also("files = { '../x' = '' }", "`files`: ../x is no name");
+    also("files = { 'prompt.md' = '' }", "`files`: prompt.md is no name");
+    also("files = { 'a.json' = '{nothing}' }", "`files` has an unknown placeholder {nothing}");
+    also("env_write = { TRIBUNAL_ROLE = 'x' }", "Tribunal's own");
+    also("defaults = { nothing = 'x' }", "`defaults` must be texts by the names of placeholders");
+    also("fields = { text = 'result' }", "`fields` must be JSON pointers");
+    also("transport = 'pigeon'", "`transport` must be one of process, acp, not `pigeon`");
+    also("like = 'nobody'", "`like` must name an adapter known before: acp, aider");
+    check("\"prompt\"", "\"system\"", "`read_only` never uses {personality}");
+    check("\"--ask\"", "\"{personality}\"", "`read_only` also uses {personality}");
 }
 
 #[test]
@@ -94,4 +113,51 @@ fn all_faults_are_told_at_once_and_nothing_is_added() {
     );
     assert!(adapters.get("good").is_err());
     assert!(adapters.add_toml("tribunal.toml", "[x").unwrap_err().to_string().contains("TOML parse error"));
+}
+
+#[test]
+fn what_each_program_can_be_told() {
+    use Feature::{Mcp, Model, Personality, Resume, Schema, TurnCap};
+    let adapters = Adapters::built_in().unwrap();
+    let check = |name: &str, expect: &[Feature]| {
+        let row = adapters.get(name).unwrap();
+        for access in [Access::ReadOnly, Access::Write] {
+            let can: Vec<_> = Feature::ALL.into_iter().filter(|feature| row.can(*feature, access)).collect();
+            assert_eq!(can, expect, "{name} {access:?}");
+        }
+    };
+    check("claude", &[Model, Personality, TurnCap, Mcp, Schema, Resume]);
+    check("codex", &[Model, Personality, Mcp, Schema, Resume]);
+    check("gemini", &[Model, TurnCap, Mcp, Resume]);
+    check("opencode", &[Model, Mcp, Resume]);
+    check("aider", &[Model]);
+    check("command", &[]);
+}
+
+#[test]
+fn a_row_may_be_like_another() {
+    let adapters =
+        add("[qwen]\nlike = 'gemini'\nprogram = 'qwen'\ntested = ['0.9.1']\ntimeout_ms = 5").unwrap();
+    let (gemini, qwen) = (adapters.get("gemini").unwrap(), adapters.get("qwen").unwrap());
+    assert_eq!((qwen.parser, qwen.timeout_ms, qwen.name.as_str()), (Parser::GeminiStream, 5, "qwen"));
+    assert_eq!(qwen.lint_commands, [["qwen", "--version"]]);
+    assert_eq!((qwen.tested("qwen 0.9.1"), qwen.tested("0.10.0")), (Tested::Yes, Tested::Newer));
+    assert_eq!(gemini.tested("0.61.0\n"), Tested::Yes);
+    assert!(qwen.canonical().starts_with("[qwen]\n") && !qwen.canonical().contains("like"));
+    // One of the same name is changed, not lost.
+    let changed = add("[claude]\nlike = 'claude'\nkeep_env = ['HOME', 'MY_KEY']").unwrap();
+    let claude = changed.get("claude").unwrap();
+    assert_eq!(claude.keep_env, ["HOME", "MY_KEY"]);
+    assert_eq!(claude.parser, Parser::ClaudeStreamJson);
+}
+
+#[test]
+fn methods_left_out_have_the_defaults() {
+    let adapters = add(&format!("[robot]\n{ROW}")).unwrap();
+    let robot = adapters.get("robot").unwrap();
+    let methods = [&robot.coordinate_parallel, &robot.shutdown_agents, &robot.cleanup_coordination];
+    assert_eq!(methods, ["engine", "none", "none"]);
+    assert_eq!((robot.timeout_ms, robot.transport), (600_000, Transport::Process));
+    assert_eq!(adapters.get("aider").unwrap().coordinate_parallel, "none");
+    assert_eq!(adapters.get("acp").unwrap().transport, Transport::Acp);
 }

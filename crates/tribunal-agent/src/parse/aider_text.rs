@@ -1,0 +1,147 @@
+//! Aider: `--no-pretty` text. The evidence of an end is a `Tokens:` line after the answer, no error after that line, and
+//! exit code 0, which alone says nothing: it is 0 when the model's server failed, too.
+
+use super::lines::Line;
+use super::outcome::{DriftKind, Outcome, TEXT_MAX, Usage};
+use super::problem::{Problem, ProblemKind, Reset};
+use super::reading::Reads;
+use serde_json::Value;
+
+/// Reads Aider's text.
+#[derive(Default)]
+pub(super) struct Aider {
+    place: Place,
+    said: String,
+    answer: usize,
+    ended: bool,
+    trouble: Option<Problem>,
+}
+
+/// Where in the output a line is.
+#[derive(Default, PartialEq)]
+enum Place {
+    #[default]
+    BeforeBanner,
+    Banner,
+    Talk,
+}
+
+impl Reads for Aider {
+    fn line(&mut self, line: &Line<'_>, out: &mut Outcome) {
+        let (text, replaced) = line.text();
+        if replaced {
+            let note = format!("line {}: not UTF-8, unreadable bytes replaced", line.number);
+            out.drift(DriftKind::NotUtf8, note);
+        }
+        if line.too_long {
+            let message = "a line is too long to be read whole";
+            return out.fail(Problem::new(ProblemKind::Unreadable, message));
+        }
+        match self.place {
+            Place::BeforeBanner if text.starts_with("Aider v") => self.place = Place::Banner,
+            Place::Banner if text.trim().is_empty() => self.place = Place::Talk,
+            Place::BeforeBanner | Place::Banner => {}
+            Place::Talk => self.talk(&text, out),
+        }
+    }
+
+    fn end(&mut self, exit: Option<i32>, out: &mut Outcome) {
+        if self.place == Place::BeforeBanner {
+            out.drift(DriftKind::Malformed, "no banner, so no place where the answer begins".to_owned());
+        }
+        if self.ended {
+            self.said.truncate(self.answer);
+            out.say(self.said.trim().to_owned());
+        }
+        if let Some(problem) = self.trouble.take() {
+            out.fail(problem);
+        }
+        out.complete = self.ended && exit == Some(0) && out.error.is_none();
+    }
+}
+
+impl Aider {
+    fn talk(&mut self, text: &str, out: &mut Outcome) {
+        if let Some(usage) = tokens(text) {
+            // A figure after an error: the request was made again and answered.
+            self.trouble = None;
+            self.ended = true;
+            self.answer = self.said.len();
+            out.turns += 1;
+            out.usage.get_or_insert_default().add(&usage);
+        } else if let Some(problem) = trouble(text) {
+            if self.trouble.is_none() {
+                self.trouble = Some(problem);
+            }
+        } else if let Some(rest) = text.strip_prefix("Retrying in ")
+            && let Some(problem) = &self.trouble
+        {
+            out.retry(problem.clone().until(seconds(rest)));
+        } else if let Some(file) = text.strip_prefix("Did not apply edit to ") {
+            out.deny("edit", file);
+        }
+        if self.said.len() <= TEXT_MAX {
+            self.said.push_str(text);
+            self.said.push('\n');
+        }
+    }
+}
+
+/// An error of its model library, or its own words for a full context.
+fn trouble(text: &str) -> Option<Problem> {
+    let full = text.contains("has hit a token limit") || text.contains("exhausted context window");
+    if full {
+        return Some(Problem::new(ProblemKind::ContextLength, text));
+    }
+    let name = text.strip_prefix("litellm.")?.split(':').next()?;
+    let named = name.ends_with("Error") || ["Timeout", "BadRequest"].contains(&name);
+    let kind = match name {
+        "NotFoundError" => ProblemKind::BadRequest,
+        "Timeout" => ProblemKind::Overloaded,
+        _ => return named.then(|| Problem::of_words(None, text)),
+    };
+    Some(Problem::new(kind, text))
+}
+
+fn seconds(rest: &str) -> Option<Reset> {
+    let number: f64 = rest.split(' ').next()?.parse().ok()?;
+    (0.0..1e9).contains(&number).then_some(Reset::AfterMs((number * 1000.0) as u64))
+}
+
+/// `Tokens: 8.3k sent, 2k cache hit, 345 received. Cost: $0.0065 message, $0.013 session.`
+fn tokens(text: &str) -> Option<Usage> {
+    let (figures, rest) = text.strip_prefix("Tokens: ")?.split_once(" received.")?;
+    let mut usage = Usage::default();
+    let mut sent = false;
+    for figure in format!("{figures} received").split(", ") {
+        let (number, what) = figure.split_once(' ')?;
+        let (number, rounded) = amount(number)?;
+        usage.estimated |= rounded;
+        match what {
+            "sent" => {
+                usage.input = number;
+                sent = true;
+            }
+            "received" => usage.output = number,
+            "cache hit" => usage.cached = number,
+            "cache write" => {}
+            _ => return None,
+        }
+    }
+    let cost = rest.split_once("Cost: $").and_then(|(_, cost)| cost.split(' ').next()?.parse::<f64>().ok());
+    usage.estimated |= cost.is_some();
+    sent.then(|| usage.costing(cost.and_then(|cost| super::reading::micros(&Value::from(cost)))))
+}
+
+/// A number, and whether it was rounded: `345`, `8.3k`, `1.2M`.
+fn amount(text: &str) -> Option<(u64, bool)> {
+    if let Ok(exact) = text.parse::<u64>() {
+        return Some((exact, false));
+    }
+    let (number, factor) = match text.strip_suffix(['k', 'K']) {
+        Some(number) => (number, 1e3),
+        None => (text.strip_suffix(['m', 'M'])?, 1e6),
+    };
+    let value = number.parse::<f64>().ok()? * factor;
+    (0.0..1e15).contains(&value).then_some((value.round() as u64, true))
+}

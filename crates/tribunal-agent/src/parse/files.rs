@@ -1,0 +1,103 @@
+//! The files a launch left. No link is followed and no pipe is waited for: an agent could have put anything there.
+
+use super::problem::{Problem, ProblemKind};
+use super::{Outcome, Parser, Reading, Totals, read_with};
+use crate::adapter::Adapter;
+use crate::error::AgentError;
+use rustix::fs::{FileType, Mode, OFlags};
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+// A launch that reports more than this is not read at all, rather than in part.
+const REPORT_BYTES_MAX: u64 = 64 * 1024 * 1024;
+// Only its first and last words matter, and both are short.
+const STDERR_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// What a launch left, and what is known of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Left<'a> {
+    /// The file with its output.
+    pub stdout: &'a Path,
+    /// The file with what it wrote beside its output.
+    pub stderr: &'a Path,
+    /// The file with its reported tool calls.
+    pub report: &'a Path,
+    /// Its exit code, when it is known and no signal ended it.
+    pub exit: Option<i32>,
+    /// The session's counters before this launch, when it resumed one.
+    pub before: Totals,
+    /// Whether an answer by schema was asked for.
+    pub structured: bool,
+}
+
+/// Reads what a launch of this program left; a missing file counts as empty, and one that is no plain file as an error
+/// of the agent.
+pub fn read_launch(adapter: &Adapter, left: &Left<'_>) -> Result<Outcome, AgentError> {
+    let reading = Reading::of(adapter).resuming(left.before).wanting_structured(left.structured);
+    read_all(reading, left.stdout, Some(left.stderr), left.report, left.exit)
+}
+
+/// Reads output and report of a launch with one parser; [`read_launch`] reads more.
+pub fn read_files(
+    parser: Parser,
+    stdout: &Path,
+    report: &Path,
+    exit: Option<i32>,
+) -> Result<Outcome, AgentError> {
+    read_all(Reading::new(parser), stdout, None, report, exit)
+}
+
+fn read_all(
+    reading: Reading,
+    stdout: &Path,
+    stderr: Option<&Path>,
+    report: &Path,
+    exit: Option<i32>,
+) -> Result<Outcome, AgentError> {
+    let (output, output_fault) = open(stdout)?;
+    let (beside, beside_fault) = stderr.map(open).transpose()?.unwrap_or_default();
+    let (calls, calls_fault) = open(report)?;
+    let too_long =
+        calls.as_ref().and_then(|file| file.metadata().ok()).is_some_and(|m| m.len() > REPORT_BYTES_MAX);
+    let calls = if too_long { None } else { calls };
+    let outcome = read_with(
+        reading,
+        BufReader::with_capacity(256 * 1024, bounded(output, u64::MAX)),
+        BufReader::new(bounded(beside, STDERR_BYTES_MAX)),
+        BufReader::new(bounded(calls, REPORT_BYTES_MAX)),
+        exit,
+    );
+    let mut outcome = outcome.map_err(|source| AgentError::io("read", stdout, source))?;
+    let long = too_long.then(|| format!("the report is longer than {REPORT_BYTES_MAX} bytes"));
+    for fault in [output_fault, beside_fault, calls_fault, long].into_iter().flatten() {
+        outcome.fail(Problem::new(ProblemKind::Unreadable, fault));
+    }
+    Ok(outcome)
+}
+
+fn bounded(file: Option<File>, max: u64) -> Box<dyn Read> {
+    match file {
+        Some(file) => Box::new(file.take(max)),
+        None => Box::new(io::empty()),
+    }
+}
+
+/// Opens a plain file an agent could have replaced: no link is followed and no pipe is waited for.
+fn open(path: &Path) -> Result<(Option<File>, Option<String>), AgentError> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let not_plain = || Some(format!("{} is not a plain file", path.display()));
+    let fail = |errno: rustix::io::Errno| AgentError::io("read", path, errno.into());
+    match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(fd) => {
+            let kind = FileType::from_raw_mode(rustix::fs::fstat(&fd).map_err(fail)?.st_mode);
+            match kind {
+                FileType::RegularFile => Ok((Some(File::from(fd)), None)),
+                _ => Ok((None, not_plain())),
+            }
+        }
+        Err(rustix::io::Errno::NOENT) => Ok((None, None)),
+        Err(rustix::io::Errno::LOOP | rustix::io::Errno::NXIO) => Ok((None, not_plain())),
+        Err(errno) => Err(fail(errno)),
+    }
+}

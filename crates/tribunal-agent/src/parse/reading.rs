@@ -1,0 +1,262 @@
+//! Reading an agent's output while it comes, piece by piece. Bounded in memory, never fails, and knows no program: each
+//! parser is one [`Reads`].
+
+use super::lines::{Line, Splitter, quote};
+use super::outcome::{DriftKind, Outcome, Totals, Usage};
+use super::problem::{Problem, ProblemKind};
+use super::{
+    Parser, aider_text, claude_stream_json, codex_jsonl, events, gemini_json, gemini_stream, json_document,
+    opencode_json, text,
+};
+use crate::adapter::Adapter;
+use serde_json::Value;
+
+pub(super) const LINE_MAX: usize = 8 * 1024 * 1024;
+const STDERR_LINE_MAX: usize = 64 * 1024;
+
+/// One program's output, line by line.
+pub(super) trait Reads: Send {
+    /// Takes a line of the output.
+    fn line(&mut self, line: &Line<'_>, out: &mut Outcome);
+
+    /// Takes a line of what the program wrote beside its output.
+    fn stderr(&mut self, _line: &str, _out: &mut Outcome) {}
+
+    /// Draws the conclusions; `exit` is the exit code, when it is known and no signal ended the agent.
+    fn end(&mut self, _exit: Option<i32>, _out: &mut Outcome) {}
+}
+
+/// An agent's output being read.
+pub struct Reading {
+    reader: Box<dyn Reads>,
+    stdout: Splitter,
+    stderr: Splitter,
+    out: Outcome,
+    adapter: Option<Adapter>,
+    before: Totals,
+    wants_structured: bool,
+}
+
+impl Reading {
+    /// Reads with this parser.
+    pub fn new(parser: Parser) -> Self {
+        Self::with(reader(parser, None), None)
+    }
+
+    /// Reads the output of this program.
+    pub fn of(adapter: &Adapter) -> Self {
+        Self::with(reader(adapter.parser, Some(adapter)), Some(adapter.clone()))
+    }
+
+    fn with(reader: Box<dyn Reads>, adapter: Option<Adapter>) -> Self {
+        Self {
+            reader,
+            stdout: Splitter::new(LINE_MAX),
+            stderr: Splitter::new(STDERR_LINE_MAX),
+            out: Outcome::default(),
+            adapter,
+            before: Totals::default(),
+            wants_structured: false,
+        }
+    }
+
+    /// The session goes on: counters that grow over it began at these totals.
+    pub fn resuming(mut self, before: Totals) -> Self {
+        self.before = before;
+        self
+    }
+
+    /// An answer by schema was asked for: without one there is no answer.
+    pub fn wanting_structured(mut self, wanted: bool) -> Self {
+        self.wants_structured = wanted;
+        self
+    }
+
+    /// Takes the next piece of the output, cut anywhere.
+    pub fn stdout(&mut self, piece: &[u8]) {
+        let (reader, out) = (&mut self.reader, &mut self.out);
+        self.stdout.push(piece, |line| reader.line(&line, out));
+    }
+
+    /// Takes the next piece of what the program wrote beside its output.
+    pub fn stderr(&mut self, piece: &[u8]) {
+        let (reader, out) = (&mut self.reader, &mut self.out);
+        self.stderr.push(piece, |line| reader.stderr(&line.text().0, out));
+    }
+
+    /// What is known so far: turns, calls, retries and denials are true at any time.
+    pub fn so_far(&self) -> &Outcome {
+        &self.out
+    }
+
+    /// The output has ended.
+    pub fn finish(mut self, exit: Option<i32>) -> Outcome {
+        let (reader, out) = (&mut self.reader, &mut self.out);
+        self.stdout.end(|line| reader.line(&line, out));
+        self.stderr.end(|line| reader.stderr(&line.text().0, out));
+        reader.end(exit, out);
+        self.subtract();
+        self.structure();
+        self.exit(exit);
+        self.out
+    }
+
+    /// Session counters become this launch's figures.
+    fn subtract(&mut self) {
+        let Some(now) = self.out.totals else { return };
+        let before = self.before;
+        let mut backwards = false;
+        let mut minus = |now: u64, before: u64| {
+            now.checked_sub(before).unwrap_or_else(|| {
+                backwards = true;
+                now
+            })
+        };
+        let left = Totals {
+            input: minus(now.input, before.input),
+            output: minus(now.output, before.output),
+            cached: minus(now.cached, before.cached),
+            cost_micros: minus(now.cost_micros, before.cost_micros),
+        };
+        if backwards {
+            let note = format!("the session's counters went down: {before:?}, then {now:?}");
+            self.out.drift(DriftKind::Counter, note);
+        }
+        let told = self.out.usage.is_some();
+        let mut usage = self.out.usage.unwrap_or_default();
+        if !told || now.input + now.output > 0 {
+            usage = Usage { input: left.input, output: left.output, cached: left.cached, ..usage };
+        }
+        if now.cost_micros > 0 {
+            usage = usage.costing(Some(left.cost_micros));
+        }
+        self.out.usage = Some(usage);
+    }
+
+    /// What was asked for by schema must be there.
+    fn structure(&mut self) {
+        if !self.wants_structured || !self.out.complete || self.out.structured.is_some() {
+            return;
+        }
+        let text = self.out.final_text.as_deref().unwrap_or_default();
+        // Claude has a place of its own for it, and its text is not the answer; elsewhere the text must be JSON.
+        let by_text = self.adapter.as_ref().is_none_or(|row| row.parser != Parser::ClaudeStreamJson);
+        match serde_json::from_str::<Value>(text) {
+            Ok(value) if by_text => self.out.structured = Some(value),
+            _ => {
+                let message = "an answer by schema was asked for and did not come";
+                self.out.fail(Problem::new(ProblemKind::Unstructured, message));
+            }
+        }
+    }
+
+    /// An exit code names a failure or raises a doubt; it never makes a success.
+    fn exit(&mut self, exit: Option<i32>) {
+        let Some(code) = exit.filter(|code| *code != 0) else { return };
+        if self.out.is_answer() {
+            let note = format!("exit code {code} after a final event without an error");
+            return self.out.drift(DriftKind::Exit, note);
+        }
+        let kind = self.adapter.as_ref().and_then(|row| row.exit_codes.get(&code).copied());
+        if let Some(kind) = kind.filter(|_| self.out.error.is_none()) {
+            self.out.fail(Problem::new(kind, format!("exit code {code}: {}", kind.name())));
+        }
+    }
+}
+
+fn reader(parser: Parser, adapter: Option<&Adapter>) -> Box<dyn Reads> {
+    match parser {
+        Parser::Events => Box::<events::Events>::default(),
+        Parser::Text => Box::<text::Text>::default(),
+        Parser::Json => {
+            let fields = adapter.map(|row| row.fields.clone()).unwrap_or_default();
+            Box::new(json_document::JsonDocument::new(fields))
+        }
+        Parser::ClaudeStreamJson => Box::<claude_stream_json::Claude>::default(),
+        Parser::CodexJsonl => Box::<codex_jsonl::Codex>::default(),
+        Parser::GeminiStream => Box::<gemini_stream::GeminiStream>::default(),
+        Parser::GeminiJson => Box::<gemini_json::GeminiJson>::default(),
+        Parser::OpencodeJson => Box::<opencode_json::Opencode>::default(),
+        Parser::AiderText => Box::<aider_text::Aider>::default(),
+    }
+}
+
+/// The event on a line; what is none leaves a drift note.
+pub(super) fn event(line: &Line<'_>, out: &mut Outcome) -> Option<Value> {
+    if line.is_blank() {
+        return None;
+    }
+    let at = format!("line {}", line.number);
+    if line.too_long {
+        out.drift(DriftKind::TooLong, format!("{at}: longer than {LINE_MAX} bytes, skipped"));
+        return None;
+    }
+    let (text, replaced) = line.text();
+    if replaced {
+        out.drift(DriftKind::NotUtf8, format!("{at}: not UTF-8, unreadable bytes replaced"));
+    }
+    match serde_json::from_str::<Value>(&text) {
+        Ok(value) if value["type"].is_string() => Some(value),
+        Err(_) if line.unfinished => {
+            out.drift(DriftKind::CutOff, format!("{at}: cut off, {}", quote(&text)));
+            None
+        }
+        _ => {
+            out.drift(DriftKind::NoEvent, format!("{at}: no event, {}", quote(&text)));
+            None
+        }
+    }
+}
+
+/// Notes an event of a kind the parser does not know.
+pub(super) fn unknown(line: &Line<'_>, what: &str, kind: &str, out: &mut Outcome) {
+    out.drift(DriftKind::UnknownEvent, format!("line {}: unknown {what} {}", line.number, quote(kind)));
+}
+
+/// Notes a known event in a shape the parser does not know.
+pub(super) fn malformed(line: &Line<'_>, what: &str, out: &mut Outcome) {
+    out.drift(DriftKind::Malformed, format!("line {}: {what}", line.number));
+}
+
+/// A text in an event; empty when it is none.
+pub(super) fn words(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// A count in an event; 0 when it is none.
+pub(super) fn count(value: &Value) -> u64 {
+    value.as_u64().unwrap_or(0)
+}
+
+/// Dollars as millionths; `None` for what is no sum of money.
+pub(super) fn micros(value: &Value) -> Option<u64> {
+    let micros = (value.as_f64()? * 1e6).round();
+    (micros.is_finite() && (0.0..1e15).contains(&micros)).then_some(micros as u64)
+}
+
+/// A status of a model's server.
+pub(super) fn status(value: &Value) -> Option<u16> {
+    let code = value.as_u64().or_else(|| value.as_str()?.parse().ok())?;
+    u16::try_from(code).ok().filter(|code| (400..600).contains(code))
+}
+
+/// Counts the model's replies in outputs that do not number them: what comes after tool results is a new one.
+#[derive(Default)]
+pub(super) struct Turns {
+    open: bool,
+}
+
+impl Turns {
+    /// The model said or asked something.
+    pub(super) fn acts(&mut self, out: &mut Outcome) {
+        if !self.open {
+            self.open = true;
+            out.turns += 1;
+        }
+    }
+
+    /// A tool answered.
+    pub(super) fn answered(&mut self) {
+        self.open = false;
+    }
+}
