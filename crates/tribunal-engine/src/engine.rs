@@ -8,7 +8,7 @@ use crate::world::{Arrival, Assignment, Probe, Report, Want, World};
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::{EffectId, Step, Try};
 use tribunal_core::finding::Fate;
-use tribunal_core::ids::{FindingId, LoopId, Of, Time};
+use tribunal_core::ids::{FindingId, LoopId, Of, PlanId, Time};
 use tribunal_core::ledger::Handed;
 use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopEvent, LoopIn, LoopReport, LoopWant, Opened};
 use tribunal_core::machine::{self, Machine, OutOfOrder};
@@ -280,6 +280,9 @@ impl<W: World> Engine<W> {
                 // A report that means nothing ends nothing: its effect still runs, until its own report or deadline.
                 if self.deliver(&effect, report)? {
                     self.over(&effect);
+                    if effect.step == Step::Land {
+                        return self.read_mail();
+                    }
                 }
                 Ok(())
             }
@@ -338,8 +341,13 @@ impl<W: World> Engine<W> {
             if self.letters.contains(&mail.id) {
                 continue;
             }
+            let body = Body::read(&mail.letter);
+            // Nothing is left to drop if the landing succeeds, everything if it does not: the letter waits for that.
+            if matches!(&body, Ok(Body::Drop { plan, .. }) if self.is_landing(plan)) {
+                continue;
+            }
             self.letters.push(mail.id);
-            match Body::read(&mail.letter) {
+            match body {
                 Ok(body) => self.take_letter(body)?,
                 Err(error) => {
                     let text = format!("a letter could not be read and was set aside: {error}");
@@ -359,8 +367,19 @@ impl<W: World> Engine<W> {
                 self.deliver(&effect, Report::Run(RunReport::LaneDecided(decision))).map(drop)
             }
             Body::Cancel { .. } => self.turn_run(&RunIn::Cancel).map(drop),
-            Body::Drop { plan, by } => self.turn_run(&RunIn::Drop { plan, by }).map(drop),
+            Body::Drop { plan, by } => {
+                let late = format!("{by} asked to drop {plan}: it is over already, or there is no such plan");
+                if !self.turn_run(&RunIn::Drop { plan, by })? {
+                    self.note(vec![Note::Warning(late)]);
+                }
+                Ok(())
+            }
         }
+    }
+
+    fn is_landing(&self, plan: &PlanId) -> bool {
+        let mut intents = self.docket.run.iter().flat_map(Run::intents);
+        intents.any(|(effect, _)| effect.step == Step::Land && effect.of.as_str() == plan.as_str())
     }
 
     /// Alarms whose time has come: deadlines, pauses before another attempt, the end of the grace period.

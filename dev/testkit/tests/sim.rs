@@ -33,6 +33,7 @@ fn what_was_mended_stays_mended() {
         (1202, "a landing that nobody could tell about was given up, though it was on the branch"),
         (11066, "the same, called off by a letter"),
         (21296, "the same, dropped by a letter"),
+        (850, "a plan whose landing failed went on, though a letter that came meanwhile dropped it"),
     ];
     for (seed, what) in seeds {
         assert_eq!(sim::simulate(seed).violation, None, "seed {seed} again: {what}");
@@ -41,9 +42,11 @@ fn what_was_mended_stays_mended() {
 
 #[test]
 fn a_death_changes_nothing() {
-    for seed in [7, 8] {
+    // In 4200 two people answer one question at the same moment, each otherwise: the first letter counts, whenever
+    // the process dies. When they spoke instead of writing, a death lost the first answer.
+    for seed in [7, 8, 4200] {
         let (_, points, failed) = sim::sweep(seed);
-        assert!(points > 50, "seed {seed} has only {points} points to die at");
+        assert!(points >= 50, "seed {seed} has only {points} points to die at");
         if let Some(failed) = failed {
             panic!("{}\nseed {seed}: {:?}", failed.trace.join("\n"), failed.violation);
         }

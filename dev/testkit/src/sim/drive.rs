@@ -2,6 +2,7 @@
 //! the run has ended.
 
 use super::fault::Fault;
+use super::mailbox;
 use super::outside::{Outside, Violation};
 use super::people;
 use super::reaper::{Death, Killed, Reaper};
@@ -18,7 +19,7 @@ use tempfile::TempDir;
 use tribunal_core::run::Ending;
 use tribunal_engine::docket::RunNote;
 use tribunal_engine::{Docket, End, Engine, EngineError, Note};
-use tribunal_journal::{Head, Journal, Options, Posted, Synchronous};
+use tribunal_journal::{Head, Journal, Mail, Options, Synchronous};
 
 /// Lives after which a run is held to go on for ever.
 const LIVES_MAX: u32 = 400;
@@ -257,8 +258,14 @@ impl Drive {
 
     /// A letter is consumed in the transaction of what it led to.
     fn check_mail(&self) {
-        let left = self.journal.as_ref().map(|journal| journal.mail().map(|mail| mail.len()));
-        if !matches!(left, None | Some(Ok(0))) {
+        let left = self.journal.as_ref().map(Journal::mail);
+        let wait = |mail: &Mail| mailbox::may_wait(&self.outside.borrow().laws.shadow, mail);
+        let done = match &left {
+            None => true,
+            Some(Ok(left)) => left.iter().all(wait),
+            Some(Err(_)) => false,
+        };
+        if !done {
             self.violate("mailbox", format!("letters were read and not consumed: {left:?}"));
         }
     }
@@ -308,13 +315,11 @@ impl Drive {
         drop(out);
         let Some(journal) = &mut self.journal else { return };
         for (effect, asked) in open.iter().take(if all { open.len() } else { 1 }) {
-            let body = people::answer(&scene, effect, asked, "answer");
-            post(&self.outside, journal, &body, now, &Posted::First);
-            if twice {
-                let again = people::answer(&scene, effect, asked, "second thoughts");
-                if let Ok(first) = body.letter(now) {
-                    post(&self.outside, journal, &again, now, &Posted::Already(first));
-                }
+            let second = twice.then_some("second thoughts");
+            for salt in ["answer"].into_iter().chain(second) {
+                let Ok(letter) = people::answer(&scene, effect, asked, salt).letter(now) else { continue };
+                let posted = journal.post(&letter);
+                self.outside.borrow_mut().posted(&letter, posted);
             }
         }
     }
@@ -332,10 +337,8 @@ impl Drive {
         let Some(journal) = &mut self.journal else { return };
         let written = letters.iter().filter_map(|body| body.letter(now).ok());
         for letter in unreadable.then(|| nonsense(now)).into_iter().chain(written) {
-            // The same letter twice is one letter; both ways are fine here.
-            if let Err(error) = journal.post(&letter) {
-                self.outside.borrow_mut().violate("mailbox", format!("{}: {error}", letter.key));
-            }
+            let posted = journal.post(&letter);
+            self.outside.borrow_mut().posted(&letter, posted);
         }
     }
 
@@ -369,21 +372,6 @@ impl Drive {
         }
         (journal.last_seq(), Some(docket))
     }
-}
-
-fn post(
-    outside: &Rc<RefCell<Outside>>,
-    journal: &mut Journal,
-    body: &tribunal_engine::mail::Body,
-    now: tribunal_core::ids::Time,
-    expect: &Posted,
-) {
-    let Ok(letter) = body.letter(now) else { return };
-    let posted = journal.post(&letter);
-    let mut out = outside.borrow_mut();
-    out.say(|| format!("~ letter {} ({})", letter.key, letter.body));
-    let holds = posted.as_ref().is_ok_and(|posted| posted == expect);
-    out.hold("first answer wins", holds, || format!("{} became {posted:?}", letter.key));
 }
 
 fn words(payload: &(dyn std::any::Any + Send)) -> String {

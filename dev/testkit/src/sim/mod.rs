@@ -8,6 +8,7 @@ mod fault;
 mod gate;
 mod git;
 mod laws;
+mod mailbox;
 mod outside;
 mod people;
 mod reaper;

@@ -4,6 +4,7 @@
 use super::fault::Fault;
 use super::git::Git;
 use super::laws::Laws;
+use super::mailbox::Mailbox;
 use super::reaper::Reaper;
 use super::rng::{Rng, effect_dice};
 use super::scene::Scene;
@@ -100,6 +101,8 @@ pub struct Outside {
     pub tally: Tally,
     /// The run's directory, where the journal is on disk.
     pub dir: Option<PathBuf>,
+    /// The letters that were taken.
+    pub mailbox: Mailbox,
     /// Questions that somebody is about to answer.
     pub asked: BTreeSet<EffectId>,
     /// Chance for what belongs to no effect.
@@ -134,6 +137,7 @@ impl Outside {
             git: Git::default(),
             tally: Tally::default(),
             dir: None,
+            mailbox: Mailbox::default(),
             asked: BTreeSet::new(),
             rng,
             waits: 0,

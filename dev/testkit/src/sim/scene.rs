@@ -47,9 +47,10 @@ impl Scene {
         let mut rng = Rng::new(seed ^ 0x5CE0_E5CE_0E5C_E0E5);
         let dials = Dials::draw(&mut rng);
         let dials = if size == Size::Small { dials.without(Fault::TIMED) } else { dials };
+        let (width, attached) = (rng.within(1, 5) as usize, rng.chance(600));
         let options = Options {
-            width: rng.within(1, 5) as usize,
-            attached: rng.chance(600),
+            width,
+            attached,
             grace_ms: *rng.pick(&[1_000, 20_000, 300_000]),
             backoff_ms: *rng.pick(&[0, 0, 2_000]),
         };
@@ -58,7 +59,11 @@ impl Scene {
             dials,
             spec: spec(&mut rng, size),
             options,
-            on_disk: size == Size::Any && rng.chance(180),
+            on_disk: match size {
+                Size::Any => rng.chance(180),
+                // Only there can people write to a live orchestrator, and a letter outlives it.
+                Size::Small => attached,
+            },
             approve: *rng.pick(&[300, 600, 850, 950]),
             green: *rng.pick(&[500, 800, 950]),
             crashes_max: rng.within(1, 12) as u32,

@@ -68,6 +68,9 @@ impl Outside {
             Ok(fact) => fact,
             Err(error) => return self.violate("replay", error.to_string()),
         };
+        if let Err(text) = self.mailbox.check(&self.laws.shadow, &fact) {
+            self.violate("mailbox", text);
+        }
         if let Err(error) = self.laws.shadow.take(row) {
             return self.violate("replay", error.to_string());
         }
@@ -148,17 +151,21 @@ impl Outside {
                 self.tally.struck(Fault::UnofferedAnswer);
                 self.speak(after_ms / 2, people::unoffered(&effect, &asked));
             }
-            let body = people::answer(&self.scene, &effect, &asked, "answer");
-            if self.dir.is_some() {
-                self.later(after_ms, Due::Posts(body));
-            } else {
-                self.speak(after_ms, body);
-            }
+            self.tell(after_ms, people::answer(&self.scene, &effect, &asked, "answer"));
             if rng.chance(self.scene.dials.rate(Fault::RepeatedAnswer)) {
                 self.tally.struck(Fault::RepeatedAnswer);
                 let other = people::answer(&self.scene, &effect, &asked, "second thoughts");
-                self.speak(after_ms + rng.below(2) * 5_000, other);
+                self.tell(after_ms + rng.below(2) * 5_000, other);
             }
+        }
+    }
+
+    /// By letter where there is a mailbox that others can reach; a spoken word dies with the one who hears it.
+    fn tell(&mut self, after_ms: u64, body: tribunal_engine::mail::Body) {
+        if self.dir.is_some() {
+            self.later(after_ms, Due::Posts(body));
+        } else {
+            self.speak(after_ms, body);
         }
     }
 

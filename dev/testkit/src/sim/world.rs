@@ -10,12 +10,14 @@ use std::cell::RefCell;
 use std::panic::resume_unwind;
 use std::rc::Rc;
 use tribunal_core::effect::{EffectId, Step};
-use tribunal_core::ids::{Of, Time};
+use tribunal_core::ids::{Of, PlanId, Time};
 use tribunal_core::r#loop::LoopReport;
 use tribunal_core::policy::Policy;
 use tribunal_core::run::{RunReport, RunWant, Subject};
 use tribunal_engine::docket::LaunchNote;
+use tribunal_engine::mail::Body;
 use tribunal_engine::{Arrival, Assignment, Docket, Note, Probe, Report, Want, World};
+use tribunal_journal::{Letter, Posted};
 
 /// Waits after which a run is held to go on for ever.
 const WAITS_MAX: u64 = 20_000;
@@ -149,6 +151,19 @@ impl Outside {
             self.later(after_ms, Due::Ends(effect.clone(), number));
         }
         self.mischief(effect);
+        if effect.step == Step::Land {
+            self.regret(effect);
+        }
+    }
+
+    /// Somebody wants a plan dropped while it is just landing.
+    fn regret(&mut self, effect: &EffectId) {
+        let mut rng = effect_dice(self.scene.seed, "regret", effect);
+        if self.dir.is_some() && rng.chance(self.scene.dials.rate(Fault::Drop) / 2) {
+            self.tally.struck(Fault::Drop);
+            let (plan, by) = (PlanId::new(effect.of.as_str()), "grace".to_owned());
+            self.later(rng.within(0, 5) * 1_000, Due::Posts(Body::Drop { plan, by }));
+        }
     }
 
     fn act(&mut self, act: Act) -> (Option<Report>, u64, Option<u64>) {
@@ -310,8 +325,11 @@ impl Outside {
                 self.say(|| format!("~ somebody says as {effect}: {}", short(&report)));
                 vec![Arrival::Report { effect, report, notes: Vec::new() }]
             }
-            Due::Posts(body) => self.post(&body),
-            Due::PostsNonsense => self.post_nonsense(),
+            Due::Posts(body) => match body.letter(self.now()) {
+                Ok(letter) => self.post(&letter),
+                Err(_) => Vec::new(),
+            },
+            Due::PostsNonsense => self.post(&nonsense(self.now())),
             Due::Interrupt => {
                 self.say(|| "~ interrupt".to_owned());
                 self.interrupts += 1;
@@ -385,34 +403,29 @@ fn short(report: &Report) -> String {
 
 // Letters.
 impl Outside {
-    fn post(&mut self, body: &tribunal_engine::mail::Body) -> Vec<Arrival> {
-        let (Some(dir), Ok(letter)) = (self.dir.clone(), body.letter(self.now())) else { return Vec::new() };
-        self.say(|| format!("~ letter {} ({})", letter.key, letter.kind));
-        match tribunal_journal::post(&dir, &letter) {
-            Ok(_) => vec![Arrival::Mail],
-            Err(error) => {
-                self.violate("mailbox", format!("a letter could not be posted: {error}"));
-                Vec::new()
-            }
-        }
+    fn post(&mut self, letter: &Letter) -> Vec<Arrival> {
+        let Some(dir) = self.dir.clone() else { return Vec::new() };
+        self.posted(letter, tribunal_journal::post(&dir, letter));
+        vec![Arrival::Mail]
     }
 
-    fn post_nonsense(&mut self) -> Vec<Arrival> {
-        let Some(dir) = self.dir.clone() else { return Vec::new() };
-        let letter = nonsense(self.now());
-        match tribunal_journal::post(&dir, &letter) {
-            Ok(_) => vec![Arrival::Mail],
-            Err(error) => {
-                self.violate("mailbox", format!("a letter could not be posted: {error}"));
-                Vec::new()
+    /// Somebody has put a letter into the mailbox.
+    pub fn posted(&mut self, letter: &Letter, posted: tribunal_journal::Result<Posted>) {
+        self.say(|| format!("~ letter {} ({})", letter.key, letter.body));
+        match posted {
+            Ok(posted) => {
+                if let Err(text) = self.mailbox.posted(letter, &posted) {
+                    self.violate("first answer wins", text);
+                }
             }
+            Err(error) => self.violate("mailbox", format!("{} could not be posted: {error}", letter.key)),
         }
     }
 }
 
 /// A letter that nobody can read.
-pub fn nonsense(at: Time) -> tribunal_journal::Letter {
-    tribunal_journal::Letter {
+pub fn nonsense(at: Time) -> Letter {
+    Letter {
         key: "nonsense".to_owned(),
         kind: "decide".to_owned(),
         body: "{\"surprise\":1}".to_owned(),

@@ -1,0 +1,84 @@
+//! What people put into the mailbox, and what must become of it: a letter that was taken is never lost, whenever
+//! the process dies. It keeps its own copy of every first letter and never asks the engine what it has read.
+
+use super::people;
+use std::collections::BTreeMap;
+use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::ids::{LoopId, PlanId};
+use tribunal_core::r#loop::LoopEvent;
+use tribunal_core::run::{Run, RunEvent};
+use tribunal_engine::mail::Body;
+use tribunal_engine::{Docket, Fact};
+use tribunal_journal::{Letter, Mail, Posted};
+
+/// The first letter with each key.
+#[derive(Clone, Debug, Default)]
+pub struct Mailbox(BTreeMap<String, Letter>);
+
+impl Mailbox {
+    /// Takes in what became of a letter: the first with its key is taken, every later one is shown the first.
+    pub fn posted(&mut self, letter: &Letter, posted: &Posted) -> Result<(), String> {
+        let expect = match self.0.get(&letter.key) {
+            None => Posted::First,
+            Some(first) => Posted::Already(first.clone()),
+        };
+        self.0.entry(letter.key.clone()).or_insert_with(|| letter.clone());
+        if *posted == expect { Ok(()) } else { Err(format!("{} became {posted:?}", letter.key)) }
+    }
+
+    /// Whether a fact goes against a letter that was taken before it; `docket` is as before the fact.
+    pub fn check(&self, docket: &Docket, fact: &Fact) -> Result<(), String> {
+        match fact {
+            Fact::Loop(id, LoopEvent::Decided(decision)) => {
+                let said = self.answer(docket, |effect| LoopId::new(effect.of.as_str()) == *id);
+                let same = |body: &Body| matches!(body, Body::Decide { decision: d, .. } if d == decision);
+                answered(said.as_ref(), same, || format!("{id} was decided otherwise: {decision:?}"))
+            }
+            Fact::Run(RunEvent::LaneDecided { plan, decision }) => {
+                let said = self.answer(docket, |effect| effect.of.as_str() == plan.as_str());
+                let same =
+                    |body: &Body| matches!(body, Body::DecideLane { decision: d, .. } if d == decision);
+                answered(said.as_ref(), same, || format!("{plan} was decided otherwise: {decision:?}"))
+            }
+            Fact::Run(RunEvent::Intended { effect, .. }) if effect.step == Step::Land => {
+                let plan = PlanId::new(effect.of.as_str());
+                let dropped = self.0.contains_key(&drop_key(&plan));
+                if dropped { Err(format!("{plan} is landed after a letter to drop it")) } else { Ok(()) }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What the first letter to an open question says.
+    fn answer(&self, docket: &Docket, of: impl Fn(&EffectId) -> bool) -> Option<Body> {
+        let asked = people::questions(docket).into_iter().map(|(effect, _)| effect).find(of)?;
+        Body::read(self.0.get(&asked.to_string())?).ok()
+    }
+}
+
+fn answered(
+    letter: Option<&Body>,
+    same: impl Fn(&Body) -> bool,
+    text: impl Fn() -> String,
+) -> Result<(), String> {
+    match letter {
+        Some(body) if !same(body) => Err(format!("{}, the letter says {body:?}", text())),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn drop_key(plan: &PlanId) -> String {
+    format!("drop {plan}")
+}
+
+/// Whether a letter may still lie unread when the engine returns: only one to drop a plan that is just landing, for
+/// nobody can say yet whether there is anything left to drop.
+pub fn may_wait(docket: &Docket, mail: &Mail) -> bool {
+    let landing = |plan: &PlanId| {
+        let intents = docket.run.iter().flat_map(Run::intents);
+        intents
+            .into_iter()
+            .any(|(effect, _)| effect.step == Step::Land && effect.of.as_str() == plan.as_str())
+    };
+    matches!(Body::read(&mail.letter), Ok(Body::Drop { plan, .. }) if landing(&plan))
+}
