@@ -16,15 +16,17 @@ pub(crate) fn lock() -> MutexGuard<'static, BTreeSet<i32>> {
     ROOTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The session of this program. What we start plainly shares it; what came out of a launch never does.
-pub(crate) fn own_session() -> i32 {
+/// The session of this program. What we start plainly shares it; what came out of a launch never does. None when
+/// it cannot be read, as when descriptors or memory have run out.
+pub(crate) fn own_session() -> Option<i32> {
     // From /proc: in a namespace whose session began outside it is 0, which getsid's type cannot say.
-    Proc::read(own_pid()).map_or(0, |me| me.session)
+    Proc::read(own_pid()).map(|me| me.session)
 }
 
-/// Is it an orphan of some launch that fell to us?
-pub(crate) fn is_adopted(p: &Proc, me: i32, session: i32, roots: &BTreeSet<i32>) -> bool {
-    p.parent == me && p.session != session && p.session != 0 && !roots.contains(&p.key.pid)
+/// Is it an orphan of some launch that fell to us? Without our own session nobody can tell it from a git of ours.
+pub(crate) fn is_adopted(p: &Proc, me: i32, session: Option<i32>, roots: &BTreeSet<i32>) -> bool {
+    let foreign = session.is_some_and(|own| p.session != own && p.session != 0);
+    p.parent == me && foreign && !roots.contains(&p.key.pid)
 }
 
 /// Takes the zombies of adopted orphans out of the process table.
@@ -37,5 +39,26 @@ pub(crate) fn reap_adopted(snapshot: &Snapshot) {
         if let (true, Some(pid)) = (same, pid_of(p.key.pid)) {
             let _ = waitpid(Some(pid), WaitOptions::NOHANG);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_child_of_another_session_is_an_orphan() {
+        let me = Proc::read(own_pid()).unwrap();
+        let check = |parent: i32, session: Option<i32>, roots: &[i32], expect: bool| {
+            let roots = roots.iter().copied().collect();
+            assert_eq!(is_adopted(&me, parent, session, &roots), expect, "{parent} {session:?} {roots:?}");
+        };
+        // Seen as a child of its parent: this program stands for an orphan or for a git of ours.
+        let other = Some(me.session + 1);
+        check(me.parent, other, &[], me.session != 0);
+        check(me.parent, other, &[me.key.pid], false);
+        check(me.parent, Some(me.session), &[], false);
+        check(me.parent, None, &[], false);
+        check(me.parent + 1, other, &[], false);
     }
 }
