@@ -54,6 +54,7 @@ impl Reads for Codex {
 
 impl Codex {
     fn item(&mut self, item: &Value, ended: bool, line: &Line<'_>, out: &mut Outcome) {
+        out.complete = false;
         let id = words(&item["id"]);
         let name = match words(&item["type"]) {
             "agent_message" => {
@@ -127,5 +128,5 @@ fn problem(message: &str) -> Problem {
     let error = &sent["error"];
     let code = [words(&error["code"]), words(&error["type"])].join(" ");
     let by_code = Problem::of_words(status(&sent["status"]), &format!("{} {code}", words(&error["message"])));
-    Problem { message: words(&error["message"]).to_owned(), ..by_code }
+    by_code.saying(words(&error["message"]))
 }

@@ -39,6 +39,7 @@ impl Reads for GeminiStream {
             "message" => self.message(&event, out),
             "tool_use" => {
                 self.turns.acts(out);
+                out.complete = false;
                 let name = words(&event["tool_name"]);
                 out.call(name, &event["parameters"]);
                 if self.tools.len() < TOOLS_MAX {
@@ -67,6 +68,7 @@ impl GeminiStream {
             return;
         }
         self.turns.acts(out);
+        out.complete = false;
         // One byte over the bound is enough for `say` to refuse it.
         if self.said.len() <= TEXT_MAX {
             self.said.push_str(words(&event["content"]));

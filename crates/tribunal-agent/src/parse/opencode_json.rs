@@ -29,7 +29,10 @@ impl Reads for Opencode {
                 self.said.clear();
                 self.bytes = 0;
             }
-            "text" => self.text(words(&part["text"])),
+            "text" => {
+                out.complete = false;
+                self.text(words(&part["text"]));
+            }
             "tool_use" => tool(part, out),
             "reasoning" => {}
             "step_finish" => self.finish(part, line, out),
@@ -88,6 +91,7 @@ impl Opencode {
 
 fn tool(part: &Value, out: &mut Outcome) {
     let (name, state) = (words(&part["tool"]), &part["state"]);
+    out.complete = false;
     out.call(name, &state["input"]);
     let error = words(&state["error"]);
     let refused = error.contains("rejected permission") || error.contains("rule which prevents you");
@@ -107,7 +111,7 @@ fn failed(error: &Value) -> Problem {
         _ => {
             let body = words(&data["responseBody"]);
             let by_body = Problem::of_words(status(&data["statusCode"]), &format!("{text} {body}"));
-            return Problem { message: text.to_owned(), ..by_body }.until(reset(&data["responseHeaders"]));
+            return by_body.saying(text).until(reset(&data["responseHeaders"]));
         }
     };
     Problem::new(kind, text)

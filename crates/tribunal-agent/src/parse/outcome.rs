@@ -2,7 +2,7 @@
 //! count.
 
 use super::lines::quote;
-use super::problem::{Problem, ProblemKind};
+use super::problem::{Problem, ProblemKind, printable};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -238,7 +238,7 @@ impl Outcome {
 
     pub(super) fn call(&mut self, name: &str, args: &Value) {
         if self.calls.len() < CALLS_MAX {
-            let name: String = name.chars().take(NAME_MAX).collect();
+            let name = printable(name, NAME_MAX);
             let digest = digest(&name, args);
             self.calls.push(SeenCall { name, digest });
         } else {
@@ -248,8 +248,8 @@ impl Outcome {
 
     pub(super) fn deny(&mut self, tool: &str, detail: &str) {
         if self.denials.len() < DENIALS_MAX {
-            let tool = tool.chars().take(NAME_MAX).collect();
-            let detail = detail.chars().take(NAME_MAX).collect();
+            let tool = printable(tool, NAME_MAX);
+            let detail = printable(detail, NAME_MAX);
             self.denials.push(Denial { tool, detail });
         } else {
             self.denials_more += 1;

@@ -120,8 +120,7 @@ impl Problem {
     /// A problem with a message.
     pub fn new(kind: ProblemKind, message: impl Into<String>) -> Self {
         const MESSAGE_MAX: usize = 500;
-        let message: String = message.into().chars().take(MESSAGE_MAX).collect();
-        Self { kind, message, status: None, reset: None }
+        Self { kind, message: printable(&message.into(), MESSAGE_MAX), status: None, reset: None }
     }
 
     /// What a program says of a failed model request.
@@ -136,11 +135,21 @@ impl Problem {
         Self { status, reset, ..Self::new(kind, text) }
     }
 
+    /// With other words for the same.
+    pub(super) fn saying(self, message: &str) -> Self {
+        Self { status: self.status, reset: self.reset, ..Self::new(self.kind, message) }
+    }
+
     /// With a time the program told elsewhere.
     pub(super) fn until(mut self, reset: Option<Reset>) -> Self {
         self.reset = reset.or(self.reset);
         self
     }
+}
+
+/// An agent's words in short, without what could steer a terminal.
+pub(super) fn printable(text: &str, max: usize) -> String {
+    text.chars().take(max).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 const CONTEXT: [&str; 9] = [
@@ -300,6 +309,13 @@ mod tests {
         check(None, "stream disconnected before completion: idle timeout", K::Truncated, None);
         check(None, "We’re currently experiencing high demand", K::Overloaded, None);
         check(None, "something else", K::Other, None);
+    }
+
+    #[test]
+    fn messages_are_short_and_steer_no_terminal() {
+        let problem = Problem::of_words(None, &"\u{1b}[2J\u{7}x\u{9b}".repeat(1000));
+        assert_eq!(problem.message.chars().count(), 500);
+        assert!(!problem.message.chars().any(char::is_control));
     }
 
     #[test]

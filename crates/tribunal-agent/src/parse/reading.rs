@@ -32,6 +32,7 @@ pub struct Reading {
     stdout: Splitter,
     stderr: Splitter,
     out: Outcome,
+    parser: Parser,
     adapter: Option<Adapter>,
     before: Totals,
     wants_structured: bool,
@@ -40,21 +41,22 @@ pub struct Reading {
 impl Reading {
     /// Reads with this parser.
     pub fn new(parser: Parser) -> Self {
-        Self::with(reader(parser, None), None)
+        Self::with(parser, None)
     }
 
     /// Reads the output of this program.
     pub fn of(adapter: &Adapter) -> Self {
-        Self::with(reader(adapter.parser, Some(adapter)), Some(adapter.clone()))
+        Self::with(adapter.parser, Some(adapter))
     }
 
-    fn with(reader: Box<dyn Reads>, adapter: Option<Adapter>) -> Self {
+    fn with(parser: Parser, adapter: Option<&Adapter>) -> Self {
         Self {
-            reader,
+            reader: reader(parser, adapter),
             stdout: Splitter::new(LINE_MAX),
             stderr: Splitter::new(STDERR_LINE_MAX),
             out: Outcome::default(),
-            adapter,
+            parser,
+            adapter: adapter.cloned(),
             before: Totals::default(),
             wants_structured: false,
         }
@@ -140,7 +142,7 @@ impl Reading {
         }
         let text = self.out.final_text.as_deref().unwrap_or_default();
         // Claude has a place of its own for it, and its text is not the answer; elsewhere the text must be JSON.
-        let by_text = self.adapter.as_ref().is_none_or(|row| row.parser != Parser::ClaudeStreamJson);
+        let by_text = self.parser != Parser::ClaudeStreamJson;
         match serde_json::from_str::<Value>(text) {
             Ok(value) if by_text => self.out.structured = Some(value),
             _ => {

@@ -110,6 +110,7 @@ impl<'a, R: Read, W: Write> Agent<'a, R, W> {
             Step::WaitFile { path } => self.wait_file(path)?,
             Step::Pause { ms } => wait::pause(*ms).map_err(|error| error.to_string())?,
             Step::Usage(usage) => self.add_usage(usage),
+            Step::Event(event) => self.print(event)?,
             Step::Expect { text } => self.expect(text)?,
             Step::Fault(fault) => return self.fault(fault),
         }

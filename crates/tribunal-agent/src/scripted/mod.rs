@@ -37,6 +37,7 @@
 //!   { wait = "signal" },                       # SIGUSR1
 //!   { wait = "file:go" },                      # until somebody writes the file `go` beside the scenario
 //!   { pause_ms = 1000 },
+//!   { event = { type = "error", kind = "rate_limit", message = "slow down", retry_after_ms = 50 } },
 //!   { fault = "half-answer" },
 //! ]
 //! ```

@@ -11,9 +11,9 @@ use std::path::Path;
 use toml::{Table, Value};
 
 const KEYS: [&str; 7] = ["role", "use", "plan", "task", "seat", "round", "attempt"];
-const VERBS: [&str; 13] = [
+const VERBS: [&str; 14] = [
     "write", "append", "delete", "move", "run", "commit", "say", "report", "wait", "pause_ms", "usage",
-    "expect", "fault",
+    "event", "expect", "fault",
 ];
 
 /// A scenario file, read and checked.
@@ -64,6 +64,8 @@ pub enum Step {
     WaitFile { path: String },
     /// Waits for a time.
     Pause { ms: u32 },
+    /// Prints an event line: a tool call, a refusal, a retry or an error with its kind.
+    Event(serde_json::Value),
     /// Adds to the usage it will claim.
     Usage(Usage),
     /// The prompt must contain this.
@@ -219,7 +221,7 @@ fn step(value: &Value) -> Result<Step, String> {
         return Err(format!("`{verb}` does not take `{key}`"));
     }
     match verb {
-        "run" | "report" | "wait" | "pause_ms" | "usage" | "fault" => complex(verb, table),
+        "run" | "report" | "wait" | "pause_ms" | "usage" | "event" | "fault" => complex(verb, table),
         _ => simple(verb, table),
     }
 }
@@ -251,8 +253,18 @@ fn complex(verb: &str, table: &Table) -> Result<Step, String> {
             Ok(Step::Pause { ms })
         }
         "usage" => value.clone().try_into().map(Step::Usage).map_err(|error| format!("`usage`: {error}")),
+        "event" => event(value),
         _ => Fault::parse(value.as_str().unwrap_or_default()).map(Step::Fault),
     }
+}
+
+fn event(value: &Value) -> Result<Step, String> {
+    const TYPES: [&str; 4] = ["tool", "denied", "retry", "error"];
+    let known = value.get("type").and_then(Value::as_str).is_some_and(|kind| TYPES.contains(&kind));
+    if !known {
+        return Err(format!("`event` must be a table whose `type` is one of {}", TYPES.join(", ")));
+    }
+    value.clone().try_into().map(Step::Event).map_err(|error| format!("`event`: {error}"))
 }
 
 fn run(table: &Table, value: &Value) -> Result<Step, String> {

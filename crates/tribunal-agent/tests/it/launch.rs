@@ -4,7 +4,7 @@ use crate::rows::ROW;
 use std::ffi::OsString;
 use std::path::Path;
 use tribunal_agent::{
-    Access, Adapters, Asks, Brief, Feature, Mcp, Parser, Prepared, prepare, prepare_with, read_files,
+    Access, Adapters, Asks, Brief, Feature, Left, Mcp, Parser, Prepared, prepare, prepare_with, read_files, read_launch,
 };
 
 fn brief(root: &Path) -> Brief {
@@ -331,4 +331,43 @@ fn a_sixth_program_is_one_row() {
     let mut reading = tribunal_agent::Reading::of(sixth);
     reading.stdout(br#"{"type":"result","subtype":"success","is_error":false,"result":"fine","usage":{}}"#);
     assert!(reading.finish(Some(0)).is_answer());
+}
+
+#[test]
+fn what_a_launch_left_is_read_with_its_row() {
+    let root = tempfile::tempdir().unwrap();
+    let (stdout, stderr, report) = (root.path().join("o"), root.path().join("e"), root.path().join("r"));
+    let read = |name: &str, out: &str, err: &str, exit: i32| {
+        std::fs::write(&stdout, out).unwrap();
+        std::fs::write(&stderr, err).unwrap();
+        let before = tribunal_agent::Totals { input: 3, ..Default::default() };
+        let left = Left {
+            stdout: &stdout,
+            stderr: &stderr,
+            report: &report,
+            exit: Some(exit),
+            before,
+            structured: false,
+        };
+        read_launch(adapters().get(name).unwrap(), &left).unwrap()
+    };
+    let kind = |outcome: tribunal_agent::Outcome| outcome.why_not().unwrap().kind;
+    assert_eq!(kind(read("gemini", "", "", 53)), tribunal_agent::ProblemKind::MaxTurns);
+    let sent = "_ApiError: {\"error\":{\"code\":429,\"message\":\"x\"}}\n";
+    assert_eq!(kind(read("gemini", "", sent, 1)), tribunal_agent::ProblemKind::RateLimit);
+    let turn =
+        r#"{"type":"turn.completed","usage":{"input_tokens":10,"cached_input_tokens":0,"output_tokens":2}}"#;
+    let codex = read("codex", turn, "ERROR codex: error=patch rejected: no\n", 0);
+    assert_eq!((codex.usage.unwrap().input, codex.denials.len(), codex.is_answer()), (7, 1, true));
+    std::fs::remove_file(&stderr).unwrap();
+    std::os::unix::fs::symlink(&stdout, &stderr).unwrap();
+    let left = Left {
+        stdout: &stdout,
+        stderr: &stderr,
+        report: &report,
+        exit: Some(0),
+        before: Default::default(),
+        structured: false,
+    };
+    assert!(!read_launch(adapters().get("codex").unwrap(), &left).unwrap().is_answer());
 }

@@ -228,3 +228,20 @@ fn a_pause_takes_its_time() {
     assert!(stage.play("role=dev").outcome.is_answer());
     assert!(before.elapsed().as_millis() >= 120);
 }
+
+#[test]
+fn it_prints_typed_events() {
+    let stage = crate::stage::Stage::doing(
+        r#"
+        { event = { type = "tool", name = "read", args = { path = "a" } } },
+        { event = { type = "denied", name = "write", message = "read-only" } },
+        { event = { type = "error", kind = "rate_limit", message = "slow down", retry_after_ms = 50 } },
+        { say = "too late" },
+        "#,
+    );
+    let outcome = stage.play("role=dev").outcome;
+    let problem = outcome.why_not().unwrap();
+    assert_eq!(problem.kind, tribunal_agent::ProblemKind::RateLimit);
+    assert_eq!(problem.reset, Some(tribunal_agent::Reset::AfterMs(50)));
+    assert_eq!((outcome.calls.len(), outcome.denials.len(), outcome.complete), (1, 1, true));
+}
