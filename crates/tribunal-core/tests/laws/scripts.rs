@@ -620,3 +620,56 @@ fn a_sibling_that_waits_for_a_stuck_lane_does_not_hold_its_question() {
     tell(&mut run, "01-01", "land", RunReport::Landed { tip: Revision::new("t") });
     assert_eq!(standing(&run, "01-02"), format!("{:?}", Standing::Working(Job::Task(1))));
 }
+
+fn decided(choice: LaneChoice) -> RunReport {
+    RunReport::LaneDecided(LaneDecision { by: "ada".into(), choice, note: String::new() })
+}
+
+fn summarised() -> RunReport {
+    RunReport::Summarised { revision: Revision::new("v2") }
+}
+
+#[test]
+fn an_accepted_summary_is_judged_where_deliveries_are() {
+    for (qa, expected) in [(true, "Working(Qa)"), (false, "Queued")] {
+        let mut run = run(&RunSpec { gate: None, qa, ..spec(vec![plan("01-01", 1, &[], 1)]) });
+        tell(&mut run, "01-01", "loop", good("v1"));
+        for _ in 0..2 {
+            tell(&mut run, "01-01", "summary", RunReport::Failed(Failure::new(FailureKind::Crashed, "")));
+        }
+        tell(&mut run, "01-01", "ask", decided(LaneChoice::Accept));
+        assert_eq!(standing(&run, "01-01"), expected);
+    }
+}
+
+#[test]
+fn an_accepted_lane_takes_its_place_in_the_queue() {
+    let plans = vec![plan("01-01", 1, &[], 1), plan("01-02", 1, &[], 1)];
+    let mut run = run(&RunSpec { gate: None, land: Land::Each, checkpoint_every: None, ..spec(plans) });
+    for id in ["01-02", "01-01"] {
+        tell(&mut run, id, "loop", good("v1"));
+        tell(&mut run, id, "summary", summarised());
+    }
+    tell(&mut run, "01-02", "loop", ended(Outcome::Stale, "v3"));
+    tell(&mut run, "01-02", "ask", decided(LaneChoice::Accept));
+    tell(&mut run, "01-01", "loop", good("v3"));
+    assert_eq!(run.lands_next(), Some(Of::new("01-02")), "first come, first landed");
+}
+
+#[test]
+fn a_repair_tried_again_is_one_more() {
+    let base = spec(vec![plan("01-01", 1, &[], 1)]);
+    let mut run = run(&RunSpec { gate: None, qa: false, checkpoint_every: None, ..base });
+    let refused = || RunReport::LandingRefused { refusal: Refusal::Conflict, findings: Vec::new() };
+    tell(&mut run, "01-01", "loop", good("v1"));
+    tell(&mut run, "01-01", "summary", summarised());
+    tell(&mut run, "01-01", "land", refused());
+    tell(&mut run, "01-01", "loop", ended(Outcome::Stale, "v3"));
+    tell(&mut run, "01-01", "ask", decided(LaneChoice::Retry(1)));
+    for expected in ["Working(Repair)", "Stuck("] {
+        tell(&mut run, "01-01", "loop", good("v4"));
+        tell(&mut run, "01-01", "summary", summarised());
+        tell(&mut run, "01-01", "land", refused());
+        assert!(standing(&run, "01-01").starts_with(expected), "{}", standing(&run, "01-01"));
+    }
+}
