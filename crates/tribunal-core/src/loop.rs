@@ -674,7 +674,7 @@ impl Loop {
     pub fn revision(&self) -> Option<&Revision> {
         self.current.as_ref()
     }
-    /// Every revision judged so far, in order.
+    /// What each round judged, in order: a round that hears an argument judges the revision before it again.
     pub fn judged(&self) -> &[Revision] {
         &self.judged
     }
@@ -1103,13 +1103,12 @@ impl Loop {
     fn begin_round(&mut self, revision: Revision) {
         self.round += 1;
         self.confirming = false;
+        self.judged.push(revision.clone());
         self.sit(revision);
     }
 
     /// A sitting begins: checks first.
     fn sit(&mut self, revision: Revision) {
-        self.judged.push(revision.clone());
-        self.judged.dedup();
         self.current = Some(revision.clone());
         let bench = self.convene(revision);
         self.enter(State::Checking { bench });

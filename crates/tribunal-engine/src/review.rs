@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tribunal_core::finding::{Fate, Reply, Severity, Verdict};
-use tribunal_core::ids::{FindingId, LoopId, Revision};
+use tribunal_core::ids::{FindingId, LoopId};
 use tribunal_core::ledger::{Entry, Mark};
 use tribunal_core::r#loop::{Choice, Loop, LoopEvent, Outcome, Why};
 use tribunal_core::machine::{Machine, OutOfOrder};
@@ -26,7 +26,7 @@ use tribunal_view::{events, plain, question};
 pub enum Origin {
     /// The first version already had it, and the first round saw it.
     Original,
-    /// A fix brought it: in the journal the n-th of its loop, for readers the one that followed this round.
+    /// The fix that followed this round brought it.
     Fix(u32),
     /// An earlier round had it before its eyes.
     MissedEarlier,
@@ -50,7 +50,6 @@ impl Origin {
 #[derive(Clone, Debug, Default)]
 pub struct Origins {
     traced: BTreeMap<LoopId, Vec<Option<Origin>>>,
-    judged: BTreeMap<LoopId, Vec<(Revision, u32)>>,
     known: BTreeMap<FindingId, Origin>,
 }
 
@@ -71,26 +70,9 @@ impl Origins {
                     self.known.entry(handed.id).or_insert(Origin::Original);
                 }
             }
-            Fact::Loop(id, LoopEvent::RoundBegan { round, revision }) => {
-                let judged = self.judged.entry(id.clone()).or_default();
-                match judged.last_mut() {
-                    // The same version judged again: its fix is the one that follows the later round.
-                    Some((known, last)) if known == revision => *last = *round,
-                    _ => judged.push((revision.clone(), *round)),
-                }
-            }
             Fact::Loop(id, LoopEvent::Tracked { findings, .. }) => {
-                let judged = self.judged.get(id);
-                let round = |n: u32| {
-                    let at = usize::try_from(n).unwrap_or(0).saturating_sub(1);
-                    judged.and_then(|judged| judged.get(at)).map_or(n, |(_, round)| *round)
-                };
                 let traced = self.traced.remove(id).filter(|traced| traced.len() == findings.len());
                 for (finding, origin) in findings.iter().zip(traced.unwrap_or_default()) {
-                    let origin = match origin {
-                        Some(Origin::Fix(n)) => Some(Origin::Fix(round(n))),
-                        other => other,
-                    };
                     if let Some(origin) = origin {
                         self.known.entry(finding.id).or_insert(origin);
                     }

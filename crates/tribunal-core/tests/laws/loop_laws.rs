@@ -378,6 +378,8 @@ impl LoopLaws {
             self.check_correction(tracked, book);
             self.take(tracked);
         }
+        let rounds = u32::try_from(after.judged().len()).unwrap();
+        book.hold("findings", rounds == self.round, || format!("{rounds} judged in round {}", self.round));
         let tracked = after.tracked();
         book.hold("findings", tracked == self.sitting.revision.as_ref(), || {
             format!("tracked on {tracked:?}")

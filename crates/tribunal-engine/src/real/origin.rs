@@ -9,15 +9,14 @@ const LINES_MAX: u32 = 40;
 
 /// The changes a line is followed through.
 pub(crate) struct Past<'a> {
-    /// Between the judged versions, in order: the n-th is the n-th fix.
+    /// Between what the rounds judged, in order: the n-th is the fix that followed round n.
     pub(crate) fixes: &'a [Change],
     /// From what the work began with to the first judged version; none where that is unknown.
     pub(crate) first: Option<&'a Change>,
 }
 
 impl Past<'_> {
-    /// The origin of lines of the newest version: that of the youngest of them. Fixes are counted, from 1; whoever
-    /// knows the rounds says which round each followed.
+    /// The origin of lines of the newest version: that of the youngest of them.
     pub(crate) fn origin(&self, file: &str, from: u32, to: u32) -> Origin {
         let last = to.clamp(from, from.saturating_add(LINES_MAX));
         (from..=last).map(|line| self.of_line(file, line)).max_by_key(age).unwrap_or(Origin::Original)

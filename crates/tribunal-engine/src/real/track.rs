@@ -31,6 +31,7 @@ pub(crate) struct Tracking {
     ledger: Ledger,
     bench: Bench,
     judged: Vec<Revision>,
+    tracked: Option<Revision>,
     architect: bool,
 }
 
@@ -45,6 +46,7 @@ impl Tracking {
             ledger: lp.ledger().clone(),
             bench: lp.bench()?.clone(),
             judged: lp.judged().to_vec(),
+            tracked: lp.tracked().cloned(),
             architect: lp.policy().maker == Maker::new("architect"),
         })
     }
@@ -71,7 +73,9 @@ impl Tracking {
             pairs.iter().map(|(from, to)| self.change(site, from, to)).collect::<Result<Vec<_>, _>>()?;
         let removed = self.removed(site, &pairs, &changes);
         let now = &self.bench.revision;
-        let before = pairs.last().map_or(now, |(from, _)| from);
+        // A round that is tracked twice, or that judges an argument, finds the ledger's lines where they are now.
+        let before = self.tracked.as_ref().unwrap_or(now);
+        let change = self.change(site, before, now)?;
         let same = Change::default();
         let read =
             |side: Side, path: &str| self.file(site, if side == Side::Before { before } else { now }, path);
@@ -82,7 +86,8 @@ impl Tracking {
             triaged: &triaged,
             said: &said,
             ran: &ran,
-            change: changes.last().unwrap_or(&same),
+            change: &change,
+            fix: changes.last().unwrap_or(&same),
             removed: &removed,
             read: &read,
             architect: self.architect,
@@ -106,6 +111,7 @@ impl Tracking {
                 said: &nothing,
                 ran: &none,
                 change,
+                fix: change,
                 removed: &removed,
                 read: &read,
                 architect: self.architect,

@@ -80,13 +80,13 @@ fn fresh_mark(input: &Input<'_>, claim: &Claim, anchor: &Anchor) -> Mark {
         return Mark::New;
     }
     let Some(file) = claim.file.as_deref() else { return Mark::New };
-    if !input.change.existed(file) {
+    if !input.fix.existed(file) {
         return Mark::FixInduced;
     }
     match anchor.line.or(claim.line) {
-        Some(line) if input.change.new_hunk(file, line, line, 0).is_some() => Mark::FixInduced,
+        Some(line) if input.fix.new_hunk(file, line, line, 0).is_some() => Mark::FixInduced,
         Some(_) => Mark::Late,
-        None if input.change.file_at(file).is_none() => Mark::Late,
+        None if input.fix.file_at(file).is_none() => Mark::Late,
         None => Mark::New,
     }
 }

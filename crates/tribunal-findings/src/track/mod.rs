@@ -2,11 +2,12 @@
 //! Never lets a must-fix finding go because nobody repeated it.
 //!
 //! ```text
-//! track(&Input { round, next_id, ledger, triaged, said, ran, change, removed, read, architect }) -> Outcome
+//! track(&Input { round, next_id, ledger, triaged, said, ran, change, fix, removed, read, architect }) -> Outcome
 //! Outcome { tracked: Vec<Tracked>, delta: Delta, cycle: CycleDelta, matches: Vec<Match>, removed: Vec<Block> }
 //! ```
-//! New findings get `next_id`, `next_id + 1`, … in triage order. `change` is the diff between the tree judged last and
-//! this one (empty in round 1 or when the tree is the same); `read` gives files of either tree, on demand. What a
+//! New findings get `next_id`, `next_id + 1`, … in triage order. `change` is the diff between the tree the ledger
+//! was last tracked on and this one, `fix` that between the round before and this one: they differ when a round is
+//! tracked twice (both are empty in round 1 or when the tree is the same); `read` gives files of either tree, on demand. What a
 //! round returns as `removed` is handed in, accumulated, with the rounds after it.
 
 pub mod anchor;
@@ -47,8 +48,10 @@ pub struct Input<'a> {
     pub said: &'a BTreeMap<Seat, BTreeMap<FindingId, Said>>,
     /// Checks that ran in this round over their whole scope: their silence resolves.
     pub ran: &'a BTreeSet<Check>,
-    /// The diff between the tree judged last and this one.
+    /// The diff between the tree that the ledger's lines are of and this one.
     pub change: &'a Change,
+    /// The diff between the tree of the round before and this one: what is on its added lines came with the fix.
+    pub fix: &'a Change,
     /// What earlier fixes took out.
     pub removed: &'a [Block],
     /// Gives files of either tree.
@@ -167,7 +170,8 @@ fn matched(input: &Input<'_>) -> Vec<Match> {
     matches.into_iter().map(fresh).collect()
 }
 
-/// What the seats say about which is which: "same as F-12", and F-12 called settled by the seat that raises this one.
+/// What the seats say about which is which: "same as F-12", F-12 called settled by the seat that raises this one, and
+/// F-12 answered for by its id, so that this one is more likely another.
 fn hints(input: &Input<'_>, entries: &[(FindingId, &Entry)]) -> Hints {
     let mut hints = Hints::default();
     hints.reluctance.extend(entries.iter().enumerate().map(|(n, (_, entry))| (n, reluctance(entry))));
@@ -178,9 +182,11 @@ fn hints(input: &Input<'_>, entries: &[(FindingId, &Entry)]) -> Hints {
         hints.same_as.extend(named.and_then(|id| places.get(&id)).map(|before| (after, *before)));
         for raised in triaged.texts() {
             let Source::Seat(seat) = &raised.source else { continue };
-            let said = input.said.get(seat).into_iter().flatten();
-            let settled = said.filter(|(_, said)| **said != Said::StillThere).map(|(id, _)| id);
-            hints.settled.extend(settled.filter_map(|id| places.get(id)).map(|before| (*before, after)));
+            for (id, said) in input.said.get(seat).into_iter().flatten() {
+                let Some(before) = places.get(id) else { continue };
+                let pairs = if *said == Said::StillThere { &mut hints.answered } else { &mut hints.settled };
+                pairs.insert((*before, after));
+            }
         }
     }
     hints

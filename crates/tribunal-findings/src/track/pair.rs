@@ -5,7 +5,7 @@ use super::anchor::{Anchors, Read, Side};
 use super::assign::{Edge, assign};
 use super::change::{Change, Mapped};
 use super::moves::{self, Moves};
-use super::score::{FEATURES, REVIEWER, Spot, TOOL, Weights, features};
+use super::score::{COSINE, FEATURES, REVIEWER, Spot, TOOL, TRIGRAMS, Weights, features};
 use crate::dedupe::words_of;
 use crate::similar::Texts;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -21,6 +21,13 @@ const SAME_WORDS_MAX: usize = 20;
 const SAME_AS: f64 = 1.5;
 /// What it takes away that the author calls the earlier one settled: then only nearly the same words are the same.
 const SETTLED: f64 = -9.0;
+/// What it takes away that the author answers for the earlier one by its id: people repeat themselves, but seldom in
+/// words of their own.
+const ANSWERED: f64 = -6.0;
+
+/// Words less alike than this are strange to each other, and what that takes away from one that is over.
+const STRANGE: f64 = 0.3;
+const STRANGER: f64 = -9.0;
 
 /// What authors say about pairs, beside the findings themselves.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,15 +36,29 @@ pub struct Hints {
     pub same_as: BTreeMap<usize, usize>,
     /// Pairs whose earlier one the author of the later one calls settled.
     pub settled: BTreeSet<(usize, usize)>,
+    /// Pairs whose earlier one the author of the later one calls still there, by its id.
+    pub answered: BTreeSet<(usize, usize)>,
     /// What must be overcome to pair with an earlier one that is not open any more.
     pub reluctance: BTreeMap<usize, f64>,
 }
 
 impl Hints {
+    /// What is over comes back in words of its own; another complaint at its place is another finding.
+    fn strange(&self, c: &Candidate) -> f64 {
+        let over = self.reluctance.get(&c.before).is_some_and(|reluctance| *reluctance > 0.0);
+        let shared = c.features[COSINE].max(c.features[TRIGRAMS]);
+        if over && shared < STRANGE { STRANGER } else { 0.0 }
+    }
+
     fn gain(&self, before: usize, after: usize) -> f64 {
-        let named = if self.same_as.get(&after) == Some(&before) { SAME_AS } else { 0.0 };
-        let named = named - self.reluctance.get(&before).copied().unwrap_or(0.0);
-        named + if self.settled.contains(&(before, after)) { SETTLED } else { 0.0 }
+        let named = self.same_as.get(&after) == Some(&before);
+        let said = match () {
+            () if self.settled.contains(&(before, after)) => SETTLED,
+            () if self.answered.contains(&(before, after)) && !named => ANSWERED,
+            () => 0.0,
+        };
+        let named = if named { SAME_AS } else { 0.0 };
+        named + said - self.reluctance.get(&before).copied().unwrap_or(0.0)
     }
 }
 
@@ -110,7 +131,8 @@ pub fn pair(
     let mut pairs = work.exact();
     let edge = |c: &Candidate| {
         let gain = scorer.of(before[c.before], after[c.after]).gain(&c.features);
-        Edge { left: c.before, right: c.after, gain: gain + hints.gain(c.before, c.after) + tie_break(c) }
+        let gain = gain + hints.gain(c.before, c.after) + hints.strange(c) + tie_break(c);
+        Edge { left: c.before, right: c.after, gain }
     };
     // Only what is worth a pair is kept: a large report has millions of candidates.
     let mut edges: Vec<Edge> = Vec::new();

@@ -40,6 +40,10 @@ pub const NAMES: [&str; FEATURES] = [
     "symbol differs",
 ];
 
+/// Where the likeness of words is among the features.
+pub(crate) const COSINE: usize = 12;
+pub(crate) const TRIGRAMS: usize = 15;
+
 /// One side of a pair, prepared once.
 #[derive(Clone, Debug)]
 pub struct Spot<'a> {
@@ -139,10 +143,10 @@ pub fn features(a: &Spot<'_>, b: &Spot<'_>, cosine: f64, names: f64) -> [f64; FE
     f[8] = dice(&a.line_grams, &b.line_grams);
     f[9] = context(&a.anchor, &b.anchor);
     symbol_features(&mut f, &a.anchor, &b.anchor);
-    f[12] = cosine;
+    f[COSINE] = cosine;
     f[13] = yes(a.claim.claim == b.claim.claim);
     f[14] = agreement(&a.quoted, &b.quoted).unwrap_or(names - 0.5);
-    f[15] = dice(&a.grams, &b.grams);
+    f[TRIGRAMS] = dice(&a.grams, &b.grams);
     if let (Some(x), Some(y)) = (&a.claim.rule, &b.claim.rule) {
         f[17] = yes(x == y);
         f[18] = yes(x != y);

@@ -62,6 +62,7 @@ impl Rounds {
             said: &said,
             ran: &ran,
             change: &change,
+            fix: &change,
             removed: &self.removed,
             read: &read,
             architect: false,
@@ -429,4 +430,53 @@ proptest! {
         prop_assert_eq!(&all, &kept);
         prop_assert_eq!(states(&whole.ledger), states(&again.ledger));
     }
+}
+
+const SCRIPT: &str =
+    "#!/bin/sh\n# count the lines of a file\nset -eu\n: \"${1:?no file}\"\n\nwc -l \"$1\" | tr -d ' '\n";
+
+fn script(raised: Vec<Raised>, said: Vec<(&'static str, u32, Said)>) -> Round {
+    Round { raised, said, old: SCRIPT.into(), new: SCRIPT.into(), ..Round::default() }
+}
+
+/// A seat that answers for a finding by its id and raises something else beside it means two things.
+#[test]
+fn what_a_seat_answers_by_id_is_not_what_it_raises_beside_it() {
+    let first = by("a", Severity::Blocker, 6, "the pipe hides that wc failed");
+    let other =
+        by("a", Severity::Blocker, 4, "the refusal ends the calling shell when the script is sourced");
+    let again = by("a", Severity::Blocker, 6, "the pipe still hides that wc failed");
+    let start = || {
+        let mut rounds = Rounds::new();
+        rounds.play(script(vec![first.clone()], vec![]));
+        rounds
+    };
+    let still = || vec![("a", 1, Said::StillThere)];
+    let ids = |outcome: &Outcome| outcome.matches.iter().map(|m| m.id().0).collect::<Vec<_>>();
+    assert_eq!(ids(&start().play(script(vec![other.clone()], still()))), [2]);
+    assert_eq!(ids(&start().play(script(vec![again.clone()], still()))), [1], "the same, said twice");
+    let mut named = other.clone();
+    named.claim.same_as = Some(FindingId(1));
+    named.claim.line = Some(6);
+    assert_eq!(ids(&start().play(script(vec![named], still()))), [1], "its author says it is the same");
+    let both = start().play(script(vec![other, again], still()));
+    assert_eq!(both.matches.iter().filter(|m| m.id().0 == 1).count(), 1);
+}
+
+/// What was settled comes back only in words that are clearly its own.
+#[test]
+fn an_unrelated_claim_near_a_settled_one_reopens_nothing() {
+    let mut rounds = Rounds::new();
+    rounds.play(script(
+        vec![by("a", Severity::Blocker, 4, "a call without a file name is not refused")],
+        vec![],
+    ));
+    rounds.play(script(vec![], vec![("a", 1, Said::Resolved)]));
+    let other = by("a", Severity::Blocker, 3, "the comment does not say what is counted");
+    let outcome = rounds.play(script(vec![other], vec![]));
+    assert_eq!(outcome.matches[0].id(), FindingId(2));
+    assert_eq!(get(&outcome, 2).mark, Mark::Late);
+    let back = by("a", Severity::Blocker, 4, "a call without the file name is again not refused");
+    let outcome = rounds.play(script(vec![back], vec![]));
+    assert_eq!((outcome.matches[0].id(), get(&outcome, 1).mark), (FindingId(1), Mark::Reopened));
 }
