@@ -429,6 +429,9 @@ fn a_landing_is_heard_first() {
     turn(&mut run, &RunIn::Intend { effect: land.clone(), at: Time(1) }).unwrap();
     let dropped = RunEvent::PlanDropped { plan: PlanId::new("01-01"), by: "ada".into() };
     assert!(run.clone().apply(&dropped).is_err(), "what lands is not dropped");
+    let (effect, revision) = (land.clone(), Revision::new("v9"));
+    let other = RunEvent::Landed { effect, revision, tip: Revision::new("t") };
+    assert!(run.clone().apply(&other).is_err(), "only what was approved lands");
     turn(&mut run, &RunIn::Cancel).unwrap();
     assert_eq!(run.stage_name(), "closing");
     assert!(run.clone().apply(&RunEvent::FinishOrdered).is_err());
