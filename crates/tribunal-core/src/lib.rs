@@ -3,13 +3,17 @@
 //! Nothing here knows the time, a file, a process or a random number. A time comes in with a report;
 //! effects come out as wants.
 
+pub mod contract;
 pub mod converge;
 pub mod effect;
 pub mod finding;
+pub mod gate;
 pub mod ids;
+pub mod lease;
 pub mod ledger;
 pub mod r#loop;
 pub mod machine;
 pub mod panel;
 pub mod policy;
 pub mod run;
+pub mod tables;

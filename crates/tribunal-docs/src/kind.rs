@@ -35,6 +35,26 @@ pub enum Kind {
     Other,
 }
 
+impl Kind {
+    /// The kind as file names spell it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Plan => "PLAN",
+            Kind::Summary => "SUMMARY",
+            Kind::Roadmap => "ROADMAP",
+            Kind::State => "STATE",
+            Kind::Requirements => "REQUIREMENTS",
+            Kind::Context => "CONTEXT",
+            Kind::Review => "REVIEW",
+            Kind::ReviewFix => "REVIEW-FIX",
+            Kind::Uat => "UAT",
+            Kind::Verification => "VERIFICATION",
+            Kind::Codebase => "CODEBASE",
+            Kind::Other => "OTHER",
+        }
+    }
+}
+
 /// The kind of a document; the name decides, and only a name that says nothing lets the text decide.
 pub fn kind_of(path: &str, text: &str) -> Kind {
     let by_name = names::document_name(path).map_or(Kind::Other, |name| named(&name.kind));

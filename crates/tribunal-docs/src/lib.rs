@@ -1,28 +1,35 @@
 //! Planning documents people and models write, into types and back: plans, summaries, phases.
 //! Must never do IO, know the time, panic on a document, or turn a scalar into something it was not written as.
 
+mod contract;
 mod front;
 mod kind;
 mod markdown;
 mod names;
+mod overview;
 mod phase;
 mod plan;
+pub mod qa;
+mod report;
 mod review;
 mod summary;
 mod task;
 mod yaml;
 
+pub use contract::{contract_of, task_id};
 pub use front::{canonical_key, set_frontmatter};
 pub use kind::{Kind, kind_of};
 pub use names::{
     DocumentName, PLANNING_FOLDERS, PhaseDir, PlanArgument, PlanId, document_name, phase_dir, plan_argument,
     planning_folder,
 };
+pub use overview::{Overview, overview};
 pub use phase::{
     Completion, Completions, Counted, Phase, PlanValidation, Problem, ProblemKind, same_wave_claims,
     validate, validate_plan, waves,
 };
 pub use plan::{Artifact, Dependency, KeyLink, MustHaves, Plan, read_plan, write_plan};
+pub use report::{phase_goal, read_verification, roadmap_section};
 pub use review::{
     Check, CheckStatus, PlanFacts, PlanFinding, PlanSeverity, PlanVerdict, StructuralReport, check_revision,
     missing_plan, structural_check, unreadable_plan,

@@ -510,7 +510,7 @@ fn is_path_char(c: char) -> bool {
 }
 
 /// Words that carry meaning, cut to their stems; scripts without blanks between words have none.
-fn significant(text: &str) -> impl Iterator<Item = String> + '_ {
+pub(crate) fn significant(text: &str) -> impl Iterator<Item = String> + '_ {
     const COMMON: [&str; 34] = [
         "with", "from", "that", "this", "have", "must", "should", "when", "then", "than", "into", "only",
         "each", "every", "their", "them", "they", "will", "been", "being", "does", "uses", "used", "using",

@@ -213,10 +213,15 @@ fn file_change(line: &Line<'_>) -> Option<FileChange> {
     let text = line.text.trim_start();
     let item = text.strip_prefix("- ").or_else(|| text.strip_prefix("* "))?.trim();
     let (path, rest) = match item.trim_start_matches("**").strip_prefix('`') {
-        Some(ticked) => ticked.split_once('`')?,
-        None => item.split_once(' ').unwrap_or((item, "")),
+        Some(ticked) => {
+            let (path, rest) = ticked.split_once('`')?;
+            (task::ticked_path(path)?, rest)
+        }
+        None => {
+            let (path, rest) = item.split_once(' ').unwrap_or((item, ""));
+            (task::clean_path(path)?, rest)
+        }
     };
-    let path = task::clean_path(path)?;
     let rest = rest.trim_start_matches(['*', ' ', '-', '—', '–', ':']);
     let (action, purpose) = match rest.split_once(':') {
         Some((action, purpose)) if !action.contains(' ') => (action, purpose),

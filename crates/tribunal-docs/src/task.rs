@@ -225,9 +225,11 @@ pub(crate) fn planned_files(text: &str) -> Vec<PlannedFile> {
         true => ticked(text),
         false => parted(text),
     };
+    let in_ticks = text.matches('`').count() >= 2;
     let mut files = Vec::new();
     for (path, remark) in parts {
-        if let Some(path) = clean_path(path) {
+        let path = if in_ticks { ticked_path(path) } else { clean_path(path) };
+        if let Some(path) = path {
             let new = is_new(remark);
             files.push(PlannedFile { path, new });
         }
@@ -282,6 +284,18 @@ fn is_new(remark: &str) -> bool {
         let after = first.strip_prefix(word);
         after.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
     })
+}
+
+/// A path in backticks, which may have blanks in it when it ends like a file and not like a command.
+pub(crate) fn ticked_path(text: &str) -> Option<String> {
+    if let Some(path) = clean_path(text) {
+        return Some(path);
+    }
+    let path = text.trim().trim_start_matches("./");
+    let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let file = (1..=8).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_alphanumeric());
+    let command = path.contains(" -") || path.contains(['\n', '|', ';', '&', '$']);
+    (file && !command && path.contains(char::is_whitespace)).then(|| path.to_owned())
 }
 
 /// A path without quotes, `./` and a line reference; nothing for words that are no path.

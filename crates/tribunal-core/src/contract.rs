@@ -1,0 +1,198 @@
+//! A plan's contract as data: what a task may touch and must show. Whether a file lies inside it is decided here;
+//! how it is hashed and stored is not.
+
+use serde::{Deserialize, Serialize};
+
+/// What a plan promises and permits, fixed before its first task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contract {
+    /// The phase, normalised: `01`.
+    pub phase_id: String,
+    /// The plan across phases: `01-02`.
+    pub plan_id: String,
+    /// The phase as written.
+    pub phase: String,
+    /// The plan as written.
+    pub plan: String,
+    /// What it is for.
+    pub objective: String,
+    /// Its tasks: `01-02-T1`, in order.
+    pub task_ids: Vec<String>,
+    /// How many there are.
+    pub task_count: usize,
+    /// Paths its tasks may change; empty permits nothing to be named outside.
+    pub allowed_paths: Vec<String>,
+    /// Paths nobody may change.
+    pub forbidden_paths: Vec<String>,
+    /// Plans it waits for.
+    pub depends_on: Vec<String>,
+    /// What must be true in the end.
+    pub must_haves: Vec<String>,
+    /// Commands that verify it, as their author wrote them.
+    pub verification_checks: Vec<String>,
+    /// Tokens a dev may be given for it.
+    pub max_token_budget: u64,
+    /// Seconds a dev may take.
+    pub timeout_seconds: u64,
+    /// sha256 of everything above; empty until it is sealed.
+    #[serde(default)]
+    pub contract_hash: String,
+}
+
+/// Why a file is not inside a contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Breach {
+    /// It is forbidden.
+    Forbidden,
+    /// It is not among the paths allowed.
+    NotAllowed,
+    /// It leaves the repository.
+    Outside,
+}
+
+impl Breach {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Breach::Forbidden => "is forbidden by the contract",
+            Breach::NotAllowed => "is not among the contract's allowed paths",
+            Breach::Outside => "is not inside the repository",
+        }
+    }
+}
+
+impl Contract {
+    /// Why a file must not be touched, if it must not. A contract without allowed paths limits by its forbidden ones.
+    pub fn breach(&self, file: &str) -> Option<Breach> {
+        let Some(file) = clean(file) else { return Some(Breach::Outside) };
+        if self.forbidden_paths.iter().any(|pattern| covers(pattern, &file)) {
+            return Some(Breach::Forbidden);
+        }
+        let allowed =
+            self.allowed_paths.is_empty() || self.allowed_paths.iter().any(|pattern| covers(pattern, &file));
+        (!allowed).then_some(Breach::NotAllowed)
+    }
+}
+
+/// A path from the root without `./` and doubled slashes; nothing when it is absolute or climbs out.
+pub fn clean(path: &str) -> Option<String> {
+    if path.starts_with('/') || path.contains('\0') {
+        return None;
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => return None,
+            part => parts.push(part),
+        }
+    }
+    (!parts.is_empty()).then(|| parts.join("/"))
+}
+
+/// Whether a path, a folder or a pattern with `*`, `**` and `?` covers a clean path.
+pub fn covers(pattern: &str, path: &str) -> bool {
+    let Some(pattern) = clean(pattern) else { return false };
+    if !pattern.contains(['*', '?']) {
+        let rest = path.strip_prefix(pattern.as_str());
+        return rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    }
+    let pattern: Vec<&str> = pattern.split('/').collect();
+    let path: Vec<&str> = path.split('/').collect();
+    let mut reached = vec![false; path.len() + 1];
+    reached[0] = true;
+    for part in pattern {
+        let mut next = vec![false; path.len() + 1];
+        for at in 0..=path.len() {
+            if part == "**" {
+                next[at] = reached[at] || (at > 0 && next[at - 1]);
+            } else if at > 0 {
+                next[at] = reached[at - 1] && word_matches(part.as_bytes(), path[at - 1].as_bytes());
+            }
+        }
+        reached = next;
+    }
+    reached[path.len()]
+}
+
+/// `*` is any bytes, `?` one; never more steps than the product of both lengths.
+fn word_matches(pattern: &[u8], word: &[u8]) -> bool {
+    let (mut p, mut w) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while w < word.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                star = Some((p, w));
+                p += 1;
+            }
+            Some(c) if *c == b'?' || *c == word[w] => {
+                p += 1;
+                w += 1;
+            }
+            _ => match star {
+                Some((at, from)) => {
+                    star = Some((at, from + 1));
+                    p = at + 1;
+                    w = from + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|c| *c == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_cover_paths() {
+        for (pattern, path, expect) in [
+            ("src/a.rs", "src/a.rs", true),
+            ("./src//a.rs", "src/a.rs", true),
+            ("src", "src/a.rs", true),
+            ("src/", "src/a.rs", true),
+            ("src", "srcs/a.rs", false),
+            ("src/*.rs", "src/a.rs", true),
+            ("src/*.rs", "src/deep/a.rs", false),
+            ("src/**", "src/deep/a.rs", true),
+            ("**/*.rs", "a.rs", true),
+            ("**/a/**/b", "x/a/y/z/b", true),
+            ("src/?.rs", "src/ab.rs", false),
+            ("a*b*c", "aXbYbZc", true),
+            ("../x", "x", false),
+            ("/etc", "etc", false),
+        ] {
+            assert_eq!(covers(pattern, path), expect, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_of_many_stars_ends() {
+        let pattern = "*a".repeat(200);
+        assert!(!covers(&pattern, &"a".repeat(5_000).replace('a', "b")));
+    }
+
+    #[test]
+    fn a_contract_limits() {
+        let contract = Contract {
+            allowed_paths: vec!["src".into(), "docs/a b.md".into()],
+            forbidden_paths: vec!["src/secret.rs".into()],
+            ..Contract::default()
+        };
+        for (file, expect) in [
+            ("src/a.rs", None),
+            ("docs/a b.md", None),
+            ("src/secret.rs", Some(Breach::Forbidden)),
+            ("Cargo.toml", Some(Breach::NotAllowed)),
+            ("src/../Cargo.toml", Some(Breach::Outside)),
+            ("/etc/passwd", Some(Breach::Outside)),
+            ("", Some(Breach::Outside)),
+        ] {
+            assert_eq!(contract.breach(file), expect, "{file}");
+        }
+        assert_eq!(Contract::default().breach("x"), None);
+    }
+}

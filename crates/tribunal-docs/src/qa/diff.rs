@@ -1,0 +1,184 @@
+//! The files a summary declares against the files its commits changed. Must never count planning files, and never
+//! call a renamed file both missing and undeclared.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use tribunal_core::contract::{clean, covers};
+
+use crate::names::PLANNING_FOLDERS;
+use crate::{Summary, task};
+
+/// One file a commit changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// Where it is, or was when deleted.
+    pub path: String,
+    /// Where it was before a rename.
+    pub old_path: Option<String>,
+    /// Whether this commit made it.
+    pub added: bool,
+    /// Whether this commit deleted it.
+    pub deleted: bool,
+}
+
+/// What git says of a summary's commits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DiffFacts {
+    /// How many commits were looked at.
+    pub commits: usize,
+    /// Every file of every commit.
+    pub changes: Vec<ChangedFile>,
+    /// Commits that do not exist here.
+    pub unknown_commits: Vec<String>,
+}
+
+/// What was declared and what was done.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct DiffReport {
+    /// Files the summary names.
+    pub declared: Vec<String>,
+    /// Files the commits changed.
+    pub actual: Vec<String>,
+    /// Files changed and not named.
+    pub undeclared: Vec<String>,
+    /// Files named and not changed.
+    pub missing: Vec<String>,
+    /// Commits that do not exist here.
+    pub unknown_commits: Vec<String>,
+    /// Why the check could not look, when it could not.
+    pub reason: Option<String>,
+    /// Who can mend it.
+    pub fixable_by: &'static str,
+}
+
+impl DiffReport {
+    /// Whether both sides agree.
+    pub fn passes(&self) -> bool {
+        self.undeclared.is_empty()
+            && self.missing.is_empty()
+            && self.unknown_commits.is_empty()
+            && self.reason.is_none()
+    }
+}
+
+/// Compares a summary with what its commits did.
+pub fn diff_against_plan(summary: &Summary, facts: &DiffFacts) -> DiffReport {
+    let declared = declared(summary);
+    let (actual, optional) = actual(&facts.changes);
+    let named = |file: &String| declared.iter().any(|pattern| covers(pattern, file));
+    let done = |pattern: &&String| {
+        actual.iter().chain(&optional).any(|file| covers(pattern, file)) || is_planning(pattern)
+    };
+    let undeclared: Vec<String> = actual.iter().filter(|file| !named(file)).cloned().collect();
+    let missing: Vec<String> = declared.iter().filter(|pattern| !done(pattern)).cloned().collect();
+    let reason = (facts.commits == 0).then(|| "no commit of the plan is known".to_owned());
+    DiffReport {
+        declared: declared.into_iter().collect(),
+        actual: actual.into_iter().collect(),
+        undeclared,
+        missing,
+        unknown_commits: facts.unknown_commits.clone(),
+        reason,
+        fixable_by: "dev",
+    }
+}
+
+/// The files of `Files Modified`, both names of a rename among them.
+fn declared(summary: &Summary) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for file in &summary.files {
+        found.extend(clean(&file.path));
+        // `a` -> `b`, with any arrow, and what stands behind the second name.
+        if let Some(target) = file.purpose.strip_prefix(['>', '→', '➜']) {
+            let target = target.trim_start();
+            let word = match target.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
+                Some((path, _)) => path,
+                None => target.split_whitespace().next().unwrap_or(""),
+            };
+            found.extend(task::clean_path(word).and_then(|path| clean(&path)));
+        }
+    }
+    found
+}
+
+/// Files that changed, and names that may but need not be declared.
+fn actual(changes: &[ChangedFile]) -> (BTreeSet<String>, BTreeSet<String>) {
+    let mut seen: BTreeMap<&str, (bool, bool)> = BTreeMap::new();
+    let mut optional = BTreeSet::new();
+    for change in changes {
+        let known = seen.entry(&change.path).or_default();
+        known.0 |= change.added;
+        known.1 |= change.deleted;
+        optional.extend(change.old_path.clone());
+    }
+    let mut actual = BTreeSet::new();
+    for (path, (added, deleted)) in seen {
+        if is_planning(path) {
+            continue;
+        }
+        // Made and deleted within the plan, or moved on by a later commit: it may be named, it need not.
+        match (added && deleted) || optional.contains(path) {
+            true => optional.insert(path.to_owned()),
+            false => actual.insert(path.to_owned()),
+        };
+    }
+    (actual, optional)
+}
+
+/// Planning files are about the work; they are not the work.
+fn is_planning(path: &str) -> bool {
+    let first = path.split('/').next().unwrap_or(path);
+    PLANNING_FOLDERS.contains(&first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read_summary;
+
+    fn check(body: &str, changes: &[(&str, Option<&str>)], undeclared: &[&str], missing: &[&str]) {
+        let text = format!("---\nphase: 1\nplan: 1\n---\n\n## Files Modified\n\n{body}\n");
+        let summary = read_summary("01-01-SUMMARY.md", &text).value.unwrap();
+        let changes = changes.iter().map(|(path, old)| ChangedFile {
+            path: (*path).into(),
+            old_path: old.map(str::to_owned),
+            ..ChangedFile::default()
+        });
+        let facts = DiffFacts { commits: 1, changes: changes.collect(), unknown_commits: vec![] };
+        let report = diff_against_plan(&summary, &facts);
+        assert_eq!(report.undeclared, undeclared, "{body}");
+        assert_eq!(report.missing, missing, "{body}");
+    }
+
+    #[test]
+    fn the_template_of_a_summary_passes() {
+        check("- `src/a.rs` -- modified: the parser", &[("src/a.rs", None)], &[], &[]);
+        check("- `src/a.rs` — created: x\n* src/b.rs", &[("src/a.rs", None), ("src/b.rs", None)], &[], &[]);
+    }
+
+    #[test]
+    fn both_sides_are_named() {
+        check("- `a.rs` -- modified: x", &[("b.rs", None)], &["b.rs"], &["a.rs"]);
+        check("- `src/` -- modified: all", &[("src/x.rs", None)], &[], &[]);
+        check("- `ä b.rs` -- created: spaces", &[("ä b.rs", None)], &[], &[]);
+    }
+
+    #[test]
+    fn renames_and_planning_files() {
+        check("- `new.rs` -- renamed: x", &[("new.rs", Some("old.rs"))], &[], &[]);
+        check("- `old.rs` → `new.rs` -- renamed: x", &[("new.rs", Some("old.rs"))], &[], &[]);
+        check("- `old.rs` -> `new.rs`", &[("new.rs", Some("old.rs"))], &[], &[]);
+        check("- `old.rs` -- deleted: x", &[("new.rs", Some("old.rs"))], &["new.rs"], &[]);
+        check("- `a.rs`", &[("a.rs", None), (".planning/STATE.md", None)], &[], &[]);
+        check("- `a.rs`\n- `.planning/x.md`", &[("a.rs", None)], &[], &[]);
+    }
+
+    #[test]
+    fn nothing_known_is_no_pass() {
+        let summary = read_summary("01-01-SUMMARY.md", "x").value.unwrap();
+        assert!(!diff_against_plan(&summary, &DiffFacts::default()).passes());
+        let foreign = DiffFacts { commits: 1, unknown_commits: vec!["abc".into()], ..DiffFacts::default() };
+        assert!(!diff_against_plan(&summary, &foreign).passes());
+    }
+}

@@ -1,0 +1,35 @@
+//! The five QA checks of a delivery as pure functions over facts: what the summary says ([`crate::check_summary`]),
+//! how commits are named, which files changed, what shows each must_have, and what the tests say. Must never take a
+//! word for a proof, or a check that could not look for a pass.
+
+mod diff;
+mod lint;
+mod regression;
+mod requirements;
+mod runners;
+
+pub use diff::{ChangedFile, DiffFacts, DiffReport, diff_against_plan};
+pub use lint::{CommitFact, LintReport, LintViolation, TYPES, commit_lint, subject_issue};
+pub use regression::{Outcome, Regression, RegressionKind, TestReport, regressions};
+pub use requirements::{
+    Requirement, RequirementFacts, RequirementStatus, RequirementsReport, validate_requirements,
+};
+pub use runners::read_tests;
+
+/// Who can mend what each check finds.
+pub fn fixable_by(check: &str) -> &'static str {
+    match check {
+        "check-regression" => "architect",
+        "commit-lint" | "diff-against-plan" | "verify-plan-completion" | "validate-requirements" => "dev",
+        _ => "manual",
+    }
+}
+
+/// The five checks, in the order they are run.
+pub const CHECKS: [&str; 5] = [
+    "verify-plan-completion",
+    "commit-lint",
+    "diff-against-plan",
+    "validate-requirements",
+    "check-regression",
+];

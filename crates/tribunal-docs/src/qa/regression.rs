@@ -1,0 +1,196 @@
+//! What test runs say, and what got worse between two of them. Must never compare a run in which no test ran.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// How one test went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// It passed.
+    Passed,
+    /// It failed.
+    Failed,
+    /// It was not run.
+    Skipped,
+}
+
+/// What one run of the tests said.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestReport {
+    /// Which form it was read from.
+    pub runner: String,
+    /// Tests that passed.
+    pub passed: u64,
+    /// Tests that failed.
+    pub failed: u64,
+    /// Tests that were not run.
+    pub skipped: u64,
+    /// Each by name, where names were printed.
+    pub tests: BTreeMap<String, Outcome>,
+}
+
+impl TestReport {
+    /// A report of named tests; the worst of two outcomes of one name counts.
+    pub fn of(runner: &str, tests: impl IntoIterator<Item = (String, Outcome)>) -> TestReport {
+        let mut named: BTreeMap<String, Outcome> = BTreeMap::new();
+        for (name, outcome) in tests {
+            let known = named.entry(name).or_insert(outcome);
+            if outcome == Outcome::Failed {
+                *known = outcome;
+            }
+        }
+        let count = |wanted| named.values().filter(|outcome| **outcome == wanted).count() as u64;
+        TestReport {
+            runner: runner.to_owned(),
+            passed: count(Outcome::Passed),
+            failed: count(Outcome::Failed),
+            skipped: count(Outcome::Skipped),
+            tests: named,
+        }
+    }
+
+    /// A report of which only the counts are known.
+    pub fn counted(runner: &str, passed: u64, failed: u64, skipped: u64) -> TestReport {
+        TestReport { runner: runner.to_owned(), passed, failed, skipped, tests: BTreeMap::new() }
+    }
+
+    /// Tests that really ran.
+    pub fn executed(&self) -> u64 {
+        self.passed + self.failed
+    }
+
+    /// Whether every test has its name.
+    fn is_named(&self) -> bool {
+        self.tests.len() as u64 == self.executed() + self.skipped
+    }
+}
+
+/// What got worse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RegressionKind {
+    /// A test that ran before is gone, and fewer run.
+    FewerTests,
+    /// A test fails that did not before.
+    NewlyFailing,
+    /// A test is skipped that ran before.
+    NewlySkipped,
+}
+
+/// One thing that got worse.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Regression {
+    /// What.
+    pub kind: RegressionKind,
+    /// The test, where it has a name.
+    pub test: Option<String>,
+    /// In words.
+    pub detail: String,
+}
+
+/// What got worse from one run to a later one.
+pub fn regressions(before: &TestReport, now: &TestReport) -> Vec<Regression> {
+    let mut found = match before.is_named() && now.is_named() {
+        true => by_name(before, now),
+        false => by_count(before, now),
+    };
+    found.sort();
+    found
+}
+
+fn by_name(before: &TestReport, now: &TestReport) -> Vec<Regression> {
+    let mut found = Vec::new();
+    let mut add = |kind, test: &String, detail: &str| {
+        found.push(Regression { kind, test: Some(test.clone()), detail: detail.to_owned() });
+    };
+    let fewer = now.executed() < before.executed();
+    for (test, outcome) in &before.tests {
+        match (outcome, now.tests.get(test)) {
+            (Outcome::Passed | Outcome::Failed, None) if fewer => {
+                add(RegressionKind::FewerTests, test, "it is gone");
+            }
+            (Outcome::Passed | Outcome::Skipped, Some(Outcome::Failed)) => {
+                add(RegressionKind::NewlyFailing, test, "it failed now and not before");
+            }
+            (Outcome::Passed | Outcome::Failed, Some(Outcome::Skipped)) => {
+                add(RegressionKind::NewlySkipped, test, "it ran before and is skipped now");
+            }
+            _ => {}
+        }
+    }
+    let new = now.tests.iter().filter(|(test, _)| !before.tests.contains_key(*test));
+    for (test, _) in new.filter(|(_, outcome)| **outcome == Outcome::Failed) {
+        add(RegressionKind::NewlyFailing, test, "it is new and fails");
+    }
+    found
+}
+
+fn by_count(before: &TestReport, now: &TestReport) -> Vec<Regression> {
+    let table = [
+        (
+            RegressionKind::FewerTests,
+            now.executed() < before.executed(),
+            before.executed(),
+            now.executed(),
+            "run",
+        ),
+        (RegressionKind::NewlyFailing, now.failed > before.failed, before.failed, now.failed, "fail"),
+        (
+            RegressionKind::NewlySkipped,
+            now.skipped > before.skipped,
+            before.skipped,
+            now.skipped,
+            "are skipped",
+        ),
+    ];
+    let hit = table.into_iter().filter(|(_, hit, ..)| *hit);
+    hit.map(|(kind, _, was, is, verb)| Regression {
+        kind,
+        test: None,
+        detail: format!("{is} tests {verb}, {was} before"),
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Outcome::{Failed, Passed, Skipped};
+
+    fn named(tests: &[(&str, Outcome)]) -> TestReport {
+        TestReport::of("x", tests.iter().map(|(name, outcome)| ((*name).to_owned(), *outcome)))
+    }
+
+    #[test]
+    fn what_got_worse_is_named() {
+        use RegressionKind::{FewerTests, NewlyFailing, NewlySkipped};
+        let before = named(&[("a", Passed), ("b", Passed), ("c", Failed), ("d", Skipped)]);
+        let check = |now: &[(&str, Outcome)], expect: &[(RegressionKind, &str)]| {
+            let found = regressions(&before, &named(now));
+            let found: Vec<_> = found.iter().map(|r| (r.kind, r.test.as_deref().unwrap())).collect();
+            assert_eq!(found, expect, "{now:?}");
+        };
+        check(&[("a", Passed), ("b", Passed), ("c", Failed), ("d", Skipped)], &[]);
+        check(&[("a", Passed), ("b", Passed), ("c", Passed), ("d", Passed)], &[]);
+        check(&[("a", Passed), ("c", Failed)], &[(FewerTests, "b")]);
+        check(
+            &[("a", Failed), ("b", Skipped), ("c", Failed), ("x", Passed)],
+            &[(NewlyFailing, "a"), (NewlySkipped, "b")],
+        );
+        check(&[("a", Passed), ("renamed", Passed), ("c", Failed)], &[]);
+        check(&[("a", Passed), ("b", Passed), ("c", Failed), ("x", Failed)], &[(NewlyFailing, "x")]);
+    }
+
+    #[test]
+    fn counts_alone_can_get_worse() {
+        let before = TestReport::counted("x", 5, 1, 0);
+        for (passed, failed, skipped, expect) in
+            [(5, 1, 0, 0), (6, 1, 0, 0), (4, 1, 0, 1), (4, 2, 0, 1), (4, 1, 1, 2), (0, 0, 0, 1)]
+        {
+            let now = TestReport::counted("x", passed, failed, skipped);
+            assert_eq!(regressions(&before, &now).len(), expect, "{passed} {failed} {skipped}");
+        }
+    }
+}

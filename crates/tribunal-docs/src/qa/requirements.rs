@@ -1,0 +1,230 @@
+//! What shows each must_have of a plan: a file that must be there, a test that passed, or a commit on the files of the
+//! task that serves it. Must never pass on shared words alone: what nothing shows is unverified.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::{Outcome, TestReport};
+use crate::review::significant;
+use crate::{Artifact, KeyLink, Plan, Task, task};
+
+/// What the check must be told.
+pub struct RequirementFacts<'a> {
+    /// The text of a file from the repository root; nothing when it is not there.
+    pub file: &'a dyn Fn(&str) -> Option<String>,
+    /// The files the plan's commits changed.
+    pub changed: &'a BTreeSet<String>,
+    /// What the tests said, where they ran.
+    pub tests: Option<&'a TestReport>,
+}
+
+/// Whether a must_have is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RequirementStatus {
+    /// Something shows it.
+    Verified,
+    /// Nothing does: somebody must look.
+    Unverified,
+}
+
+/// One must_have and what shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Requirement {
+    /// Its words.
+    pub requirement: String,
+    /// Whether it is shown.
+    pub status: RequirementStatus,
+    /// By what, or what was missing.
+    pub evidence: String,
+    /// Who can mend it.
+    pub fixable_by: &'static str,
+}
+
+/// All must_haves of a plan.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct RequirementsReport {
+    /// How many there are.
+    pub total: usize,
+    /// How many are shown.
+    pub verified: usize,
+    /// How many are not.
+    pub unverified: usize,
+    /// Each.
+    pub requirements: Vec<Requirement>,
+}
+
+impl RequirementsReport {
+    /// Whether there are must_haves and every one is shown.
+    pub fn passes(&self) -> bool {
+        self.total > 0 && self.unverified == 0
+    }
+}
+
+/// Looks for what shows each must_have.
+pub fn validate_requirements(plan: &Plan, facts: &RequirementFacts<'_>) -> RequirementsReport {
+    let musts = &plan.must_haves;
+    let mut requirements: Vec<Requirement> =
+        musts.truths.iter().map(|truth| judged(truth.clone(), shown_truth(plan, truth, facts))).collect();
+    requirements
+        .extend(musts.artifacts.iter().map(|artifact| judged(artifact.path.clone(), there(artifact, facts))));
+    requirements.extend(
+        musts
+            .key_links
+            .iter()
+            .map(|link| judged(format!("{} → {}", link.from, link.to), linked(link, facts))),
+    );
+    let verified = requirements.iter().filter(|one| one.status == RequirementStatus::Verified).count();
+    let total = requirements.len();
+    RequirementsReport { total, verified, unverified: total - verified, requirements }
+}
+
+fn judged(requirement: String, shown: Result<String, String>) -> Requirement {
+    let (status, evidence) = match shown {
+        Ok(evidence) => (RequirementStatus::Verified, evidence),
+        Err(missing) => (RequirementStatus::Unverified, missing),
+    };
+    Requirement { requirement, status, evidence, fixable_by: "dev" }
+}
+
+/// A file that must be there, with what must be in it.
+fn there(artifact: &Artifact, facts: &RequirementFacts<'_>) -> Result<String, String> {
+    let path = task::clean_path(&artifact.path).unwrap_or_else(|| artifact.path.clone());
+    let Some(text) = (facts.file)(&path) else { return Err(format!("{path} does not exist")) };
+    match &artifact.contains {
+        Some(words) if !text.contains(words.as_str()) => Err(format!("{path} does not contain `{words}`")),
+        Some(words) => Ok(format!("{path} exists and contains `{words}`")),
+        None if text.trim().is_empty() => Err(format!("{path} is empty")),
+        None => Ok(format!("{path} exists")),
+    }
+}
+
+/// A connection: the place it starts in mentions where it leads, or holds its pattern.
+fn linked(link: &KeyLink, facts: &RequirementFacts<'_>) -> Result<String, String> {
+    let path = task::clean_path(&link.from).unwrap_or_else(|| link.from.clone());
+    let Some(text) = (facts.file)(&path) else { return Err(format!("{path} does not exist")) };
+    let name = link.to.rsplit('/').next().unwrap_or(&link.to);
+    let stem = name.split('.').next().unwrap_or(name);
+    let wanted = link.pattern.as_deref().unwrap_or(stem);
+    match !wanted.is_empty() && text.contains(wanted) {
+        true => Ok(format!("{path} contains `{wanted}`")),
+        false => Err(format!("{path} does not contain `{wanted}`")),
+    }
+}
+
+fn shown_truth(plan: &Plan, truth: &str, facts: &RequirementFacts<'_>) -> Result<String, String> {
+    if let Some(test) = passing_test(truth, facts.tests) {
+        return Ok(format!("test {test} passes"));
+    }
+    for artifact in plan.expected_artifacts.iter().chain(&plan.must_haves.artifacts) {
+        let provides = artifact.provides.as_deref().unwrap_or("");
+        if names_path(truth, &artifact.path) || serves(truth, &BTreeSet::from_iter(significant(provides))) {
+            return there(artifact, facts);
+        }
+    }
+    let serving = plan.tasks.iter().filter(|task| serves(truth, &task_words(task)));
+    let mut why = "no task, artifact or test shows it".to_owned();
+    for task in serving {
+        let changed = task.files.iter().find(|file| facts.changed.contains(&file.path));
+        match changed {
+            Some(file) => {
+                return Ok(format!("task {} serves it; a commit changed {}", task.number, file.path));
+            }
+            None => why = format!("task {} serves it, but no commit changed its files", task.number),
+        }
+    }
+    Err(why)
+}
+
+fn names_path(truth: &str, path: &str) -> bool {
+    let is_path = |c: char| c.is_alphanumeric() || "_-./@+".contains(c);
+    !path.is_empty()
+        && truth
+            .split(|c| !is_path(c))
+            .any(|token| token.trim_end_matches('.').trim_start_matches("./") == path)
+}
+
+/// A test the words name, if it passed.
+fn passing_test(truth: &str, tests: Option<&TestReport>) -> Option<String> {
+    let tests = tests?;
+    let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    let named: BTreeSet<&str> = truth
+        .split(|c| !is_name(c))
+        .map(|word| word.trim_matches(':').rsplit("::").next().unwrap_or(word))
+        .filter(|word| word.contains('_') || word.starts_with("Test"))
+        .collect();
+    tests
+        .tests
+        .iter()
+        .filter(|(_, outcome)| **outcome == Outcome::Passed)
+        .map(|(name, _)| name)
+        .find(|name| named.contains(name.rsplit(['.', ':', '/', ' ']).next().unwrap_or(name)))
+        .cloned()
+}
+
+fn task_words(task: &Task) -> BTreeSet<String> {
+    let files: String = task.files.iter().map(|file| format!(" {}", file.path)).collect();
+    let done = task.done.as_deref().unwrap_or("");
+    significant(&format!("{} {} {done}{files}", task.title, task.body)).collect()
+}
+
+/// Whether words share at least half of what a must_have says, and never fewer than two.
+fn serves(truth: &str, words: &BTreeSet<String>) -> bool {
+    let wanted: BTreeSet<String> = significant(truth).collect();
+    let shared = wanted.intersection(words).count();
+    shared >= 2.max(wanted.len().div_ceil(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read_plan;
+
+    fn plan() -> Plan {
+        let text = "---\nphase: 1\nplan: 1\ntitle: t\nexpected_artifacts:\n  - path: out/report.txt\n    provides: the yearly sales report\n\
+            must_haves:\n  - the parser accepts quoted fields\n  - the parser is documented in prose\n  - sums_are_exact holds\n  \
+            - the yearly sales report is printed\n---\n\n### Task 1: quoted fields\n\nThe parser accepts fields in quotes.\n\n**File:** `src/parser.rs`\n";
+        read_plan("01-01-PLAN.md", text).value.unwrap()
+    }
+
+    fn report(changed: &[&str], files: &[&str], tests: Option<&TestReport>) -> Vec<RequirementStatus> {
+        let changed = changed.iter().map(|f| (*f).to_owned()).collect();
+        let file = |path: &str| files.contains(&path).then(|| "text".to_owned());
+        let facts = RequirementFacts { file: &file, changed: &changed, tests };
+        validate_requirements(&plan(), &facts).requirements.iter().map(|r| r.status).collect()
+    }
+
+    #[test]
+    fn one_shared_word_verifies_nothing() {
+        use RequirementStatus::{Unverified, Verified};
+        assert_eq!(report(&[], &[], None), [Unverified; 4]);
+        assert_eq!(report(&["src/parser.rs"], &[], None), [Verified, Unverified, Unverified, Unverified]);
+        assert_eq!(report(&["src/other.rs"], &[], None), [Unverified; 4]);
+        assert_eq!(report(&[], &["out/report.txt"], None), [Unverified, Unverified, Unverified, Verified]);
+    }
+
+    #[test]
+    fn a_named_test_must_have_passed() {
+        let tests = |outcome| TestReport::of("cargo", [("calc::sums_are_exact".to_owned(), outcome)]);
+        assert_eq!(report(&[], &[], Some(&tests(Outcome::Passed)))[2], RequirementStatus::Verified);
+        assert_eq!(report(&[], &[], Some(&tests(Outcome::Failed)))[2], RequirementStatus::Unverified);
+    }
+
+    #[test]
+    fn a_plan_without_must_haves_shows_nothing() {
+        assert!(!RequirementsReport::default().passes());
+    }
+
+    #[test]
+    fn artifacts_and_links_are_looked_into() {
+        let text = "---\nphase: 1\nplan: 1\nmust_haves:\n  artifacts:\n    - path: a.rs\n      contains: fn main\n    - path: b.rs\n  \
+            key_links:\n    - from: a.rs\n      to: src/helper.rs\n---\n";
+        let plan = read_plan("01-01-PLAN.md", text).value.unwrap();
+        let file = |path: &str| (path == "a.rs").then(|| "mod helper; fn main() {}".to_owned());
+        let facts = RequirementFacts { file: &file, changed: &BTreeSet::new(), tests: None };
+        let found = validate_requirements(&plan, &facts);
+        assert_eq!((found.total, found.verified), (3, 2), "{found:?}");
+        assert!(!found.passes());
+    }
+}

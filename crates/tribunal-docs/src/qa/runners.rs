@@ -1,0 +1,280 @@
+//! Output of test runners into [`TestReport`]: cargo, go, pytest, jest and vitest, TAP, JUnit XML, and any summary line
+//! with counts. Must never invent a test, and must stay linear in what a runner printed.
+
+use super::{Outcome, TestReport};
+use Outcome::{Failed, Passed, Skipped};
+
+/// What a runner's output says; nothing when it names no test and no count.
+pub fn read_tests(text: &str) -> Option<TestReport> {
+    let text = &plain(text);
+    let readers = [junit, go_json, cargo, go_plain, pytest, tap, script];
+    readers.iter().find_map(|reader| reader(text)).or_else(|| summary_line(text))
+}
+
+/// Without colour: an escape up to its letter goes.
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("\u{1b}[") {
+        out.push_str(&rest[..at]);
+        let after = &rest[at + 2..];
+        let end = after.find(|c: char| ('@'..='~').contains(&c)).map_or(after.len(), |end| end + 1);
+        rest = &after[end..];
+    }
+    out.push_str(rest);
+    out
+}
+
+fn some(runner: &str, tests: Vec<(String, Outcome)>) -> Option<TestReport> {
+    (!tests.is_empty()).then(|| TestReport::of(runner, tests))
+}
+
+/// `test a::b ... ok`, each under the binary that ran it.
+fn cargo(text: &str) -> Option<TestReport> {
+    let mut binary = String::new();
+    let mut tests = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(rest) = line.strip_prefix("Running ").or_else(|| line.strip_prefix("Doc-tests ")) {
+            binary = rest.split(" (").next().unwrap_or(rest).to_owned();
+        } else if let Some((name, outcome)) = line.strip_prefix("test ").and_then(cargo_test) {
+            let name = if binary.is_empty() { name.to_owned() } else { format!("{binary} {name}") };
+            tests.push((name, outcome));
+        }
+    }
+    some("cargo", tests)
+}
+
+fn cargo_test(rest: &str) -> Option<(&str, Outcome)> {
+    let (name, word) = rest.rsplit_once(" ... ")?;
+    let outcome = match word {
+        "ok" => Passed,
+        "FAILED" => Failed,
+        word if word.starts_with("ignored") => Skipped,
+        _ => return None,
+    };
+    Some((name.split(" - should panic").next().unwrap_or(name), outcome))
+}
+
+/// Lines of `go test -json`, read by their three fields.
+fn go_json(text: &str) -> Option<TestReport> {
+    let field = |line: &str, key: &str| {
+        let from = line.find(&format!("\"{key}\":\""))? + key.len() + 4;
+        Some(line[from..].split('"').next()?.to_owned())
+    };
+    let tests =
+        text.lines().filter(|line| line.starts_with('{') && line.contains("\"Test\":")).filter_map(|line| {
+            let outcome = match field(line, "Action")?.as_str() {
+                "pass" => Passed,
+                "fail" => Failed,
+                "skip" => Skipped,
+                _ => return None,
+            };
+            Some((format!("{}.{}", field(line, "Package")?, field(line, "Test")?), outcome))
+        });
+    some("go", tests.collect())
+}
+
+/// `--- PASS: TestX (0.00s)`.
+fn go_plain(text: &str) -> Option<TestReport> {
+    let tests = text.lines().filter_map(|line| {
+        let rest = line.trim_start().strip_prefix("--- ")?;
+        let (word, name) = rest.split_once(": ")?;
+        let outcome = match word {
+            "PASS" => Passed,
+            "FAIL" => Failed,
+            "SKIP" => Skipped,
+            _ => return None,
+        };
+        Some((name.split(" (").next().unwrap_or(name).to_owned(), outcome))
+    });
+    some("go", tests.collect())
+}
+
+/// `PASSED a.py::t`, `a.py::t PASSED [ 50%]`, and the summary for what is only counted.
+fn pytest(text: &str) -> Option<TestReport> {
+    let outcome = |word: &str| match word {
+        "PASSED" | "XPASS" => Some(Passed),
+        "FAILED" | "ERROR" => Some(Failed),
+        "SKIPPED" | "XFAIL" => Some(Skipped),
+        _ => None,
+    };
+    let mut tests = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| line.contains("::")) {
+        let mut words = line.split_whitespace();
+        let (Some(first), second) = (words.next(), words.next()) else { continue };
+        if let (Some(outcome), Some(name)) = (outcome(first), second.filter(|name| name.contains("::"))) {
+            tests.push((name.to_owned(), outcome));
+        } else if let Some(outcome) = second.and_then(outcome) {
+            tests.push((first.to_owned(), outcome));
+        }
+    }
+    let named = some("pytest", tests)?;
+    match summary_line(text) {
+        // Skipped tests have no name in the short report: then only the counts are whole.
+        Some(counted) if counted.skipped != named.skipped || counted.executed() != named.executed() => {
+            Some(TestReport { runner: "pytest".to_owned(), tests: named.tests, ..counted })
+        }
+        _ => Some(named),
+    }
+}
+
+/// `ok 1 - name`, `not ok 2 - name # SKIP`.
+fn tap(text: &str) -> Option<TestReport> {
+    let is_tap = text.lines().any(|line| line.starts_with("TAP version") || line.starts_with("1.."));
+    let tests = text.lines().filter(|_| is_tap).filter_map(|line| {
+        let (bad, rest) = match line.trim().strip_prefix("not ok ") {
+            Some(rest) => (true, rest),
+            None => (false, line.trim().strip_prefix("ok ")?),
+        };
+        let (name, remark) = rest.split_once(" # ").unwrap_or((rest, ""));
+        let remark = remark.to_ascii_uppercase();
+        let name = name.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches([' ', '-']);
+        let outcome = match (remark.starts_with("SKIP"), bad) {
+            (true, _) => Skipped,
+            (_, true) => Failed,
+            (_, false) => Passed,
+        };
+        Some((name.to_owned(), outcome))
+    });
+    some("tap", tests.collect())
+}
+
+/// Jest and vitest: `✓ name (5 ms)`, `✕ name`, `○ skipped name`.
+fn script(text: &str) -> Option<TestReport> {
+    let tests = text.lines().filter_map(|line| {
+        let line = line.trim_start();
+        let mark = line.chars().next()?;
+        let outcome = match mark {
+            '✓' | '✔' => Passed,
+            '✕' | '×' | '✗' => Failed,
+            '○' | '↓' => Skipped,
+            _ => return None,
+        };
+        let name = line[mark.len_utf8()..].trim().trim_start_matches("skipped ");
+        let name =
+            name.rsplit_once(" (").filter(|(_, end)| end.ends_with("s)")).map_or(name, |(name, _)| name);
+        let name = match name.rsplit_once(' ') {
+            Some((head, last)) if is_time(last) => head.trim_end(),
+            _ => name,
+        };
+        (!name.is_empty()).then(|| (name.to_owned(), outcome))
+    });
+    let named = some("script", tests.collect())?;
+    match counts_after(text, "Tests") {
+        Some(counted) if counted.executed() != named.executed() || counted.skipped != named.skipped => {
+            Some(TestReport { runner: "script".to_owned(), ..counted })
+        }
+        _ => Some(named),
+    }
+}
+
+fn is_time(word: &str) -> bool {
+    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    word.ends_with('s') && !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit() || c == '.')
+}
+
+/// The last line with counts: `1 failed, 2 passed in 0.1s`, `Tests: 2 passed, 3 total`.
+fn summary_line(text: &str) -> Option<TestReport> {
+    counts_after(text, "Tests").or_else(|| text.lines().rev().find_map(counts))
+}
+
+fn counts_after(text: &str, word: &str) -> Option<TestReport> {
+    text.lines().rev().filter(|line| line.trim_start().starts_with(word)).find_map(counts)
+}
+
+/// The counts of one line; without `passed` or `failed` there are none.
+fn counts(line: &str) -> Option<TestReport> {
+    let words: Vec<&str> =
+        line.split([' ', ',', '(', ')', '|', '=', ';']).filter(|w| !w.is_empty()).collect();
+    let mut found: [Option<u64>; 3] = [None; 3];
+    for pair in words.windows(2) {
+        let Ok(number) = pair[0].parse::<u64>() else { continue };
+        let place = match pair[1].to_ascii_lowercase().trim_end_matches(['.', ':']) {
+            "passed" | "passing" => 0,
+            "failed" | "failing" | "failures" | "errors" | "error" => 1,
+            "skipped" | "ignored" | "pending" | "todo" => 2,
+            _ => continue,
+        };
+        found[place] = Some(found[place].unwrap_or(0).saturating_add(number));
+    }
+    let [passed, failed, skipped] = found;
+    (passed.is_some() || failed.is_some()).then(|| {
+        TestReport::counted("summary", passed.unwrap_or(0), failed.unwrap_or(0), skipped.unwrap_or(0))
+    })
+}
+
+/// `<testcase classname="x" name="y">` with `<failure`, `<error` or `<skipped` in it.
+fn junit(text: &str) -> Option<TestReport> {
+    if !text.contains("<testsuite") {
+        return None;
+    }
+    let tests = text.split("<testcase").skip(1).filter_map(|case| {
+        let head = case.split('>').next()?;
+        let inner = if head.ends_with('/') { "" } else { case.split("</testcase>").next().unwrap_or("") };
+        let name = attribute(head, "name")?;
+        let class = attribute(head, "classname").filter(|class| !class.is_empty());
+        let outcome =
+            match (inner.contains("<failure") || inner.contains("<error"), inner.contains("<skipped")) {
+                (true, _) => Failed,
+                (_, true) => Skipped,
+                _ => Passed,
+            };
+        Some((class.map_or(name.clone(), |class| format!("{class}.{name}")), outcome))
+    });
+    some("junit", tests.collect())
+}
+
+fn attribute(head: &str, name: &str) -> Option<String> {
+    let from = head.find(&format!(" {name}=\""))? + name.len() + 3;
+    let raw = head[from..].split('"').next()?;
+    let plain = raw.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&apos;", "'");
+    Some(plain.replace("&amp;", "&"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_runner_is_read() {
+        let cargo = "     Running unittests src/lib.rs (target/debug/deps/a-1)\n\nrunning 3 tests\ntest a::one ... ok\n\
+            test two ... FAILED\ntest three ... ignored, slow\n\ntest result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured\n";
+        let go = "{\"Action\":\"run\",\"Package\":\"p\",\"Test\":\"TestA\"}\n{\"Time\":\"x\",\"Action\":\"pass\",\"Package\":\"p\",\"Test\":\"TestA\"}\n\
+            {\"Action\":\"fail\",\"Package\":\"p\",\"Test\":\"TestB\"}\n{\"Action\":\"skip\",\"Package\":\"p\",\"Test\":\"TestC\"}\n";
+        let plain_go = "=== RUN TestA\n--- PASS: TestA (0.00s)\n    --- FAIL: TestB/x (0.00s)\n--- SKIP: TestC (0.00s)\n";
+        let pytest = "t.py::one PASSED [ 33%]\nt.py::two FAILED [ 66%]\nt.py::three SKIPPED (why) [100%]\n= 1 failed, 1 passed, 1 skipped in 0.1s =\n";
+        let short = "PASSED t.py::one\nSKIPPED [1] t.py:3: why\nFAILED t.py::two - boom\n== 1 failed, 1 passed, 1 skipped in 1s ==\n";
+        let tap = "TAP version 13\nok 1 - one\nnot ok 2 - two\nok 3 - three # SKIP why\n1..3\n";
+        let jest = "  \u{1b}[32m✓\u{1b}[39m one (3 ms)\n  ✕ two\n  ○ skipped three\n\nTests:       1 failed, 1 skipped, 1 passed, 3 total\n";
+        let junit = "<?xml?><testsuites><testsuite><testcase classname=\"c\" name=\"a &amp; b\"/><testcase name=\"two\"><failure>x</failure></testcase>\
+            <testcase name=\"three\"><skipped/></testcase></testsuite></testsuites>";
+        let counted = "Tests:  1 failed | 1 passed | 1 skipped (3)";
+        for (text, runner) in [
+            (cargo, "cargo"),
+            (go, "go"),
+            (plain_go, "go"),
+            (pytest, "pytest"),
+            (short, "pytest"),
+            (tap, "tap"),
+            (jest, "script"),
+            (junit, "junit"),
+            (counted, "summary"),
+        ] {
+            let report = read_tests(text).unwrap();
+            let found = (report.runner.as_str(), report.passed, report.failed, report.skipped);
+            assert_eq!(found, (runner, 1, 1, 1), "{text}");
+        }
+        assert!(read_tests(junit).unwrap().tests.contains_key("c.a & b"));
+        assert!(read_tests(cargo).unwrap().tests.contains_key("unittests src/lib.rs a::one"));
+    }
+
+    #[test]
+    fn words_are_no_tests() {
+        for text in ["", "all tests pass", "error: could not compile", "checks_passed: yes", "ok 1 potatoes"]
+        {
+            assert_eq!(read_tests(text), None, "{text}");
+        }
+        let none = read_tests("running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored;").unwrap();
+        assert_eq!(none.executed(), 0);
+    }
+}
