@@ -85,7 +85,7 @@ impl Archive {
     }
 
     /// The git directory stands in for the work tree, so that no attributes of checked-out files have a say.
-    fn call(&self) -> Call {
+    pub(crate) fn call(&self) -> Call {
         neutral(Call::new(&self.git_dir), &self.git_dir, &self.git_dir)
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")

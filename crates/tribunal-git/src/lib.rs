@@ -2,7 +2,7 @@
 //!
 //! An agent works in a private repository that borrows the user's objects; Tribunal takes its files and nothing else,
 //! makes every commit by plumbing, and moves refs by compare-and-swap. Nothing here writes the user's work tree, index
-//! or branches, but for [`Repo::fast_forward`]; nothing here runs a program an agent could have named: no hook, no
+//! or branches, but for [`Repo::fast_forward`] and [`Repo::commit_paths`]; nothing here runs a program an agent could have named: no hook, no
 //! filter (but LFS), no external diff, no text conversion, no merge driver, no monitor.
 
 mod archive;
@@ -12,11 +12,13 @@ mod error;
 mod files;
 pub mod fingerprint;
 mod forward;
+mod history;
 mod index;
 mod lines;
 mod merge;
 mod objects;
 mod open;
+mod planning;
 mod refs;
 mod replay;
 mod run;
@@ -32,9 +34,11 @@ pub use archive::Archive;
 pub use diff::{Change, ChangeKind, DiffText};
 pub use error::{GIT_NEEDED, GitError};
 pub use forward::{Forward, ForwardProbe, Refusal};
+pub use history::{Commit, Touched};
 pub use merge::United;
 pub use objects::Entry;
 pub use open::Repo;
+pub use planning::Pushed;
 pub use refs::{Expect, Head, RefChange, RefsMoved};
 pub use replay::Replayed;
 pub use shelf::Shelf;

@@ -3,6 +3,7 @@
 mod archive;
 mod capture;
 mod forward;
+mod history;
 mod hostile;
 mod landing;
 mod opening;

@@ -1,0 +1,135 @@
+//! Commits as facts: which are in a range, what they are called, which files they changed. Reads only; a revision
+//! somebody wrote is never taken for an option.
+
+use std::collections::BTreeMap;
+
+use crate::open::fields;
+use crate::run::failed;
+use crate::{Archive, ChangeKind, GitError, GitPath, Oid};
+
+/// What is known of a commit without its contents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    /// Its id.
+    pub oid: Oid,
+    /// How many parents it has.
+    pub parents: usize,
+    /// Its subject, on one line.
+    pub subject: String,
+}
+
+/// A file a commit changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Touched {
+    /// How.
+    pub kind: ChangeKind,
+    /// Where it is (or was, when deleted).
+    pub path: GitPath,
+    /// Where it was, when renamed.
+    pub old_path: Option<GitPath>,
+}
+
+impl Archive {
+    /// The commits of a range as git writes it (`a..b`, `a`), newest first; [`GitError::NoSuch`] when it names none.
+    pub fn commits(&self, range: &str) -> Result<Vec<Commit>, GitError> {
+        let none = || GitError::NoSuch { what: format!("range {range:?}") };
+        if range.is_empty() || range.starts_with('-') || range.contains(['\0', '\n', '\r']) {
+            return Err(none());
+        }
+        let call = self.call().args(["log", "-z", "--no-color", "--no-show-signature", "--encoding=UTF-8"]);
+        let call = call.args(["--format=%H%n%P%n%s", "--end-of-options", range, "--"]);
+        let name = call.name();
+        let output = call.run()?;
+        match output.code() {
+            Some(0) => fields(&output.stdout).map(commit).collect(),
+            Some(128) => Err(none()),
+            _ => Err(failed(&name, &output)),
+        }
+    }
+
+    /// The subject and parents of these commits, in this order.
+    pub fn commits_named(&self, oids: &[Oid]) -> Result<Vec<Commit>, GitError> {
+        if oids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let call = self.call().args(["log", "-z", "--no-color", "--no-show-signature", "--encoding=UTF-8"]);
+        let call = call.args(["--no-walk=unsorted", "--format=%H%n%P%n%s"]).args(oids).arg("--");
+        fields(&call.ok()?).map(commit).collect()
+    }
+
+    /// The files each commit changed against its first parent, renames found.
+    pub fn touched(&self, oids: &[Oid]) -> Result<BTreeMap<Oid, Vec<Touched>>, GitError> {
+        if oids.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let call = self.call().args(["log", "-z", "--no-color", "--no-show-signature", "--no-walk=unsorted"]);
+        let call = call.args(["--format=%H", "--raw", "-r", "-M", "--root", "--diff-merges=first-parent"]);
+        let call = call.args(["--no-ext-diff", "--no-textconv", "--ignore-submodules=none"]);
+        parse_touched(&call.args(oids).arg("--").ok()?)
+    }
+
+    /// The commit before all of these: what stood when the first of them was made. Nothing before a first commit.
+    pub fn before(&self, oids: &[Oid]) -> Result<Option<Oid>, GitError> {
+        let mut parents = Vec::new();
+        for oid in oids {
+            match self.commit(&format!("{oid}^1")) {
+                Ok(parent) => parents.push(parent),
+                Err(GitError::NoSuch { .. }) => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        if parents.is_empty() {
+            return Ok(None);
+        }
+        let output = self.call().args(["merge-base", "--octopus"]).args(&parents).run()?;
+        match output.code() {
+            Some(0) => Oid::from_bytes(&output.stdout).map(Some),
+            Some(1) => Ok(None),
+            _ => Err(failed("merge-base --octopus", &output)),
+        }
+    }
+}
+
+fn commit(entry: &[u8]) -> Result<Commit, GitError> {
+    let text = String::from_utf8_lossy(entry);
+    let mut lines = text.splitn(3, '\n');
+    let oid = Oid::parse(lines.next().unwrap_or_default())?;
+    let parents = lines.next().unwrap_or_default().split_whitespace().count();
+    let subject = lines.next().unwrap_or_default();
+    let subject = subject.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    Ok(Commit { oid, parents, subject })
+}
+
+/// Reads `log -z --format=%H --raw`: an id, then its entries.
+fn parse_touched(bytes: &[u8]) -> Result<BTreeMap<Oid, Vec<Touched>>, GitError> {
+    let odd = |field: &[u8]| GitError::odd(format!("log said {}", field.escape_ascii()));
+    let mut found: BTreeMap<Oid, Vec<Touched>> = BTreeMap::new();
+    let mut current: Option<Oid> = None;
+    let mut parts = fields(bytes);
+    while let Some(field) = parts.next() {
+        let trimmed = field.strip_prefix(b"\n").unwrap_or(field);
+        if !trimmed.starts_with(b":") {
+            if trimmed.is_empty() {
+                continue;
+            }
+            let oid = Oid::from_bytes(trimmed)?;
+            found.entry(oid.clone()).or_default();
+            current = Some(oid);
+            continue;
+        }
+        let status = trimmed.rsplit(|b| *b == b' ').next().and_then(|word| word.first());
+        let mut path = || parts.next().map(GitPath::from).ok_or_else(|| odd(field));
+        let (kind, old_path) = match status {
+            Some(b'A') => (ChangeKind::Added, None),
+            Some(b'D') => (ChangeKind::Deleted, None),
+            Some(b'M') => (ChangeKind::Modified, None),
+            Some(b'T') => (ChangeKind::Retyped, None),
+            Some(b'R' | b'C') => (ChangeKind::Renamed, Some(path()?)),
+            _ => return Err(odd(field)),
+        };
+        let touched = Touched { kind, path: path()?, old_path };
+        let list = current.as_ref().and_then(|oid| found.get_mut(oid)).ok_or_else(|| odd(field))?;
+        list.push(touched);
+    }
+    Ok(found)
+}
