@@ -4,6 +4,7 @@
 pub mod crash;
 pub mod docket;
 pub mod engine;
+pub mod gates;
 pub mod inbox;
 pub mod mail;
 pub mod real;

@@ -1,0 +1,72 @@
+//! The only clock and the only chance of the gates: now, in the forms the protocol's files want it, and ids nobody else
+//! has. Everything that decides gets these as facts.
+
+use std::io::Read;
+use std::time::{Duration, SystemTime};
+use tribunal_core::lease::Moment;
+
+/// Now, by the wall clock and by time since boot.
+pub fn moment() -> Moment {
+    let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let boot = text("/proc/sys/kernel/random/boot_id").trim().to_owned();
+    let up = text("/proc/uptime");
+    let up: f64 = up.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0.0);
+    let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    Moment { wall_ms: millis(wall), boot, up_ms: millis(Duration::try_from_secs_f64(up).unwrap_or_default()) }
+}
+
+/// A time in milliseconds since 1970 as `2026-11-15T20:43:40.123Z`.
+pub fn iso(wall_ms: u64) -> String {
+    let (days, in_day) = (wall_ms / 86_400_000, wall_ms % 86_400_000);
+    let (year, month, day) = civil(i64::try_from(days).unwrap_or(0));
+    let (seconds, millis) = (in_day / 1000, in_day % 1000);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+}
+
+/// The day of a number of days since 1970, by the Gregorian calendar.
+fn civil(days: i64) -> (i64, i64, i64) {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let of_era = shifted.rem_euclid(146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (year + era * 400 + i64::from(month <= 2), month, day)
+}
+
+/// An id nobody else has, in the form of a random UUID.
+pub fn unique_id() -> String {
+    let mut bytes = [0u8; 16];
+    let random = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    if random.is_err() {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
+        bytes = (now ^ (u128::from(std::process::id()) << 96)).to_be_bytes();
+    }
+    bytes[6] = (bytes[6] & 0x0f) | 0x40;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_as_everybody_reads_them() {
+        for (ms, expect) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (1_794_775_420_123, "2026-11-15T20:43:40.123Z"),
+            (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
+        ] {
+            assert_eq!(iso(ms), expect);
+        }
+        assert_ne!(unique_id(), unique_id());
+        assert_eq!(unique_id().len(), 36);
+    }
+}

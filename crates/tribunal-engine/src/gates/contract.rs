@@ -1,0 +1,85 @@
+//! Contracts on disk: made from a plan, sealed with a hash, and believed only while the hash fits.
+
+use super::{Folder, GatesError, Ground};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+use tribunal_core::contract::Contract;
+use tribunal_docs::Plan;
+
+/// Why a contract is not believed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ContractError {
+    /// It is not there.
+    #[error("{0} does not exist")]
+    Missing(String),
+    /// It is not JSON, or not a contract.
+    #[error("{0} cannot be read: {1}")]
+    Unreadable(String, String),
+    /// Somebody changed it.
+    #[error("{0} was changed after it was sealed")]
+    Tampered(String),
+}
+
+/// sha256 of a contract's canonical JSON (keys sorted, no blanks) without its hash.
+pub fn hash_of(contract: &Value) -> String {
+    let mut bare = contract.clone();
+    if let Some(map) = bare.as_object_mut() {
+        map.remove("contract_hash");
+    }
+    Sha256::digest(canonical(&bare).as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// JSON with sorted keys and no blanks, whatever order a map keeps.
+fn canonical(value: &Value) -> String {
+    let joined = |parts: Vec<String>| parts.join(",");
+    match value {
+        Value::Array(items) => format!("[{}]", joined(items.iter().map(canonical).collect())),
+        Value::Object(map) => {
+            let sorted: std::collections::BTreeMap<&String, &Value> = map.iter().collect();
+            let entry = |(key, value): (&&String, &&Value)| {
+                format!("{}:{}", Value::String((*key).clone()), canonical(value))
+            };
+            format!("{{{}}}", joined(sorted.iter().map(entry).collect()))
+        }
+        scalar => scalar.to_string(),
+    }
+}
+
+/// Writes a plan's contract, sealed: its path and itself.
+pub fn generate(ground: &Ground, plan: &Plan) -> Result<(PathBuf, Contract), GatesError> {
+    let mut contract = tribunal_docs::contract_of(plan);
+    let name = format!(".contracts/{}.json", file_name(&contract.plan_id)?);
+    let value = |contract: &Contract| serde_json::to_value(contract).unwrap_or_default();
+    contract.contract_hash = hash_of(&value(&contract));
+    let mut text = serde_json::to_string_pretty(&value(&contract)).unwrap_or_default();
+    text.push('\n');
+    let folder: Folder = ground.state();
+    folder.write(&name, text.as_bytes())?;
+    Ok((folder.path(&name), contract))
+}
+
+/// A plan's id as part of a file name; ids come from documents, so they may hold anything.
+pub(crate) fn file_name(id: &str) -> Result<&str, GatesError> {
+    let bad = id.is_empty() || id.starts_with('.') || id.contains(['/', '\\', '\0']) || id.len() > 120;
+    if bad { Err(GatesError::BadName { name: id.to_owned() }) } else { Ok(id) }
+}
+
+/// Reads a contract and believes it only if its hash fits.
+pub fn load(path: &Path) -> Result<Contract, ContractError> {
+    let shown = path.display().to_string();
+    let bytes = match super::documents::read_plain(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(ContractError::Missing(shown));
+        }
+        Err(error) => return Err(ContractError::Unreadable(shown, error.to_string())),
+    };
+    let unreadable = |error: serde_json::Error| ContractError::Unreadable(shown.clone(), error.to_string());
+    let value: Value = serde_json::from_slice(&bytes).map_err(unreadable)?;
+    let contract: Contract = serde_json::from_value(value.clone()).map_err(unreadable)?;
+    if contract.contract_hash != hash_of(&value) {
+        return Err(ContractError::Tampered(shown));
+    }
+    Ok(contract)
+}

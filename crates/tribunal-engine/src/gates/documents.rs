@@ -1,0 +1,181 @@
+//! The ground gates stand on: the project's root, its planning folder, and the documents in it. It reads; files of the
+//! project are opened beneath its root, without following a link.
+
+use super::{Folder, GatesError};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+use tribunal_core::contract::clean;
+use tribunal_docs::{Plan, PlanId, Summary, document_name, phase_dir, read_plan, read_summary};
+
+/// A longer document is refused: nobody wrote it.
+const DOCUMENT_MAX: u64 = 64 << 20;
+
+/// A project by its folders.
+#[derive(Clone, Debug)]
+pub struct Ground {
+    root: PathBuf,
+    planning: String,
+}
+
+/// The plans and summaries of one phase folder that could be read.
+#[derive(Debug, Default)]
+pub struct PhaseDocuments {
+    /// Plans with where they lie.
+    pub plans: Vec<(PathBuf, Plan)>,
+    /// Summaries with where they lie.
+    pub summaries: Vec<(PathBuf, Summary)>,
+}
+
+impl PhaseDocuments {
+    /// The summary of a plan.
+    pub fn summary(&self, id: &PlanId) -> Option<&(PathBuf, Summary)> {
+        self.summaries.iter().find(|(_, summary)| summary.id == *id)
+    }
+}
+
+impl Ground {
+    /// The project with this root.
+    pub fn new(root: impl Into<PathBuf>) -> Ground {
+        let root = root.into();
+        let exists = |name: &str| root.join(name).is_dir();
+        let planning = tribunal_docs::planning_folder(&exists).to_owned();
+        Ground { root, planning }
+    }
+
+    /// The project around a directory: the nearest folder upwards with `.git`, `.tribunal` or a planning folder.
+    pub fn around(dir: &Path) -> Option<Ground> {
+        let dir = std::path::absolute(dir).ok()?;
+        let marks = [".git", ".tribunal"];
+        let marked = |dir: &&Path| marks.iter().any(|mark| dir.join(mark).exists());
+        let planned =
+            |dir: &&Path| tribunal_docs::PLANNING_FOLDERS.iter().any(|name| dir.join(name).is_dir());
+        let root = dir.ancestors().find(marked).or_else(|| dir.ancestors().find(planned))?;
+        Some(Ground::new(root))
+    }
+
+    /// The top of the project.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The planning folder's name.
+    pub fn planning(&self) -> &str {
+        &self.planning
+    }
+
+    /// The planning folder's state files.
+    pub fn state(&self) -> Folder {
+        Folder::new(self.root.join(&self.planning))
+    }
+
+    /// A path somebody gave, as the project names it; nothing when it lies outside.
+    pub fn relative(&self, path: &Path) -> Option<String> {
+        let whole = std::path::absolute(path).ok()?;
+        let mut plain = PathBuf::new();
+        for part in whole.components() {
+            match part {
+                Component::ParentDir => _ = plain.pop(),
+                Component::CurDir => {}
+                other => plain.push(other),
+            }
+        }
+        clean(plain.strip_prefix(&self.root).ok()?.to_str()?)
+    }
+
+    /// Whether something lies at a path beneath the root.
+    pub fn exists(&self, path: &str) -> bool {
+        self.beneath(path, OFlags::PATH, ResolveFlags::BENEATH).is_some()
+    }
+
+    /// Opens a file beneath the root, without following any link.
+    pub fn open(&self, path: &str) -> Option<File> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+        let file = self.beneath(path, flags, ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS)?;
+        file.metadata().ok()?.is_file().then_some(file)
+    }
+
+    /// The text of a file beneath the root.
+    pub fn text(&self, path: &str) -> Option<String> {
+        let mut bytes = Vec::new();
+        self.open(path)?.take(DOCUMENT_MAX).read_to_end(&mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn beneath(&self, path: &str, flags: OFlags, resolve: ResolveFlags) -> Option<File> {
+        let path = clean(path)?;
+        let root = openat(CWD, &self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        let fd = openat2(root.ok()?, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve).ok()?;
+        Some(File::from(fd))
+    }
+
+    /// The folders of a phase; more than one when a number was given twice.
+    pub fn phase_dirs(&self, number: &str) -> Vec<PathBuf> {
+        dirs_of(&self.root.join(&self.planning).join("phases"), number)
+    }
+
+    /// The plan of an id, wherever in its phase it lies.
+    pub fn plan(&self, id: &PlanId) -> Option<(PathBuf, Plan)> {
+        let phases = self.phase_dirs(&id.phase);
+        let documents = phases.iter().filter_map(|dir| documents(dir).ok());
+        documents.flat_map(|found| found.plans).find(|(_, plan)| plan.id == *id)
+    }
+}
+
+/// The folders below `phases` that have this number.
+pub(crate) fn dirs_of(phases: &Path, number: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(phases).into_iter().flatten().filter_map(Result::ok);
+    let mut found: Vec<PathBuf> = entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .filter(|entry| {
+            phase_dir(&entry.file_name().to_string_lossy()).is_some_and(|dir| dir.number == number)
+        })
+        .map(|entry| entry.path())
+        .collect();
+    found.sort();
+    found
+}
+
+/// The plans and summaries of a folder; what cannot be read is left out.
+pub fn documents(dir: &Path) -> Result<PhaseDocuments, GatesError> {
+    let mut found = PhaseDocuments::default();
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(dir).map_err(GatesError::io("read", dir))? {
+        let entry = entry.map_err(GatesError::io("read", dir))?;
+        if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            paths.push(entry.path());
+        }
+    }
+    paths.sort();
+    for path in paths {
+        let label = path.display().to_string();
+        let kind = document_name(&label).map(|name| name.kind).unwrap_or_default();
+        if !matches!(kind.as_str(), "PLAN" | "SUMMARY") {
+            continue;
+        }
+        let Ok(bytes) = read_plain(&path) else { continue };
+        let text = String::from_utf8_lossy(&bytes);
+        match kind.as_str() {
+            "PLAN" => found.plans.extend(read_plan(&label, &text).value.map(|plan| (path, plan))),
+            _ => found.summaries.extend(read_summary(&label, &text).value.map(|s| (path, s))),
+        }
+    }
+    Ok(found)
+}
+
+/// The bytes of a plain file; a link, a folder, a pipe and a monster are errors.
+pub fn read_plain(path: &Path) -> std::io::Result<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(openat(CWD, path, flags, Mode::empty())?);
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        return Err(std::io::Error::other("it is not a file"));
+    }
+    if meta.len() > DOCUMENT_MAX {
+        return Err(std::io::Error::other(format!("it has more than {DOCUMENT_MAX} bytes")));
+    }
+    let mut bytes = Vec::new();
+    file.take(DOCUMENT_MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

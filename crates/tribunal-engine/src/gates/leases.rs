@@ -1,0 +1,44 @@
+//! The lease table on disk: `.locks/leases.json`, changed only under the lock beside it, so that of two who ask at the
+//! same moment one waits and then sees the other's lease. A broken table grants nothing.
+
+use super::{Folder, GatesError, clock};
+use tribunal_core::lease::{Leases, Moment};
+
+const TABLE: &str = ".locks/leases.json";
+const LOCK: &str = ".locks/leases.lock";
+
+/// What was done to the table.
+pub struct Leased<T> {
+    /// The answer.
+    pub answer: T,
+    /// When it was given.
+    pub now: Moment,
+}
+
+/// Reads the table, lets `change` have its way, and writes it back when it changed. All under one lock.
+pub fn with_leases<T>(
+    folder: &Folder,
+    change: impl FnOnce(&mut Leases, &Moment) -> T,
+) -> Result<Leased<T>, GatesError> {
+    let guard = folder.lock(LOCK)?;
+    let before = read(folder)?;
+    let mut leases = before.clone();
+    // The clock is read under the lock: waiting for it must not make a lease older than it is.
+    let now = clock::moment();
+    let answer = change(&mut leases, &now);
+    if leases != before {
+        let text = serde_json::to_vec_pretty(&leases).unwrap_or_default();
+        folder.write(TABLE, &text)?;
+    }
+    drop(guard);
+    Ok(Leased { answer, now })
+}
+
+fn read(folder: &Folder) -> Result<Leases, GatesError> {
+    let Some(bytes) = folder.read(TABLE)? else { return Ok(Leases::default()) };
+    serde_json::from_slice(&bytes).map_err(|error| GatesError::Broken {
+        path: folder.path(TABLE),
+        why: error.to_string(),
+        hint: "nothing is leased while it is broken: make sure no task is at work, then remove the file",
+    })
+}

@@ -1,0 +1,178 @@
+//! The five QA checks with their facts gathered: commits and files from git, files from wherever the caller looks, tests
+//! by running them. The judgement itself is `tribunal_docs::qa`.
+
+use super::GatesError;
+use super::documents::{self, Ground};
+use super::suite::{self, Baseline, TestRun};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+use tribunal_docs::qa::{
+    ChangedFile, CommitFact, DiffFacts, DiffReport, LintReport, Regression, RequirementFacts,
+    RequirementsReport, TestReport, diff_against_plan, regressions, validate_requirements,
+};
+use tribunal_docs::{Plan, Summary, SummaryCheck, SummaryFacts, check_summary};
+use tribunal_git::{Archive, ChangeKind, Commit, GitError, Oid};
+
+/// A delivery to be judged.
+pub struct Delivery<'a> {
+    /// Where its commits are.
+    pub archive: &'a Archive,
+    /// What was planned.
+    pub plan: &'a Plan,
+    /// What is said to be done.
+    pub summary: &'a Summary,
+}
+
+/// The commits a summary names that exist here, and the names that do not.
+pub fn known_commits(archive: &Archive, hashes: &[String]) -> Result<(Vec<Oid>, Vec<String>), GatesError> {
+    let (mut known, mut unknown) = (Vec::new(), Vec::new());
+    for hash in hashes {
+        let hex = hash.len() >= 4 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match archive.commit(hash) {
+            Ok(oid) if hex => known.push(oid),
+            Ok(_) | Err(GitError::NoSuch { .. }) => unknown.push(hash.clone()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    known.dedup();
+    Ok((known, unknown))
+}
+
+/// verify-plan-completion.
+pub fn summary_checks(delivery: &Delivery<'_>) -> Vec<SummaryCheck> {
+    let commit_exists = |hash: &str| delivery.archive.commit(hash).is_ok();
+    check_summary(delivery.summary, delivery.plan, &SummaryFacts { commit_exists: &commit_exists })
+}
+
+/// commit-lint over a range as git writes it.
+pub fn commit_lint(archive: &Archive, range: &str) -> Result<LintReport, GatesError> {
+    lint(archive, archive.commits(range)?)
+}
+
+/// commit-lint over the commits a summary names.
+pub fn lint_of(archive: &Archive, hashes: &[String]) -> Result<LintReport, GatesError> {
+    let (known, _) = known_commits(archive, hashes)?;
+    lint(archive, archive.commits_named(&known)?)
+}
+
+fn lint(archive: &Archive, commits: Vec<Commit>) -> Result<LintReport, GatesError> {
+    let fact = |commit: &Commit, files| CommitFact {
+        hash: commit.oid.to_string(),
+        subject: commit.subject.clone(),
+        parents: commit.parents,
+        files,
+    };
+    // Files are only needed to suggest a better subject, so only for those that need one.
+    let bare: Vec<CommitFact> = commits.iter().map(|commit| fact(commit, Vec::new())).collect();
+    let first = tribunal_docs::qa::commit_lint(&bare);
+    if first.violations.is_empty() {
+        return Ok(first);
+    }
+    let wrong: BTreeSet<&str> = first.violations.iter().map(|violation| violation.hash.as_str()).collect();
+    let oids: Vec<Oid> =
+        commits.iter().filter(|c| wrong.contains(c.oid.as_str())).map(|c| c.oid.clone()).collect();
+    let touched = archive.touched(&oids)?;
+    let facts: Vec<CommitFact> = commits
+        .iter()
+        .map(|commit| {
+            let files = touched.get(&commit.oid).into_iter().flatten();
+            fact(commit, files.map(|file| text_of(&file.path)).collect())
+        })
+        .collect();
+    Ok(tribunal_docs::qa::commit_lint(&facts))
+}
+
+fn text_of(path: &tribunal_git::GitPath) -> String {
+    String::from_utf8_lossy(path.as_bytes()).into_owned()
+}
+
+/// diff-against-plan over these commits.
+pub fn diff(archive: &Archive, summary: &Summary, hashes: &[String]) -> Result<DiffReport, GatesError> {
+    let (known, unknown_commits) = known_commits(archive, hashes)?;
+    let touched = archive.touched(&known)?;
+    let changes = touched.values().flatten().map(|file| ChangedFile {
+        path: text_of(&file.path),
+        old_path: file.old_path.as_ref().map(text_of),
+        added: file.kind == ChangeKind::Added,
+        deleted: file.kind == ChangeKind::Deleted,
+    });
+    let facts = DiffFacts { commits: known.len(), changes: changes.collect(), unknown_commits };
+    Ok(diff_against_plan(summary, &facts))
+}
+
+/// validate-requirements: `file` gives the text of a file as the delivery has it.
+pub fn requirements(
+    archive: &Archive,
+    plan: &Plan,
+    summary: Option<&Summary>,
+    file: &dyn Fn(&str) -> Option<String>,
+    tests: Option<&TestReport>,
+) -> Result<RequirementsReport, GatesError> {
+    let hashes = summary.map(|summary| summary.commit_hashes.as_slice()).unwrap_or_default();
+    let (known, _) = known_commits(archive, hashes)?;
+    let touched = archive.touched(&known)?;
+    let changed: BTreeSet<String> = touched.values().flatten().map(|file| text_of(&file.path)).collect();
+    Ok(validate_requirements(plan, &RequirementFacts { file, changed: &changed, tests }))
+}
+
+/// What check-regression answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judged {
+    /// Both runs are known.
+    Compared {
+        /// The tests at the base commit.
+        baseline: Baseline,
+        /// The tests now.
+        current: TestReport,
+        /// What got worse.
+        regressions: Vec<Regression>,
+    },
+    /// One of them is not, and why.
+    DidNotRun(String),
+}
+
+/// check-regression: the tests at the commit before the phase against the tests now.
+pub fn check_regression(
+    ground: &Ground,
+    archive: &Archive,
+    phase_dir: &Path,
+    base: Option<&str>,
+    command: Option<&[String]>,
+    timeout: Duration,
+) -> Result<Judged, GatesError> {
+    let Some(argv) = suite::test_command(ground, command) else {
+        let why = "no test command is configured, and none is known for this project";
+        return Ok(Judged::DidNotRun(why.to_owned()));
+    };
+    let base = match base {
+        Some(rev) => Some(archive.commit(rev)?),
+        None => base_of(archive, phase_dir)?,
+    };
+    let Some(base) = base else {
+        let why = "no commit of this phase is known, so there is nothing to compare with";
+        return Ok(Judged::DidNotRun(why.to_owned()));
+    };
+    let name = phase_dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let phase = tribunal_docs::phase_dir(&name).map_or(name, |dir| dir.number);
+    let baseline = match suite::baseline(ground, &phase, &base, &argv, timeout)? {
+        Ok(baseline) => baseline,
+        Err(why) => return Ok(Judged::DidNotRun(why)),
+    };
+    Ok(match suite::run_tests(ground.root(), &argv, timeout) {
+        TestRun::Ran(current) => {
+            let regressions = regressions(&baseline.report, &current);
+            Judged::Compared { baseline, current, regressions }
+        }
+        TestRun::DidNotRun(why) => Judged::DidNotRun(format!("now: {why}")),
+    })
+}
+
+/// The commit before the first one any summary of the phase names.
+fn base_of(archive: &Archive, phase_dir: &Path) -> Result<Option<Oid>, GatesError> {
+    let found = documents::documents(phase_dir)?;
+    let hashes: Vec<String> =
+        found.summaries.iter().flat_map(|(_, summary)| summary.commit_hashes.clone()).collect();
+    let (known, _) = known_commits(archive, &hashes)?;
+    Ok(archive.before(&known)?)
+}

@@ -1,0 +1,201 @@
+//! Gates, repair and completion with their facts gathered. The answers are core's; an error here is a gate that did
+//! not run, never one that passed.
+
+use super::command::run_line;
+use super::contract::{self, ContractError};
+use super::documents::{Ground, documents, read_plain};
+use super::{GatesError, artifacts, qa};
+use std::path::PathBuf;
+use std::time::Duration;
+use tribunal_core::contract::Contract;
+use tribunal_core::gate::{
+    self, CommandRun, Completion, Gate, GateResult, GateRuling, Verification, completion,
+};
+use tribunal_docs::PlanId;
+use tribunal_git::{Archive, Repo};
+
+/// Repairs tried before somebody must act.
+const ATTEMPTS_MAX: u32 = 2;
+
+/// What is asked: a gate about a task.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The plan.
+    pub plan: PlanId,
+    /// The task's number.
+    pub task: u32,
+    /// The contract's file.
+    pub contract: PathBuf,
+    /// How long one command may take.
+    pub timeout: Duration,
+}
+
+/// What came of a repair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repair {
+    /// Whether the gate is open now.
+    pub repaired: bool,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// Why not, or what helped.
+    pub reason: String,
+}
+
+/// Asks a gate.
+pub fn rule(ground: &Ground, gate: Gate, asked: &Asked) -> GateRuling {
+    // Whoever changed the contract could have changed what any gate reads from it.
+    let contract = match contract::load(&asked.contract) {
+        Ok(contract) => contract,
+        Err(error) => return GateRuling::fail(error.to_string()),
+    };
+    facts(ground, gate, asked, &contract).unwrap_or_else(|error| GateRuling::did_not_run(error.to_string()))
+}
+
+fn facts(ground: &Ground, gate: Gate, asked: &Asked, contract: &Contract) -> Result<GateRuling, GatesError> {
+    let id = &asked.plan;
+    Ok(match gate {
+        Gate::ContractCompliance => {
+            gate::contract_compliance(contract, &id.phase, &id.to_string(), asked.task)
+        }
+        Gate::ProtectedFile => {
+            let dirty = Repo::open(ground.root())?.dirty(&[])?;
+            let dirty: Vec<String> =
+                dirty.iter().map(|path| String::from_utf8_lossy(path.as_bytes()).into_owned()).collect();
+            gate::protected_file(contract, &dirty)
+        }
+        Gate::RequiredChecks => gate::required_checks(&checks(ground, contract, asked.timeout)),
+        Gate::CommitHygiene => hygiene(ground)?,
+        Gate::ArtifactPersistence => {
+            let there = ground
+                .phase_dirs(&id.phase)
+                .iter()
+                .any(|dir| documents(dir).is_ok_and(|found| found.summary(id).is_some()));
+            gate::artifact_persistence(there, &artifacts::kept(ground, &id.phase, &id.plan)?)
+        }
+        Gate::VerificationThreshold => gate::verification_threshold(verification(ground, id).as_ref()),
+        Gate::ForbiddenCommands => gate::forbidden_commands(&contract.verification_checks),
+    })
+}
+
+/// Runs a contract's checks, each contained; a dangerous one is not run at all.
+fn checks(ground: &Ground, contract: &Contract, timeout: Duration) -> Vec<(String, CommandRun)> {
+    let run = |line: &String| match gate::danger(line) {
+        Some(why) => (line.clone(), CommandRun::DidNotRun(format!("it is forbidden: it {why}"))),
+        None => (line.clone(), run_line(ground.root(), line, timeout).run),
+    };
+    contract.verification_checks.iter().map(run).collect()
+}
+
+fn hygiene(ground: &Ground) -> Result<GateRuling, GatesError> {
+    let archive = Archive::open(ground.root())?;
+    let head = archive.commit("HEAD")?;
+    let report = qa::lint_of(&archive, &[head.to_string()])?;
+    Ok(match report.violations.first() {
+        None => GateRuling::pass(format!("{} is well formed", head.short())),
+        Some(wrong) => GateRuling::fail(format!(
+            "{} {:?}: {}; write `{}`",
+            head.short(),
+            wrong.subject,
+            wrong.issue,
+            wrong.suggested_fix
+        )),
+    })
+}
+
+/// The verification report of a plan, otherwise of its phase.
+fn verification(ground: &Ground, id: &PlanId) -> Option<Verification> {
+    let names =
+        [format!("{id}-VERIFICATION.md"), format!("{}-VERIFICATION.md", id.phase), "VERIFICATION.md".into()];
+    let dirs = ground.phase_dirs(&id.phase);
+    let paths = names.iter().flat_map(|name| dirs.iter().map(move |dir| dir.join(name)));
+    let bytes = paths.into_iter().find_map(|path| read_plain(&path).ok())?;
+    Some(tribunal_docs::read_verification(&String::from_utf8_lossy(&bytes)))
+}
+
+/// Tries to open a gate: a contract is made anew from its plan, everything else is asked again.
+pub fn repair(ground: &Ground, gate: Gate, asked: &Asked) -> Repair {
+    let mut reason = String::new();
+    for attempts in 1..=ATTEMPTS_MAX {
+        if gate == Gate::ContractCompliance
+            && let Err(why) = renew(ground, asked)
+        {
+            return Repair { repaired: false, attempts, reason: why };
+        }
+        let ruling = rule(ground, gate, asked);
+        if ruling.result == GateResult::Pass {
+            return Repair { repaired: true, attempts, reason: ruling.evidence };
+        }
+        reason = ruling.evidence;
+        // What only a person or an agent can change will not change by asking again.
+        if matches!(gate, Gate::ProtectedFile | Gate::CommitHygiene | Gate::ForbiddenCommands) {
+            return Repair { repaired: false, attempts, reason };
+        }
+    }
+    Repair { repaired: false, attempts: ATTEMPTS_MAX, reason }
+}
+
+fn renew(ground: &Ground, asked: &Asked) -> Result<(), String> {
+    let (_, plan) = ground.plan(&asked.plan).ok_or_else(|| format!("there is no plan {}", asked.plan))?;
+    let (path, _) = contract::generate(ground, &plan).map_err(|error| error.to_string())?;
+    let same = |a: &PathBuf, b: &PathBuf| std::path::absolute(a).ok() == std::path::absolute(b).ok();
+    match same(&path, &asked.contract) {
+        true => Ok(()),
+        false => Err(format!("the contract belongs at {}", path.display())),
+    }
+}
+
+/// The second step of a completion: checks passed, checks failed, what is wrong.
+pub fn complete(
+    ground: &Ground,
+    task_id: &str,
+    asked: &Asked,
+    evidence: &[String],
+    files: &[String],
+) -> (usize, usize, Vec<String>) {
+    let contract = match contract::load(&asked.contract) {
+        Ok(contract) => contract,
+        Err(error) => return completion(&untold(&error)),
+    };
+    let id = &asked.plan;
+    let about = contract.phase_id == id.phase && contract.plan_id == id.to_string();
+    let (found, missing) = evidence_there(ground, evidence);
+    let breaches = files.iter().filter_map(|file| Some(format!("{file} {}", contract.breach(file)?.words())));
+    completion(&Completion {
+        contract: (!about).then(|| format!("it is about plan {}, not {id}", contract.plan_id)),
+        task_known: contract.task_ids.iter().any(|known| known == task_id),
+        evidence_missing: missing,
+        evidence_found: found,
+        must_haves: contract.must_haves.len(),
+        breaches: breaches.collect(),
+        checks: checks(ground, &contract, asked.timeout),
+    })
+}
+
+fn untold(error: &ContractError) -> Completion {
+    Completion { contract: Some(error.to_string()), task_known: true, ..Completion::default() }
+}
+
+/// Evidence that is a file or a commit: how many are there, and which are not. Words are neither.
+fn evidence_there(ground: &Ground, evidence: &[String]) -> (usize, Vec<String>) {
+    let mut archive = None;
+    let (mut found, mut missing) = (0, Vec::new());
+    for item in evidence {
+        let word = item.strip_prefix("commit:").or_else(|| item.strip_prefix("file:")).unwrap_or(item).trim();
+        let hash = (7..=64).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let words = word.contains(char::is_whitespace) && !ground.exists(word);
+        let path = !words && (word.contains('/') || word.contains('.'));
+        let there = if hash {
+            let archive = archive.get_or_insert_with(|| Archive::open(ground.root()).ok());
+            archive.as_ref().is_some_and(|archive| archive.commit(word).is_ok())
+        } else if path {
+            ground.exists(word)
+        } else {
+            continue;
+        };
+        match there {
+            true => found += 1,
+            false => missing.push(word.to_owned()),
+        }
+    }
+    (found, missing)
+}

@@ -1,0 +1,162 @@
+//! State files of the planning folder: read whole, written whole or not at all, appended line by line, locked by the
+//! operating system. Every folder on the way is opened without following a link, so nobody can lead us elsewhere.
+
+use super::GatesError;
+use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, flock, mkdirat, openat, renameat, unlinkat};
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A state file is never longer than this.
+const BYTES_MAX: u64 = 1 << 30;
+
+/// A folder that holds state files.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// The state of a planning folder; it is made when something is written.
+    pub fn new(path: impl Into<PathBuf>) -> Folder {
+        Folder { path: path.into() }
+    }
+
+    /// Where a file of it is.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// The bytes of a file, if it is there and is a file.
+    pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, GatesError> {
+        let path = self.path(name);
+        let (dir, last) = match self.dir_of(name, false) {
+            Err(GatesError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = match openat(&dir, last, flags, Mode::empty()) {
+            Ok(fd) => File::from(fd),
+            Err(rustix::io::Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(GatesError::io("read", &path)(error.into())),
+        };
+        let read = || -> std::io::Result<Vec<u8>> {
+            if !file.metadata()?.is_file() {
+                return Err(std::io::Error::other("it is not a file"));
+            }
+            let mut bytes = Vec::new();
+            (&file).take(BYTES_MAX).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        read().map(Some).map_err(GatesError::io("read", &path))
+    }
+
+    /// Replaces a file as a whole: written beside it under a name of its own, flushed, renamed.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), GatesError> {
+        static SERIAL: AtomicU64 = AtomicU64::new(0);
+        let path = self.path(name);
+        let (dir, last) = self.dir_of(name, true)?;
+        let beside = format!(".{last}.{}.{}.new", std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed));
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let write = || -> std::io::Result<()> {
+            let _ = unlinkat(&dir, &beside, AtFlags::empty());
+            let mut file = File::from(openat(&dir, &beside, flags, Mode::from_raw_mode(0o644))?);
+            file.write_all(bytes)?;
+            file.sync_all()?;
+            renameat(&dir, &beside, &dir, last)?;
+            Ok(rustix::fs::fsync(&dir)?)
+        };
+        write().map_err(|source| {
+            let _ = unlinkat(&dir, &beside, AtFlags::empty());
+            GatesError::io("write", &path)(source)
+        })
+    }
+
+    /// Adds one line in one write, so that lines of several writers never mix.
+    pub fn append(&self, name: &str, line: &str) -> Result<(), GatesError> {
+        let path = self.path(name);
+        let (dir, last) = self.dir_of(name, true)?;
+        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let append = || -> std::io::Result<()> {
+            let file = File::from(openat(&dir, last, flags | OFlags::NONBLOCK, Mode::from_raw_mode(0o644))?);
+            if !file.metadata()?.is_file() {
+                return Err(std::io::Error::other("it is not a file"));
+            }
+            flock(&file, FlockOperation::LockExclusive)?;
+            // A writer that died in the middle of a line must not spoil ours.
+            let torn = !ends_with_newline(&file)?;
+            let text = format!("{}{}\n", if torn { "\n" } else { "" }, line.replace('\n', " "));
+            (&file).write_all(text.as_bytes())
+        };
+        append().map_err(GatesError::io("write", &path))
+    }
+
+    /// Waits for the lock of this name and holds it until the answer is dropped, or the process is gone.
+    pub fn lock(&self, name: &str) -> Result<OwnedFd, GatesError> {
+        let path = self.path(name);
+        let (dir, last) = self.dir_of(name, true)?;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let lock = || -> std::io::Result<OwnedFd> {
+            let fd = openat(&dir, last, flags, Mode::from_raw_mode(0o644))?;
+            loop {
+                match flock(&fd, FlockOperation::LockExclusive) {
+                    Err(rustix::io::Errno::INTR) => {}
+                    other => return Ok(other.map(|()| fd)?),
+                }
+            }
+        };
+        lock().map_err(GatesError::io("lock", &path))
+    }
+
+    /// The folder a name lies in, opened part by part, and its last part.
+    fn dir_of<'a>(&self, name: &'a str, make: bool) -> Result<(OwnedFd, &'a str), GatesError> {
+        let good = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains('\0');
+        let mut parts: Vec<&str> = name.split('/').collect();
+        if !parts.iter().all(|part| good(part)) {
+            return Err(GatesError::BadName { name: name.to_owned() });
+        }
+        let last = parts.pop().unwrap_or_default();
+        let mut at = self.path.clone();
+        let mut dir = open_top(&self.path, make).map_err(GatesError::io("open", &self.path))?;
+        for part in parts {
+            at.push(part);
+            dir = step(dir.as_fd(), part, make).map_err(GatesError::io("open", &at))?;
+        }
+        Ok((dir, last))
+    }
+}
+
+fn ends_with_newline(file: &File) -> std::io::Result<bool> {
+    use std::os::unix::fs::FileExt;
+    let length = file.metadata()?.len();
+    let mut last = [b'\n'];
+    if length > 0 {
+        file.read_exact_at(&mut last, length - 1)?;
+    }
+    Ok(last == *b"\n")
+}
+
+/// The folder itself: its parent is the user's own, its last part is not followed.
+fn open_top(path: &Path, make: bool) -> std::io::Result<OwnedFd> {
+    let (parent, name) = match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => (parent, name),
+        _ => (path, std::ffi::OsStr::new(".")),
+    };
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    let above = openat(CWD, parent, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    step(above.as_fd(), name, make)
+}
+
+fn step(dir: impl AsFd, part: impl AsRef<std::ffi::OsStr>, make: bool) -> std::io::Result<OwnedFd> {
+    let part = part.as_ref();
+    if make {
+        match mkdirat(&dir, part, Mode::from_raw_mode(0o755)) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(&dir, part, flags, Mode::empty())?)
+}

@@ -1,0 +1,108 @@
+//! The project's tests: which command runs them, what it says, and what it said at the base commit. A run in which no
+//! test was executed did not run.
+
+use super::command::{Room, run_argv};
+use super::{GatesError, Ground};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::time::Duration;
+use tribunal_core::gate::CommandRun;
+use tribunal_docs::qa::{TestReport, read_tests};
+use tribunal_git::{Oid, Repo};
+
+/// What a run of the tests gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TestRun {
+    /// They ran.
+    Ran(TestReport),
+    /// They did not, and why.
+    DidNotRun(String),
+}
+
+/// What the tests said at a commit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Baseline {
+    /// The commit.
+    pub commit: String,
+    /// The command.
+    pub command: Vec<String>,
+    /// What it said.
+    pub report: TestReport,
+}
+
+/// The command that runs the tests: the configured one, otherwise by what lies in the root.
+pub fn test_command(ground: &Ground, configured: Option<&[String]>) -> Option<Vec<String>> {
+    if let Some(argv) = configured.filter(|argv| !argv.is_empty()) {
+        return Some(argv.to_vec());
+    }
+    let words = |text: &str| Some(text.split(' ').map(str::to_owned).collect::<Vec<_>>());
+    let any = |names: &[&str]| names.iter().any(|name| ground.exists(name));
+    if ground.exists("Cargo.toml") {
+        return words("cargo test --no-fail-fast");
+    }
+    if ground.exists("go.mod") {
+        return words("go test -json ./...");
+    }
+    let package = ground.text("package.json").unwrap_or_default();
+    let package: serde_json::Value = serde_json::from_str(&package).unwrap_or_default();
+    if package.pointer("/scripts/test").is_some_and(serde_json::Value::is_string) {
+        return words("npm test --silent");
+    }
+    if any(&["pytest.ini", "pyproject.toml", "conftest.py", "setup.cfg", "tox.ini", "setup.py"]) {
+        return words("python3 -m pytest -rA -q");
+    }
+    None
+}
+
+/// Runs the tests in a directory.
+pub fn run_tests(dir: &Path, argv: &[String], timeout: Duration) -> TestRun {
+    let shown = argv.join(" ");
+    let done = run_argv(dir, argv, timeout);
+    if let CommandRun::DidNotRun(why) = &done.run {
+        return TestRun::DidNotRun(format!("`{shown}`: {why}"));
+    }
+    let report = done.junit.as_deref().and_then(read_tests).or_else(|| read_tests(&done.output));
+    match (report, done.run) {
+        (Some(report), _) if report.executed() > 0 => TestRun::Ran(report),
+        (_, CommandRun::Failed(how)) => TestRun::DidNotRun(format!("`{shown}` ran no test: {how}")),
+        _ => TestRun::DidNotRun(format!("`{shown}` ran no test")),
+    }
+}
+
+/// What the tests said at a commit: from the record, otherwise by running them there, and recording it.
+pub(crate) fn baseline(
+    ground: &Ground,
+    phase: &str,
+    base: &Oid,
+    argv: &[String],
+    timeout: Duration,
+) -> Result<Result<Baseline, String>, GatesError> {
+    let name = format!(".baseline/{}.json", super::contract::file_name(phase)?);
+    let recorded = ground.state().read(&name)?;
+    let recorded: Option<Baseline> = recorded.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    if let Some(found) = recorded.filter(|found| found.commit == base.as_str() && found.command == argv) {
+        return Ok(Ok(found));
+    }
+    let report = match tests_at(ground, base, argv, timeout)? {
+        TestRun::Ran(report) => report,
+        TestRun::DidNotRun(why) => return Ok(Err(format!("at {}: {why}", base.short()))),
+    };
+    let baseline = Baseline { commit: base.to_string(), command: argv.to_vec(), report };
+    let text = serde_json::to_vec_pretty(&baseline).unwrap_or_default();
+    ground.state().write(&name, &text)?;
+    Ok(Ok(baseline))
+}
+
+/// Runs the tests on a checkout of a commit that nobody else sees.
+fn tests_at(
+    ground: &Ground,
+    commit: &Oid,
+    argv: &[String],
+    timeout: Duration,
+) -> Result<TestRun, GatesError> {
+    let room = Room::new().map_err(GatesError::io("make", &std::env::temp_dir()))?;
+    let repo = Repo::open(ground.root())?;
+    let tree = room.0.join("tree");
+    repo.checkout(&tree, &room.0.join("index"), commit, "baseline")?;
+    Ok(run_tests(&tree, argv, timeout))
+}
