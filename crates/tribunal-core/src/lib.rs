@@ -13,6 +13,7 @@ pub mod lease;
 pub mod ledger;
 pub mod r#loop;
 pub mod machine;
+pub mod message;
 pub mod panel;
 pub mod policy;
 pub mod run;

@@ -4,6 +4,7 @@
 pub mod account;
 pub mod annotations;
 pub mod bars;
+pub mod context;
 pub mod delta;
 pub mod detail;
 pub mod events;
@@ -12,8 +13,10 @@ pub mod html;
 pub mod intake;
 pub mod live;
 pub mod log;
+pub mod metrics;
 pub mod plain;
 pub mod prompt;
+pub mod protocol;
 pub mod question;
 pub mod report;
 pub mod review;

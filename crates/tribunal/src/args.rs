@@ -84,12 +84,20 @@ pub enum Command {
     Intake(Intake),
     /// Compare two reports: what is new, gone, unchanged
     Delta(Delta),
+    /// Show what is read from planning documents
+    Docs(crate::protocol::args::Docs),
+    /// List the commands for scripts and prompts of the protocol
+    #[command(after_help = crate::protocol::args::LIST)]
+    Protocol,
     /// Show the configuration
     #[command(subcommand)]
     Config(Config),
     /// Print a JSON schema
     #[command(hide = true)]
     Schema(Schema),
+    /// The protocol's own commands.
+    #[command(flatten)]
+    Step(crate::protocol::args::Protocol),
 }
 
 /// Settings on the command line.

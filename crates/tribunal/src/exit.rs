@@ -15,6 +15,8 @@ pub enum Done {
     Waits,
     /// A signal ended it; it can be resumed.
     Signal(i32),
+    /// A command of the protocol answered with a code of its own.
+    Answer(u8),
 }
 
 impl Done {
@@ -37,6 +39,7 @@ pub fn code(result: &Result<Done, Failure>) -> u8 {
         Ok(Done::Shut) => 1,
         Ok(Done::Waits) => 4,
         Ok(Done::Signal(signal)) => 128u8.saturating_add(u8::try_from(*signal).unwrap_or(0)),
+        Ok(Done::Answer(code)) => *code,
         Err(failure) => match failure.kind {
             Kind::Usage => 2,
             Kind::Work => 3,

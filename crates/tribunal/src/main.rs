@@ -11,6 +11,7 @@ mod failure;
 mod out;
 mod place;
 mod progress;
+mod protocol;
 mod signals;
 
 use failure::Failure;

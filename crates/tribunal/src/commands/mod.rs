@@ -61,6 +61,9 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
         Command::Delta(args) => delta::run(globals, &args),
         Command::Config(args) => config::run(globals, &args),
         Command::Schema(args) => schema::run(&args),
+        Command::Docs(args) => crate::protocol::docs(globals, &args),
+        Command::Protocol => crate::protocol::list(),
+        Command::Step(step) => crate::protocol::run(globals, step),
     }
 }
 
@@ -74,6 +77,9 @@ fn steers(command: &Command) -> bool {
         | Command::Inbox(_)
         | Command::Intake(_)
         | Command::Delta(_)
+        | Command::Docs(_)
+        | Command::Protocol
+        | Command::Step(_)
         | Command::Schema(_) => false,
         Command::Demo(_)
         | Command::Init(_)

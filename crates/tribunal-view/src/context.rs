@@ -1,0 +1,217 @@
+//! A role's context in three tiers, and a text held to its budget. Tier 1 is the same bytes for every role of a project,
+//! tier 2 for every role of a family: nothing about a role, a phase or a time may enter them. The goal and the must-haves
+//! are never cut, and what is cut is said.
+
+use crate::plain;
+use serde::Serialize;
+use tribunal_core::tables::tokens_of;
+
+/// Bytes of one document that a context may hold.
+const DOCUMENT_MAX: usize = 64 << 10;
+
+/// The family of a role: planning or execution.
+pub fn family(role: &str) -> &'static str {
+    match role {
+        "architect" | "lead" | "researcher" | "reviewer" | "scout" => "planning",
+        _ => "execution",
+    }
+}
+
+/// A document by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What it is called in the context.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// What a context is made of.
+#[derive(Clone, Debug, Default)]
+pub struct Material {
+    /// For everybody.
+    pub shared: Vec<Part>,
+    /// For the role's family.
+    pub family: Vec<Part>,
+    /// The phase's goal; never cut.
+    pub goal: String,
+    /// The plan's must_haves; never cut.
+    pub must_haves: Vec<String>,
+    /// Everything else about this phase and plan, the most important first.
+    pub tail: Vec<Part>,
+}
+
+/// A context and what became of its parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compiled {
+    /// All three tiers.
+    pub text: String,
+    /// Tokens of each tier, estimated.
+    pub tokens: [u64; 3],
+    /// Parts that did not fit, with why.
+    pub cut: Vec<Cut>,
+}
+
+/// A part that is not there in full.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Cut {
+    /// Its name.
+    pub part: String,
+    /// Tokens that are missing.
+    pub tokens: u64,
+}
+
+/// Puts a context together. `budget` limits tier 3 alone, because cutting the others would make them differ.
+pub fn compile(role: &str, phase: &str, material: &Material, budget: u64) -> Compiled {
+    let mut cut = Vec::new();
+    let whole = |parts: &[Part], cut: &mut Vec<Cut>| -> String {
+        parts.iter().map(|part| section(part, DOCUMENT_MAX, cut)).collect()
+    };
+    let one = format!("--- TIER 1: SHARED BASE ---\n{}", whole(&material.shared, &mut cut));
+    let two =
+        format!("--- TIER 2: ROLE FAMILY ({}) ---\n{}", family(role), whole(&material.family, &mut cut));
+    let mut three = format!("--- TIER 3: VOLATILE TAIL (phase={phase}) ---\n");
+    if !material.goal.is_empty() {
+        three.push_str(&format!("## Goal\n{}\n\n", plain::block(&material.goal).trim()));
+    }
+    if !material.must_haves.is_empty() {
+        let list: String =
+            material.must_haves.iter().map(|must| format!("- {}\n", plain::line(must))).collect();
+        three.push_str(&format!("## Must-haves\n{list}\n"));
+    }
+    for part in &material.tail {
+        let left = budget.saturating_sub(tokens_of(&three));
+        let room = usize::try_from(left.saturating_mul(4)).unwrap_or(usize::MAX).min(DOCUMENT_MAX);
+        if room < 200 && part.text.len() > room {
+            cut.push(Cut { part: part.name.clone(), tokens: tokens_of(&part.text) });
+            continue;
+        }
+        three.push_str(&section(part, room, &mut cut));
+    }
+    if !cut.is_empty() {
+        let names: Vec<&str> = cut.iter().map(|cut| cut.part.as_str()).collect();
+        three.push_str(&format!("[cut to fit: {}]\n", names.join(", ")));
+    }
+    let tokens = [tokens_of(&one), tokens_of(&two), tokens_of(&three)];
+    Compiled { text: format!("{one}{two}{three}"), tokens, cut }
+}
+
+fn section(part: &Part, max: usize, cut: &mut Vec<Cut>) -> String {
+    let text = plain::capped(part.text.trim(), max);
+    let lost = part.text.trim().len().saturating_sub(text.len());
+    if part.text.trim().len() > max {
+        cut.push(Cut { part: part.name.clone(), tokens: (lost as u64).div_ceil(4).max(1) });
+    }
+    format!("## {}\n{}\n\n", plain::line(&part.name), text.trim_end())
+}
+
+/// A text held to a budget: the cut text and how many lines are gone; nothing when it fits. The end is kept, and every
+/// section about the goal or the must-haves.
+pub fn held_to(text: &str, budget: u64) -> Option<(String, usize)> {
+    if tokens_of(text) <= budget {
+        return None;
+    }
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let mut keep = kept_always(&lines);
+    let bytes = |lines: &[&str], keep: &[bool]| -> u64 {
+        lines.iter().zip(keep).filter(|(_, keep)| **keep).map(|(line, _)| line.len() as u64).sum()
+    };
+    let mut left = budget.saturating_mul(4).saturating_sub(bytes(&lines, &keep));
+    for at in (0..lines.len()).rev().filter(|at| !keep[*at]).collect::<Vec<_>>() {
+        let length = lines[at].len() as u64;
+        if length > left {
+            break;
+        }
+        left -= length;
+        keep[at] = true;
+    }
+    let (mut out, mut gap, mut lost) = (String::new(), 0, 0);
+    for (line, keep) in lines.iter().zip(&keep) {
+        if *keep {
+            if gap > 0 {
+                out.push_str(&format!("[… {gap} lines cut …]\n"));
+            }
+            gap = 0;
+            out.push_str(line);
+        } else {
+            gap += 1;
+            lost += 1;
+        }
+    }
+    if gap > 0 {
+        out.push_str(&format!("[… {gap} lines cut …]\n"));
+    }
+    Some((out, lost))
+}
+
+/// Tier marks, and headings about goal or must-haves with what stands below them.
+fn kept_always(lines: &[&str]) -> Vec<bool> {
+    let mut inside: Option<usize> = None;
+    lines
+        .iter()
+        .map(|line| {
+            let level = line.bytes().take_while(|byte| *byte == b'#').count();
+            if line.starts_with("--- TIER ") {
+                inside = None;
+                return true;
+            }
+            if (1..=6).contains(&level) && inside.is_none_or(|open| level <= open) {
+                let title = line.to_lowercase().replace(['-', '_'], " ");
+                let wanted = ["goal", "must have", "objective"].iter().any(|word| title.contains(word));
+                inside = wanted.then_some(level);
+            }
+            inside.is_some()
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn material() -> Material {
+        let part = |name: &str, text: &str| Part { name: name.into(), text: text.into() };
+        Material {
+            shared: vec![part("CONVENTIONS.md", "be kind")],
+            family: vec![part("PATTERNS.md", "small functions")],
+            goal: "a parser".into(),
+            must_haves: vec!["it parses".into()],
+            tail: vec![part("plan", &"words and words\n".repeat(200)), part("notes", &"x".repeat(9_000))],
+        }
+    }
+
+    #[test]
+    fn siblings_share_their_first_two_tiers_byte_by_byte() {
+        let prefix = |role: &str, phase: &str, goal: &str| {
+            let text = compile(role, phase, &Material { goal: goal.into(), ..material() }, 1_000).text;
+            text.split("--- TIER 3").next().unwrap().to_owned()
+        };
+        assert_eq!(prefix("dev", "01", "a"), prefix("qa", "02", "b"));
+        assert_eq!(prefix("architect", "01", "a"), prefix("reviewer", "02", "b"));
+        assert_ne!(prefix("dev", "01", "a"), prefix("lead", "01", "a"));
+        let one = |role: &str| prefix(role, "01", "a").split("--- TIER 2").next().unwrap().to_owned();
+        assert_eq!(one("dev"), one("lead"));
+    }
+
+    #[test]
+    fn goal_and_must_haves_survive_any_budget() {
+        let tight = compile("dev", "01", &material(), 10);
+        assert!(tight.text.contains("a parser") && tight.text.contains("- it parses"), "{}", tight.text);
+        assert_eq!(tight.cut.len(), 2);
+        assert!(tight.text.contains("[cut to fit: plan, notes]"));
+        assert_eq!(compile("dev", "01", &material(), 100_000).cut, vec![]);
+    }
+
+    #[test]
+    fn a_text_is_cut_from_its_beginning_and_keeps_what_matters() {
+        let text =
+            format!("# Old\n{}## Goal\nship it\n## Rest\n{}last\n", "old\n".repeat(500), "new\n".repeat(100));
+        assert_eq!(held_to("short", 10), None);
+        let (cut, lost) = held_to(&text, 60).unwrap();
+        assert!(tokens_of(&cut) < 90, "{}", tokens_of(&cut));
+        assert!(cut.contains("## Goal\nship it\n") && cut.ends_with("last\n"), "{cut}");
+        assert!(cut.starts_with("[… 501 lines cut …]") && lost > 500, "{cut}");
+        let (none, _) = held_to(&text, 0).unwrap();
+        assert!(none.contains("ship it"));
+    }
+}

@@ -1,0 +1,230 @@
+//! The shapes the protocol's commands print: decisions and reports into JSON objects, and a document into one line.
+//! It arranges; it decides nothing.
+
+use crate::plain;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use tribunal_core::contract::Contract;
+use tribunal_core::gate::GateRuling;
+use tribunal_core::lease::Conflict;
+use tribunal_core::tables::Risk;
+use tribunal_docs::qa::{Regression, TestReport, fixable_by};
+use tribunal_docs::{Overview, PlanFinding, PlanValidation, PlanVerdict, StructuralReport, SummaryCheck};
+
+/// Anything as its own JSON.
+pub fn plain(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+/// Why there is no answer.
+pub fn reason(why: &str) -> Value {
+    json!({ "ok": false, "error": why })
+}
+
+/// A document in a few lines: what it is, then what is odd in it.
+pub fn document(found: &Overview) -> String {
+    let mark = match (found.ok, found.recovered || !found.diagnostics.is_empty()) {
+        (false, _) => "✗",
+        (true, true) => "⚠",
+        (true, false) => "✓",
+    };
+    let title = plain::clipped(found.title.as_deref().unwrap_or("-"), 60);
+    let status = found.status.as_deref().map(|status| format!(", {}", plain::clipped(status, 30)));
+    let mut text = format!(
+        "{mark} {} {}: {title}, {} tasks, {} must_haves{}",
+        found.kind,
+        plain::line(&found.path),
+        found.tasks,
+        found.must_haves,
+        status.unwrap_or_default()
+    );
+    for said in &found.diagnostics {
+        text.push_str(&format!("\n    {}:{}: {}", said.line, said.column, plain::line(&said.message)));
+    }
+    text
+}
+
+/// What `review-plan` prints.
+pub fn review_plan(report: &StructuralReport) -> Value {
+    let findings: Vec<Value> = report.findings.iter().map(plan_finding).collect();
+    json!({
+        "ok": report.verdict != PlanVerdict::Reject,
+        "verdict": report.verdict,
+        "checks": report.checks,
+        "findings": findings,
+    })
+}
+
+fn plan_finding(finding: &PlanFinding) -> Value {
+    json!({
+        "id": finding.id,
+        "severity": finding.severity,
+        "check": finding.check,
+        "file": finding.file,
+        "line": finding.line,
+        "title": finding.title,
+        "description": finding.description,
+        "issue": finding.description,
+        "suggestion": finding.suggestion,
+        "suggested_fix": finding.suggestion,
+        "auto_fixable": finding.auto_fixable,
+    })
+}
+
+/// What `validate-plan` prints.
+pub fn plan_validation(answer: &PlanValidation) -> Value {
+    json!({
+        "depends_on": { "valid": answer.depends_on.valid, "checked": answer.depends_on.checked },
+        "cross_phase": { "valid": answer.cross_phase.valid, "checked": answer.cross_phase.checked },
+        "errors": answer.errors,
+    })
+}
+
+/// What `validate-plan` prints for a plan it cannot read.
+pub fn no_validation(error: &str) -> Value {
+    let none = json!({ "valid": false, "checked": 0 });
+    json!({ "depends_on": none, "cross_phase": none, "errors": [error] })
+}
+
+/// What `verify-plan-completion` prints.
+pub fn summary_checks(checks: &[SummaryCheck]) -> Value {
+    json!({ "checks": checks })
+}
+
+/// What `verify-plan-completion` prints when a document is missing or cannot be read.
+pub fn not_there(summary: bool, plan: bool) -> Value {
+    let check = |name: &str, there: bool| {
+        let (status, detail) = if there { ("pass", "") } else { ("fail", "it is missing or cannot be read") };
+        json!({ "name": name, "status": status, "detail": detail, "fixable_by": "dev" })
+    };
+    json!({ "checks": [check("summary_exists", summary), check("plan_exists", plan)] })
+}
+
+/// What `check-regression` prints.
+pub fn regression(commit: &str, before: &TestReport, now: &TestReport, found: &[Regression]) -> Value {
+    let counts = |report: &TestReport| {
+        json!({
+            "runner": report.runner,
+            "tests": report.executed() + report.skipped,
+            "passed": report.passed,
+            "failed": report.failed,
+            "skipped": report.skipped,
+        })
+    };
+    let mut baseline = counts(before);
+    baseline["commit"] = commit.into();
+    json!({
+        "baseline": baseline,
+        "current": counts(now),
+        "regressions": found,
+        "fixable_by": fixable_by("check-regression"),
+    })
+}
+
+/// What `check-regression` prints when it did not run.
+pub fn no_regression(why: &str) -> Value {
+    json!({
+        "result": "did_not_run",
+        "reason": why,
+        "baseline": null,
+        "current": null,
+        "regressions": [],
+        "fixable_by": fixable_by("check-regression"),
+    })
+}
+
+/// One check within `qa-suite`.
+pub fn qa_result(check: &str, body: Value, code: u8) -> Value {
+    let status = match code {
+        0 => "pass",
+        3 => "did_not_run",
+        _ => "fail",
+    };
+    json!({ "status": status, "fixable_by": fixable_by(check), "report": body })
+}
+
+/// What `qa-suite` prints.
+pub fn qa_suite(results: Map<String, Value>, passed: usize) -> Value {
+    let run = results.len();
+    json!({ "checks_run": run, "checks_passed": passed, "checks_failed": run - passed, "results": results })
+}
+
+/// What `generate-contract` prints.
+pub fn contract(path: &str, contract: &Contract) -> Value {
+    json!({
+        "path": path,
+        "plan_id": contract.plan_id,
+        "task_count": contract.task_count,
+        "contract_hash": contract.contract_hash,
+    })
+}
+
+/// What `assess-risk` prints.
+pub fn risk(risk: Risk, score: u32, reasons: &[&str]) -> Value {
+    json!({ "risk": risk, "score": score, "reasons": reasons })
+}
+
+/// What `hard-gate` prints.
+pub fn gate(gate: &str, ruling: &GateRuling, autonomy: &str, ts: &str) -> Value {
+    json!({
+        "gate": gate,
+        "result": ruling.result,
+        "evidence": plain::capped(&ruling.evidence, 8_000),
+        "autonomy": autonomy,
+        "ts": ts,
+    })
+}
+
+/// What `auto-repair` prints.
+pub fn repair(gate: &str, repaired: bool, attempts: u32, reason: &str) -> Value {
+    json!({ "repaired": repaired, "attempts": attempts, "gate": gate, "reason": plain::capped(reason, 8_000) })
+}
+
+/// What `two-phase-complete` prints.
+pub fn completion(
+    task_id: &str,
+    confirmed: bool,
+    passed: usize,
+    failed: usize,
+    errors: &[String],
+    ts: &str,
+) -> Value {
+    json!({
+        "task_id": task_id,
+        "result": if confirmed { "confirmed" } else { "rejected" },
+        "checks_passed": passed,
+        "checks_failed": failed,
+        "errors": errors,
+        "ts": ts,
+    })
+}
+
+/// What `lease-lock` prints; each conflict comes with when it ends, in words.
+pub fn lease(
+    action: &str,
+    result: &str,
+    task_id: &str,
+    files: &[String],
+    conflicts: &[(&Conflict, Option<String>)],
+    count: usize,
+) -> Value {
+    let conflicts: Vec<Value> = conflicts
+        .iter()
+        .map(|(conflict, ends)| {
+            json!({ "file": conflict.file, "held_by": conflict.held_by, "expires_at": ends })
+        })
+        .collect();
+    json!({
+        "action": action,
+        "result": result,
+        "task_id": task_id,
+        "files": files,
+        "conflicts": conflicts,
+        "count": count,
+    })
+}
+
+/// What `artifact-registry query` and `list` print.
+pub fn artifacts(found: &[impl Serialize]) -> Value {
+    json!({ "count": found.len(), "artifacts": found })
+}

@@ -1,0 +1,197 @@
+//! `compile-context` and `token-budget`: a role's context written in its three tiers, and a text held to its budget.
+
+use super::{Answer, ground, plan, plan_id};
+use crate::exit::Done;
+use crate::failure::Failure;
+use crate::out;
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+use tribunal_core::tables;
+use tribunal_docs::{Plan, PlanId, phase_goal, roadmap_section};
+use tribunal_engine::gates::{self, Folder, Ground, read_plain};
+use tribunal_view::context::{Material, Part, compile, family, held_to};
+
+const SHARED: [&str; 4] = ["PROJECT.md", "CODEBASE.md", "codebase/STACK.md", "codebase/CONVENTIONS.md"];
+const PLANNING: [&str; 5] = [
+    "ROADMAP.md",
+    "REQUIREMENTS.md",
+    "codebase/ARCHITECTURE.md",
+    "codebase/STRUCTURE.md",
+    "codebase/DEPENDENCIES.md",
+];
+const EXECUTION: [&str; 4] =
+    ["codebase/PATTERNS.md", "codebase/STRUCTURE.md", "codebase/TESTING.md", "codebase/DEPENDENCIES.md"];
+
+/// `compile-context`: 0, 1 when there is no such folder or plan.
+pub fn compiled(phase: &str, role: &str, dir: &Path, plan_path: Option<&Path>) -> Result<Answer, Failure> {
+    if role.is_empty() || !role.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
+        return Err(Failure::usage(format!("{role:?} is no role")));
+    }
+    let refused = |why: String| Ok(Answer::new(json!({ "error": why }), 1));
+    if !dir.is_dir() {
+        return refused(format!("{} is no folder", dir.display()));
+    }
+    let ground = ground(Some(dir))?;
+    let plan = match plan_path {
+        None => None,
+        Some(path) => match plan::read(path).ok().and_then(|read| read.value) {
+            Some(plan) => Some(plan),
+            None => return refused(format!("{} cannot be read", path.display())),
+        },
+    };
+    let number = PlanId::new(phase, "").phase;
+    let material = material(&ground, &number, role, dir, plan.as_ref());
+    let found = compile(role, &number, &material, budget(role, plan.as_ref()));
+    let name = format!(".context-{role}.md");
+    let folder = Folder::new(dir);
+    folder.write(&name, found.text.as_bytes())?;
+    let body = json!({
+        "path": folder.path(&name).display().to_string(),
+        "role": role,
+        "family": family(role),
+        "tokens": { "tier1": found.tokens[0], "tier2": found.tokens[1], "tier3": found.tokens[2] },
+        "cut": found.cut,
+    });
+    Ok(Answer::new(body, 0))
+}
+
+fn budget(role: &str, plan: Option<&Plan>) -> u64 {
+    let Some(plan) = plan else { return tables::tokens_base(role) };
+    let contract = tribunal_docs::contract_of(plan);
+    let score = tables::task_score(
+        contract.must_haves.len(),
+        contract.allowed_paths.len(),
+        contract.depends_on.len(),
+    );
+    tables::tokens_for(role, score)
+}
+
+fn material(ground: &Ground, phase: &str, role: &str, dir: &Path, plan: Option<&Plan>) -> Material {
+    let planning = |name: &str| ground.text(&format!("{}/{name}", ground.planning()));
+    let parts = |names: &[&str]| -> Vec<Part> {
+        let part = |name: &&str| Some(Part { name: (*name).to_owned(), text: planning(name)? });
+        names.iter().filter_map(part).collect()
+    };
+    let section = planning("ROADMAP.md").and_then(|text| roadmap_section(&text, phase)).unwrap_or_default();
+    let mut tail = Vec::new();
+    let mut add = |name: String, text: Option<String>| {
+        tail.extend(text.filter(|text| !text.trim().is_empty()).map(|text| Part { name, text }));
+    };
+    if let Some(plan) = plan {
+        add(
+            format!("Plan {}: {}", plan.id, plan.title.as_deref().unwrap_or_default()),
+            Some(plan.body.clone()),
+        );
+        for skill in &plan.skills_used {
+            add(format!("Skill {skill}"), skill_text(ground, skill));
+        }
+    }
+    add("Phase".to_owned(), Some(section.clone()));
+    let context = read_plain(&dir.join(format!("{phase}-CONTEXT.md"))).ok();
+    add("Phase context".to_owned(), context.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()));
+    add("State".to_owned(), planning("STATE.md"));
+    Material {
+        shared: parts(&SHARED),
+        family: if family(role) == "planning" { parts(&PLANNING) } else { parts(&EXECUTION) },
+        goal: phase_goal(&section).unwrap_or_default(),
+        must_haves: plan.map(|plan| plan.must_haves.entries()).unwrap_or_default(),
+        tail,
+    }
+}
+
+/// A skill of the project, otherwise of the user; a name that is a path is none.
+fn skill_text(ground: &Ground, skill: &str) -> Option<String> {
+    if skill.is_empty() || skill.starts_with('.') || skill.contains(['/', '\\', '\0']) {
+        return None;
+    }
+    let own =
+        ["skills", ".claude/skills"].iter().find_map(|dir| ground.text(&format!("{dir}/{skill}/SKILL.md")));
+    own.or_else(|| {
+        let home = PathBuf::from(std::env::var_os("HOME")?);
+        let bytes = read_plain(&home.join(".claude/skills").join(skill).join("SKILL.md")).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    })
+}
+
+/// What a budget is: the role's own, or the task's by its contract, less what the plan overran before.
+struct Budget {
+    tokens: u64,
+    source: &'static str,
+    plan: Option<(PlanId, u64)>,
+}
+
+/// `token-budget`: within it JSON on stdout; over it the cut text on stdout and JSON on stderr. Always 0.
+pub fn held(role: &str, file: &Path, contract: Option<&Path>, task: Option<u32>) -> Result<Done, Failure> {
+    let bytes = read_plain(file)
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;
+    let text = String::from_utf8_lossy(&bytes);
+    let ground = ground(Some(file))?;
+    let budget = budget_of(&ground, role, contract)?;
+    let tokens = tables::tokens_of(&text);
+    let mut body = json!({
+        "ok": true,
+        "cmd": "token-budget",
+        "role": role,
+        "budget": budget.tokens,
+        "budget_source": budget.source,
+        "tokens": tokens,
+        "within": tokens <= budget.tokens,
+    });
+    let Some((cut, lines)) = held_to(&text, budget.tokens) else {
+        out::json(&body)?;
+        return Ok(Done::Passed);
+    };
+    body["lines_cut"] = lines.into();
+    overran(&ground, role, task, lines, &budget)?;
+    out::data(&cut)?;
+    out::say(&body.to_string());
+    Ok(Done::Passed)
+}
+
+fn budget_of(ground: &Ground, role: &str, contract: Option<&Path>) -> Result<Budget, Failure> {
+    let Some(path) = contract else {
+        return Ok(Budget { tokens: tables::tokens_base(role), source: "role", plan: None });
+    };
+    let contract = gates::load(path).map_err(Failure::usage)?;
+    let score = tables::task_score(
+        contract.must_haves.len(),
+        contract.allowed_paths.len(),
+        contract.depends_on.len(),
+    );
+    let scaled = tables::tokens_for(role, score);
+    let id = plan_id(&contract.phase_id, &contract.plan_id)?;
+    let state = ground.state().read(&state_name(&id))?;
+    let state: Value = state.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    let remaining = state.get("remaining").and_then(Value::as_u64).unwrap_or(scaled);
+    Ok(Budget { tokens: scaled.min(remaining), source: "task", plan: Some((id, remaining)) })
+}
+
+fn state_name(id: &PlanId) -> String {
+    format!(".token-state/{id}.json")
+}
+
+/// An overage is an event, and lowers what the plan has left. Advisory: nothing stops for it.
+fn overran(
+    ground: &Ground,
+    role: &str,
+    task: Option<u32>,
+    lines: usize,
+    budget: &Budget,
+) -> Result<(), Failure> {
+    let (phase, plan) = match &budget.plan {
+        Some((id, _)) => (id.phase.clone(), id.to_string()),
+        None => Default::default(),
+    };
+    let data = |value: Value| value.as_object().cloned().unwrap_or_else(Map::new);
+    let over =
+        json!({ "role": role, "lines_truncated": lines, "budget_source": budget.source, "task": task });
+    gates::append(&ground.state(), "token_overage", &phase, &plan, data(over))?;
+    if let Some((id, remaining)) = &budget.plan {
+        let left = tables::tokens_after_overage(*remaining);
+        let state = json!({ "plan": plan, "remaining": left });
+        ground.state().write(&state_name(id), state.to_string().as_bytes())?;
+        let capped = json!({ "role": role, "task": task, "remaining": left });
+        gates::append(&ground.state(), "token_cap_escalated", &phase, &plan, data(capped))?;
+    }
+    Ok(())
+}

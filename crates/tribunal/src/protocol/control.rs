@@ -1,0 +1,134 @@
+//! `control-plane`: the other commands in the order a task needs them. It has no logic of its own: it calls them, and
+//! says what each answered.
+
+use super::args::{Control, ControlAction, GateArgs, Lease, LeaseAction};
+use super::{Answer, context, gates, ground, leases, plan, plan_id};
+use crate::failure::Failure;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use tribunal_docs::task_id;
+use tribunal_engine::gates::Ground;
+
+/// The steps so far.
+#[derive(Default)]
+struct Steps {
+    list: Vec<Value>,
+    failed: bool,
+}
+
+impl Steps {
+    /// Notes what a command answered, and hands it on.
+    fn note(&mut self, name: &str, answer: Result<Answer, Failure>) -> Option<Answer> {
+        let (status, evidence) = match &answer {
+            Ok(answer) => {
+                let word = |key: &str| answer.body.get(key).and_then(Value::as_str).map(str::to_owned);
+                let said = ["evidence", "error", "reason", "result", "path"].iter().find_map(|key| word(key));
+                let status = match answer.code {
+                    0 => "pass",
+                    3 => "did_not_run",
+                    _ => "fail",
+                };
+                (status, said.unwrap_or_default())
+            }
+            Err(failure) => ("did_not_run", failure.message.clone()),
+        };
+        self.failed |= status != "pass";
+        self.list.push(json!({ "name": name, "status": status, "evidence": evidence }));
+        answer.ok()
+    }
+}
+
+/// Where everything about a task is.
+struct Task<'a> {
+    args: &'a Control,
+    plan: Option<PathBuf>,
+    contract: PathBuf,
+    id: String,
+}
+
+/// 0, or 2 when a step failed or did not run.
+pub fn run(args: &Control) -> Result<Answer, Failure> {
+    let ground = ground(args.plan_path.as_deref())?;
+    let task = task(args, &ground)?;
+    let mut steps = Steps::default();
+    let (mut contract_path, mut context_path) = (Value::Null, Value::Null);
+    let path = |answer: Option<Answer>| answer.and_then(|mut a| a.body.remove("path")).unwrap_or_default();
+    if args.action == ControlAction::Full {
+        contract_path = path(steps.note("generate-contract", contract(&task)));
+    }
+    match args.action {
+        ControlAction::Full | ControlAction::Compile => {
+            context_path = path(steps.note("compile-context", compiled(&task, &ground)));
+        }
+        ControlAction::PreTask => {
+            for gate in ["contract_compliance", "lease", "protected_file"] {
+                let answer = match gate {
+                    "lease" if args.claimed_files.is_empty() => continue,
+                    "lease" => leases::run(&lease(&task, LeaseAction::Acquire), true),
+                    gate => gates::hard_gate(&gate_args(&task, gate)),
+                };
+                steps.note(gate, answer);
+            }
+        }
+        ControlAction::PostTask => {
+            for gate in ["required_checks", "commit_hygiene"] {
+                steps.note(gate, gates::hard_gate(&gate_args(&task, gate)));
+            }
+            steps.note("lease", leases::run(&lease(&task, LeaseAction::Release), true));
+        }
+    }
+    let action = match args.action {
+        ControlAction::Full => "full",
+        ControlAction::PreTask => "pre-task",
+        ControlAction::PostTask => "post-task",
+        ControlAction::Compile => "compile",
+    };
+    let body = json!({
+        "action": action,
+        "steps": steps.list,
+        "contract_path": contract_path,
+        "context_path": context_path,
+    });
+    Ok(Answer::new(body, if steps.failed { 2 } else { 0 }))
+}
+
+fn task<'a>(args: &'a Control, ground: &Ground) -> Result<Task<'a>, Failure> {
+    let id = plan_id(&args.phase, &args.plan)?;
+    let plan = args.plan_path.clone().or_else(|| ground.plan(&id).map(|(path, _)| path));
+    let number = args.task.parse().unwrap_or(0);
+    Ok(Task {
+        args,
+        plan,
+        contract: ground.state().path(&format!(".contracts/{id}.json")),
+        id: args.task_id.clone().unwrap_or_else(|| task_id(&id, number)),
+    })
+}
+
+fn contract(task: &Task<'_>) -> Result<Answer, Failure> {
+    match &task.plan {
+        Some(path) => plan::contract(path),
+        None => Err(Failure::work(format!("there is no plan {}-{}", task.args.phase, task.args.plan))),
+    }
+}
+
+fn compiled(task: &Task<'_>, ground: &Ground) -> Result<Answer, Failure> {
+    let own = task.args.phase_dir.clone();
+    let of_plan = || task.plan.as_ref().and_then(|plan| plan.parent()).map(PathBuf::from);
+    let dir = own.or_else(of_plan).or_else(|| ground.phase_dirs(&task.args.phase).into_iter().next());
+    let dir = dir.ok_or_else(|| Failure::work(format!("there is no phase {}", task.args.phase)))?;
+    context::compiled(&task.args.phase, &task.args.role, &dir, task.plan.as_deref())
+}
+
+fn gate_args(task: &Task<'_>, gate: &str) -> GateArgs {
+    GateArgs {
+        gate: gate.to_owned(),
+        phase: task.args.phase.clone(),
+        plan: task.args.plan.clone(),
+        task: task.args.task.clone(),
+        contract: task.contract.clone(),
+    }
+}
+
+fn lease(task: &Task<'_>, action: LeaseAction) -> Lease {
+    Lease { action, task_id: Some(task.id.clone()), ttl: None, files: task.args.claimed_files.clone() }
+}

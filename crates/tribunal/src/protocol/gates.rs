@@ -1,0 +1,115 @@
+//! The gates around a task: asked, repaired, and the two steps of a completion. Every answer is an event too.
+
+use super::args::{Complete, GateArgs};
+use super::{Answer, ground, listed, plan_id, settings};
+use crate::failure::Failure;
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+use tribunal_core::gate::{Gate, GateResult, GateRuling};
+use tribunal_engine::gates::{self, Asked, Ground, Repair};
+use tribunal_view::protocol as view;
+
+/// Commands of gates end after this unless the settings say otherwise.
+struct Settings {
+    timeout: Duration,
+    autonomy: String,
+}
+
+fn of(ground: &Ground) -> Result<Settings, Failure> {
+    let config = settings(ground)?;
+    let autonomy = config.values.get(&crate::config::Key::new(&["run", "autonomy"]));
+    Ok(Settings {
+        timeout: Duration::from_secs(config.settings.checks.timeout_s),
+        autonomy: autonomy.and_then(|value| value.value.as_str()).unwrap_or_default().to_owned(),
+    })
+}
+
+fn asked(args: &GateArgs, timeout: Duration) -> Result<Asked, Failure> {
+    let word = args.task.rsplit(['T', 't', '-']).next().unwrap_or(&args.task);
+    let task = word
+        .parse()
+        .map_err(|_| Failure::usage(format!("{:?} is no task", args.task)).hint("give its number, from 1"))?;
+    Ok(Asked { plan: plan_id(&args.phase, &args.plan)?, task, contract: args.contract.clone(), timeout })
+}
+
+/// `hard-gate`: 0 pass, 2 fail, 3 did not run.
+pub fn hard_gate(args: &GateArgs) -> Result<Answer, Failure> {
+    let ground = ground(None)?;
+    let set = of(&ground)?;
+    let asked = asked(args, set.timeout)?;
+    let ruling = match Gate::parse(&args.gate) {
+        Some(gate) => gates::rule(&ground, gate, &asked),
+        None => GateRuling::fail(format!("there is no gate {:?}", args.gate)),
+    };
+    let (event, code) = match ruling.result {
+        GateResult::Pass => ("gate_passed", 0),
+        GateResult::Fail => ("gate_failed", 2),
+        GateResult::DidNotRun => ("gate_did_not_run", 3),
+    };
+    let data = json!({ "gate": args.gate, "task": asked.task, "evidence": ruling.evidence });
+    let ts = note(&ground, event, &asked, data)?;
+    Ok(Answer::new(view::gate(&args.gate, &ruling, &set.autonomy, &ts), code))
+}
+
+/// Adds an event about a task: when.
+fn note(ground: &Ground, event: &str, asked: &Asked, data: Value) -> Result<String, Failure> {
+    let data = match data {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    };
+    let (phase, plan) = (&asked.plan.phase, asked.plan.to_string());
+    Ok(gates::append(&ground.state(), event, phase, &plan, data)?.ts)
+}
+
+/// `auto-repair`: 0 repaired, 2 not.
+pub fn auto_repair(args: &GateArgs) -> Result<Answer, Failure> {
+    let ground = ground(None)?;
+    let asked = asked(args, of(&ground)?.timeout)?;
+    let gate = Gate::parse(&args.gate);
+    let repair = match gate {
+        Some(gate) => gates::repair(&ground, gate, &asked),
+        None => {
+            let reason = format!("there is no gate {:?}", args.gate);
+            Repair { repaired: false, attempts: 0, reason }
+        }
+    };
+    if !repair.repaired {
+        let (owner, next_action) = gate.map_or(("lead", "correct the gate's name"), Gate::way_out);
+        let data = json!({
+            "gate": args.gate,
+            "task": asked.task,
+            "owner": owner,
+            "next_action": next_action,
+            "attempts": repair.attempts,
+            "reason": repair.reason,
+        });
+        note(&ground, "task_blocked", &asked, data)?;
+    }
+    let body = view::repair(&args.gate, repair.repaired, repair.attempts, &repair.reason);
+    Ok(Answer::new(body, if repair.repaired { 0 } else { 2 }))
+}
+
+/// `two-phase-complete`: 0 confirmed, 2 rejected.
+pub fn two_phase(args: &Complete) -> Result<Answer, Failure> {
+    let ground = ground(None)?;
+    let asked = Asked {
+        plan: plan_id(&args.phase, &args.plan)?,
+        task: 0,
+        contract: args.contract.clone(),
+        timeout: of(&ground)?.timeout,
+    };
+    let named = |item: &&String| item.starts_with("files_modified=");
+    let files: Vec<String> =
+        args.evidence.iter().filter(named).map(|item| item["files_modified=".len()..].to_owned()).collect();
+    let files = listed(&ground, &files);
+    let evidence: Vec<String> = args.evidence.iter().filter(|item| !named(item)).cloned().collect();
+    let evidence = listed(&ground, &evidence);
+    let data = json!({ "task_id": args.task_id, "evidence": evidence, "files_modified": files });
+    note(&ground, "task_completed_candidate", &asked, data)?;
+    let (passed, failed, errors) = gates::complete(&ground, &args.task_id, &asked, &evidence, &files);
+    let confirmed = failed == 0;
+    let event = if confirmed { "task_completed_confirmed" } else { "task_completion_rejected" };
+    let ts = note(&ground, event, &asked, json!({ "task_id": args.task_id, "errors": errors }))?;
+    let body = view::completion(&args.task_id, confirmed, passed, failed, &errors, &ts);
+    Ok(Answer::new(body, if confirmed { 0 } else { 2 }))
+}

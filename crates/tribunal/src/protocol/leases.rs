@@ -1,0 +1,94 @@
+//! `lease-lock` and `lock-lite`: files taken, given back, asked for. The table is changed under one lock of the operating
+//! system, so two who ask at the same moment never both get one file.
+
+use super::args::{Lease, LeaseAction};
+use super::{Answer, ground, listed, settings};
+use crate::failure::Failure;
+use serde_json::{Map, json};
+use tribunal_core::contract::clean;
+use tribunal_core::lease::{Conflict, Leases, Moment};
+use tribunal_engine::gates::{self, Ground, iso, with_leases};
+use tribunal_view::protocol as view;
+
+/// What was asked, with everything it needs.
+struct Wanted<'a> {
+    action: LeaseAction,
+    task: &'a str,
+    files: Vec<String>,
+    ttl_ms: Option<u64>,
+}
+
+/// What came of it.
+enum Came {
+    Done(&'static str, usize),
+    Conflicts(Vec<Conflict>),
+    NoLease,
+}
+
+/// Runs a lease command; `timed` is whether leases end by themselves.
+pub fn run(args: &Lease, timed: bool) -> Result<Answer, Failure> {
+    let ground = ground(None)?;
+    let wanted = wanted(args, timed, &ground)?;
+    let leased = with_leases(&ground.state(), |leases, now| act(leases, &wanted, now))?;
+    let word = format!("{:?}", args.action).to_lowercase();
+    let (result, conflicts, count, code) = match leased.answer {
+        Came::Done(result, count) => (result, Vec::new(), count, 0),
+        Came::Conflicts(conflicts) => ("conflict", conflicts, 0, 2),
+        Came::NoLease => ("no_lease", Vec::new(), 0, 2),
+    };
+    if !conflicts.is_empty() && args.action != LeaseAction::Check {
+        let data =
+            json!({ "task_id": wanted.task, "held_by": conflicts[0].held_by, "file": conflicts[0].file });
+        let data = data.as_object().cloned().unwrap_or_else(Map::new);
+        gates::append(&ground.state(), "lease_conflict", "", "", data)?;
+    }
+    let shown: Vec<(&Conflict, Option<String>)> =
+        conflicts.iter().map(|conflict| (conflict, conflict.expires_ms.map(iso))).collect();
+    Ok(Answer::new(view::lease(&word, result, wanted.task, &wanted.files, &shown, count), code))
+}
+
+fn wanted<'a>(args: &'a Lease, timed: bool, ground: &Ground) -> Result<Wanted<'a>, Failure> {
+    let task = args.task_id.as_deref().unwrap_or_default().trim();
+    if task.is_empty() && args.action != LeaseAction::Cleanup {
+        return Err(Failure::usage("which task? TASK_ID is missing"));
+    }
+    let mut files = Vec::new();
+    for file in listed(ground, &args.files) {
+        let Some(file) = clean(&file).or_else(|| ground.relative(std::path::Path::new(&file))) else {
+            return Err(Failure::usage(format!("{file:?} is not inside the project")));
+        };
+        files.push(file);
+    }
+    if files.is_empty() && args.action == LeaseAction::Acquire {
+        return Err(Failure::usage("which files? FILES is missing"));
+    }
+    let ttl_s = match (timed, args.ttl) {
+        (false, _) => None,
+        (true, Some(ttl)) => Some(ttl),
+        (true, None) => Some(settings(ground)?.settings.gates.lease_ttl_s),
+    };
+    Ok(Wanted { action: args.action, task, files, ttl_ms: ttl_s.map(|ttl| ttl.saturating_mul(1000)) })
+}
+
+fn act(leases: &mut Leases, wanted: &Wanted<'_>, now: &Moment) -> Came {
+    match wanted.action {
+        LeaseAction::Acquire => match leases.acquire(wanted.task, &wanted.files, wanted.ttl_ms, now) {
+            Ok(()) => Came::Done("acquired", wanted.files.len()),
+            Err(conflicts) => Came::Conflicts(conflicts),
+        },
+        LeaseAction::Renew => match leases.renew(wanted.task, wanted.ttl_ms, now) {
+            None => Came::NoLease,
+            Some(Ok(())) => Came::Done("acquired", 0),
+            Some(Err(conflicts)) => Came::Conflicts(conflicts),
+        },
+        LeaseAction::Release => {
+            let files = leases.release(wanted.task).map_or(0, |lease| lease.files.len());
+            Came::Done("released", files)
+        }
+        LeaseAction::Check => match leases.conflicts(wanted.task, &wanted.files, now) {
+            conflicts if conflicts.is_empty() => Came::Done("clear", 0),
+            conflicts => Came::Conflicts(conflicts),
+        },
+        LeaseAction::Cleanup => Came::Done("clear", leases.cleanup(now)),
+    }
+}

@@ -1,0 +1,176 @@
+//! `planning-git` and `suggest-next`: planning files committed and pushed by configuration, and what to run next.
+
+use super::args::PlanningAction;
+use super::{Answer, ground};
+use crate::failure::Failure;
+use serde_json::{Value, json};
+use std::path::Path;
+use tribunal_engine::gates::{Ground, moment, read_plain};
+use tribunal_git::{GitError, GitPath, Pushed, Repo, Signature};
+
+/// State of the moment, which is nobody's history.
+const TRANSIENT: [&str; 10] = [
+    ".execution-state.json",
+    ".events/",
+    ".contracts/",
+    ".locks/",
+    ".artifacts/",
+    ".token-state/",
+    ".baseline/",
+    ".context-*.md",
+    "phases/*/.context-*.md",
+    ".*.new",
+];
+
+/// 0 done or nothing to do, 1 it could not be done.
+pub fn run(action: PlanningAction, args: &[String]) -> Result<Answer, Failure> {
+    let (words, config) = match (action, args) {
+        (PlanningAction::CommitBoundary, [words, config]) => (words.as_str(), config),
+        (PlanningAction::CommitBoundary, _) => {
+            return Err(Failure::usage("commit-boundary needs ACTION CONFIG"));
+        }
+        (_, [config]) => ("", config),
+        _ => return Err(Failure::usage("it needs CONFIG alone")),
+    };
+    let config = match read_plain(Path::new(config)).map(|bytes| serde_json::from_slice::<Value>(&bytes)) {
+        Ok(Ok(config)) => config,
+        Ok(Err(error)) => return refused(format!("{config} is not JSON: {error}")),
+        Err(error) => return refused(format!("cannot read {config}: {error}")),
+    };
+    let word = |key: &str, otherwise: &'static str| -> String {
+        config.get(key).and_then(Value::as_str).unwrap_or(otherwise).to_owned()
+    };
+    let (tracking, push) = (word("planning_tracking", "manual"), word("auto_push", "never"));
+    let ground = ground(None)?;
+    let done = match action {
+        PlanningAction::CommitBoundary => boundary(&ground, words, &tracking, &push),
+        PlanningAction::PushAfterPhase => pushed(&ground, push == "after_phase", &push),
+        PlanningAction::SyncIgnore => ignored(&ground, &tracking),
+    };
+    match done {
+        Ok(answer) => Ok(answer),
+        Err(error) => refused(error.to_string()),
+    }
+}
+
+fn refused(why: String) -> Result<Answer, Failure> {
+    Ok(Answer::new(json!({ "done": "nothing", "error": why }), 1))
+}
+
+fn boundary(ground: &Ground, words: &str, tracking: &str, push: &str) -> Result<Answer, GitError> {
+    if tracking != "commit" {
+        let why = format!("planning_tracking is {tracking}");
+        return Ok(Answer::new(json!({ "done": "nothing", "reason": why }), 0));
+    }
+    let repo = Repo::open(ground.root())?;
+    let (name, email) = repo.identity()?.unwrap_or_else(|| ("tribunal".into(), "tribunal@localhost".into()));
+    let at = i64::try_from(moment().wall_ms / 1000).unwrap_or(0);
+    let words = tribunal_view::plain::clipped(words, 120);
+    let message = format!("chore(planning): {}", if words.is_empty() { "planning files" } else { &words });
+    let paths = [GitPath::from(ground.planning()), GitPath::from("CLAUDE.md")];
+    let commit = repo.commit_paths(&paths, &message, &Signature::new(name, email, at))?;
+    let Some(commit) = commit else {
+        return Ok(Answer::new(json!({ "done": "nothing", "reason": "planning files are as committed" }), 0));
+    };
+    let mut body = json!({ "done": "committed", "commit": commit.to_string(), "message": message });
+    let mut code = 0;
+    if push == "always" {
+        let (words, failed) = push_words(repo.push_upstream()?);
+        body["push"] = words;
+        code = u8::from(failed);
+    }
+    Ok(Answer::new(body, code))
+}
+
+fn pushed(ground: &Ground, wanted: bool, push: &str) -> Result<Answer, GitError> {
+    if !wanted {
+        return Ok(Answer::new(json!({ "done": "nothing", "reason": format!("auto_push is {push}") }), 0));
+    }
+    let (words, failed) = push_words(Repo::open(ground.root())?.push_upstream()?);
+    Ok(Answer::new(words, u8::from(failed)))
+}
+
+fn push_words(pushed: Pushed) -> (Value, bool) {
+    match pushed {
+        Pushed::Done { remote } => (json!({ "done": "pushed", "remote": remote }), false),
+        Pushed::NoUpstream => (json!({ "done": "nothing", "reason": "the branch has no upstream" }), false),
+        Pushed::Refused { why } => (json!({ "done": "nothing", "error": why }), true),
+    }
+}
+
+/// `ignore` keeps the whole folder out of git, `commit` keeps only what is of the moment out, `manual` touches nothing.
+fn ignored(ground: &Ground, tracking: &str) -> Result<Answer, GitError> {
+    let added = match tracking {
+        "ignore" => add_lines(ground, ".gitignore", &[format!("{}/", ground.planning()).as_str()])?,
+        "commit" => add_lines(ground, &format!("{}/.gitignore", ground.planning()), &TRANSIENT)?,
+        _ => Vec::new(),
+    };
+    let done = if added.is_empty() { "nothing" } else { "ignored" };
+    Ok(Answer::new(json!({ "done": done, "added": added, "planning_tracking": tracking }), 0))
+}
+
+/// Adds the lines a file does not have; everything else in it stays.
+fn add_lines(ground: &Ground, file: &str, lines: &[&str]) -> Result<Vec<String>, GitError> {
+    let io = |error: tribunal_engine::gates::GatesError| GitError::Odd { what: error.to_string() };
+    let (folder, name) = match file.strip_prefix(&format!("{}/", ground.planning())) {
+        Some(name) => (ground.state(), name),
+        None => (tribunal_engine::gates::Folder::new(ground.root()), file),
+    };
+    let before = folder.read(name).map_err(io)?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&before);
+    let missing: Vec<String> = lines
+        .iter()
+        .filter(|line| !text.lines().any(|there| there.trim() == **line))
+        .map(|l| (*l).to_owned())
+        .collect();
+    if missing.is_empty() {
+        return Ok(missing);
+    }
+    let mut bytes = before.clone();
+    if bytes.last().is_some_and(|last| *last != b'\n') {
+        bytes.push(b'\n');
+    }
+    missing.iter().for_each(|line| bytes.extend_from_slice(format!("{line}\n").as_bytes()));
+    folder.write(name, &bytes).map_err(io)?;
+    Ok(missing)
+}
+
+/// `suggest-next`: by what was done and how it went.
+pub fn suggest(command: &str, result: Option<&str>) -> Result<Answer, Failure> {
+    let result = result.unwrap_or("pass").to_lowercase();
+    let good = matches!(result.as_str(), "pass" | "passed" | "ok" | "complete" | "approve" | "success");
+    let table: &[(&str, &str)] = match (command.trim_start_matches('/'), good) {
+        ("init", true) => {
+            &[("tribunal doctor", "see whether everything is there"), ("tribunal run", "run the first phase")]
+        }
+        ("plan" | "create-plan" | "create-tasks", true) => &[
+            ("tribunal run", "judge the plans and build them"),
+            ("tribunal docs .planning", "see what is read from them"),
+        ],
+        ("execute" | "run" | "vibe" | "implement", true) => &[
+            ("tribunal report", "read what was built and judged"),
+            ("tribunal uat", "try it out"),
+            ("tribunal run", "run the next phase"),
+        ],
+        ("execute" | "run" | "vibe" | "implement", false) => &[
+            ("tribunal inbox", "see what waits for a person"),
+            ("tribunal show", "see why it stopped"),
+            ("tribunal resume", "go on where it stopped"),
+        ],
+        ("qa" | "verify" | "uat", true) => &[("tribunal run", "run the next phase")],
+        ("qa" | "verify" | "uat", false) => {
+            &[("tribunal show", "see what failed"), ("tribunal resume", "go on when it is mended")]
+        }
+        ("review", false) | ("review-plan", false) => {
+            &[("tribunal show", "read the findings"), ("tribunal run --review", "judge the revised plans")]
+        }
+        (_, true) => &[("tribunal status", "see where things stand")],
+        (_, false) => &[
+            ("tribunal status", "see where things stand"),
+            ("tribunal inbox", "see what waits for a person"),
+        ],
+    };
+    let suggestions: Vec<Value> =
+        table.iter().map(|(command, reason)| json!({ "command": command, "reason": reason })).collect();
+    Ok(Answer::new(json!({ "suggestions": suggestions }), 0))
+}

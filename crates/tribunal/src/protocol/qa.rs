@@ -1,0 +1,136 @@
+//! The five checks of a delivery, one by one and together.
+
+use super::args::QaSuite;
+use super::{Answer, ground, plan, settings};
+use crate::failure::Failure;
+use serde_json::{Map, Value};
+use std::path::Path;
+use std::time::Duration;
+use tribunal_docs::qa::CHECKS;
+use tribunal_docs::{CheckStatus, Plan, Summary, read_summary};
+use tribunal_engine::gates::{self, Delivery, Ground, Judged, documents, read_plain};
+use tribunal_git::Archive;
+use tribunal_view::protocol as view;
+
+fn summary(path: &Path) -> Option<Summary> {
+    let bytes = read_plain(path).ok()?;
+    read_summary(&path.display().to_string(), &String::from_utf8_lossy(&bytes)).value
+}
+
+fn planned(path: &Path) -> Option<Plan> {
+    plan::read(path).ok()?.value
+}
+
+/// `verify-plan-completion`.
+pub fn completion(summary_path: &Path, plan_path: &Path) -> Result<Answer, Failure> {
+    let (found, plan) = (summary(summary_path), planned(plan_path));
+    let (Some(found), Some(plan)) = (&found, &plan) else {
+        return Ok(Answer::new(view::not_there(found.is_some(), plan.is_some()), 1));
+    };
+    let archive = Archive::open(ground(Some(summary_path))?.root())?;
+    let checks = gates::summary_checks(&Delivery { archive: &archive, plan, summary: found });
+    let passed = checks.iter().all(|check| check.status == CheckStatus::Pass);
+    Ok(Answer::new(view::summary_checks(&checks), u8::from(!passed)))
+}
+
+/// `commit-lint`.
+pub fn lint(range: &str) -> Result<Answer, Failure> {
+    let archive = Archive::open(ground(None)?.root())?;
+    let report = gates::commit_lint(&archive, range).map_err(bad_revision)?;
+    Ok(Answer::new(view::plain(&report), u8::from(!report.violations.is_empty())))
+}
+
+/// A revision that does not exist is the caller's mistake.
+fn bad_revision(error: gates::GatesError) -> Failure {
+    match error {
+        gates::GatesError::Git(error) => error.into(),
+        other => other.into(),
+    }
+}
+
+/// `diff-against-plan`.
+pub fn diff(summary_path: &Path, commits: &[String]) -> Result<Answer, Failure> {
+    let Some(found) = summary(summary_path) else {
+        return Ok(Answer::new(view::reason(&format!("{} cannot be read", summary_path.display())), 1));
+    };
+    let archive = Archive::open(ground(Some(summary_path))?.root())?;
+    let hashes = if commits.is_empty() { &found.commit_hashes[..] } else { commits };
+    let report = gates::diff(&archive, &found, hashes)?;
+    Ok(Answer::new(view::plain(&report), u8::from(!report.passes())))
+}
+
+/// `validate-requirements`.
+pub fn requirements(plan_path: &Path, phase_dir: &Path) -> Result<Answer, Failure> {
+    let Some(plan) = planned(plan_path) else {
+        return Ok(Answer::new(view::reason(&format!("{} cannot be read", plan_path.display())), 1));
+    };
+    let ground = ground(Some(plan_path))?;
+    let archive = Archive::open(ground.root())?;
+    let found = documents(phase_dir)?;
+    let summary = found.summary(&plan.id).map(|(_, summary)| summary);
+    let file = |path: &str| ground.text(path);
+    let report = gates::requirements(&archive, &plan, summary, &file, None)?;
+    Ok(Answer::new(view::plain(&report), u8::from(!report.passes())))
+}
+
+/// `check-regression`: 0, 1, or 3 when it did not run.
+pub fn regression(phase_dir: &Path, base: Option<&str>) -> Result<Answer, Failure> {
+    if !phase_dir.is_dir() {
+        return Err(Failure::usage(format!("{} is no folder", phase_dir.display())));
+    }
+    let ground = ground(Some(phase_dir))?;
+    let archive = Archive::open(ground.root())?;
+    Ok(match compared(&ground, &archive, phase_dir, base)? {
+        Judged::Compared { baseline, current, regressions } => {
+            let code = u8::from(!regressions.is_empty());
+            Answer::new(view::regression(&baseline.commit, &baseline.report, &current, &regressions), code)
+        }
+        Judged::DidNotRun(why) => Answer::new(view::no_regression(&why), 3),
+    })
+}
+
+fn compared(ground: &Ground, archive: &Archive, dir: &Path, base: Option<&str>) -> Result<Judged, Failure> {
+    let checks = settings(ground)?.settings.checks;
+    let command = checks.commands.get("test").or_else(|| checks.commands.get("tests"));
+    let timeout = Duration::from_secs(checks.timeout_s);
+    gates::check_regression(ground, archive, dir, base, command.map(Vec::as_slice), timeout)
+        .map_err(bad_revision)
+}
+
+/// `qa-suite`: all five; one that did not run has not passed.
+pub fn suite(args: &QaSuite) -> Result<Answer, Failure> {
+    let own = args.summary.parent().map(Path::to_owned).unwrap_or_default();
+    let own = if own.as_os_str().is_empty() { ".".into() } else { own };
+    let dir = args.phase_dir.clone().unwrap_or(own);
+    let mut results = Map::new();
+    let mut passed = 0;
+    for check in CHECKS {
+        let answer = match check {
+            "verify-plan-completion" => completion(&args.summary, &args.plan),
+            "commit-lint" => suite_lint(args),
+            "diff-against-plan" => diff(&args.summary, &[]),
+            "validate-requirements" => requirements(&args.plan, &dir),
+            _ => regression(&dir, None),
+        };
+        // What a check could not do is its own answer; the others still run.
+        let answer = answer.unwrap_or_else(|failure| Answer::new(view::reason(&failure.message), 3));
+        passed += usize::from(answer.code == 0);
+        results.insert(check.to_owned(), view::qa_result(check, Value::Object(answer.body), answer.code));
+    }
+    Ok(Answer::new(view::qa_suite(results, passed), u8::from(passed < CHECKS.len())))
+}
+
+/// The commits of the range, otherwise those the summary names; a summary that names none has nothing to show.
+fn suite_lint(args: &QaSuite) -> Result<Answer, Failure> {
+    if let Some(range) = &args.commit_range {
+        return lint(range);
+    }
+    let hashes = summary(&args.summary).map(|summary| summary.commit_hashes).unwrap_or_default();
+    if hashes.is_empty() {
+        return Ok(Answer::new(view::reason("the summary names no commits"), 1));
+    }
+    let archive = Archive::open(ground(Some(&args.summary))?.root())?;
+    let report = gates::lint_of(&archive, &hashes)?;
+    let code = u8::from(!report.violations.is_empty() || report.total == 0);
+    Ok(Answer::new(view::plain(&report), code))
+}
