@@ -1,0 +1,184 @@
+//! Gates, repair, completion, the registry and the control plane.
+
+use crate::{CONTRACT, Field, PHASE, PLAN, PLAN_TEXT};
+use serde_json::{Value, json};
+
+fn gate(field: &Field, gate: &str, code: i32) -> Value {
+    field.ask(&["hard-gate", gate, "1", "01", "1", CONTRACT], code)
+}
+
+fn with_checks(field: &Field, check: &str) {
+    field.write(PLAN, &PLAN_TEXT.replace("test -f src/parser.txt", check));
+    field.ask(&["generate-contract", PLAN], 0);
+}
+
+#[test]
+fn every_gate_has_its_answers() {
+    let field = Field::new();
+    field.ask(&["generate-contract", PLAN], 0);
+    let open = gate(&field, "contract_compliance", 0);
+    assert_eq!((&open["result"], &open["autonomy"]), (&json!("pass"), &json!("standard")));
+    assert!(open["ts"].as_str().unwrap().ends_with('Z'));
+    gate(&field, "protected_file", 0);
+    gate(&field, "required_checks", 0);
+    gate(&field, "forbidden_commands", 0);
+    gate(&field, "commit_hygiene", 2);
+    field.write("x", "1");
+    field.commit("feat(01-01): fine");
+    gate(&field, "commit_hygiene", 0);
+    gate(&field, "artifact_persistence", 2);
+    field.delivered();
+    gate(&field, "artifact_persistence", 0);
+    assert_eq!(gate(&field, "verification_threshold", 3)["result"], "did_not_run");
+    field.write("secret", "x");
+    assert!(gate(&field, "protected_file", 2)["evidence"].as_str().unwrap().contains("secret"));
+    gate(&field, "no_such_gate", 2);
+    for (plan, task) in [("02", "1"), ("01", "2"), ("01", "0")] {
+        field.ask(&["hard-gate", "contract_compliance", "01", plan, task, CONTRACT], 2);
+    }
+    field.refused(&["hard-gate", "contract_compliance", "01", "01", "one", CONTRACT]);
+    let names: Vec<String> = field.events().into_iter().map(|(name, _)| name).collect();
+    assert!(names.contains(&"gate_passed".into()) && names.contains(&"gate_did_not_run".into()), "{names:?}");
+}
+
+#[test]
+fn a_check_that_did_not_run_is_no_pass() {
+    let field = Field::new();
+    field.write("plain.sh", "true\n");
+    for (check, code) in [
+        ("true", 0),
+        ("false", 2),
+        ("nonexistent-program-x", 3),
+        ("./plain.sh", 3),
+        ("exit 126", 3),
+        ("kill -9 $$", 2),
+        ("sudo true", 3),
+    ] {
+        with_checks(&field, check);
+        gate(&field, "required_checks", code);
+    }
+}
+
+#[test]
+fn a_check_that_hangs_or_floods_is_ended() {
+    let field = Field::new();
+    field.write("tribunal.toml", "[checks]\ntimeout_s = 1\n");
+    with_checks(&field, "tail -f /dev/null");
+    let hung = gate(&field, "required_checks", 3);
+    assert!(hung["evidence"].as_str().unwrap().contains("did not end"), "{hung}");
+    field.write("tribunal.toml", "[checks]\ntimeout_s = 60\n");
+    with_checks(&field, "yes");
+    let flood = gate(&field, "required_checks", 3);
+    assert!(flood["evidence"].as_str().unwrap().contains("bytes"), "{flood}");
+}
+
+#[test]
+fn a_contract_edited_by_hand_opens_nothing() {
+    let field = Field::new();
+    field.ask(&["generate-contract", PLAN], 0);
+    let text = field.read(CONTRACT);
+    for (from, to) in [("\"secret\"", "\"nothing\""), ("\"task_count\": 1", "\"task_count\": 9"), ("{\n", "{\n\"extra\": 1,\n")] {
+        field.write(CONTRACT, &text.replacen(from, to, 1));
+        for name in ["contract_compliance", "protected_file", "required_checks"] {
+            assert!(gate(&field, name, 2)["evidence"].as_str().unwrap().contains("changed"), "{from}");
+        }
+    }
+    field.write(CONTRACT, "{ half");
+    gate(&field, "contract_compliance", 2);
+    let repaired = field.ask(&["auto-repair", "contract_compliance", "1", "1", "1", CONTRACT], 0);
+    assert_eq!((&repaired["repaired"], &repaired["attempts"]), (&json!(true), &json!(1)));
+    gate(&field, "contract_compliance", 0);
+}
+
+#[test]
+fn what_cannot_be_repaired_is_blocked_with_a_way_out() {
+    let field = Field::new();
+    with_checks(&field, "false");
+    let shut = field.ask(&["auto-repair", "required_checks", "1", "1", "1", CONTRACT], 2);
+    assert_eq!((&shut["repaired"], &shut["attempts"], &shut["gate"]), (&json!(false), &json!(2), &json!("required_checks")));
+    let events = field.events();
+    let (name, event) = events.last().unwrap();
+    assert_eq!((name.as_str(), &event["plan"]), ("task_blocked", &json!("01-01")));
+    for key in ["owner", "next_action", "attempts"] {
+        assert!(!event["data"][key].is_null(), "{event}");
+    }
+    field.ask(&["auto-repair", "no_such_gate", "1", "1", "1", CONTRACT], 2);
+    field.ask(&["auto-repair", "contract_compliance", "1", "9", "1", CONTRACT], 2);
+}
+
+#[test]
+fn a_completion_is_confirmed_only_when_everything_holds() {
+    let field = Field::new();
+    field.ask(&["generate-contract", PLAN], 0);
+    let commit = field.delivered();
+    let ask = |rest: &[&str], code: i32| {
+        field.ask(&[&["two-phase-complete", "01-01-T1", "01", "01", CONTRACT], rest].concat(), code)
+    };
+    let done = ask(&["src/parser.txt", &commit, "tests pass", "files_modified=src/parser.txt"], 0);
+    assert_eq!((&done["result"], &done["checks_failed"], &done["errors"]), (&json!("confirmed"), &json!(0), &json!([])));
+    for (rest, word) in [
+        (&["src/gone.txt"][..], "src/gone.txt"),
+        (&["src/parser.txt", "files_modified=src/parser.txt,secret"], "secret"),
+        (&["src/parser.txt", "files_modified=../outside"], "outside"),
+        (&["0123456789abcdef0123456789abcdef01234567"], "0123456789"),
+    ] {
+        let rejected = ask(rest, 2);
+        assert_eq!(rejected["result"], "rejected");
+        assert!(rejected["errors"].to_string().contains(word), "{rejected}");
+    }
+    field.ask(&["two-phase-complete", "01-01-T7", "01", "01", CONTRACT, "src/parser.txt"], 2);
+    field.ask(&["two-phase-complete", "01-01-T1", "01", "02", CONTRACT, "src/parser.txt"], 2);
+    with_checks(&field, "exit 127");
+    assert!(ask(&["src/parser.txt"], 2)["errors"].to_string().contains("did not run"));
+    let names: Vec<String> = field.events().into_iter().map(|(name, _)| name).collect();
+    for name in ["task_completed_candidate", "task_completed_confirmed", "task_completion_rejected"] {
+        assert!(names.contains(&name.to_owned()), "{name}");
+    }
+}
+
+#[test]
+fn artifacts_are_registered_and_watched() {
+    let field = Field::new();
+    field.delivered();
+    field.ask(&["generate-contract", PLAN], 0);
+    let made = field.ask(&["artifact-registry", "register", "src/parser.txt", "e-1", "1", "01"], 0);
+    assert_eq!(made["path"], "src/parser.txt");
+    assert_eq!(made["sha256"], "480c2336b410f1ad5f8bf1b28944490255804b65350c527787e74ebdd511e3a4");
+    assert_eq!(field.ask(&["artifact-registry", "query", "src/parser.txt"], 0)["count"], 1);
+    field.ask(&["artifact-registry", "query", "src/none.txt"], 1);
+    assert_eq!(field.ask(&["artifact-registry", "list"], 0)["count"], 1);
+    assert_eq!(field.ask(&["artifact-registry", "list", "02"], 0)["count"], 0);
+    field.ask(&["artifact-registry", "register", "src/none.txt", "e-1", "1", "01"], 1);
+    field.refused(&["artifact-registry", "register", "src/parser.txt"]);
+    field.refused(&["artifact-registry", "register", "../x", "e", "1", "1"]);
+    gate(&field, "artifact_persistence", 0);
+    field.write("src/parser.txt", "changed behind your back\n");
+    gate(&field, "artifact_persistence", 2);
+}
+
+#[test]
+fn the_control_plane_is_the_sum_of_the_others() {
+    let field = Field::new();
+    let control = |action: &str, rest: &[&str], code: i32| {
+        field.ask(&[&["control-plane", action, "1", "01", "1"], rest].concat(), code)
+    };
+    let names = |answer: &Value| -> Vec<String> {
+        let steps = answer["steps"].as_array().unwrap();
+        steps.iter().map(|s| format!("{} {}", s["name"].as_str().unwrap(), s["status"].as_str().unwrap())).collect()
+    };
+    let full = control("full", &["--plan-path", PLAN, "--role=dev", "--phase-dir", PHASE], 0);
+    assert_eq!(names(&full), ["generate-contract pass", "compile-context pass"]);
+    assert!(full["contract_path"].as_str().unwrap().ends_with("01-01.json"));
+    assert!(full["context_path"].as_str().unwrap().ends_with(".context-dev.md"));
+    let pre = control("pre-task", &["--task-id=01-01-T1", "--claimed-files=src/parser.txt,src/b.txt"], 0);
+    assert_eq!(names(&pre), ["contract_compliance pass", "lease pass", "protected_file pass"]);
+    let held = control("pre-task", &["--task-id=other", "--claimed-files=src/b.txt"], 2);
+    assert_eq!(names(&held)[1], "lease fail");
+    field.write("src/parser.txt", "x");
+    field.commit("feat(01-01): x");
+    let post = control("post-task", &["--task-id=01-01-T1"], 0);
+    assert_eq!(names(&post), ["required_checks pass", "commit_hygiene pass", "lease pass"]);
+    control("pre-task", &["--task-id=other", "--claimed-files=src/b.txt"], 0);
+    assert_eq!(names(&control("compile", &[], 0)), ["compile-context pass"]);
+    field.refused(&["control-plane", "sideways", "1", "1", "1"]);
+}

@@ -1,0 +1,68 @@
+//! Leases over files, asked for one after the other and all at once.
+
+use crate::Field;
+use serde_json::json;
+
+#[test]
+fn a_file_has_one_holder() {
+    let field = Field::new();
+    let taken = field.ask(&["lease-lock", "acquire", "t1", "--ttl=300", "src/a", "src/b"], 0);
+    assert_eq!((&taken["action"], &taken["result"]), (&json!("acquire"), &json!("acquired")));
+    let held = field.ask(&["lease-lock", "acquire", "t2", "src/b"], 2);
+    assert_eq!(held["result"], "conflict");
+    let conflict = &held["conflicts"][0];
+    assert_eq!((&conflict["file"], &conflict["held_by"]), (&json!("src/b"), &json!("t1")));
+    assert!(conflict["expires_at"].as_str().unwrap().ends_with('Z'));
+    assert_eq!(field.ask(&["lease-lock", "check", "t2", "src/c"], 0)["result"], "clear");
+    field.ask(&["lease-lock", "check", "t2", "./src//a"], 2);
+    field.ask(&["lease-lock", "check", "t2", "src"], 2);
+    field.ask(&["lease-lock", "renew", "t1"], 0);
+    field.ask(&["lease-lock", "renew", "t9"], 2);
+    assert_eq!(field.ask(&["lease-lock", "release", "t1"], 0)["result"], "released");
+    field.ask(&["lease-lock", "acquire", "t2", "src/b"], 0);
+    let events = field.events();
+    assert_eq!(events[0].0, "lease_conflict");
+    field.refused(&["lease-lock", "acquire", "t1"]);
+    field.refused(&["lease-lock", "acquire"]);
+    field.refused(&["lease-lock", "acquire", "t1", "../outside"]);
+    field.refused(&["lease-lock", "steal", "t1", "x"]);
+}
+
+#[test]
+fn a_lease_ends_and_a_lock_does_not() {
+    let field = Field::new();
+    field.ask(&["lease-lock", "acquire", "t1", "--ttl=0", "src/a"], 0);
+    field.ask(&["lease-lock", "acquire", "t2", "src/a"], 0);
+    field.ask(&["lease-lock", "acquire", "t3", "--ttl=0", "src/z"], 0);
+    assert_eq!(field.ask(&["lease-lock", "cleanup"], 0)["count"], 1);
+    field.ask(&["lock-lite", "acquire", "t4", "src/lock"], 0);
+    let held = field.ask(&["lock-lite", "acquire", "t5", "src/lock"], 2);
+    assert_eq!(held["conflicts"][0]["expires_at"], serde_json::Value::Null);
+    field.ask(&["lock-lite", "release", "t4"], 0);
+    field.ask(&["lock-lite", "acquire", "t5", "src/lock"], 0);
+}
+
+#[test]
+fn of_many_who_ask_at_once_one_gets_it() {
+    let field = Field::new();
+    let names: Vec<String> = (0..12).map(|n| format!("t{n}")).collect();
+    let codes: Vec<i32> = std::thread::scope(|scope| {
+        let ask = |name: &String| {
+            let (program, name) = (field.stage.program().clone(), name.clone());
+            scope.spawn(move || program.run(&["lease-lock", "acquire", &name, "src/one", "src/two"], &[]).unwrap().code.unwrap())
+        };
+        let asked: Vec<_> = names.iter().map(ask).collect();
+        asked.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert_eq!(codes.iter().filter(|code| **code == 0).count(), 1, "{codes:?}");
+    assert!(codes.iter().all(|code| [0, 2].contains(code)), "{codes:?}");
+}
+
+#[test]
+fn a_table_half_written_grants_nothing() {
+    let field = Field::new();
+    field.write(".planning/.locks/leases.json", "{\"leases\": [{\"task_id\": \"t");
+    let (code, stdout, stderr) = field.run(&["lease-lock", "acquire", "t1", "src/a"]);
+    assert_eq!((code, stdout.as_str()), (3, ""));
+    assert!(stderr.contains("leases.json is broken") && stderr.contains("hint: "), "{stderr}");
+}
