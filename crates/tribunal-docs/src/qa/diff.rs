@@ -92,11 +92,11 @@ fn declared(summary: &Summary) -> BTreeSet<String> {
         // `a` -> `b`, with any arrow, and what stands behind the second name.
         if let Some(target) = file.purpose.strip_prefix(['>', '→', '➜']) {
             let target = target.trim_start();
-            let word = match target.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
-                Some((path, _)) => path,
-                None => target.split_whitespace().next().unwrap_or(""),
+            let path = match target.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
+                Some((path, _)) => task::ticked_path(path),
+                None => task::clean_path(target.split_whitespace().next().unwrap_or("")),
             };
-            found.extend(task::clean_path(word).and_then(|path| clean(&path)));
+            found.extend(path.and_then(|path| clean(&path)));
         }
     }
     found

@@ -5,7 +5,8 @@ use crate::{Field, PHASE, PLAN, PLAN_TEXT, SUMMARY};
 #[test]
 fn strange_plans_get_an_answer() {
     let field = Field::new();
-    let many: String = (1..=10_000).map(|n| format!("\n### Task {n}: quoted fields\n\nThe parser.\n")).collect();
+    let many: String =
+        (1..=10_000).map(|n| format!("\n### Task {n}: quoted fields\n\nThe parser.\n")).collect();
     let table = [
         ("no frontmatter", "# Plan\n".to_owned(), 1),
         ("tabs", PLAN_TEXT.replace("  - the", "\t- the"), -1),
@@ -21,7 +22,9 @@ fn strange_plans_get_an_answer() {
         let fits = if code < 0 { (0..=2).contains(&found) } else { found == code };
         assert!(fits, "{name}: {found} {} {stderr}", &stdout[..stdout.len().min(600)]);
         assert!(serde_json::from_str::<serde_json::Value>(&stdout).is_ok(), "{name}");
-        for args in [&["validate-plan", PLAN, PHASE][..], &["assess-risk", PLAN], &["generate-contract", PLAN]] {
+        for args in
+            [&["validate-plan", PLAN, PHASE][..], &["assess-risk", PLAN], &["generate-contract", PLAN]]
+        {
             let (found, _, stderr) = field.run(args);
             assert!(found <= 3, "{name}: {args:?} {found} {stderr}");
         }

@@ -77,7 +77,11 @@ fn a_contract_edited_by_hand_opens_nothing() {
     let field = Field::new();
     field.ask(&["generate-contract", PLAN], 0);
     let text = field.read(CONTRACT);
-    for (from, to) in [("\"secret\"", "\"nothing\""), ("\"task_count\": 1", "\"task_count\": 9"), ("{\n", "{\n\"extra\": 1,\n")] {
+    for (from, to) in [
+        ("\"secret\"", "\"nothing\""),
+        ("\"task_count\": 1", "\"task_count\": 9"),
+        ("{\n", "{\n\"extra\": 1,\n"),
+    ] {
         field.write(CONTRACT, &text.replacen(from, to, 1));
         for name in ["contract_compliance", "protected_file", "required_checks"] {
             assert!(gate(&field, name, 2)["evidence"].as_str().unwrap().contains("changed"), "{from}");
@@ -95,7 +99,10 @@ fn what_cannot_be_repaired_is_blocked_with_a_way_out() {
     let field = Field::new();
     with_checks(&field, "false");
     let shut = field.ask(&["auto-repair", "required_checks", "1", "1", "1", CONTRACT], 2);
-    assert_eq!((&shut["repaired"], &shut["attempts"], &shut["gate"]), (&json!(false), &json!(2), &json!("required_checks")));
+    assert_eq!(
+        (&shut["repaired"], &shut["attempts"], &shut["gate"]),
+        (&json!(false), &json!(2), &json!("required_checks"))
+    );
     let events = field.events();
     let (name, event) = events.last().unwrap();
     assert_eq!((name.as_str(), &event["plan"]), ("task_blocked", &json!("01-01")));
@@ -115,7 +122,10 @@ fn a_completion_is_confirmed_only_when_everything_holds() {
         field.ask(&[&["two-phase-complete", "01-01-T1", "01", "01", CONTRACT], rest].concat(), code)
     };
     let done = ask(&["src/parser.txt", &commit, "tests pass", "files_modified=src/parser.txt"], 0);
-    assert_eq!((&done["result"], &done["checks_failed"], &done["errors"]), (&json!("confirmed"), &json!(0), &json!([])));
+    assert_eq!(
+        (&done["result"], &done["checks_failed"], &done["errors"]),
+        (&json!("confirmed"), &json!(0), &json!([]))
+    );
     for (rest, word) in [
         (&["src/gone.txt"][..], "src/gone.txt"),
         (&["src/parser.txt", "files_modified=src/parser.txt,secret"], "secret"),
@@ -164,7 +174,10 @@ fn the_control_plane_is_the_sum_of_the_others() {
     };
     let names = |answer: &Value| -> Vec<String> {
         let steps = answer["steps"].as_array().unwrap();
-        steps.iter().map(|s| format!("{} {}", s["name"].as_str().unwrap(), s["status"].as_str().unwrap())).collect()
+        steps
+            .iter()
+            .map(|s| format!("{} {}", s["name"].as_str().unwrap(), s["status"].as_str().unwrap()))
+            .collect()
     };
     let full = control("full", &["--plan-path", PLAN, "--role=dev", "--phase-dir", PHASE], 0);
     assert_eq!(names(&full), ["generate-contract pass", "compile-context pass"]);

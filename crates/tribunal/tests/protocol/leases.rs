@@ -49,7 +49,13 @@ fn of_many_who_ask_at_once_one_gets_it() {
     let codes: Vec<i32> = std::thread::scope(|scope| {
         let ask = |name: &String| {
             let (program, name) = (field.stage.program().clone(), name.clone());
-            scope.spawn(move || program.run(&["lease-lock", "acquire", &name, "src/one", "src/two"], &[]).unwrap().code.unwrap())
+            scope.spawn(move || {
+                program
+                    .run(&["lease-lock", "acquire", &name, "src/one", "src/two"], &[])
+                    .unwrap()
+                    .code
+                    .unwrap()
+            })
         };
         let asked: Vec<_> = names.iter().map(ask).collect();
         asked.into_iter().map(|one| one.join().unwrap()).collect()

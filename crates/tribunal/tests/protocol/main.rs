@@ -108,7 +108,8 @@ impl Field {
     fn ask(&self, args: &[&str], code: i32) -> Value {
         let (found, stdout, stderr) = self.run(args);
         assert_eq!(found, code, "{args:?}\n{stdout}\n{stderr}");
-        let json: Value = serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{args:?} {error}: {stdout}"));
+        let json: Value =
+            serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{args:?} {error}: {stdout}"));
         assert_eq!(json["cmd"], args[0], "{json}");
         assert!(json["ok"].is_boolean(), "{json}");
         json

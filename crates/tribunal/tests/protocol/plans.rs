@@ -15,7 +15,9 @@ fn review_plan_answers_in_three_ways() {
     let conditional = field.ask(&["review-plan", PLAN], 2);
     assert_eq!(conditional["verdict"], "conditional");
     let finding = &conditional["findings"][0];
-    for key in ["id", "severity", "check", "file", "title", "description", "issue", "suggestion", "suggested_fix"] {
+    for key in
+        ["id", "severity", "check", "file", "title", "description", "issue", "suggestion", "suggested_fix"]
+    {
         assert!(finding[key].as_str().is_some_and(|text| !text.is_empty()), "{key}: {finding}");
     }
     assert_eq!((&finding["severity"], &finding["auto_fixable"]), (&json!("low"), &json!(false)));
@@ -33,10 +35,16 @@ fn review_plan_sees_the_other_plans_and_the_limit_of_tasks() {
     field.write(".planning/phases/01-tools/01-02-PLAN.md", &PLAN_TEXT.replace("plan: 01", "plan: 02"));
     let claimed = field.ask(&["review-plan", PLAN], 1);
     assert_eq!(claimed["findings"][0]["check"], "file_claims");
-    field.write(".planning/phases/01-tools/01-02-PLAN.md", "---\nphase: 1\nplan: 2\nwave: 2\ndepends_on: [1]\n---\n");
+    field.write(
+        ".planning/phases/01-tools/01-02-PLAN.md",
+        "---\nphase: 1\nplan: 2\nwave: 2\ndepends_on: [1]\n---\n",
+    );
     field.write(PLAN, &PLAN_TEXT.replace("depends_on: []", "depends_on: [2]"));
     let cycle = field.ask(&["review-plan", PLAN], 1);
-    assert!(cycle["findings"].as_array().unwrap().iter().any(|f| f["check"] == "dependency_cycle"), "{cycle}");
+    assert!(
+        cycle["findings"].as_array().unwrap().iter().any(|f| f["check"] == "dependency_cycle"),
+        "{cycle}"
+    );
     std::fs::remove_file(field.stage.project().join(".planning/phases/01-tools/01-02-PLAN.md")).unwrap();
     let tasks: String = (1..=3).map(|n| format!("\n### Task {n}: parser quoted fields\n\nwords\n")).collect();
     field.write(PLAN, &format!("{PLAN_TEXT}{tasks}"));
@@ -64,7 +72,10 @@ fn validate_plan_names_what_is_missing_and_the_way_out() {
         let errors = texts(&found["errors"]);
         assert!(errors[0].starts_with(prefix) && errors[0].contains("Fix: "), "{depends}: {errors:?}");
     }
-    field.write(".planning/phases/02-next/02-01-SUMMARY.md", "---\nphase: 2\nplan: 1\nstatus: complete\n---\n");
+    field.write(
+        ".planning/phases/02-next/02-01-SUMMARY.md",
+        "---\nphase: 2\nplan: 1\nstatus: complete\n---\n",
+    );
     field.write(PLAN, &PLAN_TEXT.replace("depends_on: []", "depends_on: [\"02-01\"]"));
     assert_eq!(field.ask(&["validate-plan", PLAN, PHASE], 0)["cross_phase"]["checked"], 1);
     field.write(PLAN, &PLAN_TEXT.replace("depends_on: []", "depends_on: [\"02-01\", \"01-09\"]"));
@@ -83,7 +94,16 @@ fn a_contract_is_written_and_sealed() {
     assert_eq!(contract["forbidden_paths"], json!(["secret"]));
     assert_eq!(contract["verification_checks"], json!(["test -f src/parser.txt"]));
     assert_eq!((&contract["phase_id"], &contract["plan_id"]), (&json!("01"), &json!("01-01")));
-    for key in ["phase", "plan", "objective", "task_count", "depends_on", "must_haves", "max_token_budget", "timeout_seconds"] {
+    for key in [
+        "phase",
+        "plan",
+        "objective",
+        "task_count",
+        "depends_on",
+        "must_haves",
+        "max_token_budget",
+        "timeout_seconds",
+    ] {
         assert!(!contract[key].is_null(), "{key}");
     }
     let again = field.ask(&["generate-contract", PLAN], 0);
@@ -98,8 +118,12 @@ fn a_contract_is_written_and_sealed() {
 fn risk_is_read_from_the_plan() {
     let field = Field::new();
     assert_eq!(field.ask(&["assess-risk", PLAN], 0)["risk"], "low");
-    let tasks: String = (1..=6).map(|n| format!("\n### Task {n}: x\n\n**Files:** `a{n}`, `b{n}`\n")).collect();
-    field.write(PLAN, &format!("---\nphase: 1\nplan: 1\ndepends_on: [\"02-01\"]\nmust_haves: [a]\n---\n{tasks}"));
+    let tasks: String =
+        (1..=6).map(|n| format!("\n### Task {n}: x\n\n**Files:** `a{n}`, `b{n}`\n")).collect();
+    field.write(
+        PLAN,
+        &format!("---\nphase: 1\nplan: 1\ndepends_on: [\"02-01\"]\nmust_haves: [a]\n---\n{tasks}"),
+    );
     let high = field.ask(&["assess-risk", PLAN], 0);
     assert_eq!((&high["risk"], &high["score"]), (&json!("high"), &json!(3)));
     assert_eq!(field.ask(&["assess-risk", "gone.md"], 0)["risk"], "high");

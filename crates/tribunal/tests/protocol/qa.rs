@@ -16,9 +16,15 @@ fn a_summary_is_held_to_its_plan_and_to_git() {
     assert_eq!(fine["checks"].as_array().unwrap().len(), 5);
     field.summary(&["deadbeefdeadbeefdeadbeefdeadbeefdeadbeef"], "- `src/parser.txt`");
     let foreign = field.ask(&["verify-plan-completion", SUMMARY, PLAN], 1);
-    assert_eq!((status(&foreign, "commit_hashes"), status(&foreign, "body_sections")), ("fail".into(), "pass".into()));
+    assert_eq!(
+        (status(&foreign, "commit_hashes"), status(&foreign, "body_sections")),
+        ("fail".into(), "pass".into())
+    );
     let missing = field.ask(&["verify-plan-completion", "gone.md", PLAN], 1);
-    assert_eq!((status(&missing, "summary_exists"), status(&missing, "plan_exists")), ("fail".into(), "pass".into()));
+    assert_eq!(
+        (status(&missing, "summary_exists"), status(&missing, "plan_exists")),
+        ("fail".into(), "pass".into())
+    );
     let no_plan = field.ask(&["verify-plan-completion", SUMMARY, "gone.md"], 1);
     assert_eq!(status(&no_plan, "plan_exists"), "fail");
 }
@@ -46,15 +52,22 @@ fn declared_files_are_compared_with_changed_ones() {
     let field = Field::new();
     let commit = field.delivered();
     let fine = field.ask(&["diff-against-plan", SUMMARY], 0);
-    assert_eq!((&fine["declared"], &fine["actual"]), (&json!(["src/parser.txt"]), &json!(["src/parser.txt"])));
+    assert_eq!(
+        (&fine["declared"], &fine["actual"]),
+        (&json!(["src/parser.txt"]), &json!(["src/parser.txt"]))
+    );
     field.summary(&[&commit], "- `src/other file.txt` -- created: x");
     let wrong = field.ask(&["diff-against-plan", SUMMARY], 1);
-    assert_eq!((&wrong["undeclared"], &wrong["missing"]), (&json!(["src/parser.txt"]), &json!(["src/other file.txt"])));
+    assert_eq!(
+        (&wrong["undeclared"], &wrong["missing"]),
+        (&json!(["src/parser.txt"]), &json!(["src/other file.txt"]))
+    );
     assert_eq!(wrong["fixable_by"], "dev");
     field.summary(&[], "- `src/parser.txt`");
     field.ask(&["diff-against-plan", SUMMARY], 1);
     field.ask(&["diff-against-plan", SUMMARY, "--commits", &commit[..9]], 0);
-    let foreign = field.ask(&["diff-against-plan", SUMMARY, "--commits", &format!("{commit},0123456789abcdef")], 1);
+    let foreign =
+        field.ask(&["diff-against-plan", SUMMARY, "--commits", &format!("{commit},0123456789abcdef")], 1);
     assert_eq!(texts(&foreign["unknown_commits"]), ["0123456789abcdef"]);
     field.ask(&["diff-against-plan", "gone.md"], 1);
 }
@@ -135,11 +148,15 @@ fn the_suite_runs_all_five_and_counts_what_did_not_run_as_open() {
     field.commit("test(01): a suite");
     field.delivered();
     let clean = field.ask(&["qa-suite", SUMMARY, PLAN], 0);
-    assert_eq!((&clean["checks_run"], &clean["checks_passed"], &clean["checks_failed"]), (&json!(5), &json!(5), &json!(0)));
+    assert_eq!(
+        (&clean["checks_run"], &clean["checks_passed"], &clean["checks_failed"]),
+        (&json!(5), &json!(5), &json!(0))
+    );
     field.write("run-tests", "exit 127\n");
     field.write("src/parser.txt", "third\n");
     field.commit("whatever");
-    let open = field.ask(&["qa-suite", SUMMARY, PLAN, "--commit-range", "HEAD~1..HEAD", "--phase-dir", PHASE], 1);
+    let open =
+        field.ask(&["qa-suite", SUMMARY, PLAN, "--commit-range", "HEAD~1..HEAD", "--phase-dir", PHASE], 1);
     assert_eq!(open["checks_passed"], 3, "{open}");
     assert_eq!(open["results"]["check-regression"]["status"], "did_not_run");
     assert_eq!(open["results"]["check-regression"]["fixable_by"], "architect");

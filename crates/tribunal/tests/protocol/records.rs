@@ -8,13 +8,18 @@ use std::ffi::OsString;
 fn events_are_lines_with_their_belongings() {
     let field = Field::new();
     field.write(".planning/.execution-state.json", "{\"correlation_id\": \"from-state\"}");
-    let made = field.ask(&["log-event", "review_loop_start", "1", "plan=01-02", "max_cycles=3", "note=$(id) \"x\"\n=y"], 0);
+    let made = field.ask(
+        &["log-event", "review_loop_start", "1", "plan=01-02", "max_cycles=3", "note=$(id) \"x\"\n=y"],
+        0,
+    );
     let (name, event) = field.events().pop().unwrap();
     assert_eq!((name.as_str(), &event["event_id"]), ("review_loop_start", &made["event_id"]));
     assert_eq!((&event["phase"], &event["plan"]), (&json!("01"), &json!("01-02")));
     assert_eq!(event["correlation_id"], "from-state");
     assert_eq!(event["data"], json!({ "plan": "01-02", "max_cycles": "3", "note": "$(id) \"x\"\n=y" }));
-    for (name, value, expect) in [("YOLO_CORRELATION_ID", "yolo", "yolo"), ("TRIBUNAL_CORRELATION_ID", "own", "own")] {
+    for (name, value, expect) in
+        [("YOLO_CORRELATION_ID", "yolo", "yolo"), ("TRIBUNAL_CORRELATION_ID", "own", "own")]
+    {
         let value = OsString::from(value);
         field.stage.program().run(&["log-event", "x", "1", "2"], &[(name, &value)]).unwrap();
         let (_, event) = field.events().pop().unwrap();
@@ -37,21 +42,35 @@ fn metrics_are_counted_from_the_log() {
     assert_eq!((&found["lease_conflicts"], &found["fallback_share"]), (&json!(1), &json!(1.0)));
     let (code, stdout, _) = field.run(&["metrics-report"]);
     assert_eq!(code, 0);
-    assert!(stdout.starts_with("# Metrics: all phases\n") && stdout.contains("| gate failure rate | 66.7 % |"), "{stdout}");
+    assert!(
+        stdout.starts_with("# Metrics: all phases\n") && stdout.contains("| gate failure rate | 66.7 % |"),
+        "{stdout}"
+    );
     assert_eq!(Field::new().run(&["metrics-report"]).0, 0, "no log is no failure");
 }
 
 #[test]
 fn the_execution_state_is_edited_not_rewritten() {
     let field = Field::new();
-    let state = |field: &Field| -> Value { serde_json::from_str(&field.read(".planning/.execution-state.json")).unwrap() };
+    let state = |field: &Field| -> Value {
+        serde_json::from_str(&field.read(".planning/.execution-state.json")).unwrap()
+    };
     field.write(
         ".planning/.execution-state.json",
         "{\"phase\": 1, \"mine\": [1], \"plans\": [{\"id\": \"01-01\", \"title\": \"t\", \"status\": \"pending\"}]}",
     );
     field.ask(&["update-exec-state", "1", "status=complete"], 0);
     field.ask(&["update-exec-state", "01-02", "status=running", "wave=2"], 0);
-    field.ask(&["update-exec-state", "01-01", "review_loops.cycle=1", "review_loops.max=3", "review_loops.status=running"], 0);
+    field.ask(
+        &[
+            "update-exec-state",
+            "01-01",
+            "review_loops.cycle=1",
+            "review_loops.max=3",
+            "review_loops.status=running",
+        ],
+        0,
+    );
     let cycle = "review_loops.findings_per_cycle+={\"verdict\":\"reject\",\"finding_count\":2,\"high\":1}";
     field.ask(&["update-exec-state", "01-01", cycle], 0);
     field.ask(&["update-exec-state", "01-01", "qa_loops.status=passed"], 0);
@@ -61,7 +80,10 @@ fn the_execution_state_is_edited_not_rewritten() {
     assert_eq!(found["plans"][1], json!({ "id": "01-02", "status": "running", "wave": 2 }));
     assert_eq!(found["review_loops"]["01-01"]["findings_per_cycle"][0]["high"], 1);
     assert_eq!(found["qa_loops"]["01-01"]["status"], "passed");
-    assert_eq!((&found["status"], &found["wave"], &found["mine"]), (&json!("complete"), &json!(3), &json!([1])));
+    assert_eq!(
+        (&found["status"], &found["wave"], &found["mine"]),
+        (&json!("complete"), &json!(3), &json!([1]))
+    );
     assert_eq!(found["steps_completed"], json!(["plan_gate"]));
     field.ask(&["update-exec-state", "01-01", "nonsense"], 1);
     field.ask(&["update-exec-state", "01-01", "a.b.c=1"], 1);
@@ -90,8 +112,9 @@ fn many_writers_of_the_state_lose_nothing() {
 /// A message on stdin, from a file.
 fn message(field: &Field, message: &Value, code: i32) -> Vec<String> {
     field.write("m.json", &message.to_string());
-    let args: Vec<OsString> =
-        ["-c", "exec \"$0\" validate-message < m.json", env!("CARGO_BIN_EXE_tribunal")].map(OsString::from).into();
+    let args: Vec<OsString> = ["-c", "exec \"$0\" validate-message < m.json", env!("CARGO_BIN_EXE_tribunal")]
+        .map(OsString::from)
+        .into();
     let ended = field.stage.program().launch("sh".as_ref(), &args, &[]).unwrap().wait().unwrap();
     assert_eq!(ended.code, Some(code), "{message} {}", ended.stdout);
     let found: Value = serde_json::from_str(&ended.stdout).unwrap();

@@ -6,8 +6,11 @@ use serde_json::json;
 #[test]
 fn turns_and_models_are_bare_words() {
     let field = Field::new();
-    field.write("c.json", "{\"effort\": \"fast\", \"agent_max_turns\": {\"dev\": 10, \"qa\": {\"fast\": 7}, \"lead\": false}, \
-        \"model_overrides\": {\"qa\": \"my-model\"}}");
+    field.write(
+        "c.json",
+        "{\"effort\": \"fast\", \"agent_max_turns\": {\"dev\": 10, \"qa\": {\"fast\": 7}, \"lead\": false}, \
+        \"model_overrides\": {\"qa\": \"my-model\"}}",
+    );
     field.write("p.json", "{\"quality\": {\"dev\": \"opus\"}, \"budget\": {\"dev\": \"tiny\"}}");
     field.write("budget.json", "{\"model_profile\": \"budget\"}");
     field.write("bad.json", "{");
@@ -45,7 +48,10 @@ fn turns_and_models_are_bare_words() {
 fn the_gate_policy() {
     let field = Field::new();
     let strict = field.ask(&["gate-policy", "thorough", "low", "cautious"], 0);
-    assert_eq!((&strict["qa_tier"], &strict["approval_required"], &strict["two_phase"]), (&json!("deep"), &json!(true), &json!(true)));
+    assert_eq!(
+        (&strict["qa_tier"], &strict["approval_required"], &strict["two_phase"]),
+        (&json!("deep"), &json!(true), &json!(true))
+    );
     let loose = field.ask(&["gate-policy", "turbo", "high", "pure-vibe"], 0);
     assert_eq!((&loose["qa_tier"], &loose["communication_level"]), (&json!("skip"), &json!("none")));
     assert_eq!(loose["approval_required"], false);

@@ -68,7 +68,8 @@ fn the_state_of_a_loop_is_added_to_not_overwritten() {
     field.ask(&["update-exec-state", "01-01", "review_loops.findings_per_cycle+={\"high\":1}"], 0);
     field.ask(&["update-exec-state", "01-01", "review_loops.cycle=2", "review_loops.max=3"], 0);
     field.ask(&["update-exec-state", "01-01", "review_loops.findings_per_cycle+={\"high\":0}"], 0);
-    let state: serde_json::Value = serde_json::from_str(&field.read(".planning/.execution-state.json")).unwrap();
+    let state: serde_json::Value =
+        serde_json::from_str(&field.read(".planning/.execution-state.json")).unwrap();
     let entry = &state["review_loops"]["01-01"];
     assert_eq!(entry["findings_per_cycle"], json!([{ "high": 1 }, { "high": 0 }]));
 }
@@ -76,7 +77,10 @@ fn the_state_of_a_loop_is_added_to_not_overwritten() {
 #[test]
 fn validate_requirements_does_not_pass_on_one_shared_word() {
     let field = Field::new();
-    field.write(PLAN, &PLAN_TEXT.replace("the parser accepts quoted fields", "the parser is faster than light"));
+    field.write(
+        PLAN,
+        &PLAN_TEXT.replace("the parser accepts quoted fields", "the parser is faster than light"),
+    );
     field.delivered();
     let report = field.ask(&["validate-requirements", PLAN, PHASE], 1);
     assert_eq!(report["requirements"][0]["status"], "unverified");
@@ -119,7 +123,9 @@ fn evidence_with_commas_is_several_paths() {
     let field = Field::new();
     field.ask(&["generate-contract", PLAN], 0);
     field.write("src/more.txt", "x");
-    let ask = |evidence: &str, code| field.ask(&["two-phase-complete", "01-01-T1", "1", "1", CONTRACT, evidence], code);
+    let ask = |evidence: &str, code| {
+        field.ask(&["two-phase-complete", "01-01-T1", "1", "1", CONTRACT, evidence], code)
+    };
     ask("src/parser.txt,src/more.txt", 0);
     let rejected = ask("src/parser.txt,src/gone.txt", 2);
     assert_eq!(rejected["errors"], json!(["artifacts: src/gone.txt is not there"]));
