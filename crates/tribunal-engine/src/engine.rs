@@ -208,6 +208,9 @@ impl<W: World> Engine<W> {
         loop {
             self.sync()?;
             let starts = self.reconcile()?;
+            if self.docket.run.as_ref().is_some_and(|run| run.ending().is_some()) {
+                self.world.end_agents();
+            }
             self.commit(watch)?;
             for effect in &starts {
                 self.start(effect);

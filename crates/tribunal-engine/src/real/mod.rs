@@ -269,8 +269,12 @@ impl World for RealWorld {
         first.into_iter().chain(self.arrivals.try_iter().take(256)).collect()
     }
 
-    fn shutdown(&mut self) {
+    fn end_agents(&mut self) {
         self.site.keeper.shutdown(END_GRACE);
+    }
+
+    fn shutdown(&mut self) {
+        self.end_agents();
         for pool in &mut self.pools {
             pool.finish();
         }

@@ -100,6 +100,10 @@ impl World for SimWorld {
         }
     }
 
+    fn end_agents(&mut self) {
+        self.outside.borrow_mut().end_agents();
+    }
+
     fn shutdown(&mut self) {
         self.outside.borrow_mut().shutdown();
     }
@@ -217,6 +221,12 @@ impl Outside {
             let after_ms = self.rng.within(0, 100) * 1_000;
             self.later(after_ms, Due::Says(effect.clone(), report));
         }
+    }
+
+    fn end_agents(&mut self) {
+        let left: Vec<&EffectId> = self.running.iter().filter(|effect| effect.step.is_agent()).collect();
+        let text = format!("the end is about to be journaled and {left:?} still run");
+        self.hold("ended", left.is_empty(), || text);
     }
 
     fn shutdown(&mut self) {

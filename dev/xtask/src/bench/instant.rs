@@ -205,5 +205,7 @@ impl World for Instant {
         std::mem::take(&mut self.arrivals)
     }
 
+    fn end_agents(&mut self) {}
+
     fn shutdown(&mut self) {}
 }
