@@ -225,14 +225,20 @@ impl<'a> Joined<'a> {
 
 /// What a claim says and where, as one number; equal claims have equal ones.
 fn hash_of(claim: &Claim) -> u64 {
-    let mut hash = mixed(u64::from(claim.line.unwrap_or(0)), u64::from(claim.end.unwrap_or(0)));
-    for text in [Some(claim.claim.as_str()), claim.file.as_deref(), claim.rule.as_deref()] {
-        for chunk in text.unwrap_or_default().as_bytes().chunks(8) {
+    let place = mixed(u64::from(claim.line.unwrap_or(0)), u64::from(claim.end.unwrap_or(0)));
+    let (file, rule) = (claim.file.as_deref().unwrap_or_default(), claim.rule.as_deref().unwrap_or_default());
+    hash_texts(place, &[&claim.claim, file, rule])
+}
+
+/// Some texts in a row, as one number.
+pub(crate) fn hash_texts(mut hash: u64, texts: &[&str]) -> u64 {
+    for text in texts {
+        for chunk in text.as_bytes().chunks(8) {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
             hash = mixed(hash, u64::from_le_bytes(word));
         }
-        hash = mixed(hash, text.map_or(0, str::len) as u64);
+        hash = mixed(hash, text.len() as u64);
     }
     hash
 }

@@ -284,6 +284,8 @@ pub struct Place {
     pub line: Option<u32>,
     /// Last line.
     pub end: Option<u32>,
+    /// A number was there that is no line of any file.
+    pub unreal: bool,
 }
 
 /// Reads a place; `Err` says why its path is refused (the lines are lost with it).
@@ -295,8 +297,9 @@ pub fn place(text: &str) -> Result<Place, String> {
     }
     let (path, tail) = split_lines_off(text);
     let file = path_inside(path)?;
-    let (line, end) = tail.map_or((None, None), |tail| lines(tail).unwrap_or((None, None)));
-    Ok(Place { file: Some(file), line, end })
+    let read = tail.and_then(lines);
+    let (line, end) = read.unwrap_or((None, None));
+    Ok(Place { file: Some(file), line, end, unreal: read.is_some() && line.is_none() })
 }
 
 /// Cuts `:12-20`, `:12:5`, `#L12`, ` (line 12)` off a path.
@@ -496,7 +499,7 @@ mod tests {
     #[test]
     fn places() {
         let check = |text: &str, file: &str, line: Option<u32>, end: Option<u32>| {
-            let expect = Place { file: Some(file.to_owned()), line, end };
+            let expect = Place { file: Some(file.to_owned()), line, end, ..Place::default() };
             assert_eq!(place(text), Ok(expect), "{text}");
         };
         check("src/a.rs", "src/a.rs", None, None);

@@ -309,6 +309,9 @@ pub(crate) fn set_place(claim: &mut Claim, value: &str, draft: &mut Draft) {
             if place.line.is_some() {
                 (claim.line, claim.end) = (place.line, place.end);
             }
+            if place.unreal {
+                draft.intake.note(value, "not a line of any file");
+            }
         }
         Err(why) => draft.intake.note(value, why),
     }

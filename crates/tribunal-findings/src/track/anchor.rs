@@ -160,7 +160,7 @@ impl File {
         if markdown {
             file.read_headings()
         } else {
-            file.read_definitions()
+            file.read_definitions(is_c_like(path))
         }
         file
     }
@@ -179,12 +179,13 @@ impl File {
     }
 
     /// A stack of open definitions by indentation.
-    fn read_definitions(&mut self) {
+    fn read_definitions(&mut self, c_like: bool) {
         let mut open: Vec<(usize, u32)> = Vec::new();
         for n in 0..self.lines.len() {
             let line = slice(&self.text, self.lines[n]);
             let trimmed = line.trim_start();
-            if trimmed.is_empty() {
+            // A preprocessor line ends nothing, however far left it stands.
+            if trimmed.is_empty() || (c_like && trimmed.starts_with('#')) {
                 self.inside.push(open.last().map(|(_, d)| *d));
                 continue;
             }
@@ -195,7 +196,9 @@ impl File {
                 || trimmed == "fi"
                 || trimmed == "done";
             open.retain(|(at, _)| if closes { *at <= indent } else { *at < indent });
-            if let Some(name) = definition(trimmed) {
+            let plain = definition(trimmed);
+            let name = plain.or_else(|| if c_like && indent == 0 { self.spread_out(n) } else { None });
+            if let Some(name) = name {
                 open.retain(|(at, _)| *at < indent);
                 let outer = open.last().map(|(_, d)| self.definitions[*d as usize].0.clone());
                 let full = outer.map_or(name.to_owned(), |outer| format!("{outer}.{name}"));
@@ -204,6 +207,26 @@ impl File {
             }
             self.inside.push(open.last().map(|(_, d)| *d));
         }
+    }
+
+    /// A C function whose head is spread over lines: `static int`, `name(int a,`, `int b)`, `{`.
+    fn spread_out(&self, n: usize) -> Option<&str> {
+        let line = slice(&self.text, self.lines[n]).trim_end();
+        let before = &line[..line.find('(')?];
+        let name = before.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
+        let head = &before[..before.len() - name.len()];
+        let word =
+            |c: char| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '&' | ':' | '<' | '>' | ',');
+        if name.is_empty()
+            || !line.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            || !head.chars().all(word)
+        {
+            return None;
+        }
+        // It is a definition when a body comes before the statement ends.
+        let lines = self.lines[n..].iter().take(HEAD_LINES_MAX).map(|span| slice(&self.text, *span));
+        let ends = |line: &str| line.find(['{', ';']).map(|at| line.as_bytes()[at] == b'{');
+        lines.filter_map(ends).next().filter(|opens| *opens).map(|_| name)
     }
 
     fn read_headings(&mut self) {
@@ -220,6 +243,14 @@ impl File {
             self.inside.push(open.last().map(|(_, d)| *d));
         }
     }
+}
+
+/// Lines the head of a function may be spread over.
+const HEAD_LINES_MAX: usize = 30;
+
+fn is_c_like(path: &str) -> bool {
+    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+    matches!(extension, "c" | "h" | "cc" | "cpp" | "cxx" | "hh" | "hpp" | "m" | "mm")
 }
 
 /// Words that may stand before the word that defines.
@@ -265,7 +296,10 @@ fn definition(line: &str) -> Option<&str> {
     match word {
         "def" | "class" | "fn" | "struct" | "enum" | "trait" | "mod" | "interface" | "function"
         | "module" | "namespace" | "macro_rules" => first_name(after.trim_start_matches(['*', '!', ' '])),
-        "impl" => first_name(after.split(" for ").last().unwrap_or(after).trim_start_matches(['<', '&'])),
+        "impl" => {
+            let after = without_parameters(after);
+            first_name(after.split(" for ").last().unwrap_or(after).trim_start_matches(['&', ' ']))
+        }
         "func" => {
             // A Go method has its receiver in front.
             let after = if after.starts_with('(') {
@@ -289,19 +323,70 @@ fn first_name(text: &str) -> Option<&str> {
     (end > 0).then(|| &text[..end])
 }
 
+/// What follows `<'a, T: Into<X>>`.
+fn without_parameters(text: &str) -> &str {
+    if !text.starts_with('<') {
+        return text;
+    }
+    let mut depth = 0;
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        depth += i32::from(c == '<') - i32::from(c == '>' && before != '-');
+        before = c;
+        if depth == 0 {
+            return text[at + 1..].trim_start();
+        }
+    }
+    text
+}
+
 /// `name() {`, `name = (…) => {`, `Type name(args) {`.
 fn braced(line: &str) -> Option<&str> {
     let body = line.trim_end();
     let body = body.strip_suffix('{')?.trim_end();
-    if let Some((left, _)) = body.split_once("=>") {
-        let name = left.split(['=', ':', '(']).next()?.trim();
-        return first_name(name.rsplit(' ').next()?);
+    if let Some(arrow) = body.strip_suffix("=>") {
+        return bound_function(arrow.trim_end());
     }
     let open = body.find('(')?;
     let name =
         body[..open].trim_end().rsplit(|c: char| c.is_whitespace() || matches!(c, '*' | '&' | ':')).next()?;
     let name_only = first_name(name)?;
-    (name_only.len() == name.len() && !body[..open].contains(['=', '.', '"', '\''])).then_some(name)
+    let declares = name_only.len() == name.len() && !body[..open].contains(['=', '.', '"', '\'']);
+    (declares && !is_keyword(name) && ends_as_a_head(&body[open..])).then_some(name)
+}
+
+/// `const load = async (x)` and `load: (x)`: a function that is given a name. The arm of a match is not.
+fn bound_function(left: &str) -> Option<&str> {
+    let (before, value) = left.split_once('=').or_else(|| left.split_once(':'))?;
+    let value = value.trim_start();
+    let value = value.strip_prefix("async").unwrap_or(value).trim_start();
+    let plain = |text: &str| first_name(text).is_some_and(|name| name.len() == text.len());
+    let before = before.split(':').next().unwrap_or(before).trim_end();
+    let name = before.rsplit(' ').next()?;
+    let is_function = value.starts_with('(') && value.ends_with(|c: char| c != '(') || plain(value);
+    (is_function && plain(name) && !is_keyword(name)).then_some(name)
+}
+
+/// The parameters end on this line, and nothing follows but what may follow them in the head of a function.
+fn ends_as_a_head(text: &str) -> bool {
+    let mut depth = 0;
+    let end = text.char_indices().find_map(|(at, c)| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        (depth == 0).then_some(at + 1)
+    });
+    let Some(rest) = end.map(|end| text[end..].trim()) else { return false };
+    let first = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
+    rest.is_empty()
+        || rest.starts_with([':', '-'])
+        || matches!(first, "const" | "noexcept" | "override" | "final" | "throws" | "where")
+}
+
+fn is_keyword(word: &str) -> bool {
+    const WORDS: [&str; 14] = [
+        "let", "var", "if", "for", "while", "match", "switch", "return", "in", "and", "or", "not", "else",
+        "await",
+    ];
+    WORDS.contains(&word)
 }
 
 #[cfg(test)]
@@ -327,7 +412,21 @@ mod tests {
         let shell = "fn-trigger() {\n  declare x\n  if y; then\n    z\n  fi\n}\n\nother () {\n  w\n}\n";
         assert_eq!(symbol("a.sh", shell, 4), "fn-trigger");
         assert_eq!(symbol("a.sh", shell, 9), "other");
+        let generic = "impl<'a, T: Into<X>> Graph<'a, T> {\n    fn way(&self) {\n        match x {\n            Some(y) => {\n                z()\n            }\n        }\n        let Some(q) = w(1) else {\n            return;\n        };\n    }\n}\n";
+        for (line, expect) in [(3, "Graph.way"), (5, "Graph.way"), (9, "Graph.way"), (12, "Graph")] {
+            assert_eq!(symbol("a.rs", generic, line), expect, "{line}");
+        }
+        let spread = "static Node *make(\n  Pool *pool,\n  int size\n) {\n#ifdef X\n  return 0;\n#endif\n}\nint later(int);\nint x;\nvoid use(int a){\n  later(a);\n}\n";
+        for (line, expect) in [(2, "make"), (6, "make"), (8, "make"), (9, ""), (10, ""), (12, "use")] {
+            assert_eq!(symbol("a.c", spread, line), expect, "{line}");
+        }
+        let calls =
+            "function outer() {\n  later(() => {\n    a();\n  });\n  list.map(x => {\n    b();\n  });\n}\n";
+        for line in [3, 6] {
+            assert_eq!(symbol("a.js", calls, line), "outer", "{line}");
+        }
         let c = "static int\nfoo(int a)\n{\n    return a;\n}\nint bar(void) {\n    return 1;\n}\n";
+        assert_eq!(symbol("a.c", c, 4), "foo");
         assert_eq!(symbol("a.c", c, 7), "bar");
         let js =
             "export const load = async (x) => {\n  return x;\n}\nclass Q {\n  run(a) {\n    a();\n  }\n}\n";

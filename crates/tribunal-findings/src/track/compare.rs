@@ -2,7 +2,7 @@
 
 use super::anchor::{Anchors, Read, Side};
 use super::change::Change;
-use super::pair::{Hints, Pair, Scorer, pair};
+use super::pair::{Hints, Pair, Scorer, pair_with};
 use crate::intake::report::Report;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -80,10 +80,10 @@ pub fn compare(
     read: Read<'_>,
     scorer: &Scorer,
 ) -> Comparison {
-    let pairs = pair(before, after, &Hints::default(), change, read, scorer);
+    let (pairs, mut anchors) =
+        pair_with(before, after, &Hints::default(), change, Anchors::new(read), scorer);
     let (left, right): (BTreeSet<usize>, BTreeSet<usize>) =
         pairs.iter().map(|pair| (pair.before, pair.after)).unzip();
-    let mut anchors = Anchors::new(read);
     let gone = (0..before.len())
         .filter(|n| !left.contains(n))
         .map(|n| (n, gone(before[n], change, &mut anchors)))

@@ -6,9 +6,9 @@ use super::assign::{Edge, assign};
 use super::change::{Change, Mapped};
 use super::moves::{self, Moves};
 use super::score::{COSINE, FEATURES, REVIEWER, Spot, TOOL, TRIGRAMS, Weights, features};
-use crate::dedupe::words_of;
+use crate::dedupe::{hash_texts, words_of};
 use crate::similar::Texts;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::Claim;
 
 /// Pairs of one file that are all compared; beyond, only near ones and those with equal words.
@@ -127,7 +127,19 @@ pub fn pair(
     read: Read<'_>,
     scorer: &Scorer,
 ) -> Vec<Pair> {
-    let mut work = Work::new(before, after, change, read);
+    pair_with(before, after, hints, change, Anchors::new(read), scorer).0
+}
+
+/// The same, and gives back the files that were read, for whoever asks about the rest.
+pub(super) fn pair_with<'a>(
+    before: &'a [&'a Claim],
+    after: &'a [&'a Claim],
+    hints: &Hints,
+    change: &'a Change,
+    anchors: Anchors<'a>,
+    scorer: &Scorer,
+) -> (Vec<Pair>, Anchors<'a>) {
+    let mut work = Work::new(before, after, change, anchors);
     let mut pairs = work.exact();
     let edge = |c: &Candidate| {
         let gain = scorer.of(before[c.before], after[c.after]).gain(&c.features);
@@ -143,12 +155,12 @@ pub fn pair(
     }
     pairs.extend(work.moved(hints));
     pairs.sort_by_key(|pair| pair.before);
-    pairs
+    (pairs, work.anchors)
 }
 
 /// Every pair that the scorer looks at after exact matching.
 pub fn candidates(before: &[&Claim], after: &[&Claim], change: &Change, read: Read<'_>) -> Vec<Candidate> {
-    let mut work = Work::new(before, after, change, read);
+    let mut work = Work::new(before, after, change, Anchors::new(read));
     work.exact();
     let mut all = Vec::new();
     work.candidates(&mut |candidate| all.push(candidate));
@@ -199,12 +211,17 @@ impl<'a> Leftovers<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn new(before: &'a [&'a Claim], after: &'a [&'a Claim], change: &'a Change, read: Read<'a>) -> Self {
+    fn new(
+        before: &'a [&'a Claim],
+        after: &'a [&'a Claim],
+        change: &'a Change,
+        anchors: Anchors<'a>,
+    ) -> Self {
         Self {
             before,
             after,
             change,
-            anchors: Anchors::new(read),
+            anchors,
             free_before: (0..before.len()).collect(),
             free_after: (0..after.len()).collect(),
             olds: Leftovers::default(),
@@ -216,7 +233,7 @@ impl<'a> Work<'a> {
     fn take(&mut self, before: usize, after: usize, gain: f64, how: How) -> Pair {
         self.free_before.remove(&before);
         self.free_after.remove(&after);
-        Pair { before, after, score: 1.0 / (1.0 + (-gain).exp()), how }
+        paired(before, after, gain, how)
     }
 
     /// A pair that is not in one file after the rename map was found where its code moved to.
@@ -228,15 +245,14 @@ impl<'a> Work<'a> {
 
     /// Same rule and words at the very line the diff leads to, in the order of the reports.
     fn exact(&mut self) -> Vec<Pair> {
-        type Key<'k> = (&'k str, Option<u32>, Option<&'k str>, &'k str);
-        let mut waiting: BTreeMap<Key<'_>, VecDeque<usize>> = BTreeMap::new();
+        let mut waiting: Vec<(u64, usize, bool)> = Vec::with_capacity(self.after.len());
         for (n, claim) in self.after.iter().enumerate() {
             let Some(file) = claim.file.as_deref() else { continue };
-            waiting
-                .entry((file, claim.line, claim.rule.as_deref(), claim.claim.as_str()))
-                .or_default()
-                .push_back(n);
+            waiting.push((hash_at(claim, file, claim.line), n, true));
         }
+        waiting.sort_unstable();
+        // For the first of each hash: how many of it are given away, so that a crowd is not searched again and again.
+        let mut given: Vec<usize> = vec![0; waiting.len()];
         let mut found = Vec::new();
         for (n, claim) in self.before.iter().enumerate() {
             let Some(old) = claim.file.as_deref() else { continue };
@@ -246,12 +262,26 @@ impl<'a> Work<'a> {
                 Some(Mapped::Changed(_)) => continue,
                 None => None,
             };
-            let key = (file, line, claim.rule.as_deref(), claim.claim.as_str());
-            if let Some(other) = waiting.get_mut(&key).and_then(VecDeque::pop_front) {
-                found.push((n, other));
+            let hash = hash_at(claim, file, line);
+            let from = waiting.partition_point(|one| one.0 < hash);
+            let same = |other: &Claim| {
+                (other.line, other.file.as_deref()) == (line, Some(file))
+                    && (&other.rule, &other.claim) == (&claim.rule, &claim.claim)
+            };
+            let free = from + given.get(from).copied().unwrap_or(0);
+            let mut alike = waiting[free..].iter_mut().take_while(|one| one.0 == hash);
+            if let Some(one) = alike.find(|one| one.2 && same(self.after[one.1])) {
+                one.2 = false;
+                found.push((n, one.1));
+                given[from] += waiting[free..].iter().take_while(|one| one.0 == hash && !one.2).count();
             }
         }
-        found.into_iter().map(|(a, b)| self.take(a, b, 12.0, How::Exact)).collect()
+        let pairs: Vec<Pair> = found.into_iter().map(|(a, b)| paired(a, b, 12.0, How::Exact)).collect();
+        let (mut olds, mut news) = (vec![true; self.before.len()], vec![true; self.after.len()]);
+        pairs.iter().for_each(|pair| (olds[pair.before], news[pair.after]) = (false, false));
+        self.free_before = (0..olds.len()).filter(|n| olds[*n]).collect();
+        self.free_after = (0..news.len()).filter(|n| news[*n]).collect();
+        pairs
     }
 
     /// Anchors and texts of what is left; nothing when one side has nothing left.
@@ -394,6 +424,16 @@ impl<'a> Work<'a> {
 
 /// What must speak for moved code: several lines and the words.
 const MOVE_CUT: f64 = 6.0;
+
+fn paired(before: usize, after: usize, gain: f64, how: How) -> Pair {
+    Pair { before, after, score: 1.0 / (1.0 + (-gain).exp()), how }
+}
+
+/// One number for a claim's rule and words at a place; equal ones have equal numbers.
+fn hash_at(claim: &Claim, file: &str, line: Option<u32>) -> u64 {
+    let texts = [claim.claim.as_str(), claim.rule.as_deref().unwrap_or_default(), file];
+    hash_texts(u64::from(line.unwrap_or(0)), &texts)
+}
 
 /// Files and lines of some findings.
 fn places<'s>(spots: &'s [Spot<'_>]) -> impl Iterator<Item = (&'s str, u32)> {

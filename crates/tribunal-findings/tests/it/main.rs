@@ -1,8 +1,10 @@
 //! One test binary: tables of messy answers, and laws.
 
+mod bad_input;
 mod delta;
 mod intake;
 mod maker;
 mod pairs;
 mod track;
 mod triage;
+mod unbelieved;
