@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde_json::Value as Json;
 use tribunal_docs::{
-    Kind, Plan, PlanFacts, PlanVerdict, Read, Summary, Value, kind_of, read_plan, read_summary,
+    Kind, Plan, PlanFacts, PlanVerdict, Read, Summary, Value, kind_of, overview, read_plan, read_summary,
     set_frontmatter, structural_check, write_plan,
 };
 
@@ -56,6 +56,10 @@ fn every_document_reads_as_expected() {
             (false, _) => bare += 1,
             (_, true) => recovered += 1,
             (_, false) => strict += 1,
+        }
+        let shown = overview(file, text);
+        if row["kind"].as_str() != Some(shown.kind) || !shown.ok {
+            wrong.push(format!("{file}: kind {} ok {}", shown.kind, shown.ok));
         }
         let strict_yaml = row["strict_yaml"].as_str().unwrap();
         let expect = &row["expect"];

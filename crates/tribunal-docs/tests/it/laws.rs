@@ -225,3 +225,43 @@ proptest! {
         prop_assert_eq!((&got.extra, &got.must_haves, &got.depends_on, &got.title), (&sound.extra, &sound.must_haves, &sound.depends_on, &sound.title));
     }
 }
+
+/// Bytes that are likely to mean something to a reader of test output.
+fn output() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("test a::b ... ok\n".to_owned()),
+        Just("test é ... FAILED\n".to_owned()),
+        Just("TAP version 13\nok 1 - x # SKIP\n".to_owned()),
+        Just("{\"Action\":\"pass\",\"Package\":\"p\",\"Test\":\"T\"}\n".to_owned()),
+        Just("<testsuite><testcase name=\"a".to_owned()),
+        Just("a.py::b PASSED\n3 passed, 1 failed in 1s\n".to_owned()),
+        Just("  ✓ naïve (5 ms)\n  ○ skipped x\n".to_owned()),
+        Just("\u{1b}[3".to_owned()),
+        Just("## Phase 1: é\n**Goal**: x\nscore: 7/".to_owned()),
+        any::<String>(),
+    ];
+    prop::collection::vec(piece, 0..16).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn nothing_a_runner_or_a_person_writes_makes_a_reader_panic(text in output(), front in hostile()) {
+        if let Some(report) = tribunal_docs::qa::read_tests(&text) {
+            prop_assert!(tribunal_docs::qa::regressions(&report, &report).is_empty());
+        }
+        tribunal_docs::read_verification(&text);
+        tribunal_docs::roadmap_section(&text, "1");
+        tribunal_docs::overview("01-01-PLAN.md", &front);
+        if let Some(plan) = read_plan("01-01-PLAN.md", &front).value {
+            tribunal_docs::contract_of(&plan);
+        }
+    }
+
+    #[test]
+    fn a_suggested_subject_is_always_well_formed(subject in any::<String>(), files in prop::collection::vec(name(), 0..4)) {
+        let commit = tribunal_docs::qa::CommitFact { hash: "a".into(), subject, parents: 1, files };
+        for wrong in tribunal_docs::qa::commit_lint(&[commit]).violations {
+            prop_assert_eq!(tribunal_docs::qa::subject_issue(&wrong.suggested_fix), None, "{}", wrong.suggested_fix);
+        }
+    }
+}

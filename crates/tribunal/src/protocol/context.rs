@@ -22,6 +22,8 @@ const PLANNING: [&str; 5] = [
 const EXECUTION: [&str; 4] =
     ["codebase/PATTERNS.md", "codebase/STRUCTURE.md", "codebase/TESTING.md", "codebase/DEPENDENCIES.md"];
 
+const LOCK: &str = ".locks/tokens.lock";
+
 /// `compile-context`: 0, 1 when there is no such folder or plan.
 pub fn compiled(phase: &str, role: &str, dir: &Path, plan_path: Option<&Path>) -> Result<Answer, Failure> {
     if role.is_empty() || !role.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
@@ -126,6 +128,8 @@ pub fn held(role: &str, file: &Path, contract: Option<&Path>, task: Option<u32>)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;
     let text = String::from_utf8_lossy(&bytes);
     let ground = ground(Some(file))?;
+    // Two tasks of one plan that overrun at once both count.
+    let _guard = contract.map(|_| ground.state().lock(LOCK)).transpose()?;
     let budget = budget_of(&ground, role, contract)?;
     let tokens = tables::tokens_of(&text);
     let mut body = json!({

@@ -97,3 +97,22 @@ fn the_list_of_commands_names_every_one() {
         assert_eq!(field.run(&[name, "--help"]).0, 0, "{name}");
     }
 }
+
+#[test]
+fn the_planning_folder_of_the_original_tool_is_used_in_place() {
+    let field = Field::bare();
+    let plan = ".yolo-planning/phases/01-tools/01-01-PLAN.md";
+    field.write(plan, PLAN_TEXT);
+    field.write("src/parser.txt", "x");
+    field.write(".yolo-planning/config.json", "{\"max_tasks_per_plan\": 5, \"v2_hard_gates\": true}");
+    field.stage.commit_all().unwrap();
+    field.ask(&["review-plan", plan, ".yolo-planning/phases/01-tools"], 0);
+    field.ask(&["generate-contract", plan], 0);
+    field.ask(
+        &["hard-gate", "contract_compliance", "1", "01", "1", ".yolo-planning/.contracts/01-01.json"],
+        0,
+    );
+    field.ask(&["log-event", "shutdown_sent", "1", "team=t", "targets=2"], 0);
+    assert!(field.read(".yolo-planning/.events/event-log.jsonl").contains("gate_passed"));
+    assert!(!field.stage.project().join(".planning").exists());
+}
