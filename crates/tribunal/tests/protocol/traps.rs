@@ -51,6 +51,18 @@ fn findings_of_agents_with_a_dash_or_a_status_tag_are_kept_and_a_quoted_verdict_
 }
 
 #[test]
+fn a_qa_report_names_its_failed_checks() {
+    let field = Field::new();
+    let report = "QA REPORT:\npassed: false\nchecks:\n- name: commit-lint | status: fail | fixable_by: dev | evidence: bad\n\
+        - name: check-regression | status: pass | fixable_by: architect\n";
+    field.write("answer.md", report);
+    let found: serde_json::Value =
+        serde_json::from_str(&field.run(&["intake", "answer.md", "--json"]).1).unwrap();
+    assert_eq!(found["verdict"], "reject", "{found}");
+    assert_eq!(found["findings"][0]["rule"], "commit-lint", "{found}");
+}
+
+#[test]
 fn findings_have_an_id_and_words_never_null() {
     let field = Field::new();
     field.write(PLAN, "no frontmatter at all\n");
