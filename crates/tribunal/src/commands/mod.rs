@@ -22,25 +22,38 @@ use crate::exit::Done;
 use crate::failure::Failure;
 use crate::out;
 use crate::place::inside_an_agent;
-use clap::Parser;
+use crate::protocol::args::{Lean, Protocol};
 use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 
 /// Runs the command line.
 pub fn main(args: Vec<OsString>) -> Result<Done, Failure> {
-    let cli = match Cli::try_parse_from(args) {
-        Ok(cli) => cli,
+    let (globals, command) = match parsed(args) {
+        Ok(parsed) => parsed,
         Err(error) => return usage(&error),
     };
-    if let Some(dir) = &cli.globals.work_dir {
+    if let Some(dir) = &globals.work_dir {
         std::env::set_current_dir(dir)
             .map_err(|error| Failure::usage(format!("cannot change to {}: {error}", dir.display())))?;
     }
-    if steers(&cli.command) && inside_an_agent() {
+    if steers(&command) && inside_an_agent() {
         return Err(Failure::usage("an agent of a run may not steer runs")
             .hint("answer in your final message; a person decides outside"));
     }
-    dispatch(&cli.globals, cli.command)
+    dispatch(&globals, command)
+}
+
+/// Reads the command line. Commands of the protocol are asked for in great numbers: for them only their own parser is
+/// built, which is the dearest thing they do.
+fn parsed(args: Vec<OsString>) -> Result<(Globals, Command), clap::Error> {
+    let first = args.get(1).and_then(|arg| arg.to_str());
+    if first.is_some_and(Protocol::has_subcommand) {
+        let lean = Lean::try_parse_from(args)?;
+        return Ok((lean.globals, Command::Step(lean.command)));
+    }
+    let cli = Cli::try_parse_from(args)?;
+    Ok((cli.globals, cli.command))
 }
 
 fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {

@@ -1,7 +1,8 @@
 //! The command line of the protocol: names and arguments as scripts and prompts written for it use them. It describes;
 //! what a command does is in the files beside it.
 
-use clap::{Args, Subcommand, ValueEnum};
+use crate::args::Globals;
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// What `tribunal protocol` prints, and `tribunal help protocol` with it.
@@ -54,6 +55,18 @@ pub struct Docs {
     /// Documents, or folders of documents
     #[arg(required = true)]
     pub paths: Vec<PathBuf>,
+}
+
+/// The command line when its first word is a command of the protocol.
+#[derive(Debug, Parser)]
+#[command(name = "tribunal", max_term_width = 100)]
+pub struct Lean {
+    /// For all commands.
+    #[command(flatten)]
+    pub globals: Globals,
+    /// The command.
+    #[command(subcommand)]
+    pub command: Protocol,
 }
 
 /// The commands of the protocol.
