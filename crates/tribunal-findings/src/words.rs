@@ -211,6 +211,9 @@ fn approval(rest: &str) -> Stated {
         "until",
         "however",
     ];
+    if takes_back(after) {
+        return Stated::Unknown("an approval that takes itself back");
+    }
     if HEDGES.iter().any(|hedge| starts_with_phrase(after, hedge).is_some()) {
         return Stated::Unknown("an approval with a condition; say conditional and name it");
     }
@@ -218,6 +221,87 @@ fn approval(rest: &str) -> Stated {
         return Stated::Unknown("approve is followed by other words without a break");
     }
     Stated::Known(Verdict::Approve, false)
+}
+
+/// Whether what follows an approval says the opposite, or may.
+fn takes_back(after: &str) -> bool {
+    const FIRST: [&str; 13] = [
+        "no",
+        "not",
+        "false",
+        "never",
+        "nope",
+        "maybe",
+        "perhaps",
+        "almost",
+        "partly",
+        "partially",
+        "tentatively",
+        "wait",
+        "hold",
+    ];
+    const ANYWHERE: [&str; 15] = [
+        "wait",
+        "reject",
+        "rejected",
+        "rejects",
+        "conditional",
+        "conditionally",
+        "not approved",
+        "do not approve",
+        "disapprove",
+        "needs work",
+        "needs revision",
+        "needs changes",
+        "needs rework",
+        "changes requested",
+        "not really",
+    ];
+    let has = |phrase: &str| {
+        after.match_indices(phrase).any(|(at, _)| {
+            let before = after[..at].chars().next_back();
+            before.is_none_or(|c| !c.is_alphanumeric()) && starts_with_phrase(&after[at..], phrase).is_some()
+        })
+    };
+    // "no blockers" is fine; "no. Reject" and "no" alone are not.
+    let denies = FIRST.iter().any(|word| {
+        starts_with_phrase(after, word).is_some_and(|rest| *word != "no" || !starts_with_absence(rest))
+    });
+    denies || ANYWHERE.iter().any(|phrase| has(phrase)) || has_open_blocker(after) || falls_short(after)
+}
+
+/// " blockers", " issues found": what there is none of.
+fn starts_with_absence(rest: &str) -> bool {
+    let rest = rest.trim_start();
+    [
+        "blocker", "blockers", "issue", "issues", "finding", "findings", "problem", "problems", "warning",
+        "warnings",
+    ]
+    .iter()
+    .any(|word| starts_with_phrase(rest, word).is_some())
+}
+
+/// A blocker is named, and not as one there is none of.
+fn has_open_blocker(after: &str) -> bool {
+    after.match_indices("blocker").any(|(at, _)| {
+        let before = after[..at].trim_end();
+        let none = ["no", "zero", "0", "without", "any", "non"].iter().any(|word| {
+            before.strip_suffix(word).is_some_and(|head| !head.ends_with(|c: char| c.is_alphanumeric()))
+        });
+        !none
+    })
+}
+
+/// "3 of 9", "3/9": fewer than there are.
+fn falls_short(after: &str) -> bool {
+    let words: Vec<&str> = after
+        .split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',' | ';'))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let number = |word: &str| word.parse::<u32>().ok();
+    let less = |a: Option<u32>, b: Option<u32>| matches!((a, b), (Some(a), Some(b)) if a < b);
+    let spelled = words.windows(3).any(|w| w[1] == "of" && less(number(w[0]), number(w[2])));
+    spelled || words.iter().any(|w| w.split_once('/').is_some_and(|(a, b)| less(number(a), number(b))))
 }
 
 fn approval_with(with: &str) -> Stated {

@@ -57,7 +57,13 @@ pub(crate) fn read_parts(scan: &Scan<'_>, draft: &mut Draft) {
     let answers: Vec<&str> = scan.fenced.iter().copied().filter(|text| is_answer(text)).collect();
     match answers.as_slice() {
         [] => note_broken(scan, draft),
-        [only] => fenced(only, draft),
+        [only] => {
+            // It may be quoted: what it says against the work is heard, what it says for it is not.
+            if scan.goes_on_after(only) {
+                draft.intake.doubt(only, "JSON in a fence approves only as the last word of a message");
+            }
+            fenced(only, draft);
+        }
         [first, ..] => {
             draft.intake.note(first, "several fenced JSON answers: which one counts is not said");
             draft.vote("several JSON answers", Err("several fenced JSON answers"));
@@ -218,6 +224,10 @@ fn answer(text: &str, fields: &Fields<'_>, draft: &mut Draft) {
             "intentSatisfied" | "intent_satisfied" => {
                 draft.intake.intent_satisfied = serde_json::from_str(raw.get()).ok()
             }
+            // Under a name that is not known there may be findings: a list that is not empty, or an object.
+            unknown if raw.get().starts_with(['[', '{']) && !matches!(raw.get(), "[]" | "{}") => {
+                draft.intake.doubt(raw.get(), format!("{unknown:?} is not a key that is known"));
+            }
             _ => {}
         }
     }
@@ -235,7 +245,7 @@ fn answer(text: &str, fields: &Fields<'_>, draft: &mut Draft) {
         match serde_json::from_str::<Vec<&RawValue>>(raw.get()) {
             Ok(items) => items.iter().for_each(|item| finding(item.get(), passed, draft)),
             Err(_) if raw.get() == "null" => {}
-            Err(_) => draft.intake.note(raw.get(), "findings are not a list"),
+            Err(_) => draft.intake.doubt(raw.get(), "findings are not a list"),
         }
     }
 }
@@ -343,8 +353,8 @@ pub(super) fn finding(text: &str, passed: Option<bool>, draft: &mut Draft) {
             draft.intake.findings.push(super::claim_of(default_severity(passed), &words));
             return;
         }
-        Ok(_) => return draft.intake.note(text, "a finding that is not an object"),
-        Err(error) => return draft.intake.note(text, format!("a finding that cannot be read: {error}")),
+        Ok(_) => return draft.intake.doubt(text, "a finding that is not an object"),
+        Err(error) => return draft.intake.doubt(text, format!("a finding that cannot be read: {error}")),
     };
     let get = |names: &[&str]| {
         names.iter().filter_map(|name| value.get(name)).map(text_of).find(|text| !text.is_empty())
@@ -361,7 +371,7 @@ pub(super) fn finding(text: &str, passed: Option<bool>, draft: &mut Draft) {
         }
     }
     let Some(words) = get(&["claim", "issue", "title", "message", "summary", "description"]) else {
-        return draft.intake.note(text, "a finding without an issue says nothing");
+        return draft.intake.doubt(text, "a finding without an issue says nothing");
     };
     let mut claim = super::claim_of(default_severity(passed), &words);
     severity_of(&mut claim, get(&["severity", "level", "priority"]), passed, text, draft);

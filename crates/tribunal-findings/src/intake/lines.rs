@@ -52,8 +52,14 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
 /// What a line that is no finding means for the section it stands in.
 fn leftover(text: &str, section: Section, draft: &mut Draft) -> Section {
     let answer = said::is_answer(text) || super::verdict::verdict_value(text).is_some();
+    if is_grave_row(text) && !answer {
+        draft.intake.doubt(text, "a row of a table that may be a finding: write findings as lines or JSON");
+        return section;
+    }
     if section != Section::Outside && is_bullet(text) && !answer {
-        draft.intake.note(text, "in the findings section, but not a finding: severity and issue are missing");
+        draft
+            .intake
+            .doubt(text, "in the findings section, but not a finding: severity and issue are missing");
         return section;
     }
     Section::Outside
@@ -109,6 +115,24 @@ pub(crate) fn is_tagged(text: &str) -> bool {
     let known = |key: &str| tags.iter().any(|(k, _)| k == key);
     tags.len() >= 2 && (known("severity") || known("id"))
         || tags.len() == 1 && known("severity") && !rest.trim().is_empty()
+        || tags.len() == 1 && known("id") && known_key(rest).is_some_and(|(key, _)| key == "issue")
+}
+
+/// Whether the line would be a new finding that must be fixed, if it were the author's own.
+pub(crate) fn is_grave(text: &str) -> bool {
+    let (tags, _) = tags(strip_bullet(text.trim_start()));
+    let tag = |key: &str| tags.iter().find(|(k, _)| k == key).map(|(_, value)| *value);
+    let ours = tag("id").is_some_and(|id| id.starts_with(['F', 'f']) && FindingId::parse(id).is_some());
+    is_tagged(text) && !ours && tag("severity").and_then(words::severity).is_some_and(Severity::must_fix)
+}
+
+/// A row of a table with a severity that must be fixed in one of its cells.
+fn is_grave_row(text: &str) -> bool {
+    let cells = || text.trim().trim_matches('|').split('|').map(|cell| plain_words(bare(cell)));
+    let grave = |cell: String| {
+        matches!(cell.as_str(), "blocker" | "critical" | "high" | "warning" | "medium" | "major")
+    };
+    text.trim_start().starts_with('|') && cells().count() > 1 && cells().any(grave)
 }
 
 /// `[key:value] [key:value] rest`; brackets inside a value are balanced.
@@ -220,7 +244,7 @@ pub(crate) fn from_fields(raw: &str, fields: Vec<(String, String)>, draft: &mut 
     }
     claim.same_as = claim.same_as.or(id);
     if claim.claim.is_empty() {
-        draft.intake.note(raw, "a finding without an issue says nothing");
+        draft.intake.doubt(raw, "a finding without an issue says nothing");
         return None;
     }
     if !severity_given {
@@ -345,7 +369,8 @@ fn plain_item(text: &str, section: Section) -> Option<(Severity, &str)> {
         let clear = is_bullet(text)
             || section != Section::Outside
             || item.starts_with(['[', '*'])
-            || is_upper_word(item);
+            || is_upper_word(item)
+            || matches!(plain_words(item).split(':').next(), Some("blocker" | "warning"));
         return clear.then_some((severity, rest));
     }
     match section {
@@ -392,6 +417,7 @@ fn severity_lead(item: &str) -> Option<(Severity, &str)> {
     match body {
         Some(body) => Some((severity, body.trim())),
         None if rest.starts_with('(') => Some((severity, rest)),
+        None if is_upper_word(word) && leading_place(rest).0.is_some() => Some((severity, rest)),
         None if marked && !rest.is_empty() => Some((severity, rest.trim())),
         None => None,
     }

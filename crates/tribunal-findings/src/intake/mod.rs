@@ -86,6 +86,9 @@ pub struct Intake {
     pub intent_satisfied: Option<bool>,
     /// What could not be read.
     pub unread: Vec<Unread>,
+    /// Something unread may be a finding.
+    #[serde(skip)]
+    doubtful: bool,
 }
 
 impl Intake {
@@ -100,6 +103,12 @@ impl Intake {
             intent: self.intent.clone(),
             intent_satisfied: self.intent_satisfied,
         })
+    }
+
+    /// Notes what may be a finding and cannot be read: nothing that comes with it is believed to approve.
+    pub(crate) fn doubt(&mut self, text: &str, why: impl Into<String>) {
+        self.doubtful = true;
+        self.note(text, why);
     }
 
     pub(crate) fn note(&mut self, text: &str, why: impl Into<String>) {
@@ -237,12 +246,15 @@ fn note_what_looks_like_an_answer(lines: &[Line<'_>], draft: &mut Draft) {
             Kind::Fenced => "inside a code fence",
             Kind::Quoted => "quoted or echoed",
             Kind::TooLong => "",
+            Kind::Own if verdict::is_quoted_item(line.text) => "in quotes",
             _ => continue,
         };
         if line.kind == Kind::TooLong {
             draft.intake.note(line.text, "a line too long to be read");
-        } else if verdict::is_verdict_line(line.text) {
+        } else if line.kind == Kind::Own || verdict::is_verdict_line(line.text) {
             draft.intake.note(line.text, format!("a verdict {place} is no verdict"));
+        } else if line.kind == Kind::Fenced && lines::is_grave(line.text) {
+            draft.intake.doubt(line.text, "a finding inside a code fence is not taken for this review's own");
         } else if lines::is_tagged(line.text) {
             draft.intake.note(line.text, format!("a finding {place} is not taken for this review's own"));
         }
@@ -259,6 +271,7 @@ fn weigh(mut draft: Draft, damage: Damage, lines: &[Line<'_>]) -> Intake {
         (damage.utf8, "the message holds bytes that are not UTF-8"),
         (damage.nul, "the message holds NUL bytes"),
         (oversized, "the message holds a line too long to be read"),
+        (intake.doubtful, "something in it may be a finding and cannot be read"),
     ] {
         if broken {
             intake.note("", why);

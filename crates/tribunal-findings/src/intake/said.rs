@@ -118,8 +118,62 @@ pub(crate) fn meaning(words: &str) -> Option<Result<Said, &'static str>> {
     }
     let rest = leading(GONE)?;
     let rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '?');
-    let hedged = ["?", "but", "except", "if", "or ", "not "].iter().any(|hedge| rest.starts_with(hedge));
-    Some(if hedged { Err("an answer with a reservation is not \"resolved\"") } else { Ok(Said::Resolved) })
+    Some(if is_reserved(&lower, rest) {
+        Err("an answer with a reservation is not \"resolved\"")
+    } else {
+        Ok(Said::Resolved)
+    })
+}
+
+/// What follows "resolved" takes it back, or may: closing a finding needs a clear word.
+fn is_reserved(all: &str, rest: &str) -> bool {
+    const FIRST: [&str; 14] = [
+        "but",
+        "except",
+        "if",
+        "or",
+        "not",
+        "no",
+        "false",
+        "only",
+        "nothing",
+        "never",
+        "in name",
+        "partly",
+        "partially",
+        "almost",
+    ];
+    const ANYWHERE: [&str; 16] = [
+        "still",
+        "remain",
+        "remains",
+        "remaining",
+        "broken",
+        "unresolved",
+        "unfixed",
+        "persists",
+        "partly",
+        "partially",
+        "partial",
+        "incomplete",
+        "not fixed",
+        "not resolved",
+        "not really",
+        "not yet",
+    ];
+    // "verified" and "done" alone say it; with more words they may say anything.
+    let vague = ["verified", "done"].iter().any(|word| starts_with_phrase(all, word).is_some())
+        && !["fixed", "resolved"].iter().any(|word| all.contains(word));
+    let has = |phrase: &str| {
+        rest.match_indices(phrase).any(|(at, _)| {
+            let before = rest[..at].chars().next_back();
+            before.is_none_or(|c| !c.is_alphanumeric()) && starts_with_phrase(&rest[at..], phrase).is_some()
+        })
+    };
+    (vague && !rest.trim().is_empty())
+        || rest.contains('?')
+        || FIRST.iter().any(|phrase| starts_with_phrase(rest, phrase).is_some())
+        || ANYWHERE.iter().any(|phrase| has(phrase))
 }
 
 /// The words after the answer itself, without "because".

@@ -39,6 +39,15 @@ pub(crate) struct Scan<'a> {
     pub unclosed: Option<usize>,
 }
 
+impl Scan<'_> {
+    /// Whether the message says anything after this part of it, but for the mark that closes its fence.
+    pub fn goes_on_after(&self, part: &str) -> bool {
+        let end = part.as_ptr() as usize + part.len();
+        let after = self.lines.iter().filter(|line| line.text.as_ptr() as usize >= end);
+        after.filter(|line| line.kind != Kind::Blank).nth(1).is_some()
+    }
+}
+
 /// Failed tries at JSON before the rest is taken for prose: each one may cost a pass over the text.
 const JSON_TRIES: u32 = 32;
 

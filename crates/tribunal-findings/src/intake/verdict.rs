@@ -49,6 +49,8 @@ fn vote(words: &str, draft: &mut Draft) {
 /// The words after `VERDICT:` or its kin; empty for a heading or a key whose value stands below.
 pub(crate) fn verdict_value(line: &str) -> Option<&str> {
     let line = own_start(line)?;
+    // An item of a list may quote as well.
+    own_start(strip_bullet(line))?;
     if let Some((key, value)) = field(line) {
         return is_verdict_key(&key).then_some(value);
     }
@@ -63,15 +65,24 @@ pub(crate) fn verdict_value(line: &str) -> Option<&str> {
     (unmarked != line.to_lowercase() && is_verdict_key(&unmarked)).then_some("")
 }
 
+/// An item of a list that quotes a verdict.
+pub(crate) fn is_quoted_item(line: &str) -> bool {
+    let quoted = || verdict_value(unquoted(strip_bullet(line))).is_some();
+    is_bullet(line) && verdict_value(line).is_none() && quoted()
+}
+
 /// Whether a line would be a verdict if it were the author's own.
 pub(crate) fn is_verdict_line(line: &str) -> bool {
     quoted_verdict(line).is_some()
 }
 
+fn unquoted(line: &str) -> &str {
+    line.trim_start_matches(['>', ' ', '\t', '"', '\'', '`', '“'])
+}
+
 /// The verdict a line would state if it were the author's own.
 pub(crate) fn quoted_verdict(line: &str) -> Option<Verdict> {
-    let line = line.trim_start_matches(['>', ' ', '\t', '"', '\'', '`', '“']);
-    match words::verdict(verdict_value(line)?) {
+    match words::verdict(verdict_value(unquoted(line))?) {
         Stated::Known(verdict, _) => Some(verdict),
         _ => None,
     }
