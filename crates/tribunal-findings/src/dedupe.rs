@@ -147,13 +147,17 @@ impl<'a> Joined<'a> {
         while from < order.len() {
             let same = order[from..].partition_point(|one| one.0 == order[from].0);
             // Of one hash, compared with the first of each wording: hardly ever more than one.
-            let mut wordings: Vec<usize> = Vec::new();
+            let mut wordings: Vec<Vec<usize>> = Vec::new();
             for (_, at) in order[from..from + same].iter().skip(usize::from(same == 1)) {
-                let known = |first: &&usize| is_verbatim(self.claims[**first].1, self.claims[*at].1);
-                match wordings.iter().find(known).copied() {
-                    Some(first) => self.join(first, *at),
-                    None => wordings.push(*at),
+                let known = |all: &&mut Vec<usize>| is_verbatim(self.claims[all[0]].1, self.claims[*at].1);
+                match wordings.iter_mut().find(known) {
+                    Some(all) => all.push(*at),
+                    None => wordings.push(vec![*at]),
                 }
+            }
+            for all in wordings.into_iter().filter(|all| all.len() > 1) {
+                all.iter().for_each(|at| self.group[*at] = all[0]);
+                self.members.insert(all[0], all);
             }
             from += same;
         }

@@ -1,6 +1,7 @@
 //! What stands at a cited place: the line, the lines around it, the enclosing definition. A careful reader of
 //! indentation, not a parser: it is right for code as people format it, and harmless for the rest.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use tribunal_core::finding::Claim;
 
@@ -42,9 +43,17 @@ struct File {
     text: String,
     /// Where each line begins and ends in the text.
     lines: Vec<(u32, u32)>,
-    /// For each line the index of its innermost definition.
-    inside: Vec<Option<u32>>,
-    definitions: Vec<(String, u32)>,
+    kind: Kind,
+    /// For each line what it closes; worked out when the first symbol is asked for.
+    bounds: OnceCell<Vec<u32>>,
+}
+
+/// How a file is read.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Code,
+    CLike,
+    Markdown,
 }
 
 /// Anchors of many claims, each file read once.
@@ -120,6 +129,9 @@ pub(crate) fn quoted_names(text: &str) -> Vec<&str> {
 fn re_anchored(file: &File, line: u32, claim: &Claim) -> u32 {
     let line = line.clamp(1, (file.lines.len() as u32).max(1));
     let mut names = quoted_names(&claim.claim);
+    if names.is_empty() {
+        return line;
+    }
     // The enclosing definition is named to say where; its own line is not what is meant.
     let enclosing = file.symbol(line).0;
     names.retain(|name| Some(*name) != enclosing.rsplit('.').next());
@@ -154,15 +166,7 @@ impl File {
         let begin = |line: &str| (line.as_ptr() as usize - readable.as_ptr() as usize) as u32;
         let lines: Vec<(u32, u32)> =
             readable.lines().map(|line| (begin(line), begin(line) + line.len() as u32)).collect();
-        let markdown = path.ends_with(".md") || path.ends_with(".markdown");
-        let inside = Vec::with_capacity(lines.len());
-        let mut file = File { text, lines, inside, definitions: Vec::new() };
-        if markdown {
-            file.read_headings()
-        } else {
-            file.read_definitions(is_c_like(path))
-        }
-        file
+        File { text, lines, kind: kind_of(path), bounds: OnceCell::new() }
     }
 
     /// A line by its number, from 1.
@@ -171,42 +175,59 @@ impl File {
         Some(slice(&self.text, span))
     }
 
+    /// The definitions around a line, outermost first, and the line of the innermost. Goes upwards: whatever stands
+    /// farther left than all between it and the line is around it, if it defines anything.
     fn symbol(&self, line: u32) -> (String, u32) {
-        match self.inside.get((line as usize).saturating_sub(1)).copied().flatten() {
-            Some(n) => self.definitions[n as usize].clone(),
-            None => (String::new(), 0),
+        let bounds = self.bounds.get_or_init(|| (0..self.lines.len()).map(|n| self.bound(n)).collect());
+        let Some(last) = (line as usize).checked_sub(1).filter(|n| *n < bounds.len()) else {
+            return (String::new(), 0);
+        };
+        let (mut least, mut names, mut innermost) = (NOTHING, Vec::new(), 0);
+        for n in (0..=last).rev().filter(|n| bounds[*n] != NOTHING) {
+            let indent = bounds[n] & !1;
+            // Asked only of the few lines that could be around it.
+            let name = if indent < least { self.name(n) } else { None };
+            match name {
+                Some(name) => {
+                    innermost = if names.is_empty() { n as u32 + 1 } else { innermost };
+                    names.push(name);
+                    least = indent;
+                }
+                None => least = least.min(bounds[n]),
+            }
+            if least == 0 {
+                break;
+            }
         }
+        names.reverse();
+        (names.join("."), innermost)
     }
 
-    /// A stack of open definitions by indentation.
-    fn read_definitions(&mut self, c_like: bool) {
-        let mut open: Vec<(usize, u32)> = Vec::new();
-        for n in 0..self.lines.len() {
-            let line = slice(&self.text, self.lines[n]);
-            let trimmed = line.trim_start();
-            // A preprocessor line ends nothing, however far left it stands.
-            if trimmed.is_empty() || (c_like && trimmed.starts_with('#')) {
-                self.inside.push(open.last().map(|(_, d)| *d));
-                continue;
-            }
-            let indent = line.len() - trimmed.len();
-            // A closing mark still belongs to what it closes, an opening one to what is above it.
-            let closes = trimmed.starts_with(['}', ')', ']', '{'])
-                || trimmed == "end"
-                || trimmed == "fi"
-                || trimmed == "done";
-            open.retain(|(at, _)| if closes { *at <= indent } else { *at < indent });
-            let plain = definition(trimmed);
-            let name = plain.or_else(|| if c_like && indent == 0 { self.spread_out(n) } else { None });
-            if let Some(name) = name {
-                open.retain(|(at, _)| *at < indent);
-                let outer = open.last().map(|(_, d)| self.definitions[*d as usize].0.clone());
-                let full = outer.map_or(name.to_owned(), |outer| format!("{outer}.{name}"));
-                self.definitions.push((full, n as u32 + 1));
-                open.push((indent, self.definitions.len() as u32 - 1));
-            }
-            self.inside.push(open.last().map(|(_, d)| *d));
+    /// What a line leaves open above it: definitions farther left than half of this. Odd for a closing mark, which still
+    /// belongs to what it closes, and an opening one, which belongs to what is above it.
+    fn bound(&self, n: usize) -> u32 {
+        let line = slice(&self.text, self.lines[n]);
+        if self.kind == Kind::Markdown {
+            return crate::text::heading(line).map_or(NOTHING, |(level, _)| level as u32 * 2);
         }
+        let trimmed = line.trim_start();
+        // A preprocessor line ends nothing, however far left it stands.
+        if trimmed.is_empty() || (self.kind == Kind::CLike && trimmed.starts_with('#')) {
+            return NOTHING;
+        }
+        let closes = trimmed.starts_with(['}', ')', ']', '{']) || matches!(trimmed, "end" | "fi" | "done");
+        (line.len() - trimmed.len()).min(INDENT_MAX) as u32 * 2 + u32::from(closes)
+    }
+
+    /// The name a line defines.
+    fn name(&self, n: usize) -> Option<&str> {
+        let line = slice(&self.text, self.lines[n]);
+        if self.kind == Kind::Markdown {
+            return crate::text::heading(line).map(|(_, words)| words);
+        }
+        let trimmed = line.trim_start();
+        let spread = || if trimmed.len() == line.len() { self.spread_out(n) } else { None };
+        definition(trimmed).or_else(|| if self.kind == Kind::CLike { spread() } else { None })
     }
 
     /// A C function whose head is spread over lines: `static int`, `name(int a,`, `int b)`, `{`.
@@ -228,29 +249,22 @@ impl File {
         let ends = |line: &str| line.find(['{', ';']).map(|at| line.as_bytes()[at] == b'{');
         lines.filter_map(ends).next().filter(|opens| *opens).map(|_| name)
     }
-
-    fn read_headings(&mut self) {
-        let mut open: Vec<(usize, u32)> = Vec::new();
-        for n in 0..self.lines.len() {
-            let line = slice(&self.text, self.lines[n]);
-            if let Some((level, words)) = crate::text::heading(line) {
-                open.retain(|(at, _)| *at < level);
-                let outer = open.last().map(|(_, d)| self.definitions[*d as usize].0.clone());
-                let full = outer.map_or(words.to_owned(), |outer| format!("{outer}.{words}"));
-                self.definitions.push((full, n as u32 + 1));
-                open.push((level, self.definitions.len() as u32 - 1));
-            }
-            self.inside.push(open.last().map(|(_, d)| *d));
-        }
-    }
 }
+
+/// A line that says nothing about what is open.
+const NOTHING: u32 = u32::MAX;
+/// Farther to the right all lines are alike.
+const INDENT_MAX: usize = 1 << 20;
 
 /// Lines the head of a function may be spread over.
 const HEAD_LINES_MAX: usize = 30;
 
-fn is_c_like(path: &str) -> bool {
-    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
-    matches!(extension, "c" | "h" | "cc" | "cpp" | "cxx" | "hh" | "hpp" | "m" | "mm")
+fn kind_of(path: &str) -> Kind {
+    match path.rsplit_once('.').map_or("", |(_, extension)| extension) {
+        "md" | "markdown" => Kind::Markdown,
+        "c" | "h" | "cc" | "cpp" | "cxx" | "hh" | "hpp" | "m" | "mm" => Kind::CLike,
+        _ => Kind::Code,
+    }
 }
 
 /// Words that may stand before the word that defines.
