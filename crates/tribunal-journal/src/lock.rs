@@ -5,10 +5,12 @@ use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 
+use rustix::event::Timespec;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
+use crate::poke::is_live;
 
 /// The lock's file name in the run's directory.
 const NAME: &str = "lock";
@@ -20,7 +22,7 @@ pub struct RunLock {
 }
 
 impl RunLock {
-    /// Takes the lock of the run in `dir`, or says at once who has it.
+    /// Takes the lock of the run in `dir`, or says who has it.
     pub fn take(dir: &Path) -> Result<RunLock> {
         let path = dir.join(NAME);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -29,7 +31,7 @@ impl RunLock {
         if !file.metadata().map_err(|e| Error::os(&path, e))?.is_file() {
             return Err(Error::Strange { path, detail: "not a regular file".to_owned() });
         }
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        match lock(&file, dir) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => {
                 return Err(Error::Locked { path: dir.to_owned(), pid: holder(&mut file) });
@@ -39,6 +41,25 @@ impl RunLock {
         // A full disk is no reason to refuse: the words in the file are a courtesy.
         drop(sign(&mut file));
         Ok(RunLock { file })
+    }
+}
+
+/// How often, and how long, one that nobody seems to run is waited for.
+const TRIES: usize = 20;
+const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// A run that is locked and yet hears nobody is just ending, or beginning: whoever was killed holds the lock a moment
+/// longer than the FIFO. That moment is waited for.
+fn lock(file: &File, dir: &Path) -> std::result::Result<(), Errno> {
+    let mut tries = 0;
+    loop {
+        match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) if tries < TRIES && !is_live(dir).unwrap_or(true) => {
+                tries += 1;
+                let _ = rustix::event::poll(&mut [], Some(&PAUSE));
+            }
+            done => return done,
+        }
     }
 }
 
