@@ -4,7 +4,8 @@ use crate::rows::ROW;
 use std::ffi::OsString;
 use std::path::Path;
 use tribunal_agent::{
-    Access, Adapters, Asks, Brief, Feature, Left, Mcp, Parser, Prepared, prepare, prepare_with, read_files, read_launch,
+    Access, Adapters, Asks, Brief, Feature, Left, Mcp, Parser, Prepared, prepare, prepare_with, read_files,
+    read_launch,
 };
 
 fn brief(root: &Path) -> Brief {
