@@ -1,14 +1,15 @@
 //! The docket: everything a run's journal says, folded. It is the state; nothing else is. Readers and the
 //! engine build it alike, from rows alone.
 
-use crate::review::Origin;
+use crate::review::{Origin, entry_number};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tribunal_core::effect::EffectId;
-use tribunal_core::ids::{FindingId, LoopId, PlanId, Time};
-use tribunal_core::r#loop::{Loop, LoopEvent};
+use tribunal_core::ids::{FindingId, LoopId, PlanId, Seat, Time};
+use tribunal_core::r#loop::{Loop, LoopEvent, Outcome};
 use tribunal_core::machine::{Machine, OutOfOrder};
-use tribunal_core::run::{Run, RunEvent};
+use tribunal_core::panel::Unusable;
+use tribunal_core::run::{LaneChoice, LaneDecision, Run, RunEvent};
 use tribunal_journal::RowRef;
 
 /// The machine name of the run in the journal.
@@ -117,6 +118,20 @@ pub struct LaunchNote {
     /// Processes it left behind, ended by Tribunal.
     #[serde(default)]
     pub left_behind: u32,
+    /// What in its answer could not be read, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
+}
+
+/// A stuck lane that a person took as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Acceptance {
+    /// Whose lane.
+    pub plan: PlanId,
+    /// The loop that had not ended good; none when something else was in the way.
+    pub of: Option<LoopId>,
+    /// Who.
+    pub by: String,
 }
 
 /// What went wrong while folding.
@@ -170,6 +185,10 @@ pub struct Docket {
     pub last_finding: u32,
     /// Questions asked so far, by the short name of what they are about.
     pub asked: BTreeMap<String, u32>,
+    /// Stuck lanes that were accepted as they are, in order.
+    pub accepted: Vec<Acceptance>,
+    /// Why seats were asked again last.
+    pub asked_again: BTreeMap<(LoopId, Seat), Unusable>,
     /// When it began.
     pub began: Option<Time>,
     /// Time of the last fact.
@@ -259,6 +278,49 @@ impl Docket {
         if let Some(about) = about {
             *self.asked.entry(about.to_owned()).or_insert(0) += 1;
         }
+        match fact {
+            Fact::Run(RunEvent::LaneDecided { plan, decision }) => self.note_acceptance(plan, decision),
+            Fact::Loop(id, LoopEvent::AskedAgain { seat, why, .. }) => {
+                self.asked_again.insert((id.clone(), seat.clone()), *why);
+            }
+            _ => {}
+        }
+    }
+
+    /// Who takes a stuck lane as it is answers for the loop that had not ended good.
+    fn note_acceptance(&mut self, plan: &PlanId, decision: &LaneDecision) {
+        if decision.choice != LaneChoice::Accept {
+            return;
+        }
+        let prefix = format!("{plan}/");
+        let ended = self.loops.values().filter(|lp| lp.id().as_str().starts_with(&prefix));
+        let last = ended.filter(|lp| lp.outcome().is_some()).max_by_key(|lp| entry_number(lp.id()));
+        let of = last.filter(|lp| lp.outcome().is_some_and(|outcome| !outcome.is_good()));
+        let of = of.map(|lp| lp.id().clone());
+        self.accepted.push(Acceptance { plan: plan.clone(), of, by: decision.by.clone() });
+    }
+
+    /// Who took the work of a loop as it is, in the loop or when its lane was stuck.
+    pub fn accepter(&self, id: &LoopId) -> Option<&str> {
+        if let Some(Outcome::Accepted(by)) = self.loops.get(id).and_then(Loop::outcome) {
+            return Some(by);
+        }
+        self.accepted.iter().rev().find(|one| one.of.as_ref() == Some(id)).map(|one| one.by.as_str())
+    }
+
+    /// Everybody who took something of a plan as it is, each once.
+    pub fn accepters(&self, plan: &PlanId) -> Vec<String> {
+        let prefix = format!("{plan}/");
+        let of_loops = self.loops.keys().filter(|id| id.as_str().starts_with(&prefix));
+        let of_loops = of_loops.filter_map(|id| self.accepter(id));
+        let of_lane = self.accepted.iter().filter(|one| one.plan == *plan).map(|one| one.by.as_str());
+        let mut names: Vec<String> = Vec::new();
+        for by in of_loops.chain(of_lane) {
+            if !names.iter().any(|name| name == by) {
+                names.push(by.to_owned());
+            }
+        }
+        names
     }
 
     fn apply_run(&mut self, event: &RunEvent) -> Result<(), OutOfOrder> {

@@ -1,9 +1,10 @@
 //! The review of a run, read from its facts: what each round of each loop changed, what was tried for each finding,
 //! where each came from. It folds and copies; the words are the views', and it decides nothing.
 
-use crate::docket::{Docket, Fact, Note};
+use crate::docket::{Docket, Fact, LaunchNote, Note};
 use crate::settings::GateSettings;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tribunal_core::finding::{Fate, Reply, Severity, Verdict};
@@ -179,9 +180,9 @@ impl Record {
         questions: &[QuestionView],
     ) -> Review {
         let loops: Vec<Part> =
-            self.order.iter().filter_map(|id| self.loops.get(id)).map(Told::part).collect();
+            self.order.iter().filter_map(|id| self.loops.get(id)).map(|told| told.part(docket)).collect();
         let findings: Vec<Story> =
-            last_word(docket).into_iter().map(|(id, entry, lp)| self.story(id, entry, lp)).collect();
+            last_word(docket).into_iter().map(|(id, entry, lp)| self.story(id, &entry, lp)).collect();
         let ending = docket.run.as_ref().and_then(ending);
         let waits: Vec<String> =
             questions.iter().map(|open| format!("{}: {}", open.subject, open.why)).collect();
@@ -247,8 +248,8 @@ fn ending(run: &Run) -> Option<&'static str> {
     run.ending().or_else(|| run.closing()).map(Ending::word)
 }
 
-/// Every finding once, with the loop that has the last word on it.
-pub fn last_word(docket: &Docket) -> Vec<(FindingId, &Entry, &Loop)> {
+/// Every finding once, with the loop that has the last word on it. Who accepted its lane as it was waived it.
+pub fn last_word(docket: &Docket) -> Vec<(FindingId, Cow<'_, Entry>, &Loop)> {
     let mut last: BTreeMap<FindingId, (u32, &Entry, &Loop)> = BTreeMap::new();
     for lp in docket.loops.values() {
         let number = entry_number(lp.id());
@@ -258,7 +259,16 @@ pub fn last_word(docket: &Docket) -> Vec<(FindingId, &Entry, &Loop)> {
             }
         }
     }
-    last.into_iter().map(|(id, (_, entry, lp))| (id, entry, lp)).collect()
+    last.into_iter().map(|(id, (_, entry, lp))| (id, waived(docket, entry, lp), lp)).collect()
+}
+
+fn waived<'a>(docket: &Docket, entry: &'a Entry, lp: &Loop) -> Cow<'a, Entry> {
+    match docket.accepter(lp.id()) {
+        Some(by) if entry.fate == Fate::Unresolved => {
+            Cow::Owned(Entry { fate: Fate::Waived(by.to_owned()), ..entry.clone() })
+        }
+        _ => Cow::Borrowed(entry),
+    }
 }
 
 /// Loops of a lane are numbered in the order they were opened: `01-02/task-1.3`.
@@ -300,6 +310,29 @@ pub fn unreviewed(docket: &Docket) -> Vec<String> {
     alone.dedup();
     if !alone.is_empty() {
         notes.push(format!("judged by checks only, no reviewer is configured: {}", alone.join(", ")));
+    }
+    notes.extend(not_read(docket));
+    notes
+}
+
+/// How many such notes a report shows.
+const UNREAD_SHOWN: usize = 10;
+
+/// What reviewers said and nobody could read.
+fn not_read(docket: &Docket) -> Vec<String> {
+    let of =
+        |launch: &LaunchNote| question::subject(launch.effect.rsplit_once("/e").map_or("", |(of, _)| of));
+    let each = docket.launches.iter().flat_map(|launch| {
+        let of = of(launch);
+        let line =
+            move |what: &String| format!("an answer about {of} was not read whole: {}", plain::line(what));
+        launch.unread.iter().map(line)
+    });
+    let mut notes: Vec<String> = each.collect();
+    let more = notes.len().saturating_sub(UNREAD_SHOWN);
+    notes.truncate(UNREAD_SHOWN);
+    if more > 0 {
+        notes.push(format!("and {more} more that could not be read; `tribunal log` shows them"));
     }
     notes
 }
@@ -478,12 +511,12 @@ impl Told {
         stale && self.tries.last().is_some_and(|last| last.round == self.lp.round())
     }
 
-    fn part(&self) -> Part {
+    fn part(&self, docket: &Docket) -> Part {
         let waits = self.lp.question().map(|asked| question::why(&asked.why, self.lp.rounds_max()));
-        let outcome = match self.lp.outcome() {
-            None => String::new(),
-            Some(Outcome::Accepted(by)) => format!("accepted by {}", plain::line(by)),
-            Some(outcome) => outcome.word().to_owned(),
+        let outcome = match (self.lp.outcome(), docket.accepter(self.lp.id())) {
+            (None, _) => String::new(),
+            (Some(_), Some(by)) => format!("accepted by {}", plain::line(by)),
+            (Some(outcome), None) => outcome.word().to_owned(),
         };
         Part {
             id: self.lp.id().to_string(),

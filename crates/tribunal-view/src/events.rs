@@ -12,6 +12,7 @@ use tribunal_core::ids::LoopId;
 use tribunal_core::ledger::Tracked;
 use tribunal_core::r#loop::{Choice, LoopEvent};
 use tribunal_core::panel::Ruling;
+use tribunal_core::panel::Unusable;
 use tribunal_core::run::{LaneChoice, Refusal, RunEvent};
 
 /// One public event: one line of `tribunal log --json`.
@@ -284,7 +285,7 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
             checked: clipped(&answer.checked, 2_000),
         },
         LoopEvent::AskedAgain { seat, why, .. } => {
-            note("asked_again", &format!("{seat} is asked again: its answer was {}", snake(why)))
+            note("asked_again", &format!("the answer of {seat} could not be used: {}", unusable_words(*why)))
         }
         LoopEvent::Tracked { findings, delta } => {
             Kind::Tracked { findings: findings.iter().map(tracked).collect(), delta: DeltaView::of(delta) }
@@ -519,4 +520,13 @@ fn said_words(said: &Said) -> String {
 /// The name of a plain variant, as the journal writes it.
 fn snake(value: &impl Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|json| json.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// Why an answer could not be used, in words.
+fn unusable_words(why: Unusable) -> &'static str {
+    match why {
+        Unusable::Incomplete => "its answer left out a finding it was asked about",
+        Unusable::Bare => "it approved without saying what it checked",
+        Unusable::Groundless => "its verdict had no open finding behind it",
+    }
 }

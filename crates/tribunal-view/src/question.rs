@@ -11,7 +11,7 @@ use tribunal_core::run::{Job, Was};
 /// Why a loop asks.
 pub fn why(why: &Why, rounds_max: u32) -> String {
     match why {
-        Why::NoQuorum => "nobody could say whether it is good: a reviewer was lost".to_owned(),
+        Why::NoQuorum => "nobody could say whether it is good: a reviewer gave no usable verdict".to_owned(),
         Why::ChecksDidNotRun => "a check did not run".to_owned(),
         Why::Exhausted => format!("its {rounds_max} rounds are spent"),
         Why::Stale => "nothing moves any more".to_owned(),

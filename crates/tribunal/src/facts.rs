@@ -1,5 +1,6 @@
 //! From the journal's facts to what the views show. It copies and counts; words are the views', decisions the core's.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tribunal_core::effect::{EffectId, Step};
@@ -17,7 +18,7 @@ use tribunal_view::events::{self, Event, Kind};
 use tribunal_view::facts::{
     Activity, EffortView, FindingView, LoopView, PlanState, PlanView, QuestionView, RoundView, RunView, WAITS,
 };
-use tribunal_view::{plain, question};
+use tribunal_view::{plain, question, words};
 
 /// What the fold does not keep but people want to know: when, how often, and what was said at the end.
 #[derive(Clone, Debug, Default)]
@@ -66,6 +67,12 @@ impl Chronicle {
         match fact {
             Fact::Loop(id, event) => self.take_loop(at, id, event),
             Fact::Run(event) => self.take_run(at, event),
+            Fact::Note(Note::Launch(launch)) => {
+                let of = LoopId::new(of_note(&Note::Launch(launch.clone())));
+                for what in &launch.unread {
+                    self.say(&of, format!("not read: {}", plain::clipped(what, 300)));
+                }
+            }
             Fact::Note(_) => {}
         }
     }
@@ -217,9 +224,9 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
 
 /// Every finding once: a loop that took one over has the last word on it.
 fn findings(docket: &Docket, chronicle: &Chronicle) -> Vec<FindingView> {
-    let view = |(id, entry, lp): (FindingId, &Entry, &Loop)| FindingView {
+    let view = |(id, entry, lp): (FindingId, Cow<'_, Entry>, &Loop)| FindingView {
         provenance: chronicle.origins.words(id),
-        ..FindingView::of(id, entry, lp.id().as_str())
+        ..FindingView::of(id, &entry, lp.id().as_str())
     };
     last_word(docket).into_iter().map(view).collect()
 }
@@ -259,9 +266,14 @@ fn stand(view: PlanView, docket: &Docket, id: &PlanId, tasks: u32, standing: &St
         Standing::Queued => with(PlanState::Landing, "landing", "approved"),
         Standing::Stuck(stuck) => with(PlanState::Stuck, &short_was(stuck.was), stuck.outcome.word()),
         Standing::Landed(_) => {
-            let warned = warned(docket, id);
-            let verdict = if warned { "passed with warnings" } else { "passed" };
-            PlanView { with_warnings: warned, ..with(PlanState::Landed, "landed", verdict) }
+            let (warned, names) = (warned(docket, id), docket.accepters(id));
+            let verdict = match names.is_empty() {
+                true if warned => "passed with warnings".to_owned(),
+                true => "passed".to_owned(),
+                false => format!("accepted by {}", plain::line(&words::and(&names))),
+            };
+            let with_warnings = warned || !names.is_empty();
+            PlanView { with_warnings, ..with(PlanState::Landed, "landed", &verdict) }
         }
         Standing::Refused(outcome) => with(PlanState::Refused, "plan", outcome.word()),
         Standing::Dropped(_) => with(PlanState::Dropped, "", "dropped"),
@@ -313,7 +325,7 @@ fn at_loop(view: PlanView, docket: &Docket, id: &PlanId) -> PlanView {
 }
 
 fn warned(docket: &Docket, plan: &PlanId) -> bool {
-    let with = |lp: &Loop| matches!(lp.outcome(), Some(Outcome::PassedWithWarnings | Outcome::Accepted(_)));
+    let with = |lp: &Loop| matches!(lp.outcome(), Some(Outcome::PassedWithWarnings));
     loops_of(docket, plan).any(with)
 }
 
@@ -327,7 +339,7 @@ fn loop_view(docket: &Docket, chronicle: &Chronicle, id: &LoopId) -> Option<Loop
         plan: id.as_str().split_once('/').map(|(plan, _)| plan.to_owned()),
         of: lp.policy().of.word().to_owned(),
         state: lp.state_name().to_owned(),
-        outcome: lp.outcome().map(outcome_words),
+        outcome: lp.outcome().map(|outcome| outcome_words(docket, id, outcome)),
         round: lp.round(),
         rounds_max: lp.rounds_max(),
         iterations: lp.iterations(),
@@ -339,10 +351,10 @@ fn loop_view(docket: &Docket, chronicle: &Chronicle, id: &LoopId) -> Option<Loop
     })
 }
 
-fn outcome_words(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Accepted(by) => format!("accepted by {}", plain::line(by)),
-        other => other.word().to_owned(),
+fn outcome_words(docket: &Docket, id: &LoopId, outcome: &Outcome) -> String {
+    match docket.accepter(id) {
+        Some(by) => format!("accepted by {}", plain::line(by)),
+        None => outcome.word().to_owned(),
     }
 }
 
@@ -492,7 +504,11 @@ fn note_kind(note: &Note) -> Option<Kind> {
             events::note("ignored", &format!("{effect} reported when nobody asked any more"))
         }
         Note::Launch(launch) => {
-            let text = format!("{} ({}) ended", launch.role, launch.agent);
+            let unread = match launch.unread.is_empty() {
+                true => String::new(),
+                false => format!("; not read: {}", launch.unread.join("; ")),
+            };
+            let text = format!("{} ({}) ended{unread}", launch.role, launch.agent);
             let figures = [
                 ("ms", launch.ms),
                 ("tokens_in", launch.tokens_in),
@@ -501,7 +517,7 @@ fn note_kind(note: &Note) -> Option<Kind> {
             ];
             Kind::Note {
                 topic: "launch".to_owned(),
-                text: plain::clipped(&text, 300),
+                text: plain::clipped(&text, 2_000),
                 figures: figures.into_iter().map(|(name, n)| (name.to_owned(), n)).collect(),
             }
         }

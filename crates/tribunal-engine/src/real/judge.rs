@@ -5,17 +5,20 @@ use super::make::{lay_out, plan_brief, task_brief, task_number, use_word};
 use super::site::{Ended, PlanText, Site, lock, slug, words};
 use super::subject;
 use crate::crash;
-use crate::docket::{Docket, Note};
+use crate::docket::{Docket, LaunchNote, Note};
 use crate::world::{Probe, Report};
 use std::sync::{Arc, Mutex};
+use tribunal_agent::{DriftKind, Outcome};
 use tribunal_core::effect::{EffectId, Step};
-use tribunal_core::finding::Reply;
+use tribunal_core::finding::{Reply, Verdict};
 use tribunal_core::ids::{FindingId, PlanId, Revision, Seat};
 use tribunal_core::ledger::Entry;
 use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::panel::Unusable;
 use tribunal_core::run::{Job, RunReport, Subject};
+use tribunal_findings::{Intake, Unread};
 use tribunal_git::{GitError, Oid, Tree};
+use tribunal_view::plain;
 use tribunal_view::prompt::{
     self, CheckLine, CheckpointBrief, DIFF_MAX, Document, FindingLine, HearBrief, JudgeBrief, JudgeJob,
 };
@@ -82,7 +85,7 @@ impl Judge {
             checks: lp.bench().map(check_lines).unwrap_or_default(),
             summary: last_words(docket, lp),
             lanes: plan.as_ref().map(|plan| subject::other_lanes(docket, plan)).unwrap_or_default(),
-            again: again.then_some(Unusable::Incomplete),
+            again: again.then(|| why_again(docket, lp, seat)),
         };
         Some(Judge {
             effect: effect.clone(),
@@ -213,8 +216,8 @@ impl Judge {
     fn answered(self, site: &Arc<Site>, commit: &Oid, shared: &Arc<Mutex<SeatTree>>, ended: Ended) {
         let touched = site.leave_seat(&self.effect, commit, shared);
         let mut note = ended.note;
-        let said = words(&ended.outcome);
         note.summary = String::new();
+        note.unread = not_read(&self.effect, &ended.outcome);
         let failure = match (touched, ended.failure) {
             (Ok(true), _) => Some(tampered()),
             (Err(error), _) => Some(Failure::new(FailureKind::Tampered, error.to_string())),
@@ -223,7 +226,7 @@ impl Judge {
         let notes = vec![Note::Launch(Box::new(note))];
         match failure {
             Some(failure) => site.fail(&self.effect, failure, notes),
-            None => match self.read(&said) {
+            None => match read(&self.effect, &ended.outcome) {
                 Ok(report) => site.report(&self.effect, Report::Loop(report), notes),
                 Err(failure) => site.fail(&self.effect, failure, notes),
             },
@@ -239,24 +242,17 @@ impl Judge {
         };
         let report = match site.seat_noted(effect).or_else(|| site.seat_now(&commit))? {
             true => LoopReport::Failed(tampered()),
-            false => {
-                let said = words(&ended.outcome);
-                let read = match effect.step {
-                    Step::Hear(_) => read_ruling(&said),
-                    _ => read_verdict(&said),
-                };
-                read.unwrap_or_else(LoopReport::Failed)
-            }
+            false => read(effect, &ended.outcome).unwrap_or_else(LoopReport::Failed),
         };
-        Some(Probe::Done(Report::Loop(report), vec![Note::Launch(Box::new(ended.note))]))
+        let note = LaunchNote { unread: not_read(effect, &ended.outcome), ..ended.note };
+        Some(Probe::Done(Report::Loop(report), vec![Note::Launch(Box::new(note))]))
     }
+}
 
-    fn read(&self, said: &str) -> Result<LoopReport, Failure> {
-        match &self.asked {
-            Asked::Verdict(_) => read_verdict(said),
-            Asked::Ruling(_) => read_ruling(said),
-        }
-    }
+/// Why a seat is asked again.
+fn why_again(docket: &Docket, lp: &Loop, seat: &Seat) -> Unusable {
+    let why = docket.asked_again.get(&(lp.id().clone(), seat.clone()));
+    why.copied().unwrap_or(Unusable::Incomplete)
 }
 
 /// Both sides of a finding that is heard: who holds it since when, and what its maker says.
@@ -279,17 +275,64 @@ fn tampered() -> Failure {
     Failure::new(FailureKind::Tampered, "the reviewer changed what it judged")
 }
 
-fn read_verdict(said: &str) -> Result<LoopReport, Failure> {
-    let intake = tribunal_findings::read(said);
-    let why = intake.unread.first().map_or("there is no verdict in it", |unread| unread.why.as_str());
+fn read(effect: &EffectId, outcome: &Outcome) -> Result<LoopReport, Failure> {
+    match effect.step {
+        Step::Hear(_) => read_ruling(outcome),
+        _ => read_verdict(outcome),
+    }
+}
+
+fn read_verdict(outcome: &Outcome) -> Result<LoopReport, Failure> {
+    let intake = intake(outcome);
+    let why = intake.unread.last().map_or("there is no verdict in it", |unread| unread.why.as_str());
     intake.answer().map(LoopReport::Judged).ok_or_else(|| Failure::new(FailureKind::Garbled, why))
 }
 
-fn read_ruling(said: &str) -> Result<LoopReport, Failure> {
-    tribunal_findings::read_hearing(said)
+fn read_ruling(outcome: &Outcome) -> Result<LoopReport, Failure> {
+    if is_damaged(outcome) {
+        return Err(Failure::new(FailureKind::Garbled, DAMAGED));
+    }
+    tribunal_findings::read_hearing(&words(outcome))
         .map(|heard| LoopReport::Heard { upheld: heard.upheld, reason: heard.why })
         .ok_or_else(|| Failure::new(FailureKind::Garbled, "there is no ruling in it"))
 }
+
+const DAMAGED: &str = "not believed: it holds bytes that are not UTF-8";
+
+/// What an answer says. One whose bytes were replaced on the way may object, but approves nothing.
+fn intake(outcome: &Outcome) -> Intake {
+    let mut intake = tribunal_findings::read_bytes(words(outcome).as_bytes());
+    if is_damaged(outcome) && intake.verdict.is_some_and(|verdict| verdict != Verdict::Reject) {
+        intake.verdict = None;
+        let text = intake.stated.clone().unwrap_or_default();
+        intake.unread.push(Unread { text, why: DAMAGED.to_owned() });
+    }
+    intake
+}
+
+/// Whether the agent's output held bytes that had to be replaced. Where not every remark about it was kept, the mark
+/// of a replaced byte is taken for one.
+fn is_damaged(outcome: &Outcome) -> bool {
+    let noted = outcome.drift.iter().any(|drift| drift.kind == DriftKind::NotUtf8);
+    noted || (outcome.drift_more > 0 && words(outcome).contains(char::REPLACEMENT_CHARACTER))
+}
+
+/// How much of what could not be read is kept.
+const UNREAD_MAX: usize = 50;
+const UNREAD_TEXT_MAX: usize = 300;
+
+/// What could not be read, one line each.
+fn not_read(effect: &EffectId, outcome: &Outcome) -> Vec<String> {
+    if matches!(effect.step, Step::Hear(_)) {
+        return Vec::new();
+    }
+    let line = |unread: Unread| match plain::clipped(&unread.text, UNREAD_TEXT_MAX) {
+        text if text.is_empty() => plain::line(&unread.why),
+        text => format!("{}: {text}", plain::line(&unread.why)),
+    };
+    intake(outcome).unread.into_iter().take(UNREAD_MAX).map(line).collect()
+}
+
 fn judge_job(subject: &Subject) -> JudgeJob {
     match subject {
         Subject::Plan(_) => JudgeJob::Plan,

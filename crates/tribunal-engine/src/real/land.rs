@@ -17,12 +17,14 @@ use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::finding::{Claim, Fate, Source};
 use tribunal_core::ids::{Check, FindingId, PlanId, Revision};
 use tribunal_core::ledger::{Entry, Handed};
-use tribunal_core::r#loop::{Failure, FailureKind};
+use tribunal_core::r#loop::{Failure, FailureKind, Loop};
+use tribunal_core::policy::Use;
 use tribunal_core::run::{Ending, Job, Refusal, RunReport, Subject};
 use tribunal_docs::{FileChange, Summary};
 use tribunal_git::{
     ChangeKind, Forward, ForwardProbe, GitError, GitPath, Oid, RefChange, RefsMoved, Replayed,
 };
+use tribunal_view::plain;
 
 /// A landing, gathered from the docket.
 pub(crate) struct Landing {
@@ -31,7 +33,7 @@ pub(crate) struct Landing {
     revision: Revision,
     declared: Vec<GitPath>,
     commands: Vec<Command>,
-    trailer: Option<String>,
+    trailers: Vec<String>,
 }
 
 impl Landing {
@@ -58,7 +60,7 @@ impl Landing {
             revision: revision.clone(),
             declared: declared.iter().map(|file| GitPath::from(file.as_str())).collect(),
             commands,
-            trailer: not_reviewed(docket, plan),
+            trailers: trailers(docket, plan),
         }
     }
 
@@ -133,27 +135,32 @@ impl Landing {
 
     /// What was not reviewed says so in the landed commit.
     fn with_trailer(&self, site: &Site, onto: &Oid, new_head: &Oid) -> Result<Oid, GitError> {
-        let Some(trailer) = &self.trailer else { return Ok(new_head.clone()) };
-        if new_head == onto {
+        if self.trailers.is_empty() || new_head == onto {
             return Ok(new_head.clone());
         }
         let tree = site.repo.tree_of(new_head)?;
         let parents = site.repo.parents_of(new_head)?;
         let message = String::from_utf8_lossy(&site.repo.message_of(new_head)?).into_owned();
-        let message = format!("{}\n{trailer}\n", message.trim_end());
+        let message = format!("{}\n{}\n", message.trim_end(), self.trailers.join("\n"));
         let who = site.signature();
         site.repo.commit(&tree, &parents, &message, &who, &who)
     }
 }
 
-/// The trailer of a plan that a person accepted, or whose tasks nobody but checks judged.
+/// What the landed commit says of itself: who took it as it is, and what nobody but checks judged.
+fn trailers(docket: &Docket, plan: &PlanId) -> Vec<String> {
+    let accepted = docket.accepters(plan).into_iter();
+    let accepted = accepted.map(|by| format!("Tribunal-Accepted-By: {}", plain::line(&by)));
+    accepted.chain(not_reviewed(docket, plan)).collect()
+}
+
 fn not_reviewed(docket: &Docket, plan: &PlanId) -> Option<String> {
-    use tribunal_core::r#loop::Outcome;
-    let by = subject::loops_of(docket, plan).find_map(|lp| match lp.outcome()? {
-        Outcome::Accepted(by) => Some(by.clone()),
-        _ => None,
-    });
-    by.map(|by| format!("Tribunal-Accepted-By: {}", by.replace(['\n', '\r'], " ")))
+    let run = docket.run.as_ref()?;
+    let gate = run.spec().gate.is_none().then_some("the plan, before any code");
+    let alone = |lp: &Loop| lp.policy().seats.is_empty() && lp.policy().of != Use::Plan;
+    let work = subject::loops_of(docket, plan).any(alone).then_some("the work, but for checks");
+    let what: Vec<&str> = [gate, work].into_iter().flatten().collect();
+    (!what.is_empty()).then(|| format!("Tribunal-Not-Reviewed: {}", what.join("; ")))
 }
 
 fn keep_tip(site: &Site, head: &Oid) -> Result<Revision, GitError> {

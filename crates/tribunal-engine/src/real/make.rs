@@ -19,6 +19,7 @@ use tribunal_core::machine::Machine;
 use tribunal_core::run::{Job, Subject};
 use tribunal_findings::MakerWords;
 use tribunal_git::{GitError, GitPath, Oid, RefChange, RefsMoved, Replayed, Tree};
+use tribunal_view::plain;
 use tribunal_view::prompt::{self, Document, FindingLine, MakerBrief, MakerJob, PlanBrief, TaskBrief};
 
 /// Everything one make needs, gathered from the docket before it goes to a worker.
@@ -403,8 +404,9 @@ impl Make {
     }
 }
 
+/// A subject is shown by every git client: nothing in it may steer a terminal.
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    plain::line(text)
 }
 
 /// The word agents know a loop's use by.
@@ -586,4 +588,19 @@ pub(crate) fn begin_branch(site: &Site, base: &Oid) -> Result<RefsMoved, GitErro
         site.repo.refs_update(&[RefChange::create(site.name("head"), base)], "tribunal: the run begins");
     crash::point("branch:after");
     begun
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_line;
+
+    #[test]
+    fn a_subject_steers_no_terminal() {
+        let check = |text: &str, expect: &str| assert_eq!(one_line(text), expect, "{text:?}");
+        check("feat: a\nb", "feat: a b");
+        check("feat: \u{1b}[31mred\u{1b}[0m", "feat: red");
+        check("feat: \u{1b}]0;title\u{7}x", "feat: x");
+        check("feat: \u{9b}31mred", "feat: red");
+        check("feat: \u{202e}txt\u{2066}y\u{7f}\u{8}", "feat: txty");
+    }
 }

@@ -72,7 +72,14 @@ fn text(
     let origins: Vec<String> = last.iter().map(|(id, _, _)| record.provenance(*id)).collect();
     let items = || -> Vec<Item<'_>> {
         let found = last.iter().zip(&origins);
-        found.map(|((id, entry, lp), origin)| Item { id: *id, entry, round: lp.round(), origin }).collect()
+        found
+            .map(|((id, entry, lp), origin)| Item {
+                id: *id,
+                entry: entry.as_ref(),
+                round: lp.round(),
+                origin,
+            })
+            .collect()
     };
     let pretty = |value: &serde_json::Value| serde_json::to_string_pretty(value).map_err(Failure::bug);
     Ok(match form {

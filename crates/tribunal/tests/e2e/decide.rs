@@ -225,6 +225,30 @@ fn stuck_stop() {
     assert_eq!(show.ended(), Ending::Stopped);
 }
 
+/// Who takes a stuck lane as it is answers for it by name, everywhere.
+#[test]
+fn stuck_accept() {
+    let scene = Scene { script: scenes::STUCK, settings: scenes::STUCK_SETTINGS, ..PLAIN };
+    let mut show = asked(&scene, LANE, &["again", "fixed", "accept", "drop", "stop"]);
+    show.expect(&["decide", LANE, "accept", "--by", "Ada", "--note", "good enough"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert!(show.messages().contains("Tribunal-Accepted-By: Ada"), "{}", show.messages());
+    let status = show.expect(&["status"], 0).stdout;
+    assert!(status.contains("accepted by Ada"), "{status}");
+    let report = show.expect(&["report"], 0).stdout;
+    assert!(report.contains("accepted by Ada") && report.contains("good enough"), "{report}");
+    assert!(!report.contains("approved as it stands") && !report.contains("unresolved"), "{report}");
+    let json: serde_json::Value =
+        serde_json::from_str(&show.expect(&["status", "--json"], 0).stdout).unwrap();
+    let fates: Vec<(&str, &str)> = json["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|finding| (finding["fate"].as_str().unwrap(), finding["fate_note"].as_str().unwrap()))
+        .collect();
+    assert_eq!(fates, [("waived", "by Ada")]);
+}
+
 /// A landing was refused, and there are no repairs.
 fn cannot_land() -> Show {
     const SETTINGS: &str = "[plan]\nreview = \"never\"\n[run]\nlanding_rounds = 0\n";

@@ -7,6 +7,7 @@
 #[expect(dead_code, reason = "`cargo xtask crash` uses the rest")]
 mod stage;
 
+mod answers;
 mod bad_input;
 mod decide;
 mod demo;
