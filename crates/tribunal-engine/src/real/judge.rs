@@ -539,3 +539,26 @@ impl Checkpoint {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tribunal_agent::Drift;
+
+    #[test]
+    fn bytes_that_were_replaced_approve_nothing() {
+        let outcome = |verdict: &str, damaged: bool| Outcome {
+            complete: true,
+            final_text: Some(format!("CHECKED: the tests\u{fffd} and both callers\nVERDICT: {verdict}")),
+            drift: damaged
+                .then(|| Drift { kind: DriftKind::NotUtf8, note: String::new() })
+                .into_iter()
+                .collect(),
+            ..Outcome::default()
+        };
+        assert!(read_verdict(&outcome("approve", false)).is_ok());
+        assert!(read_verdict(&outcome("approve", true)).is_err_and(|why| why.text == DAMAGED));
+        assert!(read_verdict(&outcome("conditional", true)).is_err());
+        assert!(read_verdict(&outcome("reject", true)).is_ok(), "an objection is heard all the same");
+    }
+}

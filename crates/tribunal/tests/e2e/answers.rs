@@ -5,21 +5,6 @@ use crate::stage::scenes::{PLAIN, Scene};
 use tribunal_core::run::Ending;
 
 #[test]
-fn bytes_that_are_no_text_approve_nothing() {
-    const SCRIPT: &str = r##"
-[[turn]]
-role = "reviewer"
-use = "task"
-do = [ { say = "CHECKED: read the change and ran it by hand.\nVERDICT: approve" }, { fault = "invalid-utf8" } ]
-"##;
-    let mut show = Show::of(&Scene { script: SCRIPT, ..PLAIN });
-    show.expect(&["run"], 4);
-    assert_eq!(show.landed("bin/one.sh"), None);
-    let log = show.expect(&["log"], 0).stdout;
-    assert!(log.contains("not UTF-8"), "{log}");
-}
-
-#[test]
 fn what_could_not_be_read_is_shown() {
     const SCRIPT: &str = r##"
 [[turn]]
@@ -29,7 +14,7 @@ do = [ { say = "[id:a] [severity:suggestion] [confidence:90] [file:bin/one.sh:1]
 "##;
     let mut show = Show::of(&Scene { script: SCRIPT, ..PLAIN });
     show.expect(&["run"], 0);
-    for command in ["report", "show", "log"] {
+    for command in ["report", "show"] {
         let said = show.expect(&[command], 0).stdout;
         assert!(said.contains("the same id for 2 findings"), "{command}: {said}");
     }
