@@ -13,6 +13,8 @@ const SEED: usize = 2;
 const TELLING: u32 = 20;
 /// A cited line may be off by this much from the lines that moved.
 pub(super) const SLACK: u32 = 2;
+/// Lines that must have gone from one file to another before a finding without a line is looked for there.
+const DESTINATION_LINES: usize = 5;
 /// Changed lines of one side that are looked at; a larger change is not searched to its end.
 const LINES_MAX: usize = 200_000;
 
@@ -47,13 +49,12 @@ struct Stretches {
 }
 
 impl Moves {
-    /// Looks for blocks in the stretches that hold or touch one of the places. Without places in the later tree
-    /// everything that was put in is searched.
+    /// Looks for blocks in the stretches that hold or touch one of the places; a place without a line is all of its file.
     pub fn new<'p>(
         change: &Change,
         anchors: &mut Anchors<'_>,
-        olds: impl Iterator<Item = (&'p str, u32)>,
-        news: Option<&mut dyn Iterator<Item = (&'p str, u32)>>,
+        olds: impl Iterator<Item = (&'p str, Option<u32>)>,
+        news: impl Iterator<Item = (&'p str, Option<u32>)>,
     ) -> Self {
         let mut taken = BTreeSet::new();
         for (path, line) in olds {
@@ -64,17 +65,9 @@ impl Moves {
             return Self::default();
         }
         let mut put = BTreeSet::new();
-        match news {
-            Some(news) => {
-                for (path, line) in news {
-                    let hunks = change.file_at(path).map_or(&[][..], |file| &file.hunks);
-                    put.extend(touching(hunks, line, |h| (h.new_start, h.new_len)).map(|n| (path, n)));
-                }
-            }
-            None => put.extend(change.files().iter().flat_map(|file| {
-                let path = file.new.as_deref();
-                path.into_iter().flat_map(|path| (0..file.hunks.len()).map(move |n| (path, n)))
-            })),
+        for (path, line) in news {
+            let hunks = change.file_at(path).map_or(&[][..], |file| &file.hunks);
+            put.extend(touching(hunks, line, |h| (h.new_start, h.new_len)).map(|n| (path, n)));
         }
         let mut old = Stretches::default();
         for (path, n) in taken {
@@ -101,18 +94,29 @@ impl Moves {
         Some((step.file.clone(), u32::try_from(to).unwrap_or(1).max(1)))
     }
 
+    /// The file that most of what moved out of a file went to, when that is enough to speak of.
+    pub fn destination(&self, old: &str) -> Option<Rc<str>> {
+        let mut count: BTreeMap<&Rc<str>, usize> = BTreeMap::new();
+        for step in self.steps.get(old)?.iter().filter(|step| *step.file != *old) {
+            *count.entry(&step.file).or_default() += 1;
+        }
+        let (file, lines) = count.into_iter().max_by_key(|(_, lines)| *lines)?;
+        (lines >= DESTINATION_LINES).then(|| file.clone())
+    }
+
     /// Whether a line itself moved, not only one beside it.
     pub fn holds(&self, old: &str, line: u32) -> bool {
         self.steps.get(old).is_some_and(|steps| steps.binary_search_by_key(&line, |step| step.from).is_ok())
     }
 }
 
-/// Indexes of the stretches a line lies in or beside.
+/// Indexes of the stretches a line lies in or beside; all of them without a line.
 fn touching(
     hunks: &[Hunk],
-    line: u32,
+    line: Option<u32>,
     span: impl Fn(&Hunk) -> (u32, u32) + Copy,
-) -> impl Iterator<Item = usize> {
+) -> std::ops::Range<usize> {
+    let Some(line) = line else { return 0..hunks.len() };
     let from = hunks.partition_point(|hunk| {
         let (start, len) = span(hunk);
         start.saturating_add(len).saturating_add(SLACK) <= line

@@ -296,7 +296,7 @@ impl<'a> Work<'a> {
         };
         let olds = spots(Side::Before, &self.free_before, self.before);
         let news = spots(Side::After, &self.free_after, self.after);
-        let moves = Moves::new(self.change, &mut self.anchors, places(&olds), Some(&mut places(&news)));
+        let moves = Moves::new(self.change, &mut self.anchors, places(&olds), places(&news));
         let olds = olds.into_iter().map(|spot| spot.led(self.change, &moves)).collect();
         let news = news.into_iter().map(|spot| spot.found(self.change)).collect();
         self.olds = Leftovers::new(self.before.len(), &self.free_before, olds);
@@ -312,7 +312,8 @@ impl<'a> Work<'a> {
         let mut by_file: BTreeMap<Option<&str>, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
         for n in &self.free_before {
             let file = self.before[*n].file.as_deref();
-            let moved = self.olds.spot(*n).moved.as_ref().map(|(file, _)| &**file);
+            let spot = self.olds.spot(*n);
+            let moved = spot.moved.as_ref().map(|(file, _)| &**file).or(spot.destination.as_deref());
             // A deleted file has no place in the later tree: only where its code moved to.
             let place = file.map(|old| self.change.new_path(old)).map_or(Some(None), |new| new.map(Some));
             let other = moved.map(Some).filter(|moved| place != Some(*moved));
@@ -436,8 +437,8 @@ fn hash_at(claim: &Claim, file: &str, line: Option<u32>) -> u64 {
 }
 
 /// Files and lines of some findings.
-fn places<'s>(spots: &'s [Spot<'_>]) -> impl Iterator<Item = (&'s str, u32)> {
-    spots.iter().filter_map(|spot| Some((spot.claim.file.as_deref()?, spot.anchor.line?)))
+fn places<'s>(spots: &'s [Spot<'_>]) -> impl Iterator<Item = (&'s str, Option<u32>)> {
+    spots.iter().filter_map(|spot| Some((spot.claim.file.as_deref()?, spot.anchor.line)))
 }
 
 /// A line that many places do not share by chance.

@@ -50,7 +50,7 @@ pub fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
 
 /// What is left once everything old is removed.
 fn left(root: &Path, program: &dyn Fn(&[&str]) -> Result<()>) -> Result<u64> {
-    program(&["gc", "--older-than", "0"])?;
+    program(&["gc", "--older-than", "0", "--force"])?;
     drive::git(root, &["reflog", "expire", "--expire=now", "--all"])?;
     drive::git(root, &["gc", "--quiet", "--prune=now"])?;
     used(root)
