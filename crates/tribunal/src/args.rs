@@ -320,7 +320,7 @@ fn reaction(word: &str) -> Result<Reaction, String> {
 /// `tribunal gc`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tribunal gc --dry-run\n  tribunal gc --older-than 7\n\nRuns that are not over are kept."
+    after_help = "Examples:\n  tribunal gc --dry-run\n  tribunal gc --older-than 7\n\nRuns that are not over are kept, and so are results that are on no branch of yours."
 )]
 pub struct Gc {
     /// Runs that ended at least so many days ago; `run.keep_days` without it
@@ -329,6 +329,9 @@ pub struct Gc {
     /// Only say what would be removed
     #[arg(long)]
     pub dry_run: bool,
+    /// Also runs whose result is on no branch
+    #[arg(long)]
+    pub force: bool,
     /// Settings.
     #[command(flatten)]
     pub set: SetArgs,

@@ -17,7 +17,7 @@ mod track;
 pub use error::SetupError;
 pub use land::{review_path, write_atomic};
 pub use project::{FOLDER, PhaseFiles, Project};
-pub use setup::{Ask, GcReport, begin, fixed, gc, marker, place_to_fix, resume, settings_of};
+pub use setup::{Ask, GcAsk, GcReport, begin, fixed, gc, marker, place_to_fix, resume, settings_of};
 
 use crate::docket::{Docket, Note};
 use crate::world::{Arrival, Assignment, Probe, Want, World};

@@ -25,7 +25,7 @@ use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat};
 use tribunal_core::policy::{NoVerdict, Policy, Timeouts, Use};
 use tribunal_core::run::{Job, Land, PlanGate, PlanSpec, Policies, RunSpec, Standing, Subject, Was};
 use tribunal_docs::{Completions, Phase, Plan};
-use tribunal_git::{Oid, Shelf};
+use tribunal_git::{GitError, Oid, Shelf};
 use tribunal_journal::{Head, Journal, Poke};
 use tribunal_process::{Containment, Keeper};
 
@@ -512,21 +512,31 @@ pub struct GcReport {
     pub bytes: u64,
 }
 
+/// What `gc` is asked to remove.
+#[derive(Clone, Copy, Debug)]
+pub struct GcAsk {
+    /// Runs that ended at least so many days ago.
+    pub older_than_days: u32,
+    /// Only say what would be removed.
+    pub dry: bool,
+    /// Also runs whose result is on no branch.
+    pub force: bool,
+}
+
 /// Removes runs that ended long enough ago: folder, journal, refs. A run that can go on is kept.
-pub fn gc(
-    project: &Project,
-    _settings: &Settings,
-    older_than_days: u32,
-    dry: bool,
-) -> Result<GcReport, SetupError> {
+pub fn gc(project: &Project, _settings: &Settings, asked: GcAsk) -> Result<GcReport, SetupError> {
     let mut report = GcReport::default();
-    let limit = now().0.saturating_sub(u64::from(older_than_days) * 86_400_000);
+    let limit = now().0.saturating_sub(u64::from(asked.older_than_days) * 86_400_000);
     for run in project.runs() {
         let dir = project.run_dir(&run);
-        match removable(&dir, limit) {
+        let may = removable(&dir, limit).and_then(|()| match asked.force {
+            true => Ok(()),
+            false => taken(project, &run),
+        });
+        match may {
             Ok(()) => {
                 report.bytes += size_of(&dir);
-                if !dry {
+                if !asked.dry {
                     remove(project, &run, &dir)?;
                 }
                 report.runs.push(run);
@@ -548,6 +558,21 @@ fn removable(dir: &Path, limit: u64) -> Result<(), String> {
         return Err("it ended recently".to_owned());
     }
     Ok(())
+}
+
+/// Whether what landed in a run is on a branch of the user's: what is on none is gone with the run.
+fn taken(project: &Project, run: &str) -> Result<(), String> {
+    let repo = project.repo();
+    let unknown = |error: GitError| error.to_string();
+    let Some(head) = repo.ref_at(&format!("refs/tribunal/{run}/head")).map_err(unknown)? else {
+        return Ok(());
+    };
+    for (_, at) in repo.refs_under("refs/heads").map_err(unknown)? {
+        if repo.is_ancestor(&head, &at).map_err(unknown)? {
+            return Ok(());
+        }
+    }
+    Err(format!("its result is on no branch: `git merge {head}` takes it, `tribunal gc --force` gives it up"))
 }
 
 fn remove(project: &Project, run: &str, dir: &Path) -> Result<(), SetupError> {

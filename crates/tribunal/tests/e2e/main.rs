@@ -13,6 +13,7 @@ mod decide;
 mod demo;
 mod endings;
 mod findings;
+mod gc;
 mod hostile;
 mod show;
 mod terminal;
