@@ -175,13 +175,22 @@ impl Worker {
             // `- Words: more words` goes on at the column of `Words`, which YAML takes for the next key.
             let goes_on =
                 head.dash.is_some() && head.key_end.is_some() && indent == head.content && is_no_entry(text);
-            if !goes_on {
+            // What YAML itself takes for the next entry is one.
+            if !goes_on || self.is_next_entry(at, end, head) {
                 break;
             }
             level = true;
             end += 1;
         }
         (end, level)
+    }
+
+    /// Whether strict YAML reads the line at `next` as an entry beside the one that `at` begins.
+    fn is_next_entry(&self, at: usize, next: usize, head: &Head) -> bool {
+        let text = self.lines[next].trim_start();
+        head_of(text).key_end.is_some()
+            && self.is_fine(at, next, head)
+            && strict::is_valid(&format!("{text}\n"))
     }
 
     /// Whether strict YAML accepts the lines `at..end` on their own.

@@ -155,3 +155,16 @@ fn a_missing_end_fence_is_reported_where_the_block_ends() {
     assert_eq!((read.diagnostics[0].line, read.diagnostics[0].column), (4, 1));
     assert_eq!(read.value.unwrap().title.as_deref(), Some("Title"));
 }
+
+/// One bad scalar elsewhere does not make a sentence out of a key that YAML reads.
+#[test]
+fn an_odd_key_in_a_list_item_stays_a_key() {
+    let sound = "---\nphase: 01\nplan: 01\nx_a:\n  - '!': a\n    A(:\n---\n";
+    let damaged = sound.replace("x_a:", "zz_bad: @x\nx_a:");
+    let read = |text: &str| {
+        let plan = tribunal_docs::read_plan("01-01-PLAN.md", text).value.unwrap();
+        plan.extra.into_iter().find(|(key, _)| key == "x_a")
+    };
+    assert!(read(sound).is_some());
+    assert_eq!(read(&damaged), read(sound));
+}
