@@ -10,7 +10,6 @@ use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
-use crate::poke::is_live;
 
 /// The lock's file name in the run's directory.
 const NAME: &str = "lock";
@@ -31,7 +30,7 @@ impl RunLock {
         if !file.metadata().map_err(|e| Error::os(&path, e))?.is_file() {
             return Err(Error::Strange { path, detail: "not a regular file".to_owned() });
         }
-        match lock(&file, dir) {
+        match lock(&mut file) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => {
                 return Err(Error::Locked { path: dir.to_owned(), pid: holder(&mut file) });
@@ -44,22 +43,29 @@ impl RunLock {
     }
 }
 
-/// How often, and how long, one that nobody seems to run is waited for.
+/// How often, and how long, a holder that is just dying is waited for.
 const TRIES: usize = 20;
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// A run that is locked and yet hears nobody is just ending, or beginning: whoever was killed holds the lock a moment
-/// longer than the FIFO. That moment is waited for.
-fn lock(file: &File, dir: &Path) -> std::result::Result<(), Errno> {
+/// Whoever was killed holds the lock a moment longer than anything else. That moment is waited for.
+fn lock(file: &mut File) -> std::result::Result<(), Errno> {
     let mut tries = 0;
     loop {
-        match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) if tries < TRIES && !is_live(dir).unwrap_or(true) => {
+        match rustix::fs::flock(&*file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) if tries < TRIES && holder(file).is_some_and(is_dying) => {
                 tries += 1;
                 let _ = rustix::event::poll(&mut [], Some(&PAUSE));
             }
             done => return done,
         }
+    }
+}
+
+/// A process that lives has files open, the lock for one.
+fn is_dying(pid: u32) -> bool {
+    match std::fs::read_dir(format!("/proc/{pid}/fd")) {
+        Ok(mut open) => open.next().is_none(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     }
 }
 
@@ -90,6 +96,7 @@ fn started() -> u64 {
 /// Who the file says holds the lock.
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
+    file.rewind().ok()?;
     file.take(64).read_to_string(&mut text).ok()?;
     text.split_whitespace().next()?.parse().ok()
 }
