@@ -1,7 +1,7 @@
 //! Tracking: what this sitting raised, matched to the ledger over the files as they were and are. It reads
 //! git for the pure tracker; the matching itself is not here.
 
-use super::origin::{Past, without_context};
+use super::origin::Past;
 use super::site::Site;
 use super::subject;
 use crate::docket::Note;
@@ -227,7 +227,6 @@ impl Tracking {
     }
 }
 
-/// Lines around a change are no change: the tracker must not take a neighbour of a fix for fixed.
 fn read_diff(bytes: &[u8]) -> Change {
-    Change::from_unified(&without_context(&String::from_utf8_lossy(bytes)))
+    Change::from_unified(&String::from_utf8_lossy(bytes))
 }

@@ -59,7 +59,8 @@ impl Change {
         Self { by_old: index(|file| &file.old), by_new: index(|file| &file.new), files }
     }
 
-    /// Reads the output of `git diff -M -U0` (any context is understood). Unreadable parts are passed over.
+    /// Reads the output of `git diff -M`. Lines around a change are no change: a hunk with context is as many stretches
+    /// as its added and removed lines make. Unreadable parts are passed over.
     pub fn from_unified(diff: &str) -> Self {
         parse(diff)
     }
@@ -152,40 +153,91 @@ fn meets(start: u32, len: u32, from: u32, to: u32, slack: u32) -> bool {
 
 fn parse(diff: &str) -> Change {
     let mut files: Vec<FileChange> = Vec::new();
-    let mut left = (0u32, 0u32);
+    let mut body: Option<Body> = None;
     for line in diff.split('\n') {
-        if left.0 > 0 || left.1 > 0 {
-            match line.as_bytes().first() {
-                Some(b'-') => left.0 = left.0.saturating_sub(1),
-                Some(b'+') => left.1 = left.1.saturating_sub(1),
-                Some(b'\\') => {}
-                _ => left = (left.0.saturating_sub(1), left.1.saturating_sub(1)),
+        if let (Some(open), Some(file)) = (&mut body, files.last_mut()) {
+            if open.takes(line, &mut file.hunks) {
+                continue;
             }
-            continue;
+            body = None;
         }
         if let Some(rest) = line.strip_prefix("diff --git ") {
             files.push(paths_of_header(rest));
-            continue;
-        }
-        let Some(file) = files.last_mut() else { continue };
-        if let Some(path) = line.strip_prefix("rename from ").or_else(|| line.strip_prefix("copy from ")) {
-            file.old = Some(unquoted(path));
-        } else if let Some(path) = line.strip_prefix("rename to ").or_else(|| line.strip_prefix("copy to ")) {
-            file.new = Some(unquoted(path));
-        } else if let Some(path) = line.strip_prefix("--- ") {
-            file.old = side(path);
-        } else if let Some(path) = line.strip_prefix("+++ ") {
-            file.new = side(path);
-        } else if line.starts_with("new file mode") {
-            file.old = None;
-        } else if line.starts_with("deleted file mode") {
-            file.new = None;
-        } else if let Some(hunk) = line.strip_prefix("@@ -").and_then(hunk_of) {
-            left = (hunk.old_len, hunk.new_len);
-            file.hunks.push(shrunk(hunk));
+        } else if let Some(file) = files.last_mut() {
+            body = header(line, file);
         }
     }
+    if let (Some(open), Some(file)) = (body, files.last_mut()) {
+        open.ends(&mut file.hunks);
+    }
     Change::new(files)
+}
+
+/// One line between the stretches of a file; a body begins after the line that announces it.
+fn header(line: &str, file: &mut FileChange) -> Option<Body> {
+    if let Some(path) = line.strip_prefix("rename from ").or_else(|| line.strip_prefix("copy from ")) {
+        file.old = Some(unquoted(path));
+    } else if let Some(path) = line.strip_prefix("rename to ").or_else(|| line.strip_prefix("copy to ")) {
+        file.new = Some(unquoted(path));
+    } else if let Some(path) = line.strip_prefix("--- ") {
+        file.old = side(path);
+    } else if let Some(path) = line.strip_prefix("+++ ") {
+        file.new = side(path);
+    } else if line.starts_with("new file mode") {
+        file.old = None;
+    } else if line.starts_with("deleted file mode") {
+        file.new = None;
+    }
+    line.strip_prefix("@@ -").and_then(hunk_of).map(Body::new)
+}
+
+/// The lines of a hunk as they go by.
+struct Body {
+    /// Lines of either side that are still to come.
+    left: (u32, u32),
+    /// What was added and removed since the last line that stayed.
+    run: Hunk,
+}
+
+impl Body {
+    fn new(head: Hunk) -> Self {
+        let left = (head.old_len, head.new_len);
+        Self { left, run: Hunk { old_len: 0, new_len: 0, ..shrunk(head) } }
+    }
+
+    /// Takes one more line; false when it is none of the hunk's.
+    fn takes(&mut self, line: &str, found: &mut Vec<Hunk>) -> bool {
+        if self.left == (0, 0) && !line.starts_with('\\') {
+            self.ends(found);
+            return false;
+        }
+        match line.as_bytes().first() {
+            Some(b'-') => {
+                self.left.0 = self.left.0.saturating_sub(1);
+                self.run.old_len += 1;
+            }
+            Some(b'+') => {
+                self.left.1 = self.left.1.saturating_sub(1);
+                self.run.new_len += 1;
+            }
+            Some(b'\\') => {}
+            _ => {
+                self.left = (self.left.0.saturating_sub(1), self.left.1.saturating_sub(1));
+                self.ends(found);
+                self.run.old_start += self.run.old_len + 1;
+                self.run.new_start += self.run.new_len + 1;
+                (self.run.old_len, self.run.new_len) = (0, 0);
+            }
+        }
+        true
+    }
+
+    /// Keeps what was changed since the last line that stayed.
+    fn ends(&self, found: &mut Vec<Hunk>) {
+        if self.run.old_len + self.run.new_len > 0 {
+            found.push(self.run);
+        }
+    }
 }
 
 /// `a/x b/x`: enough for files whose other headers name no path (mode changes, empty files).
@@ -304,6 +356,25 @@ mod tests {
         assert_eq!(change.old_hunk("src/a.rs", 11, 11, 0), Some(1));
         assert_eq!(change.old_hunk("src/a.rs", 14, 14, 3), Some(1));
         assert_eq!(change.old_hunk("src/a.rs", 2, 2, 0), None);
+    }
+
+    #[test]
+    fn lines_around_a_change_are_no_change() {
+        let context = "diff --git a/a.sh b/a.sh\n--- a/a.sh\n+++ b/a.sh\n@@ -1,7 +1,7 @@ fn x\n one\n-two\n+2\n+2b\n three\n\n four\n-five\n six\n\\ No newline at end of file\n@@ -20,2 +20,3 @@\n a\n b\n+c\ndiff --git a/b b/b\nnew file mode 100644\n--- /dev/null\n+++ b/b\n@@ -0,0 +1 @@\n+x\n\\ No newline at end of file\n";
+        let tight = "diff --git a/a.sh b/a.sh\n--- a/a.sh\n+++ b/a.sh\n@@ -2 +2,2 @@\n-two\n+2\n+2b\n@@ -6 +6,0 @@\n-five\n@@ -21,0 +22 @@\n+c\ndiff --git a/b b/b\nnew file mode 100644\n--- /dev/null\n+++ b/b\n@@ -0,0 +1 @@\n+x\n";
+        let change = Change::from_unified(context);
+        assert_eq!(change, Change::from_unified(tight));
+        assert_eq!((change.lines_changed(), change.files().len()), (2 + 1 + 1 + 1, 2));
+        assert_eq!(change.old_hunk("a.sh", 1, 1, 0), None);
+        assert_eq!(change.map_line("a.sh", 3), Mapped::Kept(4));
+        assert_eq!(change.map_line("a.sh", 7), Mapped::Kept(7));
+    }
+
+    #[test]
+    fn a_diff_that_was_cut_off_keeps_what_it_had() {
+        let cut = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -3,9 +3,9 @@\n x\n-y\n+z";
+        let expect = Hunk { old_start: 4, old_len: 1, new_start: 4, new_len: 1 };
+        assert_eq!(Change::from_unified(cut).files()[0].hunks, [expect]);
     }
 
     #[test]
