@@ -3,7 +3,7 @@
 
 use super::lines::{append, set_lines, set_place};
 use super::scan::{Kind, Scan};
-use super::{Draft, Form, said, sarif};
+use super::{Draft, Form, check, said, sarif};
 use crate::text::{clip, plain_words};
 use crate::words::{self, Stated};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
-use tribunal_core::finding::{Claim, Said, Severity, Verdict};
+use tribunal_core::finding::{Claim, FixableBy, Said, Severity, Verdict};
 use tribunal_core::ids::FindingId;
 
 /// An object's fields in order, doubled ones included, values unread.
@@ -142,7 +142,10 @@ fn list_item(text: &str, draft: &mut Draft) {
         draft.intake.note(text, "not an object");
         return;
     };
-    if fields.0.iter().any(|(key, _)| is_top_key(key)) {
+    if let Some(one) = as_check(text) {
+        draft.form(Form::Json);
+        one.judge(draft);
+    } else if fields.0.iter().any(|(key, _)| is_top_key(key)) {
         object(text, fields, draft);
     } else {
         draft.form(Form::Json);
@@ -159,10 +162,18 @@ fn object(text: &str, fields: Fields<'_>, draft: &mut Draft) {
         call(tool, args, draft);
     } else if get(&["runs"]).is_some() && (get(&["version"]).is_some() || get(&["$schema"]).is_some()) {
         sarif::read_into(text, draft);
+    } else if let Some(one) = as_check(text) {
+        draft.form(Form::Json);
+        one.judge(draft);
     } else if !known_wrapper(&fields, draft) {
         draft.form(Form::Json);
         answer(text, &fields, draft);
     }
+}
+
+/// One check of a QA report: its `passed` is its own, not the report's.
+fn as_check(text: &str) -> Option<check::Check> {
+    check::Check::of_json(text)
 }
 
 /// `{"cast_verdict": {…}, "report_findings": {…}}`.
@@ -224,6 +235,9 @@ fn answer(text: &str, fields: &Fields<'_>, draft: &mut Draft) {
             "intentSatisfied" | "intent_satisfied" => {
                 draft.intake.intent_satisfied = serde_json::from_str(raw.get()).ok()
             }
+            "checks" => check::read_json(raw.get(), draft),
+            "hard_stop_reasons" => check::read_json_reasons(raw.get(), FixableBy::Manual, draft),
+            "dev_fixable_failures" => check::read_json_reasons(raw.get(), FixableBy::Dev, draft),
             // Under a name that is not known there may be findings: a list that is not empty, or an object.
             unknown if raw.get().starts_with(['[', '{']) && !matches!(raw.get(), "[]" | "{}") => {
                 draft.intake.doubt(raw.get(), format!("{unknown:?} is not a key that is known"));

@@ -2,6 +2,7 @@
 //! and models are sloppy. Never panics, never follows a path, never makes an approval out of something unclear.
 
 mod blocks;
+mod check;
 mod compiler;
 mod json;
 mod lines;

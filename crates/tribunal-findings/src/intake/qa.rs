@@ -1,11 +1,12 @@
-//! S1's `QA REPORT:` block: `passed:`, `checks:` with one line per check, reasons. A failed check is a blocker;
-//! a report can keep the gate shut and name who must act, it decides nothing else.
+//! S1's `QA REPORT:` block: `passed:`, `checks:` in any of the ways people and models list them, reasons. A failed check
+//! is a blocker, and one that cannot be read keeps the report from approving; a report decides nothing else.
 
+use super::check::{Check, cells, is_no_item, read_json, read_json_reasons, reason};
 use super::scan::{Kind, Line};
 use super::{Draft, Form};
-use crate::text::{bare, field, heading, plain_words, strip_bullet};
-use crate::words;
-use tribunal_core::finding::{Claim, FixableBy, Severity, Verdict};
+use crate::text::{bare, field, heading, is_bullet, plain_words, strip_bullet};
+use serde::de::IgnoredAny;
+use tribunal_core::finding::{FixableBy, Verdict};
 
 /// Reads every QA report of the message and marks its lines as taken.
 pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
@@ -33,147 +34,281 @@ enum Part {
     Checks,
     Reasons(FixableBy),
     Notes,
+    /// Words after the lists: only what shuts the gate is still heard.
+    After,
 }
 
 fn body(lines: &[Line<'_>], from: usize, taken: &mut [bool], draft: &mut Draft) -> usize {
-    let mut part = Part::Head;
-    let mut passed = false;
-    for at in from..lines.len() {
-        let line = &lines[at];
-        if line.kind == Kind::Blank {
-            continue;
-        }
-        let foreign = line.kind != Kind::Own
-            || heading(line.text).is_some()
-            || super::verdict::verdict_value(line.text).is_some();
-        if foreign {
-            return finish(passed, draft, at);
-        }
-        if let Some((key, value)) = field(line.text).filter(|_| !line.text.contains('|')) {
-            match plain_words(&key).as_str() {
-                "passed" => {
-                    passed = true;
-                    vote(value, draft);
-                    part = Part::Head;
-                }
-                "remediation eligible" => part = Part::Head,
-                "checks" => part = Part::Checks,
-                "hard stop reasons" => part = Part::Reasons(FixableBy::Manual),
-                "dev fixable failures" => part = Part::Reasons(FixableBy::Dev),
-                "evidence" | "notes" | "summary" | "checked" => part = Part::Notes,
-                _ if part == Part::Head => return finish(passed, draft, at),
-                _ => {}
+    let mut report = Report::default();
+    let mut end = lines.len();
+    for (at, line) in lines.iter().enumerate().skip(from) {
+        match line.kind {
+            Kind::Blank => report.blank = true,
+            // The reader of JSON takes it for the checks it is.
+            Kind::Data => report.listed = true,
+            Kind::Own
+                if heading(line.text).is_some() || super::verdict::verdict_value(line.text).is_some() =>
+            {
+                end = at;
+                break;
             }
-        }
-        taken[at] = part != Part::Notes;
-        if part == Part::Checks && line.text.contains('|') {
-            check(line.text, draft);
-        }
-        if let Part::Reasons(who) = part {
-            reason(line.text, who, draft);
+            Kind::Own => {
+                taken[at] = report.line(line.text, draft);
+                report.blank = false;
+            }
+            Kind::Fenced | Kind::Quoted | Kind::TooLong if !report.is_listing() => {
+                end = at;
+                break;
+            }
+            Kind::Fenced | Kind::Quoted | Kind::TooLong => report.foreign(line.text, draft),
         }
     }
-    finish(passed, draft, lines.len())
-}
-
-fn finish(passed: bool, draft: &mut Draft, at: usize) -> usize {
-    if !passed {
+    report.close(draft);
+    if !report.passed {
         draft.intake.note("QA REPORT", "the report does not say passed: true or false");
     }
-    at
+    end
+}
+
+/// A report while it is read.
+struct Report {
+    part: Part,
+    /// The check that goes on, and how far its first line is indented.
+    open: Option<(Check, usize)>,
+    /// Titles of the table the checks stand in.
+    titles: Vec<String>,
+    /// The line before was blank.
+    blank: bool,
+    /// Something of the list that the part is was read.
+    listed: bool,
+    passed: bool,
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Report {
+            part: Part::Head,
+            open: None,
+            titles: Vec::new(),
+            blank: false,
+            listed: false,
+            passed: false,
+        }
+    }
+}
+
+impl Report {
+    fn is_listing(&self) -> bool {
+        matches!(self.part, Part::Checks | Part::Reasons(_))
+    }
+
+    fn close(&mut self, draft: &mut Draft) {
+        if let Some((check, _)) = self.open.take() {
+            check.judge(draft);
+        }
+    }
+
+    /// Reads one line of the author's own; whether it was part of the report.
+    fn line(&mut self, text: &str, draft: &mut Draft) -> bool {
+        if self.goes_on(text) {
+            return true;
+        }
+        if let Some((key, value)) = field(text).filter(|_| !text.contains('|'))
+            && let Some(part) = self.key(&key, value, draft)
+        {
+            return part;
+        }
+        match self.part {
+            Part::Checks => self.check(text, draft),
+            Part::Reasons(who) => self.reason(text, who, draft),
+            Part::Head | Part::Notes | Part::After => false,
+        }
+    }
+
+    /// A key of the report itself; `None` when it is none.
+    fn key(&mut self, key: &str, value: &str, draft: &mut Draft) -> Option<bool> {
+        let part = match plain_words(key).as_str() {
+            "passed" if self.part == Part::After && self.passed && truth(value).is_none() => return None,
+            "passed" => {
+                self.passed = true;
+                vote(value, draft);
+                Part::Head
+            }
+            "remediation eligible" => Part::Head,
+            "checks" => Part::Checks,
+            "hard stop reasons" => Part::Reasons(FixableBy::Manual),
+            "dev fixable failures" => Part::Reasons(FixableBy::Dev),
+            "evidence" | "notes" | "summary" | "checked" if self.part != Part::After => Part::Notes,
+            _ => return None,
+        };
+        self.close(draft);
+        (self.part, self.listed) = (part, false);
+        self.titles.clear();
+        match part {
+            Part::Checks => self.checks_beside(value, draft),
+            Part::Reasons(who) => read_json_reasons(value, who, draft),
+            Part::Head | Part::Notes | Part::After => {}
+        }
+        Some(part != Part::Notes)
+    }
+
+    /// What stands on the line of `checks:` itself.
+    fn checks_beside(&mut self, value: &str, draft: &mut Draft) {
+        if is_no_item(value) {
+            return;
+        }
+        self.listed = true;
+        if serde_json::from_str::<IgnoredAny>(value).is_ok() {
+            read_json(value, draft);
+        } else if !all_passed(value) {
+            draft.intake.doubt(value, "checks that cannot be read: they are not taken for passed");
+        }
+    }
+
+    /// Whether a line belongs to the check before it, and takes it so.
+    fn goes_on(&mut self, text: &str) -> bool {
+        let Some((check, depth)) = &mut self.open else { return false };
+        let deeper = indent(text) > *depth;
+        if is_bullet(text) {
+            // A list inside a check is its evidence, unless it is checks.
+            let nested = deeper && Check::of_item(strip_bullet(text)).is_none();
+            if nested {
+                check.say(strip_bullet(text));
+            }
+            return nested;
+        }
+        let Some((key, value)) = field(text).filter(|_| !text.trim_start().starts_with('|')) else {
+            if deeper {
+                check.say(text);
+            }
+            return deeper;
+        };
+        let words = plain_words(&key);
+        let named = matches!(words.as_str(), "name" | "check");
+        // Without indentation only what a report has no key for, or what the check still lacks.
+        let own = match words.as_str() {
+            _ if deeper => true,
+            "passed" | "notes" | "summary" | "checked" => false,
+            "evidence" => !self.blank && !check.has_evidence(),
+            _ => !self.blank,
+        };
+        if !own || named && check.has_name() {
+            return false;
+        }
+        if check.set(&key, value) {
+            return true;
+        }
+        // A key nobody knows, unless it is the next check: `commit-lint: pass`.
+        let other = Check::of_result(text).is_some() || value.is_empty();
+        if deeper && !other {
+            check.say(text);
+        }
+        deeper && !other
+    }
+
+    /// A line of the checks that begins one, or none.
+    fn check(&mut self, text: &str, draft: &mut Draft) -> bool {
+        let words = strip_bullet(text).trim();
+        if is_marks(text) || is_ruler(text) || is_no_item(words) {
+            return true;
+        }
+        let row = !is_bullet(text) && text.trim_start().starts_with('|');
+        if row && self.titles.is_empty() && is_titles(text) {
+            self.titles = cells(text).map(plain_words).collect();
+            return true;
+        }
+        let found = if row { Check::of_cells(text, &self.titles) } else { Check::of_item(words) };
+        let key = words.strip_suffix(':').filter(|key| !key.contains(' ') && !key.is_empty());
+        let begun = found.or_else(|| key.map(Check::named));
+        self.close(draft);
+        match begun {
+            Some(check) => self.open = Some((check, indent(text))),
+            None if is_bullet(text) => self.open = Some((Check::named(words), indent(text))),
+            None if self.listed && !speaks_of_failure(words) => {
+                self.part = Part::After;
+                return false;
+            }
+            None => draft.intake.doubt(text, "a check that cannot be read: it is not taken for passed"),
+        }
+        self.listed = true;
+        true
+    }
+
+    /// A line under a list of reasons: an item, or the only words there are.
+    fn reason(&mut self, text: &str, who: FixableBy, draft: &mut Draft) -> bool {
+        if is_bullet(text) {
+            self.listed = true;
+            reason(strip_bullet(text), who, draft);
+        } else if is_marks(text) || self.listed && indent(text) > 0 {
+            // The rest of an item, or brackets.
+        } else if self.listed || self.blank {
+            self.part = Part::After;
+            return false;
+        } else {
+            self.listed = true;
+            reason(text, who, draft);
+        }
+        true
+    }
+
+    /// A fence or a quotation inside a list: nothing in there is believed, for or against.
+    fn foreign(&mut self, text: &str, draft: &mut Draft) {
+        if !self.listed || speaks_of_failure(text) {
+            draft.intake.doubt(text, "a part of the report that is fenced or quoted is not read");
+        }
+        self.listed = true;
+    }
+}
+
+/// Brackets and dashes that hold a list together.
+fn is_marks(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || matches!(c, '[' | ']' | '{' | '}' | ',' | '*' | '_' | '`'))
+}
+
+/// `|---|:--|`
+fn is_ruler(text: &str) -> bool {
+    text.trim().len() > 2 && text.chars().all(|c| c.is_whitespace() || matches!(c, '|' | '-' | ':' | '+'))
+}
+
+/// A row that names the columns.
+fn is_titles(text: &str) -> bool {
+    let title = |cell: &str| matches!(plain_words(bare(cell)).as_str(), "status" | "result");
+    cells(text).any(title)
+}
+
+/// `all passed`, `5/5 passed`.
+fn all_passed(value: &str) -> bool {
+    let words = plain_words(bare(value));
+    let (count, rest) = words.split_once(' ').unwrap_or((&words, ""));
+    let whole =
+        count == "all" || count.split_once('/').is_some_and(|(n, of)| n == of && n.parse::<u32>().is_ok());
+    whole && matches!(rest.trim_end_matches('.'), "pass" | "passed" | "passing" | "ok" | "green")
+}
+
+fn speaks_of_failure(text: &str) -> bool {
+    let words = text.to_lowercase();
+    ["fail", "error", "status", "✗", "❌", "did not", "not run", "skipped", "broken"]
+        .iter()
+        .any(|cue| words.contains(cue))
+}
+
+fn indent(text: &str) -> usize {
+    text.len() - text.trim_start().len()
+}
+
+fn truth(value: &str) -> Option<bool> {
+    match bare(value).trim_matches(['"', '\'']).to_lowercase().as_str() {
+        "true" | "yes" => Some(true),
+        "false" | "no" => Some(false),
+        _ => None,
+    }
 }
 
 fn vote(value: &str, draft: &mut Draft) {
-    match bare(value).to_lowercase().as_str() {
-        "true" | "yes" => draft.vote(&format!("passed: {}", bare(value)), Ok((Verdict::Approve, false))),
-        "false" | "no" => draft.vote(&format!("passed: {}", bare(value)), Ok((Verdict::Reject, false))),
-        _ => draft.vote(&format!("passed: {value}"), Err("passed is neither true nor false")),
+    let words = format!("passed: {}", bare(value));
+    match truth(value) {
+        Some(true) => draft.vote(&words, Ok((Verdict::Approve, false))),
+        Some(false) => draft.vote(&words, Ok((Verdict::Reject, false))),
+        None => draft.vote(&words, Err("passed is neither true nor false")),
     }
-}
-
-/// `- name: commit-lint | status: fail | fixable_by: dev | evidence: …`
-fn check(text: &str, draft: &mut Draft) {
-    let mut name = "";
-    let mut failed = None;
-    let mut who = FixableBy::Dev;
-    let mut evidence = String::new();
-    for part in split_fields(strip_bullet(text)) {
-        let Some((key, value)) = part.split_once(':') else { continue };
-        let value = value.trim();
-        match plain_words(bare(key)).as_str() {
-            "name" | "check" => name = bare(value),
-            "status" | "result" => {
-                failed =
-                    Some(!matches!(plain_words(bare(value)).as_str(), "pass" | "passed" | "ok" | "skipped"))
-            }
-            "fixable by" => who = words::fixable_by(value).unwrap_or(who),
-            "evidence" | "detail" | "details" | "reason" => evidence = value.to_owned(),
-            _ => {}
-        }
-    }
-    match failed {
-        None => draft.intake.note(text, "a check without a status"),
-        Some(false) => {}
-        Some(true) if name.is_empty() => draft.intake.note(text, "a failed check without a name"),
-        Some(true) => {
-            let said = if evidence.is_empty() {
-                format!("check {name} failed")
-            } else {
-                format!("{name}: {evidence}")
-            };
-            let mut claim = super::claim_of(Severity::Blocker, &said);
-            claim.rule = Some(name.to_owned());
-            claim.evidence = evidence;
-            claim.fixable_by = who;
-            draft.intake.findings.push(claim);
-        }
-    }
-}
-
-/// Pipes cut only where a known key follows, so evidence may hold them.
-fn split_fields(text: &str) -> Vec<&str> {
-    const KEYS: [&str; 10] = [
-        "name",
-        "check",
-        "status",
-        "result",
-        "fixable by",
-        "evidence",
-        "detail",
-        "details",
-        "reason",
-        "remediation",
-    ];
-    let mut parts = Vec::new();
-    let mut start = 0;
-    for (at, _) in text.match_indices('|') {
-        let key = text[at + 1..].split(':').next().unwrap_or("");
-        if key.len() < 30 && KEYS.contains(&plain_words(bare(key)).as_str()) {
-            parts.push(&text[start..at]);
-            start = at + 1;
-        }
-    }
-    parts.push(&text[start..]);
-    parts
-}
-
-/// A reason names a check already listed, or is a failure of its own.
-fn reason(text: &str, who: FixableBy, draft: &mut Draft) {
-    if !crate::text::is_bullet(text) {
-        return;
-    }
-    let words = strip_bullet(text).trim();
-    if words::is_nothing(words) || words == "[]" {
-        return;
-    }
-    let known = |claim: &&mut Claim| claim.rule.as_deref().is_some_and(|rule| words.contains(rule));
-    if let Some(claim) = draft.intake.findings.iter_mut().find(known) {
-        if claim.evidence.is_empty() {
-            claim.evidence = words.to_owned();
-        }
-        return;
-    }
-    let mut claim = super::claim_of(Severity::Blocker, words);
-    claim.fixable_by = who;
-    draft.intake.findings.push(claim);
 }

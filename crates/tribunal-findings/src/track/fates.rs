@@ -1,8 +1,9 @@
 //! What a round means for each finding: repeated, answered, changed under it, or simply not mentioned. Silence
-//! resolves a check's finding, never a reviewer's must-fix.
+//! resolves a check's finding, never a reviewer's must-fix; code that only moved resolves nothing.
 
 use super::anchor::{Anchor, Anchors, Side};
 use super::change::Mapped;
+use super::moves::Moves;
 use super::reversal::Changed;
 use super::{Input, Match, by_check, is_live, is_new, makers, region};
 use crate::delta::{CycleDelta, Now, Standing, cycle_delta};
@@ -91,15 +92,16 @@ fn fresh_mark(input: &Input<'_>, claim: &Claim, anchor: &Anchor) -> Mark {
     }
 }
 
-/// A live finding nobody raised again; `None` when there is nothing to say of it. The flag: simply not repeated.
+/// A live finding nobody raised again. The flag: simply not repeated.
 pub(super) fn unrepeated(
     input: &Input<'_>,
     id: FindingId,
     entry: &Entry,
     anchors: &mut Anchors<'_>,
-    changed: &Changed,
-) -> Option<(Tracked, bool)> {
-    let code_changed = changed_under(input, &entry.claim);
+    (changed, moves): (&Changed, &Moves),
+) -> (Tracked, bool) {
+    let went = went(moves, &entry.claim, anchors);
+    let code_changed = went.is_none() && changed_under(input, &entry.claim);
     let settled = answered(input, id, &entry.by).or_else(|| silent_check(input, entry));
     let must_fix = entry.is_open_must_fix();
     let still = held(input, id, &entry.by);
@@ -109,7 +111,7 @@ pub(super) fn unrepeated(
         None if code_changed && !by_check(&entry.by) => (Fate::Fixed, false),
         None => (entry.fate.clone(), true),
     };
-    let claim = moved(input, &entry.claim);
+    let claim = moved(input, &entry.claim, went);
     let anchor = anchors.of(Side::After, &claim);
     let contested = fate == Fate::Open && changed.reverses(claim.file.as_deref(), anchor.line);
     let one = Tracked {
@@ -126,7 +128,7 @@ pub(super) fn unrepeated(
         fate,
         claim,
     };
-    Some((one, silent))
+    (one, silent)
 }
 
 /// What the seats behind a finding say of it by id: one "still there" outweighs the rest.
@@ -181,9 +183,38 @@ fn touched(input: &Input<'_>, claim: &Claim) -> bool {
     }
 }
 
+/// Where the code of findings went that nobody raised again and whose lines were taken out.
+pub(super) fn moves<'i>(
+    input: &'i Input<'_>,
+    unrepeated: impl Iterator<Item = &'i Claim>,
+    anchors: &mut Anchors<'_>,
+) -> Moves {
+    let ends = |claim: &'i Claim| {
+        let file = claim.file.as_deref().filter(|_| changed_under(input, claim))?;
+        Some([(file, claim.line), (file, claim.end.or(claim.line))])
+    };
+    Moves::everywhere(input.change, anchors, unrepeated.filter_map(ends).flatten())
+}
+
+/// The place its very lines went to, as they were; a finding without a line goes where its file's code went.
+fn went(moves: &Moves, claim: &Claim, anchors: &mut Anchors<'_>) -> Option<(String, Option<u32>)> {
+    let file = claim.file.as_deref()?;
+    let Some(line) = claim.line else {
+        return moves.destination(file).map(|file| (file.to_string(), None));
+    };
+    let (file, line) = moves.whole(anchors, file, line, claim.end.unwrap_or(line))?;
+    Some((file.to_string(), Some(line)))
+}
+
 /// The claim at its place in the tree judged now, so that the ledger always speaks of the last judged one.
-fn moved(input: &Input<'_>, claim: &Claim) -> Claim {
+fn moved(input: &Input<'_>, claim: &Claim, went: Option<(String, Option<u32>)>) -> Claim {
     let mut claim = claim.clone();
+    if let Some((file, line)) = went {
+        let length = claim.end.zip(claim.line).map(|(end, line)| end.saturating_sub(line));
+        claim.end = line.map(|line| line.saturating_add(length.unwrap_or(0))).filter(|_| length.is_some());
+        (claim.file, claim.line) = (Some(file), line);
+        return claim;
+    }
     let Some(old) = claim.file.clone() else { return claim };
     let Some(new) = input.change.new_path(&old) else { return claim };
     let at = |line: u32| match input.change.map_line(&old, line) {

@@ -118,16 +118,15 @@ pub fn track(input: &Input<'_>) -> Outcome {
             }
         }
     }
-    for (id, entry) in input.ledger.iter().filter(|(_, entry)| is_live(entry)) {
-        if tracked.contains_key(&id) {
-            continue;
+    let unrepeated: Vec<(FindingId, &Entry)> =
+        input.ledger.iter().filter(|(id, entry)| is_live(entry) && !tracked.contains_key(id)).collect();
+    let moves = fates::moves(input, unrepeated.iter().map(|(_, entry)| &entry.claim), &mut anchors);
+    for (id, entry) in unrepeated {
+        let (one, was_silent) = fates::unrepeated(input, id, entry, &mut anchors, (&changed, &moves));
+        if was_silent {
+            silent.insert(id);
         }
-        if let Some((one, was_silent)) = fates::unrepeated(input, id, entry, &mut anchors, &changed) {
-            if was_silent {
-                silent.insert(id);
-            }
-            tracked.insert(id, one);
-        }
+        tracked.insert(id, one);
     }
     let cycle = fates::cycle(input, &tracked, &silent);
     let delta = cycle.counts(input.change.lines_changed());

@@ -15,6 +15,8 @@ const TELLING: u32 = 20;
 pub(super) const SLACK: u32 = 2;
 /// Lines that must have gone from one file to another before a finding without a line is looked for there.
 const DESTINATION_LINES: usize = 5;
+/// Changed files that are searched for whatever was taken out.
+const FILES_MAX: usize = 2_000;
 /// Changed lines of one side that are looked at; a larger change is not searched to its end.
 const LINES_MAX: usize = 200_000;
 
@@ -32,6 +34,8 @@ struct Step {
     from: u32,
     file: Rc<str>,
     to: u32,
+    /// It was not edited on the way.
+    same: bool,
 }
 
 /// Where lines of the earlier tree went.
@@ -56,32 +60,52 @@ impl Moves {
         olds: impl Iterator<Item = (&'p str, Option<u32>)>,
         news: impl Iterator<Item = (&'p str, Option<u32>)>,
     ) -> Self {
-        let mut taken = BTreeSet::new();
-        for (path, line) in olds {
-            let hunks = change.file_from(path).map_or(&[][..], |file| &file.hunks);
-            taken.extend(touching(hunks, line, |h| (h.old_start, h.old_len)).map(|n| (path, n)));
-        }
-        if taken.is_empty() {
+        let old = Stretches::taken_out(change, anchors, olds);
+        if old.lines.is_empty() {
             return Self::default();
         }
-        let mut put = BTreeSet::new();
-        for (path, line) in news {
-            let hunks = change.file_at(path).map_or(&[][..], |file| &file.hunks);
-            put.extend(touching(hunks, line, |h| (h.new_start, h.new_len)).map(|n| (path, n)));
+        let new = Stretches::put_in(change, anchors, news);
+        Blocks::new(&old, &new).moves()
+    }
+
+    /// Looks in everything that was put in for what was taken out at some places; here a line that says enough by itself
+    /// needs no neighbour.
+    pub fn everywhere<'p>(
+        change: &'p Change,
+        anchors: &mut Anchors<'_>,
+        olds: impl Iterator<Item = (&'p str, Option<u32>)>,
+    ) -> Self {
+        let old = Stretches::taken_out(change, anchors, olds);
+        if old.lines.is_empty() {
+            return Self::default();
         }
-        let mut old = Stretches::default();
-        for (path, n) in taken {
-            let hunk = change.file_from(path).map(|file| file.hunks[n]);
-            let span = hunk.map_or((1, 0), |hunk| (hunk.old_start, hunk.old_len));
-            old.add(anchors, Side::Before, path, span);
-        }
-        let mut new = Stretches::default();
-        for (path, n) in put {
-            let hunk = change.file_at(path).map(|file| file.hunks[n]);
-            let span = hunk.map_or((1, 0), |hunk| (hunk.new_start, hunk.new_len));
-            new.add(anchors, Side::After, path, span);
-        }
-        matched(&old, &new)
+        let news = change.files().iter().filter_map(|file| Some((file.new.as_deref()?, None)));
+        let new = Stretches::put_in(change, anchors, news.take(FILES_MAX));
+        let mut blocks = Blocks::new(&old, &new);
+        blocks.add_lone_lines();
+        blocks.moves()
+    }
+
+    /// Where some lines went, when all of them went to one place as they were.
+    pub fn whole(&self, anchors: &mut Anchors<'_>, old: &str, from: u32, to: u32) -> Option<(Rc<str>, u32)> {
+        let steps = self.steps.get(old)?;
+        let mut went: Vec<Option<&Step>> = Vec::new();
+        anchors.each_line(
+            Side::Before,
+            old,
+            from,
+            to.saturating_sub(from).saturating_add(1),
+            &mut |n, text| {
+                if hashed(text).0 != EMPTY {
+                    let at = steps.binary_search_by_key(&n, |step| step.from).ok();
+                    went.push(at.map(|at| &steps[at]).filter(|step| step.same));
+                }
+            },
+        );
+        let first = went.first().copied().flatten()?;
+        let went: Vec<&Step> = went.into_iter().collect::<Option<_>>()?;
+        let together = went.windows(2).all(|two| two[0].file == two[1].file && two[0].to < two[1].to);
+        together.then(|| (first.file.clone(), first.to.saturating_sub(first.from - from).max(1)))
     }
 
     /// Where a line of the earlier tree went; a line beside a block went with it.
@@ -127,6 +151,52 @@ fn touching(
 }
 
 impl Stretches {
+    /// The stretches of the earlier tree that hold or touch one of the places.
+    fn taken_out<'p>(
+        change: &Change,
+        anchors: &mut Anchors<'_>,
+        places: impl Iterator<Item = (&'p str, Option<u32>)>,
+    ) -> Self {
+        let mut met = BTreeSet::new();
+        for (path, line) in places {
+            let hunks = change.file_from(path).map_or(&[][..], |file| &file.hunks);
+            met.extend(touching(hunks, line, |h| (h.old_start, h.old_len)).map(|n| (path, n)));
+        }
+        let mut all = Self::default();
+        for (path, n) in met {
+            let hunk = change.file_from(path).map(|file| file.hunks[n]);
+            let span = hunk.map_or((1, 0), |hunk| (hunk.old_start, hunk.old_len));
+            all.add(anchors, Side::Before, path, span);
+        }
+        all
+    }
+
+    /// The same of the later tree.
+    fn put_in<'p>(
+        change: &Change,
+        anchors: &mut Anchors<'_>,
+        places: impl Iterator<Item = (&'p str, Option<u32>)>,
+    ) -> Self {
+        let mut met = BTreeSet::new();
+        for (path, line) in places {
+            let hunks = change.file_at(path).map_or(&[][..], |file| &file.hunks);
+            met.extend(touching(hunks, line, |h| (h.new_start, h.new_len)).map(|n| (path, n)));
+        }
+        let mut all = Self::default();
+        for (path, n) in met {
+            let hunk = change.file_at(path).map(|file| file.hunks[n]);
+            let span = hunk.map_or((1, 0), |hunk| (hunk.new_start, hunk.new_len));
+            all.add(anchors, Side::After, path, span);
+        }
+        all
+    }
+
+    /// Lines that are the only such here and say enough by themselves, in the order of their content.
+    fn lone(&self) -> Vec<(u64, usize)> {
+        let lines = self.lines.iter().enumerate().filter(|(_, line)| line.letters >= TELLING);
+        alone(lines.map(|(n, line)| (line.hash, n)).collect())
+    }
+
     fn add(&mut self, anchors: &mut Anchors<'_>, side: Side, path: &str, (from, len): (u32, u32)) {
         if self.lines.len() >= LINES_MAX {
             return;
@@ -143,50 +213,79 @@ impl Stretches {
 
     /// Beginnings of rows of lines that are the only such here, by content, in the order of the content.
     fn unique(&self) -> Vec<(u64, usize)> {
-        let mut all: Vec<(u64, usize)> = self
-            .lines
-            .windows(SEED)
-            .enumerate()
+        let rows = self.lines.windows(SEED).enumerate();
+        let all = rows
             .filter(|(_, row)| row[0].stretch == row[SEED - 1].stretch)
             .filter(|(_, row)| row.iter().map(|line| line.letters).sum::<u32>() >= TELLING)
-            .map(|(n, row)| (row.iter().fold(EMPTY, |hash, line| mixed(hash, line.hash)), n))
-            .collect();
-        all.sort_unstable();
-        let alone = |n: usize| {
-            let same = |other: Option<&(u64, usize)>| other.is_some_and(|other| other.0 == all[n].0);
-            !same(n.checked_sub(1).and_then(|n| all.get(n))) && !same(all.get(n + 1))
-        };
-        (0..all.len()).filter(|n| alone(*n)).map(|n| all[n]).collect()
+            .map(|(n, row)| (row.iter().fold(EMPTY, |hash, line| mixed(hash, line.hash)), n));
+        alone(all.collect())
     }
 }
 
-fn matched(old: &Stretches, new: &Stretches) -> Moves {
-    let (ours, theirs) = (old.unique(), new.unique());
+/// Those whose content no other has, in the order of the content.
+fn alone(mut all: Vec<(u64, usize)>) -> Vec<(u64, usize)> {
+    all.sort_unstable();
+    let single = |n: usize| {
+        let same = |other: Option<&(u64, usize)>| other.is_some_and(|other| other.0 == all[n].0);
+        !same(n.checked_sub(1).and_then(|n| all.get(n))) && !same(all.get(n + 1))
+    };
+    (0..all.len()).filter(|n| single(*n)).map(|n| all[n]).collect()
+}
+
+/// Pairs of what has the same content on both sides, in the order of the earlier one.
+fn seeds(ours: &[(u64, usize)], theirs: &[(u64, usize)]) -> Vec<(usize, usize)> {
     let find = |hash: u64| theirs.binary_search_by_key(&hash, |one| one.0).ok().map(|n| theirs[n].1);
     let mut seeds: Vec<(usize, usize)> =
         ours.iter().filter_map(|(hash, n)| Some((*n, find(*hash)?))).collect();
     seeds.sort_unstable();
-    let mut target: Vec<Option<usize>> = vec![None; old.lines.len()];
-    let mut given = vec![false; new.lines.len()];
-    for (i, j) in seeds {
-        if target[i].is_some() || given[j] {
-            continue;
-        }
-        let (back, forth) = (run(old, new, (i, j), -1), run(old, new, (i, j), 1));
-        for (i, j) in (i - back..=i + forth).zip(j - back..=j + forth) {
-            if target[i].is_none() && !given[j] {
-                (target[i], given[j]) = (Some(j), true);
+    seeds
+}
+
+/// What moved, line by line, while it is worked out.
+struct Blocks<'s> {
+    old: &'s Stretches,
+    new: &'s Stretches,
+    target: Vec<Option<usize>>,
+    given: Vec<bool>,
+}
+
+impl<'s> Blocks<'s> {
+    fn new(old: &'s Stretches, new: &'s Stretches) -> Self {
+        let mut blocks =
+            Self { old, new, target: vec![None; old.lines.len()], given: vec![false; new.lines.len()] };
+        for (i, j) in seeds(&old.unique(), &new.unique()) {
+            if blocks.target[i].is_some() || blocks.given[j] {
+                continue;
             }
+            let (back, forth) = (run(old, new, (i, j), -1), run(old, new, (i, j), 1));
+            (i - back..=i + forth).zip(j - back..=j + forth).for_each(|(i, j)| blocks.add(i, j));
+        }
+        blocks
+    }
+
+    fn add(&mut self, i: usize, j: usize) {
+        if self.target[i].is_none() && !self.given[j] {
+            (self.target[i], self.given[j]) = (Some(j), true);
         }
     }
-    let mut moves = Moves::default();
-    for (line, to) in old.lines.iter().zip(target).filter_map(|(line, to)| Some((line, &new.lines[to?]))) {
-        let file = new.files[to.stretch as usize].clone();
-        let steps = moves.steps.entry(old.files[line.stretch as usize].to_string()).or_default();
-        steps.push(Step { from: line.number, file, to: to.number });
+
+    fn add_lone_lines(&mut self) {
+        seeds(&self.old.lone(), &self.new.lone()).into_iter().for_each(|(i, j)| self.add(i, j));
     }
-    moves.steps.values_mut().for_each(|steps| steps.sort_by_key(|step| step.from));
-    moves
+
+    fn moves(self) -> Moves {
+        let mut moves = Moves::default();
+        let (old, new) = (self.old, self.new);
+        for (line, to) in
+            old.lines.iter().zip(self.target).filter_map(|(line, to)| Some((line, &new.lines[to?])))
+        {
+            let file = new.files[to.stretch as usize].clone();
+            let steps = moves.steps.entry(old.files[line.stretch as usize].to_string()).or_default();
+            steps.push(Step { from: line.number, file, to: to.number, same: line.hash == to.hash });
+        }
+        moves.steps.values_mut().for_each(|steps| steps.sort_by_key(|step| step.from));
+        moves
+    }
 }
 
 /// How many lines from a pair of lines on agree in one direction, stepping over one that was edited on the way when the

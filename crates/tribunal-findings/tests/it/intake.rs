@@ -10,7 +10,7 @@ fn whys(intake: &Intake) -> String {
 }
 
 /// Verdict only: `approve`, `conditional`, `reject`, `fail` (fundamental) or `none`.
-fn verdict_word(intake: &Intake) -> &'static str {
+pub(crate) fn verdict_word(intake: &Intake) -> &'static str {
     match (intake.verdict, intake.fundamental) {
         (None, _) => "none",
         (Some(Verdict::Approve), _) => "approve",

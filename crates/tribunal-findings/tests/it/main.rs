@@ -5,6 +5,7 @@ mod delta;
 mod intake;
 mod maker;
 mod pairs;
+mod qa;
 mod track;
 mod triage;
 mod unbelieved;

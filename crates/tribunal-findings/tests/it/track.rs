@@ -135,6 +135,40 @@ fn a_shifted_and_reworded_finding_keeps_its_id() {
     assert_eq!((outcome.delta.downgraded, outcome.delta.new), (1, 0));
 }
 
+/// `save` above `load`, word for word but for what `edit` does to it.
+fn save_first(edit: (&str, &str)) -> Round {
+    let cut = |text: &'static str, at: &str| text.split_at(text.find(at).unwrap_or_default());
+    let ((head, rest), (_, save)) = (cut(OLD, "fn load"), cut(OLD, "fn save"));
+    let load = cut(rest, "fn save").0.trim_end();
+    let new = format!("{head}{}\n{load}\n", save.replace(edit.0, edit.1));
+    Round { old: OLD.into(), new, hunks: vec![hunk(3, 0, 3, 4), hunk(7, 4, 11, 0)], ..Round::default() }
+}
+
+#[test]
+fn code_that_only_moved_settles_nothing() {
+    let raised = || vec![by("a", Severity::Suggestion, 9, "`save` could return a Result")];
+    let (mut rounds, _) = opening(raised());
+    let outcome = rounds.play(save_first(("", "")));
+    let one = get(&outcome, 1);
+    assert_eq!((&one.fate, one.claim.line, one.mark), (&Fate::Open, Some(4), Mark::Persistent));
+    assert_eq!((outcome.delta.resolved, outcome.delta.not_reported), (0, 1));
+    // Edited on the way it is another thing.
+    let (mut rounds, _) = opening(raised());
+    let outcome = rounds.play(save_first((".unwrap()", "?")));
+    assert_eq!(get(&outcome, 1).fate, Fate::Fixed);
+    // One line alone that went from one function to the other.
+    let (mut rounds, _) = opening(raised());
+    let line = "    fs::write(path, text).unwrap();\n";
+    let new = OLD.replace(line, "").replace("    text\n", &format!("    text\n{line}"));
+    let outcome = rounds.play(Round {
+        old: OLD.into(),
+        new,
+        hunks: vec![hunk(6, 0, 6, 1), hunk(9, 1, 10, 0)],
+        ..Round::default()
+    });
+    assert_eq!((&get(&outcome, 1).fate, get(&outcome, 1).claim.line), (&Fate::Open, Some(6)));
+}
+
 #[test]
 fn an_open_must_fix_is_not_resolved_by_silence_even_when_its_code_changed() {
     let (mut rounds, _) = opening(vec![

@@ -1,0 +1,324 @@
+//! One check of a QA report, in whatever way it is written: fields between pipes, a block of keys, a row of a table, a
+//! map in braces, a JSON object. What does not say plainly that it passed did not pass.
+
+use super::Draft;
+use super::json::Fields;
+use crate::text::{bare, clip, plain_words, starts_with_phrase};
+use crate::words;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tribunal_core::finding::{Claim, FixableBy, Severity};
+
+/// How much of a check's own words is kept.
+const EVIDENCE_MAX: usize = 8_000;
+
+/// A check while it is read.
+#[derive(Default)]
+pub(super) struct Check {
+    name: String,
+    status: Option<String>,
+    who: Option<FixableBy>,
+    evidence: String,
+    /// As it was written, as far as it was written on one line.
+    text: String,
+}
+
+impl Check {
+    /// The check an item begins; `None` when the words name none.
+    pub fn of_item(words: &str) -> Option<Check> {
+        let mut check = Check { text: words.to_owned(), ..Check::default() };
+        if let Some(inner) = words.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+            if let Some(check) = Check::of_json(words) {
+                return Some(check);
+            }
+            split_fields(inner, ',').into_iter().for_each(|part| _ = check.add(part));
+        } else if words.contains('|') {
+            let parts = split_fields(words, '|');
+            parts.iter().for_each(|part| _ = check.add(part));
+            if check.status.is_none() && check.name.is_empty() {
+                return Check::of_cells(words, &[]);
+            }
+        } else if !check.add(words) {
+            return Check::of_result(words);
+        }
+        (check.status.is_some() || !check.name.is_empty()).then_some(check)
+    }
+
+    /// `commit-lint: fail — words`: a name, and what became of it.
+    pub fn of_result(words: &str) -> Option<Check> {
+        let (name, rest) = words.split_once([':', '：'])?;
+        let name = bare(name);
+        if name.is_empty() || name.len() > 100 {
+            return None;
+        }
+        let status = rest.trim().trim_matches(['*', '_', '`']);
+        let first = status.split([' ', '(', '—', '–', ',', ';', '.']).next().unwrap_or_default();
+        standing(first)?;
+        let evidence = status[first.len()..].trim_start_matches(|c: char| !c.is_alphanumeric()).to_owned();
+        let (name, text) = (name.to_owned(), words.to_owned());
+        Some(Check { name, status: Some(status.to_owned()), evidence, text, ..Check::default() })
+    }
+
+    /// A row of cells under some titles; without titles name, status, who and why, in this order.
+    pub fn of_cells(row: &str, titles: &[String]) -> Option<Check> {
+        const ORDER: [&str; 4] = ["name", "status", "fixable by", "evidence"];
+        let mut check = Check { text: row.to_owned(), ..Check::default() };
+        for (n, cell) in cells(row).enumerate() {
+            let title = match titles {
+                [] => ORDER.get(n).copied().unwrap_or("evidence"),
+                _ => titles.get(n).map_or("evidence", String::as_str),
+            };
+            check.set(title, cell);
+        }
+        (check.status.is_some() || !check.name.is_empty()).then_some(check)
+    }
+
+    /// `{"name": …, "status": …}`; an object that is something else is none.
+    pub fn of_json(text: &str) -> Option<Check> {
+        const FOREIGN: [&str; 8] =
+            ["verdict", "findings", "issues", "checks", "claim", "issue", "severity", "arguments"];
+        let Fields(fields) = serde_json::from_str(text).ok()?;
+        if fields.iter().any(|(key, _)| FOREIGN.contains(&key.as_ref())) {
+            return None;
+        }
+        let mut check = Check { text: text.to_owned(), ..Check::default() };
+        fields.iter().for_each(|(key, value)| check.set_json(key, value));
+        (check.status.is_some() && !check.name.is_empty()).then_some(check)
+    }
+
+    fn set_json(&mut self, key: &str, value: &RawValue) {
+        match serde_json::from_str(value.get()) {
+            Ok(Value::Null) => {}
+            Ok(Value::String(text)) => _ = self.set(key, &text),
+            _ => _ = self.set(key, value.get()),
+        }
+    }
+
+    /// A check that is only named; the rest is still to come.
+    pub fn named(name: &str) -> Check {
+        Check { name: bare(name).to_owned(), text: name.to_owned(), ..Check::default() }
+    }
+
+    /// Takes a value by its key; false when no check has such a key.
+    pub fn set(&mut self, key: &str, value: &str) -> bool {
+        let value = value.trim();
+        match plain_words(bare(key)).as_str() {
+            "name" | "check" => self.name = unquoted(bare(value)).to_owned(),
+            "status" | "result" | "passed" => {
+                // Said twice in two ways, it is the worse one.
+                let word = unquoted(bare(value)).to_owned();
+                if self.status.as_deref().is_none_or(|before| standing(before) == Some(true)) {
+                    self.status = Some(word);
+                }
+            }
+            "fixable by" => self.who = words::fixable_by(unquoted(value)).or(self.who),
+            "evidence" | "detail" | "details" | "reason" | "remediation" => {
+                self.say(if matches!(value, "|" | ">" | "|-" | ">-") { "" } else { unquoted(value) });
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Adds words of its own.
+    pub fn say(&mut self, words: &str) {
+        if self.evidence.len() < EVIDENCE_MAX && !words.trim().is_empty() {
+            if !self.evidence.is_empty() {
+                self.evidence.push('\n');
+            }
+            self.evidence.push_str(&clip(words.trim(), EVIDENCE_MAX));
+        }
+    }
+
+    /// Whether it already has a name, so that another name is another check.
+    pub fn has_name(&self) -> bool {
+        !self.name.is_empty()
+    }
+
+    /// Whether it already says why.
+    pub fn has_evidence(&self) -> bool {
+        !self.evidence.is_empty()
+    }
+
+    fn add(&mut self, part: &str) -> bool {
+        part.split_once([':', '：']).is_some_and(|(key, value)| self.set(key, value))
+    }
+
+    /// What the check means: nothing when it passed, a blocker when it did not, a doubt when it does not say.
+    pub fn judge(self, draft: &mut Draft) {
+        let Some(status) = self.status.as_deref().filter(|status| !status.is_empty()) else {
+            let text = if self.text.is_empty() { &self.name } else { &self.text };
+            return draft.intake.doubt(text, "a check without a status: it is not taken for passed");
+        };
+        match standing(status) {
+            Some(true) => {}
+            _ if self.name.is_empty() => {
+                draft.intake.doubt(&self.text, "a check without a name did not pass")
+            }
+            failed => {
+                let claim = self.claim(failed.is_none().then_some(status));
+                draft.intake.findings.push(claim);
+            }
+        }
+    }
+
+    /// The blocker; `odd` is a status that is neither passed nor failed.
+    fn claim(&self, odd: Option<&str>) -> Claim {
+        let said = match (odd, self.evidence.is_empty()) {
+            (Some(status), true) => format!("check {} did not pass: {status}", self.name),
+            (Some(status), false) => format!("{}: {status}: {}", self.name, self.evidence),
+            (None, true) => format!("check {} failed", self.name),
+            (None, false) => format!("{}: {}", self.name, self.evidence),
+        };
+        let mut claim = super::claim_of(Severity::Blocker, &said);
+        claim.rule = Some(clip(&self.name, 200));
+        claim.evidence.clone_from(&self.evidence);
+        claim.fixable_by = self.who.unwrap_or(FixableBy::Dev);
+        claim
+    }
+}
+
+/// Whether a status is a pass or a failure; `None` when it is neither, such as one of a check that did not run.
+fn standing(status: &str) -> Option<bool> {
+    const PASS: [&str; 12] = [
+        "pass",
+        "passed",
+        "passes",
+        "passing",
+        "ok",
+        "okay",
+        "success",
+        "succeeded",
+        "true",
+        "yes",
+        "✓",
+        "✅",
+    ];
+    const FAIL: [&str; 13] = [
+        "fail", "failed", "fails", "failing", "failure", "error", "errors", "false", "no", "blocked", "✗",
+        "❌", "rejected",
+    ];
+    let words = plain_words(bare(status));
+    let words = words.trim_start_matches(['✓', '✅', '✔', '\u{fe0f}', ' ']);
+    let words = if words.is_empty() { "pass" } else { words };
+    // `pass (12 tests)` passed; `pass with warnings`, `pass/fail` and `passed, but …` are for somebody to look at.
+    let plainly = |word: &str| {
+        let rest = starts_with_phrase(words, word);
+        rest.is_some_and(|rest| rest.is_empty() || rest.trim_start().starts_with(['(', '—', '–', '.', '!']))
+    };
+    match () {
+        () if status.trim().is_empty() => None,
+        () if PASS.iter().any(|word| plainly(word)) => Some(true),
+        () if FAIL.iter().any(|word| starts_with_phrase(words, word).is_some()) => Some(false),
+        () => None,
+    }
+}
+
+/// The cells of a row, without the pipes at its ends.
+pub(super) fn cells(row: &str) -> impl Iterator<Item = &str> {
+    let row = row.trim();
+    let row = row.strip_prefix('|').unwrap_or(row);
+    row.strip_suffix('|').unwrap_or(row).split('|').map(str::trim)
+}
+
+/// Separators cut only where a known key follows, so evidence may hold them.
+fn split_fields(text: &str, separator: char) -> Vec<&str> {
+    const KEYS: [&str; 11] = [
+        "name",
+        "check",
+        "status",
+        "result",
+        "passed",
+        "fixable by",
+        "evidence",
+        "detail",
+        "details",
+        "reason",
+        "remediation",
+    ];
+    let mut parts = Vec::new();
+    let mut start = 0;
+    for (at, _) in text.match_indices(separator) {
+        let key = text[at + 1..].split(':').next().unwrap_or("");
+        if key.len() < 30 && KEYS.contains(&plain_words(bare(key)).as_str()) {
+            parts.push(&text[start..at]);
+            start = at + 1;
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+/// Takes one pair of quotes off.
+fn unquoted(value: &str) -> &str {
+    let value = value.trim();
+    for mark in ['"', '\''] {
+        if let Some(inner) = value.strip_prefix(mark).and_then(|value| value.strip_suffix(mark)) {
+            return inner.trim();
+        }
+    }
+    value
+}
+
+/// Reads the `checks` of a JSON answer: a list of them, or an object by name.
+pub(super) fn read_json(text: &str, draft: &mut Draft) {
+    if let Ok(all) = serde_json::from_str::<Vec<&RawValue>>(text) {
+        for one in all {
+            let words = serde_json::from_str::<String>(one.get()).ok();
+            let found = words.as_deref().map_or_else(|| Check::of_json(one.get()), Check::of_item);
+            match found {
+                Some(check) => check.judge(draft),
+                None => draft.intake.doubt(one.get(), "not a check that can be read"),
+            }
+        }
+    } else if let Ok(Fields(by_name)) = serde_json::from_str(text) {
+        for (name, value) in by_name {
+            let mut check = Check::named(&name);
+            match serde_json::from_str::<Fields<'_>>(value.get()) {
+                Ok(Fields(fields)) => fields.iter().for_each(|(key, value)| check.set_json(key, value)),
+                Err(_) => check.set_json("status", value),
+            }
+            check.judge(draft);
+        }
+    } else if text != "null" {
+        draft.intake.doubt(text, "not checks that can be read");
+    }
+}
+
+/// Reads reasons: one text or several.
+pub(super) fn read_json_reasons(text: &str, who: FixableBy, draft: &mut Draft) {
+    match serde_json::from_str::<Vec<&RawValue>>(text) {
+        Ok(all) => all.iter().for_each(|one| reason(&words_of(one.get()), who, draft)),
+        Err(_) => reason(&words_of(text), who, draft),
+    }
+}
+
+/// The text of a JSON string; anything else as it is written.
+fn words_of(text: &str) -> String {
+    serde_json::from_str(text).unwrap_or_else(|_| text.to_owned())
+}
+
+/// Whether a list is said to be empty.
+pub(super) fn is_no_item(words: &str) -> bool {
+    let words = plain_words(bare(words));
+    let words = words.trim_matches(|c: char| !c.is_alphanumeric() && c != '/');
+    matches!(words, "" | "none" | "n/a" | "na" | "null" | "nil" | "nothing" | "empty")
+}
+
+/// A reason names a check already listed, or is a failure of its own.
+pub(super) fn reason(words: &str, who: FixableBy, draft: &mut Draft) {
+    let words = words.trim();
+    if is_no_item(words) {
+        return;
+    }
+    let known = |claim: &&mut Claim| claim.rule.as_deref().is_some_and(|rule| words.contains(rule));
+    if let Some(claim) = draft.intake.findings.iter_mut().find(known) {
+        if claim.evidence.is_empty() {
+            claim.evidence = words.to_owned();
+        }
+        return;
+    }
+    let mut claim = super::claim_of(Severity::Blocker, words);
+    claim.fixable_by = who;
+    draft.intake.findings.push(claim);
+}
