@@ -43,10 +43,12 @@ fn what_was_mended_stays_mended() {
 #[test]
 fn a_death_changes_nothing() {
     // In 4200 two people answer one question at the same moment, each otherwise: the first letter counts, whenever
-    // the process dies. When they spoke instead of writing, a death lost the first answer.
-    for seed in [7, 8, 4200] {
+    // the process dies. When they spoke instead of writing, a death lost the first answer. In 18 a death changes
+    // which of two plans lands last, and nothing else. In 283 a run is stopped while an agent works: a death after the
+    // last append must not leave it running.
+    for seed in [7, 8, 18, 283, 4200] {
         let (_, points, failed) = sim::sweep(seed);
-        assert!(points >= 50, "seed {seed} has only {points} points to die at");
+        assert!(points >= 30, "seed {seed} has only {points} points to die at");
         if let Some(failed) = failed {
             panic!("{}\nseed {seed}: {:?}", failed.trace.join("\n"), failed.violation);
         }

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use tempfile::TempDir;
+use tribunal_core::ids::Revision;
 use tribunal_core::run::Ending;
 use tribunal_engine::docket::RunNote;
 use tribunal_engine::{Docket, End, Engine, EngineError, Note};
@@ -239,6 +240,7 @@ impl Drive {
             Life::Died(fault) => {
                 out.tally.saw("engine", "killed");
                 out.say(|| format!("~ {}", fault.word()));
+                out.nothing_is_forgotten();
                 let downtime = out.downtime();
                 out.orphan(downtime);
                 drop(out);
@@ -379,12 +381,23 @@ fn words(payload: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned())
 }
 
+/// A tip is named after how many plans have landed and which was the last. Plans that need not wait for each other
+/// land as they come, so a death may change which was the last, but never how many there are.
+fn unordered(revision: &Revision) -> String {
+    let mut words = revision.as_str().splitn(3, '-');
+    match (words.next(), words.next(), words.next()) {
+        (Some("tip"), Some(count), Some(_)) => format!("tip-{count}"),
+        _ => revision.to_string(),
+    }
+}
+
 /// How everything ended, without what depends on the order of events: names of findings, tips.
 fn ends(docket: &Docket) -> BTreeMap<String, String> {
     let mut ends = BTreeMap::new();
     for (id, lp) in &docket.loops {
         let outcome = lp.outcome().map_or("open", |outcome| outcome.word());
-        ends.insert(id.to_string(), format!("{outcome} in round {}, {:?}", lp.round(), lp.revision()));
+        let revision = lp.revision().map(unordered);
+        ends.insert(id.to_string(), format!("{outcome} in round {}, {revision:?}", lp.round()));
     }
     if let Some(run) = &docket.run {
         ends.insert("run".to_owned(), run.ending().map_or("open", Ending::word).to_owned());
@@ -410,6 +423,15 @@ impl Outside {
         let (shut, left) = (self.shut, self.running.len());
         self.hold("I5 shutdown", shut, || "the engine returned without shutting the world down".to_owned());
         self.hold("I5 shutdown", left == 0, || format!("{left} effects still run"));
+    }
+
+    /// Nobody resumes a run that is over: what still runs then runs for ever.
+    fn nothing_is_forgotten(&mut self) {
+        let dying = self.dying.values().filter(|until| **until > self.t).count();
+        let (over, left) = (self.laws.ended(), self.running.len() + dying);
+        self.hold("I5 shutdown", !over || left == 0, || {
+            format!("by its journal the run is over, it died, and {left} effects still run")
+        });
     }
 
     fn downtime(&mut self) -> u64 {

@@ -93,6 +93,8 @@ pub struct Outside {
     pub jobs: BTreeMap<EffectId, Job>,
     /// What runs now.
     pub running: BTreeSet<EffectId>,
+    /// Agents that were told to end and take their time, until when.
+    pub dying: BTreeMap<EffectId, u64>,
     /// The repository.
     pub git: Git,
     /// The laws and what they remember.
@@ -134,6 +136,7 @@ impl Outside {
             queue: BTreeMap::new(),
             jobs: BTreeMap::new(),
             running: BTreeSet::new(),
+            dying: BTreeMap::new(),
             git: Git::default(),
             tally: Tally::default(),
             dir: None,

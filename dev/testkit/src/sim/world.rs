@@ -57,6 +57,7 @@ impl World for SimWorld {
     fn recover(&mut self, _docket: &Docket) -> Vec<Note> {
         let mut out = self.outside.borrow_mut();
         let left: Vec<EffectId> = out.running.iter().cloned().collect();
+        out.dying.clear();
         for effect in &left {
             out.say(|| format!("~ {effect} was left behind and is ended"));
             out.leave(effect, false);
@@ -214,6 +215,10 @@ impl Outside {
         let ran = self.running.contains(effect);
         self.hold("stop", ran, || format!("{effect} was stopped and did not run"));
         self.leave(effect, false);
+        if effect.step.is_agent() {
+            let grace_ms = effect_dice(self.scene.seed, "grace", effect).within(1, 10) * 1_000;
+            self.dying.insert(effect.clone(), self.t + grace_ms);
+        }
         let said = self.jobs.get(effect).and_then(|job| job.report.clone());
         if let Some(report) = said
             && self.strikes(Fault::LateReport)
@@ -227,12 +232,14 @@ impl Outside {
         let left: Vec<&EffectId> = self.running.iter().filter(|effect| effect.step.is_agent()).collect();
         let text = format!("the end is about to be journaled and {left:?} still run");
         self.hold("ended", left.is_empty(), || text);
+        self.dying.clear();
     }
 
     fn shutdown(&mut self) {
         self.say(|| "~ shutdown".to_owned());
         self.shut = true;
         self.left = self.running.len();
+        self.dying.clear();
         let left: Vec<EffectId> = self.running.iter().cloned().collect();
         let over = self.laws.ended();
         self.hold("ended", !over || left.is_empty(), || format!("the run has ended and {left:?} still run"));
