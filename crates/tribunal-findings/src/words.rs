@@ -50,32 +50,36 @@ fn first_number(text: &str) -> Option<Option<u8>> {
     let negative =
         text[..start].ends_with('-') && !text[..start].trim_end_matches('-').ends_with(char::is_alphanumeric);
     let digits = text[start..].bytes().take_while(|b| b.is_ascii_digit() || *b == b'.').count();
+    let digits = digits + exponent(&text[start + digits..]);
     let number = text[start..start + digits].trim_end_matches('.');
     let rest = text[start + digits..].trim_start();
     if negative && !text[..start].trim_end_matches('-').contains(char::is_alphabetic) {
         return Some(None);
     }
     let Ok(value) = number.parse::<f64>() else { return Some(None) };
-    let value = if rest.starts_with('%') || !rest.starts_with('/') && !number.contains('.') {
+    let value = if rest.starts_with('%') {
         value
     } else if let Some(of) = rest.strip_prefix('/') {
         let of = of.trim_start();
         let of: f64 = of[..of.bytes().take_while(u8::is_ascii_digit).count()].parse().unwrap_or(0.0);
         if of > 0.0 { value / of * 100.0 } else { -1.0 }
-    } else if value <= 1.0 {
-        value * 100.0
     } else {
-        value
+        return Some(confidence_number(value));
     };
     Some(whole_percent(value))
 }
 
-/// A confidence given as a number: 0.95 and 95 are the same; outside 0 to 100 is none.
+/// How many bytes of `e1`, `E+1`, `e-1` a number goes on with.
+fn exponent(text: &str) -> usize {
+    let Some(rest) = text.strip_prefix(['e', 'E']) else { return 0 };
+    let digits = rest.strip_prefix(['+', '-']).unwrap_or(rest);
+    let count = digits.bytes().take_while(u8::is_ascii_digit).count();
+    if count == 0 { 0 } else { text.len() - digits.len() + count }
+}
+
+/// A confidence given as a number: 0.95 and 95 are the same, and 1 is all there is; outside 0 to 100 is none.
 pub fn confidence_number(value: f64) -> Option<u8> {
-    if value > 0.0 && value <= 1.0 && value.fract() != 0.0 || value == 1.0 {
-        return whole_percent(value * 100.0);
-    }
-    whole_percent(value)
+    if value > 0.0 && value <= 1.0 { whole_percent(value * 100.0) } else { whole_percent(value) }
 }
 
 fn whole_percent(value: f64) -> Option<u8> {
@@ -527,6 +531,18 @@ mod tests {
             ("rather", None),
             ("", None),
             ("87.5%", Some(88)),
+            // As in JSON, where 1 and 1.0 are one number: nobody means one in a hundred.
+            ("1", Some(100)),
+            ("1%", Some(1)),
+            ("1/10", Some(10)),
+            ("0", Some(0)),
+            ("2", Some(2)),
+            ("9e1", Some(90)),
+            ("9E+1", Some(90)),
+            ("95e-2", Some(95)),
+            ("9e9", None),
+            ("90 even", Some(90)),
+            ("90e", Some(90)),
         ] {
             assert_eq!(confidence(text), expect, "{text}");
         }

@@ -286,7 +286,21 @@ fn weigh(mut draft: Draft, damage: Damage, lines: &[Line<'_>]) -> Intake {
     if !crate::intake::verdict::has_substance(&intake.checked) {
         intake.checked.clear();
     }
+    if draft.votes.is_empty() {
+        note_why_there_is_none(&mut draft.intake, lines);
+    }
     draft.intake
+}
+
+/// Without a verdict there is always a reason.
+fn note_why_there_is_none(intake: &mut Intake, lines: &[Line<'_>]) {
+    let why = match intake.form {
+        Form::Sarif | Form::Compiler => "no verdict: what a tool reports has none",
+        _ if lines.iter().all(|line| line.kind == Kind::Blank) => "no verdict: the message is empty",
+        _ => "no verdict: no line of its own says `VERDICT: approve`, `conditional` or `reject`",
+    };
+    let like = lines.iter().find(|line| line.kind == Kind::Own && verdict::is_like_one(line.text));
+    intake.note(like.map_or("", |line| line.text), why);
 }
 
 /// An author's id that stands for two findings stands for neither: both are kept, and it is said.

@@ -294,8 +294,8 @@ fn locate(claim: &mut Claim, location: &Location<'_>, run: &Run<'_>, draft: &mut
     let line = |n: Option<f64>| n.filter(|n| (1.0..=10_000_000.0).contains(n)).map(|n| n as u32);
     claim.line = line(region.start);
     claim.end = claim.line.map(|start| line(region.end).unwrap_or(start).max(start));
-    if region.start.is_some() && claim.line.is_none() {
-        draft.intake.note(&format!("startLine {:?}", region.start), "not a line of any file");
+    if let (Some(start), None) = (region.start, claim.line) {
+        draft.intake.note(&format!("startLine {start}"), "not a line of any file");
     }
 }
 

@@ -65,6 +65,12 @@ pub(crate) fn verdict_value(line: &str) -> Option<&str> {
     (unmarked != line.to_lowercase() && is_verdict_key(&unmarked)).then_some("")
 }
 
+/// A line that says something like a verdict under a name that is none of a verdict's.
+pub(crate) fn is_like_one(line: &str) -> bool {
+    let value = field(line).map(|(_, value)| value);
+    value.is_some_and(|value| matches!(words::verdict(value), Stated::Known(..)))
+}
+
 /// An item of a list that quotes a verdict.
 pub(crate) fn is_quoted_item(line: &str) -> bool {
     let quoted = || verdict_value(unquoted(strip_bullet(line))).is_some();

@@ -55,6 +55,8 @@ fn verdicts_that_count_and_verdicts_that_do_not() {
         ("reject", "<example>\nVERDICT: approve\n</example>\nVERDICT: reject"),
         ("reject", "VERDICT: approve | conditional | reject\n\nVERDICT: reject"),
         ("none", ""),
+        ("none", " \n\t\n"),
+        ("none", "Status: needs-revision"),
         ("none", "looks good to me"),
         ("none", "```\nVERDICT: approve\n```"),
         ("none", "```text\nVERDICT: approve"),
@@ -101,6 +103,24 @@ fn verdicts_that_count_and_verdicts_that_do_not() {
         let intake = read(text);
         assert_eq!(verdict_word(&intake), expect, "{text:?}\n{}", whys(&intake));
         assert_eq!(intake.answer().is_some(), expect != "none");
+        assert!(expect != "none" || !intake.unread.is_empty(), "no verdict, and no reason: {text:?}");
+    }
+}
+
+#[test]
+fn without_a_verdict_there_is_a_reason() {
+    for (text, why, line) in [
+        ("", "the message is empty", ""),
+        ("\n \n", "the message is empty", ""),
+        ("Status: needs-revision", "no line of its own says `VERDICT: approve`", "Status: needs-revision"),
+        ("It is fine.\nResult: approved\n", "no line of its own says", "Result: approved"),
+        ("It works on my machine.", "no line of its own says", ""),
+        ("src/a.rs:1:1: error: no", "what a tool reports has none", ""),
+    ] {
+        let intake = read(text);
+        assert_eq!(intake.verdict, None, "{text:?}");
+        let found = intake.unread.iter().find(|unread| unread.why.contains(why));
+        assert_eq!(found.map(|unread| unread.text.as_str()), Some(line), "{text:?}: {}", whys(&intake));
     }
 }
 
@@ -328,7 +348,8 @@ fn sarif_logs() {
         {"ruleId":"R2","level":"note","message":{"text":"abs"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"file:///etc/passwd"},"region":{"startLine":0}}}]},
         {"kind":"pass","message":{"text":"fine"}},{}]},{"results":null},{"externalPropertyFileReferences":{"results":[]}}],
         "inlineExternalProperties":[{"results":[{"message":{"text":"inline"}}]}]}"#;
-    for intake in [read_sarif(text), read(text)] {
+    // Read as anybody's message, it lacks a verdict besides.
+    for (intake, unread) in [(read_sarif(text), 4), (read(text), 5)] {
         assert_eq!((intake.form, intake.verdict), (Form::Sarif, None));
         let f = &intake.findings;
         assert_eq!(f.len(), 4, "{f:#?}");
@@ -340,7 +361,8 @@ fn sarif_logs() {
         );
         assert_eq!((f[2].file.as_deref(), f[2].line), (None, None));
         assert_eq!(f[3].claim, "inline");
-        assert_eq!(intake.unread.len(), 4, "{}", whys(&intake));
+        assert_eq!(intake.unread.len(), unread, "{}", whys(&intake));
+        assert!(whys(&intake).contains("<- startLine 0\n"), "{}", whys(&intake));
     }
     assert!(read_sarif("{\"runs\":[{\"results\":[{").unread[0].why.contains("not SARIF"));
 }
