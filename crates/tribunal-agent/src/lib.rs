@@ -19,4 +19,4 @@ pub use parse::{
     Denial, Drift, DriftKind, JsonFields, Left, Outcome, Parser, Problem, ProblemKind, Reading, Reset,
     SeenCall, TOOLS, ToolCall, Totals, Usage, read, read_files, read_launch, read_streams,
 };
-pub use prepare::{PROMPT_FILE, REPORT_FILE, prepare, prepare_with};
+pub use prepare::{PROMPT_FILE, REPORT_FILE, command_line, prepare, prepare_with};

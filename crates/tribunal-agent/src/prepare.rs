@@ -47,6 +47,27 @@ pub fn prepare(
     prepare_with(adapter, brief, &Asks::default(), keep_env)
 }
 
+/// The command line and the environment a launch would have; writes nothing.
+pub fn command_line(
+    adapter: &Adapter,
+    brief: &Brief,
+    keep_env: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<(Vec<OsString>, BTreeMap<OsString, OsString>), AgentError> {
+    refuse_acp(adapter)?;
+    let at = |name: &str| brief.out_dir.join(name);
+    let report = at(REPORT_FILE);
+    let values = values(adapter, brief, &Asks::default(), &at(PROMPT_FILE), &report)?;
+    Ok((argv(adapter, brief, &values)?, environment(adapter, brief, &values, &report, keep_env)?))
+}
+
+fn refuse_acp(adapter: &Adapter) -> Result<(), AgentError> {
+    if adapter.transport == Transport::Acp {
+        let problem = "its transport is the Agent Client Protocol, which has no driver yet\nhint: choose an adapter whose transport is `process`: claude, codex, gemini, opencode, aider or command";
+        return Err(launch(adapter, problem));
+    }
+    Ok(())
+}
+
 /// Builds the launch with what is asked beyond the brief.
 pub fn prepare_with(
     adapter: &Adapter,
@@ -54,10 +75,7 @@ pub fn prepare_with(
     asks: &Asks,
     keep_env: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Prepared, AgentError> {
-    if adapter.transport == Transport::Acp {
-        let problem = "its transport is the Agent Client Protocol, which has no driver yet\nhint: choose an adapter whose transport is `process`: claude, codex, gemini, opencode, aider or command";
-        return Err(launch(adapter, problem));
-    }
+    refuse_acp(adapter)?;
     let brief = &with_personality(adapter, brief, asks);
     let at = |name: &str| brief.out_dir.join(name);
     let (prompt_file, report_file) = (at(PROMPT_FILE), at(REPORT_FILE));

@@ -54,6 +54,11 @@ pub enum Note {
         /// One per finding.
         origins: Vec<Option<Origin>>,
     },
+    /// The user's branch does not have the result: this one command takes it.
+    Left {
+        /// The command.
+        command: String,
+    },
     /// A report that meant nothing: late, repeated or from a stranger.
     Ignored {
         /// The effect it named.
@@ -181,6 +186,8 @@ pub struct Docket {
     pub launches: Vec<LaunchNote>,
     /// Warnings, in order.
     pub warnings: Vec<String>,
+    /// The command that takes a result which the user's branch does not have.
+    pub left: Option<String>,
     /// The highest finding id given.
     pub last_finding: u32,
     /// Questions asked so far, by the short name of what they are about.
@@ -229,6 +236,7 @@ impl Note {
             Note::Launch(_) => "launch",
             Note::Warning(_) => "warning",
             Note::Traced { .. } => "traced",
+            Note::Left { .. } => "left",
             Note::Ignored { .. } => "ignored",
         }
     }
@@ -350,6 +358,7 @@ impl Docket {
             Note::Run(about) => self.about = (**about).clone(),
             Note::Launch(launch) => self.launches.push((**launch).clone()),
             Note::Warning(text) => self.warnings.push(text.clone()),
+            Note::Left { command } => self.left = Some(command.clone()),
             Note::Traced { .. } | Note::Ignored { .. } => {}
         }
     }

@@ -82,10 +82,21 @@ pub enum AnswerError {
     /// `again` needs at least one round.
     #[error("`again` needs at least one round\nhint: --rounds 1")]
     NoRounds,
+    /// `again` with more rounds than anybody would wait for.
+    #[error(
+        "{rounds} rounds are too many: at most {ROUNDS_MAX} at a time\nhint: --rounds {ROUNDS_MAX}, and once more when they are spent"
+    )]
+    TooManyRounds {
+        /// How many.
+        rounds: u32,
+    },
     /// `fixed` needs what was fixed.
     #[error("`fixed` needs what you fixed")]
     NoRevision,
 }
+
+/// Rounds that one answer may give.
+pub const ROUNDS_MAX: u32 = 100;
 
 impl Reaction {
     /// All of them.
@@ -281,6 +292,9 @@ pub fn answer(question: &OpenQuestion, answer: Answer) -> Result<Body, AnswerErr
     if reaction == Reaction::Again && rounds == 0 {
         return Err(AnswerError::NoRounds);
     }
+    if rounds > ROUNDS_MAX {
+        return Err(AnswerError::TooManyRounds { rounds });
+    }
     let fixed = || revision.clone().ok_or(AnswerError::NoRevision);
     let effect = question.effect.clone();
     Ok(match question.reason {
@@ -469,6 +483,10 @@ mod tests {
         assert_eq!(answer(&question, said(Reaction::Fixed, None)), Err(AnswerError::NoRevision));
         let none = Answer { rounds: 0, ..said(Reaction::Again, None) };
         assert_eq!(answer(&question, none), Err(AnswerError::NoRounds));
+        for (rounds, fits) in [(ROUNDS_MAX, true), (ROUNDS_MAX + 1, false), (u32::MAX, false)] {
+            let many = Answer { rounds, ..said(Reaction::Again, None) };
+            assert_eq!(answer(&question, many).is_ok(), fits, "{rounds}");
+        }
     }
 
     #[test]

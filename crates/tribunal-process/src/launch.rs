@@ -244,7 +244,7 @@ fn clone(file: &File, dir: &Path) -> Result<Stdio, ProcessError> {
 }
 
 /// The file that `argv[0]` means, checked before anything is started.
-fn find_program(name: &OsStr, dir: &Path, env: &[(OsString, OsString)]) -> Result<PathBuf, ProcessError> {
+pub fn find_program(name: &OsStr, dir: &Path, env: &[(OsString, OsString)]) -> Result<PathBuf, ProcessError> {
     if name.as_bytes().contains(&b'/') {
         let path =
             std::path::absolute(dir.join(name)).map_err(ProcessError::io("finding", Path::new(name)))?;

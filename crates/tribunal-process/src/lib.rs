@@ -28,7 +28,7 @@ pub use error::ProcessError;
 pub use foreground::run_in_foreground;
 pub use inside::contained;
 pub use keeper::{Keeper, run_to_end};
-pub use launch::{Launch, Started, Stdin};
+pub use launch::{Launch, Started, Stdin, find_program};
 pub use left::{Left, Swept, end_left_behind, survivors, sweep};
 pub use record::{Cause, Exit, ExitHow, exit_of};
 

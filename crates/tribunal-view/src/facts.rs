@@ -17,7 +17,7 @@ pub struct RunView {
     pub id: String,
     /// The phase's number and name.
     pub phase: String,
-    /// `gating`, `building`, `reviewing`, `closing`, `finishing` or `ended`.
+    /// `empty`, `gating`, `building`, `reviewing`, `closing`, `finishing` or `ended`.
     pub stage: String,
     /// `passed`, `shut`, `stopped` or `cancelled`, once it has ended.
     pub ending: Option<String>,
@@ -53,6 +53,8 @@ pub struct RunView {
     pub refused_landings: Vec<String>,
     /// What was done at the end: commits, fast-forward, push.
     pub finish: Vec<String>,
+    /// The one command that takes what landed, where the user's branch does not have it.
+    pub take: Option<String>,
     /// What was not reviewed, and so says every report.
     pub unreviewed: Vec<String>,
     /// Warnings, in order.
@@ -276,6 +278,9 @@ impl PlanView {
     }
 }
 
+/// The stage of a run whose journal holds nothing.
+pub const EMPTY: &str = "empty";
+
 /// The verdict of what waits for a person.
 pub const WAITS: &str = "waits for you";
 
@@ -286,8 +291,14 @@ impl RunView {
             Some("passed") => Mark::Complete,
             Some(_) => Mark::Failed,
             None if !self.questions.is_empty() => Mark::Warning,
+            None if self.never_began() => Mark::Skipped,
             None => Mark::Running,
         }
+    }
+
+    /// It died before anything was recorded.
+    pub fn never_began(&self) -> bool {
+        !self.live && self.stage == EMPTY
     }
 
     /// Findings by fate, most first; equal ones by name.

@@ -31,7 +31,8 @@ pub fn markdown(run: &RunView) -> String {
     );
     list(&mut out, "Decisions", run.decisions.iter().cloned());
     list(&mut out, "Refused landings", run.refused_landings.iter().cloned());
-    list(&mut out, "At the end", run.finish.iter().cloned());
+    let take = run.take.iter().map(|command| format!("what landed is not on the branch yet: {command}"));
+    list(&mut out, "At the end", run.finish.iter().cloned().chain(take));
     list(&mut out, "Not reviewed", run.unreviewed.iter().cloned());
     list(&mut out, "Warnings", run.warnings.iter().cloned());
     list(&mut out, "Found on the way, left alone", run.discovered.iter().take(20).cloned());

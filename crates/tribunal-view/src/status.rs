@@ -10,6 +10,9 @@ use std::fmt::Write;
 pub fn text(run: &RunView, style: Style) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{} {}", style.mark(run.mark()), style.bold(&style.wrap(&headline(run), "  ")));
+    if run.never_began() {
+        return out;
+    }
     out.push_str(&plans(run, style));
     let facts = facts_line(run);
     let _ = writeln!(out, "  {}", style.wrap(&facts, "  "));
@@ -30,6 +33,9 @@ pub fn text(run: &RunView, style: Style) -> String {
 
 /// `20261115-204340-1a2b  phase 01-first-steps, building, 12 s`.
 pub fn headline(run: &RunView) -> String {
+    if run.never_began() {
+        return format!("{}  never began, nothing was recorded (`tribunal gc` removes it)", run.id);
+    }
     let state = match (&run.ending, run.questions.is_empty(), run.live) {
         (Some(ending), _, _) => ending.clone(),
         (None, false, _) => "waits for you".to_owned(),

@@ -62,10 +62,14 @@ fn headline(run: &RunView) -> String {
 fn rows(run: &RunView) -> Vec<(&'static str, String)> {
     let rounds: u32 = run.loops.iter().map(|lp| lp.round).sum();
     let reworks: u32 = run.loops.iter().map(|lp| lp.round.saturating_sub(1)).sum();
+    let reworks = match reworks {
+        0 => "no rework".to_owned(),
+        n => words::count(n as usize, "rework"),
+    };
     let loops = words::count(run.loops.len(), "loop");
     let mut rows = vec![
         ("Landed", landed(run)),
-        ("Rounds", format!("{rounds} in {loops}, {}", words::count(reworks as usize, "rework"))),
+        ("Rounds", format!("{rounds} in {loops}, {reworks}")),
         ("Findings", status::findings_words(run)),
         ("Agents", agents(run)),
         ("Time", words::duration(run.ms())),
@@ -78,6 +82,7 @@ fn rows(run: &RunView) -> Vec<(&'static str, String)> {
     }
     run.decisions.iter().for_each(|decision| rows.push(("Decided", plain::clipped(decision, 300))));
     run.finish.iter().for_each(|note| rows.push(("Branch", plain::clipped(note, 300))));
+    run.take.iter().for_each(|command| rows.push(("To take", taken_by(run, command))));
     run.unreviewed.iter().for_each(|note| rows.push(("Unjudged", plain::line(note))));
     if run.containment.starts_with("partial") || run.containment.starts_with("none") {
         rows.push(("Contained", run.containment.clone()));
@@ -85,6 +90,11 @@ fn rows(run: &RunView) -> Vec<(&'static str, String)> {
     run.report.iter().for_each(|path| rows.push(("Report", path.clone())));
     run.review.iter().for_each(|path| rows.push(("Review", path.clone())));
     rows
+}
+
+/// What landed is not on the user's branch, and how it gets there.
+fn taken_by(run: &RunView, command: &str) -> String {
+    format!("{} does not have what landed: {command}", plain::clipped(&run.branch, 60))
 }
 
 fn landed(run: &RunView) -> String {
@@ -132,6 +142,9 @@ pub fn sentences(run: &RunView) -> String {
     let _ = write!(text, " Landed: {}.", landed(run));
     if !run.findings.is_empty() {
         let _ = write!(text, " Reviews and checks raised {}.", status::findings_words(run));
+    }
+    if let Some(command) = &run.take {
+        let _ = write!(text, " {}.", taken_by(run, &format!("`{command}` takes it")));
     }
     if let Some(open) = run.questions.first() {
         let _ = write!(text, " It waits for an answer about {}: {}.", open.subject, open.why);

@@ -174,6 +174,33 @@ fn a_summary() {
 }
 
 #[test]
+fn a_summary_names_the_command_that_takes_the_result() {
+    let command = "git merge refs/tribunal/r/head".to_owned();
+    let run = RunView { ending: Some("shut".to_owned()), take: Some(command.clone()), ..passed() };
+    let text = summary::text(&run, Style::PLAIN);
+    assert!(text.contains(&format!("To take    main does not have what landed: {command}\n")), "{text}");
+    let said = summary::sentences(&run);
+    assert!(said.ends_with(&format!(" main does not have what landed: `{command}` takes it.")), "{said}");
+    assert!(report::markdown(&run).contains(&command));
+}
+
+#[test]
+fn a_summary_without_rework() {
+    let loops = run().loops.into_iter().map(|lp| LoopView { round: 1, ..lp }).collect();
+    let text = summary::text(&RunView { loops, ..passed() }, Style::PLAIN);
+    assert!(text.contains("1 in 1 loop, no rework\n"), "{text}");
+}
+
+#[test]
+fn a_status_of_what_never_began() {
+    let run = RunView { id: "r".to_owned(), stage: crate::facts::EMPTY.to_owned(), ..RunView::default() };
+    let said = "○ r  never began, nothing was recorded (`tribunal gc` removes it)\n";
+    assert_eq!(status::text(&run, Style::PLAIN), said);
+    let beginning = RunView { live: true, ..run };
+    assert!(!status::text(&beginning, Style::PLAIN).contains("never"));
+}
+
+#[test]
 fn a_summary_of_what_waits() {
     assert_snapshot!(summary::text(&waiting(), Style::PLAIN));
 }

@@ -1,12 +1,12 @@
 //! From the journal's facts to what the views show. It copies and counts; words are the views', decisions the core's.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use tribunal_core::effect::{EffectId, Step};
-use tribunal_core::finding::Verdict;
+use tribunal_core::effect::{EffectId, FinishStep, Step};
+use tribunal_core::finding::{Answer, Source, Verdict};
 use tribunal_core::ids::{FindingId, LoopId, PlanId};
-use tribunal_core::ledger::Entry;
+use tribunal_core::ledger::{Entry, Mark, Tracked};
 use tribunal_core::r#loop::{Loop, LoopEvent, Outcome};
 use tribunal_core::run::{Ending, Job, Run, RunEvent, Standing};
 use tribunal_engine::inbox::{self, OpenQuestion, Reaction};
@@ -16,7 +16,8 @@ use tribunal_engine::{Docket, DocketError, Fact, Note, Stamped};
 use tribunal_journal::{Mail, Reader};
 use tribunal_view::events::{self, Event, Kind};
 use tribunal_view::facts::{
-    Activity, EffortView, FindingView, LoopView, PlanState, PlanView, QuestionView, RoundView, RunView, WAITS,
+    Activity, EMPTY, EffortView, FindingView, LoopView, PlanState, PlanView, QuestionView, RoundView,
+    RunView, WAITS,
 };
 use tribunal_view::{plain, question, words};
 
@@ -25,13 +26,26 @@ use tribunal_view::{plain, question, words};
 pub struct Chronicle {
     failures: u64,
     finish: Vec<String>,
+    forwarded: bool,
     refused: Vec<String>,
     decisions: Vec<String>,
     order: Vec<LoopId>,
     spans: BTreeMap<LoopId, (u64, Option<u64>)>,
     rounds: BTreeMap<LoopId, Vec<RoundView>>,
+    /// What seats said in the round that is not tracked yet.
+    spoken: BTreeMap<LoopId, Vec<Spoken>>,
     started: BTreeMap<EffectId, u64>,
     origins: Origins,
+}
+
+/// Claims of a seat, of which only tracking can tell which are new.
+#[derive(Clone, Debug)]
+struct Spoken {
+    seat: Source,
+    /// Its place in what was said in the round.
+    at: usize,
+    claims: usize,
+    words: String,
 }
 
 /// A whole journal, read for people.
@@ -112,14 +126,16 @@ impl Chronicle {
                 self.say(id, format!("{who}: {said}"));
             }
             LoopEvent::Answered { effect, answer } => {
-                let said = match answer.verdict {
+                let who = events::who(&effect.step);
+                match answer.verdict {
                     Verdict::Approve if !answer.checked.is_empty() => {
-                        format!("approve, checked {}", plain::clipped(&answer.checked, 200))
+                        let checked = plain::clipped(&answer.checked, 200);
+                        self.say(id, format!("{who}: approve, checked {checked}"));
                     }
-                    verdict => format!("{verdict}, {} raised", answer.raised.len()),
-                };
-                self.say(id, format!("{}: {said}", events::who(&effect.step)));
+                    verdict => self.spoke(id, &effect.step, answer, format!("{who}: {verdict}")),
+                }
             }
+            LoopEvent::Tracked { findings, .. } => self.tracked(id, findings),
             LoopEvent::Ruled { ruling } => {
                 let word = ruling_word(ruling);
                 if let Some(round) = self.rounds.get_mut(id).and_then(|rounds| rounds.last_mut()) {
@@ -153,8 +169,39 @@ impl Chronicle {
                 self.decided(&format!("plan {plan}"), events::of_run(event), &decision.by);
             }
             RunEvent::PlanDropped { plan, by } => self.decisions.push(format!("plan {plan} dropped by {by}")),
-            RunEvent::Finished { note, .. } if !note.is_empty() => self.finish.push(note.clone()),
+            RunEvent::Finished { effect, note } => {
+                self.forwarded |= effect.step == Step::Finish(FinishStep::Forward);
+                self.finish.extend((!note.is_empty()).then(|| note.clone()));
+            }
             _ => {}
+        }
+    }
+
+    fn spoke(&mut self, id: &LoopId, step: &Step, answer: &Answer, words: String) {
+        let claims: BTreeSet<&str> = answer.raised.iter().map(|claim| claim.claim.as_str()).collect();
+        let at = self.rounds.get(id).and_then(|rounds| rounds.last()).map_or(0, |round| round.said.len());
+        let raised = claims.len();
+        self.say(id, format!("{words}, {raised} raised"));
+        if let Step::Judge(seat) = step {
+            let spoken = Spoken { seat: Source::Seat(seat.clone()), at, claims: raised, words };
+            self.spoken.entry(id.clone()).or_default().push(spoken);
+        }
+    }
+
+    /// What was there in the round before is not raised once more.
+    fn tracked(&mut self, id: &LoopId, findings: &[Tracked]) {
+        let round = self.rounds.get_mut(id).and_then(|rounds| rounds.last_mut());
+        let (Some(round), Some(spoken)) = (round, self.spoken.remove(id)) else { return };
+        for Spoken { seat, at, claims, words } in spoken {
+            let is_new = |finding: &&Tracked| finding.mark != Mark::Persistent && finding.by.contains(&seat);
+            let new = findings.iter().filter(is_new).count().min(claims);
+            let again = match claims - new {
+                0 => String::new(),
+                n => format!(", {n} again"),
+            };
+            if let Some(said) = round.said.get_mut(at) {
+                *said = format!("{words}, {new} raised{again}");
+            }
         }
     }
 
@@ -191,11 +238,12 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
     let run = docket.run.as_ref();
     let findings = findings(docket, chronicle);
     let about = &docket.about;
+    let take = to_take(docket, chronicle, &around.id);
     let phase = Path::new(&about.phase_path).file_name().map(|name| name.to_string_lossy().into_owned());
     RunView {
         id: around.id.clone(),
         phase: plain::line(&phase.unwrap_or_else(|| about.phase.clone())),
-        stage: run.map_or("empty", Run::stage_name).to_owned(),
+        stage: run.map_or(EMPTY, Run::stage_name).to_owned(),
         ending: run.and_then(Run::ending).map(|ending| ending.word().to_owned()),
         live: around.live,
         branch: plain::line(&about.branch),
@@ -218,7 +266,8 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
         discovered: discovered(docket),
         report: around.report.as_deref().map(crate::config::shown),
         review: around.review.as_deref().map(crate::config::shown),
-        next: next(run, chronicle, &around.id, &about.phase),
+        next: next(run, take.as_ref(), &around.id, &about.phase),
+        take,
     }
 }
 
@@ -394,20 +443,25 @@ fn discovered(docket: &Docket) -> Vec<String> {
     seen
 }
 
-fn next(run: Option<&Run>, chronicle: &Chronicle, id: &str, phase: &str) -> Vec<String> {
+/// The one command that takes what landed, where the user's branch does not have it.
+fn to_take(docket: &Docket, chronicle: &Chronicle, id: &str) -> Option<String> {
+    let run = docket.run.as_ref().filter(|run| run.ending().is_some())?;
+    let landed = run.standings().any(|(_, standing)| matches!(standing, Standing::Landed(_)));
+    let left = || (landed && !chronicle.forwarded).then(|| format!("git merge refs/tribunal/{id}/head"));
+    docket.left.as_deref().map(plain::line).or_else(left)
+}
+
+fn next(run: Option<&Run>, take: Option<&String>, id: &str, phase: &str) -> Vec<String> {
     let show = format!("tribunal show {id}");
+    let take = take.cloned();
     match run.and_then(Run::ending) {
         None => Vec::new(),
         Some(Ending::Passed) => {
-            // A branch that could not be fast-forwarded: the note ends with the one command to run.
-            let merge = chronicle
-                .finish
-                .iter()
-                .find_map(|note| note.find("git merge --ff-only").map(|at| &note[at..]));
-            let first = merge.unwrap_or("git log --oneline -10");
-            vec![plain::line(first), show, format!("tribunal log {id}")]
+            let first = take.unwrap_or_else(|| "git log --oneline -10".to_owned());
+            vec![first, show, format!("tribunal log {id}")]
         }
-        Some(_) => vec![show, format!("tribunal run {phase}")],
+        // What landed is taken first: the next run builds on the user's branch.
+        Some(_) => take.into_iter().chain([show, format!("tribunal run {phase}")]).collect(),
     }
 }
 
@@ -499,6 +553,7 @@ fn note_kind(note: &Note) -> Option<Kind> {
     Some(match note {
         Note::Run(about) => events::note("run", &format!("phase {} on branch {}", about.phase, about.branch)),
         Note::Warning(text) => events::note("warning", text),
+        Note::Left { command } => events::note("left", &format!("to take the result: {command}")),
         Note::Traced { .. } => return None,
         Note::Ignored { effect } => {
             events::note("ignored", &format!("{effect} reported when nobody asked any more"))

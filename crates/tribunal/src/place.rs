@@ -96,7 +96,10 @@ impl Place {
     /// Opens a run for reading.
     pub fn read(&self, run: &str) -> Result<Seen, Failure> {
         let dir = self.run_dir(run);
-        let reader = Reader::open(&dir)?;
+        let reader = Reader::open(&dir).map_err(|error| match error {
+            tribunal_journal::Error::Missing { .. } => never_began(run),
+            other => other.into(),
+        })?;
         Ok(Seen { id: run.to_owned(), dir, reader })
     }
 
@@ -116,6 +119,12 @@ impl Seen {
     pub fn is_live(&self) -> bool {
         tribunal_journal::is_live(&self.dir).unwrap_or(false)
     }
+}
+
+/// A folder that a run left which died in its first moments.
+pub fn never_began(run: &str) -> Failure {
+    Failure::usage(format!("run {run} never began: it died before anything was recorded"))
+        .hint("`tribunal run` starts another; `tribunal gc` removes this one")
 }
 
 fn no_run(wanted: &str, runs: &[String]) -> Failure {

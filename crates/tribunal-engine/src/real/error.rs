@@ -54,6 +54,28 @@ pub enum SetupError {
         /// What is wrong, each with file and line.
         problems: Vec<String>,
     },
+    /// A planning document that is not one.
+    #[error("{path}: {what}\nhint: {way_out}; nothing was changed")]
+    Document {
+        /// Which.
+        path: String,
+        /// What is wrong with it.
+        what: String,
+        /// What to do.
+        way_out: &'static str,
+    },
+    /// A plan that waits for one which is neither finished nor run with it.
+    #[error(
+        "{plan} depends on {needs}, which is not finished\nhint: run the phase without --plan, or first {needs} with `--plan {number}`; nothing was changed"
+    )]
+    Unfinished {
+        /// The plan that was asked for.
+        plan: String,
+        /// The plan it needs.
+        needs: String,
+        /// That plan's number.
+        number: String,
+    },
     /// HEAD is not on a branch.
     #[error("HEAD is detached: a run needs a branch to bring its result to\nhint: git switch -c <name>")]
     Detached,
@@ -64,6 +86,14 @@ pub enum SetupError {
     NoAgent {
         /// The role.
         role: String,
+    },
+    /// An agent that could never be launched.
+    #[error("{key}: {problem}")]
+    Roster {
+        /// The setting at fault.
+        key: String,
+        /// What is wrong, with a way out.
+        problem: String,
     },
     /// A setting's value.
     #[error("{key} = {value:?} is not one of {allowed}")]
@@ -120,8 +150,11 @@ impl SetupError {
             | SetupError::WhichPhase { .. }
             | SetupError::NoPlans { .. }
             | SetupError::Plans { .. }
+            | SetupError::Document { .. }
+            | SetupError::Unfinished { .. }
             | SetupError::Detached
             | SetupError::NoAgent { .. }
+            | SetupError::Roster { .. }
             | SetupError::Setting { .. }
             | SetupError::NoRun { .. }
             | SetupError::Refused(_)

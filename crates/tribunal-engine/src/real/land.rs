@@ -409,7 +409,7 @@ impl Finishing {
         let mut notes = Vec::new();
         let done = match self.step {
             FinishStep::Boundary => self.boundary(site, &mut notes),
-            FinishStep::Forward => self.forward(site),
+            FinishStep::Forward => self.forward(site, &mut notes),
             FinishStep::Push => Err("pushing is not configured for this run".to_owned()),
         };
         match done {
@@ -505,10 +505,11 @@ impl Finishing {
         site.repo.refs_update(&changes, "tribunal: planning documents")?;
         crash::point("boundary:after");
         site.shelf.discard(&dir)?;
-        Ok(format!("{} planning documents committed", files.len()))
+        Ok(format!("{} committed", documents(files.len())))
     }
 
-    fn forward(&self, site: &Site) -> Result<String, String> {
+    /// Brings the result to the user's branch, or names the one command that does.
+    fn forward(&self, site: &Site, notes: &mut Vec<Note>) -> Result<String, String> {
         if self.ending != Ending::Passed {
             return Ok("the run did not pass; the branch stays".to_owned());
         }
@@ -519,17 +520,30 @@ impl Finishing {
             ignoring.push(site.project.planning_path());
         }
         crash::point("forward:before");
-        let forward = site.repo.fast_forward(&self.branch, &old, &new, &ignoring).map_err(text)?;
+        let forward = site.repo.fast_forward(&self.branch, &old, &new, &ignoring);
         crash::point("forward:after");
-        match forward {
-            Forward::Done => Ok(format!("{} is at {}", self.branch, new.short())),
-            Forward::Refused { why, command } => Ok(format!(
-                "{} was left alone ({}); to take the result: {command}",
-                self.branch,
-                refusal(&why)
-            )),
-        }
+        let (why, command) = match forward {
+            Ok(Forward::Done) => return Ok(format!("{} is at {}", self.branch, new.short())),
+            Ok(Forward::Refused { why, command }) => (refusal(&why).to_owned(), command),
+            // What git could not do may pass. When it does not, the person can do it as soon as it has.
+            Err(error) if self.is_last(site) => {
+                (words_of(&error.to_string()), format!("git merge --ff-only {new}"))
+            }
+            Err(error) => return Err(error.to_string()),
+        };
+        notes.push(Note::Left { command });
+        Ok(format!("{} was left alone ({why})", self.branch))
     }
+
+    fn is_last(&self, site: &Site) -> bool {
+        self.effect.n.fails + 1 >= site.settings.run.attempts_max
+    }
+}
+
+/// What went wrong, in one line, without the way out.
+fn words_of(error: &str) -> String {
+    let lines = error.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("hint:"));
+    lines.collect::<Vec<_>>().join(" ")
 }
 
 fn refusal(why: &tribunal_git::Refusal) -> &'static str {
@@ -543,6 +557,10 @@ fn refusal(why: &tribunal_git::Refusal) -> &'static str {
         R::InTheWay { .. } => "untracked files are in the way",
         R::Filtered { .. } => "changed files pass through a filter",
     }
+}
+
+fn documents(n: usize) -> String {
+    tribunal_view::words::count(n, "planning document")
 }
 
 struct Written {
@@ -601,7 +619,7 @@ fn write_untracked(root: &Path, files: &[Written]) -> Result<String, String> {
         crash::point("document:after");
     }
     Ok(match kept.is_empty() {
-        true => format!("{} planning documents written", files.len()),
+        true => format!("{} written", documents(files.len())),
         false => format!("left as they are, because they changed meanwhile: {}", kept.join(", ")),
     })
 }

@@ -9,6 +9,7 @@ mod make;
 mod origin;
 mod pool;
 mod project;
+mod roster;
 mod setup;
 mod site;
 mod subject;
@@ -17,7 +18,10 @@ mod track;
 pub use error::SetupError;
 pub use land::{review_path, write_atomic};
 pub use project::{FOLDER, PhaseFiles, Project};
-pub use setup::{Ask, GcAsk, GcReport, begin, fixed, gc, marker, place_to_fix, resume, settings_of};
+pub use roster::check as check_agents;
+pub use setup::{
+    Ask, GcAsk, GcReport, SETTINGS, begin, fixed, gc, marker, place_to_fix, resume, settings_of,
+};
 
 use crate::docket::{Docket, Note};
 use crate::world::{Arrival, Assignment, Probe, Want, World};

@@ -4,6 +4,8 @@
 use super::error::SetupError;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use tribunal_git::{GitPath, Repo};
 
@@ -23,7 +25,7 @@ pub struct Project {
 pub struct Document {
     /// Path from the project's root.
     pub path: String,
-    /// Its text, invalid UTF-8 replaced.
+    /// Its text.
     pub text: String,
 }
 
@@ -94,6 +96,18 @@ impl Project {
         runs
     }
 
+    /// The folders of all runs, also of those that never began.
+    pub fn folders(&self) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.folder().join("runs")) else { return Vec::new() };
+        let mut folders: Vec<String> = entries
+            .filter_map(Result::ok)
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        folders.sort_unstable_by(|a, b| b.cmp(a));
+        folders
+    }
+
     /// The run that began last.
     pub fn newest(&self) -> Option<String> {
         self.runs().into_iter().next()
@@ -160,16 +174,49 @@ impl Project {
         let mut documents = Vec::new();
         for entry in entries {
             let entry = entry.map_err(|error| SetupError::io("read", &dir, &error))?;
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let file = entry.path();
-            if !name.ends_with(".md") || !file.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
-                continue;
+            let name = entry.file_name();
+            if [b"PLAN.md".as_slice(), b"SUMMARY.md"].iter().any(|end| name.as_bytes().ends_with(end)) {
+                documents.push(document(path, &entry)?);
             }
-            let bytes = fs::read(&file).map_err(|error| SetupError::io("read", &file, &error))?;
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            documents.push(Document { path: format!("{path}/{name}"), text });
         }
         documents.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(documents)
+    }
+}
+
+/// Reads one document. One that cannot be read as it should is refused: left out in silence, a plan would never be
+/// built, or be built twice.
+fn document(folder: &str, entry: &fs::DirEntry) -> Result<Document, SetupError> {
+    let file = entry.path();
+    let name = entry.file_name();
+    let path = format!("{folder}/{}", name.to_string_lossy());
+    let odd =
+        |what: String, way_out: &'static str| Err(SetupError::Document { path: path.clone(), what, way_out });
+    if name.to_str().is_none() {
+        return odd("its name is not UTF-8".to_owned(), "rename it");
+    }
+    let meta = file.symlink_metadata().map_err(|error| SetupError::io("read", &file, &error))?;
+    if !meta.is_file() {
+        let what = format!("it is {}, not a plain file", kind(meta.file_type()));
+        return odd(what, "put the text itself there, or rename it so that it does not end so");
+    }
+    let bytes = fs::read(&file).map_err(|error| SetupError::io("read", &file, &error))?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Document { path, text }),
+        Err(error) => {
+            let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+            odd(format!("line {line} is not UTF-8"), "save it as UTF-8")
+        }
+    }
+}
+
+fn kind(of: fs::FileType) -> &'static str {
+    match of {
+        _ if of.is_symlink() => "a symbolic link",
+        _ if of.is_dir() => "a folder",
+        _ if of.is_fifo() => "a pipe",
+        _ if of.is_socket() => "a socket",
+        _ => "a device",
     }
 }

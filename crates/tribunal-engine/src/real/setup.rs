@@ -10,7 +10,7 @@ use super::make::{
 use super::pool::Pool;
 use super::project::{PhaseFiles, Project};
 use super::site::{Site, lock, now, slug};
-use super::{RealWorld, subject};
+use super::{RealWorld, roster, subject};
 use crate::docket::{Docket, Note, RunNote};
 use crate::engine::{Engine, Options};
 use crate::settings::{Settings, When};
@@ -19,7 +19,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
-use tribunal_agent::Adapters;
 use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat};
 use tribunal_core::policy::{NoVerdict, Policy, Timeouts, Use};
@@ -36,7 +35,8 @@ const SLOW_WORKERS: usize = 2;
 /// Trees kept for reuse.
 const SHELF_MAX: usize = 64;
 const SHELF: &str = "shelf";
-const SETTINGS: &str = "settings.json";
+/// The file in a run's folder that keeps the settings it began with.
+pub const SETTINGS: &str = "settings.json";
 
 /// What the user asks for.
 #[derive(Clone, Debug, Default)]
@@ -63,9 +63,7 @@ pub fn begin(
     let branch = head.branch.clone().ok_or(SetupError::Detached)?;
     let files = project.phase(ask.phase.as_deref())?;
     let plans = plans_to_run(&files, ask)?;
-    if settings.agents.default.is_empty() && !settings.agents.roles.contains_key("dev") {
-        return Err(SetupError::NoAgent { role: "dev".to_owned() });
-    }
+    roster::check(project, settings)?;
     let policies = policies(settings)?;
     project.prepare()?;
     let at = now();
@@ -201,11 +199,30 @@ fn plans_to_run(files: &PhaseFiles, ask: &Ask) -> Result<Vec<(String, String, Pl
     if chosen.is_empty() {
         return Err(SetupError::NoPlans { path: files.path.clone() });
     }
+    nothing_is_skipped(&chosen, &done)?;
     if let Some((path, _, _)) = chosen.iter().find(|(_, _, plan)| plan.tasks.is_empty()) {
         let text = format!("{path}: it has no task\n  write tasks as `### Task 1: title`");
         return Err(SetupError::Plans { problems: vec![text] });
     }
     Ok(chosen)
+}
+
+/// What a chosen plan depends on in its phase is finished or chosen too.
+fn nothing_is_skipped(
+    chosen: &[(String, String, Plan)],
+    done: &[(String, String, Plan)],
+) -> Result<(), SetupError> {
+    let there = |id: &tribunal_docs::PlanId| chosen.iter().chain(done).any(|(_, _, plan)| plan.id == *id);
+    for (_, _, plan) in chosen {
+        let needs = plan.depends_on.iter().filter_map(|dependency| dependency.id(&plan.id.phase));
+        for id in needs.filter(|id| id.phase == plan.id.phase) {
+            if !there(&id) {
+                let (plan, needs, number) = (plan.id.to_string(), id.to_string(), id.plan.clone());
+                return Err(SetupError::Unfinished { plan, needs, number });
+            }
+        }
+    }
+    Ok(())
 }
 
 fn plan_specs(site: &Site, plans: &[(String, String, Plan)]) -> Result<Vec<PlanSpec>, SetupError> {
@@ -377,11 +394,7 @@ fn world(project: &Project, settings: &Settings, run: &str, shelf: &str) -> Resu
             then(exit);
         }
     })?;
-    let mut adapters = Adapters::built_in()?;
-    for (name, row) in &settings.adapters {
-        let rows = toml::Table::from_iter([(name.clone(), row.clone())]);
-        adapters.add("tribunal.toml", &rows)?;
-    }
+    let adapters = roster::adapters(settings)?;
     let environment: BTreeMap<String, OsString> =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect();
     let own_binary =
@@ -523,16 +536,21 @@ pub struct GcAsk {
     pub force: bool,
 }
 
-/// Removes runs that ended long enough ago: folder, journal, refs. A run that can go on is kept.
+/// Removes runs that ended long enough ago: folder, journal, refs. A run that can go on is kept; one that never began
+/// cannot.
 pub fn gc(project: &Project, _settings: &Settings, asked: GcAsk) -> Result<GcReport, SetupError> {
     let mut report = GcReport::default();
     let limit = now().0.saturating_sub(u64::from(asked.older_than_days) * 86_400_000);
-    for run in project.runs() {
+    for run in project.folders() {
         let dir = project.run_dir(&run);
-        let may = removable(&dir, limit).and_then(|()| match asked.force {
-            true => Ok(()),
-            false => taken(project, &run),
-        });
+        let may = match began(&dir) {
+            Ok(false) => nobody_begins(&dir),
+            Ok(true) => removable(&dir, limit).and_then(|()| match asked.force {
+                true => Ok(()),
+                false => taken(project, &run),
+            }),
+            Err(why) => Err(why),
+        };
         match may {
             Ok(()) => {
                 report.bytes += size_of(&dir);
@@ -545,6 +563,31 @@ pub fn gc(project: &Project, _settings: &Settings, asked: GcAsk) -> Result<GcRep
         }
     }
     Ok(report)
+}
+
+/// Whether a run's folder holds a run: whoever dies in the first moments leaves one without.
+fn began(dir: &Path) -> Result<bool, String> {
+    match tribunal_journal::Reader::open(dir) {
+        Ok(reader) => reader.last_seq().map(|seq| seq > 0).map_err(|error| error.to_string()),
+        Err(tribunal_journal::Error::Missing { .. }) => Ok(false),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A folder without a run may go, unless somebody is about to begin one there, or it is not ours.
+fn nobody_begins(dir: &Path) -> Result<(), String> {
+    let ours = dir.join(tribunal_journal::FILE).is_file()
+        || std::fs::read_dir(dir).is_ok_and(|mut left| {
+            left.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_str() == Some("lock")))
+        });
+    if !ours {
+        return Err("it is no run".to_owned());
+    }
+    match tribunal_journal::RunLock::take(dir) {
+        Ok(_) => Ok(()),
+        Err(tribunal_journal::Error::Locked { .. }) => Err("it is just beginning".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 fn removable(dir: &Path, limit: u64) -> Result<(), String> {

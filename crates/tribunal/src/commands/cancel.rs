@@ -6,9 +6,10 @@ use crate::config;
 use crate::exit::Done;
 use crate::failure::Failure;
 use crate::out;
-use crate::place::Place;
+use crate::place::{Place, never_began};
 use crate::progress::now;
 use tribunal_core::ids::Time;
+use tribunal_core::run::Ending;
 use tribunal_engine::mail::Body;
 
 /// Calls a run off.
@@ -19,8 +20,10 @@ pub fn run(globals: &Globals, args: &Cancel) -> Result<Done, Failure> {
         None => resume::unfinished(&place)?,
     };
     let seen = place.read(&id)?;
-    if let Some(ending) = seen.docket()?.run.as_ref().and_then(|run| run.closing()) {
-        return Err(Failure::usage(format!("run {id} is over already: {}", ending.word())));
+    let docket = seen.docket()?;
+    let Some(run) = &docket.run else { return Err(never_began(&id)) };
+    if let Some(ending) = run.closing() {
+        return Err(too_late(&id, ending, run.ending().is_some()));
     }
     let by = std::env::var("USER").unwrap_or_else(|_| "a person".to_owned());
     let letter = Body::Cancel { by }.letter(Time(now())).map_err(Failure::bug)?;
@@ -32,8 +35,24 @@ pub fn run(globals: &Globals, args: &Cancel) -> Result<Done, Failure> {
     drop(seen);
     // Nobody runs it: closing it is all that is left, and that it ends cancelled is what was asked for.
     let settings = config::here(Some(&place), &SetArgs::default())?.settings;
-    match resume::go_on(globals, &place, &settings, &id, WaitArgs::default())? {
-        Done::Passed | Done::Shut => Ok(Done::Passed),
-        other => Ok(other),
+    let done = resume::go_on(globals, &place, &settings, &id, WaitArgs::default())?;
+    match place.read(&id)?.docket()?.run.as_ref().and_then(|run| run.ending()) {
+        Some(Ending::Cancelled) => {
+            out::say(&format!("run {id} is called off; nobody was running it"));
+            Ok(Done::Passed)
+        }
+        // What was under way when it died came first.
+        Some(ending) => Err(too_late(&id, ending, true)),
+        None => Ok(done),
     }
+}
+
+fn too_late(id: &str, ending: Ending, over: bool) -> Failure {
+    let word = ending.word();
+    if over {
+        return Failure::usage(format!("run {id} is over already: {word}"))
+            .hint("`tribunal status` shows it; what is over cannot be called off");
+    }
+    Failure::usage(format!("run {id} has come to its end already: {word}"))
+        .hint(format!("`tribunal resume {id}` does what is left to do"))
 }

@@ -2,24 +2,44 @@
 
 use super::run::Stay;
 use crate::args::{Globals, Resume, WaitArgs};
-use crate::config;
+use crate::config::{self, Config};
 use crate::exit::Done;
 use crate::facts::Story;
 use crate::failure::Failure;
 use crate::out;
-use crate::place::Place;
-use tribunal_engine::real;
+use crate::place::{Place, never_began};
+use tribunal_engine::real::{self, Project};
 use tribunal_engine::settings::Settings;
 
 /// Goes on with a run.
 pub fn run(globals: &Globals, args: &Resume) -> Result<Done, Failure> {
     let place = Place::to_work_on()?;
-    let settings = config::here(Some(&place), &args.set)?.settings;
+    let config = config::here(Some(&place), &args.set)?;
     let id = match &args.run {
         Some(wanted) => place.find(Some(wanted))?,
         None => unfinished(&place)?,
     };
-    go_on(globals, &place, &settings, &id, args.waiting)
+    check_agents(&place, &place.project()?, &config, &id)?;
+    go_on(globals, &place, &config.settings, &id, args.waiting)
+}
+
+/// Refuses to go on where the agents of a run could never be launched, unless it needs none any more.
+pub fn check_agents(place: &Place, project: &Project, config: &Config, id: &str) -> Result<(), Failure> {
+    let docket = place.read(id)?.docket()?;
+    if docket.run.as_ref().is_none_or(|run| run.closing().is_some()) {
+        return Ok(());
+    }
+    let dir = place.run_dir(id);
+    let Some(kept) = real::settings_of(&dir) else {
+        return real::check_agents(project, &config.settings).map_err(|error| config.located(error));
+    };
+    real::check_agents(project, &kept).map_err(|error| {
+        let file = config::shown(&dir.join(real::SETTINGS));
+        let phase = &docket.about.phase;
+        Failure::usage(format!("{file}: {error}")).hint(format!(
+            "run {id} keeps the settings it began with; `tribunal run {phase} --fresh` begins another with those of now, `tribunal cancel {id}` calls it off"
+        ))
+    })
 }
 
 /// The newest run that is not over.
@@ -55,7 +75,10 @@ pub fn go_on(
     id: &str,
     waiting: WaitArgs,
 ) -> Result<Done, Failure> {
-    let before = Story::read(&place.read(id)?.reader)?.chronicle;
+    let Story { docket, chronicle: before } = Story::read(&place.read(id)?.reader)?;
+    if docket.run.is_none() {
+        return Err(never_began(id));
+    }
     let project = place.project()?;
     let kept = real::settings_of(&place.run_dir(id));
     let settings = kept.as_ref().unwrap_or(settings);

@@ -18,13 +18,15 @@ use tribunal_view::{report, status, summary};
 /// Runs a phase.
 pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
     let place = Place::to_work_on()?;
-    let settings = config::here(Some(&place), &args.set)?.settings;
+    let config = config::here(Some(&place), &args.set)?;
+    let settings = &config.settings;
     let project = place.project()?;
     if !args.fresh && args.plan.is_none() {
         let phase = project.phase(args.phase.as_deref())?.number;
         if let Some(id) = super::resume::unfinished_of(&place, &phase) {
             out::say(&format!("run {id} of this phase is not over: it goes on (--fresh begins another)"));
-            return super::resume::go_on(globals, &place, &settings, &id, args.waiting);
+            super::resume::check_agents(&place, &project, &config, &id)?;
+            return super::resume::go_on(globals, &place, settings, &id, args.waiting);
         }
     }
     let ask = Ask {
@@ -34,11 +36,11 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
         qa: asked(args.qa, args.no_qa),
         attached: args.waiting.attach,
     };
-    let (id, engine) = real::begin(&project, &settings, &ask)?;
+    let (id, engine) = real::begin(&project, settings, &ask).map_err(|error| config.located(error))?;
     if !globals.quiet {
         out::say(&format!("run {id}"));
     }
-    let stay = Stay { globals, project: &project, id: &id, settings: &settings, waiting: args.waiting };
+    let stay = Stay { globals, project: &project, id: &id, settings, waiting: args.waiting };
     stay.with(engine, Chronicle::default())
 }
 

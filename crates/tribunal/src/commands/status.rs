@@ -10,7 +10,8 @@ use std::path::Path;
 use tribunal_engine::Docket;
 use tribunal_engine::real::{review_path, settings_of};
 use tribunal_engine::review::gate_notes;
-use tribunal_view::facts::RunView;
+use tribunal_journal::Reader;
+use tribunal_view::facts::{EMPTY, RunView};
 use tribunal_view::status;
 
 /// Runs listed besides the one that is shown.
@@ -20,7 +21,13 @@ const OTHERS: usize = 9;
 pub fn run(globals: &Globals, args: &Status) -> Result<Done, Failure> {
     let place = Place::here()?;
     let id = place.find(args.run.as_deref())?;
-    let view = view(&place.read(&id)?)?;
+    let view = match Reader::open(&place.run_dir(&id)) {
+        // Its first moments were its last: there is nothing to read.
+        Err(tribunal_journal::Error::Missing { .. }) => {
+            RunView { id: id.clone(), stage: EMPTY.to_owned(), ..RunView::default() }
+        }
+        _ => view(&place.read(&id)?)?,
+    };
     if globals.json {
         out::json(&view)?;
         return Ok(Done::Passed);

@@ -11,6 +11,7 @@ use crate::place::Place;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use tribunal_engine::real::SetupError;
 use tribunal_engine::settings::Settings;
 
 pub use keys::Key;
@@ -55,6 +56,20 @@ pub struct Config {
     pub values: BTreeMap<Key, Value>,
     /// What a person should know: keys of other tools that mean nothing here.
     pub notes: Vec<String>,
+}
+
+impl Config {
+    /// A refusal to begin, with the place of the setting at fault where it is known.
+    pub fn located(&self, error: SetupError) -> Failure {
+        let key = match &error {
+            SetupError::Roster { key, .. } => Key::parse(key),
+            _ => None,
+        };
+        match key.and_then(|key| self.values.get(&key)) {
+            Some(value) => Failure::config(format!("{}: {error}", value.origin)),
+            None => error.into(),
+        }
+    }
 }
 
 /// Reads all layers, lowest first, and merges them.

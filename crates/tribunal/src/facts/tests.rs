@@ -1,8 +1,9 @@
 //! A small journal, written and read back: what status, show and log make of it.
 
 use super::*;
+use tribunal_core::effect::Try;
 use tribunal_core::finding::{Answer, Claim, Fate, Severity, Source};
-use tribunal_core::ids::{Revision, Seat, Time};
+use tribunal_core::ids::{Of, Revision, Seat, Time};
 use tribunal_core::ledger::{Delta, Mark, Tracked};
 use tribunal_core::r#loop::{LoopIn, LoopReport, Opened, Opening};
 use tribunal_core::machine::{self, Machine};
@@ -177,4 +178,53 @@ fn live_and_later_agree() {
     let around = Around::default();
     let live = run_view(&story.docket, &chronicle, &around);
     assert_eq!(live, run_view(&story.docket, &story.chronicle, &around));
+}
+
+/// What a seat says again is not raised again: the words of a round agree with the findings there are.
+#[test]
+fn a_finding_is_raised_once() {
+    let id = LoopId::new("01-01/task-1.1");
+    let seat = Seat::new("reviewer");
+    let claim = |text: &str| Claim::new(Severity::Blocker, text).at("a.rs", Some(1));
+    let tracked = |n: u32, mark: Mark| Tracked {
+        id: FindingId(n),
+        by: [Source::Seat(seat.clone())].into(),
+        claim: claim(&format!("fault {n}")),
+        severity: Severity::Blocker,
+        fate: Fate::Open,
+        referred: None,
+        contested: false,
+        mark,
+        makers: true,
+        touched: false,
+        region: None,
+        fixer: None,
+    };
+    let mut chronicle = Chronicle::default();
+    let mut round = |number: u32, raised: &[&str], findings: Vec<Tracked>| {
+        let step = Step::Judge(seat.clone());
+        let effect = EffectId { of: Of::new(id.as_str()), entry: number, step, n: Try::default(), launch: 1 };
+        let answer = Answer {
+            verdict: Verdict::Reject,
+            fundamental: false,
+            raised: raised.iter().map(|text| claim(text)).collect(),
+            said: BTreeMap::new(),
+            checked: String::new(),
+            intent: None,
+            intent_satisfied: None,
+        };
+        for event in [
+            LoopEvent::RoundBegan { round: number, revision: Revision::new("r") },
+            LoopEvent::Answered { effect, answer },
+            LoopEvent::Tracked { findings, delta: Delta::default() },
+        ] {
+            chronicle.take(1, &Fact::Loop(id.clone(), event));
+        }
+        chronicle.rounds[&id].last().unwrap().said.join("; ")
+    };
+    let (one, two) = (tracked(1, Mark::New), tracked(2, Mark::FixInduced));
+    let again = tracked(1, Mark::Persistent);
+    assert_eq!(round(1, &["fault 1", "fault 1"], vec![one]), "reviewer: reject, 1 raised");
+    assert_eq!(round(2, &["fault 1"], vec![again.clone()]), "reviewer: reject, 0 raised, 1 again");
+    assert_eq!(round(3, &["fault 1", "fault 2"], vec![again, two]), "reviewer: reject, 1 raised, 1 again");
 }

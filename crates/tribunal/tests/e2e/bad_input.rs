@@ -139,6 +139,43 @@ fn plans_that_cannot_be_run() {
 }
 
 #[test]
+fn plans_that_are_no_files() {
+    type Make = fn(&Path) -> std::io::Result<()>;
+    let table: [(&str, Make, &str); 6] = [
+        ("01-02-PLAN.md", |path| symlink("01-01-PLAN.md", path), "symbolic link"),
+        ("01-02-PLAN.md", |path| symlink("/nowhere", path), "symbolic link"),
+        ("01-02-PLAN.md", |path| std::fs::create_dir(path), "folder"),
+        (
+            "01-02-PLAN.md",
+            |path| Ok(rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RUSR)?),
+            "pipe",
+        ),
+        ("01-02-PLAN.md", |path| std::fs::write(path, b"---\nphase: 01\n\xff\n---\n"), "line 3 is not UTF-8"),
+        ("01-01-SUMMARY.md", |path| symlink("01-01-PLAN.md", path), "symbolic link"),
+    ];
+    for (name, make, says) in table {
+        let (_folder, stage) = crate::stage();
+        PLAIN.set(&stage).unwrap();
+        make(&stage.project().join(PHASE).join(name)).unwrap();
+        refused(&stage, &["run"], 2, &[&format!("{PHASE}/{name}"), says]);
+    }
+    let (_folder, stage) = crate::stage();
+    PLAIN.set(&stage).unwrap();
+    let odd = stage.project().join(PHASE).join(OsStr::from_bytes(b"01-02\xff-PLAN.md"));
+    std::fs::write(odd, plan("02", "")).unwrap();
+    refused(&stage, &["run"], 2, &["01-02\u{fffd}-PLAN.md", "name is not UTF-8"]);
+}
+
+#[test]
+fn a_plan_whose_dependency_is_not_finished() {
+    let mut show = Show::of(&Scene { plans: scenes::CHAIN, ..PLAIN });
+    refused(&show.stage, &["run", "--plan", "02"], 2, &["01-02 depends on 01-01", "--plan 01"]);
+    show.expect(&["run", "--plan", "01"], 0);
+    show.expect(&["run", "--plan", "02"], 0);
+    assert_eq!(show.landed("bin/two.sh").as_deref(), Some("#!/bin/sh\necho two"));
+}
+
+#[test]
 fn words_that_mean_nothing() {
     let (_folder, stage) = crate::stage();
     PLAIN.set(&stage).unwrap();
@@ -167,6 +204,71 @@ fn a_setting_that_nobody_knows_is_named_with_its_place() {
     let (_folder, stage) = crate::stage();
     Scene { settings: "[run]\n\nlnad = \"each\"\n", ..PLAIN }.set(&stage).unwrap();
     refused(&stage, &["run"], 2, &["tribunal.toml:3", "lnad"]);
+}
+
+#[test]
+fn agents_that_cannot_be_launched() {
+    let table: [(&str, &str, &[&str]); 6] = [
+        (
+            "unknown",
+            "[agents]\ndefault = \"clod\"\n",
+            &["tribunal.toml:2", "agents.default", "`clod`", "claude"],
+        ),
+        (
+            "unknown seat",
+            "[agents.roles.loop-reviewer]\nadapter = \"nobody\"\n",
+            &["tribunal.toml:2", "agents.roles.loop-reviewer.adapter", "`nobody`"],
+        ),
+        (
+            "no words",
+            "[agents.roles.dev]\nadapter = \"command\"\n",
+            &["tribunal.toml:2", "agents.roles.dev.adapter", "args = ["],
+        ),
+        (
+            "no program",
+            "[agents.roles.dev]\nadapter = \"command\"\nargs = [\"no-such-agent\"]\n",
+            &["tribunal.toml:3", "agents.roles.dev.args", "no-such-agent", "PATH"],
+        ),
+        (
+            "no file",
+            "[agents.roles.dev]\nadapter = \"command\"\nargs = [\"/no/such/agent\"]\n",
+            &["tribunal.toml:3", "/no/such/agent"],
+        ),
+        ("protocol", "[agents.roles.dev]\nadapter = \"acp\"\nargs = [\"sh\"]\n", &["Agent Client Protocol"]),
+    ];
+    for (name, settings, says) in table {
+        let (_folder, stage) = crate::stage();
+        Scene { settings, ..PLAIN }.set(&stage).unwrap();
+        let ended = stage.tribunal(&["run"]).unwrap();
+        assert_eq!(ended.code, Some(2), "{name}: {}", ended.said());
+        refused(&stage, &["run"], 2, says);
+        assert_eq!(stage.runs(), Vec::<String>::new(), "{name}");
+    }
+}
+
+/// A run keeps its settings. When its agent is gone, that is said, and the run can still be called off.
+#[test]
+fn an_agent_that_is_gone_when_the_run_goes_on() {
+    let (folder, stage) = crate::stage();
+    let agent = stage.root().join("mine.sh");
+    std::fs::write(&agent, "#!/bin/sh\nexit 1\n").unwrap();
+    std::fs::set_permissions(&agent, std::fs::Permissions::from_mode(0o755)).unwrap();
+    PLAIN.set(&stage).unwrap();
+    let settings = format!(
+        "[plan]\nreview = \"never\"\n[agents.roles.loop-reviewer]\nadapter = \"command\"\nargs = [{:?}]\n",
+        agent.display().to_string()
+    );
+    stage.write("tribunal.toml", &settings).unwrap();
+    let mut show = Show::on(folder, stage);
+    show.expect(&["run"], 4);
+    std::fs::remove_file(&agent).unwrap();
+    let run = show.run();
+    for verb in ["resume", "run"] {
+        let says = ["settings.json", "agents.roles.loop-reviewer.args", "mine.sh", "--fresh", "cancel"];
+        refused(&show.stage, &[verb], 2, &says);
+    }
+    show.expect(&["cancel", &run], 0);
+    assert_eq!(show.ended(), Ending::Cancelled);
 }
 
 #[test]

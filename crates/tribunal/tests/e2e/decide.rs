@@ -225,6 +225,76 @@ fn stuck_stop() {
     assert_eq!(show.ended(), Ending::Stopped);
 }
 
+/// A plan is dropped, its sibling has landed: the user is told how to take what there is.
+#[test]
+fn what_landed_beside_a_dropped_plan_can_be_taken() {
+    let settings = scenes::STUCK_SETTINGS;
+    let scene = Scene { plans: scenes::TWO_PLANS, script: scenes::STUCK, settings, ..PLAIN };
+    let mut show = asked(&scene, LANE, &["again", "fixed", "accept", "drop", "stop"]);
+    let ended = show.expect(&["decide", LANE, "drop"], 1);
+    assert_eq!(show.ended(), Ending::Shut);
+    let command = format!("git merge refs/tribunal/{}/head", show.run());
+    assert!(ended.stdout.contains(&format!("main does not have what landed: {command}")), "{}", ended.stdout);
+    assert!(ended.stdout.contains(&format!("Next\n    {command}\n")), "{}", ended.stdout);
+    assert!(show.stage.git(&["show", "main:bin/two.sh"]).is_err());
+    let given = show.stage.program().other("sh", &["-c", &command]).unwrap();
+    assert_eq!(given.code, Some(0), "{}", given.said());
+    assert!(show.stage.git(&["show", "main:bin/two.sh"]).is_ok());
+}
+
+#[test]
+fn more_rounds_than_anybody_waits_for() {
+    let scene = Scene { script: scenes::STUCK, settings: scenes::STUCK_SETTINGS, ..PLAIN };
+    let mut show = asked(&scene, LANE, &["again", "fixed", "accept", "drop", "stop"]);
+    for rounds in ["4294967290", "101"] {
+        let ended = show.expect(&["decide", LANE, "again", "--rounds", rounds], 2);
+        assert!(ended.stderr.contains("at most 100"), "{}", ended.stderr);
+    }
+    show.expect(&["decide", LANE, "again", "--rounds", "100"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+}
+
+#[test]
+fn what_is_over_cannot_be_called_off() {
+    let mut show = Show::of(&PLAIN);
+    show.expect(&["run"], 0);
+    let run = show.run();
+    for args in [&["cancel", run.as_str()][..], &["cancel"]] {
+        let ended = show.expect(args, 2);
+        assert!(ended.stderr.contains("over") && ended.stderr.contains("hint: "), "{}", ended.stderr);
+    }
+    assert_eq!(show.ended(), Ending::Passed);
+}
+
+/// Who dies while the result is brought home has passed: calling that off is not possible, and it is said.
+#[test]
+fn what_has_come_to_its_end_cannot_be_called_off() {
+    let mut show = Show::of(&PLAIN);
+    let log = show.stage.root().join("points");
+    let points = |log: &std::path::Path| std::fs::read_to_string(log).unwrap();
+    let (_folder, other) = crate::stage();
+    PLAIN.set(&other).unwrap();
+    other.program().run(&["run"], &[("TRIBUNAL_CRASH_LOG", log.as_os_str())]).unwrap();
+    let at = points(&log).lines().position(|point| point == "forward:before").unwrap() + 1;
+    let at = std::ffi::OsString::from(at.to_string());
+    let died = show.stage.program().run(&["run"], &[("TRIBUNAL_CRASH_AT", &at)]).unwrap();
+    assert_eq!(show.after(&["run"], died).signal, Some(9));
+    let ended = show.expect(&["cancel"], 2);
+    assert!(ended.stderr.contains("its end already: passed"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("tribunal resume"), "{}", ended.stderr);
+    show.expect(&["resume"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+}
+
+/// Nothing has landed: there is nothing to take.
+#[test]
+fn nothing_landed_nothing_to_take() {
+    let scene = Scene { script: scenes::STUCK, settings: scenes::STUCK_SETTINGS, ..PLAIN };
+    let mut show = asked(&scene, LANE, &["again", "fixed", "accept", "drop", "stop"]);
+    let ended = show.expect(&["decide", LANE, "drop"], 1);
+    assert!(!ended.stdout.contains("git merge"), "{}", ended.stdout);
+}
+
 /// Who takes a stuck lane as it is answers for it by name, everywhere.
 #[test]
 fn stuck_accept() {

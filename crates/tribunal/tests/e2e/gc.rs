@@ -2,6 +2,7 @@
 
 use crate::show::Show;
 use crate::stage::scenes::PLAIN;
+use std::ffi::OsStr;
 
 #[test]
 fn a_result_on_no_branch_is_kept() {
@@ -30,4 +31,55 @@ fn a_result_is_given_up_only_when_that_is_said() {
     let said = show.stage.tribunal(&["gc", "--older-than", "0", "--force"]).unwrap().stdout;
     assert!(said.contains("removed 1 run"), "{said}");
     assert!(show.stage.runs().is_empty());
+}
+
+/// Who dies in the first moments leaves a folder without a run. All commands agree on what it is, and `gc` takes it away.
+#[test]
+fn a_run_that_never_began() {
+    let mut show = Show::of(&PLAIN);
+    // Before the journal's first row; as the journal is made; before there is one.
+    let died = show.stage.program().run(&["run"], &[("TRIBUNAL_CRASH_AT", OsStr::new("1"))]).unwrap();
+    assert_eq!(show.after(&["run"], died).signal, Some(9));
+    for (id, journal) in [("20200101-000001-01", true), ("20200101-000002-01", false)] {
+        let dir = show.stage.run_dir(id);
+        std::fs::create_dir(&dir).unwrap();
+        std::fs::write(dir.join("lock"), "").unwrap();
+        if journal {
+            std::fs::write(dir.join("journal.db"), "").unwrap();
+        }
+    }
+    let theirs = show.stage.run_dir("notes");
+    std::fs::create_dir(&theirs).unwrap();
+    std::fs::write(theirs.join("mine.txt"), "mine").unwrap();
+    let run = show.stage.runs().into_iter().find(|run| !run.starts_with("2020") && run != "notes").unwrap();
+    for id in [run.as_str(), "20200101-000001-01"] {
+        let status = show.expect(&["status", id], 0).stdout;
+        assert!(status.contains("never began") && status.contains("tribunal gc"), "{status}");
+        assert!(!status.contains("resume"), "{status}");
+        for verb in ["resume", "cancel"] {
+            let said = show.expect(&[verb, id], 2).stderr;
+            assert!(said.contains("never began") && said.contains("tribunal run"), "{verb}: {said}");
+        }
+    }
+    let said = show.expect(&["gc"], 0).stdout;
+    assert!(said.contains("removed 3 runs") && said.contains("notes: it is no run"), "{said}");
+    assert_eq!(show.stage.runs(), ["notes"]);
+    let refs = show.stage.git(&["for-each-ref", "refs/tribunal"]).unwrap();
+    assert_eq!(refs, "");
+    show.expect(&["run"], 0);
+}
+
+/// A run that is alive is never taken away, however young its journal is.
+#[test]
+fn a_run_that_is_just_beginning_is_kept() {
+    let show = Show::of(&PLAIN);
+    show.stage.tribunal(&["gc"]).unwrap();
+    let dir = show.stage.run_dir("20200101-000001-01");
+    std::fs::create_dir_all(&dir).unwrap();
+    let lock = tribunal_journal::RunLock::take(&dir).unwrap();
+    let said = show.stage.tribunal(&["gc", "--older-than", "0"]).unwrap().stdout;
+    assert!(said.contains("just beginning"), "{said}");
+    drop(lock);
+    let said = show.stage.tribunal(&["gc"]).unwrap().stdout;
+    assert!(said.contains("removed 1 run"), "{said}");
 }

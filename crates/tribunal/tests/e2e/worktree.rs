@@ -2,6 +2,7 @@
 //! when the run is interrupted once, twice, or killed.
 
 use crate::show::Show;
+use crate::stage::program::Ended;
 use crate::stage::scenes::{self, PLAIN, Scene, User};
 use crate::stage::{Res, Stage};
 use rustix::process::Signal;
@@ -78,6 +79,50 @@ fn another_branch_is_checked_out_meanwhile() {
     assert_eq!(ended.code, Some(0), "{}", ended.said());
     assert!(!arrived(&show), "main is not checked out here, so it stays");
     assert_eq!(show.ended(), Ending::Passed);
+    takes(&show, &ended, "git fetch . ");
+    assert!(arrived(&show));
+}
+
+#[test]
+fn the_branch_moves_meanwhile() {
+    let mut show = Show::of(&at_work());
+    let running = show.at_work();
+    show.user_acts(|stage| stage.git(&["commit", "-q", "--allow-empty", "-m", "mine"]).map(drop));
+    show.stage.open("go").unwrap();
+    let ended = running.wait().unwrap();
+    let ended = show.after(&["run"], ended);
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    takes(&show, &ended, "git merge ");
+    assert!(show.stage.git(&["show", "main:bin/one.sh"]).is_ok());
+}
+
+/// Another git holds the index all the time: the run has passed, and the person is told what is left to do.
+#[test]
+fn the_index_is_locked() {
+    let mut show = Show::of(&PLAIN);
+    show.user_acts(|stage| stage.write(".git/index.lock", ""));
+    let ended = show.expect(&["run"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert!(!arrived(&show));
+    assert!(ended.stdout.contains("index.lock"), "{}", ended.stdout);
+    std::fs::remove_file(show.stage.project().join(".git/index.lock")).unwrap();
+    takes(&show, &ended, "git merge --ff-only ");
+    assert!(arrived(&show));
+}
+
+/// The run names the one command that takes its result, everywhere the same; and it does.
+#[track_caller]
+fn takes(show: &Show, ended: &Ended, begins: &str) {
+    let status = show.stage.tribunal(&["status", "--json"]).unwrap().stdout;
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    let command = status["take"].as_str().unwrap();
+    assert!(command.starts_with(begins), "{command}");
+    let next = ended.stdout.split("\n  Next\n").nth(1).unwrap();
+    assert_eq!(next.lines().next().unwrap().trim(), command, "{}", ended.stdout);
+    let report = std::fs::read_to_string(show.stage.run_dir(&show.run()).join("report.md")).unwrap();
+    assert!(report.contains(command), "{report}");
+    let given = show.stage.program().other("sh", &["-c", command]).unwrap();
+    assert_eq!(given.code, Some(0), "{command}: {}", given.said());
 }
 
 #[test]

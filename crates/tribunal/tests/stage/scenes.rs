@@ -91,7 +91,8 @@ pub const TWO_PLANS: &[Plan] = &[
     Plan { number: "02", wave: 1, depends_on: "", tasks: &[("bin/two.sh", "sh bin/two.sh")] },
 ];
 
-const CHAIN: &[Plan] = &[
+/// Two plans, the second on the first.
+pub const CHAIN: &[Plan] = &[
     Plan { number: "01", wave: 1, depends_on: "", tasks: &[("bin/one.sh", "sh bin/one.sh")] },
     Plan { number: "02", wave: 2, depends_on: "\"01-01\"", tasks: &[("bin/two.sh", "sh bin/one.sh")] },
 ];
