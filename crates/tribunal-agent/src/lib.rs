@@ -17,6 +17,6 @@ pub use brief::{Access, Asks, Brief, Mcp, Prepared};
 pub use error::AgentError;
 pub use parse::{
     Denial, Drift, DriftKind, JsonFields, Left, Outcome, Parser, Problem, ProblemKind, Reading, Reset,
-    SeenCall, TOOLS, ToolCall, Totals, Usage, read, read_files, read_launch, read_streams,
+    SeenCall, TOOLS, ToolCall, Totals, Usage, open_plain, read, read_launch, read_streams,
 };
-pub use prepare::{PROMPT_FILE, REPORT_FILE, command_line, prepare, prepare_with};
+pub use prepare::{PROMPT_FILE, REPORT_FILE, command_line, prepare};

@@ -38,15 +38,6 @@ const LANG: &str = "C.UTF-8";
 // Linux refuses a single argument of 128 KiB or more.
 const ARGUMENT_MAX: usize = 128 * 1024 - 1;
 
-/// Builds the launch; `keep_env` looks up a name that may be passed on from the user's environment.
-pub fn prepare(
-    adapter: &Adapter,
-    brief: &Brief,
-    keep_env: &dyn Fn(&str) -> Option<OsString>,
-) -> Result<Prepared, AgentError> {
-    prepare_with(adapter, brief, &Asks::default(), keep_env)
-}
-
 /// The command line and the environment a launch would have; writes nothing.
 pub fn command_line(
     adapter: &Adapter,
@@ -68,8 +59,9 @@ fn refuse_acp(adapter: &Adapter) -> Result<(), AgentError> {
     Ok(())
 }
 
-/// Builds the launch with what is asked beyond the brief.
-pub fn prepare_with(
+/// Builds the launch with what is asked beyond the brief; `keep_env` looks up a name that may be passed on from the
+/// user's environment.
+pub fn prepare(
     adapter: &Adapter,
     brief: &Brief,
     asks: &Asks,

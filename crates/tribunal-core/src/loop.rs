@@ -81,6 +81,42 @@ pub enum FailureKind {
     Unproven,
     /// It says that it is not done.
     NotDone,
+    /// The answer breaks off: its final event is missing.
+    Truncated,
+    /// Too many requests; the account is parked until the limit ends.
+    RateLimited,
+    /// The model's server has trouble.
+    Overloaded,
+    /// Not logged in, or not allowed.
+    Auth,
+    /// More text than the model takes.
+    TooLong,
+    /// It took more turns than it may.
+    TurnCap,
+    /// It ran but made no progress.
+    Stalled,
+    /// It waits for somebody to answer a prompt, and nobody is there.
+    PromptWait,
+    /// The model refused.
+    Refused,
+    /// A budget of the program's own is spent.
+    Budget,
+    /// The program would not begin as it was launched, or the request is wrong.
+    Setup,
+}
+
+impl FailureKind {
+    /// Whether the same asker may succeed when it is asked again. Where it cannot, another asker is next, or nobody.
+    pub fn may_pass(self) -> bool {
+        !matches!(
+            self,
+            FailureKind::Quota
+                | FailureKind::Auth
+                | FailureKind::TooLong
+                | FailureKind::Budget
+                | FailureKind::Setup
+        )
+    }
 }
 
 impl Failure {
@@ -1079,9 +1115,9 @@ impl Loop {
                 self.count_run(effect);
             }
             LoopEvent::Failed { effect, .. } if effect.step == Step::Join => *join_fails += 1,
-            LoopEvent::Failed { effect, .. } => {
+            LoopEvent::Failed { effect, failure } => {
                 let fails = effect.n.fails + 1;
-                let gone = !iterates && fails >= attempts_max;
+                let gone = !failure.kind.may_pass() || (!iterates && fails >= attempts_max);
                 hand_mut(crew, effect)?.state =
                     if gone { HandState::Gone } else { HandState::Working(fails) };
                 self.count_run(effect);
@@ -1162,9 +1198,10 @@ impl Loop {
                 let effect = self.effect(Step::Judge(seat.clone()), n);
                 self.intents.close(&effect).then_some(())?;
             }
-            LoopEvent::Failed { effect, .. } => {
+            LoopEvent::Failed { effect, failure } => {
                 let state = seat_of(bench, effect)?;
-                *state = panel::after_failure(&policy, effect.n).map_or(SeatState::Gone, SeatState::Asking);
+                let next = panel::after_failure(&policy, effect.n, failure.kind);
+                *state = next.map_or(SeatState::Gone, SeatState::Asking);
                 self.intents.close(effect);
             }
             LoopEvent::PanelClosed if bench.seats_done() => {
@@ -1203,12 +1240,12 @@ impl Loop {
                 self.ledger.heard(*finding, Some(*upheld));
                 self.intents.close(effect);
             }
-            LoopEvent::Failed { effect, .. } => {
+            LoopEvent::Failed { effect, failure } => {
                 let Step::Hear(finding) = effect.step else { return None };
                 let case = cases.get_mut(&finding)?;
                 let Case::Open { tries, .. } = case else { return None };
                 *tries += 1;
-                if *tries >= policy.attempts_max {
+                if *tries >= policy.attempts_max || !failure.kind.may_pass() {
                     *case = Case::Closed;
                     self.ledger.heard(finding, None);
                 }

@@ -4,6 +4,7 @@ use crate::effect::Try;
 use crate::finding::{Answer, Claim, Fate, Said, Severity, Source, Verdict};
 use crate::ids::{Check, FindingId, Revision, Seat};
 use crate::ledger::{Entry, Ledger, Tracked};
+use crate::r#loop::FailureKind;
 use crate::policy::{Asked, NoVerdict, Policy};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -102,9 +103,9 @@ pub fn unusable(answer: &Answer, put: &[FindingId], round: u32) -> Option<Unusab
     (round <= 1 && answer.verdict == Verdict::Approve && bare).then_some(Unusable::Bare)
 }
 
-/// The next try after a lost attempt; `None` when no asker is left.
-pub fn after_failure(policy: &Policy, n: Try) -> Option<Try> {
-    if n.fails + 1 < policy.attempts_max {
+/// The next try after a lost attempt; `None` when no asker is left. What cannot pass is not tried twice with one asker.
+pub fn after_failure(policy: &Policy, n: Try, kind: FailureKind) -> Option<Try> {
+    if kind.may_pass() && n.fails + 1 < policy.attempts_max {
         return Some(Try { fails: n.fails + 1, ..n });
     }
     next_asker(policy, n)

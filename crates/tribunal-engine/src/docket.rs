@@ -1,12 +1,14 @@
 //! The docket: everything a run's journal says, folded. It is the state; nothing else is. Readers and the
 //! engine build it alike, from rows alone.
 
+use crate::budget::{Caps, Spent};
 use crate::review::{Origin, entry_number};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use tribunal_agent::Totals;
 use tribunal_core::effect::EffectId;
 use tribunal_core::ids::{FindingId, LoopId, PlanId, Seat, Time};
-use tribunal_core::r#loop::{Loop, LoopEvent, Outcome};
+use tribunal_core::r#loop::{FailureKind, Loop, LoopEvent, Outcome};
 use tribunal_core::machine::{Machine, OutOfOrder};
 use tribunal_core::panel::Unusable;
 use tribunal_core::run::{LaneChoice, LaneDecision, Run, RunEvent};
@@ -47,6 +49,10 @@ pub enum Note {
     Launch(Box<LaunchNote>),
     /// Something a person should know.
     Warning(String),
+    /// A budget's cap is reached: nothing more is launched.
+    Spent(Spent),
+    /// A person gave the run other caps.
+    Raised(Caps),
     /// Where the findings of a loop's next tracking came from, in their order; none where it cannot be told.
     Traced {
         /// The loop.
@@ -103,14 +109,62 @@ pub struct LaunchNote {
     pub role: String,
     /// The agent that ran.
     pub agent: String,
+    /// The round it worked for.
+    #[serde(default)]
+    pub round: u32,
+    /// What was reserved for it, in millionths of a dollar.
+    #[serde(default)]
+    pub reserved_micros: u64,
+    /// When it was launched.
+    #[serde(default)]
+    pub began: Time,
     /// How long it took.
     pub ms: u64,
     /// Tokens in, as the agent reports them.
     pub tokens_in: u64,
     /// Tokens out.
     pub tokens_out: u64,
+    /// Of the tokens in, those from a cache.
+    #[serde(default)]
+    pub tokens_cached: u64,
     /// Dollars in millionths, so that sums are exact.
     pub cost_micros: u64,
+    /// The agent does not say what it cost.
+    #[serde(default)]
+    pub cost_unknown: bool,
+    /// The figures are rounded or in part.
+    #[serde(default)]
+    pub estimated: bool,
+    /// Its session, for going on in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The session's counters, where the agent tells only those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub totals: Option<Totals>,
+    /// It went on in an earlier session.
+    #[serde(default)]
+    pub resumed: bool,
+    /// Replies of the model.
+    #[serde(default)]
+    pub turns: u64,
+    /// Why there is no answer; a launch whose answer was refused for what it says has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<FailureKind>,
+    /// How its answer came: `report` or `final message`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub told: String,
+    /// What it was not allowed to do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<String>,
+    /// What its output had that nobody expected.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drift: Vec<String>,
+    /// What was asked for and the program cannot be told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// Until when its account takes no more requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parked_until: Option<Time>,
     /// What it says it did.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
@@ -188,6 +242,10 @@ pub struct Docket {
     pub warnings: Vec<String>,
     /// The command that takes a result which the user's branch does not have.
     pub left: Option<String>,
+    /// The cap that stopped the run, if one did and nobody raised it.
+    pub spent: Option<Spent>,
+    /// The caps as a person set them later.
+    pub raised: Option<Caps>,
     /// The highest finding id given.
     pub last_finding: u32,
     /// Questions asked so far, by the short name of what they are about.
@@ -235,6 +293,8 @@ impl Note {
             Note::Run(_) => "run",
             Note::Launch(_) => "launch",
             Note::Warning(_) => "warning",
+            Note::Spent(_) => "spent",
+            Note::Raised(_) => "raised",
             Note::Traced { .. } => "traced",
             Note::Left { .. } => "left",
             Note::Ignored { .. } => "ignored",
@@ -359,6 +419,11 @@ impl Docket {
             Note::Launch(launch) => self.launches.push((**launch).clone()),
             Note::Warning(text) => self.warnings.push(text.clone()),
             Note::Left { command } => self.left = Some(command.clone()),
+            Note::Spent(spent) => self.spent = Some(*spent),
+            Note::Raised(caps) => {
+                self.raised = Some(*caps);
+                self.spent = None;
+            }
             Note::Traced { .. } | Note::Ignored { .. } => {}
         }
     }

@@ -1,6 +1,7 @@
 //! The event loop. It waits at one place, turns what arrives into facts, commits them, and then starts what
 //! is wanted and stops what is not. It decides nothing: what follows is the machines' to say.
 
+use crate::budget::{Caps, Spent};
 use crate::crash;
 use crate::docket::{Docket, DocketError, Fact, Note, RUN, Stamped};
 use crate::mail::Body;
@@ -22,7 +23,7 @@ pub const PROVISIONAL: u32 = 1 << 30;
 const PHASE: &str = "phase.";
 
 /// How the engine behaves.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Agents at most at a time.
     pub width: usize,
@@ -32,6 +33,17 @@ pub struct Options {
     pub grace_ms: u64,
     /// Pause before a second attempt of an agent; doubled for each further one, in milliseconds.
     pub backoff_ms: u64,
+    /// The longest such pause, in milliseconds.
+    pub backoff_max_ms: u64,
+    /// What may be spent.
+    pub caps: Caps,
+}
+
+/// A delay of up to `most` that is the same for the same text, and different for others.
+pub(crate) fn jitter(text: &str, most: u64) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+    if most == 0 { 0 } else { (hash >> 16) % most }
 }
 
 /// Why the engine returned.
@@ -41,6 +53,8 @@ pub enum End {
     Ended(Ending),
     /// Only people can move it.
     Waiting,
+    /// A budget's cap is reached; it can be resumed with another.
+    Spent(Spent),
     /// Interrupted; it can be resumed.
     Suspended {
         /// By this signal.
@@ -103,6 +117,10 @@ pub struct Engine<W> {
     agents: usize,
     waiting: BTreeSet<EffectId>,
     held: BTreeMap<EffectId, Time>,
+    /// What running agents may cost.
+    reserved: BTreeMap<EffectId, u64>,
+    /// The cap that kept a launch waiting when launches were last looked at.
+    spent: Option<Spent>,
     /// Attempts that were lost in this life and not tried again yet; an iteration that went well is none.
     lost: BTreeSet<EffectId>,
     alarms: BTreeSet<(Time, EffectId)>,
@@ -171,6 +189,8 @@ impl<W: World> Engine<W> {
             agents: 0,
             waiting: BTreeSet::new(),
             held: BTreeMap::new(),
+            reserved: BTreeMap::new(),
+            spent: None,
             lost: BTreeSet::new(),
             alarms: BTreeSet::new(),
             mode: Mode::Going,
@@ -235,8 +255,11 @@ impl<W: World> Engine<W> {
             Mode::Draining { signal, .. } if self.running.is_empty() => Some(End::Suspended { signal }),
             Mode::Draining { .. } => None,
             Mode::Going => {
-                let idle = self.running.is_empty() && self.waiting.is_empty() && self.held.is_empty();
-                (idle && !self.options.attached).then_some(End::Waiting)
+                let idle = self.running.is_empty() && self.held.is_empty();
+                match self.spent {
+                    Some(spent) if idle && !self.waiting.is_empty() => Some(End::Spent(spent)),
+                    _ => (idle && self.waiting.is_empty() && !self.options.attached).then_some(End::Waiting),
+                }
             }
         }
     }
@@ -646,21 +669,65 @@ impl<W: World> Engine<W> {
         if self.mode != Mode::Going {
             return Ok(Vec::new());
         }
+        self.hold_parked();
         ready.extend(machine::launches(&self.waiting, self.agents, self.options.width));
+        self.spent = None;
         let mut starts = Vec::new();
         for effect in ready {
-            if self.intend(&effect)? {
+            if self.fits(&effect) && self.intend(&effect)? {
                 self.waiting.remove(&effect);
                 self.agents += usize::from(effect.step.is_agent());
                 self.running.insert(effect.clone());
                 starts.push(effect);
             }
         }
+        self.tell_spent();
         // An intent adds a deadline to what its machine wants.
         while let Some(machine) = self.dirty.pop_first() {
             self.refresh(machine);
         }
         Ok(starts)
+    }
+
+    /// Agents whose account takes no requests wait for the time when it does.
+    fn hold_parked(&mut self) {
+        let now = self.world.now();
+        let Engine { waiting, held, world, .. } = self;
+        waiting.retain(|effect| match world.not_before(effect).filter(|at| *at > now) {
+            Some(at) => {
+                held.insert(effect.clone(), at);
+                false
+            }
+            None => true,
+        });
+    }
+
+    /// Whether the budget has room for a launch; reserves it if so.
+    fn fits(&mut self, effect: &EffectId) -> bool {
+        let caps = self.docket.raised.unwrap_or(self.options.caps);
+        if !effect.step.is_agent() || !caps.is_any() {
+            return true;
+        }
+        let needed = self.world.reserve(effect);
+        if let Some(spent) = caps.refuses(&self.docket, &self.reserved, effect, needed) {
+            self.spent.get_or_insert(spent);
+            return false;
+        }
+        self.reserved.insert(effect.clone(), needed);
+        true
+    }
+
+    /// A cap that stops the run is told once.
+    fn tell_spent(&mut self) {
+        let stops = self.running.is_empty() && self.held.is_empty();
+        if let Some(spent) = self.spent.filter(|spent| stops && self.docket.spent != Some(*spent)) {
+            self.note(vec![Note::Spent(spent)]);
+        }
+    }
+
+    /// A person gives the run other caps.
+    pub fn raise(&mut self, caps: Caps) {
+        self.note(vec![Note::Raised(caps)]);
     }
 
     /// Takes in one machine's wants; returns what needs no agent and can start at once.
@@ -711,6 +778,7 @@ impl<W: World> Engine<W> {
     /// The effect no longer runs. False if it did not.
     fn over(&mut self, effect: &EffectId) -> bool {
         let ran = self.running.remove(effect);
+        self.reserved.remove(effect);
         if ran && effect.step.is_agent() {
             self.agents -= 1;
         }
@@ -726,7 +794,8 @@ impl<W: World> Engine<W> {
             self.waiting.insert(effect.clone());
             return;
         }
-        let pause = self.options.backoff_ms << (effect.n.fails - 1).min(6);
+        let pause = (self.options.backoff_ms << (effect.n.fails - 1).min(6)).min(self.options.backoff_max_ms);
+        let pause = pause.saturating_add(jitter(&effect.to_string(), pause / 4));
         let at = Time(self.world.now().0.saturating_add(pause));
         self.held.insert(effect.clone(), at);
     }

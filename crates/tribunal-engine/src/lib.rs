@@ -1,6 +1,7 @@
 //! The one event loop: report, turn, journal, reconcile. Decisions are the core's; this crate keeps them in
 //! the journal, starts what is wanted and stops what is not.
 
+pub mod budget;
 pub mod crash;
 pub mod docket;
 pub mod engine;

@@ -28,6 +28,9 @@ pub struct Settings {
     pub git: GitSettings,
     /// Who runs in which role.
     pub agents: AgentSettings,
+    /// What may be spent.
+    #[serde(default)]
+    pub budget: BudgetSettings,
     /// Adapter rows of the user's own, by name.
     #[serde(default)]
     pub adapters: BTreeMap<String, toml::Value>,
@@ -120,6 +123,9 @@ pub struct RunSettings {
     pub grace_s: u64,
     /// Pause before a second attempt, in milliseconds.
     pub backoff_ms: u64,
+    /// The longest such pause.
+    #[serde(default = "minute_ms")]
+    pub backoff_max_ms: u64,
     /// Tries at one step.
     pub attempts_max: u32,
     /// Days after which `gc` removes a finished run.
@@ -242,6 +248,21 @@ pub struct AgentSettings {
     pub maker_timeout_s: u64,
     /// Seconds a reviewer may take.
     pub reviewer_timeout_s: u64,
+    /// Seconds an agent may print nothing while its processes do nothing; 0 is no limit.
+    #[serde(default)]
+    pub silent_s: u64,
+    /// Seconds an agent may print without taking a step; 0 is no limit.
+    #[serde(default)]
+    pub stall_s: u64,
+    /// How often an agent may make the same call in a row; 0 is no limit.
+    #[serde(default)]
+    pub same_call_max: usize,
+    /// Seconds an account is left alone after a rate limit that names no time.
+    #[serde(default)]
+    pub park_s: u64,
+    /// Seconds of such a pause at most; longer ones count as a used-up account.
+    #[serde(default)]
+    pub park_max_s: u64,
     /// Seats that judge a plan.
     pub plan_seats: Vec<String>,
     /// Seats that judge a task.
@@ -255,6 +276,28 @@ pub struct AgentSettings {
     /// Roles and seats with an agent, model or arguments of their own.
     #[serde(default)]
     pub roles: BTreeMap<String, RoleSettings>,
+}
+
+/// `[budget]`: cents; 0 is no cap.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BudgetSettings {
+    /// Spent in a run at most.
+    pub run_cents: u64,
+    /// Spent in one loop at most.
+    pub loop_cents: u64,
+    /// Spent in one round of a loop at most.
+    pub round_cents: u64,
+    /// Tokens in and out of a run at most.
+    pub run_tokens: u64,
+    /// Reserved for a maker before it is launched.
+    pub maker_cents: u64,
+    /// Reserved for a reviewer before it is launched.
+    pub reviewer_cents: u64,
+}
+
+fn minute_ms() -> u64 {
+    60_000
 }
 
 /// `[agents.roles.NAME]`.
@@ -273,4 +316,7 @@ pub struct RoleSettings {
     /// Further arguments.
     #[serde(default)]
     pub args: Vec<String>,
+    /// Who the agent is to be, in words: in its own instructions where it takes them, else before the prompt.
+    #[serde(default)]
+    pub personality: Option<String>,
 }

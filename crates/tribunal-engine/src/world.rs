@@ -82,6 +82,16 @@ pub trait World {
     /// What became of an effect intended before a crash.
     fn probe(&mut self, assignment: Assignment<'_>) -> Probe;
 
+    /// The time before which an effect is not begun: its agent's account takes no requests until then.
+    fn not_before(&mut self, _effect: &EffectId) -> Option<Time> {
+        None
+    }
+
+    /// What an effect's launch may cost, in millionths of a dollar.
+    fn reserve(&mut self, _effect: &EffectId) -> u64 {
+        0
+    }
+
     /// Begins an effect. Its report arrives later, unless it is stopped before.
     fn start(&mut self, assignment: Assignment<'_>);
 

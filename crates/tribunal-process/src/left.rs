@@ -71,6 +71,14 @@ pub fn survivors(run_marker: &str) -> Vec<i32> {
     snapshot.procs.iter().filter(of_run).map(|p| p.key.pid).collect()
 }
 
+/// Processor time that a launch's processes have used so far, those they waited for included, in clock ticks.
+pub fn processor_ticks(run_marker: &str, id: &str) -> u64 {
+    let marker = format!("{run_marker}/{id}");
+    let snapshot = Snapshot::take();
+    let of_launch = snapshot.procs.iter().filter(|p| p.marker() == Some(&marker));
+    of_launch.map(|p| p.ticks).sum()
+}
+
 /// Ends every process of a run, and the unmarked orphans that fell to us: for the end of a run, when nothing
 /// else of this program runs launches.
 pub fn sweep(run_marker: &str) -> Swept {

@@ -22,6 +22,8 @@ pub(crate) struct Proc {
     pub parent: i32,
     pub session: i32,
     pub state: u8,
+    /// Processor time, its own and that of children it waited for.
+    pub ticks: u64,
     marker: OnceCell<Option<String>>,
 }
 
@@ -135,6 +137,7 @@ fn parse(stat: &str) -> Option<Proc> {
         state: *field.first()?.as_bytes().first()?,
         parent: field.get(1)?.parse().ok()?,
         session: field.get(3)?.parse().ok()?,
+        ticks: field.get(11..15)?.iter().filter_map(|n| n.parse::<u64>().ok()).sum(),
         marker: OnceCell::new(),
     })
 }

@@ -101,7 +101,8 @@ pub enum Kind {
         /// Who or what.
         who: String,
         /// `crashed`, `timed_out`, `garbled`, `empty`, `quota`, `did_not_run`, `tampered`, `unproven`, `not_done`,
-        /// `conflict`, `red_check` or `judge_again`.
+        /// `truncated`, `rate_limited`, `overloaded`, `auth`, `too_long`, `turn_cap`, `stalled`, `prompt_wait`, `refused`,
+        /// `budget`, `setup`, `conflict`, `red_check` or `judge_again`.
         why: String,
         /// What is known.
         text: String,

@@ -25,7 +25,7 @@ impl Done {
         match end {
             End::Ended(Ending::Passed) => Done::Passed,
             End::Ended(Ending::Shut | Ending::Stopped | Ending::Cancelled) => Done::Shut,
-            End::Waiting => Done::Waits,
+            End::Waiting | End::Spent(_) => Done::Waits,
             End::Suspended { signal } => Done::Signal(*signal),
         }
     }

@@ -16,7 +16,7 @@ use tribunal_engine::{Docket, DocketError, Fact, Note, Stamped};
 use tribunal_journal::{Mail, Reader};
 use tribunal_view::events::{self, Event, Kind};
 use tribunal_view::facts::{
-    Activity, EMPTY, EffortView, FindingView, LoopView, PlanState, PlanView, QuestionView, RoundView,
+    Activity, EMPTY, EffortView, FindingView, LoopView, OfferView, PlanState, PlanView, QuestionView, RoundView,
     RunView, WAITS,
 };
 use tribunal_view::{plain, question, words};
@@ -451,6 +451,32 @@ fn to_take(docket: &Docket, chronicle: &Chronicle, id: &str) -> Option<String> {
     docket.left.as_deref().map(plain::line).or_else(left)
 }
 
+/// The budget that stopped a run which is not over: a person says whether more may be spent.
+fn spent_question(docket: &Docket, run: &str) -> Option<QuestionView> {
+    let over = docket.run.as_ref().is_some_and(|run| run.ending().is_some());
+    let spent = docket.spent.filter(|_| !over)?;
+    let offer = |word: &str, command: String, meaning: &str| OfferView {
+        word: word.to_owned(),
+        command,
+        meaning: meaning.to_owned(),
+    };
+    Some(QuestionView {
+        id: format!("{run}.budget"),
+        run: run.to_owned(),
+        subject: "budget".to_owned(),
+        why: spent.to_string(),
+        offers: vec![
+            offer(
+                "more",
+                format!("tribunal resume {run} --set {}", spent.more()),
+                "go on with a larger budget",
+            ),
+            offer("cancel", format!("tribunal cancel {run}"), "end the run; what has landed stays"),
+        ],
+        ..QuestionView::default()
+    })
+}
+
 fn next(run: Option<&Run>, take: Option<&String>, id: &str, phase: &str) -> Vec<String> {
     let show = format!("tribunal show {id}");
     let take = take.cloned();
@@ -467,7 +493,8 @@ fn next(run: Option<&Run>, take: Option<&String>, id: &str, phase: &str) -> Vec<
 
 /// Open questions as people see them, without the place where a person may fix things.
 pub fn questions(docket: &Docket, run: &str) -> Vec<QuestionView> {
-    inbox::questions(docket).iter().map(|open| question_view(open, run)).collect()
+    let open = inbox::questions(docket);
+    open.iter().map(|open| question_view(open, run)).chain(spent_question(docket, run)).collect()
 }
 
 /// One open question.
@@ -554,6 +581,8 @@ fn note_kind(note: &Note) -> Option<Kind> {
         Note::Run(about) => events::note("run", &format!("phase {} on branch {}", about.phase, about.branch)),
         Note::Warning(text) => events::note("warning", text),
         Note::Left { command } => events::note("left", &format!("to take the result: {command}")),
+        Note::Spent(spent) => events::note("budget", &spent.to_string()),
+        Note::Raised(_) => events::note("budget", "a person changed what may be spent"),
         Note::Traced { .. } => return None,
         Note::Ignored { effect } => {
             events::note("ignored", &format!("{effect} reported when nobody asked any more"))

@@ -66,6 +66,18 @@ impl Feature {
     pub const ALL: [Self; 6] =
         [Self::Model, Self::Personality, Self::TurnCap, Self::Mcp, Self::Schema, Self::Resume];
 
+    /// The word people read.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Personality => "personality",
+            Self::TurnCap => "turn cap",
+            Self::Mcp => "MCP server",
+            Self::Schema => "schema",
+            Self::Resume => "resume",
+        }
+    }
+
     /// The placeholders that pass it.
     fn names(self) -> &'static [&'static str] {
         match self {

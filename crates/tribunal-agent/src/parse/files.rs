@@ -1,7 +1,7 @@
 //! The files a launch left. No link is followed and no pipe is waited for: an agent could have put anything there.
 
 use super::problem::{Problem, ProblemKind};
-use super::{Outcome, Parser, Reading, Totals, read_with};
+use super::{Outcome, Reading, Totals, read_with};
 use crate::adapter::Adapter;
 use crate::error::AgentError;
 use rustix::fs::{FileType, Mode, OFlags};
@@ -35,29 +35,13 @@ pub struct Left<'a> {
 /// of the agent.
 pub fn read_launch(adapter: &Adapter, left: &Left<'_>) -> Result<Outcome, AgentError> {
     let reading = Reading::of(adapter).resuming(left.before).wanting_structured(left.structured);
-    read_all(reading, left.stdout, Some(left.stderr), left.report, left.exit)
+    read_all(reading, left)
 }
 
-/// Reads output and report of a launch with one parser; [`read_launch`] reads more.
-pub fn read_files(
-    parser: Parser,
-    stdout: &Path,
-    report: &Path,
-    exit: Option<i32>,
-) -> Result<Outcome, AgentError> {
-    read_all(Reading::new(parser), stdout, None, report, exit)
-}
-
-fn read_all(
-    reading: Reading,
-    stdout: &Path,
-    stderr: Option<&Path>,
-    report: &Path,
-    exit: Option<i32>,
-) -> Result<Outcome, AgentError> {
-    let (output, output_fault) = open(stdout)?;
-    let (beside, beside_fault) = stderr.map(open).transpose()?.unwrap_or_default();
-    let (calls, calls_fault) = open(report)?;
+fn read_all(reading: Reading, left: &Left<'_>) -> Result<Outcome, AgentError> {
+    let (output, output_fault) = open(left.stdout)?;
+    let (beside, beside_fault) = open(left.stderr)?;
+    let (calls, calls_fault) = open(left.report)?;
     let too_long =
         calls.as_ref().and_then(|file| file.metadata().ok()).is_some_and(|m| m.len() > REPORT_BYTES_MAX);
     let calls = if too_long { None } else { calls };
@@ -66,9 +50,9 @@ fn read_all(
         BufReader::with_capacity(256 * 1024, bounded(output, u64::MAX)),
         BufReader::new(bounded(beside, STDERR_BYTES_MAX)),
         BufReader::new(bounded(calls, REPORT_BYTES_MAX)),
-        exit,
+        left.exit,
     );
-    let mut outcome = outcome.map_err(|source| AgentError::io("read", stdout, source))?;
+    let mut outcome = outcome.map_err(|source| AgentError::io("read", left.stdout, source))?;
     let long = too_long.then(|| format!("the report is longer than {REPORT_BYTES_MAX} bytes"));
     for fault in [output_fault, beside_fault, calls_fault, long].into_iter().flatten() {
         outcome.fail(Problem::new(ProblemKind::Unreadable, fault));
@@ -81,6 +65,11 @@ fn bounded(file: Option<File>, max: u64) -> Box<dyn Read> {
         Some(file) => Box::new(file.take(max)),
         None => Box::new(io::empty()),
     }
+}
+
+/// Opens a plain file that an agent could have replaced; `None` for anything else, and where there is nothing.
+pub fn open_plain(path: &Path) -> Result<Option<File>, AgentError> {
+    open(path).map(|(file, _)| file)
 }
 
 /// Opens a plain file an agent could have replaced: no link is followed and no pipe is waited for.

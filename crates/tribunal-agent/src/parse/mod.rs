@@ -19,7 +19,7 @@ mod text;
 
 use std::io::{self, BufRead};
 
-pub use files::{Left, read_files, read_launch};
+pub use files::{Left, open_plain, read_launch};
 pub use json_document::JsonFields;
 pub(crate) use outcome::is_session;
 pub use outcome::{Denial, Drift, DriftKind, Outcome, SeenCall, ToolCall, Totals, Usage};

@@ -134,7 +134,14 @@ fn files_that_are_not_plain_are_the_agents_fault() {
     rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
         .unwrap();
     std::fs::create_dir(at("folder")).unwrap();
-    let read = |name: &str| read_files(Parser::Events, &at("out"), &at(name), Some(0)).unwrap();
+    let adapters = crate::Adapters::built_in().unwrap();
+    let files = |out: &str, report: &str| {
+        let (stdout, stderr, report) = (&*at(out), &*at("stderr"), &*at(report));
+        let left =
+            Left { stdout, stderr, report, exit: Some(0), before: Totals::default(), structured: false };
+        read_launch(adapters.get("scripted").unwrap(), &left).unwrap()
+    };
+    let read = |name: &str| files("out", name);
     assert!(read("secret").is_answer());
     assert!(read("missing").is_answer());
     for name in ["link", "pipe", "folder"] {
@@ -142,7 +149,7 @@ fn files_that_are_not_plain_are_the_agents_fault() {
         assert!(!outcome.is_answer(), "{name}");
         assert!(outcome.reports.is_empty(), "{name}");
     }
-    assert!(!read_files(Parser::Events, &at("missing"), &at("missing"), Some(0)).unwrap().is_answer());
+    assert!(!files("missing", "missing").is_answer());
 }
 
 proptest! {

@@ -3,10 +3,7 @@
 use crate::rows::ROW;
 use std::ffi::OsString;
 use std::path::Path;
-use tribunal_agent::{
-    Access, Adapters, Asks, Brief, Feature, Left, Mcp, Parser, Prepared, prepare, prepare_with, read_files,
-    read_launch,
-};
+use tribunal_agent::{Access, Adapters, Asks, Brief, Feature, Left, Mcp, Prepared, prepare, read_launch};
 
 fn brief(root: &Path) -> Brief {
     Brief {
@@ -43,7 +40,7 @@ fn user(name: &str) -> Option<OsString> {
 }
 
 fn ready(name: &str, brief: &Brief) -> Result<Prepared, String> {
-    prepare(adapters().get(name).unwrap(), brief, &user).map_err(|error| error.to_string())
+    prepare(adapters().get(name).unwrap(), brief, &Asks::default(), &user).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -171,8 +168,7 @@ fn a_prepared_scripted_launch_runs_and_is_read() {
         .stdout(std::fs::File::create(stage.at("stdout")).unwrap())
         .status()
         .unwrap();
-    let outcome =
-        read_files(Parser::Events, &stage.at("stdout"), &prepared.report_file, status.code()).unwrap();
+    let outcome = crate::stage::left(&stage.at("stdout"), &prepared.report_file, status.code());
     assert!(outcome.is_answer(), "{outcome:?}");
     assert_eq!(outcome.reports[0].tool, "cast_verdict");
     assert!(stage.unused().is_empty());
@@ -196,7 +192,7 @@ fn asked(name: &str, access: Access, asks: &Asks, root: &Path) -> Prepared {
     let mut brief = brief(root);
     brief.access = access;
     brief.model = Some("m1".into());
-    prepare_with(adapters().get(name).unwrap(), &brief, asks, &user).unwrap()
+    prepare(adapters().get(name).unwrap(), &brief, asks, &user).unwrap()
 }
 
 fn line(prepared: &Prepared) -> String {
@@ -295,8 +291,7 @@ fn what_cannot_be_asked_is_refused_before_anything_is_written() {
     let check = |name: &str, change: &dyn Fn(&mut Asks), expect: &str| {
         let mut asks = everything();
         change(&mut asks);
-        let error =
-            prepare_with(adapters().get(name).unwrap(), &brief, &asks, &user).unwrap_err().to_string();
+        let error = prepare(adapters().get(name).unwrap(), &brief, &asks, &user).unwrap_err().to_string();
         assert!(error.contains(expect), "{error}");
         assert!(!brief.out_dir.exists());
     };
@@ -322,7 +317,7 @@ fn a_sixth_program_is_one_row() {
     "#;
     adapters.add_toml("tribunal.toml", row).unwrap();
     let sixth = adapters.get("sixth").unwrap();
-    let prepared = prepare_with(sixth, &brief(root.path()), &everything(), &user).unwrap();
+    let prepared = prepare(sixth, &brief(root.path()), &everything(), &user).unwrap();
     let expect = format!(
         "sixth ask --format=stream-json --as {}/out/personality.md --go-on=0a-1b",
         root.path().display()

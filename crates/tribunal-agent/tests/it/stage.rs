@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use tribunal_agent::{Outcome, Parser};
+use tribunal_agent::{Adapters, Left, Outcome, Totals};
 
 /// Where a scripted agent plays.
 pub struct Stage {
@@ -71,7 +71,7 @@ impl Stage {
     pub fn end(&self, mut child: Child) -> Played {
         let status = child.wait().unwrap();
         let (stdout, report) = (self.at("stdout"), self.at("report.jsonl"));
-        let outcome = tribunal_agent::read_files(Parser::Events, &stdout, &report, status.code()).unwrap();
+        let outcome = left(&stdout, &report, status.code());
         let stdout = std::fs::read(stdout).unwrap();
         Played { status, outcome, stdout }
     }
@@ -86,6 +86,14 @@ impl Stage {
         let unused = tribunal_agent::scripted::unused(&self.scenario()).unwrap();
         unused.into_iter().map(|turn| turn.index).collect()
     }
+}
+
+/// What a launch of the scripted agent left.
+pub fn left(stdout: &Path, report: &Path, exit: Option<i32>) -> Outcome {
+    let adapters = Adapters::built_in().unwrap();
+    let stderr = stdout.with_file_name("stderr");
+    let left = Left { stdout, stderr: &stderr, report, exit, before: Totals::default(), structured: false };
+    tribunal_agent::read_launch(adapters.get("scripted").unwrap(), &left).unwrap()
 }
 
 /// The scripted agent's command, with an environment of its own.

@@ -278,6 +278,17 @@ fn failures() -> Vec<Failure> {
         FailureKind::Tampered,
         FailureKind::Unproven,
         FailureKind::NotDone,
+        FailureKind::Truncated,
+        FailureKind::RateLimited,
+        FailureKind::Overloaded,
+        FailureKind::Auth,
+        FailureKind::TooLong,
+        FailureKind::TurnCap,
+        FailureKind::Stalled,
+        FailureKind::PromptWait,
+        FailureKind::Refused,
+        FailureKind::Budget,
+        FailureKind::Setup,
     ]
     .into_iter()
     .flat_map(|kind| [Failure::new(kind, ""), Failure::new(kind, "text")])

@@ -9,7 +9,7 @@ use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source,
 use tribunal_core::ids::{Check, FindingId, Maker, Revision, Seat, Time};
 use tribunal_core::ledger::{Mark, Tracked};
 use tribunal_core::r#loop::{
-    Choice, Decision, Loop, LoopEvent, LoopIn, Opened, Opening, Outcome, Question, Share, Why,
+    Choice, Decision, FailureKind, Loop, LoopEvent, LoopIn, Opened, Opening, Outcome, Question, Share, Why,
 };
 use tribunal_core::panel::{Ruling, Unusable};
 use tribunal_core::policy::{Asked, AtTheCap, NoVerdict, Policy};
@@ -201,7 +201,7 @@ impl LoopLaws {
             }
             LoopEvent::Made { revision, replies, .. } => self.made(revision, replies),
             LoopEvent::Joined { revision, .. } => self.made = Some(revision.clone()),
-            LoopEvent::Failed { effect, .. } => self.failed(effect, book),
+            LoopEvent::Failed { effect, failure } => self.failed(effect, failure.kind, book),
             LoopEvent::RoundBegan { round, revision } => self.round_began(*round, revision, book),
             LoopEvent::Checked { effect, checked } => {
                 let Step::Check(check) = &effect.step else { return };
@@ -273,20 +273,24 @@ impl LoopLaws {
         }
     }
 
-    fn failed(&mut self, effect: &EffectId, book: &mut Book) {
+    fn failed(&mut self, effect: &EffectId, why: FailureKind, book: &mut Book) {
         book.saw(format!("failed/{}", kind(&effect.step)));
         let make = matches!(effect.step, Step::Make(_));
-        if make && self.policy.iterations_max.is_some() {
+        // What cannot pass is not tried again by the same maker or in the same hearing.
+        let hopeless = !why.may_pass() && matches!(effect.step, Step::Make(_) | Step::Hear(_));
+        if make && self.policy.iterations_max.is_some() && !hopeless {
             return;
         }
         let attempts = self.policy.attempts_max;
-        book.hold("bounded", effect.n.fails < attempts, || format!("{effect} is an attempt too many"));
-        let last = effect.n.fails + 1 >= attempts;
+        let iterates = make && self.policy.iterations_max.is_some();
+        let fits = iterates || effect.n.fails < attempts;
+        book.hold("bounded", fits, || format!("{effect} is an attempt too many"));
+        let last = hopeless || effect.n.fails + 1 >= attempts;
         self.makers_gone += usize::from(make && last);
         let lost = last && matches!(effect.step, Step::Join | Step::Track);
         self.given_up |= lost || self.makers_gone == self.crew;
         if let Step::Hear(id) = effect.step
-            && effect.n.fails + 1 >= self.policy.attempts_max
+            && last
         {
             book.saw("hearing/unheard".into());
             self.case_closed(id);

@@ -177,9 +177,11 @@ impl LoopSim {
             return self.person(effect, question, book);
         }
         let report = if self.rng.chance(self.rates.fail) {
-            let kinds =
-                [FailureKind::Crashed, FailureKind::Empty, FailureKind::Quota, FailureKind::DidNotRun];
-            LoopReport::Failed(Failure::new(*self.rng.pick(&kinds), "no"))
+            use FailureKind as K;
+            let kind = *self.rng.pick(&[K::Crashed, K::Empty, K::Stalled, K::DidNotRun]);
+            // What cannot pass is rarer, or most loops would end there.
+            let kind = if self.clock % 7 == 0 { K::Auth } else { kind };
+            LoopReport::Failed(Failure::new(kind, "no"))
         } else if self.rng.chance(self.rates.garble) {
             self.world.garbled(want)
         } else {

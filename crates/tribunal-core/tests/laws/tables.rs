@@ -7,7 +7,7 @@ use tribunal_core::effect::{EffectId, FinishStep, Intents, Step, Try};
 use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, Verdict};
 use tribunal_core::ids::{Check, FindingId, LoopId, Maker, Of, Revision, Seat, Time};
 use tribunal_core::ledger::{Entry, Handed, Ledger, Mark, Tracked};
-use tribunal_core::r#loop::{Loop, LoopEvent, LoopIn, LoopReport, LoopWant, Opened, Opening};
+use tribunal_core::r#loop::{FailureKind, Loop, LoopEvent, LoopIn, LoopReport, LoopWant, Opened, Opening};
 use tribunal_core::machine::{Machine, launches, turn};
 use tribunal_core::panel::{
     Bench, CheckState, Ruling, SeatState, Unusable, after_failure, after_unusable, needs_rework, unusable,
@@ -255,11 +255,22 @@ fn askers_in_order() {
     let with = Policy { backup: true, ..alone.clone() };
     let t = |backup, fails, again| Try { backup, fails, again };
     let first = t(false, 0, false);
-    assert_eq!(after_failure(&alone, first), Some(t(false, 1, false)));
-    assert_eq!(after_failure(&alone, t(false, 1, false)), None);
-    assert_eq!(after_failure(&with, t(false, 1, true)), Some(t(true, 0, false)));
-    assert_eq!(after_failure(&with, t(true, 0, true)), Some(t(true, 1, true)));
-    assert_eq!(after_failure(&with, t(true, 1, false)), None);
+    assert_eq!(after_failure(&alone, first, FailureKind::Crashed), Some(t(false, 1, false)));
+    assert_eq!(after_failure(&alone, t(false, 1, false), FailureKind::Crashed), None);
+    assert_eq!(after_failure(&with, t(false, 1, true), FailureKind::Crashed), Some(t(true, 0, false)));
+    assert_eq!(after_failure(&with, t(true, 0, true), FailureKind::Crashed), Some(t(true, 1, true)));
+    assert_eq!(after_failure(&with, t(true, 1, false), FailureKind::Crashed), None);
+    let hopeless = |kind| {
+        assert_eq!(
+            after_failure(&with, first, kind),
+            Some(t(true, 0, false)),
+            "{kind:?}: the backup at once"
+        );
+        assert_eq!(after_failure(&with, t(true, 0, false), kind), None, "{kind:?}");
+        assert_eq!(after_failure(&alone, first, kind), None, "{kind:?}");
+    };
+    use FailureKind as K;
+    [K::Auth, K::Quota, K::TooLong, K::Budget, K::Setup].into_iter().for_each(hopeless);
     assert_eq!(after_unusable(&alone, first), Some(t(false, 0, true)));
     assert_eq!(after_unusable(&alone, t(false, 1, true)), None);
     assert_eq!(after_unusable(&with, t(false, 1, true)), Some(t(true, 0, false)));

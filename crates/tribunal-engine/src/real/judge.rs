@@ -1,8 +1,9 @@
 //! Judging: reviewers, hearings and checkpoints. A judged revision is checked out once for all its seats; a
 //! seat that changed it has no verdict.
 
+use super::launch::{Ended, words};
 use super::make::{lay_out, plan_brief, task_brief, task_number, use_word};
-use super::site::{Ended, PlanText, Site, lock, slug, words};
+use super::site::{PlanText, Site, lock, slug};
 use super::subject;
 use crate::crash;
 use crate::docket::{Docket, LaunchNote, Note};
@@ -183,7 +184,10 @@ impl Judge {
             Asked::Ruling(hear) => prompt::hear(hear),
         };
         let effect = self.effect.clone();
-        site.launch(&effect, &names, brief, move |site, ended| self.answered(site, &commit, &shared, ended));
+        // A judge never goes on in an earlier session: who approves has not seen it being made.
+        site.launch(&effect, &names, brief, None, move |site, ended| {
+            self.answered(site, &commit, &shared, ended);
+        });
         Ok(())
     }
 
@@ -283,6 +287,9 @@ fn read(effect: &EffectId, outcome: &Outcome) -> Result<LoopReport, Failure> {
 }
 
 fn read_verdict(outcome: &Outcome) -> Result<LoopReport, Failure> {
+    if words(outcome).trim().is_empty() {
+        return Err(Failure::new(FailureKind::Empty, "it ended without a word"));
+    }
     let intake = intake(outcome);
     let why = intake.unread.last().map_or("there is no verdict in it", |unread| unread.why.as_str());
     intake.answer().map(LoopReport::Judged).ok_or_else(|| Failure::new(FailureKind::Garbled, why))
@@ -525,7 +532,7 @@ impl Checkpoint {
         brief.dir = site.seat_dir(&commit);
         brief.prompt = prompt::checkpoint(&self.brief);
         let effect = self.effect.clone();
-        site.launch(&effect, &names, brief, move |site, ended| {
+        site.launch(&effect, &names, brief, None, move |site, ended| {
             // A checkpoint decides nothing, so a spoilt checkout only costs its feedback.
             let touched = site.leave_seat(&self.effect, &commit, &shared).unwrap_or(true);
             let notes = vec![Note::Launch(Box::new(ended.note))];

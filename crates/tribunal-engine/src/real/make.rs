@@ -1,7 +1,8 @@
 //! Making: the dev in its lane, the architect at its plan. A lane's tree follows from a revision; what an
 //! agent left half done stays for the next try; nothing is thrown away that is not in git.
 
-use super::site::{Ended, PlanText, Site, slug, words};
+use super::launch::{Ended, Session, session_of, words};
+use super::site::{PlanText, Site, slug};
 use super::subject;
 use crate::crash;
 use crate::docket::{Docket, Note};
@@ -35,6 +36,8 @@ pub(crate) struct Make {
     starts_over: bool,
     findings: Vec<FindingId>,
     brief: MakerBrief,
+    /// Where its last try or version left off.
+    session: Option<Session>,
 }
 
 /// Where a making loop stands in git.
@@ -61,6 +64,9 @@ impl Make {
         let run = docket.run.as_ref()?;
         let brief = maker_brief(&subject, &text, lp, findings, effect, docket, &plan);
         let judged_first = matches!(subject, Subject::Lane(_, Job::Repair)) && lp.round() == 0;
+        let role = role(&subject);
+        let agent = site.adapter_for(&[role]);
+        let session = agent.and_then(|agent| session_of(docket, lp.id(), role, &agent));
         Some(Make {
             effect: effect.clone(),
             loop_id: lp.id().clone(),
@@ -73,6 +79,7 @@ impl Make {
             findings: findings.to_vec(),
             subject,
             brief,
+            session,
         })
     }
 
@@ -119,6 +126,14 @@ fn maker_brief(
         before: String::new(),
         feedback: feedback.to_owned(),
         lanes: subject::other_lanes(docket, plan),
+    }
+}
+
+/// The role that makes a subject.
+fn role(subject: &Subject) -> &'static str {
+    match subject {
+        Subject::Plan(_) => "architect",
+        Subject::Lane(..) | Subject::Phase => "dev",
     }
 }
 
@@ -200,7 +215,8 @@ impl Make {
         brief.dir = tree.clone();
         brief.access = Access::Write;
         let effect = self.effect.clone();
-        site.launch(&effect, &["architect"], brief, move |site, ended| {
+        let session = self.session.take();
+        site.launch(&effect, &["architect"], brief, session, move |site, ended| {
             let effect = self.effect.clone();
             if let Err(error) = self.plan_made(site, &tree, ended) {
                 site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
@@ -301,7 +317,7 @@ pub(crate) fn read_inside(tree: &Path, path: &str) -> Option<Vec<u8>> {
 
 // The dev in its lane.
 impl Make {
-    fn lane(self, site: &Arc<Site>) -> Result<(), GitError> {
+    fn lane(mut self, site: &Arc<Site>) -> Result<(), GitError> {
         let ground = self.ground(site)?;
         let wanted = match &self.current {
             Some(revision) => site.commit_of(revision)?,
@@ -317,7 +333,8 @@ impl Make {
         brief.dir = tree.path().to_path_buf();
         brief.access = Access::Write;
         let effect = self.effect.clone();
-        site.launch(&effect, &["dev"], brief, move |site, ended| {
+        let session = self.session.take();
+        site.launch(&effect, &["dev"], brief, session, move |site, ended| {
             let effect = self.effect.clone();
             if let Err(error) = self.lane_made(site, &ground, &tree, ended) {
                 site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());

@@ -5,6 +5,7 @@ mod check;
 mod error;
 mod judge;
 mod land;
+mod launch;
 mod make;
 mod origin;
 mod pool;
@@ -14,6 +15,7 @@ mod setup;
 mod site;
 mod subject;
 mod track;
+mod watch;
 
 pub use error::SetupError;
 pub use land::{review_path, write_atomic};
@@ -28,13 +30,15 @@ use crate::world::{Arrival, Assignment, Probe, Want, World};
 use check::{Checking, LANDING, STRUCTURE, VERIFICATION};
 use judge::{Checkpoint, Judge};
 use land::{Finishing, Landing, Summarising};
+use launch::{Flight, read_back, session_of};
 use make::Make;
 use pool::Pool;
-use site::{Site, read_back};
+use site::Site;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 use track::Tracking;
+use tribunal_agent::{Access, Feature};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::ids::{Check, LoopId, Time};
 use tribunal_core::r#loop::{Failure, FailureKind, LoopWant};
@@ -157,17 +161,34 @@ impl RealWorld {
         };
         let exit = exit.unwrap_or_else(unknown);
         let adapter = self.site.adapter_for(&agent_names(effect)).unwrap_or_default();
-        let parser = self.site.adapters.get(&adapter).map(|row| row.parser);
-        let Ok(parser) = parser else { return Probe::NotDone };
-        let ended = read_back(effect, role_of(effect), &adapter, parser, &dir, &exit, Duration::ZERO);
+        let Ok(row) = self.site.adapters.get(&adapter) else { return Probe::NotDone };
+        let flight = Flight {
+            session: self.session(effect, &adapter, docket),
+            effect: effect.clone(),
+            role: role_of(effect).to_owned(),
+            agent: adapter,
+            out_dir: dir,
+            round: 0,
+            reserved: self.site.reserve(effect),
+            left_out: Vec::new(),
+        };
+        let ended = read_back(row, &flight, &exit, None, Duration::ZERO);
         if ended.failure.is_some() {
             return Probe::NotDone;
         }
         self.take_over(effect, ended, docket).unwrap_or(Probe::NotDone)
     }
 
+    /// The session a launch of a dead orchestrator went on in: what the docket says is what it said then.
+    fn session(&self, effect: &EffectId, agent: &str, docket: &Docket) -> Option<launch::Session> {
+        let Step::Make(maker) = &effect.step else { return None };
+        let row = self.site.adapters.get(agent).ok()?;
+        let session = session_of(docket, &LoopId::new(effect.of.as_str()), maker.as_str(), agent)?;
+        row.can(Feature::Resume, Access::Write).then_some(session)
+    }
+
     /// The answer of a launch that ended while nobody watched.
-    fn take_over(&self, effect: &EffectId, ended: site::Ended, docket: &Docket) -> Option<Probe> {
+    fn take_over(&self, effect: &EffectId, ended: launch::Ended, docket: &Docket) -> Option<Probe> {
         let lp = docket.loops.get(&LoopId::new(effect.of.as_str()))?;
         match &effect.step {
             Step::Make(_) => Make::recovered(&self.site, effect, lp, ended, docket),
@@ -215,7 +236,10 @@ impl World for RealWorld {
         policy
     }
 
-    fn recover(&mut self, _docket: &Docket) -> Vec<Note> {
+    fn recover(&mut self, docket: &Docket) -> Vec<Note> {
+        for launch in &docket.launches {
+            launch.parked_until.into_iter().for_each(|until| self.site.park_until(&launch.agent, until));
+        }
         let launches = self.site.dir.join("launches");
         let entries = std::fs::read_dir(launches).into_iter().flatten().filter_map(Result::ok);
         let ended =
@@ -244,6 +268,14 @@ impl World for RealWorld {
                 Probe::NotDone
             }
         }
+    }
+
+    fn not_before(&mut self, effect: &EffectId) -> Option<Time> {
+        self.site.parked(&self.site.adapter_for(&agent_names(effect))?)
+    }
+
+    fn reserve(&mut self, effect: &EffectId) -> u64 {
+        self.site.reserve(effect)
     }
 
     fn start(&mut self, assignment: Assignment<'_>) {

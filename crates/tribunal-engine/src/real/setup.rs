@@ -11,6 +11,7 @@ use super::pool::Pool;
 use super::project::{PhaseFiles, Project};
 use super::site::{Site, lock, now, slug};
 use super::{RealWorld, roster, subject};
+use crate::budget::Caps;
 use crate::docket::{Docket, Note, RunNote};
 use crate::engine::{Engine, Options};
 use crate::settings::{Settings, When};
@@ -137,6 +138,8 @@ fn options(settings: &Settings, attached: bool) -> Options {
         attached,
         grace_ms: settings.run.grace_s * 1000,
         backoff_ms: settings.run.backoff_ms,
+        backoff_max_ms: settings.run.backoff_max_ms,
+        caps: Caps::of(&settings.budget),
     }
 }
 
@@ -394,6 +397,13 @@ fn world(project: &Project, settings: &Settings, run: &str, shelf: &str) -> Resu
             then(exit);
         }
     })?;
+    let keeper = Arc::new(keeper);
+    let stops = Arc::downgrade(&keeper);
+    let stop = move |id: &str| {
+        stops.upgrade().into_iter().for_each(|keeper| keeper.stop(id, super::site::STOP_GRACE));
+    };
+    let watch =
+        super::watch::Watch::new(stop).map_err(|error| SetupError::io("start threads for", &dir, &error))?;
     let adapters = roster::adapters(settings)?;
     let environment: BTreeMap<String, OsString> =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect();
@@ -414,6 +424,8 @@ fn world(project: &Project, settings: &Settings, run: &str, shelf: &str) -> Resu
         arrivals: sender.clone(),
         thens,
         unwanted: Mutex::default(),
+        parked: Mutex::default(),
+        watch,
         commits: Mutex::default(),
         plans: Mutex::default(),
         seats: Mutex::default(),

@@ -3,8 +3,9 @@
 
 use super::pool::Jobs;
 use super::project::Project;
+use super::watch::Watch;
 use crate::crash;
-use crate::docket::{LaunchNote, Note};
+use crate::docket::Note;
 use crate::settings::Settings;
 use crate::world::{Arrival, Report};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,20 +13,18 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
-use tribunal_agent::{Adapters, Brief, Outcome, Parser};
+use std::time::{Duration, SystemTime};
+use tribunal_agent::{Adapters, Brief};
 use tribunal_core::effect::EffectId;
 use tribunal_core::ids::{PlanId, Revision, Time};
 use tribunal_core::r#loop::{Failure, FailureKind, LoopReport};
 use tribunal_core::run::RunReport;
 use tribunal_docs::Plan;
 use tribunal_git::{GitError, Oid, RefChange, Repo, Shelf, Signature};
-use tribunal_process::{Cause, Exit, ExitHow, Keeper, Launch, ProcessError, Stdin};
+use tribunal_process::{Exit, Keeper};
 
-/// Bytes an agent may write to its output.
-const OUTPUT_MAX: u64 = 256 << 20;
 /// How long an unwanted agent may tidy up.
-const STOP_GRACE: Duration = Duration::from_secs(3);
+pub(crate) const STOP_GRACE: Duration = Duration::from_secs(3);
 
 /// Called when a launch has ended and nothing of it is left.
 pub(crate) type Then = Box<dyn FnOnce(Exit) + Send>;
@@ -41,12 +40,15 @@ pub(crate) struct Site {
     pub(crate) settings: Settings,
     pub(crate) adapters: Adapters,
     pub(crate) shelf: Shelf,
-    pub(crate) keeper: Keeper,
+    pub(crate) keeper: Arc<Keeper>,
     pub(crate) jobs: Jobs,
     pub(crate) slow: Jobs,
     pub(crate) arrivals: Sender<Arrival>,
     pub(crate) thens: Arc<Mutex<BTreeMap<String, Then>>>,
     pub(crate) unwanted: Mutex<BTreeSet<EffectId>>,
+    /// Accounts that take no requests, and until when.
+    pub(crate) parked: Mutex<BTreeMap<String, Time>>,
+    pub(crate) watch: Watch,
     pub(crate) commits: Mutex<BTreeMap<Revision, Oid>>,
     pub(crate) plans: Mutex<BTreeMap<Revision, Arc<PlanText>>>,
     pub(crate) seats: Mutex<BTreeMap<String, Arc<Mutex<super::judge::SeatTree>>>>,
@@ -58,14 +60,6 @@ pub(crate) struct Site {
 pub(crate) struct PlanText {
     pub(crate) text: String,
     pub(crate) plan: Plan,
-}
-
-/// An agent's launch that has ended.
-pub(crate) struct Ended {
-    pub(crate) outcome: Outcome,
-    pub(crate) note: LaunchNote,
-    /// Why there is no answer.
-    pub(crate) failure: Option<Failure>,
 }
 
 /// A lock whose holder panicked is still a lock: the data are small and whole.
@@ -231,76 +225,6 @@ impl Site {
         }
     }
 
-    /// Launches an agent; `then` is called on a worker thread when nothing of it is left.
-    pub(crate) fn launch(
-        self: &Arc<Self>,
-        effect: &EffectId,
-        names: &[&str],
-        brief: Brief,
-        then: impl FnOnce(&Arc<Site>, Ended) + Send + 'static,
-    ) {
-        let Some(adapter) = self.adapter_for(names) else {
-            let text = format!("no agent is configured for {}", brief.role);
-            return self.fail(effect, Failure::new(FailureKind::Crashed, text), Vec::new());
-        };
-        let id = slug(&effect.to_string());
-        let (site, out_dir, role) = (Arc::clone(self), brief.out_dir.clone(), brief.role.clone());
-        let parser = self.adapters.get(&adapter).map(|row| row.parser).unwrap_or(Parser::Text);
-        let began = Instant::now();
-        let (of, agent) = (effect.clone(), adapter.clone());
-        let ended = move |exit: Exit| {
-            let jobs = site.jobs.clone();
-            jobs.run(move || {
-                crash::point("launch:ended");
-                site.guard(&of, || {
-                    let ended = read_back(&of, &role, &agent, parser, &out_dir, &exit, began.elapsed());
-                    then(&site, ended);
-                });
-            });
-        };
-        if let Err(text) = self.spawn(effect, &adapter, brief, &id, Box::new(ended)) {
-            self.fail(effect, Failure::new(FailureKind::Crashed, text), Vec::new());
-        }
-    }
-
-    fn spawn(
-        &self,
-        effect: &EffectId,
-        adapter: &str,
-        brief: Brief,
-        id: &str,
-        then: Then,
-    ) -> Result<(), String> {
-        let row = self.adapters.get(adapter).map_err(|error| error.to_string())?;
-        std::fs::create_dir_all(&brief.out_dir).map_err(|error| error.to_string())?;
-        let keep = |name: &str| self.environment.get(name).cloned();
-        let prepared = tribunal_agent::prepare(row, &brief, &keep).map_err(|error| error.to_string())?;
-        let launch = Launch {
-            id: id.to_owned(),
-            run_marker: self.marker.clone(),
-            argv: prepared.argv,
-            env: prepared.env.into_iter().collect(),
-            dir: prepared.dir,
-            stdin: prepared.stdin_file.map_or(Stdin::Null, Stdin::File),
-            out_dir: brief.out_dir,
-            output_max: OUTPUT_MAX,
-        };
-        lock(&self.thens).insert(id.to_owned(), then);
-        let started = match self.is_unwanted(effect) {
-            true => Err("no longer wanted".to_owned()),
-            false => {
-                crash::point("launch:before");
-                let started = self.keeper.spawn(launch);
-                crash::point("launch:after");
-                started.map(drop).map_err(|error: ProcessError| error.to_string())
-            }
-        };
-        if started.is_err() {
-            lock(&self.thens).remove(id);
-        }
-        started
-    }
-
     /// Ends an effect that is no longer wanted.
     pub(crate) fn stop(&self, effect: &EffectId) {
         lock(&self.unwanted).insert(effect.clone());
@@ -311,70 +235,4 @@ impl Site {
     pub(crate) fn lane_dir(&self, plan: &PlanId) -> PathBuf {
         self.dir.join("lanes").join(slug(plan.as_str()))
     }
-}
-
-/// What a launch left: its answer, or why there is none.
-pub(crate) fn read_back(
-    effect: &EffectId,
-    role: &str,
-    agent: &str,
-    parser: Parser,
-    out_dir: &std::path::Path,
-    exit: &Exit,
-    took: Duration,
-) -> Ended {
-    let code = match exit.how {
-        ExitHow::Code(code) => Some(code),
-        ExitHow::Signal(_) | ExitHow::NotStarted(_) => None,
-    };
-    let report = out_dir.join(tribunal_agent::REPORT_FILE);
-    let outcome = tribunal_agent::read_files(parser, &out_dir.join("stdout"), &report, code)
-        .unwrap_or_else(|error| Outcome { error: Some(error.to_string()), ..Outcome::default() });
-    let usage = outcome.usage.unwrap_or_default();
-    let note = LaunchNote {
-        effect: effect.to_string(),
-        role: role.to_owned(),
-        agent: agent.to_owned(),
-        ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-        tokens_in: usage.input,
-        tokens_out: usage.output,
-        cost_micros: usage.cost_usd.map_or(0, micros),
-        left_behind: u32::try_from(exit.killed).unwrap_or(u32::MAX),
-        ..LaunchNote::default()
-    };
-    let failure = why_no_answer(&outcome, exit);
-    Ended { outcome, note, failure }
-}
-
-fn micros(dollars: f64) -> u64 {
-    let micros = (dollars * 1e6).round();
-    if micros.is_finite() && micros > 0.0 { micros as u64 } else { 0 }
-}
-
-fn why_no_answer(outcome: &Outcome, exit: &Exit) -> Option<Failure> {
-    if exit.cause == Cause::OutputLimit {
-        return Some(Failure::new(FailureKind::Garbled, "it wrote more than it may"));
-    }
-    if outcome.is_answer() {
-        return None;
-    }
-    let how = match &exit.how {
-        ExitHow::Code(code) => format!("exit code {code}"),
-        ExitHow::Signal(signal) => format!("signal {signal}"),
-        ExitHow::NotStarted(why) => why.clone(),
-    };
-    let text = match &outcome.error {
-        Some(error) => format!("{error} ({how})"),
-        None => format!("it ended without its final event ({how})"),
-    };
-    Some(Failure::new(FailureKind::Crashed, text))
-}
-
-/// What an agent said: its tool calls if it made any, else its final message.
-pub(crate) fn words(outcome: &Outcome) -> String {
-    if outcome.reports.is_empty() {
-        return outcome.final_text.clone().unwrap_or_default();
-    }
-    let lines = outcome.reports.iter().filter_map(|call| serde_json::to_string(call).ok());
-    lines.collect::<Vec<_>>().join("\n")
 }

@@ -35,7 +35,7 @@ pub fn run(globals: &Globals, args: &Cancel) -> Result<Done, Failure> {
     drop(seen);
     // Nobody runs it: closing it is all that is left, and that it ends cancelled is what was asked for.
     let settings = config::here(Some(&place), &SetArgs::default())?.settings;
-    let done = resume::go_on(globals, &place, &settings, &id, WaitArgs::default())?;
+    let done = resume::go_on(globals, &place, &settings, &id, WaitArgs::default(), None)?;
     match place.read(&id)?.docket()?.run.as_ref().and_then(|run| run.ending()) {
         Some(Ending::Cancelled) => {
             out::say(&format!("run {id} is called off; nobody was running it"));

@@ -47,7 +47,7 @@ pub fn run(globals: &Globals, args: &Decide) -> Result<Done, Failure> {
     }
     let id = seen.id.clone();
     drop(seen);
-    resume::go_on(globals, &place, &settings, &id, args.waiting)
+    resume::go_on(globals, &place, &settings, &id, args.waiting, None)
 }
 
 /// The question that is meant, in the newest run that has it.

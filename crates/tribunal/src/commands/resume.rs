@@ -8,6 +8,7 @@ use crate::facts::Story;
 use crate::failure::Failure;
 use crate::out;
 use crate::place::{Place, never_began};
+use tribunal_engine::budget::Caps;
 use tribunal_engine::real::{self, Project};
 use tribunal_engine::settings::Settings;
 
@@ -20,7 +21,9 @@ pub fn run(globals: &Globals, args: &Resume) -> Result<Done, Failure> {
         None => unfinished(&place)?,
     };
     check_agents(&place, &place.project()?, &config, &id)?;
-    go_on(globals, &place, &config.settings, &id, args.waiting)
+    let changed = args.set.set.iter().any(|set| set.trim_start().starts_with("budget."));
+    let caps = changed.then(|| Caps::of(&config.settings.budget));
+    go_on(globals, &place, &config.settings, &id, args.waiting, caps)
 }
 
 /// Refuses to go on where the agents of a run could never be launched, unless it needs none any more.
@@ -67,13 +70,15 @@ pub fn unfinished_of(place: &Place, phase: &str) -> Option<String> {
     place.runs().into_iter().find(open)
 }
 
-/// Resumes a run with the settings it began with, and stays with it. `settings` serve where those are lost.
+/// Resumes a run with the settings it began with, and stays with it. `settings` serve where those are lost; `caps` are
+/// what a person lets it spend from now on.
 pub fn go_on(
     globals: &Globals,
     place: &Place,
     settings: &Settings,
     id: &str,
     waiting: WaitArgs,
+    caps: Option<Caps>,
 ) -> Result<Done, Failure> {
     let Story { docket, chronicle: before } = Story::read(&place.read(id)?.reader)?;
     if docket.run.is_none() {
@@ -82,7 +87,8 @@ pub fn go_on(
     let project = place.project()?;
     let kept = real::settings_of(&place.run_dir(id));
     let settings = kept.as_ref().unwrap_or(settings);
-    let engine = real::resume(&project, settings, id, waiting.attach)?;
+    let mut engine = real::resume(&project, settings, id, waiting.attach)?;
+    caps.into_iter().for_each(|caps| engine.raise(caps));
     if !globals.quiet {
         out::say(&format!("run {id} goes on"));
     }

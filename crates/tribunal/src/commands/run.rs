@@ -26,7 +26,7 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
         if let Some(id) = super::resume::unfinished_of(&place, &phase) {
             out::say(&format!("run {id} of this phase is not over: it goes on (--fresh begins another)"));
             super::resume::check_agents(&place, &project, &config, &id)?;
-            return super::resume::go_on(globals, &place, settings, &id, args.waiting);
+            return super::resume::go_on(globals, &place, settings, &id, args.waiting, None);
         }
     }
     let ask = Ask {
@@ -115,6 +115,13 @@ impl Stay<'_> {
         match said {
             Err(failure) if failure.is_news() => Err(failure),
             _ => {
+                if let End::Spent(spent) = end {
+                    out::say(&format!(
+                        "{spent}\nhint: `tribunal resume {} --set {}` goes on",
+                        self.id,
+                        spent.more()
+                    ));
+                }
                 if *end == End::Waiting && (self.globals.quiet || self.globals.json) {
                     tell_answers(&view);
                 }

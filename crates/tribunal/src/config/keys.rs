@@ -66,7 +66,7 @@ impl Key {
     }
 }
 
-const ROLE_FIELDS: [&str; 4] = ["adapter", "model", "turns", "args"];
+const ROLE_FIELDS: [&str; 5] = ["adapter", "model", "turns", "args", "personality"];
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -116,7 +116,7 @@ fn range(key: &str) -> (i64, i64) {
         "checks.timeout_s" | "agents.maker_timeout_s" | "agents.reviewer_timeout_s" => (1, 604_800),
         "gates.lease_ttl_s" => (1, 604_800),
         "run.grace_s" => (0, 3600),
-        "run.backoff_ms" => (0, 3_600_000),
+        "run.backoff_ms" | "run.backoff_max_ms" => (0, 3_600_000),
         "run.keep_days" => (0, 100_000),
         _ => (0, i64::from(u32::MAX)),
     }
@@ -215,7 +215,7 @@ fn check_open(entry: &Entry) -> Option<Problem> {
         ["agents", "roles", _, "args"] if !strings(&entry.value) => {
             Some(wrong_type(entry, "list of strings"))
         }
-        ["agents", "roles", _, "adapter" | "model"] if !entry.value.is_str() => {
+        ["agents", "roles", _, "adapter" | "model" | "personality"] if !entry.value.is_str() => {
             Some(wrong_type(entry, "string"))
         }
         ["agents", "roles", _, "turns"] => match entry.value.as_integer() {

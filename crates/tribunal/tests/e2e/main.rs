@@ -15,6 +15,7 @@ mod endings;
 mod findings;
 mod gc;
 mod hostile;
+mod limits;
 mod show;
 mod terminal;
 mod worktree;

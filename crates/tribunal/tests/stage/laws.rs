@@ -108,7 +108,11 @@ impl Guard {
         let Some((_, docket)) = stage.newest()? else { return Ok(()) };
         let inbox = stage.tribunal(&["inbox"])?.stdout;
         let open = inbox::questions(&docket);
-        if open.is_empty() {
+        let more = docket.spent.map(|spent| format!("--set {}", spent.more()));
+        if more.as_ref().is_some_and(|more| !inbox.contains(more) || !said.contains(more)) {
+            self.violations.push(format!("I10: a budget is reached, and {more:?} is not told: {inbox}"));
+        }
+        if open.is_empty() && more.is_none() {
             self.violations.push("I10: exit code 4 without a question".to_owned());
         }
         for question in open {

@@ -83,6 +83,17 @@ fn kind(kind: FailureKind) -> &'static str {
         FailureKind::Tampered => "tampered",
         FailureKind::Unproven => "unproven",
         FailureKind::NotDone => "not done",
+        FailureKind::Truncated => "truncated",
+        FailureKind::RateLimited => "rate limited",
+        FailureKind::Overloaded => "overloaded",
+        FailureKind::Auth => "auth",
+        FailureKind::TooLong => "too long",
+        FailureKind::TurnCap => "turn cap",
+        FailureKind::Stalled => "stalled",
+        FailureKind::PromptWait => "prompt wait",
+        FailureKind::Refused => "refused",
+        FailureKind::Budget => "budget",
+        FailureKind::Setup => "setup",
     }
 }
 

@@ -285,6 +285,10 @@ impl Drive {
                 drop(out);
                 self.answer();
             }
+            Ok(End::Spent(spent)) => {
+                out.violate("budget", format!("there is no cap, and yet: {spent}"));
+                return false;
+            }
             Ok(End::Suspended { .. }) => {
                 out.tally.saw("engine", "suspended");
                 out.was_suspended();

@@ -53,6 +53,8 @@ impl Scene {
             attached,
             grace_ms: *rng.pick(&[1_000, 20_000, 300_000]),
             backoff_ms: *rng.pick(&[0, 0, 2_000]),
+            backoff_max_ms: 60_000,
+            ..Options::default()
         };
         Scene {
             seed,

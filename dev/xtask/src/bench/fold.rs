@@ -66,7 +66,7 @@ fn journal_of(dir: &Path, plans: usize) -> Result<u64> {
     let head = Head { run_id: "bench".to_owned(), product_version: "0".to_owned(), created_at: 0 };
     let options = tribunal_journal::Options { synchronous: Synchronous::Off };
     let journal = Journal::create_with(dir, &head, options)?;
-    let options = Options { width: 64, attached: false, grace_ms: 0, backoff_ms: 0 };
+    let options = Options { width: 64, ..Options::default() };
     let about = Note::Run(Box::default());
     let mut engine =
         Engine::begin(journal, Instant::default(), options, &instant::spec(plans, TASKS), about)?;

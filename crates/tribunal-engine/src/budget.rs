@@ -1,0 +1,155 @@
+//! Budgets: what was spent, what is reserved, and whether a launch still fits. Pure arithmetic over the docket; it never
+//! stops anything itself.
+
+use crate::docket::{Docket, LaunchNote};
+use crate::settings::BudgetSettings;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::ids::LoopId;
+use tribunal_core::r#loop::Loop;
+
+/// Millionths of a dollar in a cent.
+pub const MICROS_PER_CENT: u64 = 10_000;
+
+/// What may be spent, in millionths of a dollar and in tokens; 0 is no cap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Caps {
+    /// In the run.
+    pub run: u64,
+    /// In one loop.
+    pub one_loop: u64,
+    /// In one round of a loop.
+    pub round: u64,
+    /// Tokens of the run.
+    pub tokens: u64,
+}
+
+/// Which cap was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cap {
+    /// The run's.
+    Run,
+    /// One loop's.
+    Loop,
+    /// One round's.
+    Round,
+    /// The run's tokens.
+    Tokens,
+}
+
+/// A cap that leaves no room for a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    /// Which.
+    pub cap: Cap,
+    /// The cap: millionths of a dollar, or tokens.
+    pub limit: u64,
+    /// What was spent of it.
+    pub spent: u64,
+    /// What running agents have reserved of it.
+    pub reserved: u64,
+    /// What the launch that did not fit would have reserved.
+    pub needed: u64,
+}
+
+impl Spent {
+    /// A setting with which the run could go on.
+    pub fn more(&self) -> String {
+        let enough = self.limit.max(self.spent + self.reserved + self.needed).saturating_mul(2);
+        let unit = if self.cap == Cap::Tokens { 1 } else { MICROS_PER_CENT };
+        format!("{}={}", self.key(), enough.div_ceil(unit))
+    }
+
+    /// The setting that holds the cap.
+    pub fn key(&self) -> &'static str {
+        match self.cap {
+            Cap::Run => "budget.run_cents",
+            Cap::Loop => "budget.loop_cents",
+            Cap::Round => "budget.round_cents",
+            Cap::Tokens => "budget.run_tokens",
+        }
+    }
+}
+
+impl fmt::Display for Spent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = match self.cap {
+            Cap::Run | Cap::Tokens => "the run",
+            Cap::Loop => "one loop",
+            Cap::Round => "one round",
+        };
+        if self.cap == Cap::Tokens {
+            return write!(f, "the budget of {of} is reached: {} of {} tokens", self.spent, self.limit);
+        }
+        let (limit, spent, needed) = (dollars(self.limit), dollars(self.spent), dollars(self.needed));
+        write!(
+            f,
+            "the budget of {of} is reached: {spent} of {limit} spent, the next launch reserves {needed}"
+        )
+    }
+}
+
+/// Millionths of a dollar, for people.
+pub fn dollars(micros: u64) -> String {
+    format!("${}.{:02}", micros / 1_000_000, micros % 1_000_000 / MICROS_PER_CENT)
+}
+
+impl Caps {
+    /// The caps of the settings.
+    pub fn of(budget: &BudgetSettings) -> Caps {
+        Caps {
+            run: budget.run_cents.saturating_mul(MICROS_PER_CENT),
+            one_loop: budget.loop_cents.saturating_mul(MICROS_PER_CENT),
+            round: budget.round_cents.saturating_mul(MICROS_PER_CENT),
+            tokens: budget.run_tokens,
+        }
+    }
+
+    /// Whether there is any cap.
+    pub fn is_any(&self) -> bool {
+        self.run + self.one_loop + self.round + self.tokens > 0
+    }
+
+    /// The cap that leaves no room for a launch; none when it fits.
+    pub fn refuses(
+        &self,
+        docket: &Docket,
+        running: &BTreeMap<EffectId, u64>,
+        effect: &EffectId,
+        needed: u64,
+    ) -> Option<Spent> {
+        let lp = docket.loops.get(&LoopId::new(effect.of.as_str()));
+        let round = lp.map(|lp| round_of(lp, effect));
+        let prefix = format!("{}/e", effect.of.as_str());
+        let counts = |cap: Cap, note: &LaunchNote| match cap {
+            Cap::Run | Cap::Tokens => true,
+            Cap::Loop => note.effect.starts_with(&prefix),
+            Cap::Round => note.effect.starts_with(&prefix) && Some(note.round) == round,
+        };
+        let scopes = [(Cap::Run, self.run), (Cap::Loop, self.one_loop), (Cap::Round, self.round)];
+        let set = |(cap, limit): &(Cap, u64)| *limit > 0 && (*cap == Cap::Run || lp.is_some());
+        for (cap, limit) in scopes.into_iter().filter(set) {
+            let spent = docket.launches.iter().filter(|note| counts(cap, note)).map(cost).sum();
+            let of_scope = |id: &EffectId| cap == Cap::Run || id.of == effect.of;
+            let reserved = running.iter().filter(|(id, _)| of_scope(id)).map(|(_, micros)| micros).sum();
+            if spent + reserved + needed > limit {
+                return Some(Spent { cap, limit, spent, reserved, needed });
+            }
+        }
+        let used = docket.launches.iter().map(|note| note.tokens_in + note.tokens_out).sum();
+        let short = Spent { cap: Cap::Tokens, limit: self.tokens, spent: used, reserved: 0, needed: 0 };
+        (self.tokens > 0 && used >= self.tokens).then_some(short)
+    }
+}
+
+/// What a launch cost; where nobody says, what was reserved for it.
+fn cost(note: &LaunchNote) -> u64 {
+    if note.cost_unknown { note.reserved_micros } else { note.cost_micros }
+}
+
+fn round_of(lp: &Loop, effect: &EffectId) -> u32 {
+    lp.round() + u32::from(matches!(effect.step, Step::Make(_)))
+}

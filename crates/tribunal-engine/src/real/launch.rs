@@ -1,0 +1,388 @@
+//! Launching agents and reading what they left: from a brief to a process, from its output to an answer or a named
+//! failure. An exit code alone never counts as success; what an answer means is not decided here.
+
+use super::site::{Site, Then, lock, now, slug};
+use super::watch::{Limits, Watched};
+use crate::crash;
+use crate::docket::{Docket, LaunchNote};
+use crate::settings::Effort;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tribunal_agent::{
+    Adapter, Asks, Brief, Feature, Left, Outcome, Prepared, Problem, ProblemKind, Reading, Reset, Totals,
+};
+use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::ids::{LoopId, Time};
+use tribunal_core::r#loop::{Failure, FailureKind};
+use tribunal_core::tables::{self, TurnsSet};
+use tribunal_process::{Cause, Exit, ExitHow, Launch, ProcessError, Stdin};
+use tribunal_view::plain;
+
+/// Bytes an agent may write to its output.
+const OUTPUT_MAX: u64 = 256 << 20;
+/// Refused calls and surprises kept of one launch.
+const REMARKS_MAX: usize = 20;
+const REMARK_MAX: usize = 200;
+
+/// An agent's launch that has ended.
+pub(crate) struct Ended {
+    pub(crate) outcome: Outcome,
+    pub(crate) note: LaunchNote,
+    /// Why there is no answer.
+    pub(crate) failure: Option<Failure>,
+}
+
+/// A maker's session that may go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Session {
+    pub(crate) id: String,
+    pub(crate) totals: Totals,
+}
+
+/// What is known of a launch before it ends.
+pub(crate) struct Flight {
+    pub(crate) effect: EffectId,
+    pub(crate) role: String,
+    pub(crate) agent: String,
+    pub(crate) out_dir: PathBuf,
+    /// The round it works for.
+    pub(crate) round: u32,
+    /// What was reserved for it, in millionths of a dollar.
+    pub(crate) reserved: u64,
+    /// The session it goes on in.
+    pub(crate) session: Option<Session>,
+    /// What was asked for and the program cannot be told.
+    pub(crate) left_out: Vec<Feature>,
+}
+
+impl Site {
+    /// Launches an agent; `then` is called on a worker thread when nothing of it is left.
+    pub(crate) fn launch(
+        self: &Arc<Self>,
+        effect: &EffectId,
+        names: &[&str],
+        brief: Brief,
+        session: Option<Session>,
+        then: impl FnOnce(&Arc<Site>, Ended) + Send + 'static,
+    ) {
+        if let Err(text) = self.try_launch(effect, names, brief, session, then) {
+            self.fail(effect, Failure::new(FailureKind::Setup, text), Vec::new());
+        }
+    }
+
+    fn try_launch(
+        self: &Arc<Self>,
+        effect: &EffectId,
+        names: &[&str],
+        brief: Brief,
+        session: Option<Session>,
+        then: impl FnOnce(&Arc<Site>, Ended) + Send + 'static,
+    ) -> Result<(), String> {
+        let agent =
+            self.adapter_for(names).ok_or_else(|| format!("no agent is configured for {}", brief.role))?;
+        let row = self.adapters.get(&agent).map_err(|error| error.to_string())?.clone();
+        let session = session.filter(|_| row.can(Feature::Resume, brief.access));
+        let asks = self.asks(names, session.as_ref());
+        std::fs::create_dir_all(&brief.out_dir).map_err(|error| error.to_string())?;
+        let keep = |name: &str| self.environment.get(name).cloned();
+        let prepared =
+            tribunal_agent::prepare(&row, &brief, &asks, &keep).map_err(|error| error.to_string())?;
+        let flight = Flight {
+            effect: effect.clone(),
+            role: brief.role.clone(),
+            agent,
+            out_dir: brief.out_dir.clone(),
+            round: brief.round,
+            reserved: self.reserve(effect),
+            session,
+            left_out: prepared.left_out.clone(),
+        };
+        let watched = self.watched(effect, &row, &flight, asks.turns);
+        let site = Arc::clone(self);
+        let began = Instant::now();
+        let ended = move |exit: Exit| {
+            let jobs = site.jobs.clone();
+            jobs.run(move || {
+                crash::point("launch:ended");
+                let effect = flight.effect.clone();
+                let stopped = site.watch.end(&slug(&effect.to_string()));
+                site.guard(&effect, || {
+                    let ended = read_back(&row, &flight, &exit, stopped, began.elapsed());
+                    then(&site, site.park(ended));
+                });
+            });
+        };
+        self.spawn(effect, prepared, brief.out_dir, Box::new(ended))?;
+        self.watch.begin(watched);
+        Ok(())
+    }
+
+    fn watched(&self, effect: &EffectId, row: &Adapter, flight: &Flight, turns: Option<u32>) -> Watched {
+        let agents = &self.settings.agents;
+        let limits = Limits {
+            turns_max: turns.filter(|_| flight.left_out.contains(&Feature::TurnCap)),
+            silent: Duration::from_secs(agents.silent_s),
+            stall: Duration::from_secs(agents.stall_s),
+            same_call_max: agents.same_call_max,
+        };
+        let id = slug(&effect.to_string());
+        Watched::new(id, self.marker.clone(), Reading::of(row), row.parser, &flight.out_dir, limits)
+    }
+
+    /// What a launch may cost, in millionths of a dollar.
+    pub(crate) fn reserve(&self, effect: &EffectId) -> u64 {
+        let budget = &self.settings.budget;
+        let makes = matches!(effect.step, Step::Make(_));
+        let cents = if makes { budget.maker_cents } else { budget.reviewer_cents };
+        cents.saturating_mul(crate::budget::MICROS_PER_CENT)
+    }
+
+    /// An account that takes no more requests is left alone until it does. One that stays shut for too long is as good
+    /// as used up.
+    fn park(&self, mut ended: Ended) -> Ended {
+        let Some(failure) = &mut ended.failure else { return ended };
+        if failure.kind != FailureKind::RateLimited {
+            return ended;
+        }
+        let agents = &self.settings.agents;
+        let at = now();
+        let until = ended.note.parked_until.unwrap_or(Time(at.0.saturating_add(agents.park_s * 1000)));
+        if until.0 > at.0.saturating_add(agents.park_max_s * 1000) {
+            failure.kind = FailureKind::Quota;
+            return ended;
+        }
+        // Not everybody comes back in the same moment.
+        let spread = agents.park_s * 1000 / 4;
+        let until = Time(until.0.saturating_add(crate::engine::jitter(&ended.note.effect, spread)));
+        ended.note.parked_until = Some(until);
+        self.park_until(&ended.note.agent, until);
+        ended
+    }
+
+    /// Leaves an account alone until a time.
+    pub(crate) fn park_until(&self, agent: &str, until: Time) {
+        let mut parked = lock(&self.parked);
+        let at = parked.entry(agent.to_owned()).or_insert(until);
+        *at = until.max(*at);
+    }
+
+    /// Until when the account of an agent is left alone.
+    pub(crate) fn parked(&self, agent: &str) -> Option<Time> {
+        lock(&self.parked).get(agent).copied()
+    }
+
+    /// What is asked of the program beyond its brief.
+    fn asks(&self, names: &[&str], session: Option<&Session>) -> Asks {
+        let roles = &self.settings.agents.roles;
+        let personality = names.iter().find_map(|name| roles.get(*name)?.personality.clone());
+        Asks {
+            personality: personality.filter(|text| !text.trim().is_empty()),
+            turns: self.turns(names),
+            mcp: None,
+            schema: None,
+            session: session.map(|session| session.id.clone()),
+        }
+    }
+
+    /// The turns a role or seat may take; none without a cap.
+    fn turns(&self, names: &[&str]) -> Option<u32> {
+        let effort = match self.settings.run.effort {
+            Effort::Turbo => tables::Effort::Turbo,
+            Effort::Fast => tables::Effort::Fast,
+            Effort::Balanced => tables::Effort::Balanced,
+            Effort::Thorough | Effort::Max => tables::Effort::Thorough,
+        };
+        let roles = &self.settings.agents.roles;
+        let of = |name: &&str| {
+            let set = roles.get(*name).and_then(|role| role.turns);
+            let set = set.map_or(TurnsSet::Unset, |turns| TurnsSet::Scaled(i64::from(turns)));
+            tables::turns(name, effort, set)
+        };
+        names.iter().find_map(of).filter(|turns| *turns > 0)
+    }
+
+    fn spawn(
+        &self,
+        effect: &EffectId,
+        prepared: Prepared,
+        out_dir: PathBuf,
+        then: Then,
+    ) -> Result<(), String> {
+        let id = slug(&effect.to_string());
+        let launch = Launch {
+            id: id.clone(),
+            run_marker: self.marker.clone(),
+            argv: prepared.argv,
+            env: prepared.env.into_iter().collect(),
+            dir: prepared.dir,
+            stdin: prepared.stdin_file.map_or(Stdin::Null, Stdin::File),
+            out_dir,
+            output_max: OUTPUT_MAX,
+        };
+        lock(&self.thens).insert(id.clone(), then);
+        let started = match self.is_unwanted(effect) {
+            true => Err("no longer wanted".to_owned()),
+            false => {
+                crash::point("launch:before");
+                let started = self.keeper.spawn(launch);
+                crash::point("launch:after");
+                started.map(drop).map_err(|error: ProcessError| error.to_string())
+            }
+        };
+        if started.is_err() {
+            lock(&self.thens).remove(&id);
+        }
+        started
+    }
+}
+
+/// The session a maker goes on in: that of its last launch in this loop, unless going on in it is what failed.
+pub(crate) fn session_of(docket: &Docket, of: &LoopId, maker: &str, agent: &str) -> Option<Session> {
+    let (prefix, step) = (format!("{of}/e"), format!("/make:{maker}#"));
+    let of_maker = |note: &&LaunchNote| note.effect.starts_with(&prefix) && note.effect.contains(&step);
+    let last = docket.launches.iter().rev().find(of_maker).filter(|note| note.agent == agent)?;
+    let spoilt = match last.failed {
+        None => false,
+        // What filled the session up, or led it in a circle, is still in it.
+        Some(FailureKind::TooLong | FailureKind::Stalled | FailureKind::Refused) => true,
+        Some(_) => last.resumed && last.turns == 0,
+    };
+    let id = last.session.clone().filter(|_| !spoilt)?;
+    Some(Session { id, totals: last.totals.unwrap_or_default() })
+}
+
+/// What a launch left: its answer, or why there is none.
+pub(crate) fn read_back(
+    row: &Adapter,
+    flight: &Flight,
+    exit: &Exit,
+    stopped: Option<Failure>,
+    took: Duration,
+) -> Ended {
+    let at = |name: &str| flight.out_dir.join(name);
+    let (stdout, stderr, report) = (at("stdout"), at("stderr"), at(tribunal_agent::REPORT_FILE));
+    let left = Left {
+        stdout: &stdout,
+        stderr: &stderr,
+        report: &report,
+        exit: match exit.how {
+            ExitHow::Code(code) => Some(code),
+            ExitHow::Signal(_) | ExitHow::NotStarted(_) => None,
+        },
+        before: flight.session.as_ref().map(|session| session.totals).unwrap_or_default(),
+        structured: false,
+    };
+    let outcome = tribunal_agent::read_launch(row, &left)
+        .unwrap_or_else(|error| Outcome { error: Some(error.to_string()), ..Outcome::default() });
+    // Who had answered when it was stopped has answered.
+    let failure = why_no_answer(&outcome, exit).map(|failure| stopped.unwrap_or(failure));
+    let note = note_of(flight, &outcome, exit, took, failure.as_ref());
+    let failure = failure.map(|failure| match failure.kind {
+        // It may be the old session that cannot be used: a new one is worth a try.
+        FailureKind::Setup | FailureKind::TooLong if flight.session.is_some() => {
+            Failure::new(FailureKind::Crashed, format!("in its earlier session: {}", failure.text))
+        }
+        _ => failure,
+    });
+    Ended { outcome, note, failure }
+}
+
+fn note_of(
+    flight: &Flight,
+    outcome: &Outcome,
+    exit: &Exit,
+    took: Duration,
+    failure: Option<&Failure>,
+) -> LaunchNote {
+    let usage = outcome.usage.unwrap_or_default();
+    let denied = outcome.denials.iter().map(|denial| format!("{}: {}", denial.tool, denial.detail));
+    let drift = outcome.drift.iter().map(ToString::to_string);
+    let clip = |text: String| plain::clipped(&text, REMARK_MAX);
+    let told = match (outcome.reports.is_empty(), outcome.is_answer()) {
+        (false, _) => "report",
+        (true, true) => "final message",
+        (true, false) => "",
+    };
+    LaunchNote {
+        effect: flight.effect.to_string(),
+        role: flight.role.clone(),
+        agent: flight.agent.clone(),
+        round: flight.round,
+        reserved_micros: flight.reserved,
+        began: Time(now().0.saturating_sub(took.as_millis().try_into().unwrap_or(0))),
+        ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        tokens_in: usage.input,
+        tokens_out: usage.output,
+        tokens_cached: usage.cached,
+        cost_micros: usage.cost_micros.unwrap_or(0),
+        cost_unknown: usage.cost_micros.is_none(),
+        estimated: usage.estimated,
+        left_behind: u32::try_from(exit.killed).unwrap_or(u32::MAX),
+        session: outcome.session.clone(),
+        totals: outcome.totals,
+        resumed: flight.session.is_some(),
+        turns: outcome.turns,
+        failed: failure.map(|failure| failure.kind),
+        told: told.to_owned(),
+        denied: denied.map(clip).take(REMARKS_MAX).collect(),
+        drift: drift.map(clip).take(REMARKS_MAX).collect(),
+        left_out: flight.left_out.iter().map(|feature| feature.word().to_owned()).collect(),
+        parked_until: parked_until(outcome, now()),
+        ..LaunchNote::default()
+    }
+}
+
+/// Until when the account takes no more requests, by what the program was told.
+fn parked_until(outcome: &Outcome, now: Time) -> Option<Time> {
+    let problem = outcome.why_not().filter(|problem| problem.kind == ProblemKind::RateLimit)?;
+    match problem.reset? {
+        Reset::AfterMs(ms) => Some(Time(now.0.saturating_add(ms))),
+        Reset::AtMs(at) => Some(Time(at)),
+    }
+}
+
+/// The named failure of a launch without an answer; each is handled by the loop machine in its own way.
+fn why_no_answer(outcome: &Outcome, exit: &Exit) -> Option<Failure> {
+    if exit.cause == Cause::OutputLimit {
+        return Some(Failure::new(FailureKind::Garbled, "it wrote more than it may"));
+    }
+    let (how, clean) = match &exit.how {
+        ExitHow::Code(code) => (format!("exit code {code}"), *code == 0),
+        ExitHow::Signal(signal) => (format!("signal {signal}"), false),
+        ExitHow::NotStarted(why) => return Some(Failure::new(FailureKind::Setup, why.clone())),
+    };
+    let problem = outcome.why_not()?;
+    let kind = match kind_of(&problem) {
+        // Nothing but the missing end speaks for it: then it is how it ended that counts.
+        FailureKind::Truncated if outcome.error.is_none() && !clean => FailureKind::Crashed,
+        kind => kind,
+    };
+    Some(Failure::new(kind, format!("{} ({how})", problem.message)))
+}
+
+fn kind_of(problem: &Problem) -> FailureKind {
+    match problem.kind {
+        ProblemKind::RateLimit => FailureKind::RateLimited,
+        ProblemKind::Overloaded => FailureKind::Overloaded,
+        ProblemKind::Auth => FailureKind::Auth,
+        ProblemKind::Quota => FailureKind::Quota,
+        ProblemKind::ContextLength => FailureKind::TooLong,
+        ProblemKind::MaxTurns => FailureKind::TurnCap,
+        ProblemKind::Budget => FailureKind::Budget,
+        ProblemKind::Refusal => FailureKind::Refused,
+        ProblemKind::Truncated => FailureKind::Truncated,
+        ProblemKind::BadRequest | ProblemKind::Setup => FailureKind::Setup,
+        ProblemKind::Unstructured | ProblemKind::Unreadable => FailureKind::Garbled,
+        ProblemKind::Interrupted | ProblemKind::Other => FailureKind::Crashed,
+    }
+}
+
+/// What an agent said: its tool calls if it made any, else its final message.
+pub(crate) fn words(outcome: &Outcome) -> String {
+    if outcome.reports.is_empty() {
+        return outcome.final_text.clone().unwrap_or_default();
+    }
+    let lines = outcome.reports.iter().filter_map(|call| serde_json::to_string(call).ok());
+    lines.collect::<Vec<_>>().join("\n")
+}
