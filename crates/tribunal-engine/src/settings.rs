@@ -278,6 +278,14 @@ pub struct AgentSettings {
     pub roles: BTreeMap<String, RoleSettings>,
 }
 
+impl AgentSettings {
+    /// The adapter for a role or seat: the first of these names that has one of its own, else the default.
+    pub fn adapter_for(&self, names: &[&str]) -> Option<String> {
+        let own = names.iter().find_map(|name| self.roles.get(*name)?.adapter.clone());
+        own.or_else(|| (!self.default.is_empty()).then(|| self.default.clone()))
+    }
+}
+
 /// `[budget]`: cents; 0 is no cap.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -37,7 +37,7 @@ pub use forward::{Forward, ForwardProbe, Refusal};
 pub use history::{Commit, Touched};
 pub use merge::United;
 pub use objects::Entry;
-pub use open::Repo;
+pub use open::{Repo, git_version};
 pub use planning::Pushed;
 pub use refs::{Expect, Head, RefChange, RefsMoved};
 pub use replay::Replayed;

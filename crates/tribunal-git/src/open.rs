@@ -224,10 +224,14 @@ fn with_home(mut call: Call) -> Call {
     call
 }
 
-fn check_version(dir: &Path) -> Result<(), GitError> {
+/// Git's version as it prints it.
+pub fn git_version(dir: &Path) -> Result<String, GitError> {
     let text = Call::new(dir).arg("version").ok()?;
-    let text = String::from_utf8_lossy(&text);
-    let found = text.trim().trim_start_matches("git version ").to_owned();
+    Ok(String::from_utf8_lossy(&text).trim().trim_start_matches("git version ").to_owned())
+}
+
+fn check_version(dir: &Path) -> Result<(), GitError> {
+    let found = git_version(dir)?;
     match version(&found) {
         Some(version) if version >= GIT_NEEDED => Ok(()),
         _ => Err(GitError::TooOld { found }),

@@ -7,6 +7,7 @@ pub mod bars;
 pub mod context;
 pub mod delta;
 pub mod detail;
+pub mod doctor;
 pub mod events;
 pub mod facts;
 pub mod html;

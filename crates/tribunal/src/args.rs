@@ -60,6 +60,8 @@ pub enum Command {
     Demo(Demo),
     /// Prepare this project: write a commented tribunal.toml
     Init(Init),
+    /// Say what a run would find here: agents, versions, containment, git, room
+    Doctor(Doctor),
     /// Run a phase: judge its plans, build them, judge the work, land it
     Run(Run),
     /// Say where a run stands
@@ -405,6 +407,21 @@ pub struct ConfigShow {
 )]
 pub struct Init {}
 
+/// `tribunal doctor`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tribunal doctor\n  tribunal doctor --contract       ask each installed agent for one line\n\n\
+    Exit code 1 when something stands in the way of a run."
+)]
+pub struct Doctor {
+    /// Ask each installed agent for one agreed line: costs one short answer each
+    #[arg(long)]
+    pub contract: bool,
+    /// Settings.
+    #[command(flatten)]
+    pub set: SetArgs,
+}
+
 /// `tribunal demo`.
 #[derive(Debug, Args)]
 #[command(
@@ -442,7 +459,7 @@ pub enum Scenario {
 /// `tribunal schema`.
 #[derive(Debug, Args)]
 pub struct Schema {
-    /// events or status
+    /// events, status or doctor
     pub name: String,
 }
 

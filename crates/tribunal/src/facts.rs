@@ -16,8 +16,8 @@ use tribunal_engine::{Docket, DocketError, Fact, Note, Stamped};
 use tribunal_journal::{Mail, Reader};
 use tribunal_view::events::{self, Event, Kind};
 use tribunal_view::facts::{
-    Activity, EMPTY, EffortView, FindingView, LoopView, OfferView, PlanState, PlanView, QuestionView, RoundView,
-    RunView, WAITS,
+    Activity, EMPTY, EffortView, FindingView, LoopView, OfferView, PlanState, PlanView, QuestionView,
+    RoundView, RunView, WAITS,
 };
 use tribunal_view::{plain, question, words};
 

@@ -1,5 +1,6 @@
 //! Adapter rows: an agent program described as data. Never knows a program by name; a new one is a new row.
 
+mod login;
 mod reader;
 mod version;
 
@@ -11,6 +12,7 @@ use reader::Reader;
 use std::collections::BTreeMap;
 use toml::Table;
 
+pub use login::Login;
 pub use version::Tested;
 
 const BUILT_IN: [(&str, &str); 8] = [
@@ -132,6 +134,10 @@ pub struct Adapter {
     pub keep_env: Vec<String>,
     /// Commands that `doctor` runs to check the program, each a program and its arguments; the first prints its version.
     pub lint_commands: Vec<Vec<String>>,
+    /// Variables any one of which stands for a login.
+    pub login_env: Vec<String>,
+    /// Files any one of which stands for a login; `~/` is the home folder.
+    pub login_files: Vec<String>,
     /// The versions it was tested with, oldest first.
     pub tested: Vec<String>,
     pub(crate) read_only: Vec<Arg>,

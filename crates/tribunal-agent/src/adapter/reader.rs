@@ -21,7 +21,7 @@ const REQUIRED: [&str; 8] = [
 ];
 /// What a program that is one process per launch needs on top.
 const OF_PROCESS: [&str; 2] = ["prompt", "parser"];
-const OPTIONAL: [&str; 17] = [
+const OPTIONAL: [&str; 19] = [
     "cleanup_coordination",
     "coordinate_parallel",
     "defaults",
@@ -34,6 +34,8 @@ const OPTIONAL: [&str; 17] = [
     "keep_env",
     "like",
     "lint_commands",
+    "login_env",
+    "login_files",
     "program",
     "shutdown_agents",
     "tested",
@@ -78,6 +80,8 @@ impl<'a> Reader<'a> {
             timeout_ms: self.timeout(),
             keep_env: self.texts("keep_env"),
             lint_commands: self.commands(program.as_deref()),
+            login_env: self.texts("login_env"),
+            login_files: self.texts("login_files"),
             tested: self.texts("tested"),
             read_only: self.argv("read_only"),
             write: self.argv("write"),

@@ -80,12 +80,12 @@ pub enum SetupError {
     #[error("HEAD is detached: a run needs a branch to bring its result to\nhint: git switch -c <name>")]
     Detached,
     /// No agent for a role that needs one.
-    #[error(
-        "no agent is configured for the role {role:?}\nhint: set agents.default in tribunal.toml (`tribunal init` writes one), or try `tribunal demo`"
-    )]
+    #[error("no agent is configured for the role {role:?}{}", way_to_an_agent(installed))]
     NoAgent {
         /// The role.
         role: String,
+        /// The agents whose programs are here.
+        installed: Vec<String>,
     },
     /// An agent that could never be launched.
     #[error("{key}: {problem}")]
@@ -131,6 +131,21 @@ const ROOM: &str = "\nhint: check that it can be written, by you and on this dis
 /// Git's own messages name a way out, but for a file that cannot be read or written.
 fn way_out_of(error: &tribunal_git::GitError) -> &'static str {
     if matches!(error, tribunal_git::GitError::Io { .. }) { ROOM } else { "" }
+}
+
+/// What works where no agent is installed.
+pub const WITHOUT_AGENTS: &str = "no agent program is installed here (claude, codex, gemini, opencode, aider, or one of your own); what works \
+     without one: `tribunal demo`, the checks and gates that `tribunal protocol` lists, `docs`, `intake`, `delta`, and \
+     reading every run";
+
+pub(crate) fn way_to_an_agent(installed: &[String]) -> String {
+    match installed {
+        [] => format!("\nhint: {WITHOUT_AGENTS}"),
+        names => format!(
+            "\nhint: installed here: {}; set agents.default in tribunal.toml (`tribunal init` writes one), or try `tribunal demo`",
+            names.join(", ")
+        ),
+    }
 }
 
 fn listed(lead: &str, names: &[String]) -> String {

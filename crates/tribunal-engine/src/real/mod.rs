@@ -2,6 +2,7 @@
 //! to, on worker threads, and reports what came of it; what it means is not decided here.
 
 mod check;
+pub mod doctor;
 mod error;
 mod judge;
 mod land;
@@ -15,9 +16,10 @@ mod setup;
 mod site;
 mod subject;
 mod track;
+pub mod trial;
 mod watch;
 
-pub use error::SetupError;
+pub use error::{SetupError, WITHOUT_AGENTS};
 pub use land::{review_path, write_atomic};
 pub use project::{FOLDER, PhaseFiles, Project};
 pub use roster::check as check_agents;

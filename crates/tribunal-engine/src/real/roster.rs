@@ -1,7 +1,8 @@
 //! Whether the agents of a run can be launched at all, asked before anything is written: the adapters exist, their
 //! rows can be filled, their programs are there. Starts nothing and writes nothing.
 
-use super::error::SetupError;
+use super::doctor;
+use super::error::{SetupError, way_to_an_agent};
 use super::project::Project;
 use crate::settings::Settings;
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ struct Place {
 }
 
 /// The rows compiled in, and those of the settings.
-pub(crate) fn adapters(settings: &Settings) -> Result<Adapters, SetupError> {
+pub fn adapters(settings: &Settings) -> Result<Adapters, SetupError> {
     let mut adapters = Adapters::built_in()?;
     for (name, row) in &settings.adapters {
         let rows = toml::Table::from_iter([(name.clone(), row.clone())]);
@@ -71,7 +72,12 @@ impl Looking<'_> {
         };
         if adapter.is_empty() {
             let role = place.names.first().cloned().unwrap_or_default();
-            return if place.needed { Err(SetupError::NoAgent { role }) } else { Ok(()) };
+            let installed = || doctor::installed(self.adapters, &doctor::environment());
+            return if place.needed {
+                Err(SetupError::NoAgent { role, installed: installed() })
+            } else {
+                Ok(())
+            };
         }
         let wrong = |key: &str, problem: String| SetupError::Roster { key: key.to_owned(), problem };
         let row = self.adapters.get(&adapter).map_err(|error| wrong(&key, error.to_string()))?;
@@ -93,7 +99,11 @@ impl Looking<'_> {
         let env: Vec<(OsString, OsString)> = env.into_iter().collect();
         match tribunal_process::find_program(program, self.root, &env) {
             Ok(_) => Ok(()),
-            Err(error) => Err(wrong(&key, format!("the adapter `{adapter}` cannot be launched: {error}"))),
+            Err(error) => {
+                let here = doctor::installed(self.adapters, &doctor::environment());
+                let way_out = way_to_an_agent(&here);
+                Err(wrong(&key, format!("the adapter `{adapter}` cannot be launched: {error}{way_out}")))
+            }
         }
     }
 

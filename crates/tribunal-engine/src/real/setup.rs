@@ -2,6 +2,7 @@
 //! engine. Everything that can be wrong is found here, before anything is written.
 
 use super::check::{LANDING, STRUCTURE, VERIFICATION};
+use super::doctor::environment;
 use super::error::SetupError;
 use super::make::{
     begin_branch, digest, document_tree, keep_document, keep_documents, keep_fix, keep_fix_on_head,
@@ -16,7 +17,6 @@ use crate::docket::{Docket, Note, RunNote};
 use crate::engine::{Engine, Options};
 use crate::settings::{Settings, When};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -405,8 +405,7 @@ fn world(project: &Project, settings: &Settings, run: &str, shelf: &str) -> Resu
     let watch =
         super::watch::Watch::new(stop).map_err(|error| SetupError::io("start threads for", &dir, &error))?;
     let adapters = roster::adapters(settings)?;
-    let environment: BTreeMap<String, OsString> =
-        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect();
+    let environment = environment();
     let own_binary =
         std::env::current_exe().map_err(|error| SetupError::io("find", Path::new("tribunal"), &error))?;
     let site = Site {

@@ -194,9 +194,7 @@ impl Site {
 
     /// The adapter's name for a role or seat.
     pub(crate) fn adapter_for(&self, names: &[&str]) -> Option<String> {
-        let agents = &self.settings.agents;
-        let own = names.iter().find_map(|name| agents.roles.get(*name)?.adapter.clone());
-        own.or_else(|| (!agents.default.is_empty()).then(|| agents.default.clone()))
+        self.settings.agents.adapter_for(names)
     }
 
     /// Fills in what every brief has in common.

@@ -5,6 +5,7 @@ mod config;
 mod decide;
 mod delta;
 mod demo;
+mod doctor;
 mod gc;
 mod inbox;
 mod init;
@@ -60,6 +61,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
     match command {
         Command::Demo(args) => demo::run(globals, &args),
         Command::Init(_) => init::run(globals),
+        Command::Doctor(args) => doctor::run(globals, &args),
         Command::Run(args) => run::run(globals, &args),
         Command::Status(args) => status::run(globals, &args),
         Command::Log(args) => log::run(globals, &args),
@@ -96,6 +98,7 @@ fn steers(command: &Command) -> bool {
         | Command::Schema(_) => false,
         Command::Demo(_)
         | Command::Init(_)
+        | Command::Doctor(_)
         | Command::Run(_)
         | Command::Resume(_)
         | Command::Cancel(_)

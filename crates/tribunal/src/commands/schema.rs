@@ -10,7 +10,12 @@ pub fn run(args: &Schema) -> Result<Done, Failure> {
     let text = match args.name.as_str() {
         "events" => tribunal_view::events::schema(),
         "status" => tribunal_view::facts::schema(),
-        other => return Err(Failure::usage(format!("there is no schema {other:?}")).hint("events, status")),
+        "doctor" => tribunal_view::doctor::schema(),
+        other => {
+            return Err(
+                Failure::usage(format!("there is no schema {other:?}")).hint("events, status, doctor")
+            );
+        }
     };
     out::data(&text)?;
     Ok(Done::Passed)

@@ -11,6 +11,7 @@ mod answers;
 mod bad_input;
 mod decide;
 mod demo;
+mod doctor;
 mod endings;
 mod findings;
 mod gc;

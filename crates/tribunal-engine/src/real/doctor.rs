@@ -1,0 +1,150 @@
+//! What a run would find here: which agent programs are installed and in which version, and which of them the settings
+//! need. It runs the commands a row names for this, contained, and asks no model.
+
+use crate::settings::Settings;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tribunal_agent::{Adapter, Adapters, Login, Tested};
+use tribunal_process::{Containment, ExitHow, Launch, Stdin, find_program, run_to_end};
+
+pub use super::roster::adapters;
+
+/// How long a command that checks a program may take.
+const LINT_MAX: Duration = Duration::from_secs(60);
+const GRACE: Duration = Duration::from_secs(1);
+const OUTPUT_MAX: u64 = 1 << 20;
+const VERSION_MAX: usize = 80;
+
+/// The user's environment, by name.
+pub type Environment = BTreeMap<String, OsString>;
+
+/// An agent program as it is here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installed {
+    /// The adapter.
+    pub agent: String,
+    /// The program's name.
+    pub program: String,
+    /// Where it is; none when it is not there.
+    pub path: Option<PathBuf>,
+    /// What it says its version is.
+    pub version: Option<String>,
+    /// How that version stands to those it was tested with.
+    pub tested: Tested,
+    /// The versions it was tested with.
+    pub known: Vec<String>,
+    /// Signs of a login.
+    pub login: Login,
+    /// What is wrong with it.
+    pub faults: Vec<String>,
+}
+
+/// The environment of this process.
+pub fn environment() -> Environment {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect()
+}
+
+/// Where an adapter's program is; `Err` holds the name of one that is not there, and none is fine where the settings
+/// name the program.
+pub fn program_of(row: &Adapter, environment: &Environment) -> Result<Option<PathBuf>, String> {
+    let Some(program) = &row.program else { return Ok(None) };
+    let path = environment.get("PATH").cloned().unwrap_or_default();
+    let found = find_program(program.as_ref(), Path::new("/"), &[("PATH".into(), path)]);
+    found.map(Some).map_err(|_| program.clone())
+}
+
+/// The adapters whose programs are installed, in the order in which they are offered.
+pub fn installed(adapters: &Adapters, environment: &Environment) -> Vec<String> {
+    const FIRST: [&str; 5] = ["claude", "codex", "gemini", "opencode", "aider"];
+    let there = |name: &&str| {
+        let row = adapters.get(name).ok();
+        row.is_some_and(|row| matches!(program_of(row, environment), Ok(Some(_))))
+    };
+    let others = adapters.names().filter(|name| !FIRST.contains(name));
+    FIRST.into_iter().chain(others).filter(there).map(str::to_owned).collect()
+}
+
+/// The adapters the settings choose, each with the roles and seats it plays.
+pub fn chosen(settings: &Settings) -> BTreeMap<String, BTreeSet<String>> {
+    let agents = &settings.agents;
+    let seats = [&agents.plan_seats, &agents.task_seats, &agents.qa_seats, &agents.phase_seats];
+    let seats = seats.into_iter().flatten().map(|seat| vec![seat.as_str(), "reviewer"]);
+    let makers = ["dev", "architect"].into_iter().map(|role| vec![role]);
+    let mut chosen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for names in makers.chain(seats) {
+        if let Some(adapter) = agents.adapter_for(&names) {
+            chosen.entry(adapter).or_default().insert(names[0].to_owned());
+        }
+    }
+    chosen
+}
+
+/// Looks at every adapter that has a program of its own; `scratch` is a folder for what the commands print.
+pub fn look(adapters: &Adapters, environment: &Environment, scratch: &Path) -> Vec<Installed> {
+    let rows = adapters.names().filter_map(|name| adapters.get(name).ok());
+    rows.filter_map(|row| look_at(row, environment, &scratch.join(&row.name))).collect()
+}
+
+fn look_at(row: &Adapter, environment: &Environment, scratch: &Path) -> Option<Installed> {
+    let program = row.program.clone()?;
+    let mut found = Installed {
+        agent: row.name.clone(),
+        program,
+        path: program_of(row, environment).ok().flatten(),
+        version: None,
+        tested: Tested::Unknown,
+        known: row.tested.clone(),
+        login: row.login(&|name| environment.get(name).cloned()),
+        faults: Vec::new(),
+    };
+    if found.path.is_none() {
+        return Some(found);
+    }
+    for (n, command) in row.lint_commands.iter().enumerate() {
+        match said(row, command, environment, &scratch.join(n.to_string())) {
+            Ok(said) if n == 0 => {
+                found.tested = row.tested(&said);
+                let line = said.lines().next().unwrap_or_default();
+                found.version = Some(tribunal_view::plain::clipped(line, VERSION_MAX));
+            }
+            Ok(_) => {}
+            Err(why) => found.faults.push(format!("{}: {why}", command.join(" "))),
+        }
+    }
+    Some(found)
+}
+
+/// What a command of a row prints.
+fn said(
+    row: &Adapter,
+    command: &[String],
+    environment: &Environment,
+    out_dir: &Path,
+) -> Result<String, String> {
+    std::fs::create_dir_all(out_dir).map_err(|error| error.to_string())?;
+    let names = ["PATH", "LANG", "TMPDIR"].into_iter().map(str::to_owned).chain(row.keep_env.iter().cloned());
+    let env = names.filter_map(|name| Some((name.clone().into(), environment.get(&name)?.clone())));
+    let launch = Launch {
+        id: format!("doctor-{}", row.name),
+        run_marker: format!("doctor-{}", std::process::id()),
+        argv: command.iter().map(OsString::from).collect(),
+        env: env.collect(),
+        dir: out_dir.to_path_buf(),
+        stdin: Stdin::Null,
+        out_dir: out_dir.to_path_buf(),
+        output_max: OUTPUT_MAX,
+    };
+    let exit =
+        run_to_end(Containment::detect(), launch, LINT_MAX, GRACE).map_err(|error| error.to_string())?;
+    match exit.how {
+        ExitHow::Code(0) => {
+            let bytes = std::fs::read(out_dir.join("stdout")).map_err(|error| error.to_string())?;
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        }
+        ExitHow::Code(code) => Err(format!("exit code {code}")),
+        ExitHow::Signal(signal) => Err(format!("signal {signal}, or longer than {} s", LINT_MAX.as_secs())),
+        ExitHow::NotStarted(why) => Err(why),
+    }
+}

@@ -1,0 +1,230 @@
+//! One launch of one agent outside any run: for `doctor --contract` and the conformance chore. It uses the very calls a
+//! run uses, and journals nothing.
+
+use super::launch::{Flight, Session, read_back};
+use super::watch::{Limits, Watch, Watched};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+use tribunal_agent::{Access, Adapter, AgentError, Asks, Brief, Feature, Outcome, Reading, Totals};
+use tribunal_core::effect::{EffectId, Step, Try};
+use tribunal_core::ids::{Maker, Of};
+use tribunal_core::r#loop::{Failure, FailureKind};
+use tribunal_process::{Containment, Exit, Keeper, Launch, ProcessError, Stdin, survivors};
+
+/// Bytes an agent may write to its output.
+const OUTPUT_MAX: u64 = 64 << 20;
+const GRACE: Duration = Duration::from_secs(3);
+
+/// What is tried.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// The prompt.
+    pub prompt: String,
+    /// The working directory.
+    pub dir: PathBuf,
+    /// The launch's own folder.
+    pub out_dir: PathBuf,
+    /// What it may do.
+    pub access: Access,
+    /// The model.
+    pub model: Option<String>,
+    /// Words for the program.
+    pub args: Vec<OsString>,
+    /// What is asked beyond the brief.
+    pub asks: Asks,
+    /// The session's counters so far.
+    pub before: Totals,
+    /// The user's environment.
+    pub environment: BTreeMap<String, OsString>,
+    /// When it is stopped.
+    pub deadline: Duration,
+    /// How long it may do nothing.
+    pub silent: Duration,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Tried {
+    /// What its output says.
+    pub outcome: Outcome,
+    /// Why there is no answer.
+    pub failure: Option<Failure>,
+    /// How the process ended.
+    pub exit: Exit,
+    /// What the program could not be told.
+    pub left_out: Vec<Feature>,
+    /// How long it took.
+    pub took: Duration,
+    /// Processes that are left.
+    pub survivors: Vec<i32>,
+}
+
+/// Why nothing could be tried.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// The launch cannot be built.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// The process cannot be started.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// A folder or thread.
+    #[error("cannot prepare a trial: {0}")]
+    Io(#[from] std::io::Error),
+    /// The keeper of processes is gone.
+    #[error("bug: the process was lost")]
+    Lost,
+}
+
+/// Launches the agent, waits for its end, and reads what it left.
+pub fn run(row: &Adapter, trial: &Trial) -> Result<Tried, TrialError> {
+    std::fs::create_dir_all(&trial.out_dir)?;
+    let brief = brief(trial);
+    let keep = |name: &str| trial.environment.get(name).cloned();
+    let prepared = tribunal_agent::prepare(row, &brief, &trial.asks, &keep)?;
+    let marker = format!("trial-{}", std::process::id());
+    let id = "trial".to_owned();
+    let (tell, told) = mpsc::channel();
+    let keeper = Arc::new(Keeper::new(Containment::detect(), move |exit| _ = tell.send(exit))?);
+    let stops = Arc::downgrade(&keeper);
+    let watch = Watch::new(move |id| {
+        stops.upgrade().into_iter().for_each(|keeper| keeper.stop(id, GRACE));
+    })?;
+    let launch = Launch {
+        id: id.clone(),
+        run_marker: marker.clone(),
+        argv: prepared.argv,
+        env: prepared.env.into_iter().collect(),
+        dir: prepared.dir,
+        stdin: prepared.stdin_file.map_or(Stdin::Null, Stdin::File),
+        out_dir: trial.out_dir.clone(),
+        output_max: OUTPUT_MAX,
+    };
+    let limits = Limits {
+        turns_max: trial.asks.turns.filter(|_| prepared.left_out.contains(&Feature::TurnCap)),
+        silent: trial.silent,
+        ..Limits::default()
+    };
+    let began = Instant::now();
+    keeper.spawn(launch)?;
+    watch.begin(Watched::new(
+        id.clone(),
+        marker.clone(),
+        Reading::of(row),
+        row.parser,
+        &trial.out_dir,
+        limits,
+    ));
+    let (exit, late) = match told.recv_timeout(trial.deadline) {
+        Ok(exit) => (exit, false),
+        Err(_) => {
+            keeper.stop(&id, GRACE);
+            (told.recv().map_err(|_| TrialError::Lost)?, true)
+        }
+    };
+    let late = late.then(|| Failure::new(FailureKind::TimedOut, "the deadline passed"));
+    let stopped = watch.end(&id).or(late);
+    let took = began.elapsed();
+    let flight = flight(row, trial, prepared.left_out);
+    let ended = read_back(row, &flight, &exit, stopped, took);
+    let survivors = survivors(&marker);
+    Ok(Tried {
+        outcome: ended.outcome,
+        failure: ended.failure,
+        exit,
+        left_out: flight.left_out,
+        took,
+        survivors,
+    })
+}
+
+fn effect() -> EffectId {
+    EffectId {
+        of: Of::new("trial"),
+        entry: 1,
+        step: Step::Make(Maker::new("dev")),
+        n: Try::default(),
+        launch: 0,
+    }
+}
+
+fn flight(row: &Adapter, trial: &Trial, left_out: Vec<Feature>) -> Flight {
+    let session = trial.asks.session.clone().map(|id| Session { id, totals: trial.before });
+    Flight {
+        effect: effect(),
+        role: "trial".to_owned(),
+        agent: row.name.clone(),
+        out_dir: trial.out_dir.clone(),
+        round: 1,
+        reserved: 0,
+        session,
+        left_out,
+    }
+}
+
+fn brief(trial: &Trial) -> Brief {
+    Brief {
+        run: "trial".to_owned(),
+        effect: effect().to_string(),
+        role: if trial.access == Access::Write { "dev" } else { "reviewer" }.to_owned(),
+        loop_use: "trial".to_owned(),
+        plan: None,
+        task: None,
+        seat: None,
+        round: 1,
+        attempt: 1,
+        prompt: trial.prompt.clone(),
+        dir: trial.dir.clone(),
+        access: trial.access,
+        out_dir: trial.out_dir.clone(),
+        model: trial.model.clone(),
+        args: trial.args.clone(),
+        scenario: None,
+        own_binary: std::env::current_exe().unwrap_or_default(),
+        env: BTreeMap::new(),
+    }
+}
+
+/// One turn with an agent that only reads: it must give the agreed line and leave the folder alone. It costs what one
+/// short answer costs.
+pub fn contract(
+    row: &Adapter,
+    dir: &Path,
+    environment: &BTreeMap<String, OsString>,
+) -> Result<Result<(), Failure>, TrialError> {
+    let trial = Trial {
+        prompt: format!("Answer with this one line and nothing else, and use no tools:\n\n{CONTRACT}\n"),
+        dir: dir.join("tree"),
+        out_dir: dir.join("launch"),
+        access: Access::ReadOnly,
+        model: None,
+        args: Vec::new(),
+        asks: Asks { turns: Some(2), ..Asks::default() },
+        before: Totals::default(),
+        environment: environment.clone(),
+        deadline: Duration::from_secs(120),
+        silent: Duration::from_secs(60),
+    };
+    std::fs::create_dir_all(&trial.dir)?;
+    let tried = run(row, &trial)?;
+    if let Some(failure) = tried.failure {
+        return Ok(Err(failure));
+    }
+    let said = tried.outcome.final_text.unwrap_or_default();
+    if !said.lines().any(|line| line.trim() == CONTRACT) {
+        let text = format!("it said {:?}", tribunal_view::plain::clipped(&said, 80));
+        return Ok(Err(Failure::new(FailureKind::Garbled, text)));
+    }
+    let left: Vec<_> = std::fs::read_dir(&trial.dir)?.filter_map(Result::ok).collect();
+    if let Some(file) = left.first() {
+        let text = format!("it only had to read, and left {}", file.path().display());
+        return Ok(Err(Failure::new(FailureKind::Tampered, text)));
+    }
+    Ok(Ok(()))
+}
+
+/// The line an agent answers with.
+const CONTRACT: &str = "CONTRACT: kept";

@@ -1,0 +1,161 @@
+//! What `doctor` says: agents, roles, containment, git, room and runs. Words only; nothing is looked at here.
+
+use crate::plain::line;
+use crate::style::{Mark, Style, columns};
+use crate::words;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::fmt::Write;
+
+/// What a run would find here.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DoctorView {
+    /// The agents that have a program of their own.
+    pub agents: Vec<AgentView>,
+    /// How processes are held together.
+    pub containment: String,
+    /// Whether a process may escape it.
+    pub containment_partial: bool,
+    /// What keeps agents from files and the network.
+    pub sandbox: String,
+    /// Git's version; empty when there is no git.
+    pub git: String,
+    /// Bytes that are free where the project is.
+    pub disk_free: u64,
+    /// Bytes that Tribunal keeps in the project.
+    pub kept: u64,
+    /// The runs kept there.
+    pub runs: u64,
+    /// Gates that are switched off.
+    pub gates_off: Vec<String>,
+    /// What stands in the way of a run.
+    pub problems: Vec<String>,
+    /// What a person should know.
+    pub warnings: Vec<String>,
+}
+
+/// One agent program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AgentView {
+    /// The adapter.
+    pub name: String,
+    /// Where its program is.
+    pub path: Option<String>,
+    /// Its version, as it prints it.
+    pub version: Option<String>,
+    /// `tested`, `newer`, `older`, `between` or `unknown`: against the versions Tribunal was tested with.
+    pub tested: String,
+    /// Those versions.
+    pub known: Vec<String>,
+    /// What can be told of a login.
+    pub login: String,
+    /// The roles and seats it plays by the settings.
+    pub plays: Vec<String>,
+    /// What is wrong with it.
+    pub faults: Vec<String>,
+    /// The contract test: `kept`, or why not; none when it was not asked for.
+    pub contract: Option<String>,
+}
+
+/// The contract test's good end.
+pub const KEPT: &str = "kept";
+
+impl AgentView {
+    fn mark(&self) -> Mark {
+        let broken = !self.faults.is_empty() || self.contract.as_deref().is_some_and(|said| said != KEPT);
+        match (&self.path, broken) {
+            (None, _) if self.plays.is_empty() => Mark::Skipped,
+            (None, _) | (Some(_), true) => Mark::Failed,
+            (Some(_), false) if self.tested == "tested" => Mark::Complete,
+            (Some(_), false) => Mark::Warning,
+        }
+    }
+
+    fn words(&self) -> String {
+        let Some(_) = &self.path else { return "not installed".to_owned() };
+        let version = self.version.as_deref().map_or_else(|| "no version".to_owned(), line);
+        let known = self.known.join(", ");
+        let tested = match self.tested.as_str() {
+            "tested" => "tested".to_owned(),
+            "unknown" => "not known to have been tested".to_owned(),
+            other => format!("{other} than tested ({known})"),
+        };
+        format!("{version}, {tested}; {}", self.login)
+    }
+}
+
+/// The whole of it for people.
+pub fn text(view: &DoctorView, style: Style) -> String {
+    let mut out = String::from("Agents\n");
+    let widest = view.agents.iter().map(|agent| columns(&agent.name)).max().unwrap_or(0);
+    for agent in &view.agents {
+        let pad = " ".repeat(widest - columns(&agent.name));
+        let _ = writeln!(out, "  {} {}{pad}  {}", style.mark(agent.mark()), agent.name, agent.words());
+        let under = " ".repeat(widest + 6);
+        if !agent.plays.is_empty() {
+            let _ = writeln!(out, "{under}plays {}", agent.plays.join(", "));
+        }
+        for fault in &agent.faults {
+            let _ = writeln!(out, "{under}{}", line(fault));
+        }
+        if let Some(contract) = &agent.contract {
+            let _ = writeln!(out, "{under}contract: {}", line(contract));
+        }
+    }
+    machine(&mut out, view, style);
+    for (mark, lines) in [(Mark::Failed, &view.problems), (Mark::Warning, &view.warnings)] {
+        for text in lines {
+            let _ = writeln!(out, "{} {}", style.mark(mark), text.replace('\n', "\n  "));
+        }
+    }
+    if view.problems.is_empty() {
+        let _ = writeln!(out, "{} nothing stands in the way of a run", style.mark(Mark::Complete));
+    }
+    out
+}
+
+fn machine(out: &mut String, view: &DoctorView, style: Style) {
+    let partial = if view.containment_partial { " (partial: a process may escape)" } else { "" };
+    let git = if view.git.is_empty() { "not found" } else { &view.git };
+    let room = format!("{} free, {} kept in {}", bytes(view.disk_free), bytes(view.kept), runs(view.runs));
+    let gates = if view.gates_off.is_empty() {
+        "all on".to_owned()
+    } else {
+        format!("off: {}", view.gates_off.join(", "))
+    };
+    let rows = [
+        (Mark::Complete, "processes", format!("{}{partial}", view.containment)),
+        (Mark::Warning, "sandbox", view.sandbox.clone()),
+        (if view.git.is_empty() { Mark::Failed } else { Mark::Complete }, "git", git.to_owned()),
+        (Mark::Complete, "room", room),
+        (if view.gates_off.is_empty() { Mark::Complete } else { Mark::Warning }, "gates", gates),
+    ];
+    out.push_str("Here\n");
+    for (mark, name, words) in rows {
+        let _ = writeln!(out, "  {} {name:9}  {}", style.mark(mark), line(&words));
+    }
+}
+
+fn runs(n: u64) -> String {
+    words::count(usize::try_from(n).unwrap_or(usize::MAX), "run")
+}
+
+/// Bytes for people: `12 MB`.
+fn bytes(n: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
+    let mut unit = 0;
+    let mut n = n;
+    while n >= 10_000 && unit + 1 < UNITS.len() {
+        n /= 1000;
+        unit += 1;
+    }
+    format!("{n} {}", UNITS[unit])
+}
+
+/// The JSON schema of [`DoctorView`], which is what `doctor --json` prints.
+pub fn schema() -> String {
+    let schema = schemars::schema_for!(DoctorView);
+    let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+    text.push('\n');
+    text
+}

@@ -1,0 +1,178 @@
+//! `tribunal doctor`: what a run would find here. It spends nothing, unless `--contract` asks each agent for one line.
+
+use crate::args::{Doctor, Globals};
+use crate::config;
+use crate::exit::Done;
+use crate::failure::Failure;
+use crate::out;
+use crate::place::Place;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use tribunal_agent::{Adapters, Login, Tested};
+use tribunal_engine::real::doctor::{self, Environment, Installed};
+use tribunal_engine::real::{FOLDER, WITHOUT_AGENTS, trial};
+use tribunal_engine::settings::Settings;
+use tribunal_process::Containment;
+use tribunal_view::doctor::{AgentView, DoctorView, KEPT};
+use tribunal_view::plain;
+
+/// Less room than this is worth a word.
+const ROOM_MIN: u64 = 1 << 30;
+
+/// Looks around and says what it found.
+pub fn run(globals: &Globals, args: &Doctor) -> Result<Done, Failure> {
+    let place = Place::here().ok();
+    let settings = config::here(place.as_ref(), &args.set)?.settings;
+    let (adapters, environment) = (doctor::adapters(&settings)?, doctor::environment());
+    let scratch =
+        tempfile::tempdir().map_err(|error| Failure::work(format!("no scratch folder: {error}")))?;
+    let found = doctor::look(&adapters, &environment, &scratch.path().join("versions"));
+    let plays = doctor::chosen(&settings);
+    let mut view = DoctorView {
+        agents: found.iter().map(|found| agent(found, &plays)).collect(),
+        gates_off: settings.gates.off.clone(),
+        ..machine(place.as_ref())
+    };
+    if args.contract {
+        if !globals.quiet && !globals.json {
+            out::say("asking each installed agent for one line; this costs what one short answer costs");
+        }
+        contracts(&mut view, &adapters, &environment, scratch.path());
+    }
+    judge(&mut view, &settings, &adapters, &environment);
+    if globals.json {
+        out::json(&view)?;
+    } else {
+        out::data(&tribunal_view::doctor::text(&view, out::stdout_style(globals)))?;
+    }
+    Ok(if view.problems.is_empty() { Done::Passed } else { Done::Shut })
+}
+
+fn agent(found: &Installed, plays: &BTreeMap<String, BTreeSet<String>>) -> AgentView {
+    let tested = match found.tested {
+        Tested::Yes => "tested",
+        Tested::Newer => "newer",
+        Tested::Older => "older",
+        Tested::Between => "between",
+        Tested::Unknown => "unknown",
+    };
+    let login = match &found.login {
+        Login::Variable(name) => format!("{name} is set"),
+        Login::File(path) => format!("logged in by {}", path.display()),
+        Login::None => "no sign of a login".to_owned(),
+        Login::Unknown => "whether it is logged in cannot be told".to_owned(),
+    };
+    AgentView {
+        name: found.agent.clone(),
+        path: found.path.as_ref().map(|path| plain::line(&path.display().to_string())),
+        version: found.version.clone(),
+        tested: tested.to_owned(),
+        known: found.known.clone(),
+        login,
+        plays: plays.get(&found.agent).into_iter().flatten().cloned().collect(),
+        faults: found.faults.clone(),
+        contract: None,
+    }
+}
+
+fn machine(place: Option<&Place>) -> DoctorView {
+    let containment = Containment::detect();
+    let root = place.map_or(Path::new("."), |place| place.root.as_path());
+    let room = rustix::fs::statvfs(root).ok();
+    DoctorView {
+        containment: containment.name().to_owned(),
+        containment_partial: containment.is_partial(),
+        sandbox: "agents are held by their own flags alone: one of the same user could forge a report"
+            .to_owned(),
+        git: tribunal_git::git_version(root).unwrap_or_default(),
+        disk_free: room.map_or(0, |room| room.f_bavail.saturating_mul(room.f_frsize)),
+        kept: place.map_or(0, |place| size(&place.root.join(FOLDER), 0)),
+        runs: place.map_or(0, |place| place.runs().len() as u64),
+        warnings: place.map(journals).unwrap_or_default(),
+        ..DoctorView::default()
+    }
+}
+
+/// What is wrong with the journals of the runs kept here.
+fn journals(place: &Place) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for run in place.runs() {
+        match tribunal_journal::verify(&place.run_dir(&run)) {
+            Ok(health) => wrong.extend(health.problems.iter().map(|why| format!("journal of {run}: {why}"))),
+            Err(error) => wrong.push(format!("journal of {run}: {error}")),
+        }
+    }
+    wrong
+}
+
+/// Bytes below a folder; links are not followed, and very deep is not looked.
+fn size(dir: &Path, depth: u32) -> u64 {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
+    entries
+        .filter_map(|entry| Some((entry.path(), entry.metadata().ok()?)))
+        .map(|(path, meta)| match meta.is_dir() {
+            true if depth < 32 => size(&path, depth + 1),
+            true => 0,
+            false => meta.len(),
+        })
+        .sum()
+}
+
+fn contracts(view: &mut DoctorView, adapters: &Adapters, environment: &Environment, scratch: &Path) {
+    for agent in view.agents.iter_mut().filter(|agent| agent.path.is_some()) {
+        let Ok(row) = adapters.get(&agent.name) else { continue };
+        let said = match trial::contract(row, &scratch.join("contract").join(&agent.name), environment) {
+            Ok(Ok(())) => KEPT.to_owned(),
+            Ok(Err(failure)) => format!("not kept: {}: {}", word(failure.kind), failure.text),
+            Err(error) => format!("not tried: {error}"),
+        };
+        agent.contract = Some(plain::clipped(&said, 300));
+    }
+}
+
+/// The name of a failure as the journal writes it.
+fn word(kind: tribunal_core::r#loop::FailureKind) -> String {
+    let value = serde_json::to_value(kind).unwrap_or_default();
+    value.as_str().unwrap_or_default().replace('_', " ")
+}
+
+/// What stands in the way of a run, and what a person should know.
+fn judge(view: &mut DoctorView, settings: &Settings, adapters: &Adapters, environment: &Environment) {
+    let chosen = doctor::chosen(settings);
+    if view.git.is_empty() {
+        view.problems.push("git is not installed\nhint: Tribunal keeps all work in git".to_owned());
+    }
+    let installed = doctor::installed(adapters, environment);
+    match (chosen.is_empty(), installed.is_empty()) {
+        (true, true) => view.problems.push(WITHOUT_AGENTS.to_owned()),
+        (true, false) => view.problems.push(format!(
+            "no agent is configured\nhint: installed here: {}; `tribunal init` writes them into tribunal.toml",
+            installed.join(", ")
+        )),
+        (false, _) => {}
+    }
+    for (name, roles) in &chosen {
+        let roles: Vec<&str> = roles.iter().map(String::as_str).collect();
+        match adapters.get(name).map(|row| doctor::program_of(row, environment)) {
+            Err(error) => view.problems.push(error.to_string()),
+            Ok(Err(program)) => view.problems.push(format!(
+                "{name} ({}) is not installed: there is no program {program:?} on the PATH\nhint: install it, or choose \
+                 another agent in tribunal.toml",
+                roles.join(", ")
+            )),
+            Ok(Ok(_)) => {}
+        }
+    }
+    let broken = view.agents.iter().filter(|agent| !agent.plays.is_empty());
+    let broken =
+        broken.filter_map(|agent| Some((agent, agent.contract.as_ref().filter(|said| *said != KEPT)?)));
+    view.problems.extend(broken.map(|(agent, said)| format!("{}: {said}", agent.name)));
+    for agent in view.agents.iter().filter(|agent| !agent.plays.is_empty() && agent.path.is_some()) {
+        if agent.login == "no sign of a login" {
+            view.warnings.push(format!("{}: {}; its first launch may fail", agent.name, agent.login));
+        }
+    }
+    if view.disk_free > 0 && view.disk_free < ROOM_MIN {
+        view.warnings.push("there is little room left on this disk".to_owned());
+    }
+}
