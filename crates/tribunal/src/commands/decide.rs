@@ -21,9 +21,15 @@ use tribunal_journal::Posted;
 /// Answers a question.
 pub fn run(globals: &Globals, args: &Decide) -> Result<Done, Failure> {
     let place = Place::here()?;
-    let settings = config::here(Some(&place), &args.set)?.settings;
+    let config = config::here(Some(&place), &args.set)?;
+    let settings = &config.settings;
     let (seen, docket, question) = asked(&place, args)?;
-    let body = letter(&place, &settings, &seen, &docket, &question, args)?;
+    // An answer after which agents work is not spent on a run whose agents cannot be launched.
+    let works = matches!(args.option, Reaction::Again | Reaction::AskAgain | Reaction::Fixed);
+    if works && !args.no_resume && !seen.is_live() {
+        resume::check_agents(&place, &place.project()?, &config, &seen.id)?;
+    }
+    let body = letter(&place, settings, &seen, &docket, &question, args)?;
     let letter = body.letter(Time(now())).map_err(Failure::bug)?;
     match tribunal_journal::post(&seen.dir, &letter)? {
         Posted::First => {
@@ -47,7 +53,7 @@ pub fn run(globals: &Globals, args: &Decide) -> Result<Done, Failure> {
     }
     let id = seen.id.clone();
     drop(seen);
-    resume::go_on(globals, &place, &settings, &id, args.waiting, None)
+    resume::go_on(globals, &place, settings, &id, args.waiting, None)
 }
 
 /// The question that is meant, in the newest run that has it.

@@ -263,9 +263,9 @@ fn an_agent_that_is_gone_when_the_run_goes_on() {
     show.expect(&["run"], 4);
     std::fs::remove_file(&agent).unwrap();
     let run = show.run();
-    for verb in ["resume", "run"] {
+    for args in [&["resume"][..], &["run"], &["decide", "01-01/task-1", "ask-again"]] {
         let says = ["settings.json", "agents.roles.loop-reviewer.args", "mine.sh", "--fresh", "cancel"];
-        refused(&show.stage, &[verb], 2, &says);
+        refused(&show.stage, args, 2, &says);
     }
     show.expect(&["cancel", &run], 0);
     assert_eq!(show.ended(), Ending::Cancelled);
