@@ -12,6 +12,10 @@ use crate::{GitError, GitPath, Oid};
 /// Longer differences are refused: no two reports are compared over them.
 const DIFF_MAX: usize = 512 << 20;
 
+/// How many questions are sent before the answers are read: so few that a pipe holds them, whatever the paths, and
+/// neither side waits for the other to read.
+const QUESTIONS_MAX: usize = 16;
+
 /// Options that keep the difference free of foreign programs and settings.
 const SAFE: [&str; 7] = [
     "--no-ext-diff",
@@ -64,20 +68,46 @@ impl Archive {
 
     /// The bytes of a file in a commit or tree, if it is there.
     pub fn file_at(&self, at: &Oid, path: &GitPath) -> Result<Option<Vec<u8>>, GitError> {
-        // Names are asked for line by line, so a path with a line end in it cannot be.
-        if !path.is_inside() || path.as_bytes().contains(&b'\n') || path.as_bytes().ends_with(b"\r") {
-            return Ok(None);
+        let Some(name) = name_of(at, path) else { return Ok(None) };
+        Ok(self.object(&name)?.and_then(blob))
+    }
+
+    /// The bytes of several files, in the order they are asked for, until they are more than `cap` bytes. Many questions
+    /// go before the first answer, so that git is seldom waited for.
+    pub fn files_at(&self, asked: &[(&Oid, GitPath)], cap: usize) -> Result<Vec<Option<Vec<u8>>>, GitError> {
+        let names: Vec<Option<Vec<u8>>> = asked.iter().map(|(at, path)| name_of(at, path)).collect();
+        let mut found: Vec<Option<Vec<u8>>> = Vec::with_capacity(asked.len());
+        for some in names.chunks(QUESTIONS_MAX) {
+            self.ask_all(some, &mut found)?;
+            if found.iter().flatten().map(Vec::len).sum::<usize>() > cap {
+                break;
+            }
         }
-        let name = [at.as_str().as_bytes(), b":", path.as_bytes()].concat();
-        Ok(self.object(&name)?.filter(|object| object.kind == "blob").map(|object| object.bytes))
+        Ok(found)
+    }
+
+    fn ask_all(&self, names: &[Option<Vec<u8>>], found: &mut Vec<Option<Vec<u8>>>) -> Result<(), GitError> {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.taken(&mut reader)?;
+        let lines: Vec<u8> = names.iter().flatten().flat_map(|name| [name, &b"\n"[..]].concat()).collect();
+        open.0.send(&lines)?;
+        for name in names {
+            found.push(if name.is_some() { open.answer()?.and_then(blob) } else { None });
+        }
+        *reader = Some(open);
+        Ok(())
+    }
+
+    fn taken(&self, reader: &mut Option<Reader>) -> Result<Reader, GitError> {
+        match reader.take() {
+            Some(open) => Ok(open),
+            None => Ok(Reader(self.call().args(["cat-file", "--batch"]).session()?)),
+        }
     }
 
     fn object(&self, name: &[u8]) -> Result<Option<Object>, GitError> {
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut open = match reader.take() {
-            Some(open) => open,
-            None => Reader(self.call().args(["cat-file", "--batch"]).session()?),
-        };
+        let mut open = self.taken(&mut reader)?;
         // Put back only when it is in step: after an error the next read starts a new process.
         let answer = open.read(name)?;
         *reader = Some(open);
@@ -91,4 +121,14 @@ impl Archive {
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .config("core.attributesFile=/dev/null")
     }
+}
+
+/// What a file in a tree is asked for by. Names are asked for line by line, so a path with a line end cannot be.
+fn name_of(at: &Oid, path: &GitPath) -> Option<Vec<u8>> {
+    let askable = path.is_inside() && !path.as_bytes().contains(&b'\n') && !path.as_bytes().ends_with(b"\r");
+    askable.then(|| [at.as_str().as_bytes(), b":", path.as_bytes()].concat())
+}
+
+fn blob(object: Object) -> Option<Vec<u8>> {
+    (object.kind == "blob").then_some(object.bytes)
 }

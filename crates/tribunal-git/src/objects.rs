@@ -43,6 +43,11 @@ impl Reader {
     /// One object by a name without newline; `None` when there is no such object.
     pub(crate) fn read(&mut self, name: &[u8]) -> Result<Option<Object>, GitError> {
         self.0.send(&[name, b"\n"].concat())?;
+        self.answer()
+    }
+
+    /// The answer to a name that was sent.
+    pub(crate) fn answer(&mut self) -> Result<Option<Object>, GitError> {
         let line = self.0.line()?;
         let line = String::from_utf8_lossy(&line).into_owned();
         let mut words = line.split(' ');

@@ -64,13 +64,12 @@ impl DeltaView {
 
 /// The same for people: what is new first, then what changed, what is gone, what was not repeated.
 pub fn table(before: &Report, after: &Report, found: &Comparison, style: Style) -> String {
-    let claims = |report: &'_ Report| -> BTreeMap<usize, Claim> {
-        report.findings.iter().map(|one| (one.index, one.claim.clone())).collect()
-    };
-    let (old, new) = (claims(before), claims(after));
+    let (old, new): (BTreeMap<usize, &Claim>, BTreeMap<usize, &Claim>) =
+        (before.indexed().collect(), after.indexed().collect());
     let mut out = String::new();
     let _ = writeln!(out, "{}", style.bold(&headline(before, after, found)));
-    let fresh = |kind: Fresh| found.fresh.iter().filter(move |(_, f)| *f == kind).map(|(n, _)| new.get(n));
+    let fresh =
+        |kind: Fresh| found.fresh.iter().filter(move |(_, f)| *f == kind).map(|(n, _)| new.get(n).copied());
     for (kind, title) in [
         (Fresh::FixInduced, "New, on lines the change added"),
         (Fresh::Reopened, "Back again, though it was called gone"),
@@ -87,7 +86,8 @@ pub fn table(before: &Report, after: &Report, found: &Comparison, style: Style) 
             });
         section(&mut out, title, Mark::Warning, rows, style);
     }
-    let gone = |kind: Gone| found.gone.iter().filter(move |(_, g)| *g == kind).map(|(n, _)| old.get(n));
+    let gone =
+        |kind: Gone| found.gone.iter().filter(move |(_, g)| *g == kind).map(|(n, _)| old.get(n).copied());
     section(&mut out, "Resolved", Mark::Complete, gone(Gone::Resolved).flatten().map(line), style);
     let title = "Not reported again, though nothing shows that it is gone";
     section(&mut out, title, Mark::Skipped, gone(Gone::NotReported).flatten().map(line), style);
@@ -100,8 +100,8 @@ fn headline(before: &Report, after: &Report, found: &Comparison) -> String {
     let silent = found.gone.len() - resolved;
     format!(
         "{} before, {} after: {} new, {} resolved, {unchanged} unchanged, {} with another severity, {silent} not reported",
-        words::count(before.findings.len(), "finding"),
-        after.findings.len(),
+        words::count(before.claims.len(), "finding"),
+        after.claims.len(),
         found.fresh.len(),
         resolved,
         found.pairs.len() - unchanged,

@@ -230,12 +230,11 @@ pub fn with_baseline(
 }
 
 fn states(before: &Report, after: &Report, found: &Comparison) -> Vec<(usize, Baseline)> {
-    let claims = |report: &'_ Report| -> BTreeMap<usize, String> {
-        report.findings.iter().map(|one| (one.index, one.claim.claim.clone())).collect()
-    };
-    let (old, new) = (claims(before), claims(after));
+    let (old, new): (BTreeMap<usize, &Claim>, BTreeMap<usize, &Claim>) =
+        (before.indexed().collect(), after.indexed().collect());
     let paired = found.pairs.iter().map(|(pair, went)| {
-        let same = *went == Ordering::Equal && old.get(&pair.before) == new.get(&pair.after);
+        let words = (old.get(&pair.before), new.get(&pair.after));
+        let same = *went == Ordering::Equal && words.0.map(|one| &one.claim) == words.1.map(|one| &one.claim);
         (pair.after, if same { Baseline::Unchanged } else { Baseline::Updated })
     });
     let fresh = found.fresh.iter().map(|(index, fresh)| match fresh {
@@ -246,11 +245,11 @@ fn states(before: &Report, after: &Report, found: &Comparison) -> Vec<(usize, Ba
 
 fn own(report: &Report) -> Value {
     let results: Vec<Value> = report
-        .findings
+        .claims
         .iter()
-        .map(|one| {
-            let mut result = base(&one.claim, one.claim.severity);
-            if let Some(rule) = &one.claim.rule {
+        .map(|claim| {
+            let mut result = base(claim, claim.severity);
+            if let Some(rule) = &claim.rule {
                 result.insert("ruleId".into(), json!(rule));
             }
             Value::Object(result)

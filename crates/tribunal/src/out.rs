@@ -24,6 +24,13 @@ pub fn json(value: &impl Serialize) -> Result<(), Failure> {
     data(&text)
 }
 
+/// Writes one JSON document on one line: for what may be long and is read by programs.
+pub fn json_line(value: &impl Serialize) -> Result<(), Failure> {
+    let mut text = serde_json::to_string(value).map_err(Failure::bug)?;
+    text.push('\n');
+    data(&text)
+}
+
 /// Says something to the person: on stderr, and to nobody if that is closed.
 pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", text.trim_end());

@@ -301,7 +301,7 @@ fn words_of(text: &str) -> String {
 /// Whether a list is said to be empty.
 pub(super) fn is_no_item(words: &str) -> bool {
     let words = plain_words(bare(words));
-    let words = words.trim_matches(|c: char| !c.is_alphanumeric() && c != '/');
+    let words = words.trim_matches(|c: char| c.is_whitespace() || "[]{}()-.,'\"".contains(c));
     matches!(words, "" | "none" | "n/a" | "na" | "null" | "nil" | "nothing" | "empty")
 }
 

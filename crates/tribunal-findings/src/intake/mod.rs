@@ -17,7 +17,7 @@ mod verdict;
 pub use compiler::read_compiler_lines;
 pub use sarif::read_sarif;
 
-use crate::text::{Damage, clean, clip};
+use crate::text::{Damage, LINE_MAX, clean, clip};
 use scan::{Kind, Line};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -267,7 +267,11 @@ fn weigh(mut draft: Draft, damage: Damage, lines: &[Line<'_>]) -> Intake {
     settle_verdict(&mut draft);
     let intake = &mut draft.intake;
     note_reused_labels(intake);
-    let oversized = lines.iter().any(|line| line.kind == Kind::TooLong);
+    // A log of a tool may be one long line; a verdict in one is nothing anybody wrote.
+    let approves = intake.verdict.is_some_and(|verdict| verdict != Verdict::Reject);
+    let oversized = lines.iter().any(|line| {
+        line.kind == Kind::TooLong || approves && line.kind == Kind::Data && line.text.len() > LINE_MAX
+    });
     for (broken, why) in [
         (damage.utf8, "the message holds bytes that are not UTF-8"),
         (damage.nul, "the message holds NUL bytes"),

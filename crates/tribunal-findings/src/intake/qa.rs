@@ -267,7 +267,8 @@ fn is_marks(text: &str) -> bool {
 
 /// `|---|:--|`
 fn is_ruler(text: &str) -> bool {
-    text.trim().len() > 2 && text.chars().all(|c| c.is_whitespace() || matches!(c, '|' | '-' | ':' | '+'))
+    let row = text.contains('|') || text.contains("---");
+    row && text.chars().all(|c| c.is_whitespace() || matches!(c, '|' | '-' | ':' | '+'))
 }
 
 /// A row that names the columns.

@@ -9,13 +9,11 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tribunal_core::finding::{Claim, Severity};
 
-/// One finding of a report.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Indexed {
-    /// Where it stands in the file: in `runs[0].results`, or in the list.
+/// Where a finding stands in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its index: in `runs[0].results`, or in the list.
     pub index: usize,
-    /// What it says.
-    pub claim: Claim,
     /// The report itself calls it gone, so seeing it again is news.
     pub settled: bool,
 }
@@ -23,14 +21,23 @@ pub struct Indexed {
 /// What a file holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Its findings, in order.
-    pub findings: Vec<Indexed>,
+    /// What its findings say, in order.
+    pub claims: Vec<Claim>,
+    /// Where each of them stands.
+    pub places: Vec<Place>,
     /// It was SARIF.
     pub sarif: bool,
     /// Runs after the first, which are not compared.
     pub other_runs: usize,
     /// What could not be read.
     pub unread: Vec<Unread>,
+}
+
+impl Report {
+    /// Its findings by their index in the file.
+    pub fn indexed(&self) -> impl Iterator<Item = (usize, &Claim)> {
+        self.places.iter().map(|place| place.index).zip(&self.claims)
+    }
 }
 
 #[derive(Deserialize)]
@@ -66,8 +73,9 @@ pub fn read_report(bytes: &[u8]) -> Result<Report, String> {
 
 fn of_sarif(mut runs: Vec<Run<'_>>) -> Report {
     let mut draft = Draft::default();
-    let findings = runs.first_mut().map(|run| sarif::indexed(run, &mut draft)).unwrap_or_default();
-    Report { findings, sarif: true, other_runs: runs.len().saturating_sub(1), unread: draft.intake.unread }
+    let (claims, places) = runs.first_mut().map(|run| sarif::placed(run, &mut draft)).unwrap_or_default();
+    let other_runs = runs.len().saturating_sub(1);
+    Report { claims, places, sarif: true, other_runs, unread: draft.intake.unread }
 }
 
 fn own(items: &[&RawValue]) -> Report {
@@ -80,7 +88,8 @@ fn own(items: &[&RawValue]) -> Report {
         let fate = standing.iter().flatten().find_map(Value::as_str).unwrap_or_default();
         json::finding(&value.to_string(), None, &mut draft);
         let claim = draft.intake.findings.pop().unwrap_or_else(|| claim_of(Severity::Warning, "(no claim)"));
-        report.findings.push(Indexed { index, claim, settled: is_settled(fate) });
+        report.claims.push(claim);
+        report.places.push(Place { index, settled: is_settled(fate) });
         report.unread.extend(draft.intake.unread);
     }
     report
@@ -95,7 +104,8 @@ mod tests {
     use super::*;
 
     fn claims(report: &Report) -> Vec<(usize, &str, bool)> {
-        report.findings.iter().map(|f| (f.index, f.claim.claim.as_str(), f.settled)).collect()
+        let both = report.claims.iter().zip(&report.places);
+        both.map(|(claim, place)| (place.index, claim.claim.as_str(), place.settled)).collect()
     }
 
     #[test]
@@ -117,9 +127,17 @@ mod tests {
         let report = read_report(list.as_bytes()).unwrap();
         let expect = [(0, "a", false), (1, "(no claim)", false), (2, "b", true), (3, "c", true)];
         assert_eq!(claims(&report), expect);
-        assert_eq!(report.findings[0].claim.line, Some(3));
+        assert_eq!(report.claims[0].line, Some(3));
         let answer = format!(r#"{{"verdict":"reject","findings":{list}}}"#);
-        assert_eq!(read_report(answer.as_bytes()).unwrap().findings, report.findings);
+        assert_eq!(read_report(answer.as_bytes()).unwrap(), report);
+    }
+
+    #[test]
+    fn results_that_lie_elsewhere_or_nowhere_are_named() {
+        let text = r#"{"runs":[{"externalPropertyFileReferences":{"results":[{"location":{"uri":"x"}}]},"results":[{"message":{"text":"a"},"locations":null}]}]}"#;
+        let report = read_report(text.as_bytes()).unwrap();
+        assert_eq!(claims(&report), [(0, "a", false)]);
+        assert!(report.unread[0].why.contains("not read"), "{report:?}");
     }
 
     #[test]
@@ -138,6 +156,6 @@ mod tests {
             let why = read_report(bytes).unwrap_err();
             assert!(why.contains(expect), "{expect}: {why}");
         }
-        assert_eq!(read_report(b"{\"runs\":[]}").unwrap().findings, []);
+        assert_eq!(read_report(b"{\"runs\":[]}").unwrap().claims, []);
     }
 }

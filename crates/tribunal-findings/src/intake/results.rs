@@ -2,6 +2,7 @@
 //! for the end of its run where it does not. Holds no more of a log than that.
 
 use super::Draft;
+use super::report::Place;
 use super::sarif::{Res, fill_whole};
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, de};
@@ -46,20 +47,16 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for FirstVisitor<T> {
         while seq.next_element::<IgnoredAny>()?.is_some() {}
         Ok(First(first))
     }
+
+    fn visit_unit<E: de::Error>(self) -> Result<First<T>, E> {
+        Ok(First(None))
+    }
 }
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(FirstVisitor(PhantomData))
+        deserializer.deserialize_any(FirstVisitor(PhantomData))
     }
-}
-
-/// Where a finding stands among the results of its run.
-pub(super) struct Place {
-    /// Its index there.
-    pub index: usize,
-    /// The log calls it gone.
-    pub settled: bool,
 }
 
 /// All results of a run.

@@ -1,7 +1,7 @@
 //! SARIF 2.1.0: typed, borrowed where it can be, each result made a claim as it is met, because a linter's log can hold
 //! a hundred thousand of them. Never opens what a log points at; external property files are named as unread.
 
-use super::report::Indexed;
+use super::report::Place;
 use super::results::{First, Results, Text};
 use super::{Draft, Form, Intake, claim_of, claim_words};
 use crate::text::clean;
@@ -174,9 +174,6 @@ pub(crate) fn read_into(text: &str, draft: &mut Draft) {
         Err(error) => return draft.intake.note(text, format!("not SARIF 2.1.0: {error}")),
     };
     for run in log.runs {
-        if run.external.is_some() {
-            draft.intake.note("externalPropertyFileReferences", "results in other files are not read");
-        }
         take(run, draft);
     }
     for inline in log.inline {
@@ -184,7 +181,15 @@ pub(crate) fn read_into(text: &str, draft: &mut Draft) {
     }
 }
 
+/// Results may lie in other files; none of these is opened.
+fn note_external(run: &Run<'_>, draft: &mut Draft) {
+    if run.external.is_some() {
+        draft.intake.note("externalPropertyFileReferences", "results in other files are not read");
+    }
+}
+
 fn take(mut run: Run<'_>, draft: &mut Draft) {
+    note_external(&run, draft);
     let results = run.results.take().unwrap_or_default();
     let rules = Rules::of(&run);
     let finish = |_: usize, result: &Res<'_>, draft: &mut Draft| {
@@ -204,7 +209,8 @@ fn take(mut run: Run<'_>, draft: &mut Draft) {
 
 /// The results of one run with their indexes: for tools that speak of a log by index. A result that says nothing is
 /// still one of them.
-pub(super) fn indexed(run: &mut Run<'_>, draft: &mut Draft) -> Vec<Indexed> {
+pub(super) fn placed(run: &mut Run<'_>, draft: &mut Draft) -> (Vec<Claim>, Vec<Place>) {
+    note_external(run, draft);
     let results = run.results.take().unwrap_or_default();
     let rules = Rules::of(run);
     let finish = |index: usize, result: &Res<'_>, draft: &mut Draft| {
@@ -213,14 +219,12 @@ pub(super) fn indexed(run: &mut Run<'_>, draft: &mut Draft) -> Vec<Indexed> {
             claim_of(Severity::Warning, "(no message)")
         }))
     };
-    let (claims, places) = results.finished(draft, finish);
-    let both = claims.into_iter().zip(places);
-    both.map(|(claim, place)| Indexed { index: place.index, claim, settled: place.settled }).collect()
+    results.finished(draft, finish)
 }
 
 /// Makes the claim of a result that needs nothing of its run; false when it must wait for rules and artifacts.
 pub(super) fn fill_whole(claim: &mut Claim, result: &Res<'_>, draft: &mut Draft) -> bool {
-    result.is_whole() && fill(claim, result, &Run::default(), &Rules::default(), draft)
+    result.is_whole() && fill(claim, result, None, draft)
 }
 
 /// A run's rules by id.
@@ -247,12 +251,13 @@ impl<'r> Rules<'r> {
 
 fn claim(result: &Res<'_>, run: &Run<'_>, rules: &Rules<'_>, draft: &mut Draft) -> Option<Claim> {
     let mut claim = Claim::new(Severity::Warning, "");
-    fill(&mut claim, result, run, rules, draft).then_some(claim)
+    fill(&mut claim, result, Some((run, rules)), draft).then_some(claim)
 }
 
-/// Fills an empty claim in its place; false when the result says nothing.
-fn fill(claim: &mut Claim, result: &Res<'_>, run: &Run<'_>, rules: &Rules<'_>, draft: &mut Draft) -> bool {
-    let rule = rules.find(result);
+/// Fills an empty claim in its place; false when the result says nothing. A result that says everything itself needs no
+/// run.
+fn fill(claim: &mut Claim, result: &Res<'_>, run: Option<(&Run<'_>, &Rules<'_>)>, draft: &mut Draft) -> bool {
+    let rule = run.and_then(|(_, rules)| rules.find(result));
     let level = result.level.as_deref().or_else(|| rule?.config.as_ref()?.level.as_deref());
     let text = message(result.message.as_ref()).or_else(|| message(rule?.short.as_ref()));
     let given = result.rule.as_deref().or_else(|| rule.map(|rule| rule.id.as_ref()));
@@ -267,7 +272,7 @@ fn fill(claim: &mut Claim, result: &Res<'_>, run: &Run<'_>, rules: &Rules<'_>, d
     (claim.confidence, claim.confidence_stated) = (100, true);
     claim.rule = name.map(str::to_owned);
     if let Some(location) = &result.locations.0 {
-        locate(claim, location, run, draft);
+        locate(claim, location, run.map(|(run, _)| run), draft);
     }
     true
 }
@@ -277,13 +282,15 @@ fn message<'m>(message: Option<&'m Message<'_>>) -> Option<&'m str> {
     message.text.as_deref().or(message.markdown.as_deref()).filter(|text| !text.trim().is_empty())
 }
 
-fn locate(claim: &mut Claim, location: &Location<'_>, run: &Run<'_>, draft: &mut Draft) {
+fn locate(claim: &mut Claim, location: &Location<'_>, run: Option<&Run<'_>>, draft: &mut Draft) {
     let logical = location.logical.0.as_ref().and_then(|l| l.full.as_deref().or(l.name.as_deref()));
-    claim.section = logical.map(str::to_owned);
+    if logical.is_some() {
+        claim.section = logical.map(str::to_owned);
+    }
     let Some(physical) = &location.physical else { return };
     let artifact = physical.artifact.as_ref();
     let index = artifact.and_then(|a| a.index).and_then(|index| usize::try_from(index).ok());
-    let by_index = || run.artifacts.get(index?)?.location.as_ref()?.uri.as_deref();
+    let by_index = || run?.artifacts.get(index?)?.location.as_ref()?.uri.as_deref();
     if let Some(uri) = artifact.and_then(|a| a.uri.as_deref()).or_else(by_index) {
         match words::path_inside(&unescaped(uri)) {
             Ok(path) => claim.file = Some(path),

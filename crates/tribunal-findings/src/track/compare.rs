@@ -5,7 +5,6 @@ use super::change::Change;
 use super::pair::{Hints, Pair, Scorer, pair_with};
 use crate::intake::report::Report;
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
 use tribunal_core::finding::Claim;
 
 /// What became of a finding of the earlier report that has no partner.
@@ -82,16 +81,12 @@ pub fn compare(
 ) -> Comparison {
     let (pairs, mut anchors) =
         pair_with(before, after, &Hints::default(), change, Anchors::new(read), scorer);
-    let (left, right): (BTreeSet<usize>, BTreeSet<usize>) =
-        pairs.iter().map(|pair| (pair.before, pair.after)).unzip();
-    let gone = (0..before.len())
-        .filter(|n| !left.contains(n))
-        .map(|n| (n, gone(before[n], change, &mut anchors)))
-        .collect();
-    let fresh = (0..after.len())
-        .filter(|n| !right.contains(n))
-        .map(|n| (n, fresh(after[n], change, &mut anchors)))
-        .collect();
+    let (mut left, mut right) = (vec![true; before.len()], vec![true; after.len()]);
+    pairs.iter().for_each(|pair| (left[pair.before], right[pair.after]) = (false, false));
+    let gone =
+        (0..before.len()).filter(|n| left[*n]).map(|n| (n, gone(before[n], change, &mut anchors))).collect();
+    let fresh =
+        (0..after.len()).filter(|n| right[*n]).map(|n| (n, fresh(after[n], change, &mut anchors))).collect();
     let pairs = pairs
         .into_iter()
         .map(|pair| (pair, after[pair.after].severity.cmp(&before[pair.before].severity)))
@@ -108,25 +103,25 @@ pub fn compare_reports(
     read: Read<'_>,
     scorer: &Scorer,
 ) -> Comparison {
-    let old: Vec<&Claim> = before.findings.iter().map(|one| &one.claim).collect();
-    let new: Vec<&Claim> = after.findings.iter().map(|one| &one.claim).collect();
+    let (old, new): (Vec<&Claim>, Vec<&Claim>) =
+        (before.claims.iter().collect(), after.claims.iter().collect());
     let none = Change::default();
     let mut found = compare(&old, &new, change.unwrap_or(&none), read, scorer);
     if change.is_none() {
         found.gone.iter_mut().for_each(|(_, gone)| *gone = Gone::NotReported);
         found.fresh.iter_mut().for_each(|(_, fresh)| *fresh = Fresh::New);
     }
-    let settled = |n: usize| before.findings[n].settled;
+    let settled = |n: usize| before.places[n].settled;
     found.gone.iter_mut().filter(|(n, _)| settled(*n)).for_each(|(_, gone)| *gone = Gone::Resolved);
     let (back, pairs): (Vec<_>, Vec<_>) = found.pairs.into_iter().partition(|(pair, _)| settled(pair.before));
     found.pairs = pairs;
     found.gone.extend(back.iter().map(|(pair, _)| (pair.before, Gone::Resolved)));
     found.fresh.extend(back.iter().map(|(pair, _)| (pair.after, Fresh::Reopened)));
     for (pair, _) in &mut found.pairs {
-        (pair.before, pair.after) = (before.findings[pair.before].index, after.findings[pair.after].index);
+        (pair.before, pair.after) = (before.places[pair.before].index, after.places[pair.after].index);
     }
-    found.gone.iter_mut().for_each(|(n, _)| *n = before.findings[*n].index);
-    found.fresh.iter_mut().for_each(|(n, _)| *n = after.findings[*n].index);
+    found.gone.iter_mut().for_each(|(n, _)| *n = before.places[*n].index);
+    found.fresh.iter_mut().for_each(|(n, _)| *n = after.places[*n].index);
     found.pairs.sort_by_key(|(pair, _)| pair.before);
     found.gone.sort_by_key(|(n, _)| *n);
     found.fresh.sort_by_key(|(n, _)| *n);

@@ -222,8 +222,9 @@ impl<'a> Work<'a> {
             after,
             change,
             anchors,
-            free_before: (0..before.len()).collect(),
-            free_after: (0..after.len()).collect(),
+            // What is free is known when exact matching is done.
+            free_before: BTreeSet::new(),
+            free_after: BTreeSet::new(),
             olds: Leftovers::default(),
             news: Leftovers::default(),
             texts: Texts::default(),

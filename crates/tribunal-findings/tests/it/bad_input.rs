@@ -153,7 +153,7 @@ fn sarif_as_tools_really_write_it() {
     }
     assert_eq!(intake.verdict, None);
     let report = read_report(text.as_bytes()).unwrap();
-    assert_eq!((report.findings.len(), report.other_runs), (2, 1));
+    assert_eq!((report.claims.len(), report.other_runs), (2, 1));
 }
 
 #[test]
@@ -166,4 +166,22 @@ fn a_file_that_is_not_in_the_tree_is_no_reason_to_stop() {
     assert_eq!(found.gone, [(1, Gone::NotReported)]);
     let found = compare(&[], &[&other], &Change::default(), &|_, _| None, &Scorer::default());
     assert_eq!(found.fresh, [(0, Fresh::Late)]);
+}
+
+#[test]
+fn one_endless_line_of_json_approves_nothing() {
+    let padding = "x".repeat(1 << 20);
+    let answer = |verdict: &str| read(&format!(r#"{{"verdict":"{verdict}","checked":"{padding}"}}"#));
+    let intake = answer("approve");
+    assert_eq!(intake.verdict, None);
+    assert!(intake.unread.iter().any(|unread| unread.why.contains("too long")), "{:?}", intake.unread);
+    assert!(answer("reject").verdict.is_some());
+}
+
+#[test]
+fn a_message_without_anything_says_so() {
+    for text in ["", "  \n", "hello", "[[[[[[", "\u{1b}[31m"] {
+        let intake = read(text);
+        assert!(intake.verdict.is_none() && !intake.unread.is_empty(), "{text:?}: {intake:?}");
+    }
 }

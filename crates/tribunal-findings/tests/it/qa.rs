@@ -84,6 +84,8 @@ fn what_cannot_be_read_is_no_pass() {
         ("checks:\n- name: commit-lint", none),
         ("checks:\n- commit-lint", none),
         ("checks:\n- [x] commit-lint", none),
+        ("checks:\n- ::::", none),
+        ("checks:\n- ✗", none),
         ("checks:\ncommit-lint went well", none),
         ("checks: 4/5 passed", none),
         ("checks: unknown", none),

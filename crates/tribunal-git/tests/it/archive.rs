@@ -53,6 +53,14 @@ fn a_bare_repository_is_read_and_not_touched() {
     for missing in ["old.txt", "no", "../a.txt", "/etc/passwd", "a.txt\n", "", "a b missing"] {
         assert_eq!(read(&to, missing), None, "{missing:?}");
     }
+    let many: Vec<_> =
+        (0..100).flat_map(|_| ["a.txt", "no", "new.txt", "../a.txt"].map(|name| (&to, path(name)))).collect();
+    let found = archive.files_at(&many, usize::MAX).expect("reads");
+    assert_eq!(found.len(), many.len());
+    for (one, (at, name)) in found.iter().zip(&many) {
+        assert_eq!(*one, archive.file_at(at, name).expect("reads"));
+    }
+    assert!(archive.files_at(&many, 10).expect("reads").len() < many.len());
     drop(archive);
     assert_eq!(files(&dir), before);
 }

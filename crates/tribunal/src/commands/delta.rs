@@ -5,11 +5,15 @@ use crate::args::{Delta, Globals};
 use crate::exit::Done;
 use crate::failure::Failure;
 use crate::out;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use tribunal_findings::track::pair::Scorer;
 use tribunal_findings::track::{Change, Comparison, Side, compare_reports};
 use tribunal_findings::{Report, read_report};
-use tribunal_git::{Archive, GitPath, Oid};
+use tribunal_git::{Archive, GitError, GitPath, Oid};
 use tribunal_view::delta::{DeltaView, table};
 use tribunal_view::sarif;
 
@@ -18,39 +22,52 @@ const BYTES_MAX: u64 = 1 << 30;
 /// Notes on unusable parts that are said one by one.
 const NOTES_MAX: usize = 3;
 
+/// Changed files that are read beside the reports, before anybody asks for them; of more, only those asked for.
+const AHEAD_MAX: usize = 256;
+/// No more are read ahead when these are so many bytes.
+const AHEAD_BYTES_MAX: usize = 32 << 20;
+
 /// The repository and its two revisions.
 struct Place {
     archive: Archive,
     from: Oid,
     to: Oid,
     change: Change,
+    ahead: Ahead,
 }
+
+/// Files of the earlier and of the later revision that were read before anybody asked; none where there is none.
+type Ahead = [BTreeMap<String, Option<String>>; 2];
 
 /// Compares two reports.
 pub fn run(globals: &Globals, args: &Delta) -> Result<Done, Failure> {
     let asked = asked(args)?;
     let (before, after, place) = std::thread::scope(|scope| {
-        // Git needs about as long as reading both files: side by side they cost one of the two.
+        // Git needs about as long as reading both files: side by side the three cost as much as the longest.
         let place = scope.spawn(|| asked.map(|(dir, from, to)| open(&dir, from, to)).transpose());
-        let before = load(&args.before);
+        let before = scope.spawn(|| load(&args.before));
         let after = load(&args.after);
+        let before = before.join().unwrap_or_else(|_| Err(Failure::bug("reading a report panicked")));
         let place = place.join().unwrap_or_else(|_| Err(Failure::bug("reading the repository panicked")));
         (before, after, place)
     });
-    let ((before, _), (after, after_bytes), place) = (before?, after?, place?);
+    // Nothing of these is freed piece by piece: the program ends after the answer, and they are large.
+    let read = ManuallyDrop::new((before?, after?));
+    let ((before, _), (after, after_bytes)) = &*read;
+    let place = place?;
     if !globals.quiet {
-        notes(&args.before, &before);
-        notes(&args.after, &after);
+        notes(&args.before, before);
+        notes(&args.after, after);
     }
-    let found = compared(&before, &after, place.as_ref());
+    let found = compared(before, after, place);
     if args.sarif {
-        let text = sarif::with_baseline(&after_bytes, &before, &after, &found)
+        let text = sarif::with_baseline(after_bytes, before, after, &found)
             .map_err(|error| Failure::usage(format!("cannot use {}: {error}", args.after.display())))?;
         out::data(&text)?;
     } else if globals.json {
-        out::json(&DeltaView::of(&found))?;
+        out::json_line(&DeltaView::of(&found))?;
     } else {
-        out::data(&table(&before, &after, &found, out::stdout_style(globals)))?;
+        out::data(&table(before, after, &found, out::stdout_style(globals)))?;
     }
     Ok(Done::Passed)
 }
@@ -68,7 +85,7 @@ fn asked(args: &Delta) -> Result<Option<(PathBuf, &str, &str)>, Failure> {
 }
 
 fn open(dir: &Path, from: &str, to: &str) -> Result<Place, Failure> {
-    let bad = |error: tribunal_git::GitError| {
+    let bad = |error: GitError| {
         let text = error.to_string();
         let named = text.contains(&dir.display().to_string());
         Failure::usage(if named { text } else { format!("{}: {text}", dir.display()) })
@@ -77,22 +94,54 @@ fn open(dir: &Path, from: &str, to: &str) -> Result<Place, Failure> {
     let (from, to) = (archive.commit(from).map_err(bad)?, archive.commit(to).map_err(bad)?);
     let diff = archive.diff_lines(&from, &to).map_err(bad)?;
     let change = Change::from_unified(&String::from_utf8_lossy(&diff));
-    Ok(Place { archive, from, to, change })
+    let ahead = read_ahead(&archive, (&from, &to), &change);
+    Ok(Place { archive, from, to, change, ahead })
+}
+
+/// The changed files of both revisions, many asked for at once, while the reports are read. What cannot be had this way
+/// is asked for when it is needed.
+fn read_ahead(archive: &Archive, (from, to): (&Oid, &Oid), change: &Change) -> Ahead {
+    let mut ahead = Ahead::default();
+    if change.files().len() > AHEAD_MAX {
+        return ahead;
+    }
+    let olds = change.files().iter().filter_map(|file| Some((0, from, file.old.as_deref()?)));
+    let news = change.files().iter().filter_map(|file| Some((1, to, file.new.as_deref()?)));
+    let all: Vec<(usize, &Oid, &str)> = olds.chain(news).collect();
+    let asked: Vec<(&Oid, GitPath)> = all.iter().map(|(_, at, path)| (*at, GitPath::from(*path))).collect();
+    for ((side, _, path), bytes) in
+        all.into_iter().zip(archive.files_at(&asked, AHEAD_BYTES_MAX).unwrap_or_default())
+    {
+        ahead[side].insert(path.to_owned(), bytes.map(text_of));
+    }
+    ahead
+}
+
+fn text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 fn load(path: &Path) -> Result<(Report, Vec<u8>), Failure> {
     let name = path.display();
     let bad = |error: std::io::Error| Failure::usage(format!("cannot read {name}: {error}"));
-    let size = std::fs::metadata(path).map_err(bad)?.len();
-    if size > BYTES_MAX {
-        return Err(Failure::usage(format!("{name} has {size} bytes; {BYTES_MAX} is the most")));
-    }
-    let bytes = std::fs::read(path).map_err(bad)?;
+    let file = std::fs::File::open(path).map_err(bad)?;
+    let size = file.metadata().map_err(bad)?.len();
+    let bytes = whole(file, size, BYTES_MAX).map_err(bad)?.ok_or_else(|| {
+        Failure::usage(format!("{name} has more than {BYTES_MAX} bytes, the most that is read"))
+    })?;
     let report = read_report(&bytes).map_err(|why| {
         Failure::usage(format!("cannot use {name}: {why}"))
             .hint("it must be SARIF 2.1.0, a JSON list of findings, or what `tribunal intake --json` prints")
     })?;
     Ok((report, bytes))
+}
+
+/// All there is to read; `None` when that is more than `max` bytes. What a file says of its size need not be true: a
+/// device has none and never ends.
+fn whole(from: impl Read, size: u64, max: u64) -> std::io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::with_capacity(usize::try_from(size.min(max)).unwrap_or_default() + 1);
+    from.take(max + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= max).then_some(bytes))
 }
 
 /// Says what of a report is not compared, or only in part.
@@ -110,12 +159,30 @@ fn notes(path: &Path, report: &Report) {
     }
 }
 
-fn compared(before: &Report, after: &Report, place: Option<&Place>) -> Comparison {
-    let read = |side: Side, path: &str| {
-        let place = place?;
-        let at = if side == Side::Before { &place.from } else { &place.to };
-        let bytes = place.archive.file_at(at, &GitPath::from(path)).ok().flatten()?;
-        Some(String::from_utf8_lossy(&bytes).into_owned())
+fn compared(before: &Report, after: &Report, place: Option<Place>) -> Comparison {
+    let Some(Place { archive, from, to, change, ahead }) = place else {
+        return compare_reports(before, after, None, &|_, _| None, &Scorer::default());
     };
-    compare_reports(before, after, place.map(|place| &place.change), &read, &Scorer::default())
+    let ahead = RefCell::new(ahead);
+    let read = |side: Side, path: &str| {
+        let (at, side) = if side == Side::Before { (&from, 0) } else { (&to, 1) };
+        // Each file is asked for once, so it is given away.
+        if let Some(known) = ahead.borrow_mut()[side].remove(path) {
+            return known;
+        }
+        archive.file_at(at, &GitPath::from(path)).ok().flatten().map(text_of)
+    };
+    compare_reports(before, after, Some(&change), &read, &Scorer::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_never_ends_is_refused() {
+        assert!(matches!(whole(std::io::repeat(b'x'), 0, 100), Ok(None)));
+        assert!(matches!(whole(&b"abc"[..], 0, 3), Ok(Some(bytes)) if bytes == b"abc"));
+        assert!(matches!(whole(&b"abcd"[..], 4, 3), Ok(None)));
+    }
 }

@@ -183,7 +183,7 @@ fn try_one(bytes: &[u8], rejecting: bool, tally: &mut Tally) -> std::result::Res
     tribunal_findings::read_compiler_lines(&text).findings.iter().try_for_each(lawful)?;
     let _ = (tribunal_findings::read_maker(&text), tribunal_findings::read_hearing(&text));
     if let Ok(report) = tribunal_findings::read_report(bytes) {
-        report.findings.iter().try_for_each(|one| lawful(&one.claim))?;
+        report.claims.iter().try_for_each(lawful)?;
     }
     tally.cases += 1;
     tally.verdicts += u64::from(intake.verdict.is_some());
