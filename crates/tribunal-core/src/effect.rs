@@ -99,7 +99,7 @@ impl Step {
 
     /// Effects that launch an agent, and so count against the width.
     pub fn is_agent(&self) -> bool {
-        matches!(self, Step::Make(_) | Step::Judge(_) | Step::Hear(_) | Step::Checkpoint)
+        matches!(self, Step::Make(_) | Step::Judge(_) | Step::Hear(_) | Step::Summary | Step::Checkpoint)
     }
 }
 

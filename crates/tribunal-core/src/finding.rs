@@ -119,6 +119,9 @@ pub struct Claim {
     /// Who can mend it.
     #[serde(default)]
     pub fixable_by: FixableBy,
+    /// It is no fault but a question: nothing shows that all is well, and somebody must look.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks: bool,
     /// The author's own id for it, as written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
@@ -146,6 +149,7 @@ impl Claim {
             rule: None,
             kind: None,
             fixable_by: FixableBy::Dev,
+            asks: false,
             label: None,
             same_as: None,
         }

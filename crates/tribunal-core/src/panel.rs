@@ -146,6 +146,11 @@ impl Bench {
         self.checks.values().any(|state| matches!(state, CheckState::Failed(_)))
     }
 
+    /// A check cannot tell and asks whoever can.
+    fn a_check_asks(&self) -> bool {
+        self.failures().any(|(_, claims)| claims.iter().any(|claim| claim.asks))
+    }
+
     fn a_seat_is_gone(&self) -> bool {
         self.seats.values().any(|state| *state == SeatState::Gone)
     }
@@ -269,7 +274,7 @@ impl Bench {
         }
         let gone = self.a_seat_is_gone();
         // Silence approves nothing, not even where the checks' verdict would stand: there is none.
-        let nobody = self.checks.is_empty() && self.answers().next().is_none();
+        let nobody = (self.checks.is_empty() || self.a_check_asks()) && self.answers().next().is_none();
         if nobody || (gone && policy.no_verdict == NoVerdict::Escalate) {
             return Ruling::NoQuorum;
         }

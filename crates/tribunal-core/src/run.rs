@@ -19,6 +19,9 @@ pub struct PlanSpec {
     pub wave: u32,
     /// Plans of this run that must have landed first.
     pub depends_on: Vec<PlanId>,
+    /// Plans of this run that hold files it claims: it begins when those have landed, or never will.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<PlanId>,
     /// How many tasks it has; at least 1.
     pub tasks: u32,
     /// The document as the run found it: what the plan gate judges first.
@@ -664,6 +667,7 @@ struct PlanRun {
     id: PlanId,
     wave: u32,
     needs: Vec<usize>,
+    after: Vec<usize>,
     tasks: u32,
     revision: Revision,
     done: Option<TasksDone>,
@@ -816,6 +820,7 @@ impl Run {
             id: plan.id.clone(),
             wave: plan.wave,
             needs: plan.depends_on.iter().filter_map(index).collect(),
+            after: plan.after.iter().filter_map(index).collect(),
             tasks: plan.tasks.max(1),
             revision: plan.revision.clone(),
             done: plan.done.clone(),
@@ -1136,7 +1141,8 @@ impl Run {
 
     fn may_open(&self, plan: &PlanRun, wave: u32) -> bool {
         let landed = |i: &usize| matches!(self.plans[*i].state, PlanState::Landed(_));
-        plan.state == PlanState::Ready && plan.wave <= wave && plan.needs.iter().all(landed)
+        let free = plan.after.iter().all(|i| self.plans[*i].is_over());
+        plan.state == PlanState::Ready && plan.wave <= wave && plan.needs.iter().all(landed) && free
     }
 
     fn settle_wave(&self, wave: u32) -> Option<RunEvent> {
@@ -1154,7 +1160,7 @@ impl Run {
             return None;
         }
         let stranded = |plan: &&PlanRun| plan.state == PlanState::Ready && plan.wave <= wave;
-        let by = "its dependencies can never land".to_owned();
+        let by = "what it waits for can never land".to_owned();
         self.plans.iter().find(stranded).map(|plan| RunEvent::PlanDropped { plan: plan.id.clone(), by })
     }
 

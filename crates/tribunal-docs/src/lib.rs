@@ -3,6 +3,7 @@
 
 mod contract;
 mod front;
+pub mod integrity;
 mod kind;
 mod markdown;
 mod names;

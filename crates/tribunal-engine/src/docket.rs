@@ -92,6 +92,9 @@ pub struct RunNote {
     /// Git tracks the planning folder.
     #[serde(default)]
     pub planning_tracked: bool,
+    /// Plans small and safe enough for the least effort.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turbo: Vec<PlanId>,
     /// How processes are contained.
     pub containment: String,
     /// Digest of the configuration, adapters and personalities as read at the start.
@@ -254,6 +257,8 @@ pub struct Docket {
     pub accepted: Vec<Acceptance>,
     /// Why seats were asked again last.
     pub asked_again: BTreeMap<(LoopId, Seat), Unusable>,
+    /// What was lost last, by loop or lane: the step, and why.
+    pub lost: BTreeMap<String, String>,
     /// When it began.
     pub began: Option<Time>,
     /// Time of the last fact.
@@ -350,6 +355,12 @@ impl Docket {
             Fact::Run(RunEvent::LaneDecided { plan, decision }) => self.note_acceptance(plan, decision),
             Fact::Loop(id, LoopEvent::AskedAgain { seat, why, .. }) => {
                 self.asked_again.insert((id.clone(), seat.clone()), *why);
+            }
+            Fact::Loop(id, LoopEvent::Failed { effect, failure }) => {
+                self.lost.insert(id.as_str().to_owned(), format!("{}: {}", effect.step, failure.text));
+            }
+            Fact::Run(RunEvent::Failed { effect, failure }) => {
+                self.lost.insert(effect.of.as_str().to_owned(), format!("{}: {}", effect.step, failure.text));
             }
             _ => {}
         }

@@ -3,13 +3,17 @@
 
 use crate::docket::Docket;
 use crate::mail::Body;
+use tribunal_core::converge::Pattern;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::ids::{FindingId, LoopId, PlanId, Revision};
 use tribunal_core::ledger::{Entry, Handed};
 use tribunal_core::r#loop::{Choice, Decision, Loop, LoopWant, Offer, Outcome, Why};
 use tribunal_core::machine::Machine;
 use tribunal_core::run::{LaneChoice, LaneDecision, LaneOffer, RunWant, Stuck, Was};
-use tribunal_view::question;
+use tribunal_view::{plain, question};
+
+/// How much of what was lost a question repeats.
+const LOST_MAX: usize = 240;
 
 /// What a person can answer, in the words of the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -158,11 +162,19 @@ pub fn questions(docket: &Docket) -> Vec<OpenQuestion> {
     let Some(run) = docket.run.as_ref().filter(|run| run.closing().is_none()) else { return Vec::new() };
     let loops = docket.loops.values().filter(|lp| lp.question().is_some());
     let mut open: Vec<OpenQuestion> = loops.filter_map(of_loop).collect();
+    let lost = |of: &str| docket.lost.get(of).map(|lost| plain::clipped(lost, LOST_MAX));
     open.extend(run.wants().into_iter().filter_map(|(effect, want)| match want {
         RunWant::AskLane { plan, stuck } => Some(of_lane(effect, plan, &stuck)),
         _ => None,
     }));
     for question in &mut open {
+        let broke = matches!(
+            question.reason,
+            Reason::Loop(Why::NoQuorum | Why::ChecksDidNotRun) | Reason::Lane { was: Was::Summary, .. }
+        );
+        if let Some(lost) = lost(question.effect.of.as_str()).filter(|_| broke) {
+            question.why = format!("{} ({lost})", question.why);
+        }
         question.id = numbered(&question.id, times_asked(docket, &question.id));
     }
     open.sort_by(|a, b| a.id.cmp(&b.id));
@@ -228,7 +240,13 @@ fn of_loop(lp: &Loop) -> Option<OpenQuestion> {
         effect,
         plan: name.plan.clone(),
         subject: question::subject(lp.id().as_str()),
-        why: question::why(&asked.why, lp.rounds_max()),
+        why: match &asked.why {
+            Why::Escalated(Pattern::NotTheMakers(id)) => {
+                let by = lp.ledger().get(*id).map(|entry| entry.claim.fixable_by).unwrap_or_default();
+                question::not_the_makers(*id, by)
+            }
+            why => question::why(why, lp.rounds_max()),
+        },
         offers: asked.offers().into_iter().map(Reaction::of_loop).collect(),
         findings: lp.ledger().open().map(|(id, entry)| (id, entry.clone())).collect(),
         revision: asked.revision.clone(),
@@ -346,6 +364,7 @@ mod tests {
             id: PlanId::new("01-01"),
             wave: 1,
             depends_on: Vec::new(),
+            after: Vec::new(),
             tasks: 1,
             revision: Revision::new("r0"),
             done: None,

@@ -10,6 +10,7 @@ pub mod inbox;
 pub mod mail;
 pub mod real;
 pub mod review;
+pub mod route;
 pub mod settings;
 pub mod world;
 

@@ -214,6 +214,9 @@ pub struct GateSettings {
 pub struct CheckSettings {
     /// Seconds one command may take.
     pub timeout_s: u64,
+    /// The command that runs the project's tests; empty means by what lies in the repository.
+    #[serde(default)]
+    pub test: Vec<String>,
     /// Commands that judge every task and every landing, by name: argv, no shell.
     #[serde(default)]
     pub commands: BTreeMap<String, Vec<String>>,

@@ -91,6 +91,8 @@ pub enum MakerJob {
     Repair,
     /// Mend a delivery.
     Delivery,
+    /// Say what was built.
+    Summary,
     /// Mend what a phase review found.
     Phase,
 }
@@ -267,6 +269,7 @@ pub fn maker(brief: &MakerBrief) -> String {
         MakerJob::Task => "# Do one task of a plan\n\nYou are the developer. Work in the current folder, on this task alone.\n",
         MakerJob::Repair => "# Repair a plan's work\n\nYou are the developer. The work could not land as it was; the folder holds it rebased as far as possible. Repair it.\n",
         MakerJob::Delivery => "# Mend a delivery\n\nYou are the developer. The plan's work is done but its delivery did not pass. Mend what is listed, nothing else.\n",
+        MakerJob::Summary => "# Say what was built\n\nYou are the developer. The plan's work is done and approved, but nothing says what was built. Read the work in the current folder and say it; change nothing.\n",
         MakerJob::Phase => "# Mend what a review found\n\nA review of the whole phase found what is listed. Mend it, nothing else.\n",
     });
     out.push_str(DATA_RULE);

@@ -5,6 +5,8 @@ use crate::plain;
 use crate::style::{Mark, Style};
 use std::fmt::Write;
 use tribunal_core::converge::{Next, Pattern, Round, Stretch};
+use tribunal_core::finding::FixableBy;
+use tribunal_core::ids::FindingId;
 use tribunal_core::r#loop::{Outcome, Why};
 use tribunal_core::run::{Job, Was};
 
@@ -16,6 +18,15 @@ pub fn why(why: &Why, rounds_max: u32) -> String {
         Why::Exhausted => format!("its {rounds_max} rounds are spent"),
         Why::Stale => "nothing moves any more".to_owned(),
         Why::Escalated(pattern) => pattern_words(pattern),
+    }
+}
+
+/// A finding that its maker cannot mend: who can.
+pub fn not_the_makers(id: FindingId, by: FixableBy) -> String {
+    match by {
+        FixableBy::Architect => format!("{id} is not the dev's to mend: the plan's author (architect) must"),
+        FixableBy::Dev => format!("{id} is not the plan's to mend: the dev must"),
+        FixableBy::Manual => format!("{id} is not an agent's to mend: a person must"),
     }
 }
 

@@ -178,6 +178,7 @@ fn claim() -> Claim {
         rule: Some("E1".into()),
         kind: Some("dead-code".into()),
         fixable_by: FixableBy::Manual,
+        asks: true,
         label: Some("B-1".into()),
         same_as: Some(FindingId(3)),
     }

@@ -246,6 +246,11 @@ impl RunLaws {
         let turn = self.spec.land == Land::Each || !self.spec.plans.iter().any(earlier);
         let ready = self.plans[plan] == Plan::Ready && self.stage == Stage::Building;
         book.hold("order", deps && turn && ready, || format!("lane {plan} opens before its time"));
+        let held = spec.after.iter().find(|other| !self.plans.get(*other).is_none_or(Self::is_over));
+        book.hold("lease", held.is_none(), || format!("lane {plan} opens while {held:?} holds its files"));
+        if !spec.after.is_empty() {
+            book.saw("lease/waited".to_owned());
+        }
         let (tasks_done, head) = spec.done.map_or((0, None), |done| (done.tasks, Some(done.head)));
         let opening = Opening::Make { rounds: None, open: Vec::new() };
         let place = if tasks_done >= spec.tasks.max(1) {

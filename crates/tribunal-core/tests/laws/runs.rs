@@ -269,7 +269,7 @@ impl RunSim {
             book.saw("width/waits".into());
         }
         for effect in started {
-            if effect.step == Step::Checkpoint {
+            if matches!(effect.step, Step::Checkpoint | Step::Summary) {
                 self.intend(&effect, book);
             } else {
                 let of = LoopId::new(effect.of.as_str());
@@ -430,7 +430,9 @@ impl RunSim {
 
     fn drop_one(&mut self, book: &mut Book) {
         let plans: Vec<PlanId> = self.run.spec().plans.iter().map(|plan| plan.id.clone()).collect();
-        let plan = self.rng.pick(&plans).clone();
+        let lands = self.run.intents().find(|(effect, _)| effect.step == Step::Land);
+        let lands = lands.map(|(effect, _)| PlanId::new(effect.of.as_str())).filter(|_| self.rng.chance(50));
+        let plan = lands.unwrap_or_else(|| self.rng.pick(&plans).clone());
         let over = |id: &PlanId| {
             use tribunal_core::run::Standing;
             let standing = self.run.standings().find(|(plan, _)| *plan == id).map(|(_, at)| at);

@@ -271,6 +271,7 @@ fn plan(id: &str, wave: u32, needs: &[&str], tasks: u32) -> PlanSpec {
         id: PlanId::new(id),
         wave,
         depends_on: needs.iter().map(PlanId::new).collect(),
+        after: Vec::new(),
         tasks,
         revision: Revision::new("found"),
         done: None,
@@ -622,6 +623,20 @@ fn a_sibling_that_waits_for_a_stuck_lane_does_not_hold_its_question() {
     tell(&mut run, "01-01", "summary", RunReport::Summarised { revision: Revision::new("v2") });
     tell(&mut run, "01-01", "land", RunReport::Landed { tip: Revision::new("t") });
     assert_eq!(standing(&run, "01-02"), format!("{:?}", Standing::Working(Job::Task(1))));
+}
+
+#[test]
+fn a_plan_waits_for_those_that_hold_its_files_and_no_longer() {
+    let second = PlanSpec { after: vec![PlanId::new("01-01")], ..plan("01-02", 1, &[], 1) };
+    let plans = vec![plan("01-01", 1, &[], 1), second];
+    for land in [Land::Group, Land::Each] {
+        let mut run = run(&RunSpec { gate: None, qa: false, land, ..spec(plans.clone()) });
+        assert_eq!(standing(&run, "01-02"), "Ready");
+        let drop = RunIn::Drop { plan: PlanId::new("01-01"), by: "ada".into() };
+        turn(&mut run, &drop).unwrap();
+        // What will never land holds nothing; a dependency would have taken it along.
+        assert_eq!(standing(&run, "01-02"), format!("{:?}", Standing::Working(Job::Task(1))), "{land:?}");
+    }
 }
 
 fn decided(choice: LaneChoice) -> RunReport {

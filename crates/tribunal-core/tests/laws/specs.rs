@@ -25,13 +25,16 @@ pub fn spec(rng: &mut Rng) -> RunSpec {
         if rng.one_in(10) {
             depends_on.push(PlanId::new("00-99"));
         }
+        let sibling = |other: &&PlanSpec| other.wave == wave || odd;
+        let mut after: Vec<PlanId> = plans.iter().filter(sibling).map(|other| other.id.clone()).collect();
+        after.retain(|_| rng.one_in(6));
         let done = rng.one_in(8).then(|| TasksDone {
             tasks: 1 + u32::try_from(rng.below(3)).unwrap(),
             head: Revision::new("earlier"),
         });
         let id = PlanId::new(format!("01-{:02}", at + 1));
         let revision = Revision::new(format!("{id} as found"));
-        plans.push(PlanSpec { id, wave, depends_on, tasks, revision, done });
+        plans.push(PlanSpec { id, wave, depends_on, after, tasks, revision, done });
     }
     let finish = [FinishStep::Boundary, FinishStep::Forward, FinishStep::Push];
     RunSpec {

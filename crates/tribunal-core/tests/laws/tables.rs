@@ -167,6 +167,26 @@ fn ruling_lines_4_and_5() {
     rules("all gone, checks stand", &lenient(), &bench(None, &[("alpha", None)]), &[], &pass(true));
 }
 
+/// A check that cannot tell is answered by somebody who looked, or not at all.
+#[test]
+fn a_question_nobody_answers_passes_nothing() {
+    let asked = |seats: &[(&'static str, Option<Verdict>)]| {
+        let mut bench = bench(Some(Suggestion), seats);
+        for state in bench.checks.values_mut() {
+            if let CheckState::Failed(claims) = state {
+                claims.iter_mut().for_each(|claim| claim.asks = true);
+            }
+        }
+        bench
+    };
+    let open = of(check("lint"), Suggestion);
+    for policy in [policy(), lenient(), strict()] {
+        rules("nobody is there", &policy, &asked(&[]), &open, &Ruling::NoQuorum);
+        rules("who was there is gone", &policy, &asked(&[("alpha", None)]), &open, &Ruling::NoQuorum);
+        rules("somebody looked", &policy, &asked(&[a(Approve)]), &open, &Ruling::Pass { checks_only: false });
+    }
+}
+
 #[test]
 fn silence_is_no_quorum() {
     let empty = Bench::convene(Revision::new("r1"), []);
@@ -805,7 +825,7 @@ fn effects_by_name() {
         (seat, true, true),
         (Step::Hear(FindingId(1)), true, true),
         (Step::Checkpoint, true, true),
-        (Step::Summary, true, false),
+        (Step::Summary, true, true),
         (Step::Land, true, false),
         (finish, true, false),
         (Step::Join, false, false),

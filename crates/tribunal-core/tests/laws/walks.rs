@@ -168,7 +168,7 @@ const EVENTS: &str = "intended|cleared|iterated|made|joined|failed|round_began|c
 const RUNS: &str = "refused/conflict|refused/red check|refused/judge again|refused/conflict/spent|\
     refused/red check/spent|refused/judge again/spent|ending/passed|ending/shut|ending/stopped|\
     ending/cancelled|gate/Some(All)/open|gate/Some(All)/shut|gate/Some(Each)/open|gate/Some(Each)/shut|\
-    checkpoint/held|checkpoint/given up|checkpoint/spans tasks|checkpoint/left behind|dropped/gating|\
+    lease/waited|checkpoint/held|checkpoint/given up|checkpoint/spans tasks|checkpoint/left behind|dropped/gating|\
     dropped/ready|dropped/working|dropped/queued|dropped/stuck|dropped/summary|drop/while landing|\
     cancel/while landing|review/passed|review/accepted|review/failed|finish/given up|width/waits|run crash|\
     run probe/done|run probe/not done|run probe/unproven|run wake/due|loop/called off|lane loop/Qa/good|\

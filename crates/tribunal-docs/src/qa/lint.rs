@@ -113,20 +113,32 @@ pub fn subject_issue(subject: &str) -> Option<String> {
     None
 }
 
-/// A subject that says the same and is well formed.
+/// The subject itself if it is well formed, otherwise one that says the same and is.
+pub fn well_formed(subject: &str, scope: &str) -> String {
+    match subject_issue(subject) {
+        None => subject.to_owned(),
+        Some(_) => mended(subject, &[], || scope.to_owned()),
+    }
+}
+
 fn suggestion(commit: &CommitFact) -> String {
-    let found = parts(&commit.subject);
+    mended(&commit.subject, &commit.files, || guessed_scope(&commit.files))
+}
+
+/// A subject that says the same and is well formed.
+fn mended(subject: &str, files: &[String], other_scope: impl FnOnce() -> String) -> String {
+    let found = parts(subject);
     let known = found.as_ref().map(|p| p.kind.to_ascii_lowercase());
     let known = known.and_then(|kind| TYPES.into_iter().find(|t| *t == kind));
     let text = match (&found, known) {
         (Some(parts), _) if !parts.kind.contains(' ') => parts.text,
-        _ => commit.subject.as_str(),
+        _ => subject,
     };
     let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = text.trim_end_matches('.');
-    let kind = known.unwrap_or_else(|| guessed_type(text, &commit.files));
+    let kind = known.unwrap_or_else(|| guessed_type(text, files));
     let scope = found.as_ref().and_then(|p| p.scope).map(str::trim).filter(|s| !s.is_empty());
-    let scope = scope.map_or_else(|| guessed_scope(&commit.files), str::to_owned);
+    let scope = scope.map_or_else(other_scope, str::to_owned);
     let text = if text.is_empty() { format!("change {scope}") } else { lower_first(text) };
     format!("{kind}({scope}): {text}").chars().take(SUBJECT_MAX).collect()
 }
@@ -206,6 +218,17 @@ mod tests {
         ] {
             assert_eq!(subject_issue(subject).is_none(), good, "{subject:?}: {:?}", subject_issue(subject));
         }
+    }
+
+    #[test]
+    fn what_is_mended_is_well_formed() {
+        for subject in ["Add parser.", "feat: x", "feat(a): fine", "", ":", "(", "feat():", "ü", "Wip(x): y"]
+        {
+            let mended = well_formed(subject, "01-02");
+            assert_eq!(subject_issue(&mended), None, "{subject:?} became {mended:?}");
+        }
+        assert_eq!(well_formed("feat(a): fine", "01-02"), "feat(a): fine");
+        assert_eq!(well_formed("Add parser.", "01-02"), "feat(01-02): add parser");
     }
 
     #[test]

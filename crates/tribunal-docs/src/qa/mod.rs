@@ -9,7 +9,7 @@ mod requirements;
 mod runners;
 
 pub use diff::{ChangedFile, DiffFacts, DiffReport, diff_against_plan};
-pub use lint::{CommitFact, LintReport, LintViolation, TYPES, commit_lint, subject_issue};
+pub use lint::{CommitFact, LintReport, LintViolation, TYPES, commit_lint, subject_issue, well_formed};
 pub use regression::{Outcome, Regression, RegressionKind, TestReport, regressions};
 pub use requirements::{
     Requirement, RequirementFacts, RequirementStatus, RequirementsReport, validate_requirements,

@@ -27,7 +27,7 @@ pub use qa::{
 };
 pub use rule::{Asked, Repair, complete, repair, rule};
 pub use state::Folder;
-pub use suite::{Baseline, TestRun, run_tests, test_command};
+pub use suite::{Baseline, TestRun, detected_tests, run_tests, test_command};
 
 use std::path::{Path, PathBuf};
 

@@ -35,15 +35,23 @@ pub fn test_command(ground: &Ground, configured: Option<&[String]>) -> Option<Ve
     if let Some(argv) = configured.filter(|argv| !argv.is_empty()) {
         return Some(argv.to_vec());
     }
+    detected_tests(&|path| ground.exists(path), &|path| ground.text(path))
+}
+
+/// The command that runs the tests of a project with these files in its root.
+pub fn detected_tests(
+    exists: &dyn Fn(&str) -> bool,
+    text: &dyn Fn(&str) -> Option<String>,
+) -> Option<Vec<String>> {
     let words = |text: &str| Some(text.split(' ').map(str::to_owned).collect::<Vec<_>>());
-    let any = |names: &[&str]| names.iter().any(|name| ground.exists(name));
-    if ground.exists("Cargo.toml") {
+    let any = |names: &[&str]| names.iter().any(|name| exists(name));
+    if exists("Cargo.toml") {
         return words("cargo test --no-fail-fast");
     }
-    if ground.exists("go.mod") {
+    if exists("go.mod") {
         return words("go test -json ./...");
     }
-    let package = ground.text("package.json").unwrap_or_default();
+    let package = text("package.json").unwrap_or_default();
     let package: serde_json::Value = serde_json::from_str(&package).unwrap_or_default();
     if package.pointer("/scripts/test").is_some_and(serde_json::Value::is_string) {
         return words("npm test --silent");

@@ -1,21 +1,27 @@
 //! Checks: deterministic judges. A command runs contained, in a throwaway checkout; one that could not run
 //! is not green, it did not run.
 
-use super::site::{Site, slug};
+use super::account::Account;
+use super::delivery::{Delivery, REGRESSION};
+use super::guard::{CONTRACT, Guard, INTEGRITY};
+use super::site::{PlanText, Site, slug};
 use super::subject;
 use crate::crash;
-use crate::docket::Docket;
+use crate::docket::{Docket, Note};
 use crate::world::Report;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::ids::{Check, PlanId, Revision};
 use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport};
-use tribunal_core::run::{Job, Subject};
+use tribunal_core::run::{Job, Standing, Subject};
+use tribunal_docs::qa::CHECKS;
 use tribunal_docs::{PlanFacts, PlanFinding, PlanSeverity};
 use tribunal_git::{GitError, GitPath, Oid};
 use tribunal_process::{Cause, ExitHow, Launch, Stdin, run_to_end};
@@ -29,6 +35,9 @@ pub(crate) const LANDING: &str = "landing";
 /// Bytes of output kept as evidence.
 const EVIDENCE_MAX: u64 = 4_000;
 const OUTPUT_MAX: u64 = 64 << 20;
+/// What a command sees of our environment; secrets are not among it.
+const KEPT: [&str; 8] =
+    ["PATH", "HOME", "LANG", "CARGO_HOME", "RUSTUP_HOME", "GOPATH", "GOMODCACHE", "VIRTUAL_ENV"];
 const GRACE: Duration = Duration::from_secs(2);
 
 /// One check to run.
@@ -38,6 +47,10 @@ pub(crate) struct Checking {
     revision: Revision,
     commands: Vec<Command>,
     plan: Option<PlanChecking>,
+    guard: Option<Guard>,
+    delivery: Option<Box<Delivery>>,
+    /// A check that did not run stops nothing, and every report says so.
+    lenient: bool,
 }
 
 /// A command and how it was written.
@@ -72,9 +85,20 @@ impl Checking {
             }),
             Subject::Lane(..) | Subject::Phase => None,
         };
-        let commands = commands(site, &subject, check, docket);
-        let (effect, check, revision) = (effect.clone(), check.clone(), revision.clone());
-        Some(Checking { effect, check, revision, commands, plan })
+        let guarded = matches!(check.as_str(), CONTRACT | INTEGRITY);
+        let guard = if guarded { guard(site, &subject, docket) } else { None };
+        let judged = matches!(subject, Subject::Lane(_, Job::Qa)) && CHECKS.contains(&check.as_str());
+        let delivery = if judged { Some(Box::new(delivery(site, lp, &subject, docket)?)) } else { None };
+        Some(Checking {
+            effect: effect.clone(),
+            check: check.clone(),
+            revision: revision.clone(),
+            commands: commands(site, &subject, check, docket),
+            plan,
+            guard,
+            delivery,
+            lenient: site.settings.gates.errors == "continue",
+        })
     }
 
     /// Runs on a worker.
@@ -83,6 +107,11 @@ impl Checking {
             Ok(Ok(findings)) => {
                 let report = LoopReport::Checked(Checked { findings });
                 site.report(&self.effect, Report::Loop(report), Vec::new());
+            }
+            Ok(Err(why)) if self.lenient => {
+                let note = Note::Warning(format!("{} did not run and stopped nothing: {why}", self.check));
+                let report = LoopReport::Checked(Checked { findings: Vec::new() });
+                site.report(&self.effect, Report::Loop(report), vec![note]);
             }
             Ok(Err(why)) => site.fail(&self.effect, Failure::new(FailureKind::DidNotRun, why), Vec::new()),
             Err(error) => {
@@ -93,6 +122,17 @@ impl Checking {
     }
 
     fn findings(&self, site: &Site) -> Result<Result<Vec<Claim>, String>, GitError> {
+        if let Some(delivery) = &self.delivery {
+            return delivery.findings(site, self.check.as_str(), &site.commit_of(&self.revision)?);
+        }
+        if let Some(guard) = &self.guard {
+            let commit = site.commit_of(&self.revision)?;
+            let base = match site.repo.parents_of(&commit)?.into_iter().next() {
+                Some(parent) if guard.one_commit => parent,
+                _ => site.work(&commit)?.base.clone().unwrap_or_else(|| commit.clone()),
+            };
+            return guard.findings(site, self.check.as_str(), &base, &commit).map(Ok);
+        }
         match (self.check.as_str(), &self.plan) {
             (STRUCTURE, Some(plan)) => self.structure(site, plan).map(Ok),
             (LANDING, _) => self.landing(site).map(Ok),
@@ -158,6 +198,82 @@ pub(crate) fn conflict(path: &GitPath, line: Option<u32>, text: &str) -> Claim {
     claim
 }
 
+/// A finding of ours: certain, and said so.
+pub(crate) fn failing(severity: Severity, text: impl Into<String>) -> Claim {
+    let mut claim = Claim::new(severity, text);
+    claim.confidence = 100;
+    claim.confidence_stated = true;
+    claim
+}
+
+/// Whether a check has anything to look at here, and nobody switched it off.
+pub(crate) fn applies(site: &Site, subject: &Subject, check: &Check, docket: &Docket) -> bool {
+    let name = if check.as_str() == VERIFICATION { "required_checks" } else { check.as_str() };
+    if site.settings.gates.off.iter().any(|off| off == name || off == check.as_str()) {
+        return false;
+    }
+    match check.as_str() {
+        STRUCTURE => matches!(subject, Subject::Plan(_)),
+        VERIFICATION => !commands(site, subject, check, docket).is_empty(),
+        REGRESSION => tests(site, docket).is_some(),
+        _ => true,
+    }
+}
+
+/// The command that runs the project's tests, and whether somebody configured it. It is read from the commit the run
+/// began with: no agent can change it.
+pub(crate) fn tests(site: &Site, docket: &Docket) -> Option<(Vec<String>, bool)> {
+    let configured = &site.settings.checks.test;
+    if !configured.is_empty() {
+        return Some((configured.clone(), true));
+    }
+    let base = Oid::parse(&docket.about.base).ok()?;
+    let detect = || {
+        let text = |path: &str| {
+            let bytes = site.repo.file_at(&base, &GitPath::from(path)).ok()??;
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        crate::gates::detected_tests(&|path| text(path).is_some(), &text)
+    };
+    site.tests.get_or_init(detect).clone().map(|argv| (argv, false))
+}
+
+/// What the gates of a task's change need.
+fn guard(site: &Site, subject: &Subject, docket: &Docket) -> Option<Guard> {
+    let plan = subject::plan_of(subject)?;
+    let text = approved(site, docket, plan)?;
+    let mut held = BTreeMap::new();
+    for (other, standing) in docket.run.iter().flat_map(|run| run.standings()) {
+        if other != plan && is_live(&standing) {
+            let claimed = approved(site, docket, other).map(|text| text.plan.claimed_files());
+            held.extend(claimed.into_iter().flatten().map(|file| (file, other.clone())));
+        }
+    }
+    Some(Guard {
+        contract: tribunal_docs::contract_of(&text.plan),
+        held,
+        strict: crate::route::gate_policy(&site.settings.run, &text.plan).two_phase,
+        planning: site.project.planning_path(),
+        one_commit: matches!(subject, Subject::Lane(_, Job::Task(_))),
+    })
+}
+
+fn is_live(standing: &Standing<'_>) -> bool {
+    matches!(standing, Standing::Working(_) | Standing::Summary | Standing::Queued | Standing::Stuck(_))
+}
+
+fn approved(site: &Site, docket: &Docket, plan: &PlanId) -> Option<Arc<PlanText>> {
+    let path = docket.about.paths.get(plan)?;
+    site.plan_text(path, &subject::plan_revision(docket, plan)?).ok()
+}
+
+fn delivery(site: &Site, lp: &Loop, subject: &Subject, docket: &Docket) -> Option<Delivery> {
+    let plan = subject::plan_of(subject)?;
+    let account = Account::gather(site, plan, docket)?;
+    let (tests, mended) = (tests(site, docket), lp.round() > 1);
+    Some(Delivery { account, plan: approved(site, docket, plan)?, tests, mended })
+}
+
 fn marker_line(bytes: &[u8]) -> Option<u32> {
     let starts = |line: &[u8]| line.starts_with(b"<<<<<<< ") || line.starts_with(b">>>>>>> ");
     let at = bytes.split(|byte| *byte == b'\n').position(starts)?;
@@ -187,6 +303,11 @@ fn plan_claim(finding: &PlanFinding) -> Claim {
 /// The commands of a check. Those of a plan come from the document as the run found it, never from one an
 /// agent revised.
 pub(crate) fn commands(site: &Site, subject: &Subject, check: &Check, docket: &Docket) -> Vec<Command> {
+    if matches!(check.as_str(), STRUCTURE | LANDING | CONTRACT | INTEGRITY)
+        || CHECKS.contains(&check.as_str())
+    {
+        return Vec::new();
+    }
     if check.as_str() != VERIFICATION {
         let argv = site.settings.checks.commands.get(check.as_str()).cloned().unwrap_or_default();
         return vec![Command { shown: argv.join(" "), argv }];
@@ -256,12 +377,26 @@ fn run_one(
     dir: &Path,
     command: &Command,
 ) -> Result<Option<Claim>, String> {
+    let (how, out_dir) = contained(site, name, n, tree, dir, command)?;
+    Ok((how != ExitHow::Code(0)).then(|| failed(&command.shown, &how, &out_dir)))
+}
+
+/// Runs one command contained: how it ended and where its output is. The error says why it did not run.
+pub(crate) fn contained(
+    site: &Site,
+    name: &str,
+    n: usize,
+    tree: &Path,
+    dir: &Path,
+    command: &Command,
+) -> Result<(ExitHow, PathBuf), String> {
     let out_dir = site.dir.join("launches").join(format!("{name}.{n}"));
     // A check may be repeated after a crash; its output is only evidence for this run of it.
     let _ = fs::remove_dir_all(&out_dir);
     let env = |name: &str| site.environment.get(name).map(|value| (OsString::from(name), value.clone()));
-    let mut kept: Vec<(OsString, OsString)> = ["PATH", "HOME", "LANG"].into_iter().filter_map(env).collect();
+    let mut kept: Vec<(OsString, OsString)> = KEPT.into_iter().filter_map(env).collect();
     kept.push(("TMPDIR".into(), dir.into()));
+    kept.push(("TRIBUNAL_JUNIT".into(), dir.join("junit.xml").into()));
     let launch = Launch {
         id: format!("{name}.{n}"),
         run_marker: site.marker.clone(),
@@ -285,8 +420,7 @@ fn run_one(
         (ExitHow::Code(126 | 127), _) => {
             Err(format!("`{shown}` did not run: {}", tail(&out_dir.join("stderr"))))
         }
-        (ExitHow::Code(0), _) => Ok(None),
-        (ExitHow::Code(_) | ExitHow::Signal(_), _) => Ok(Some(failed(shown, &exit.how, &out_dir))),
+        (ExitHow::Code(_) | ExitHow::Signal(_), _) => Ok((exit.how.clone(), out_dir)),
     }
 }
 

@@ -74,7 +74,7 @@ impl Judge {
         let brief = JudgeBrief {
             job: judge_job(&subject),
             seat: seat.to_string(),
-            depth: site.settings.run.effort.depth().to_owned(),
+            depth: site.effort_of(plan.as_ref(), docket).depth().to_owned(),
             plan: text.as_ref().map(|text| plan_brief(text)).unwrap_or_default(),
             task: task_number(&subject).and_then(|n| task_brief(text.as_ref()?, n)),
             document: document(site, &subject, &revision, docket),
@@ -500,7 +500,7 @@ impl Checkpoint {
         let brief = CheckpointBrief {
             plan: plan_brief(&text),
             task: number.and_then(|n| task_brief(&text, n)),
-            depth: site.settings.run.effort.depth().to_owned(),
+            depth: site.effort_of(Some(plan), docket).depth().to_owned(),
             iterations: lp.iterations(),
             diff: String::new(),
         };

@@ -1,18 +1,21 @@
 //! Landing and ending: SUMMARY, the run branch, the user's branch. Each moves a ref by compare-and-swap at
 //! most once, and can be asked later whether it did.
 
+use super::account::{Account, summary_path, take_words};
 use super::check::{self, Command, LANDING, VERIFICATION};
-use super::make::{digest, place_of, save};
+use super::launch::{Ended, words};
+use super::make::{digest, place_of, plan_brief, save};
 use super::site::{Site, slug};
 use super::subject;
 use crate::crash;
-use crate::docket::{Docket, DocketError, Fact, Note};
+use crate::docket::{Docket, DocketError, Fact, LaunchNote, Note};
 use crate::review::{Record, gate_notes, unreviewed};
 use crate::world::{Probe, Report};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use tribunal_agent::Access;
 use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::finding::{Claim, Fate, Source};
 use tribunal_core::ids::{Check, FindingId, PlanId, Revision};
@@ -20,11 +23,9 @@ use tribunal_core::ledger::{Entry, Handed};
 use tribunal_core::r#loop::{Failure, FailureKind, Loop};
 use tribunal_core::policy::Use;
 use tribunal_core::run::{Ending, Job, Refusal, RunReport, Subject};
-use tribunal_docs::{FileChange, Summary};
-use tribunal_git::{
-    ChangeKind, Forward, ForwardProbe, GitError, GitPath, Oid, RefChange, RefsMoved, Replayed,
-};
+use tribunal_git::{Forward, ForwardProbe, GitError, GitPath, Oid, RefChange, RefsMoved, Replayed};
 use tribunal_view::plain;
+use tribunal_view::prompt::{self, Document, MakerBrief, MakerJob};
 
 /// A landing, gathered from the docket.
 pub(crate) struct Landing {
@@ -242,16 +243,17 @@ pub(crate) fn probe_landing(site: &Arc<Site>, plan: &PlanId) -> Probe {
     }
 }
 
-/// A SUMMARY, gathered from the docket.
+/// A SUMMARY to be written, gathered from the docket.
 pub(crate) struct Summarising {
     effect: EffectId,
     plan: PlanId,
     revision: Revision,
-    summary: Summary,
+    account: Account,
+    brief: MakerBrief,
 }
 
 impl Summarising {
-    /// Gathers what the docket knows: the dev's words, and the facts that Tribunal fills in itself.
+    /// Gathers what the docket knows.
     pub(crate) fn gather(
         site: &Site,
         effect: &EffectId,
@@ -261,90 +263,84 @@ impl Summarising {
     ) -> Option<Summarising> {
         let path = docket.about.paths.get(plan)?;
         let text = site.plan_text(path, &subject::plan_revision(docket, plan)?).ok()?;
-        let tasks = text.plan.tasks.len();
-        let summary = Summary {
-            id: text.plan.id.clone(),
-            path: summary_path(path),
-            has_frontmatter: true,
-            phase: Some(text.plan.id.phase.clone()),
-            plan: Some(text.plan.id.plan.clone()),
-            title: text.plan.title.clone(),
-            status: Some("complete".to_owned()),
-            tasks_completed: Some(tasks.to_string()),
-            tasks_total: Some(tasks.to_string()),
-            body: String::new(),
-            ..Summary::default()
+        let document = Document { path: summary_path(path), text: String::new() };
+        let brief = MakerBrief {
+            job: MakerJob::Summary,
+            plan: plan_brief(&text),
+            document: Some(document),
+            iteration: effect.n.fails + 1,
+            ..MakerBrief::default()
         };
-        let mut gathered =
-            Summarising { effect: effect.clone(), plan: plan.clone(), revision: revision.clone(), summary };
-        gathered.summary.body = body(docket, plan);
-        Some(gathered)
+        Some(Summarising {
+            effect: effect.clone(),
+            plan: plan.clone(),
+            revision: revision.clone(),
+            account: Account::gather(site, plan, docket)?,
+            brief,
+        })
     }
 
-    /// Runs on a worker.
-    pub(crate) fn run(mut self, site: &Arc<Site>) {
-        match self.write(site) {
-            Ok(()) => {
-                let report = RunReport::Summarised { revision: self.revision };
-                site.report(&self.effect, Report::Run(report), Vec::new());
-            }
-            Err(error) => {
-                let failure = Failure::new(FailureKind::Crashed, error.to_string());
-                site.fail(&self.effect, failure, Vec::new());
-            }
+    /// Runs on a worker. A dev that said nothing of what it built is asked.
+    pub(crate) fn run(self, site: &Arc<Site>) {
+        let effect = self.effect.clone();
+        let done = match self.account.is_silent(site) {
+            Ok(false) => self.write(site, Vec::new()),
+            Ok(true) => self.ask(site),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = done {
+            site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
         }
     }
 
-    fn write(&mut self, site: &Site) -> Result<(), GitError> {
+    fn ask(self, site: &Arc<Site>) -> Result<(), GitError> {
         let commit = site.commit_of(&self.revision)?;
-        let base = site.repo.merge_base(&commit, &site.run_head()?)?.unwrap_or_else(|| commit.clone());
-        let commits = site.repo.commits_between(&base, &commit)?;
-        self.summary.commit_hashes = commits.iter().map(|oid| oid.short().to_owned()).collect();
-        self.summary.completed = Some(date(super::site::now().0));
-        let files = site.repo.changes(&base, &commit)?;
-        let lines: Vec<String> = files
-            .iter()
-            .map(|change| format!("- `{}` -- {}: {}", change.path, action(change.kind), self.plan))
-            .collect();
-        self.summary.files = Vec::<FileChange>::new();
-        self.summary
-            .body
-            .push_str(&format!("## Files Modified\n\n{}\n\n## Deviations\n\nNone\n", lines.join("\n")));
-        let text = tribunal_docs::write_summary(&self.summary);
-        let blob = site.repo.write_blob(text.as_bytes())?;
-        let name = site.name(&format!("summary/{}", self.plan));
-        crash::point("summary:before");
-        site.repo.refs_update(&[RefChange::set(name, &blob)], "tribunal: summary")?;
-        crash::point("summary:after");
+        let dir = site.dir.join("summaries").join(slug(self.plan.as_str()));
+        site.shelf.discard(&dir)?;
+        fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
+        let tree = site.shelf.checkout(&dir.join("tree"), &dir.join("index"), &commit, "summary")?;
+        let mut brief = site.brief(&self.effect, "dev", &["dev"]);
+        brief.loop_use = "summary".to_owned();
+        brief.plan = Some(self.plan.to_string());
+        brief.prompt = prompt::maker(&self.brief);
+        brief.dir = tree.path().to_path_buf();
+        brief.access = Access::Write;
+        let effect = self.effect.clone();
+        site.launch(&effect, &["dev"], brief, None, move |site, ended| {
+            let effect = self.effect.clone();
+            if let Err(error) = self.told(site, &dir, &commit, ended) {
+                site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+            }
+        });
         Ok(())
     }
-}
 
-fn action(kind: ChangeKind) -> &'static str {
-    match kind {
-        ChangeKind::Added => "created",
-        ChangeKind::Deleted => "deleted",
-        ChangeKind::Modified | ChangeKind::Retyped => "modified",
-        ChangeKind::Renamed => "renamed",
+    /// What the dev says when it is asked; whatever else it did in the checkout is thrown away with it.
+    fn told(mut self, site: &Arc<Site>, dir: &Path, commit: &Oid, ended: Ended) -> Result<(), GitError> {
+        let written = take_words(site, &self.plan, &dir.join("tree"), commit, &self.account.path)?;
+        site.shelf.discard(dir)?;
+        let said = tribunal_findings::read_maker(&words(&ended.outcome)).summary;
+        let notes = vec![Note::Launch(Box::new(LaunchNote { summary: said.clone(), ..ended.note }))];
+        if let Some(failure) = ended.failure {
+            site.fail(&self.effect, failure, notes);
+            return Ok(());
+        }
+        if !said.is_empty() {
+            self.account.add(said);
+        } else if written.is_none() {
+            let text = format!("the dev did not say what it built, and wrote no {}", self.account.path);
+            site.fail(&self.effect, Failure::new(FailureKind::Empty, text), notes);
+            return Ok(());
+        }
+        self.write(site, notes)
     }
-}
 
-/// Where a plan's SUMMARY goes.
-pub(crate) fn summary_path(plan_path: &str) -> String {
-    plan_path
-        .strip_suffix("PLAN.md")
-        .map_or_else(|| format!("{plan_path}.SUMMARY.md"), |stem| format!("{stem}SUMMARY.md"))
-}
-
-fn body(docket: &Docket, plan: &PlanId) -> String {
-    let prefix = format!("{plan}/");
-    let words =
-        docket.launches.iter().filter(|launch| launch.effect.starts_with(&prefix) && launch.role == "dev");
-    let words: Vec<String> =
-        words.filter(|l| !l.summary.is_empty()).map(|l| format!("- {}", l.summary)).collect();
-    let title = docket.about.titles.get(plan).cloned().unwrap_or_default();
-    let built = if words.is_empty() { format!("- {title}") } else { words.join("\n") };
-    format!("# Plan {plan}: {title}\n\n## What Was Built\n\n{built}\n\n")
+    fn write(self, site: &Arc<Site>, notes: Vec<Note>) -> Result<(), GitError> {
+        self.account.keep(site, &site.commit_of(&self.revision)?)?;
+        let report = RunReport::Summarised { revision: self.revision };
+        site.report(&self.effect, Report::Run(report), notes);
+        Ok(())
+    }
 }
 
 /// `2026-01-31`, from milliseconds since the epoch (proleptic Gregorian calendar, UTC).

@@ -1,6 +1,7 @@
 //! Making: the dev in its lane, the architect at its plan. A lane's tree follows from a revision; what an
 //! agent left half done stays for the next try; nothing is thrown away that is not in git.
 
+use super::account::{Account, summary_path, take_words, words_of};
 use super::launch::{Ended, Session, session_of, words};
 use super::site::{PlanText, Site, slug};
 use super::subject;
@@ -23,6 +24,10 @@ use tribunal_git::{GitError, GitPath, Oid, RefChange, RefsMoved, Replayed, Tree}
 use tribunal_view::plain;
 use tribunal_view::prompt::{self, Document, FindingLine, MakerBrief, MakerJob, PlanBrief, TaskBrief};
 
+/// How much of an agent's plain words stands for the summary it did not give.
+const PROSE_LINES: usize = 8;
+const PROSE_MAX: usize = 800;
+
 /// Everything one make needs, gathered from the docket before it goes to a worker.
 pub(crate) struct Make {
     effect: EffectId,
@@ -38,6 +43,8 @@ pub(crate) struct Make {
     brief: MakerBrief,
     /// Where its last try or version left off.
     session: Option<Session>,
+    /// What a delivery's SUMMARY says.
+    account: Option<Account>,
 }
 
 /// Where a making loop stands in git.
@@ -46,6 +53,8 @@ struct Ground {
     parent: Oid,
     /// What its tree is made from at first.
     start: Oid,
+    /// A task that changed nothing is a commit all the same; a remark on what is there is none.
+    may_be_empty: bool,
 }
 
 impl Make {
@@ -77,6 +86,10 @@ impl Make {
             head: run.lane_head(&plan).cloned(),
             starts_over: judged_first,
             findings: findings.to_vec(),
+            account: match subject {
+                Subject::Lane(_, Job::Qa) => Account::gather(site, &plan, docket),
+                _ => None,
+            },
             subject,
             brief,
             session,
@@ -188,6 +201,7 @@ impl Make {
         let at = place_of(site, &self.plan)?;
         let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
         let captured = tree.capture().ok()?;
+        self.take_words(site, &tree, &ground).ok()?;
         let (revision, commit) =
             keep_work(site, &self.plan, &ground, &captured.tree, &self.message()).ok()?;
         note_place(site, &self.plan, &commit).ok()?;
@@ -300,6 +314,13 @@ fn put(file: &Path, bytes: &[u8]) -> Result<(), GitError> {
     fs::write(file, bytes).map_err(io)
 }
 
+/// Reads a file as text if it is a plain one.
+pub(crate) fn plain_file(path: &Path) -> Option<String> {
+    let plain = path.symlink_metadata().ok()?.is_file();
+    let bytes = plain.then(|| fs::read(path).ok())??;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// Reads a file of a tree whose agent is gone, following no link.
 pub(crate) fn read_inside(tree: &Path, path: &str) -> Option<Vec<u8>> {
     let mut at = tree.to_path_buf();
@@ -324,6 +345,10 @@ impl Make {
             None => ground.start.clone(),
         };
         let tree = lane_tree(site, &self.plan, &wanted)?;
+        if let Some(account) = &self.account {
+            let text = account.text(site, &wanted)?;
+            self.brief.document = Some(Document { path: account.path.clone(), text });
+        }
         let mut brief = site.brief(&self.effect, "dev", &["dev"]);
         brief.loop_use = use_word(&self.subject).to_owned();
         brief.plan = Some(self.plan.to_string());
@@ -348,7 +373,7 @@ impl Make {
         let slug = slug(self.loop_id.as_str());
         let (base, start) = (site.name(&format!("base/{slug}")), site.name(&format!("start/{slug}")));
         if let (Some(parent), Some(start)) = (site.repo.ref_at(&base)?, site.repo.ref_at(&start)?) {
-            return Ok(Ground { parent, start });
+            return Ok(Ground { parent, start, may_be_empty: self.may_be_empty() });
         }
         let ground = self.new_ground(site)?;
         let changes = [RefChange::set(base, &ground.parent), RefChange::set(start, &ground.start)];
@@ -365,18 +390,25 @@ impl Make {
             (Subject::Lane(_, Job::Task(_)), head) => {
                 let parent = head.map_or_else(|| site.run_head(), Ok)?;
                 let left = site.repo.ref_at(&site.name(&format!("lane/{}", self.plan)))?;
-                Ok(Ground { start: left.unwrap_or_else(|| parent.clone()), parent })
+                Ok(Ground { start: left.unwrap_or_else(|| parent.clone()), parent, may_be_empty: true })
             }
-            (_, Some(head)) => Ok(Ground { parent: head.clone(), start: head }),
+            (_, Some(head)) => {
+                Ok(Ground { parent: head.clone(), start: head, may_be_empty: self.may_be_empty() })
+            }
             (_, None) => {
                 let parent = site.run_head()?;
-                Ok(Ground { start: parent.clone(), parent })
+                Ok(Ground { start: parent.clone(), parent, may_be_empty: true })
             }
         }
     }
 
+    fn may_be_empty(&self) -> bool {
+        !matches!(self.subject, Subject::Lane(_, Job::Qa))
+    }
+
     fn lane_made(self, site: &Arc<Site>, ground: &Ground, tree: &Tree, ended: Ended) -> Result<(), GitError> {
         let captured = tree.capture()?;
+        self.take_words(site, tree, ground)?;
         let kept = keep_work(site, &self.plan, ground, &captured.tree, &self.message())?;
         note_place(site, &self.plan, &kept.1)?;
         if let Some(failure) = ended.failure {
@@ -385,6 +417,11 @@ impl Make {
         }
         self.report(site, kept.0, ended);
         Ok(())
+    }
+
+    fn take_words(&self, site: &Site, tree: &Tree, ground: &Ground) -> Result<(), GitError> {
+        let path = summary_path(&self.path);
+        take_words(site, &self.plan, tree.path(), &ground.parent, &path).map(drop)
     }
 
     fn message(&self) -> String {
@@ -399,7 +436,9 @@ impl Make {
             Subject::Lane(_, Job::Qa) => format!("fix({}): mend what the delivery gate found", self.plan),
             _ => format!("fix({}): bring in line with what landed before", self.plan),
         };
-        format!("{}\n\nTribunal-Plan: {}\n", one_line(&subject), self.plan)
+        // What a plan asks for is made to keep the rules its delivery is judged by.
+        let subject = tribunal_docs::qa::well_formed(&one_line(&subject), self.plan.as_str());
+        format!("{subject}\n\nTribunal-Plan: {}\n", self.plan)
     }
 
     fn report(self, site: &Site, revision: Revision, ended: Ended) {
@@ -415,10 +454,25 @@ impl Make {
         let replies: BTreeMap<FindingId, Reply> =
             words.replies.into_iter().filter(|(id, _)| known(id)).collect();
         let mut note = ended.note;
-        note.summary = words.summary;
+        note.summary = if words.summary.is_empty() { prose(&ended.outcome) } else { words.summary };
         note.discovered = words.discovered;
         (LoopReport::Made { revision, done: words.done, replies }, Note::Launch(Box::new(note)))
     }
+}
+
+/// What an agent said in plain sentences, where it named no summary.
+fn prose(outcome: &tribunal_agent::Outcome) -> String {
+    let text = words(outcome);
+    let is_word = |line: &&str| !line.is_empty() && !is_keyed(line);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(is_word).take(PROSE_LINES).collect();
+    plain::clipped(&lines.join(" "), PROSE_MAX)
+}
+
+/// `TASK: done`, `FIXED: F-1`: lines for us, not for readers.
+fn is_keyed(line: &str) -> bool {
+    let key = line.split_once(':').map_or("", |(key, _)| key);
+    !key.is_empty()
+        && key.chars().all(|c| c.is_ascii_uppercase() || c == ' ' || c == '-' || c.is_ascii_digit())
 }
 
 /// A subject is shown by every git client: nothing in it may steer a terminal.
@@ -451,12 +505,12 @@ fn rebased(site: &Site, head: &Oid) -> Result<Ground, GitError> {
     let base = site.repo.merge_base(head, &onto)?.unwrap_or_else(|| onto.clone());
     let who = site.signature();
     if let Replayed::Clean { head, .. } = site.repo.replay(&base, head, &onto, &who)? {
-        return Ok(Ground { parent: head.clone(), start: head });
+        return Ok(Ground { parent: head.clone(), start: head, may_be_empty: true });
     }
     let united = site.repo.unite(&base, &onto, head)?;
     let start =
         site.repo.commit(&united.tree, std::slice::from_ref(&onto), "conflicts to solve\n", &who, &who)?;
-    Ok(Ground { parent: onto, start })
+    Ok(Ground { parent: onto, start, may_be_empty: true })
 }
 
 /// The lane's tree at a commit: as it is when it came from there, else saved and made anew.
@@ -537,13 +591,20 @@ fn keep_work(
 ) -> Result<(Revision, Oid), GitError> {
     let planning = [site.project.planning_path()];
     let tree = site.repo.tree_with(tree, &ground.parent, &planning)?;
-    let revision =
-        digest(&[b"work", tree.as_str().as_bytes(), ground.parent.as_str().as_bytes(), message.as_bytes()]);
+    let parent = ground.parent.as_str().as_bytes();
+    let mut parts: Vec<&[u8]> = vec![b"work", tree.as_str().as_bytes(), parent, message.as_bytes()];
+    // What the dev wrote of its SUMMARY is judged with the work.
+    let words = words_of(site, plan)?;
+    parts.extend(words.as_ref().map(|words| words.as_str().as_bytes()));
+    let revision = digest(&parts);
     if let Ok(commit) = site.commit_of(&revision) {
         return Ok((revision, commit));
     }
     let who = site.signature();
-    let commit = site.repo.commit(&tree, std::slice::from_ref(&ground.parent), message, &who, &who)?;
+    let commit = match ground.may_be_empty || tree != site.repo.tree_of(&ground.parent)? {
+        true => site.repo.commit(&tree, std::slice::from_ref(&ground.parent), message, &who, &who)?,
+        false => ground.parent.clone(),
+    };
     let lane = RefChange::set(site.name(&format!("lane/{plan}")), &commit);
     site.keep(&revision, &commit, vec![lane])?;
     Ok((revision, commit))
@@ -559,7 +620,7 @@ pub(crate) fn keep_fix(
     let dir = site.lane_dir(plan);
     let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), parent);
     let captured = tree.capture()?;
-    let ground = Ground { parent: parent.clone(), start: parent.clone() };
+    let ground = Ground { parent: parent.clone(), start: parent.clone(), may_be_empty: true };
     let (revision, commit) = keep_work(site, plan, &ground, &captured.tree, message)?;
     note_place(site, plan, &commit)?;
     Ok(revision)
@@ -594,7 +655,7 @@ pub(crate) fn keep_fix_on_head(
     }
     let tree = site.repo.tree_with(&united.tree, &captured.tree, &united.conflicts)?;
     // The lane's tree on disk stays as the person left it: whoever works on from here gets a new one.
-    let ground = Ground { parent: onto.clone(), start: onto };
+    let ground = Ground { parent: onto.clone(), start: onto, may_be_empty: true };
     keep_work(site, plan, &ground, &tree, message).map(|(revision, _)| Ok(revision))
 }
 

@@ -1,9 +1,12 @@
 //! The real world: git, processes, agents and the clock behind the engine's seam. It starts what it is told
 //! to, on worker threads, and reports what came of it; what it means is not decided here.
 
+mod account;
 mod check;
+mod delivery;
 pub mod doctor;
 mod error;
+mod guard;
 mod judge;
 mod land;
 mod launch;
@@ -29,7 +32,7 @@ pub use setup::{
 
 use crate::docket::{Docket, Note};
 use crate::world::{Arrival, Assignment, Probe, Want, World};
-use check::{Checking, LANDING, STRUCTURE, VERIFICATION};
+use check::Checking;
 use judge::{Checkpoint, Judge};
 use land::{Finishing, Landing, Summarising};
 use launch::{Flight, read_back, session_of};
@@ -42,10 +45,10 @@ use std::time::Duration;
 use track::Tracking;
 use tribunal_agent::{Access, Feature};
 use tribunal_core::effect::{EffectId, Step};
-use tribunal_core::ids::{Check, LoopId, Time};
+use tribunal_core::ids::{LoopId, Time};
 use tribunal_core::r#loop::{Failure, FailureKind, LoopWant};
 use tribunal_core::policy::Policy;
-use tribunal_core::run::{RunWant, Subject};
+use tribunal_core::run::{Job, RunWant, Subject};
 use tribunal_process::{Exit, ExitHow, Left, end_left_behind, survivors, sweep};
 
 /// How long agents may tidy up when the run is over.
@@ -227,13 +230,12 @@ impl World for RealWorld {
 
     fn policy(&mut self, subject: &Subject, row: &Policy, docket: &Docket) -> Policy {
         let mut policy = row.clone();
-        let applies = |check: &Check| match check.as_str() {
-            STRUCTURE => matches!(subject, Subject::Plan(_)),
-            LANDING => true,
-            VERIFICATION => !check::commands(&self.site, subject, check, docket).is_empty(),
-            _ => true,
-        };
-        policy.checks.retain(applies);
+        policy.checks.retain(|check| check::applies(&self.site, subject, check, docket));
+        if self.site.settings.task.rounds_max == 0
+            && let Subject::Lane(plan, Job::Task(_) | Job::Repair) = subject
+        {
+            policy.rounds_max = self.site.effort_of(Some(plan), docket).task_rounds();
+        }
         policy.seats.retain(|seat| self.site.adapter_for(&[seat.as_str(), "reviewer"]).is_some());
         policy
     }

@@ -2,8 +2,10 @@
 //! engine. Everything that can be wrong is found here, before anything is written.
 
 use super::check::{LANDING, STRUCTURE, VERIFICATION};
+use super::delivery::COMPLETION;
 use super::doctor::environment;
 use super::error::SetupError;
+use super::guard::{CONTRACT, INTEGRITY};
 use super::make::{
     begin_branch, digest, document_tree, keep_document, keep_documents, keep_fix, keep_fix_on_head,
     read_inside,
@@ -15,15 +17,18 @@ use super::{RealWorld, roster, subject};
 use crate::budget::Caps;
 use crate::docket::{Docket, Note, RunNote};
 use crate::engine::{Engine, Options};
+use crate::route::{has_team, is_turbo};
 use crate::settings::{Settings, When};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
+use tribunal_core::contract::{clean, covers};
 use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat};
 use tribunal_core::policy::{NoVerdict, Policy, Timeouts, Use};
 use tribunal_core::run::{Job, Land, PlanGate, PlanSpec, Policies, RunSpec, Standing, Subject, Was};
+use tribunal_docs::qa::CHECKS;
 use tribunal_docs::{Completions, Phase, Plan};
 use tribunal_git::{GitError, Oid, Shelf};
 use tribunal_journal::{Head, Journal, Poke};
@@ -134,7 +139,7 @@ fn listen(dir: &Path, engine: &Engine<RealWorld>) -> Result<(), SetupError> {
 
 fn options(settings: &Settings, attached: bool) -> Options {
     Options {
-        width: settings.run.parallel_max.max(1),
+        width: if has_team(&settings.run) { settings.run.parallel_max.max(1) } else { 1 },
         attached,
         grace_ms: settings.run.grace_s * 1000,
         backoff_ms: settings.run.backoff_ms,
@@ -241,13 +246,59 @@ fn plan_specs(site: &Site, plans: &[(String, String, Plan)]) -> Result<Vec<PlanS
             id: PlanId::new(plan.id.to_string()),
             wave: waves.get(&plan.id).copied().unwrap_or(1),
             depends_on: depends.map(PlanId::new).collect(),
+            after: Vec::new(),
             tasks: u32::try_from(plan.tasks.len()).unwrap_or(u32::MAX),
             revision,
             done: None,
         });
     }
     specs.sort_by(|a, b| a.id.cmp(&b.id));
+    lease(&mut specs, &documents);
     Ok(specs)
+}
+
+/// Of two plans of a wave that claim one file, the later waits until the earlier has landed or never will.
+fn lease(specs: &mut [PlanSpec], documents: &[Plan]) {
+    let files: BTreeMap<String, Vec<String>> =
+        documents.iter().map(|plan| (plan.id.to_string(), plan.claimed_files())).collect();
+    // Who claims a path, and who claims something in it: by wave, so that a thousand plans are no million pairs.
+    let mut claimed: BTreeMap<(u32, String), BTreeSet<PlanId>> = BTreeMap::new();
+    let mut within: BTreeMap<(u32, String), BTreeSet<PlanId>> = BTreeMap::new();
+    let mut patterns: Vec<(u32, String, PlanId)> = Vec::new();
+    let mut plain: Vec<(u32, String, PlanId)> = Vec::new();
+    for spec in specs {
+        let mut after = BTreeSet::new();
+        let own = files.get(spec.id.as_str()).into_iter().flatten().filter_map(|file| clean(file));
+        let own: Vec<String> = own.collect();
+        for file in &own {
+            let above = std::iter::successors(Some(file.as_str()), |path| Some(path.rsplit_once('/')?.0));
+            for path in above {
+                after.extend(claimed.get(&(spec.wave, path.to_owned())).into_iter().flatten().cloned());
+            }
+            after.extend(within.get(&(spec.wave, file.clone())).into_iter().flatten().cloned());
+            let met =
+                |(wave, pattern, _): &&(u32, String, PlanId)| *wave == spec.wave && covers(pattern, file);
+            after.extend(patterns.iter().filter(met).map(|(_, _, plan)| plan.clone()));
+            if is_pattern(file) {
+                let met = |(wave, path, _): &&(u32, String, PlanId)| *wave == spec.wave && covers(file, path);
+                after.extend(plain.iter().filter(met).map(|(_, _, plan)| plan.clone()));
+            }
+        }
+        for file in own {
+            let above = std::iter::successors(Some(file.as_str()), |path| Some(path.rsplit_once('/')?.0));
+            for path in above.skip(1) {
+                within.entry((spec.wave, path.to_owned())).or_default().insert(spec.id.clone());
+            }
+            claimed.entry((spec.wave, file.clone())).or_default().insert(spec.id.clone());
+            let list = if is_pattern(&file) { &mut patterns } else { &mut plain };
+            list.push((spec.wave, file, spec.id.clone()));
+        }
+        spec.after = after.into_iter().filter(|other| *other != spec.id).collect();
+    }
+}
+
+fn is_pattern(path: &str) -> bool {
+    path.contains(['*', '?'])
 }
 
 fn held(when: When, asked: Option<bool>) -> bool {
@@ -272,7 +323,7 @@ fn run_spec(
     settings: &Settings,
     ask: &Ask,
     plans: Vec<PlanSpec>,
-    policies: Policies,
+    mut policies: Policies,
 ) -> Result<RunSpec, SetupError> {
     let run = &settings.run;
     let gate = one_of(
@@ -286,12 +337,16 @@ fn run_spec(
     if settings.git.push != "never" {
         finish.push(FinishStep::Push);
     }
-    let qa_checks = !policies.qa.checks.is_empty();
+    if !held(settings.qa.review, ask.qa) {
+        // Without the gate, its first check judges the SUMMARY alone.
+        policies.qa.checks = vec![Check::new(COMPLETION)];
+        policies.qa.seats = Vec::new();
+    }
     Ok(RunSpec {
         plans,
         gate: held(settings.plan.review, ask.review).then_some(gate),
         land,
-        qa: held(settings.qa.review, ask.qa) && qa_checks,
+        qa: true,
         review: false,
         checkpoint_every: run.effort.checkpoint_every(),
         landing_rounds: run.landing_rounds,
@@ -322,7 +377,8 @@ fn policies(settings: &Settings) -> Result<Policies, SetupError> {
         ..Policy::of(of)
     };
     let commands = settings.checks.commands.keys().map(Check::new);
-    let task_checks: Vec<Check> = std::iter::once(Check::new(VERIFICATION)).chain(commands).collect();
+    let gates = [CONTRACT, INTEGRITY, VERIFICATION].into_iter().map(Check::new);
+    let task_checks: Vec<Check> = gates.chain(commands).collect();
     let rounds = match settings.task.rounds_max {
         0 => settings.run.effort.task_rounds(),
         rounds => rounds,
@@ -345,7 +401,10 @@ fn policies(settings: &Settings) -> Result<Policies, SetupError> {
         plan,
         task,
         repair,
-        qa: base(Use::Qa, &agents.qa_seats, settings.qa.rounds_max),
+        qa: Policy {
+            checks: CHECKS.into_iter().map(Check::new).collect(),
+            ..base(Use::Qa, &agents.qa_seats, settings.qa.rounds_max)
+        },
         phase: base(Use::Phase, &agents.phase_seats, settings.phase.rounds_max),
     })
 }
@@ -377,6 +436,7 @@ fn about(
         paths: plans.iter().map(|(path, _, plan)| (id(plan), path.clone())).collect(),
         planning_tracked: tracked.iter().any(|entry| entry.path.is_under(&planning)),
         containment: site.keeper.containment().name().to_owned(),
+        turbo: plans.iter().filter(|(_, _, p)| is_turbo(&settings.run, p)).map(|(_, _, p)| id(p)).collect(),
         configuration: digest(&[configuration.as_bytes()]).to_string(),
         correlation: correlation.unwrap_or_else(|| site.run.clone()),
     })))
@@ -427,6 +487,10 @@ fn world(project: &Project, settings: &Settings, run: &str, shelf: &str) -> Resu
         watch,
         commits: Mutex::default(),
         plans: Mutex::default(),
+        works: Mutex::default(),
+        suites: Mutex::default(),
+        tests: std::sync::OnceLock::new(),
+        words: Mutex::default(),
         seats: Mutex::default(),
         environment,
         own_binary,

@@ -5,8 +5,8 @@ use super::pool::Jobs;
 use super::project::Project;
 use super::watch::Watch;
 use crate::crash;
-use crate::docket::Note;
-use crate::settings::Settings;
+use crate::docket::{Docket, Note};
+use crate::settings::{Effort, Settings};
 use crate::world::{Arrival, Report};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -51,6 +51,14 @@ pub(crate) struct Site {
     pub(crate) watch: Watch,
     pub(crate) commits: Mutex<BTreeMap<Revision, Oid>>,
     pub(crate) plans: Mutex<BTreeMap<Revision, Arc<PlanText>>>,
+    /// What git says of the work up to a commit.
+    pub(crate) works: Mutex<BTreeMap<Oid, Arc<super::account::Work>>>,
+    /// What the tests said at a commit.
+    pub(crate) suites: Mutex<BTreeMap<Oid, super::delivery::Ran>>,
+    /// The command that runs the project's tests, as far as it can be told.
+    pub(crate) tests: std::sync::OnceLock<Option<Vec<String>>>,
+    /// The SUMMARY each dev wrote itself, if it did.
+    pub(crate) words: Mutex<BTreeMap<PlanId, Option<Oid>>>,
     pub(crate) seats: Mutex<BTreeMap<String, Arc<Mutex<super::judge::SeatTree>>>>,
     pub(crate) environment: BTreeMap<String, OsString>,
     pub(crate) own_binary: PathBuf,
@@ -227,6 +235,14 @@ impl Site {
     pub(crate) fn stop(&self, effect: &EffectId) {
         lock(&self.unwanted).insert(effect.clone());
         self.keeper.stop(&slug(&effect.to_string()), STOP_GRACE);
+    }
+
+    /// How much care a plan gets: the least where it is small and safe, otherwise the run's.
+    pub(crate) fn effort_of(&self, plan: Option<&PlanId>, docket: &Docket) -> Effort {
+        match plan {
+            Some(plan) if docket.about.turbo.contains(plan) => Effort::Turbo,
+            _ => self.settings.run.effort,
+        }
     }
 
     /// The lane's own folder.

@@ -26,6 +26,7 @@ fn spec() -> RunSpec {
         id: PlanId::new(id),
         wave,
         depends_on: Vec::new(),
+        after: Vec::new(),
         tasks: 1,
         revision: Revision::new("r0"),
         done: None,

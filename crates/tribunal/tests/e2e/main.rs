@@ -14,6 +14,7 @@ mod demo;
 mod doctor;
 mod endings;
 mod findings;
+mod gates;
 mod gc;
 mod hostile;
 mod limits;

@@ -358,14 +358,18 @@ fn gates_ran(facts: &[Fact]) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut policies = BTreeMap::new();
     let mut sittings: BTreeMap<&LoopId, Sitting> = BTreeMap::new();
+    // A pass that is still to be confirmed is none yet.
+    let mut passed: BTreeMap<&LoopId, Vec<String>> = BTreeMap::new();
     for fact in facts {
         let Fact::Loop(id, event) = fact else { continue };
         let (checks, seated, answered) = sittings.entry(id).or_default();
         match event {
             LoopEvent::Opened(opened) => drop(policies.insert(id, &opened.policy)),
-            LoopEvent::RoundBegan { .. } | LoopEvent::Decided(_) => {
-                (*checks, *seated, *answered) = Default::default()
+            LoopEvent::RoundBegan { .. } | LoopEvent::Decided(_) | LoopEvent::Confirming => {
+                (*checks, *seated, *answered) = Default::default();
+                passed.remove(id);
             }
+            LoopEvent::Ended { .. } => wrong.extend(passed.remove(id).unwrap_or_default()),
             LoopEvent::Checked { effect, .. } => drop(checks.insert(effect.step.to_string())),
             LoopEvent::PanelSeated { seats } => *seated = seats.iter().map(ToString::to_string).collect(),
             LoopEvent::Answered { effect, .. } => {
@@ -374,12 +378,14 @@ fn gates_ran(facts: &[Fact]) -> Vec<String> {
             LoopEvent::Ruled { ruling: Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } } => {
                 let Some(policy) = policies.get(id) else { continue };
                 let missing = policy.checks.iter().find(|check| !checks.contains(&format!("check:{check}")));
-                wrong.extend(missing.map(|check| format!("I12: {id} passed without the check {check}")));
                 let silent = seated.difference(answered).next();
-                wrong.extend(silent.map(|seat| format!("I12: {id} passed without the seat {seat}")));
-                if policy.seats.is_empty() && policy.checks.is_empty() {
-                    wrong.push(format!("I12: {id} was judged by nobody"));
-                }
+                let nobody = policy.seats.is_empty() && policy.checks.is_empty();
+                let found = [
+                    missing.map(|check| format!("I12: {id} passed without the check {check}")),
+                    silent.map(|seat| format!("I12: {id} passed without the seat {seat}")),
+                    nobody.then(|| format!("I12: {id} was judged by nobody")),
+                ];
+                passed.insert(id, found.into_iter().flatten().collect());
             }
             _ => {}
         }

@@ -134,6 +134,7 @@ fn plans(rng: &mut Rng, size: Size) -> Vec<PlanSpec> {
             id: PlanId::new(format!("01-{n:02}")),
             wave,
             depends_on: needs.iter().map(|i| plans[*i].id.clone()).collect(),
+            after: Vec::new(),
             tasks,
             revision: Revision::new(format!("plan-{n}")),
             done,

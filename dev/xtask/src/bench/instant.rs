@@ -25,6 +25,7 @@ pub fn spec(plans: usize, tasks: u32) -> RunSpec {
         id: PlanId::new(format!("01-{n:04}")),
         wave: 1,
         depends_on: Vec::new(),
+        after: Vec::new(),
         tasks,
         revision: Revision::new(format!("document-{n:016x}")),
         done: None,

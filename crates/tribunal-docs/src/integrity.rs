@@ -1,0 +1,150 @@
+//! Whether a change weakens what judges it: tests deleted or skipped, assertions taken out, configuration of CI and
+//! lints. Must never decide: what it finds is shown to whoever reviews.
+
+/// Whether a path looks like a test, in the ways of the common languages.
+pub fn is_test(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    let name = lower.rsplit('/').next().unwrap_or(&lower);
+    let stem = name.split('.').next().unwrap_or(name);
+    let folder = lower
+        .split('/')
+        .rev()
+        .skip(1)
+        .any(|part| ["test", "tests", "__tests__", "spec", "specs"].contains(&part));
+    let named =
+        stem.starts_with("test_") || stem.ends_with("_test") || stem.ends_with("_tests") || stem == "tests";
+    folder || named || name.contains(".test.") || name.contains(".spec.")
+}
+
+/// Whether a path configures CI or a lint.
+pub fn is_gate(path: &str) -> bool {
+    const FOLDERS: [&str; 4] = [".github/workflows/", ".circleci/", ".buildkite/", ".husky/"];
+    const NAMES: [&str; 22] = [
+        ".gitlab-ci.yml",
+        "azure-pipelines.yml",
+        "jenkinsfile",
+        ".travis.yml",
+        ".pre-commit-config.yaml",
+        "clippy.toml",
+        ".clippy.toml",
+        "rustfmt.toml",
+        ".rustfmt.toml",
+        "deny.toml",
+        ".eslintrc",
+        ".eslintrc.json",
+        ".eslintrc.js",
+        "eslint.config.js",
+        "eslint.config.mjs",
+        "ruff.toml",
+        ".flake8",
+        "mypy.ini",
+        "pytest.ini",
+        "tox.ini",
+        ".golangci.yml",
+        ".shellcheckrc",
+    ];
+    let lower = path.to_ascii_lowercase();
+    let name = lower.rsplit('/').next().unwrap_or(&lower);
+    FOLDERS.iter().any(|folder| lower.starts_with(folder)) || NAMES.contains(&name)
+}
+
+/// What a diff of a test file takes away: the file, tests, assertions; and what it skips.
+pub fn weakened(diff: &str) -> Vec<String> {
+    if diff.lines().any(|line| line.starts_with("deleted file mode ")) {
+        return vec!["the test file is deleted".to_owned()];
+    }
+    let lines = |sign: char| {
+        let header = if sign == '+' { "+++ " } else { "--- " };
+        diff.lines()
+            .filter(move |line| line.starts_with(sign) && !line.starts_with(header))
+            .map(|line| line[1..].trim())
+    };
+    let count = |sign: char, is: &dyn Fn(&str) -> bool| lines(sign).filter(|line| is(line)).count();
+    let fewer = |is: &dyn Fn(&str) -> bool| count('-', is).saturating_sub(count('+', is));
+    let mut found = Vec::new();
+    if count('+', &is_skip) > count('-', &is_skip) {
+        found.push("a test is skipped that was not before".to_owned());
+    }
+    match fewer(&is_test_head) {
+        0 => {}
+        1 => found.push("a test is taken out".to_owned()),
+        n => found.push(format!("{n} tests are taken out")),
+    }
+    match fewer(&is_assertion) {
+        0 => {}
+        1 => found.push("an assertion is taken out".to_owned()),
+        n => found.push(format!("{n} assertions are taken out")),
+    }
+    found
+}
+
+fn is_skip(line: &str) -> bool {
+    const MARKS: [&str; 12] = [
+        "#[ignore",
+        "@pytest.mark.skip",
+        "@pytest.mark.xfail",
+        "@unittest.skip",
+        "pytest.skip(",
+        "it.skip(",
+        "test.skip(",
+        "describe.skip(",
+        "xit(",
+        "xdescribe(",
+        "t.Skip(",
+        "@Disabled",
+    ];
+    MARKS.iter().any(|mark| line.contains(mark))
+}
+
+fn is_test_head(line: &str) -> bool {
+    const HEADS: [&str; 8] =
+        ["#[test]", "#[tokio::test", "def test_", "async def test_", "it(", "test(", "func Test", "@Test"];
+    HEADS.iter().any(|head| line.starts_with(head))
+}
+
+fn is_assertion(line: &str) -> bool {
+    const WORDS: [&str; 9] =
+        ["assert", "expect(", "should(", ".should.", "require.", "t.Error", "t.Fatal", "ASSERT_", "EXPECT_"];
+    WORDS.iter().any(|word| line.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths() {
+        for path in [
+            "tests/a.rs",
+            "src/a_test.go",
+            "web/x.spec.ts",
+            "pkg/test_x.py",
+            "src/__tests__/b.js",
+            "a/tests.rs",
+        ] {
+            assert!(is_test(path), "{path}");
+        }
+        for path in ["src/contest.rs", "latest.py", "src/attestation/x.rs", "testing.md"] {
+            assert!(!is_test(path), "{path}");
+        }
+        for path in [".github/workflows/ci.yml", "clippy.toml", "sub/.eslintrc.json"] {
+            assert!(is_gate(path), "{path}");
+        }
+        assert!(!is_gate("src/github/workflows/x.rs"));
+    }
+
+    #[test]
+    fn what_is_taken_away() {
+        let check = |diff: &str, expect: &[&str]| assert_eq!(weakened(diff), expect, "{diff}");
+        check("--- a/t.rs\n+++ b/t.rs\n-    assert_eq!(a, 1);\n+    assert_eq!(a, 2);\n", &[]);
+        check("--- a/t.rs\n+++ b/t.rs\n-    assert_eq!(a, 1);\n", &["an assertion is taken out"]);
+        check("+#[ignore]\n #[test]\n", &["a test is skipped that was not before"]);
+        check(
+            "-#[test]\n-fn a() {\n-    assert!(x);\n-    assert!(y);\n-}\n",
+            &["a test is taken out", "2 assertions are taken out"],
+        );
+        check("deleted file mode 100644\n--- a/t\n+++ /dev/null\n-x\n", &["the test file is deleted"]);
+        check("+def test_new():\n+    assert 1\n", &[]);
+        check("-ä\n", &[]);
+    }
+}

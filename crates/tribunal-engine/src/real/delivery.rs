@@ -1,0 +1,222 @@
+//! The five checks of a delivery: facts from git and from the project's tests, handed to the pure judgements of
+//! `tribunal_docs::qa`. What could not be looked at did not run; it never passed.
+
+use super::account::Account;
+use super::check::{Command, contained, failing};
+use super::site::{PlanText, Site, lock, slug};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use tribunal_core::finding::{Claim, FixableBy, Severity};
+use tribunal_docs::qa::{
+    self, DiffFacts, RequirementFacts, RequirementStatus, TestReport, diff_against_plan, read_tests,
+};
+use tribunal_docs::{CheckStatus, FileChange, Plan, Summary, SummaryFacts, check_summary};
+use tribunal_git::{GitError, GitPath, Oid};
+
+/// Whether the SUMMARY keeps its rules.
+pub(crate) const COMPLETION: &str = "verify-plan-completion";
+/// Whether tests got fewer or worse.
+pub(crate) const REGRESSION: &str = "check-regression";
+
+/// A delivery to be judged, gathered from the docket.
+pub(crate) struct Delivery {
+    pub(crate) account: Account,
+    pub(crate) plan: Arc<PlanText>,
+    /// The command that runs the tests, and whether somebody configured it.
+    pub(crate) tests: Option<(Vec<String>, bool)>,
+    /// It was mended, so its SUMMARY is written again.
+    pub(crate) mended: bool,
+}
+
+/// What a run of the tests gave, remembered by commit.
+#[derive(Clone, Debug)]
+pub(crate) enum Ran {
+    /// They ran; nothing when no test was among it.
+    Tests(Option<TestReport>),
+    /// They did not, and why.
+    DidNotRun(String),
+}
+
+impl Delivery {
+    /// What one check finds; the inner error says why it did not run.
+    pub(crate) fn findings(
+        &self,
+        site: &Site,
+        check: &str,
+        commit: &Oid,
+    ) -> Result<Result<Vec<Claim>, String>, GitError> {
+        match check {
+            COMPLETION => self.completion(site, commit).map(Ok),
+            "commit-lint" => Ok(Ok(lint(&site.work(commit)?.commits))),
+            "diff-against-plan" => self.diff(site, commit).map(Ok),
+            "validate-requirements" => self.requirements(site, commit).map(Ok),
+            REGRESSION => self.regression(site, commit),
+            other => Ok(Err(format!("there is no check named {other}"))),
+        }
+    }
+
+    fn completion(&self, site: &Site, commit: &Oid) -> Result<Vec<Claim>, GitError> {
+        let summary = self.account.summary(site, commit)?;
+        if self.mended {
+            self.account.keep(site, commit)?;
+        }
+        let known = site.work(commit)?;
+        let commit_exists = |hash: &str| known.commits.iter().any(|commit| commit.hash.starts_with(hash));
+        let checks =
+            check_summary(&summary, &self.plan.plan, &SummaryFacts { commit_exists: &commit_exists });
+        let failed = checks.into_iter().filter(|check| check.status == CheckStatus::Fail);
+        let claims = failed.map(|check| {
+            let text = format!("the SUMMARY does not keep its rules ({}): {}", check.name, check.detail);
+            let fix = format!("write {} with what is missing", self.account.path);
+            found(COMPLETION, check.name, text, fix).at(&self.account.path, None)
+        });
+        Ok(claims.collect())
+    }
+
+    /// The files the dev says it changed against those that did. Where it does not say, the plan's claims stand for
+    /// its word: what is claimed and was left alone must be explained.
+    fn diff(&self, site: &Site, commit: &Oid) -> Result<Vec<Claim>, GitError> {
+        const NAME: &str = "diff-against-plan";
+        let work = site.work(commit)?;
+        let (commits, changes) = (work.commits.len(), work.changes.clone());
+        let facts = DiffFacts { commits, changes, unknown_commits: Vec::new() };
+        let own = self.account.declared(site)?;
+        let (who, said) = match own {
+            Some(own) => ("the SUMMARY", own),
+            None => ("the plan", claimed(&self.plan.plan)),
+        };
+        let report = diff_against_plan(&said, &facts);
+        let path = &self.account.path;
+        let fix = format!("make the change, or say under Files Modified in {path} which files changed");
+        let missing = report
+            .missing
+            .iter()
+            .map(|file| found(NAME, file, format!("{who} names {file}, which did not change"), fix.clone()));
+        let fix = format!("name it under Files Modified in {path}, or take the change back");
+        // What a plan did not foresee is the contract's business.
+        let undeclared = report.undeclared.iter().filter(|_| who == "the SUMMARY").map(|file| {
+            found(NAME, file, format!("{file} changed, and {who} does not name it"), fix.clone())
+        });
+        let nothing = report
+            .reason
+            .iter()
+            .map(|why| found(NAME, "commits", why.clone(), "do the plan's work".to_owned()));
+        Ok(missing.chain(undeclared).chain(nothing).collect())
+    }
+
+    /// What nothing shows is no fault yet: it is put to whoever can look.
+    fn requirements(&self, site: &Site, commit: &Oid) -> Result<Vec<Claim>, GitError> {
+        const NAME: &str = "validate-requirements";
+        let work = site.work(commit)?;
+        let changed: BTreeSet<String> = work.changes.iter().map(|file| file.path.clone()).collect();
+        let file = |path: &str| {
+            let bytes = site.repo.file_at(commit, &GitPath::from(path)).ok()??;
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        let known = lock(&site.suites).get(commit).cloned();
+        let tests = match &known {
+            Some(Ran::Tests(Some(report))) => Some(report),
+            _ => None,
+        };
+        let facts = RequirementFacts { file: &file, changed: &changed, tests };
+        let report = qa::validate_requirements(&self.plan.plan, &facts);
+        let open = report.requirements.iter().filter(|one| one.status == RequirementStatus::Unverified);
+        let claims = open.map(|one| {
+            let text = format!("nothing shows that this holds: {}", one.requirement);
+            let mut claim = found(NAME, &one.requirement, text, one.evidence.clone());
+            claim.severity = Severity::Suggestion;
+            claim.asks = true;
+            claim
+        });
+        Ok(claims.collect())
+    }
+
+    fn regression(&self, site: &Site, commit: &Oid) -> Result<Result<Vec<Claim>, String>, GitError> {
+        let Some((argv, configured)) = &self.tests else {
+            return Ok(Err("no test command is configured, and none is known for this project".to_owned()));
+        };
+        let base = site.work(commit)?.base.clone().unwrap_or_else(|| commit.clone());
+        let (before, now) = match (suite(site, &base, argv)?, suite(site, commit, argv)?) {
+            (Ran::Tests(before), Ran::Tests(now)) => (before, now),
+            (Ran::DidNotRun(why), _) => return Ok(Err(format!("at {}: {why}", base.short()))),
+            (_, Ran::DidNotRun(why)) => return Ok(Err(why)),
+        };
+        if before.is_none() && now.is_none() && *configured {
+            return Ok(Err(format!("`{}` ran no test", argv.join(" "))));
+        }
+        // A project without tests has none to lose.
+        let (before, now) = (before.unwrap_or_default(), now.unwrap_or_default());
+        let worse = qa::regressions(&before, &now);
+        Ok(Ok(worse.into_iter().map(|one| regressed(&one)).collect()))
+    }
+}
+
+/// The plan's claims as if its dev had declared them.
+fn claimed(plan: &Plan) -> Summary {
+    let file = |path: String| FileChange { path, ..FileChange::default() };
+    Summary { files: plan.claimed_files().into_iter().map(file).collect(), ..Summary::default() }
+}
+
+fn regressed(one: &qa::Regression) -> Claim {
+    let name = one.test.clone().unwrap_or_else(|| "tests".to_owned());
+    let text = match &one.test {
+        Some(test) => format!("{test}: {}", one.detail),
+        None => one.detail.clone(),
+    };
+    found(REGRESSION, &name, text, "say whether the plan means to lose this test".to_owned())
+}
+
+fn lint(commits: &[qa::CommitFact]) -> Vec<Claim> {
+    let report = qa::commit_lint(commits);
+    let claims = report.violations.into_iter().map(|wrong| {
+        let short: String = wrong.hash.chars().take(12).collect();
+        let text = format!("the subject of {short}: {}", wrong.issue);
+        found("commit-lint", &short, text, format!("write `{}`", wrong.suggested_fix))
+    });
+    claims.collect()
+}
+
+/// A failure of one check, with who can mend it.
+fn found(check: &str, what: &str, text: String, suggestion: String) -> Claim {
+    let mut claim = failing(Severity::Blocker, text);
+    claim.rule = Some(format!("{check}:{what}"));
+    claim.suggestion = suggestion;
+    claim.fixable_by = match qa::fixable_by(check) {
+        "dev" => FixableBy::Dev,
+        "architect" => FixableBy::Architect,
+        _ => FixableBy::Manual,
+    };
+    claim
+}
+
+/// The tests on a checkout of a commit that nobody else sees; run once for a commit.
+fn suite(site: &Site, commit: &Oid, argv: &[String]) -> Result<Ran, GitError> {
+    if let Some(known) = lock(&site.suites).get(commit) {
+        return Ok(known.clone());
+    }
+    let name = format!("tests-{}", slug(commit.short()));
+    let dir = site.dir.join("checks").join(&name);
+    site.shelf.discard(&dir)?;
+    fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
+    let tree = dir.join("tree");
+    site.shelf.checkout(&tree, &dir.join("index"), commit, "tests")?;
+    let command = Command { argv: argv.to_vec(), shown: argv.join(" ") };
+    let ran = match contained(site, &name, 0, &tree, &dir, &command) {
+        Ok((_, out)) => Ran::Tests(report(&dir, &out)),
+        Err(why) => Ran::DidNotRun(why),
+    };
+    site.shelf.discard(&dir)?;
+    lock(&site.suites).insert(commit.clone(), ran.clone());
+    Ok(ran)
+}
+
+/// What the tests said: in the file they were told to write, otherwise in words.
+fn report(dir: &Path, out: &Path) -> Option<TestReport> {
+    let text = |path: &Path| super::make::plain_file(path).unwrap_or_default();
+    let words = [text(&out.join("stdout")), text(&out.join("stderr"))].concat();
+    read_tests(&text(&dir.join("junit.xml")))
+        .or_else(|| read_tests(&words))
+        .filter(|report| report.executed() > 0)
+}

@@ -1,0 +1,394 @@
+//! The gates of a run: what a task may touch, what a SUMMARY must say, and what a delivery must show before it lands.
+
+use crate::show::Show;
+use crate::stage::PHASE;
+use crate::stage::scenes::{NO_GATE, ONE, PLAIN, Plan, Scene, TWO_PLANS};
+use tribunal_core::run::Ending;
+
+fn launches(show: &Show, of: &str) -> usize {
+    show.stage.launched().iter().filter(|effect| effect.contains(of)).count()
+}
+
+fn summary(show: &Show) -> String {
+    show.landed(&format!("{PHASE}/01-01-SUMMARY.md")).unwrap_or_default()
+}
+
+#[test]
+fn a_clean_delivery_needs_no_agent() {
+    let mut show = Show::of(&PLAIN);
+    show.expect(&["run"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert_eq!(launches(&show, "/qa"), 0, "{:?}", show.stage.launched());
+    let log = show.expect(&["log", "--json"], 0).stdout;
+    for check in ["verify-plan-completion", "commit-lint", "diff-against-plan", "validate-requirements"] {
+        assert!(log.contains(check), "{check}: {log}");
+    }
+    let text = summary(&show);
+    for words in ["title:", "deviations:", "tasks_total: 1", "one.sh prints one.", "`bin/one.sh` -- created"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+/// A dev that declares the wrong files, twice; the QA agent says who can mend it.
+const WRONG_FILES: &str = r###"
+[[turn]]
+role = "dev"
+use = "task"
+plan = "01-01"
+task = 1
+do = [
+  { write = "bin/one.sh", text = "echo one\n" },
+  { write = "{SUMMARY}", text = "## What Was Built\n\n- one.sh\n\n## Files Modified\n\n- `bin/other.sh` -- created: a mistake\n" },
+  { say = "SUMMARY: one.sh prints one.\nTASK: done" },
+]
+
+[[turn]]
+role = "reviewer"
+use = "qa"
+round = 1
+do = [ { expect = "diff-against-plan" }, { say = "CHECKED: both failures are real; the dev can mend them.\nVERDICT: approve" } ]
+
+[[turn]]
+role = "dev"
+use = "qa"
+round = 2
+do = [
+  { expect = "bin/other.sh" },
+  { write = "{SUMMARY}", text = "## What Was Built\n\n- one.sh\n\n## Files Modified\n\n- `bin/one.sh` -- created: prints one\n- `bin/more.sh` -- created: no\n" },
+  { say = "FIXED: {finding:1}\nFIXED: {finding:2}\nTASK: done" },
+]
+
+[[turn]]
+role = "reviewer"
+use = "qa"
+round = 2
+do = [ { say = "CHECKED: bin/more.sh is not there.\nVERDICT: approve" } ]
+
+[[turn]]
+role = "dev"
+use = "qa"
+round = 3
+do = [
+  { expect = "bin/more.sh" },
+  { write = "{SUMMARY}", text = "## What Was Built\n\n- one.sh\n\n## Files Modified\n\n- `bin/one.sh` -- created: prints one\n" },
+  { say = "FIXED: {finding:1}\nTASK: done" },
+]
+"###;
+
+#[test]
+fn a_delivery_is_mended_in_two_rounds() {
+    let script = WRONG_FILES.replace("{SUMMARY}", &format!("{PHASE}/01-01-SUMMARY.md"));
+    let mut show = Show::of(&Scene { script: script.leak(), ..PLAIN });
+    show.expect(&["run"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert!(summary(&show).contains("`bin/one.sh` -- created: prints one"), "{}", summary(&show));
+    assert!(
+        !show.messages().contains("mend what the delivery"),
+        "no commit without a change: {}",
+        show.messages()
+    );
+    let report = show.expect(&["report"], 0).stdout;
+    assert!(report.contains("bin/other.sh"), "{report}");
+}
+
+/// The project has tests; the dev takes one out.
+const LOSES_A_TEST: &str = r##"
+[[turn]]
+role = "dev"
+use = "task"
+plan = "01-01"
+task = 1
+do = [
+  { write = "bin/one.sh", text = "echo one\n" },
+  { write = "tests/list", text = "test a ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n" },
+  { say = "SUMMARY: one.sh prints one.\nTASK: done" },
+]
+
+[[turn]]
+role = "reviewer"
+use = "qa"
+do = [ { expect = "check-regression" }, { say = "CHECKED: test b ran before and is gone now, which the plan does not ask for.\nVERDICT: approve" } ]
+"##;
+
+#[test]
+fn a_lost_test_is_a_hard_stop() {
+    let settings = format!("{NO_GATE}[checks]\ntest = [\"cat\", \"tests/list\"]\n");
+    let scene = Scene { script: LOSES_A_TEST, settings: settings.leak(), ..PLAIN };
+    let (folder, stage) = crate::stage();
+    let before = "test a ... ok\ntest b ... ok\n\ntest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
+    stage.write("tests/list", before).unwrap();
+    scene.set(&stage).unwrap();
+    let mut show = Show::on(folder, stage);
+    let said = show.expect(&["run"], 4).stdout;
+    assert!(said.contains("not the dev's to mend") || said.contains("architect"), "{said}");
+    assert_eq!(show.questions().len(), 1);
+    assert_eq!(launches(&show, "/qa"), 1, "no dev is sent: {:?}", show.stage.launched());
+    let asked = show.expect(&["inbox"], 0).stdout;
+    assert!(asked.contains("b: "), "the test is named: {asked}");
+    let id = show.questions()[0].0.clone();
+    show.expect(&["decide", &id, "accept"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+}
+
+#[test]
+fn tests_that_cannot_run_are_no_pass() {
+    let settings = format!("{NO_GATE}[checks]\ntest = [\"no-such-runner\"]\n");
+    let mut show = Show::of(&Scene { settings: settings.leak(), ..PLAIN });
+    let said = show.expect(&["run"], 4).stdout;
+    assert!(said.contains("no-such-runner"), "{said}");
+    // Whoever wants to go on without it says so, and every report repeats it.
+    let settings =
+        format!("{NO_GATE}[gates]\nerrors = \"continue\"\n[checks]\ntest = [\"no-such-runner\"]\n");
+    let mut show = Show::of(&Scene { settings: settings.leak(), ..PLAIN });
+    show.expect(&["run"], 0);
+    let report = show.expect(&["report"], 0).stdout;
+    assert!(report.contains("did not stop anything"), "{report}");
+}
+
+/// A must_have that no task, artifact or test shows.
+fn odd_must_have(show_qa: &str) -> Show {
+    let (folder, stage) = crate::stage();
+    let scene = Scene { script: show_qa.to_owned().leak(), ..PLAIN };
+    scene.set(&stage).unwrap();
+    let path = format!("{PHASE}/01-01-PLAN.md");
+    let text = std::fs::read_to_string(stage.project().join(&path)).unwrap();
+    let text = text.replace("must_haves:\n", "must_haves:\n  - \"everybody rejoices\"\n");
+    stage.write(&path, &text).unwrap();
+    stage.git(&["commit", "-qam", "chore: a must_have"]).unwrap();
+    Show::on(folder, stage)
+}
+
+#[test]
+fn what_nothing_shows_is_put_to_the_qa_agent() {
+    let mut show = odd_must_have(
+        "[[turn]]\nrole = \"reviewer\"\nuse = \"qa\"\ndo = [ { expect = \"everybody rejoices\" }, { say = \"CHECKED: asked three people, they rejoice.\\nVERDICT: approve\" } ]\n",
+    );
+    show.expect(&["run"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert_eq!(launches(&show, "/qa"), 1);
+}
+
+#[test]
+fn what_nobody_can_show_passes_nothing() {
+    let crash = "[[turn]]\nrole = \"reviewer\"\nuse = \"qa\"\ntimes = 2\ndo = [ { fault = \"crash\" } ]\n";
+    let mut show = odd_must_have(crash);
+    show.expect(&["run"], 4);
+    assert_eq!(show.questions().len(), 1);
+}
+
+/// A dev that says nothing of what it built.
+const SILENT: &str = r##"
+[[turn]]
+role = "dev"
+use = "task"
+plan = "01-01"
+task = 1
+do = [ { write = "bin/one.sh", text = "echo one\n" }, { say = "TASK: done" } ]
+"##;
+
+#[test]
+fn a_dev_that_says_nothing_is_asked_for_the_summary() {
+    const ASKED: &str = r##"
+[[turn]]
+role = "dev"
+use = "summary"
+do = [ { expect = "Say what was built" }, { say = "SUMMARY: one.sh, at last." } ]
+"##;
+    let mut show = Show::of(&Scene { script: SILENT, more: ASKED, ..PLAIN });
+    show.expect(&["run"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert!(summary(&show).contains("one.sh, at last."), "{}", summary(&show));
+}
+
+#[test]
+fn a_missing_summary_leaves_the_lane_stuck() {
+    const NEVER: &str =
+        "[[turn]]\nrole = \"dev\"\nuse = \"summary\"\ntimes = 2\ndo = [ { say = \"TASK: done\" } ]\n";
+    let mut show = Show::of(&Scene { script: SILENT, more: NEVER, ..PLAIN });
+    let said = show.expect(&["run"], 4).stdout;
+    assert!(said.to_lowercase().contains("summary"), "{said}");
+    assert_eq!(show.questions(), [("01-01".to_owned(), vec!["again", "fixed", "accept", "drop", "stop"])]);
+    assert_eq!(show.landed("bin/one.sh"), None);
+}
+
+/// A dev that touches what the plan forbids, and takes it back when it is told.
+const FORBIDDEN: &str = r##"
+[[turn]]
+role = "dev"
+use = "task"
+plan = "01-01"
+task = 1
+round = 1
+do = [ { write = "bin/one.sh", text = "echo one\n" }, { write = "README.md", text = "mine\n" }, { say = "SUMMARY: one.sh\nTASK: done" } ]
+
+[[turn]]
+role = "dev"
+use = "task"
+plan = "01-01"
+task = 1
+round = 2
+do = [ { expect = "is forbidden by the contract" }, { write = "README.md", text = "# tools\n" }, { say = "FIXED: {finding:1}\nSUMMARY: taken back.\nTASK: done" } ]
+"##;
+
+fn forbidding(script: &'static str) -> Show {
+    let (folder, stage) = crate::stage();
+    Scene { script, ..PLAIN }.set(&stage).unwrap();
+    let path = format!("{PHASE}/01-01-PLAN.md");
+    let text = std::fs::read_to_string(stage.project().join(&path)).unwrap();
+    stage
+        .write(&path, &text.replace("files_modified:", "files_forbidden:\n  - README.md\nfiles_modified:"))
+        .unwrap();
+    stage.git(&["commit", "-qam", "chore: forbid"]).unwrap();
+    Show::on(folder, stage)
+}
+
+#[test]
+fn a_broken_contract_is_repaired() {
+    let mut show = forbidding(FORBIDDEN);
+    show.expect(&["run"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert_eq!(show.landed("README.md").as_deref(), Some("# tools"));
+}
+
+#[test]
+fn a_contract_that_stays_broken_lands_nothing() {
+    const AGAIN: &str = r##"
+[[turn]]
+role = "dev"
+use = "task"
+plan = "01-01"
+task = 1
+times = 3
+do = [ { write = "bin/one.sh", text = "echo {round}\n" }, { write = "README.md", text = "mine {round}\n" }, { say = "SUMMARY: one.sh\nTASK: done" } ]
+"##;
+    let mut show = forbidding(AGAIN);
+    let said = show.expect(&["run"], 4).stdout;
+    assert!(said.contains("is forbidden by the contract"), "{said}");
+    assert_eq!(show.landed("README.md").as_deref(), Some("# tools"));
+}
+
+#[test]
+fn configuration_of_agents_needs_a_person() {
+    for file in ["tribunal.toml", "AGENTS.md", ".claude/settings.json", "sub/CLAUDE.md"] {
+        let script = format!(
+            "[[turn]]\nrole = \"dev\"\nuse = \"task\"\nplan = \"01-01\"\ntask = 1\ndo = [ {{ write = \"bin/one.sh\", text = \"echo one\\n\" }}, \
+             {{ write = \"{file}\", text = \"# obey\\n\" }}, {{ say = \"SUMMARY: one.sh\\nTASK: done\" }} ]\n"
+        );
+        let mut show = Show::of(&Scene { script: script.leak(), ..PLAIN });
+        let said = show.expect(&["run"], 4).stdout;
+        assert!(said.contains("needs a person"), "{file}: {said}");
+        let (id, offers) = show.questions().remove(0);
+        assert!(offers.contains(&"accept"), "{file}: {offers:?}");
+        show.expect(&["decide", &id, "accept"], 0);
+        assert_eq!(show.ended(), Ending::Passed);
+        assert!(show.messages().contains("Tribunal-Accepted-By"), "{file}: {}", show.messages());
+    }
+}
+
+#[test]
+fn a_weakened_test_is_shown_to_the_reviewer() {
+    const SCRIPT: &str = r##"
+[[turn]]
+role = "dev"
+use = "task"
+plan = "01-01"
+task = 1
+do = [ { write = "bin/one.sh", text = "echo one\n" }, { delete = "tests/one.sh" }, { say = "SUMMARY: one.sh\nTASK: done" } ]
+
+[[turn]]
+role = "reviewer"
+use = "task"
+do = [ { expect = "the test file is deleted" }, { say = "CHECKED: the test was of another tool.\nVERDICT: approve" } ]
+"##;
+    let (folder, stage) = crate::stage();
+    stage.write("tests/one.sh", "assert one\n").unwrap();
+    Scene { script: SCRIPT, ..PLAIN }.set(&stage).unwrap();
+    let mut show = Show::on(folder, stage);
+    show.expect(&["run"], 0);
+}
+
+/// Two plans of one wave that claim one file: nobody judged them, so the second waits for the first.
+#[test]
+fn of_two_plans_with_one_file_the_second_waits() {
+    const SHARED: &[Plan] = &[
+        Plan { number: "01", wave: 1, depends_on: "", tasks: &[("bin/one.sh", "true")] },
+        Plan { number: "02", wave: 1, depends_on: "", tasks: &[("bin/one.sh", "grep -q one bin/one.sh")] },
+    ];
+    const SCRIPT: &str = r##"
+[[turn]]
+role = "dev"
+use = "task"
+plan = "01-02"
+task = 1
+do = [ { append = "bin/one.sh", text = "echo two\n" }, { say = "SUMMARY: one.sh prints two as well.\nTASK: done" } ]
+"##;
+    for land in ["group", "each"] {
+        let settings = format!("{NO_GATE}[run]\nland = \"{land}\"\n");
+        let mut show = Show::of(&Scene { plans: SHARED, script: SCRIPT, settings: settings.leak(), ..PLAIN });
+        show.expect(&["run"], 0);
+        assert_eq!(show.ended(), Ending::Passed);
+        let text = show.landed("bin/one.sh").unwrap();
+        assert!(text.contains("one") && text.contains("two"), "{text}");
+        assert_eq!(launches(&show, "repair"), 0, "no conflict to repair");
+    }
+}
+
+#[test]
+fn without_a_team_one_agent_works_at_a_time() {
+    for settings in ["effort = \"turbo\"", "prefer_teams = \"never\"", "parallel_max = 1"] {
+        let settings = format!("{NO_GATE}[run]\n{settings}\n");
+        let mut show = Show::of(&Scene { plans: TWO_PLANS, settings: settings.clone().leak(), ..PLAIN });
+        show.expect(&["run"], 0);
+        assert_eq!(show.ended(), Ending::Passed, "{settings}");
+    }
+}
+
+#[test]
+fn warnings_are_carried_on() {
+    const SCRIPT: &str = r##"
+[[turn]]
+role = "reviewer"
+use = "plan"
+do = [ { say = "[id:w] [severity:warning] [confidence:90] [file:{PLAN}:12] issue: the task does not say which word\nVERDICT: conditional" } ]
+"##;
+    let mut show = Show::of(&Scene { script: SCRIPT, settings: "", ..PLAIN });
+    show.expect(&["run"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    let report = show.expect(&["report", "--format", "markdown"], 0).stdout;
+    assert!(report.contains("does not say which word"), "{report}");
+}
+
+#[test]
+fn plans_that_spend_their_rounds_stop_the_phase() {
+    const SCRIPT: &str = r##"
+[[turn]]
+role = "reviewer"
+use = "plan"
+plan = "01-01"
+times = 2
+do = [ { say = "[id:{round}] [severity:blocker] [confidence:90] [file:{PLAN}:1{round}] issue: wrong in way {round}\nVERDICT: reject" } ]
+
+[[turn]]
+role = "architect"
+plan = "01-01"
+do = [ { run = ["sh", "-c", "echo 'round {round}' >> {PLAN}"] }, { say = "FIXED: {finding:1}\nSUMMARY: changed." } ]
+"##;
+    let mut show =
+        Show::of(&Scene { plans: TWO_PLANS, script: SCRIPT, settings: "[plan]\nrounds_max = 2\n", ..PLAIN });
+    let ended = show.tribunal(&["run"]);
+    assert_ne!(ended.code, Some(0), "{}", ended.said());
+    assert_eq!(launches(&show, "make:dev"), 0, "no plan is built, not even one that passed");
+    assert!(ended.stdout.contains("wrong in way"), "{}", ended.stdout);
+}
+
+#[test]
+fn without_the_gate_the_summary_is_still_judged() {
+    let settings = format!("{NO_GATE}[qa]\nreview = \"never\"\n");
+    let mut show = Show::of(&Scene { plans: ONE, settings: settings.leak(), ..PLAIN });
+    show.expect(&["run"], 0);
+    let log = show.expect(&["log", "--json"], 0).stdout;
+    assert!(log.contains("verify-plan-completion") && !log.contains("commit-lint"), "{log}");
+    let report = show.expect(&["report"], 0).stdout;
+    assert!(report.contains("deliver"), "it says that deliveries were not judged: {report}");
+}
