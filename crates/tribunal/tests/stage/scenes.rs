@@ -106,6 +106,12 @@ do = [ { say = "CHECKED: read the change and ran it by hand.\nVERDICT: approve" 
 
 [[turn]]
 role = "dev"
+use = "summary"
+optional = true
+do = [ { say = "SUMMARY: what the plan asks for." } ]
+
+[[turn]]
+role = "dev"
 plan = "01-01"
 task = 1
 optional = true
