@@ -10,6 +10,7 @@ mod names;
 mod overview;
 mod phase;
 mod plan;
+mod progress;
 pub mod qa;
 mod report;
 mod review;
@@ -30,6 +31,7 @@ pub use phase::{
     validate, validate_plan, waves,
 };
 pub use plan::{Artifact, Dependency, KeyLink, MustHaves, Plan, read_plan, write_plan};
+pub use progress::{PhaseProgress, update_roadmap, update_state};
 pub use report::{phase_goal, read_verification, roadmap_section};
 pub use review::{
     Check, CheckStatus, PlanFacts, PlanFinding, PlanSeverity, PlanVerdict, StructuralReport, check_revision,

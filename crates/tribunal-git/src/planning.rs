@@ -17,6 +17,8 @@ pub enum Pushed {
     NoUpstream,
     /// The remote said no, or could not be reached.
     Refused {
+        /// Where it was to go.
+        remote: String,
         /// Git's words.
         why: String,
     },
@@ -79,20 +81,17 @@ impl Repo {
         Oid::from_bytes(&call().arg("write-tree").ok()?)
     }
 
-    /// Pushes the branch that is checked out to its upstream. The one call that may leave the machine.
+    /// Pushes the branch that is checked out to its upstream.
     pub fn push_upstream(&self) -> Result<Pushed, GitError> {
-        let Some(branch) = self.head()?.branch else { return Ok(Pushed::NoUpstream) };
-        let setting = |key: &str| -> Result<Option<String>, GitError> {
-            let output = self.user().args(["config", "--get", &format!("branch.{branch}.{key}")]).run()?;
-            let value = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-            Ok((output.code() == Some(0) && !value.is_empty()).then_some(value))
-        };
-        let (Some(remote), Some(merge)) = (setting("remote")?, setting("merge")?) else {
-            return Ok(Pushed::NoUpstream);
-        };
-        if remote.starts_with('-') || merge.contains([':', '\n']) {
-            return Ok(Pushed::NoUpstream);
+        match self.head()?.branch {
+            Some(branch) => self.push_branch(&branch),
+            None => Ok(Pushed::NoUpstream),
         }
+    }
+
+    /// Pushes a branch to its upstream. The one call that may leave the machine.
+    pub fn push_branch(&self, branch: &str) -> Result<Pushed, GitError> {
+        let Some((remote, merge)) = self.upstream(branch)? else { return Ok(Pushed::NoUpstream) };
         let mut call = self.user().config("protocol.allow=always");
         if let Some(agent) = std::env::var_os("SSH_AUTH_SOCK") {
             call = call.env("SSH_AUTH_SOCK", agent);
@@ -101,8 +100,28 @@ impl Repo {
         let output = call.arg(format!("refs/heads/{branch}:{merge}")).run()?;
         match output.code() {
             Some(0) => Ok(Pushed::Done { remote }),
-            Some(_) => Ok(Pushed::Refused { why: output.complaint() }),
+            Some(_) => Ok(Pushed::Refused { remote, why: output.complaint() }),
             None => Err(failed("push", &output)),
         }
+    }
+
+    /// Where the branch's upstream was when somebody last looked; nothing without an upstream, or before anybody did.
+    pub fn upstream_seen(&self, branch: &str) -> Result<Option<Oid>, GitError> {
+        let Some((remote, merge)) = self.upstream(branch)? else { return Ok(None) };
+        match merge.strip_prefix("refs/heads/") {
+            Some(name) => self.ref_at(&format!("refs/remotes/{remote}/{name}")),
+            None => Ok(None),
+        }
+    }
+
+    /// The remote of a branch and the ref it is there.
+    fn upstream(&self, branch: &str) -> Result<Option<(String, String)>, GitError> {
+        let setting = |key: &str| -> Result<Option<String>, GitError> {
+            let output = self.user().args(["config", "--get", &format!("branch.{branch}.{key}")]).run()?;
+            let value = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            Ok((output.code() == Some(0) && !value.is_empty()).then_some(value))
+        };
+        let upstream = setting("remote")?.zip(setting("merge")?);
+        Ok(upstream.filter(|(remote, merge)| !remote.starts_with('-') && !merge.contains([':', '\n'])))
     }
 }

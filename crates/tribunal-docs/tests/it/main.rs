@@ -15,6 +15,8 @@ mod phase;
 #[cfg(test)]
 mod plan;
 #[cfg(test)]
+mod progress;
+#[cfg(test)]
 mod review;
 #[cfg(test)]
 mod summary;

@@ -6,7 +6,7 @@ use super::check::{self, Command, LANDING, VERIFICATION};
 use super::launch::{Ended, words};
 use super::make::{digest, place_of, plan_brief, save};
 use super::site::{Site, slug};
-use super::subject;
+use super::{standing, subject};
 use crate::crash;
 use crate::docket::{Docket, DocketError, Fact, LaunchNote, Note};
 use crate::review::{Record, gate_notes, unreviewed};
@@ -23,7 +23,9 @@ use tribunal_core::ledger::{Entry, Handed};
 use tribunal_core::r#loop::{Failure, FailureKind, Loop};
 use tribunal_core::policy::Use;
 use tribunal_core::run::{Ending, Job, Refusal, RunReport, Subject};
-use tribunal_git::{Forward, ForwardProbe, GitError, GitPath, Oid, RefChange, RefsMoved, Replayed};
+use tribunal_git::{
+    Forward, ForwardProbe, GitError, GitPath, Oid, Pushed, RefChange, RefsMoved, Replayed,
+};
 use tribunal_view::plain;
 use tribunal_view::prompt::{self, Document, MakerBrief, MakerJob};
 
@@ -406,7 +408,7 @@ impl Finishing {
         let done = match self.step {
             FinishStep::Boundary => self.boundary(site, &mut notes),
             FinishStep::Forward => self.forward(site, &mut notes),
-            FinishStep::Push => Err("pushing is not configured for this run".to_owned()),
+            FinishStep::Push => Ok(push(site, &self.branch, &mut notes)),
         };
         match done {
             Ok(note) => site.report(&self.effect, Report::Run(RunReport::Finished { note }), notes),
@@ -425,13 +427,46 @@ impl Finishing {
             // What cannot be rendered now can be later, with `tribunal report`: it stops nothing.
             Err(error) => notes.push(Note::Warning(format!("{} was not written: {error}", self.review))),
         }
-        if files.is_empty() {
-            return Ok("no planning document changed".to_owned());
+        match self.standing_files(site) {
+            Ok(found) => files.extend(found),
+            Err(error) => {
+                notes.push(Note::Warning(format!("STATE.md and ROADMAP.md were left as they are: {error}")))
+            }
         }
-        if !self.tracked {
-            return write_untracked(site.project.root(), &files);
+        let (tracked, untracked): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| file.tracked);
+        // The commit comes last: where it is found after a crash, everything before it was done.
+        let written = match untracked.is_empty() {
+            true => None,
+            false => Some(write_untracked(site.project.root(), &untracked)?),
+        };
+        let committed = match tracked.is_empty() {
+            true => None,
+            false => Some(self.commit(site, &tracked).map_err(|error| error.to_string())?),
+        };
+        let done: Vec<String> = committed.into_iter().chain(written).collect();
+        Ok(if done.is_empty() { "no planning document changed".to_owned() } else { done.join("; ") })
+    }
+
+    /// STATE.md and ROADMAP.md, where the project has them: what this run makes of the phase, and nothing else in them.
+    fn standing_files(&self, site: &Site) -> Result<Vec<Written>, String> {
+        let landed: Vec<String> = self.landed.iter().map(|(plan, _)| plan.to_string()).collect();
+        let progress = standing::of_phase(&site.project, &self.phase, &landed, &site.settings)?;
+        let head = site.run_head().map_err(|error| error.to_string())?;
+        let mut files = Vec::new();
+        for (name, update) in standing::DOCUMENTS {
+            let path = format!("{}/{name}", site.project.planning());
+            let at_head =
+                site.repo.file_at(&head, &GitPath::from(path.as_str())).map_err(|e| e.to_string())?;
+            let tracked = at_head.is_some();
+            let Some(before) = at_head.or_else(|| standing::read(&site.project, name)) else { continue };
+            // A document that is no text is nobody's to edit.
+            let Ok(text) = std::str::from_utf8(&before) else { continue };
+            let bytes = update(text, &progress).into_bytes();
+            if bytes != before {
+                files.push(Written { path, before: Some(before), rendered: false, tracked, bytes });
+            }
         }
-        self.commit(site, &files).map_err(|error| error.to_string())
+        Ok(files)
     }
 
     fn files(&self, site: &Site) -> Result<Vec<Written>, GitError> {
@@ -439,12 +474,12 @@ impl Finishing {
         for (path, found, now) in &self.documents {
             let before = site.repo.read_blob(&site.commit_of(found)?)?;
             let bytes = site.repo.read_blob(&site.commit_of(now)?)?;
-            files.push(Written { path: path.clone(), before: Some(before), rendered: false, bytes });
+            files.push(Written { before: Some(before), ..self.written(path, bytes) });
         }
         for (plan, path) in &self.landed {
             if let Some(blob) = site.repo.ref_at(&site.name(&format!("summary/{plan}")))? {
                 let bytes = as_landed(site, plan, path, site.repo.read_blob(&blob)?)?;
-                files.push(Written { path: path.clone(), before: None, rendered: false, bytes });
+                files.push(self.written(path, bytes));
             }
         }
         Ok(files)
@@ -467,8 +502,12 @@ impl Finishing {
     }
 
     fn review_file(&self, text: String) -> Option<Written> {
-        let path = self.review.clone();
-        (!path.is_empty()).then(|| Written { path, before: None, rendered: true, bytes: text.into_bytes() })
+        let file = Written { rendered: true, ..self.written(&self.review, text.into_bytes()) };
+        (!file.path.is_empty()).then_some(file)
+    }
+
+    fn written(&self, path: &str, bytes: Vec<u8>) -> Written {
+        Written { path: path.to_owned(), before: None, rendered: false, tracked: self.tracked, bytes }
     }
 
     fn commit(&self, site: &Site, files: &[Written]) -> Result<String, GitError> {
@@ -564,7 +603,35 @@ struct Written {
     before: Option<Vec<u8>>,
     /// It is rendered anew by every run: what an earlier one left there is replaced.
     rendered: bool,
+    /// Git has it on the run branch, or is to have it.
+    tracked: bool,
     bytes: Vec<u8>,
+}
+
+/// Pushes the user's branch where it has the result. What came of it is a note: the result is there either way.
+fn push(site: &Site, branch: &str, notes: &mut Vec<Note>) -> String {
+    let pushed = || -> Result<Option<Pushed>, GitError> {
+        let head = site.run_head()?;
+        if site.repo.ref_at(&format!("refs/heads/{branch}"))? != Some(head) {
+            return Ok(None);
+        }
+        crash::point("push:before");
+        let pushed = site.repo.push_branch(branch)?;
+        crash::point("push:after");
+        Ok(Some(pushed))
+    };
+    let (why, remote) = match pushed() {
+        Ok(None) => return format!("{branch} was not pushed: it does not have the result"),
+        Ok(Some(Pushed::Done { remote })) => {
+            return format!("{branch} was pushed to {}", plain::line(&remote));
+        }
+        Ok(Some(Pushed::NoUpstream)) => return format!("{branch} was not pushed: it has no upstream"),
+        Ok(Some(Pushed::Refused { remote, why })) => (why, remote),
+        Err(error) => (error.to_string(), "origin".to_owned()),
+    };
+    let (why, remote) = (plain::clipped(&why, 300), plain::line(&remote));
+    notes.push(Note::Warning(format!("{branch} could not be pushed: {why}")));
+    format!("{branch} was not pushed ({why}); to push it: git push {remote} {branch}")
 }
 
 /// `NN-REVIEW.md` in the phase's folder; empty where the folder is unknown.
@@ -654,6 +721,15 @@ pub(crate) fn probe_finish(site: &Site, step: FinishStep, docket: &Docket) -> Pr
                 Err(_) => Probe::Unknown,
             }
         }
-        FinishStep::Push => Probe::Unknown,
+        FinishStep::Push => {
+            let branch = &docket.about.branch;
+            let seen = || Ok::<_, GitError>(site.repo.upstream_seen(branch)? == Some(site.run_head()?));
+            match seen() {
+                Ok(true) => done(&format!("{branch} was pushed")),
+                // What the remote already has is not pushed twice by asking again.
+                Ok(false) => Probe::NotDone,
+                Err(_) => Probe::Unknown,
+            }
+        }
     }
 }

@@ -17,6 +17,7 @@ mod project;
 mod roster;
 mod setup;
 mod site;
+pub mod standing;
 mod subject;
 mod track;
 pub mod trial;

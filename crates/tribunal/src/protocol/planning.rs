@@ -94,7 +94,7 @@ fn push_words(pushed: Pushed) -> (Value, bool) {
     match pushed {
         Pushed::Done { remote } => (json!({ "done": "pushed", "remote": remote }), false),
         Pushed::NoUpstream => (json!({ "done": "nothing", "reason": "the branch has no upstream" }), false),
-        Pushed::Refused { why } => (json!({ "done": "nothing", "error": why }), true),
+        Pushed::Refused { why, .. } => (json!({ "done": "nothing", "error": why }), true),
     }
 }
 

@@ -8,6 +8,7 @@
 mod stage;
 
 mod answers;
+mod around;
 mod bad_input;
 mod decide;
 mod demo;

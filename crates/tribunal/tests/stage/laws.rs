@@ -156,7 +156,11 @@ fn status(stage: &Stage) -> Res<String> {
     let status = stage.git(&["--no-optional-locks", "status", "--porcelain", "-uall"])?;
     // Untracked planning documents are looked at by the fingerprint.
     let own = format!("?? {}/", super::PHASE);
-    Ok(status.lines().filter(|line| !line.starts_with(&own)).collect::<Vec<_>>().join("\n"))
+    Ok(status
+        .lines()
+        .filter(|line| !line.starts_with(&own) && !line.starts_with("?? .planning/"))
+        .collect::<Vec<_>>()
+        .join("\n"))
 }
 
 /// Names of the fingerprint that a fast-forward changes.
@@ -169,6 +173,8 @@ fn forwarded(stage: &Stage, old: &str, new: &str) -> Res<Vec<String>> {
         names.extend(all.map(|path| format!("file {}:", path.as_os_str().as_bytes().escape_ascii())));
     }
     names.extend(documents(stage)?);
+    // Who has the result pushed sees where the remote is.
+    names.push("ref refs/remotes/".to_owned());
     Ok(names)
 }
 
@@ -178,7 +184,8 @@ fn documents(stage: &Stage) -> Res<Vec<String>> {
     let Some((_, docket)) = stage.newest()? else { return Ok(Vec::new()) };
     let closing = docket.run.as_ref().and_then(|run| run.closing()).is_some();
     let own = closing && tracked.is_empty();
-    Ok(if own { vec![format!("file {}/", super::PHASE)] } else { Vec::new() })
+    let state = ["STATE.md", "ROADMAP.md"].map(|name| format!("file .planning/{name}:"));
+    Ok(if own { [vec![format!("file {}/", super::PHASE)], state.to_vec()].concat() } else { Vec::new() })
 }
 
 /// The files in the trees of lanes and architects.
