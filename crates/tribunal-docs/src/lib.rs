@@ -16,6 +16,7 @@ mod report;
 mod review;
 mod summary;
 mod task;
+mod uat;
 mod yaml;
 
 pub use contract::{contract_of, task_id};
@@ -41,6 +42,7 @@ pub use summary::{
     FileChange, Section, Summary, SummaryCheck, SummaryFacts, check_summary, read_summary, write_summary,
 };
 pub use task::{PlannedFile, Task};
+pub use uat::{Uat, UatAnswer, UatTest, read_uat, uat_answer, write_uat};
 pub use yaml::Value;
 
 use serde::Serialize;

@@ -33,6 +33,8 @@ pub enum Fact {
 /// A fact with its time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stamped {
+    /// Its row in the journal.
+    pub seq: u64,
     /// When.
     pub at: Time,
     /// What.
@@ -65,6 +67,8 @@ pub enum Note {
         /// The command.
         command: String,
     },
+    /// The run goes on after an interruption, a crash or an answer.
+    Resumed,
     /// A report that meant nothing: late, repeated or from a stranger.
     Ignored {
         /// The effect it named.
@@ -99,8 +103,14 @@ pub struct RunNote {
     pub containment: String,
     /// Digest of the configuration, adapters and personalities as read at the start.
     pub configuration: String,
-    /// `TRIBUNAL_CORRELATION_ID`, or the run's own id.
+    /// `TRIBUNAL_CORRELATION_ID`, what a half-run execution state says, or the run's own id.
     pub correlation: String,
+    /// How much is spent on care.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub effort: String,
+    /// How much is left to the agents.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub autonomy: String,
 }
 
 /// How one agent's launch ended.
@@ -302,6 +312,7 @@ impl Note {
             Note::Raised(_) => "raised",
             Note::Traced { .. } => "traced",
             Note::Left { .. } => "left",
+            Note::Resumed => "resumed",
             Note::Ignored { .. } => "ignored",
         }
     }
@@ -435,7 +446,7 @@ impl Docket {
                 self.raised = Some(*caps);
                 self.spent = None;
             }
-            Note::Traced { .. } | Note::Ignored { .. } => {}
+            Note::Traced { .. } | Note::Ignored { .. } | Note::Resumed => {}
         }
     }
 }

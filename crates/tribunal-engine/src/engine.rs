@@ -833,11 +833,15 @@ impl<W: World> Engine<W> {
             .collect();
         let turns: Vec<Turn<'_>> = rows.iter().map(|(at, rows)| Turn { at: at.0, rows }).collect();
         crash::point("append:before");
-        self.journal.append_reading(&turns, &letters)?;
+        let last = self.journal.append_reading(&turns, &letters)?;
         crash::point("append:after");
+        let count: usize = pending.iter().map(|(_, facts)| facts.len()).sum();
+        let first = last + 1 - u64::try_from(count).unwrap_or(last);
         let facts: Vec<Stamped> = pending
             .into_iter()
-            .flat_map(|(at, facts)| facts.into_iter().map(move |fact| Stamped { at, fact }))
+            .flat_map(|(at, facts)| facts.into_iter().map(move |fact| (at, fact)))
+            .zip(first..)
+            .map(|((at, fact), seq)| Stamped { seq, at, fact })
             .collect();
         watch.committed(&self.docket, &facts);
         Ok(())

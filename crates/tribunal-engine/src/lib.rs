@@ -8,6 +8,7 @@ pub mod engine;
 pub mod gates;
 pub mod inbox;
 pub mod mail;
+mod projection;
 pub mod real;
 pub mod review;
 pub mod route;
@@ -16,4 +17,5 @@ pub mod world;
 
 pub use docket::{Docket, DocketError, Fact, Note, Stamped};
 pub use engine::{End, Engine, EngineError, Options, Watch};
+pub use projection::{Projection, events_of};
 pub use world::{Arrival, Assignment, Probe, Report, Want, World};

@@ -67,6 +67,10 @@ pub struct RunView {
     pub review: Option<String>,
     /// What to run next.
     pub next: Vec<String>,
+    /// Effort and autonomy, in the configuration's words.
+    pub care: String,
+    /// What happened, in two to four plain sentences.
+    pub happened: String,
 }
 
 /// Where a plan stands.
@@ -115,6 +119,8 @@ pub struct PlanView {
     pub rounds_max: u32,
     /// It passed only with warnings, or by a person's word.
     pub with_warnings: bool,
+    /// What its devs say they built.
+    pub built: String,
 }
 
 /// A loop as people see it.

@@ -148,6 +148,15 @@ pub fn offers(id: &str, run: Option<&str>, words: &[&str]) -> Vec<OfferView> {
     words.iter().map(offer).collect()
 }
 
+/// The offer to try out a phase.
+pub fn uat_offer(phase: &str) -> OfferView {
+    OfferView {
+        word: "uat".to_owned(),
+        command: format!("tribunal uat {phase}"),
+        meaning: "try it out, one scenario at a time".to_owned(),
+    }
+}
+
 /// A question in full.
 pub fn text(question: &QuestionView, style: Style) -> String {
     let mut out = String::new();

@@ -6,9 +6,15 @@ use crate::style::Style;
 use crate::{plain, question, status, words};
 use std::fmt::Write;
 
+/// Plans whose words a summary repeats.
+const BUILT_SHOWN: usize = 3;
+
 /// The closing words of a run.
 pub fn text(run: &RunView, style: Style) -> String {
     let mut out = String::from("\n");
+    if let Some(banner) = banner(run, style) {
+        out.push_str(&banner);
+    }
     let _ = writeln!(out, "{} {}", style.mark(run.mark()), style.bold(&style.wrap(&headline(run), "  ")));
     out.push('\n');
     out.push_str(&status::plans(run, style));
@@ -22,8 +28,8 @@ pub fn text(run: &RunView, style: Style) -> String {
     }
     if !run.discovered.is_empty() {
         let _ = writeln!(out, "\n  Found on the way, left alone");
-        for issue in run.discovered.iter().take(20) {
-            let _ = writeln!(out, "    - {}", style.wrap(&plain::clipped(issue, 300), "      "));
+        for issue in &run.discovered {
+            let _ = writeln!(out, "    ⚠ {}", style.wrap(&plain::clipped(issue, 300), "      "));
         }
     }
     if !run.next.is_empty() {
@@ -33,6 +39,23 @@ pub fn text(run: &RunView, style: Style) -> String {
         });
     }
     out
+}
+
+/// The box around the name of a phase that is over; none where the terminal is too narrow for it.
+fn banner(run: &RunView, style: Style) -> Option<String> {
+    let word = match run.ending.as_deref()? {
+        "passed" => "Built",
+        "shut" => "The gate stayed shut",
+        "stopped" => "Stopped",
+        "cancelled" => "Cancelled",
+        other => other,
+    };
+    let (number, name) = run.phase.split_once('-').unwrap_or((&run.phase, ""));
+    let name = if name.is_empty() { String::new() } else { format!(": {}", plain::clipped(name, 60)) };
+    let text = format!("Phase {}{name} -- {word}", plain::clipped(number, 20));
+    let width = text.chars().count() + 4;
+    let bar = "═".repeat(width);
+    (style.width == 0 || width + 2 <= style.width).then(|| format!("╔{bar}╗\n║  {text}  ║\n╚{bar}╝\n\n"))
 }
 
 fn wrapped(value: &str, style: Style) -> String {
@@ -74,6 +97,9 @@ fn rows(run: &RunView) -> Vec<(&'static str, String)> {
         ("Agents", agents(run)),
         ("Time", words::duration(run.ms())),
     ];
+    if !run.care.is_empty() {
+        rows.push(("Effort", run.care.clone()));
+    }
     if run.effort.cost_micros > 0 {
         rows.push(("Cost", words::money(run.effort.cost_micros)));
     }
@@ -138,16 +164,29 @@ fn agents(run: &RunView) -> String {
 
 /// What happened, in two to four plain sentences.
 pub fn sentences(run: &RunView) -> String {
-    let mut text = format!("{}.", headline(run));
-    let _ = write!(text, " Landed: {}.", landed(run));
+    let mut said = vec![headline(run), format!("Landed: {}", landed(run))];
+    let built: Vec<&str> = run
+        .plans
+        .iter()
+        .filter(|plan| plan.state == PlanState::Landed)
+        .map(|plan| plan.built.as_str())
+        .collect();
+    let built: Vec<&str> = built.into_iter().filter(|built| !built.is_empty()).collect();
+    if run.questions.is_empty() && !built.is_empty() {
+        let rest = built.len().saturating_sub(BUILT_SHOWN);
+        let more = if rest > 0 { format!("; and {rest} more") } else { String::new() };
+        let shown: Vec<&str> =
+            built.into_iter().take(BUILT_SHOWN).map(|text| text.trim_end_matches('.')).collect();
+        said.push(format!("What was built: {}{more}", shown.join("; ")));
+    }
     if !run.findings.is_empty() {
-        let _ = write!(text, " Reviews and checks raised {}.", status::findings_words(run));
+        said.push(format!("Reviews and checks raised {}", status::findings_words(run)));
     }
     if let Some(command) = &run.take {
         let _ = write!(text, " {}.", taken_by(run, &format!("`{command}` takes it")));
     }
     if let Some(open) = run.questions.first() {
-        let _ = write!(text, " It waits for an answer about {}: {}.", open.subject, open.why);
+        said.push(format!("It waits for an answer about {}: {}", open.subject, open.why));
     }
-    text
+    said.iter().map(|sentence| format!("{sentence}.")).collect::<Vec<_>>().join(" ")
 }

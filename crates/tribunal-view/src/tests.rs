@@ -34,6 +34,7 @@ fn plan(id: &str, title: &str, state: PlanState, gate: &str, verdict: &str, roun
         round: rounds.0,
         rounds_max: rounds.1,
         with_warnings: false,
+        built: format!("{title} does what it says."),
     }
 }
 

@@ -80,6 +80,8 @@ pub enum Command {
     Inbox(Inbox),
     /// Answer a question
     Decide(Decide),
+    /// Try out what a phase built, one scenario at a time
+    Uat(Uat),
     /// Remove old runs
     Gc(Gc),
     /// Show what is read from a reviewer's answer
@@ -143,9 +145,26 @@ pub struct Run {
     /// Do not judge deliveries
     #[arg(long)]
     pub no_qa: bool,
+    /// When it passed, try it out at once
+    #[arg(long)]
+    pub uat: bool,
     /// How it waits.
     #[command(flatten)]
     pub waiting: WaitArgs,
+    /// Settings.
+    #[command(flatten)]
+    pub set: SetArgs,
+}
+
+/// `tribunal uat`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tribunal uat                     the only phase there is\n  \
+    tribunal uat 02                  phase 02\n  printf 'pass\\nskip\\nthe title is wrong\\n' | tribunal uat 02 --json\n\n\
+    Answers: pass, skip, or what is wrong. Each is saved in NN-UAT.md before the next is asked; an issue takes the \
+    phase's completion back. Exit codes: 0 accepted, 1 issues, 4 not all were answered.")]
+pub struct Uat {
+    /// The phase: its number or folder
+    pub phase: Option<String>,
     /// Settings.
     #[command(flatten)]
     pub set: SetArgs,

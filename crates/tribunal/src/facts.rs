@@ -19,7 +19,7 @@ use tribunal_view::facts::{
     Activity, EMPTY, EffortView, FindingView, LoopView, OfferView, PlanState, PlanView, QuestionView,
     RoundView, RunView, WAITS,
 };
-use tribunal_view::{plain, question, words};
+use tribunal_view::{plain, question, summary, words};
 
 /// What the fold does not keep but people want to know: when, how often, and what was said at the end.
 #[derive(Clone, Debug, Default)]
@@ -218,6 +218,9 @@ impl Chronicle {
     }
 }
 
+/// Discovered issues at most.
+const DISCOVERED_MAX: usize = 20;
+
 /// What is known about the run beside its journal.
 #[derive(Clone, Debug, Default)]
 pub struct Around {
@@ -231,6 +234,8 @@ pub struct Around {
     pub review: Option<PathBuf>,
     /// What its settings let through, in words.
     pub gates: Vec<String>,
+    /// The phase after this one, if there is one.
+    pub next_phase: Option<String>,
 }
 
 /// The run as people see it.
@@ -240,7 +245,7 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
     let about = &docket.about;
     let take = to_take(docket, chronicle, &around.id);
     let phase = Path::new(&about.phase_path).file_name().map(|name| name.to_string_lossy().into_owned());
-    RunView {
+    let mut view = RunView {
         id: around.id.clone(),
         phase: plain::line(&phase.unwrap_or_else(|| about.phase.clone())),
         stage: run.map_or(EMPTY, Run::stage_name).to_owned(),
@@ -263,12 +268,20 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
         finish: chronicle.finish.iter().map(|text| plain::line(text)).collect(),
         unreviewed: [unreviewed(docket), around.gates.clone()].concat(),
         warnings: docket.warnings.iter().map(|text| plain::line(text)).collect(),
-        discovered: discovered(docket),
+        discovered: discovered(docket, chronicle),
         report: around.report.as_deref().map(crate::config::shown),
         review: around.review.as_deref().map(crate::config::shown),
-        next: next(run, take.as_ref(), &around.id, &about.phase),
+        next: next(docket, take.as_ref(), around),
         take,
-    }
+        care: [&about.effort, &about.autonomy]
+            .map(String::as_str)
+            .join(", ")
+            .trim_matches([',', ' '])
+            .to_owned(),
+        happened: String::new(),
+    };
+    view.happened = summary::sentences(&view);
+    view
 }
 
 /// Every finding once: a loop that took one over has the last word on it.
@@ -286,11 +299,24 @@ fn plans(docket: &Docket, run: &Run) -> Vec<PlanView> {
             let spec = run.spec().plans.iter().find(|plan| plan.id == *id);
             let title = docket.about.titles.get(id).map(|title| plain::line(title)).unwrap_or_default();
             let (wave, tasks) = spec.map_or((0, 0), |spec| (spec.wave, spec.tasks));
-            let view = PlanView { id: id.to_string(), title, wave, ..PlanView::default() };
+            let built = built(docket, id);
+            let view = PlanView { id: id.to_string(), title, wave, built, ..PlanView::default() };
             let view = stand(view, docket, id, tasks, &standing);
             if run.ending().is_some() { over(view) } else { view }
         })
         .collect()
+}
+
+/// What the devs of a plan say they built, the last word on each task.
+fn built(docket: &Docket, plan: &PlanId) -> String {
+    let prefix = format!("{plan}/task-");
+    let mut said: BTreeMap<&str, &str> = BTreeMap::new();
+    for launch in docket.launches.iter().filter(|launch| launch.role == "dev" && !launch.summary.is_empty()) {
+        let task = launch.effect.strip_prefix(&prefix).and_then(|rest| rest.split('.').next());
+        task.into_iter().for_each(|task| _ = said.insert(task, &launch.summary));
+    }
+    let said: Vec<String> = said.values().map(|text| plain::clipped(text, 160)).collect();
+    plain::clipped(&said.join(" "), 300)
 }
 
 fn stand(view: PlanView, docket: &Docket, id: &PlanId, tasks: u32, standing: &Standing<'_>) -> PlanView {
@@ -432,15 +458,26 @@ fn effort(docket: &Docket, chronicle: &Chronicle) -> EffortView {
     effort
 }
 
-fn discovered(docket: &Docket) -> Vec<String> {
-    let mut seen = Vec::new();
-    for issue in docket.launches.iter().flat_map(|launch| &launch.discovered) {
-        let issue = plain::clipped(issue, 300);
-        if !issue.is_empty() && !seen.contains(&issue) {
-            seen.push(issue);
+/// What devs came upon, and what was wrong before anybody began: each once, and no more than anybody would read.
+fn discovered(docket: &Docket, chronicle: &Chronicle) -> Vec<String> {
+    let told = docket.launches.iter().flat_map(|launch| launch.discovered.iter().cloned());
+    let before = findings(docket, chronicle).into_iter().filter(|finding| {
+        finding.provenance == "pre-existing"
+            && matches!(finding.fate.as_str(), "open" | "unresolved" | "carried" | "advisory")
+    });
+    let before = before.map(|finding| match finding.place.is_empty() {
+        true => finding.claim,
+        false => format!("{} ({})", finding.claim, finding.place),
+    });
+    let mut seen = std::collections::BTreeSet::new();
+    let mut issues = Vec::new();
+    for issue in told.chain(before).map(|issue| plain::clipped(&issue, 300)) {
+        let key: String = issue.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
+        if !key.is_empty() && seen.insert(key) && issues.len() < DISCOVERED_MAX {
+            issues.push(issue);
         }
     }
-    seen
+    issues
 }
 
 /// The one command that takes what landed, where the user's branch does not have it.
@@ -477,14 +514,19 @@ fn spent_question(docket: &Docket, run: &str) -> Option<QuestionView> {
     })
 }
 
-fn next(run: Option<&Run>, take: Option<&String>, id: &str, phase: &str) -> Vec<String> {
+fn next(docket: &Docket, take: Option<&String>, around: &Around) -> Vec<String> {
+    let (id, phase) = (&around.id, &docket.about.phase);
     let show = format!("tribunal show {id}");
     let take = take.cloned();
-    match run.and_then(Run::ending) {
+    let ending = docket.run.as_ref().and_then(Run::ending);
+    match ending {
         None => Vec::new(),
         Some(Ending::Passed) => {
             let first = take.unwrap_or_else(|| "git log --oneline -10".to_owned());
-            vec![first, show, format!("tribunal log {id}")]
+            let uat = crate::commands::uat::wanted(ending.map(Ending::word), &docket.about.autonomy);
+            let uat = uat.then(|| format!("tribunal uat {phase}"));
+            let further = around.next_phase.as_ref().map(|phase| format!("tribunal run {phase}"));
+            [first, show].into_iter().chain(uat).chain(further).collect()
         }
         // What landed is taken first: the next run builds on the user's branch.
         Some(_) => take.into_iter().chain([show, format!("tribunal run {phase}")]).collect(),
@@ -584,6 +626,7 @@ fn note_kind(note: &Note) -> Option<Kind> {
         Note::Spent(spent) => events::note("budget", &spent.to_string()),
         Note::Raised(_) => events::note("budget", "a person changed what may be spent"),
         Note::Traced { .. } => return None,
+        Note::Resumed => events::note("resumed", "the run goes on"),
         Note::Ignored { effect } => {
             events::note("ignored", &format!("{effect} reported when nobody asked any more"))
         }

@@ -20,3 +20,5 @@ mod progress;
 mod review;
 #[cfg(test)]
 mod summary;
+#[cfg(test)]
+mod uat;

@@ -31,6 +31,14 @@ impl Folder {
 
     /// The bytes of a file, if it is there and is a file.
     pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, GatesError> {
+        let Some(file) = self.open(name)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        let read = file.take(BYTES_MAX).read_to_end(&mut bytes);
+        read.map(|_| Some(bytes)).map_err(GatesError::io("read", &self.path(name)))
+    }
+
+    /// A file for reading, if it is there and is a file.
+    pub fn open(&self, name: &str) -> Result<Option<File>, GatesError> {
         let path = self.path(name);
         let (dir, last) = match self.dir_of(name, false) {
             Err(GatesError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(None),
@@ -42,15 +50,11 @@ impl Folder {
             Err(rustix::io::Errno::NOENT) => return Ok(None),
             Err(error) => return Err(GatesError::io("read", &path)(error.into())),
         };
-        let read = || -> std::io::Result<Vec<u8>> {
-            if !file.metadata()?.is_file() {
-                return Err(std::io::Error::other("it is not a file"));
-            }
-            let mut bytes = Vec::new();
-            (&file).take(BYTES_MAX).read_to_end(&mut bytes)?;
-            Ok(bytes)
-        };
-        read().map(Some).map_err(GatesError::io("read", &path))
+        match file.metadata() {
+            Ok(meta) if meta.is_file() => Ok(Some(file)),
+            Ok(_) => Err(GatesError::io("read", &path)(std::io::Error::other("it is not a file"))),
+            Err(error) => Err(GatesError::io("read", &path)(error)),
+        }
     }
 
     /// Replaces a file as a whole: written beside it under a name of its own, flushed, renamed.

@@ -250,7 +250,7 @@ impl World for RealWorld {
         let ended =
             entries.filter(|entry| matches!(end_left_behind(&entry.path()), Ok(Left::Ended(_)))).count();
         let swept = sweep(&self.site.marker);
-        let mut notes = Vec::new();
+        let mut notes = vec![Note::Resumed];
         if ended + swept.killed > 0 {
             let text = format!("{} processes of an interrupted run were ended", ended.max(swept.killed));
             notes.push(Note::Warning(text));

@@ -13,7 +13,7 @@ use super::make::{
 use super::pool::Pool;
 use super::project::{PhaseFiles, Project};
 use super::site::{Site, lock, now, slug};
-use super::{RealWorld, roster, subject};
+use super::{RealWorld, roster, standing, subject};
 use crate::budget::Caps;
 use crate::docket::{Docket, Note, RunNote};
 use crate::engine::{Engine, Options};
@@ -439,6 +439,8 @@ fn about(
         turbo: plans.iter().filter(|(_, _, p)| is_turbo(&settings.run, p)).map(|(_, _, p)| id(p)).collect(),
         configuration: digest(&[configuration.as_bytes()]).to_string(),
         correlation: correlation.unwrap_or_else(|| site.run.clone()),
+        effort: standing::effort_word(settings),
+        autonomy: settings.run.autonomy.clone(),
     })))
 }
 

@@ -35,15 +35,20 @@ pub fn of_phase(
         let done = landed.contains(&id.to_string()) || complete.contains(&id);
         (id, done)
     });
-    let effort = serde_json::to_value(settings.run.effort).ok();
     Ok(PhaseProgress {
         number: files.number.clone(),
         name: tribunal_docs::phase_dir(&files.folder).map(|dir| dir.slug).unwrap_or_default(),
         plans: plans.collect(),
         date: super::land::date(super::site::now().0),
-        effort: effort.and_then(|effort| effort.as_str().map(str::to_owned)).unwrap_or_default(),
+        effort: effort_word(settings),
         issues: 0,
     })
+}
+
+/// How much is spent on care, in the word of the configuration.
+pub fn effort_word(settings: &Settings) -> String {
+    let effort = serde_json::to_value(settings.run.effort).ok();
+    effort.and_then(|effort| effort.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 /// The plans of a phase whose SUMMARY says complete.

@@ -26,6 +26,9 @@ pub fn run(globals: &Globals, args: &Inbox) -> Result<Done, Failure> {
         }
     }
     tell_runs_apart(&mut open);
+    if args.run.is_none() {
+        open.extend(super::uat::open(&place));
+    }
     if globals.json {
         out::json(&open)?;
         return Ok(Done::Passed);

@@ -17,6 +17,7 @@ mod run;
 mod schema;
 mod show;
 mod status;
+pub mod uat;
 
 use crate::args::{Cli, Command, Globals};
 use crate::exit::Done;
@@ -71,6 +72,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
         Command::Cancel(args) => cancel::run(globals, &args),
         Command::Inbox(args) => inbox::run(globals, &args),
         Command::Decide(args) => decide::run(globals, &args),
+        Command::Uat(args) => uat::run(globals, &args),
         Command::Gc(args) => gc::run(globals, &args),
         Command::Intake(args) => intake::run(globals, &args),
         Command::Delta(args) => delta::run(globals, &args),
@@ -103,6 +105,7 @@ fn steers(command: &Command) -> bool {
         | Command::Resume(_)
         | Command::Cancel(_)
         | Command::Decide(_)
+        | Command::Uat(_)
         | Command::Gc(_)
         | Command::Config(_) => true,
     }

@@ -92,5 +92,5 @@ pub fn go_on(
     if !globals.quiet {
         out::say(&format!("run {id} goes on"));
     }
-    Stay { globals, project: &project, id, settings, waiting }.with(engine, before)
+    Stay { globals, project: &project, id, settings, waiting, uat: false }.with(engine, before)
 }

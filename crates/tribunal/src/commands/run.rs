@@ -7,10 +7,11 @@ use crate::failure::Failure;
 use crate::place::{Place, Seen};
 use crate::progress::Progress;
 use crate::{config, out, signals};
+use std::io::IsTerminal;
 use std::path::Path;
 use tribunal_engine::real::{self, Ask, Project, RealWorld};
 use tribunal_engine::settings::Settings;
-use tribunal_engine::{Docket, End, Engine};
+use tribunal_engine::{Docket, End, Engine, Projection, Stamped, Watch};
 use tribunal_journal::Reader;
 use tribunal_view::facts::RunView;
 use tribunal_view::{report, status, summary};
@@ -40,7 +41,8 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
     if !globals.quiet {
         out::say(&format!("run {id}"));
     }
-    let stay = Stay { globals, project: &project, id: &id, settings, waiting: args.waiting };
+    let stay =
+        Stay { globals, project: &project, id: &id, settings, waiting: args.waiting, uat: args.uat };
     stay.with(engine, Chronicle::default())
 }
 
@@ -60,20 +62,41 @@ pub struct Stay<'a> {
     pub settings: &'a Settings,
     /// Whether to stay when it waits.
     pub waiting: WaitArgs,
+    /// Somebody is there to try it out at once.
+    pub uat: bool,
 }
 
 impl Stay<'_> {
     /// Stays with the run until it is over, waits for a person, or is interrupted; then says what came of it.
     pub fn with(&self, mut engine: Engine<RealWorld>, before: Chronicle) -> Result<Done, Failure> {
         let handle = engine.world().handle();
-        let mut progress = Progress::new(self.globals, self.id, before, self.waiting.attach);
+        let progress = Progress::new(self.globals, self.id, before, self.waiting.attach);
         let interrupt = move |signal| handle.interrupt(signal);
         let caught = signals::catch(self.settings.run.grace_s, interrupt, progress.speaker())?;
-        let ended = engine.run(&mut progress);
+        let mut watching = Watching { progress, files: Projection::open(self.project, self.id) };
+        let ended = engine.run(&mut watching);
+        let Watching { progress, files } = watching;
         let chronicle = progress.finish();
         drop(caught);
         let end = ended?;
-        self.tell(engine.docket(), &chronicle, &end)
+        if let Some(why) = files.map_or_else(Some, |files| files.finish(engine.docket())) {
+            out::say(&format!("warning: {why}"));
+        }
+        let done = self.tell(engine.docket(), &chronicle, &end)?;
+        self.tried_out(engine, done)
+    }
+
+    /// A person tries it out at once where they asked for it, or sit at a terminal; otherwise it is in the inbox.
+    fn tried_out(&self, engine: Engine<RealWorld>, done: Done) -> Result<Done, Failure> {
+        let about = engine.docket().about.clone();
+        drop(engine);
+        let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        let wanted = super::uat::wanted(Some("passed"), &about.autonomy) && terminal && !self.globals.quiet;
+        if done != Done::Passed || self.globals.json || !(self.uat || wanted) {
+            return Ok(done);
+        }
+        let phase = about.phase_path.rsplit('/').next().unwrap_or(&about.phase);
+        super::uat::walk(self.globals, self.project, self.settings, Some(phase))
     }
 
     fn tell(&self, docket: &Docket, chronicle: &Chronicle, end: &End) -> Result<Done, Failure> {
@@ -86,6 +109,7 @@ impl Stay<'_> {
             report: Some(path.clone()),
             review: Some(review.clone()),
             gates: super::status::gates(&dir),
+            next_phase: next_phase(self.project, &docket.about.phase),
         };
         let mut view = facts::run_view(docket, chronicle, &around);
         add_places(&mut view, &dir, docket);
@@ -127,6 +151,27 @@ impl Stay<'_> {
                 }
                 Ok(Done::of(end))
             }
+        }
+    }
+}
+
+/// The phase that comes after this one.
+fn next_phase(project: &Project, phase: &str) -> Option<String> {
+    let phases = project.phases().ok()?;
+    phases.into_iter().map(|(number, _)| number).find(|number| number.as_str() > phase)
+}
+
+/// Everybody who is shown what is committed.
+struct Watching {
+    progress: Progress,
+    files: Result<Projection, String>,
+}
+
+impl Watch for Watching {
+    fn committed(&mut self, docket: &Docket, facts: &[Stamped]) {
+        self.progress.committed(docket, facts);
+        if let Ok(files) = &mut self.files {
+            files.committed(docket, facts);
         }
     }
 }

@@ -51,6 +51,7 @@ pub fn view(seen: &Seen) -> Result<RunView, Failure> {
         report: there("report.md"),
         review: there(&review_name(&story.docket)),
         gates: gates(&seen.dir),
+        next_phase: None,
     };
     let mut view = facts::run_view(&story.docket, &story.chronicle, &around);
     facts::mark_answered(&mut view, &story.docket, &seen.reader.mail()?);

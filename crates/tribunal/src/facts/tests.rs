@@ -173,7 +173,7 @@ fn live_and_later_agree() {
     let story = Story::read(&Reader::open(&run).unwrap()).unwrap();
     let mut chronicle = Chronicle::default();
     for (second, facts) in (1..).zip(facts()) {
-        let stamp = |fact| Stamped { at: Time(second * 1_000), fact };
+        let stamp = |fact| Stamped { seq: second, at: Time(second * 1_000), fact };
         chronicle.extend(&facts.into_iter().map(stamp).collect::<Vec<_>>());
     }
     let around = Around::default();

@@ -122,3 +122,151 @@ fn a_branch_without_upstream_is_not_pushed() {
     let ended = show.expect(&["run"], 0);
     assert!(ended.said().contains("it has no upstream"), "{}", ended.said());
 }
+
+/// The events of the log, by name, with their plan and data.
+fn events(show: &Show) -> Vec<(String, String, serde_json::Value)> {
+    let text = read(show, ".planning/.events/event-log.jsonl");
+    let event = |line: &str| {
+        let event: serde_json::Value = serde_json::from_str(line).unwrap();
+        let word = |key: &str| event[key].as_str().unwrap().to_owned();
+        assert_eq!((word("phase").as_str(), word("correlation_id")), ("01", show.run()));
+        (word("event"), word("plan"), event["data"].clone())
+    };
+    text.lines().map(event).collect()
+}
+
+fn state(show: &Show) -> serde_json::Value {
+    serde_json::from_str(&read(show, ".planning/.execution-state.json")).unwrap()
+}
+
+#[test]
+fn a_run_tells_its_events_in_the_names_of_the_protocol() {
+    for user in [User::Clean, User::PlanningUntracked] {
+        let mut show = Show::of(&Scene { user, ..two_plans(user) });
+        show.expect(&["run"], 0);
+        assert_eq!(show.ended(), Ending::Passed);
+        let told = events(&show);
+        let count = |name: &str| told.iter().filter(|(event, _, _)| event == name).count();
+        for (name, times) in [
+            ("phase_started", 1),
+            ("plan_start", 2),
+            ("task_started", 2),
+            ("task_completed_candidate", 2),
+            ("gate_passed", 2),
+            ("task_completed_confirmed", 2),
+            ("agent_spawn", 4),
+            ("agent_shutdown", 4),
+            ("plan_end", 2),
+            ("shutdown_sent", 1),
+            ("shutdown_received", 1),
+            ("phase_completed", 1),
+            ("review_loop_start", 0),
+        ] {
+            assert_eq!(count(name), times, "{name}: {told:?}");
+        }
+        let state = state(&show);
+        assert_eq!(state["status"], "complete");
+        assert_eq!(state["correlation_id"], show.run().as_str());
+        assert_eq!(state["plans"][1]["status"], "complete");
+        let metrics = show.expect(&["metrics-report", "1", "--json"], 0).stdout;
+        let metrics: serde_json::Value = serde_json::from_str(&metrics).unwrap();
+        assert_eq!(metrics["tasks_confirmed"], 2, "{metrics}");
+        assert_eq!(metrics["by_effort"]["balanced"], 4, "{metrics}");
+        assert_eq!(show.stage.git(&["status", "--porcelain", "--", ".planning/.events"]).unwrap(), "");
+    }
+}
+
+#[test]
+fn a_rejected_plan_leaves_its_review_loop_in_events_and_state() {
+    const SCRIPT: &str = r##"
+[[turn]]
+role = "reviewer"
+use = "plan"
+round = 1
+do = [ { say = "[id:a] [severity:blocker] [confidence:95] [file:{PLAN}:1] issue: the title says nothing | suggestion: say what it is for\nVERDICT: reject" } ]
+
+[[turn]]
+role = "architect"
+do = [ { append = "{PLAN}", text = "\nIt is for those who want one.\n" }, { say = "FIXED: {finding:1}\nTASK: done" } ]
+
+[[turn]]
+role = "reviewer"
+use = "plan"
+round = 2
+do = [ { say = "{finding:1}: resolved\nCHECKED: the title.\nVERDICT: approve" } ]
+"##;
+    let mut show = Show::of(&Scene { script: SCRIPT, settings: "", ..PLAIN });
+    show.expect(&["run"], 0);
+    let told = events(&show);
+    let loops: Vec<_> = told.iter().filter(|(name, _, _)| name.starts_with("review_loop")).collect();
+    let names: Vec<&str> = loops.iter().map(|(name, _, _)| name.as_str()).collect();
+    assert_eq!(names, ["review_loop_start", "review_loop_cycle", "review_loop_end"], "{told:?}");
+    assert_eq!(loops[0].2["max_cycles"], 3);
+    assert_eq!((&loops[1].2["cycle"], &loops[1].2["verdict"]), (&2.into(), &"approve".into()));
+    assert_eq!((&loops[2].2["cycles_used"], &loops[2].2["final_verdict"]), (&2.into(), &"approve".into()));
+    let state = state(&show);
+    let review = &state["review_loops"]["01-01"];
+    assert_eq!(
+        (&review["cycle"], &review["max"], &review["status"]),
+        (&2.into(), &3.into(), &"passed".into())
+    );
+    assert_eq!(review["findings_per_cycle"][0]["high"], 1, "{review}");
+}
+
+#[test]
+fn a_killed_run_tells_each_event_once() {
+    let mut show = Show::of(&Scene { script: crate::stage::scenes::AT_WORK, ..PLAIN });
+    let running = show.at_work();
+    running.signal(rustix::process::Signal::KILL).unwrap();
+    let ended = running.wait().unwrap();
+    show.after(&["run"], ended);
+    // A line that was torn by the death is no event, and spoils none.
+    let log = show.stage.project().join(".planning/.events/event-log.jsonl");
+    let told = std::fs::read_to_string(&log).unwrap();
+    let torn = &told[..told.len() - 9];
+    show.put(&log, torn);
+    show.stage.open("go").unwrap();
+    show.expect(&["resume"], 0);
+    let text = read(&show, ".planning/.events/event-log.jsonl");
+    let unread = text.lines().filter(|line| serde_json::from_str::<serde_json::Value>(line).is_err()).count();
+    assert_eq!(unread, 1, "only the torn line");
+    assert_eq!(text.matches("\"phase_resumed\"").count(), 1, "{text}");
+    let whole = show.stage.run_dir(&show.run()).join("events.done");
+    assert!(whole.exists());
+}
+
+#[test]
+fn what_a_dead_run_did_not_tell_the_next_one_does() {
+    let mut show = Show::of(&PLAIN);
+    show.expect(&["run"], 0);
+    let first = show.run();
+    let log = show.stage.project().join(".planning/.events/event-log.jsonl");
+    let told = std::fs::read_to_string(&log).unwrap();
+    let kept: Vec<&str> = told.lines().take(told.lines().count() - 2).collect();
+    show.put(&log, &format!("{}\n", kept.join("\n")));
+    std::fs::remove_file(show.stage.run_dir(&first).join("events.done")).unwrap();
+    show.stage.write(".planning/phases/01-tools/01-02-PLAN.md", &TWO_PLANS[1].text()).unwrap();
+    show.stage.git(&["add", "-A"]).unwrap();
+    show.stage.git(&["commit", "-q", "-m", "docs: more"]).unwrap();
+    show.user_acts(|_| Ok(()));
+    show.expect(&["run"], 0);
+    let text = std::fs::read_to_string(&log).unwrap();
+    assert_eq!(
+        text.lines().filter(|line| line.contains(&format!("\"{first}:"))).count(),
+        told.lines().count()
+    );
+    assert_eq!(show.ended(), Ending::Passed);
+}
+
+#[test]
+fn a_log_that_git_tracks_is_left_alone() {
+    let mut show = Show::of(&PLAIN);
+    show.user_acts(|stage| {
+        stage.write(".planning/.events/event-log.jsonl", "{}\n")?;
+        stage.git(&["add", "-A", "-f"])?;
+        stage.git(&["commit", "-q", "-m", "chore: log"]).map(drop)
+    });
+    let ended = show.expect(&["run"], 0);
+    assert_eq!(read(&show, ".planning/.events/event-log.jsonl"), "{}\n");
+    assert!(ended.stderr.contains("git tracks .events/event-log.jsonl"), "{}", ended.stderr);
+}

@@ -21,6 +21,7 @@ mod hostile;
 mod limits;
 mod show;
 mod terminal;
+mod uat;
 mod worktree;
 
 use stage::Stage;

@@ -18,6 +18,9 @@ use tribunal_git::Repo;
 use tribunal_git::fingerprint::{self, Fingerprint};
 use tribunal_journal::Reader;
 
+/// Files of the moment, which git ignores: they may change while a run lives.
+const MOMENT: [&str; 2] = ["file .planning/.events", "file .planning/.execution-state.json"];
+
 /// Watches over a stage while it is played.
 pub struct Guard {
     before: Fingerprint,
@@ -94,7 +97,9 @@ impl Guard {
             None if head == self.head => documents(stage)?,
             None => forwarded(stage, &self.head, &head)?,
         };
-        let wrong = changed.iter().filter(|line| !allowed.iter().any(|name| line.starts_with(name.as_str())));
+        let moment = |line: &&String| MOMENT.iter().any(|name| line.starts_with(name));
+        let changed = changed.iter().filter(|line| !moment(line));
+        let wrong = changed.filter(|line| !allowed.iter().any(|name| line.starts_with(name.as_str())));
         self.violations.extend(wrong.map(|line| format!("I13: {line}")));
         let now = status(stage)?;
         if halfway_to.is_none() && head != self.head && now != self.status {
@@ -246,7 +251,24 @@ pub fn at_the_end(stage: &Stage, blobs: &BTreeMap<String, String>) -> Res<Vec<St
     wrong.extend(settled(&docket));
     wrong.extend(nothing_lost(stage, blobs)?);
     wrong.extend(script_used(stage)?);
+    wrong.extend(told_once(stage, &run)?);
     Ok(wrong)
+}
+
+/// The event log has every event of the journal once, and no other of this run; one that died may have the rest to tell.
+fn told_once(stage: &Stage, run: &str) -> Res<Vec<String>> {
+    let events = tribunal_engine::events_of(&stage.run_dir(run), run).map_err(|error| error.to_string())?;
+    let wanted: Vec<String> = events.into_iter().map(|event| event.event_id).collect();
+    let text =
+        fs::read_to_string(stage.project().join(".planning/.events/event-log.jsonl")).unwrap_or_default();
+    let id = |line: &str| {
+        serde_json::from_str::<serde_json::Value>(line).ok()?.get("event_id")?.as_str().map(str::to_owned)
+    };
+    let told: Vec<String> =
+        text.lines().filter_map(id).filter(|id| id.starts_with(&format!("{run}:"))).collect();
+    let whole = stage.run_dir(run).join("events.done").exists();
+    let right = if whole { told == wanted } else { wanted.starts_with(&told) };
+    Ok(if right { Vec::new() } else { vec![format!("the event log says {told:?}, the journal {wanted:?}")] })
 }
 
 /// It ended as the scene says: ending, exit code, and whether the user has the result.
