@@ -47,6 +47,14 @@ impl Archive {
         }
     }
 
+    /// The newest commits that lead to this one, merges left out, newest first.
+    pub fn latest(&self, at: &Oid, max: usize) -> Result<Vec<Commit>, GitError> {
+        let call = self.call().args(["log", "-z", "--no-color", "--no-show-signature", "--encoding=UTF-8"]);
+        let call =
+            call.args(["--topo-order", "--no-merges", "--format=%H%n%P%n%s", &format!("--max-count={max}")]);
+        fields(&call.arg(at).arg("--").ok()?).map(commit).collect()
+    }
+
     /// The subject and parents of these commits, in this order.
     pub fn commits_named(&self, oids: &[Oid]) -> Result<Vec<Commit>, GitError> {
         if oids.is_empty() {

@@ -165,25 +165,19 @@ fn agents(run: &RunView) -> String {
 /// What happened, in two to four plain sentences.
 pub fn sentences(run: &RunView) -> String {
     let mut said = vec![headline(run), format!("Landed: {}", landed(run))];
-    let built: Vec<&str> = run
-        .plans
-        .iter()
-        .filter(|plan| plan.state == PlanState::Landed)
-        .map(|plan| plan.built.as_str())
-        .collect();
-    let built: Vec<&str> = built.into_iter().filter(|built| !built.is_empty()).collect();
-    if run.questions.is_empty() && !built.is_empty() {
+    let landed = run.plans.iter().filter(|plan| plan.state == PlanState::Landed && !plan.built.is_empty());
+    let built: Vec<&str> = landed.map(|plan| plan.built.trim_end_matches('.')).collect();
+    // At most four sentences: what a person must do comes before what was built.
+    if run.questions.is_empty() && run.take.is_none() && !built.is_empty() {
         let rest = built.len().saturating_sub(BUILT_SHOWN);
         let more = if rest > 0 { format!("; and {rest} more") } else { String::new() };
-        let shown: Vec<&str> =
-            built.into_iter().take(BUILT_SHOWN).map(|text| text.trim_end_matches('.')).collect();
-        said.push(format!("What was built: {}{more}", shown.join("; ")));
+        said.push(format!("What was built: {}{more}", built[..built.len() - rest].join("; ")));
     }
     if !run.findings.is_empty() {
         said.push(format!("Reviews and checks raised {}", status::findings_words(run)));
     }
     if let Some(command) = &run.take {
-        let _ = write!(text, " {}.", taken_by(run, &format!("`{command}` takes it")));
+        said.push(taken_by(run, &format!("`{command}` takes it")));
     }
     if let Some(open) = run.questions.first() {
         said.push(format!("It waits for an answer about {}: {}", open.subject, open.why));

@@ -30,7 +30,7 @@ pub(super) fn render(before: Option<&Value>, docket: &Docket, names: &Names, lis
     let name = tribunal_docs::phase_dir(&about.phase_path).map(|dir| dir.slug).unwrap_or_default();
     let run = docket.run.as_ref();
     let waves = run.iter().flat_map(|run| run.spec().plans.iter().map(|plan| plan.wave));
-    let building = run.map(|run| wave(run)).unwrap_or(1);
+    let building = run.map(wave).unwrap_or(1);
     let put = [
         ("phase", number(&about.phase)),
         ("phase_name", name.into()),

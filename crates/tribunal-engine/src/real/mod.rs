@@ -19,6 +19,7 @@ mod setup;
 mod site;
 pub mod standing;
 mod subject;
+mod takeover;
 mod track;
 pub mod trial;
 mod watch;

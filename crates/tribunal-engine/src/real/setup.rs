@@ -13,6 +13,7 @@ use super::make::{
 use super::pool::Pool;
 use super::project::{PhaseFiles, Project};
 use super::site::{Site, lock, now, slug};
+use super::takeover::{self, History};
 use super::{RealWorld, roster, standing, subject};
 use crate::budget::Caps;
 use crate::docket::{Docket, Note, RunNote};
@@ -81,7 +82,7 @@ pub fn begin(
     let world = world(project, settings, &run, SHELF)?;
     let site = Arc::clone(&world.site);
     begin_branch(&site, &head.commit)?;
-    let specs = plan_specs(&site, &plans)?;
+    let specs = plan_specs(&site, &plans, &head.commit)?;
     let spec = run_spec(settings, ask, specs, policies)?;
     let about = about(project, settings, &files, &plans, &branch, &head.commit, &site)?;
     keep_settings(&dir, settings)?;
@@ -233,11 +234,16 @@ fn nothing_is_skipped(
     Ok(())
 }
 
-fn plan_specs(site: &Site, plans: &[(String, String, Plan)]) -> Result<Vec<PlanSpec>, SetupError> {
+fn plan_specs(
+    site: &Site,
+    plans: &[(String, String, Plan)],
+    base: &Oid,
+) -> Result<Vec<PlanSpec>, SetupError> {
     let documents: Vec<Plan> = plans.iter().map(|(_, _, plan)| plan.clone()).collect();
     let waves = tribunal_docs::waves(&documents);
     let here: Vec<String> = documents.iter().map(|plan| plan.id.to_string()).collect();
     let texts: Vec<&[u8]> = plans.iter().map(|(_, text, _)| text.as_bytes()).collect();
+    let history = History::read(site, base, &documents.iter().collect::<Vec<_>>())?;
     let mut specs = Vec::new();
     for ((_, _, plan), revision) in plans.iter().zip(keep_documents(site, &texts)?) {
         let depends = plan.depends_on.iter().filter_map(|dependency| dependency.id(&plan.id.phase));
@@ -249,7 +255,7 @@ fn plan_specs(site: &Site, plans: &[(String, String, Plan)]) -> Result<Vec<PlanS
             after: Vec::new(),
             tasks: u32::try_from(plan.tasks.len()).unwrap_or(u32::MAX),
             revision,
-            done: None,
+            done: history.tasks_done(site, plan)?,
         });
     }
     specs.sort_by(|a, b| a.id.cmp(&b.id));
@@ -425,8 +431,9 @@ fn about(
     let canonical: Vec<String> =
         site.adapters.names().filter_map(|name| Some(site.adapters.get(name).ok()?.canonical())).collect();
     let configuration = format!("{settings:?}{canonical:?}");
-    let correlation =
-        site.environment.get("TRIBUNAL_CORRELATION_ID").and_then(|v| v.clone().into_string().ok());
+    let said = |name: &str| site.environment.get(name).and_then(|value| value.clone().into_string().ok());
+    let correlation = said("TRIBUNAL_CORRELATION_ID").or_else(|| said("YOLO_CORRELATION_ID"));
+    let correlation = correlation.or_else(|| takeover::correlation(project, &files.number));
     Ok(Note::Run(Box::new(RunNote {
         phase: files.number.clone(),
         branch: branch.to_owned(),

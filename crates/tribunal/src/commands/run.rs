@@ -40,9 +40,9 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
     let (id, engine) = real::begin(&project, settings, &ask).map_err(|error| config.located(error))?;
     if !globals.quiet {
         out::say(&format!("run {id}"));
+        tell_taken_over(engine.docket());
     }
-    let stay =
-        Stay { globals, project: &project, id: &id, settings, waiting: args.waiting, uat: args.uat };
+    let stay = Stay { globals, project: &project, id: &id, settings, waiting: args.waiting, uat: args.uat };
     stay.with(engine, Chronicle::default())
 }
 
@@ -151,6 +151,19 @@ impl Stay<'_> {
                 }
                 Ok(Done::of(end))
             }
+        }
+    }
+}
+
+/// What an earlier run left is said: nobody should wonder where a task is.
+fn tell_taken_over(docket: &Docket) {
+    for plan in docket.run.iter().flat_map(|run| run.spec().plans.iter()) {
+        if let Some(done) = &plan.done {
+            let (id, tasks, next) = (&plan.id, done.tasks, done.tasks + 1);
+            out::say(&format!(
+                "plan {id}: {tasks} of {} tasks are committed; it goes on with task {next}",
+                plan.tasks
+            ));
         }
     }
 }

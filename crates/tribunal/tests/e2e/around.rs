@@ -2,7 +2,7 @@
 
 use crate::show::Show;
 use crate::stage::Stage;
-use crate::stage::scenes::{NO_GATE, PLAIN, Scene, TWO_PLANS, User};
+use crate::stage::scenes::{NO_GATE, PLAIN, Plan, Scene, TWO_PLANS, TWO_TASKS, User};
 use tribunal_core::run::Ending;
 
 const STATE: &str = "# State\r\nours, with a tab\there\r\n\r\n## Current Phase\nPhase: 1 of 2 (Tools)\nPlans: 0/2\nStatus: ready\n\n## Notes\nStatus: also ours\n- [ ] buy milk";
@@ -269,4 +269,119 @@ fn a_log_that_git_tracks_is_left_alone() {
     let ended = show.expect(&["run"], 0);
     assert_eq!(read(&show, ".planning/.events/event-log.jsonl"), "{}\n");
     assert!(ended.stderr.contains("git tracks .events/event-log.jsonl"), "{}", ended.stderr);
+}
+
+/// A half-run folder of the original tool: one plan finished, one in the middle, one not begun.
+fn half_run(stage: &Stage) {
+    const FOLDER: &str = ".yolo-planning/phases/01-tools";
+    let plan =
+        |number: &'static str, wave, depends_on, tasks| Plan { number, wave, depends_on, tasks }.text();
+    let tasks: &[(&str, &str)] = &[("bin/one.sh", "sh bin/one.sh"), ("bin/two.sh", "sh bin/two.sh")];
+    stage.write("tribunal.toml", NO_GATE).unwrap();
+    stage
+        .write(&format!("{FOLDER}/01-01-PLAN.md"), &plan("01", 1, "", &[("bin/zero.sh", "sh bin/zero.sh")]))
+        .unwrap();
+    stage.write(&format!("{FOLDER}/01-02-PLAN.md"), &plan("02", 1, "", tasks)).unwrap();
+    stage
+        .write(
+            &format!("{FOLDER}/01-03-PLAN.md"),
+            &plan("03", 2, "\"01-01\"", &[("bin/three.sh", "sh bin/three.sh")]),
+        )
+        .unwrap();
+    stage.commit_all().unwrap();
+    let task = |file: &str, message: &str| {
+        stage.write(file, "#!/bin/sh\necho x\n").unwrap();
+        stage.git(&["add", "-A"]).unwrap();
+        stage.git(&["commit", "-q", "-m", message]).unwrap();
+    };
+    task("bin/zero.sh", "feat(01-01): add bin/zero.sh");
+    let hash = stage.git(&["rev-parse", "--short", "HEAD"]).unwrap();
+    let summary = format!(
+        "---\nphase: \"01\"\nplan: \"01\"\ntitle: Tool 01\nstatus: complete\ncompleted: 2026-01-01\ntasks_completed: 1\n\
+         tasks_total: 1\ncommit_hashes: [\"{hash}\"]\ndeviations: []\n---\n\n## What Was Built\n\n- zero\n\n## Files Modified\n\n\
+         - `bin/zero.sh` -- created: zero\n\n## Deviations\n\nNone\n"
+    );
+    stage.write(&format!("{FOLDER}/01-01-SUMMARY.md"), &summary).unwrap();
+    stage.git(&["add", "-A"]).unwrap();
+    stage.git(&["commit", "-q", "-m", "docs(01-01): summary"]).unwrap();
+    task("bin/one.sh", "feat(01-02): add bin/one.sh");
+    let state = r#"{"phase":1,"phase_name":"tools","status":"running","started_at":"2026-01-01T00:00:00Z","wave":1,
+        "total_waves":2,"correlation_id":"11111111-2222-3333-4444-555555555555","mine":[1],
+        "plans":[{"id":"01-01","title":"Tool 01","wave":1,"status":"complete"},{"id":"01-02","title":"Tool 02","wave":1,"status":"running"}],
+        "review_loops":{"01-01":{"cycle":2,"max":3,"status":"passed","findings_per_cycle":[]}}}"#;
+    stage.write(".yolo-planning/.execution-state.json", state).unwrap();
+    stage.git(&["config", "core.excludesFile", "/dev/null"]).unwrap();
+    std::fs::write(stage.project().join(".git/info/exclude"), "/.yolo-planning/.execution-state.json\n")
+        .unwrap();
+    stage.script_with(TAKEN_OVER).unwrap();
+}
+
+const TAKEN_OVER: &str = r##"
+[[turn]]
+role = "dev"
+plan = "01-02"
+task = 2
+do = [ { write = "bin/two.sh", text = "#!/bin/sh\necho two\n" }, { say = "SUMMARY: two.sh prints two.\nTASK: done" } ]
+
+[[turn]]
+role = "dev"
+plan = "01-03"
+task = 1
+do = [ { write = "bin/three.sh", text = "#!/bin/sh\necho three\n" }, { say = "SUMMARY: three.sh prints three.\nTASK: done" } ]
+"##;
+
+#[test]
+fn a_half_run_folder_of_the_original_tool_is_taken_over() {
+    let (folder, stage) = crate::stage();
+    half_run(&stage);
+    let mut show = Show::on(folder, stage);
+    let ended = show.expect(&["run"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert!(
+        ended.stderr.contains("plan 01-02: 1 of 2 tasks are committed; it goes on with task 2"),
+        "{}",
+        ended.stderr
+    );
+    let made: Vec<String> =
+        show.stage.launched().into_iter().filter(|effect| effect.contains("make:dev")).collect();
+    assert_eq!(made.len(), 2, "the finished plan and the committed task are not made again: {made:?}");
+    assert!(show.stage.git(&["show", "HEAD:bin/three.sh"]).is_ok());
+    let log = read(&show, ".yolo-planning/.events/event-log.jsonl");
+    assert!(log.lines().all(|line| line.contains("11111111-2222-3333-4444-555555555555")), "{log}");
+    let state: serde_json::Value =
+        serde_json::from_str(&read(&show, ".yolo-planning/.execution-state.json")).unwrap();
+    assert_eq!(state["correlation_id"], "11111111-2222-3333-4444-555555555555");
+    assert_eq!(state["mine"], serde_json::json!([1]), "what another tool keeps there stays");
+    assert_eq!(state["review_loops"]["01-01"]["cycle"], 2, "{state}");
+    let statuses: Vec<&str> =
+        state["plans"].as_array().unwrap().iter().map(|plan| plan["status"].as_str().unwrap()).collect();
+    assert_eq!((statuses, &state["status"]), (vec!["complete"; 3], &"complete".into()));
+}
+
+#[test]
+fn resume_in_the_middle_of_a_plan() {
+    let first = "feat(01-01): add bin/one.sh";
+    // Message, file, whether it is taken back, and how many tasks are then made.
+    for (message, file, reverted, made) in [
+        (first, "bin/one.sh", false, 1),
+        ("feat(01-01): add something", "bin/one.sh", false, 2),
+        (first, "NOTES.txt", false, 2),
+        (first, "bin/one.sh", true, 2),
+    ] {
+        let mut show = Show::of(&Scene { plans: TWO_TASKS, settings: NO_GATE, ..PLAIN });
+        show.user_acts(|stage| {
+            stage.write(file, "#!/bin/sh\necho by hand\n")?;
+            stage.git(&["add", "-A"])?;
+            stage.git(&["commit", "-q", "-m", message])?;
+            if reverted {
+                stage.git(&["revert", "--no-edit", "HEAD"])?;
+            }
+            Ok(())
+        });
+        show.expect(&["run"], 0);
+        assert_eq!(show.ended(), Ending::Passed, "{message} {file}");
+        let launched = show.stage.launched();
+        let devs = launched.iter().filter(|effect| effect.contains("make:dev")).count();
+        assert_eq!(devs, made, "{message} {file} {reverted}: {launched:?}");
+    }
 }

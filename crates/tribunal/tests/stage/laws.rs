@@ -19,7 +19,7 @@ use tribunal_git::fingerprint::{self, Fingerprint};
 use tribunal_journal::Reader;
 
 /// Files of the moment, which git ignores: they may change while a run lives.
-const MOMENT: [&str; 2] = ["file .planning/.events", "file .planning/.execution-state.json"];
+const MOMENT: [&str; 2] = ["planning/.events", "planning/.execution-state.json"];
 
 /// Watches over a stage while it is played.
 pub struct Guard {
@@ -97,7 +97,7 @@ impl Guard {
             None if head == self.head => documents(stage)?,
             None => forwarded(stage, &self.head, &head)?,
         };
-        let moment = |line: &&String| MOMENT.iter().any(|name| line.starts_with(name));
+        let moment = |line: &&String| MOMENT.iter().any(|name| line.contains(name));
         let changed = changed.iter().filter(|line| !moment(line));
         let wrong = changed.filter(|line| !allowed.iter().any(|name| line.starts_with(name.as_str())));
         self.violations.extend(wrong.map(|line| format!("I13: {line}")));
@@ -259,8 +259,10 @@ pub fn at_the_end(stage: &Stage, blobs: &BTreeMap<String, String>) -> Res<Vec<St
 fn told_once(stage: &Stage, run: &str) -> Res<Vec<String>> {
     let events = tribunal_engine::events_of(&stage.run_dir(run), run).map_err(|error| error.to_string())?;
     let wanted: Vec<String> = events.into_iter().map(|event| event.event_id).collect();
-    let text =
-        fs::read_to_string(stage.project().join(".planning/.events/event-log.jsonl")).unwrap_or_default();
+    let folders = [".planning", ".yolo-planning"].map(|name| stage.project().join(name));
+    let folder = folders.into_iter().find(|folder| folder.is_dir()).unwrap_or_default();
+    let log = folder.join(".events/event-log.jsonl");
+    let text = fs::read_to_string(log).unwrap_or_default();
     let id = |line: &str| {
         serde_json::from_str::<serde_json::Value>(line).ok()?.get("event_id")?.as_str().map(str::to_owned)
     };
