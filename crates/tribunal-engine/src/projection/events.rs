@@ -113,7 +113,12 @@ impl Names {
                 }
                 said
             }
-            Note::Warning(_) | Note::Traced { .. } | Note::Ignored { .. } | Note::Left { .. } | Note::Spent(_) | Note::Raised(_) => Vec::new(),
+            Note::Warning(_)
+            | Note::Traced { .. }
+            | Note::Ignored { .. }
+            | Note::Left { .. }
+            | Note::Spent(_)
+            | Note::Raised(_) => Vec::new(),
         }
     }
 
