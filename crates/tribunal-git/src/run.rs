@@ -54,6 +54,9 @@ impl Output {
 
     pub(crate) fn complaint(&self) -> String {
         let text = String::from_utf8_lossy(&self.stderr);
+        // What git advises hides what went wrong.
+        let said: Vec<&str> = text.lines().filter(|line| !line.starts_with("hint:")).collect();
+        let text = if said.is_empty() { text.into_owned() } else { said.join("\n") };
         let mut line: String =
             text.trim().chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();
         if let Some((at, _)) = line.char_indices().nth(2000) {

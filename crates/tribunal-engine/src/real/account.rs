@@ -3,7 +3,7 @@
 
 use super::make::read_inside;
 use super::site::{Site, lock, now};
-use super::subject;
+use super::{subject, takeover};
 use crate::crash;
 use crate::docket::Docket;
 use std::path::Path;
@@ -206,24 +206,32 @@ impl Site {
             return Ok(Arc::clone(known));
         }
         let base = self.repo.merge_base(commit, &self.run_head()?)?.unwrap_or_else(|| commit.clone());
-        let commits: Vec<CommitFact> = self
-            .repo
-            .subjects(&base, commit, COMMITS_MAX)?
-            .into_iter()
-            .map(|(oid, subject)| CommitFact {
-                hash: oid.to_string(),
-                subject,
-                parents: 1,
-                files: Vec::new(),
-            })
-            .collect();
-        let changes = self.repo.changes(&base, commit)?.into_iter().map(|change| ChangedFile {
+        let subjects = self.repo.subjects(&base, commit, COMMITS_MAX)?;
+        let mut changes = self.repo.changes(&base, commit)?;
+        for oid in takeover::taken(self, commit)? {
+            let Some(parent) = self.repo.parents_of(&oid)?.into_iter().next() else { continue };
+            let earlier = self.repo.changes(&parent, &oid)?;
+            changes.extend(earlier.into_iter().filter(|change| {
+                change.kind != ChangeKind::Deleted
+                    && self.repo.file_at(commit, &change.path).is_ok_and(|f| f.is_some())
+            }));
+        }
+        changes.sort_by(|a, b| a.path.cmp(&b.path));
+        changes.dedup_by(|later, first| later.path == first.path);
+        let commits = subjects.into_iter().map(|(oid, subject)| CommitFact {
+            hash: oid.to_string(),
+            subject,
+            parents: 1,
+            files: Vec::new(),
+        });
+        let changes = changes.into_iter().map(|change| ChangedFile {
             path: change.path.to_string(),
             old_path: change.old_path.map(|path| path.to_string()),
             added: change.kind == ChangeKind::Added,
             deleted: change.kind == ChangeKind::Deleted,
         });
-        let work = Arc::new(Work { commits, changes: changes.collect(), base: Some(base) });
+        let (commits, changes) = (commits.collect(), changes.collect());
+        let work = Arc::new(Work { commits, changes, base: Some(base) });
         lock(&self.works).insert(commit.clone(), Arc::clone(&work));
         Ok(work)
     }

@@ -23,9 +23,7 @@ use tribunal_core::ledger::{Entry, Handed};
 use tribunal_core::r#loop::{Failure, FailureKind, Loop};
 use tribunal_core::policy::Use;
 use tribunal_core::run::{Ending, Job, Refusal, RunReport, Subject};
-use tribunal_git::{
-    Forward, ForwardProbe, GitError, GitPath, Oid, Pushed, RefChange, RefsMoved, Replayed,
-};
+use tribunal_git::{Forward, ForwardProbe, GitError, GitPath, Oid, Pushed, RefChange, RefsMoved, Replayed};
 use tribunal_view::plain;
 use tribunal_view::prompt::{self, Document, MakerBrief, MakerJob};
 

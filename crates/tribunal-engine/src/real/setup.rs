@@ -500,6 +500,7 @@ fn world(project: &Project, settings: &Settings, run: &str, shelf: &str) -> Resu
         suites: Mutex::default(),
         tests: std::sync::OnceLock::new(),
         words: Mutex::default(),
+        taken: std::sync::OnceLock::new(),
         seats: Mutex::default(),
         environment,
         own_binary,

@@ -8,7 +8,7 @@ use crate::gates::{Folder, STATE};
 use serde_json::Value;
 use tribunal_core::run::TasksDone;
 use tribunal_docs::{Plan, Task};
-use tribunal_git::{Archive, Commit, GitError, GitPath, Oid, Touched};
+use tribunal_git::{Archive, Commit, GitError, GitPath, Oid, RefChange, Touched};
 
 /// Commits that are looked at, newest first: who stopped longer ago than this begins anew.
 const COMMITS_MAX: usize = 500;
@@ -51,18 +51,25 @@ impl History {
     /// done: without a SUMMARY nobody said that the plan is, so it is made once more and judged.
     pub(crate) fn tasks_done(&self, site: &Site, plan: &Plan) -> Result<Option<TasksDone>, GitError> {
         let mut rest = self.commits.iter();
-        let mut tasks = 0u32;
+        let mut taken = Vec::new();
         for task in plan.tasks.iter().take(plan.tasks.len().saturating_sub(1)) {
             let wanted = subject(plan, task);
             let found = rest.find(|(commit, touched)| commit.subject == wanted && serves(task, touched));
-            if found.is_none() || !self.has_files(site, task)? {
+            let Some((commit, _)) = found.filter(|_| !task.files.is_empty() || task.commit.is_some()) else {
+                break;
+            };
+            if !self.has_files(site, task)? {
                 break;
             }
-            tasks += 1;
+            let name = site.name(&format!("taken/{}/{:04}", plan.id, taken.len() + 1));
+            taken.push(RefChange::set(name, &commit.oid));
         }
+        let tasks = u32::try_from(taken.len()).unwrap_or(0);
         if tasks == 0 {
             return Ok(None);
         }
+        // A plan's delivery is all of its tasks: the gates look at these commits too.
+        site.repo.refs_update(&taken, "tribunal: tasks taken over")?;
         let head = digest(&[b"taken over", self.base.as_str().as_bytes()]);
         site.keep(&head, &self.base, Vec::new())?;
         Ok(Some(TasksDone { tasks, head }))
@@ -91,6 +98,27 @@ fn serves(task: &Task, touched: &[Touched]) -> bool {
     let names = |file: &Touched, path: &str| file.path == GitPath::from(path);
     task.files.is_empty()
         || touched.iter().any(|file| task.files.iter().any(|planned| names(file, &planned.path)))
+}
+
+/// The commits of tasks that were taken over, of the plan this commit was made for.
+pub(crate) fn taken(site: &Site, commit: &Oid) -> Result<Vec<Oid>, GitError> {
+    let known = match site.taken.get() {
+        Some(known) => known,
+        None => {
+            let found = site.repo.refs_under(&site.name("taken"))?;
+            site.taken.get_or_init(|| found)
+        }
+    };
+    if known.is_empty() {
+        return Ok(Vec::new());
+    }
+    let message = site.repo.message_of(commit)?;
+    let message = String::from_utf8_lossy(&message);
+    let Some(plan) = message.lines().rev().find_map(|line| line.strip_prefix("Tribunal-Plan: ")) else {
+        return Ok(Vec::new());
+    };
+    let prefix = format!("{}/", site.name(&format!("taken/{plan}")));
+    Ok(known.iter().filter(|(name, _)| name.starts_with(&prefix)).map(|(_, oid)| oid.clone()).collect())
 }
 
 /// The correlation id of a phase that another run left unfinished.
