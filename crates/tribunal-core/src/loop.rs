@@ -190,6 +190,8 @@ pub enum Why {
     Stale,
     /// More rounds will not mend it.
     Escalated(Pattern),
+    /// It is good, and a person has the last word.
+    Approval,
 }
 
 /// An open question to a person.
@@ -263,7 +265,9 @@ impl Question {
     pub fn offers(&self) -> Vec<Offer> {
         let mut offers = match self.why {
             Why::NoQuorum | Why::ChecksDidNotRun => vec![Offer::Reask, Offer::Fixed],
-            Why::Exhausted | Why::Stale | Why::Escalated(_) => vec![Offer::Again, Offer::Fixed],
+            Why::Exhausted | Why::Stale | Why::Escalated(_) | Why::Approval => {
+                vec![Offer::Again, Offer::Fixed]
+            }
         };
         if self.revision.is_some() {
             offers.push(Offer::Accept);
@@ -278,7 +282,7 @@ impl Question {
             Why::NoQuorum | Why::ChecksDidNotRun => Outcome::Failed,
             Why::Exhausted => Outcome::Exhausted,
             Why::Stale => Outcome::Stale,
-            Why::Escalated(_) => Outcome::Stuck,
+            Why::Escalated(_) | Why::Approval => Outcome::Stuck,
         }
     }
 
@@ -1044,6 +1048,9 @@ impl Loop {
             Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } if self.needs_confirming(bench) => {
                 LoopEvent::Confirming
             }
+            Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } if self.policy.approval => {
+                self.ask(Why::Approval)
+            }
             Ruling::Pass { .. } => self.end(Outcome::Passed),
             Ruling::PassWithWarnings { .. } => self.end(Outcome::PassedWithWarnings),
             Ruling::NoQuorum => self.ask(Why::NoQuorum),
@@ -1322,7 +1329,9 @@ impl Loop {
             (State::Ruled { ruling, .. }, why) => match ruling {
                 Ruling::NoQuorum => *why == Why::NoQuorum,
                 Ruling::Rework { .. } => matches!(why, Why::Exhausted | Why::Stale | Why::Escalated(_)),
-                Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } => false,
+                Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } => {
+                    *why == Why::Approval && self.policy.approval
+                }
             },
             _ => false,
         };
@@ -1370,6 +1379,7 @@ impl Loop {
             (State::Closing { outcome: settled }, said) => settled == said,
             (_, Outcome::Cancelled) => true,
             (State::Ruled { ruling, .. }, said) => match ruling {
+                Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } if self.policy.approval => false,
                 Ruling::Pass { .. } => *said == Outcome::Passed,
                 Ruling::PassWithWarnings { .. } => *said == Outcome::PassedWithWarnings,
                 Ruling::Rework { .. } => matches!(said, Outcome::Stale | Outcome::Exhausted),

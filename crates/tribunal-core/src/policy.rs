@@ -114,6 +114,9 @@ pub struct Policy {
     pub at_the_cap: AtTheCap,
     /// A pass after delta rounds needs one full sitting.
     pub confirm: bool,
+    /// What is good is put to a person, who has the last word.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub approval: bool,
     /// Who hears contested findings.
     pub adjudicator: Option<Seat>,
     /// Deadlines.
@@ -139,6 +142,7 @@ impl Policy {
             no_verdict: NoVerdict::Escalate,
             at_the_cap: AtTheCap::End,
             confirm: false,
+            approval: false,
             adjudicator: None,
             timeouts: Timeouts { make_ms: 3_600_000, judge_ms: 600_000 },
         };

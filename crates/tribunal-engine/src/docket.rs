@@ -99,6 +99,9 @@ pub struct RunNote {
     /// Plans small and safe enough for the least effort.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turbo: Vec<PlanId>,
+    /// Plans that a person approves before a dev starts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approval: Vec<PlanId>,
     /// How processes are contained.
     pub containment: String,
     /// Digest of the configuration, adapters and personalities as read at the start.
@@ -267,6 +270,8 @@ pub struct Docket {
     pub accepted: Vec<Acceptance>,
     /// Why seats were asked again last.
     pub asked_again: BTreeMap<(LoopId, Seat), Unusable>,
+    /// What people said when they had a loop go on, in their words.
+    pub said: BTreeMap<LoopId, String>,
     /// What was lost last, by loop or lane: the step, and why.
     pub lost: BTreeMap<String, String>,
     /// When it began.
@@ -366,6 +371,9 @@ impl Docket {
             Fact::Run(RunEvent::LaneDecided { plan, decision }) => self.note_acceptance(plan, decision),
             Fact::Loop(id, LoopEvent::AskedAgain { seat, why, .. }) => {
                 self.asked_again.insert((id.clone(), seat.clone()), *why);
+            }
+            Fact::Loop(id, LoopEvent::Decided(decision)) if !decision.note.is_empty() => {
+                self.said.insert(id.clone(), decision.note.clone());
             }
             Fact::Loop(id, LoopEvent::Failed { effect, failure }) => {
                 self.lost.insert(id.as_str().to_owned(), format!("{}: {}", effect.step, failure.text));

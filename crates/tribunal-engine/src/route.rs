@@ -32,7 +32,9 @@ pub fn gate_policy(run: &RunSettings, plan: &Plan) -> GatePolicy {
 /// Whether a person approves the dev's proposal before it starts.
 pub fn asks_first(run: &RunSettings, plan: &Plan) -> bool {
     let (effort, autonomy) = (table_effort(run.effort), autonomy(run));
-    gate_policy(run, plan).approval_required || tables::plan_approval(effort, autonomy)
+    plan.autonomous == Some(false)
+        || gate_policy(run, plan).approval_required
+        || tables::plan_approval(effort, autonomy)
 }
 
 /// Whether lanes may be built side by side.

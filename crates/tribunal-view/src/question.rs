@@ -17,6 +17,7 @@ pub fn why(why: &Why, rounds_max: u32) -> String {
         Why::ChecksDidNotRun => "a check did not run".to_owned(),
         Why::Exhausted => format!("its {rounds_max} rounds are spent"),
         Why::Stale => "nothing moves any more".to_owned(),
+        Why::Approval => "reviewers and checks find it good; work begins when you say so".to_owned(),
         Why::Escalated(pattern) => pattern_words(pattern),
     }
 }

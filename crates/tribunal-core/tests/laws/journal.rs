@@ -296,6 +296,27 @@ fn failures() -> Vec<Failure> {
     .collect()
 }
 
+fn whys(id: FindingId) -> Vec<Why> {
+    let stretch = Stretch { from: 1, to: 3, open_before: 2, open_after: 3, resolved: 4, broken: 5 };
+    vec![
+        Why::NoQuorum,
+        Why::ChecksDidNotRun,
+        Why::Exhausted,
+        Why::Stale,
+        Why::Approval,
+        Why::Escalated(Pattern::Contested(id)),
+        Why::Escalated(Pattern::Fundamental),
+        Why::Escalated(Pattern::NotTheMakers(id)),
+        Why::Escalated(Pattern::Region("r".into())),
+        Why::Escalated(Pattern::SurvivedTouched(id)),
+        Why::Escalated(Pattern::SurvivedUntouched(id)),
+        Why::Escalated(Pattern::Reversed(2, 3)),
+        Why::Escalated(Pattern::Idle(stretch.clone())),
+        Why::Escalated(Pattern::Churn(stretch.clone())),
+        Why::Escalated(Pattern::SlowChurn(stretch)),
+    ]
+}
+
 fn loop_events() -> Vec<LoopEvent> {
     let revision = Revision::new("r1");
     let id = FindingId(1);
@@ -364,23 +385,7 @@ fn loop_events() -> Vec<LoopEvent> {
     ] {
         all.push(LoopEvent::Ruled { ruling });
     }
-    let stretch = Stretch { from: 1, to: 3, open_before: 2, open_after: 3, resolved: 4, broken: 5 };
-    for why in [
-        Why::NoQuorum,
-        Why::ChecksDidNotRun,
-        Why::Exhausted,
-        Why::Stale,
-        Why::Escalated(Pattern::Contested(id)),
-        Why::Escalated(Pattern::Fundamental),
-        Why::Escalated(Pattern::NotTheMakers(id)),
-        Why::Escalated(Pattern::Region("r".into())),
-        Why::Escalated(Pattern::SurvivedTouched(id)),
-        Why::Escalated(Pattern::SurvivedUntouched(id)),
-        Why::Escalated(Pattern::Reversed(2, 3)),
-        Why::Escalated(Pattern::Idle(stretch.clone())),
-        Why::Escalated(Pattern::Churn(stretch.clone())),
-        Why::Escalated(Pattern::SlowChurn(stretch)),
-    ] {
+    for why in whys(id) {
         all.push(LoopEvent::Asked(Question { why: why.clone(), revision: None }));
         all.push(LoopEvent::Asked(Question { why, revision: Some(revision.clone()) }));
     }
@@ -511,7 +516,14 @@ fn loop_consequences(round: u32, revision: &Revision) -> Vec<LoopEvent> {
         all.push(LoopEvent::AskedAgain { seat, why, answer: None });
     }
     let pattern = Pattern::Contested(id);
-    for why in [Why::NoQuorum, Why::ChecksDidNotRun, Why::Exhausted, Why::Stale, Why::Escalated(pattern)] {
+    for why in [
+        Why::NoQuorum,
+        Why::ChecksDidNotRun,
+        Why::Exhausted,
+        Why::Stale,
+        Why::Approval,
+        Why::Escalated(pattern),
+    ] {
         all.push(LoopEvent::Asked(Question { why, revision: None }));
     }
     let ends = outcomes().into_iter().filter(|outcome| *outcome != Outcome::Cancelled);
@@ -526,6 +538,8 @@ fn loop_may(next: &LoopEvent, forged: &LoopEvent, confirming: bool) -> bool {
     let escalates = |why: &Why| matches!(why, Why::Exhausted | Why::Stale | Why::Escalated(_));
     match (next, forged) {
         (LoopEvent::Confirming, LoopEvent::Ended { outcome, .. }) => outcome.is_good(),
+        (LoopEvent::Confirming, LoopEvent::Asked(question)) => question.why == Why::Approval,
+        (LoopEvent::Asked(is), LoopEvent::Confirming) => is.why == Why::Approval && !confirming,
         (LoopEvent::Ended { outcome, .. }, LoopEvent::Confirming) => {
             !confirming && matches!(outcome, Outcome::Passed | Outcome::PassedWithWarnings)
         }

@@ -690,7 +690,7 @@ impl LoopLaws {
             (Some(Ruling::Rework { .. }), why) => self.expected_stop().as_ref() == Some(why),
             (None, Why::Stale) => self.stands_still(),
             (None, why) => *why == Why::ChecksDidNotRun && self.a_check_is_lost(),
-            (Some(_), _) => false,
+            (Some(_), why) => *why == Why::Approval && self.policy.approval,
         };
         book.hold("asks", right, || {
             format!("asks {question:?} after {:?}, expected {:?}", self.ruling, self.expected_stop())
@@ -770,14 +770,18 @@ impl LoopLaws {
     fn ended(&mut self, outcome: &Outcome, revision: Option<&Revision>, after: &Loop, book: &mut Book) {
         book.saw(format!("{}/outcome/{}", self.name, outcome.word()));
         match outcome {
-            Outcome::Passed | Outcome::PassedWithWarnings => self.gate(outcome, revision, book),
+            Outcome::Passed | Outcome::PassedWithWarnings => {
+                book.hold("gate", !self.policy.approval, || "passed without a person's word".into());
+                self.gate(outcome, revision, book);
+            }
             Outcome::Accepted(by) => {
                 let right = self.accepted.as_ref() == Some(by) && revision.is_some();
                 book.hold("gate", right, || format!("accepted by {by} who did not"));
             }
             Outcome::Exhausted | Outcome::Stale => self.ended_at_the_cap(outcome, book),
             Outcome::Stuck => {
-                let escalated = |question: &Question| matches!(question.why, Why::Escalated(_));
+                let escalated =
+                    |question: &Question| matches!(question.why, Why::Escalated(_) | Why::Approval);
                 let stopped = self.question.as_ref().is_some_and(escalated);
                 let spent = self.policy.iterations_max.is_some_and(|max| self.runs_here >= max);
                 book.hold("bounded", stopped || spent, || "stuck without a reason".into());

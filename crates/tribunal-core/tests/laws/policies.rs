@@ -48,4 +48,5 @@ fn shake(rng: &mut Rng, policy: &mut Policy) {
     policy.at_the_cap = *rng.pick(&[AtTheCap::End, AtTheCap::Ask]);
     policy.confirm = rng.chance(40);
     policy.recheck_failed_only = rng.chance(40);
+    policy.approval = rng.one_in(10);
 }

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use tribunal_core::ids::{LoopId, Time};
 use tribunal_core::r#loop::{Opened, Opening};
 
-const LOOPS: u64 = 2_000;
+const LOOPS: u64 = 2_500;
 
 #[expect(clippy::disallowed_methods, reason = "a test reads how far to walk; the crate itself never does")]
 fn variable(name: &str) -> Option<String> {
@@ -156,7 +156,7 @@ laws! {
     crew
 }
 
-const ANYWHERE: &str = "question/Region|question/Churn|answer/approve|answer/conditional|answer/reject|answer/approve/backup|\
+const ANYWHERE: &str = "question/Approval|question/Region|question/Churn|answer/approve|answer/conditional|answer/reject|answer/approve/backup|\
     answer/conditional/backup|answer/reject/backup|asked again/Bare|asked again/Incomplete|\
     asked again/Groundless|hearing/upheld|hearing/refuted|hearing/unheard|crash|probe/done|probe/not done|\
     probe/unproven|wake/due|crew/parallel|failed/make|failed/join|failed/check|failed/judge|failed/track|\

@@ -126,7 +126,9 @@ fn maker_brief(
         Subject::Lane(_, Job::Qa) => (MakerJob::Delivery, None),
         Subject::Phase => (MakerJob::Phase, None),
     };
-    let feedback = docket.run.as_ref().and_then(|run| run.feedback(plan)).unwrap_or_default();
+    let checkpoint = docket.run.as_ref().and_then(|run| run.feedback(plan));
+    let person = docket.said.get(lp.id()).map(String::as_str);
+    let feedback: Vec<&str> = person.into_iter().chain(checkpoint).collect();
     MakerBrief {
         job,
         plan: plan_brief(text),
@@ -137,7 +139,7 @@ fn maker_brief(
         iteration: effect.n.fails + 1,
         findings: findings.iter().filter_map(line).collect(),
         before: String::new(),
-        feedback: feedback.to_owned(),
+        feedback: feedback.join("\n"),
         lanes: subject::other_lanes(docket, plan),
     }
 }

@@ -233,6 +233,9 @@ impl World for RealWorld {
     fn policy(&mut self, subject: &Subject, row: &Policy, docket: &Docket) -> Policy {
         let mut policy = row.clone();
         policy.checks.retain(|check| check::applies(&self.site, subject, check, docket));
+        if let Subject::Plan(plan) = subject {
+            policy.approval = docket.about.approval.contains(plan);
+        }
         if self.site.settings.task.rounds_max == 0
             && let Subject::Lane(plan, Job::Task(_) | Job::Repair) = subject
         {

@@ -18,7 +18,7 @@ use super::{RealWorld, roster, standing, subject};
 use crate::budget::Caps;
 use crate::docket::{Docket, Note, RunNote};
 use crate::engine::{Engine, Options};
-use crate::route::{has_team, is_turbo};
+use crate::route::{asks_first, has_team, is_turbo};
 use crate::settings::{Settings, When};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -82,8 +82,9 @@ pub fn begin(
     let world = world(project, settings, &run, SHELF)?;
     let site = Arc::clone(&world.site);
     begin_branch(&site, &head.commit)?;
+    let approved = plans.iter().any(|(_, _, plan)| asks_first(&settings.run, plan));
     let specs = plan_specs(&site, &plans, &head.commit)?;
-    let spec = run_spec(settings, ask, specs, policies)?;
+    let spec = run_spec(settings, ask, specs, policies, approved)?;
     let about = about(project, settings, &files, &plans, &branch, &head.commit, &site)?;
     keep_settings(&dir, settings)?;
     let engine = Engine::begin(journal, world, options(settings, ask.attached), &spec, about)?;
@@ -330,6 +331,7 @@ fn run_spec(
     ask: &Ask,
     plans: Vec<PlanSpec>,
     mut policies: Policies,
+    approved: bool,
 ) -> Result<RunSpec, SetupError> {
     let run = &settings.run;
     let gate = one_of(
@@ -343,6 +345,11 @@ fn run_spec(
     if settings.git.push != "never" {
         finish.push(FinishStep::Push);
     }
+    let reviewed = held(settings.plan.review, ask.review);
+    if !reviewed {
+        // A plan that only a person approves is judged by its form alone before.
+        policies.plan.seats = Vec::new();
+    }
     if !held(settings.qa.review, ask.qa) {
         // Without the gate, its first check judges the SUMMARY alone.
         policies.qa.checks = vec![Check::new(COMPLETION)];
@@ -350,7 +357,7 @@ fn run_spec(
     }
     Ok(RunSpec {
         plans,
-        gate: held(settings.plan.review, ask.review).then_some(gate),
+        gate: (reviewed || approved).then_some(gate),
         land,
         qa: true,
         review: false,
@@ -443,6 +450,11 @@ fn about(
         paths: plans.iter().map(|(path, _, plan)| (id(plan), path.clone())).collect(),
         planning_tracked: tracked.iter().any(|entry| entry.path.is_under(&planning)),
         containment: site.keeper.containment().name().to_owned(),
+        approval: plans
+            .iter()
+            .filter(|(_, _, p)| asks_first(&settings.run, p))
+            .map(|(_, _, p)| id(p))
+            .collect(),
         turbo: plans.iter().filter(|(_, _, p)| is_turbo(&settings.run, p)).map(|(_, _, p)| id(p)).collect(),
         configuration: digest(&[configuration.as_bytes()]).to_string(),
         correlation: correlation.unwrap_or_else(|| site.run.clone()),

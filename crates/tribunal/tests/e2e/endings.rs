@@ -29,6 +29,8 @@ scenes! {
     task_revised: "task-revised",
     reviewer_lost: "reviewer-lost",
     red_check: "red-check",
+    delivery_mended: "delivery-mended",
+    summary_asked: "summary-asked",
     conflict: "conflict",
     each: "each",
     half_done: "half-done",

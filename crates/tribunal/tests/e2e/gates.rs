@@ -392,3 +392,28 @@ fn without_the_gate_the_summary_is_still_judged() {
     let report = show.expect(&["report"], 0).stdout;
     assert!(report.contains("deliver"), "it says that deliveries were not judged: {report}");
 }
+
+#[test]
+fn a_cautious_run_waits_for_approval_before_a_dev_starts() {
+    const SCRIPT: &str = r##"
+[[turn]]
+role = "architect"
+round = 2
+do = [
+  { expect = "say which word" },
+  { run = ["sh", "-c", "sed 's/^Write it\\.$/Write it so that it prints one word./' {PLAN} > plan.new && mv plan.new {PLAN}"] },
+  { say = "SUMMARY: the task says what is printed." },
+]
+"##;
+    for review in ["always", "never"] {
+        let settings = format!("[plan]\nreview = \"{review}\"\n[run]\nautonomy = \"cautious\"\n");
+        let mut show = Show::of(&Scene { script: SCRIPT, settings: settings.leak(), ..PLAIN });
+        let said = show.expect(&["run"], 4).stdout;
+        assert!(said.contains("work begins when you say so"), "{said}");
+        assert_eq!(launches(&show, "make:dev"), 0);
+        show.expect(&["decide", "01-01/plan", "again", "--rounds", "1", "--note", "say which word"], 4);
+        assert_eq!(launches(&show, "make:dev"), 0);
+        show.expect(&["decide", "01-01/plan:2", "accept"], 0);
+        assert_eq!(show.ended(), Ending::Passed);
+    }
+}

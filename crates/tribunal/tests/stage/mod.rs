@@ -115,6 +115,7 @@ impl Stage {
     pub fn script_with(&self, text: &str) -> Res<()> {
         let text = format!("{text}\n{}", scenes::ANYWAY);
         let text = text.replace("{PLAN}", &format!("{PHASE}/01-01-PLAN.md"));
+        let text = text.replace("{SUMMARY}", &format!("{PHASE}/01-01-SUMMARY.md"));
         self.script(&text.replace("{ROOT}", &self.root.display().to_string()))
     }
 

@@ -257,6 +257,51 @@ round = 2
 do = [ { expect = "fails" }, { write = "bin/one.sh", text = "echo one\n" }, { say = "FIXED: {finding:1}\nSUMMARY: mended.\nTASK: done" } ]
 "##;
 
+/// A dev that declares the wrong file; whoever judges the delivery says who mends it, and the dev does.
+const DELIVERY_MENDED: &str = r###"
+[[turn]]
+role = "dev"
+use = "task"
+plan = "01-01"
+task = 1
+do = [
+  { write = "bin/one.sh", text = "echo one\n" },
+  { write = "{SUMMARY}", text = "## What Was Built\n\n- one.sh\n\n## Files Modified\n\n- `bin/other.sh` -- created: a mistake\n" },
+  { say = "SUMMARY: one.sh prints one.\nTASK: done" },
+]
+
+[[turn]]
+role = "reviewer"
+use = "qa"
+round = 1
+do = [ { say = "CHECKED: both failures are real, and the dev can mend them.\nVERDICT: approve" } ]
+
+[[turn]]
+role = "dev"
+use = "qa"
+round = 2
+do = [
+  { expect = "bin/other.sh" },
+  { write = "{SUMMARY}", text = "## What Was Built\n\n- one.sh\n\n## Files Modified\n\n- `bin/one.sh` -- created: prints one\n" },
+  { say = "FIXED: {finding:1}\nTASK: done" },
+]
+"###;
+
+/// A dev that says nothing of what it built until it is asked.
+const SUMMARY_ASKED: &str = r##"
+[[turn]]
+role = "dev"
+use = "task"
+plan = "01-01"
+task = 1
+do = [ { write = "bin/one.sh", text = "echo one\n" }, { say = "TASK: done" } ]
+
+[[turn]]
+role = "dev"
+use = "summary"
+do = [ { say = "SUMMARY: one.sh, at last." } ]
+"##;
+
 /// What the dev makes fails its check until it is told what is wrong. One round, then the lane is stuck.
 pub const STUCK: &str = r##"
 [[turn]]
@@ -362,6 +407,13 @@ pub const SCENES: &[Scene] = &[
         ..PLAIN
     },
     Scene { name: "red-check", shows: "a check fails, then passes", script: RED_CHECK, ..PLAIN },
+    Scene {
+        name: "delivery-mended",
+        shows: "a delivery does not pass, is mended and lands",
+        script: DELIVERY_MENDED,
+        ..PLAIN
+    },
+    Scene { name: "summary-asked", shows: "a dev is asked what it built", script: SUMMARY_ASKED, ..PLAIN },
     Scene {
         name: "conflict",
         shows: "two lanes conflict; the second is repaired",

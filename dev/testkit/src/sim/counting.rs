@@ -114,6 +114,7 @@ fn why(why: &Why) -> &'static str {
         Why::ChecksDidNotRun => "checks did not run",
         Why::Exhausted => "exhausted",
         Why::Stale => "stale",
+        Why::Approval => "approval",
         Why::Escalated(pattern) => match pattern {
             Pattern::Contested(_) => "contested",
             Pattern::Fundamental => "fundamental",
