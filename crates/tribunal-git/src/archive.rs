@@ -12,9 +12,9 @@ use crate::{GitError, GitPath, Oid};
 /// Longer differences are refused: no two reports are compared over them.
 const DIFF_MAX: usize = 512 << 20;
 
-/// How many questions are sent before the answers are read: so few that a pipe holds them, whatever the paths, and
-/// neither side waits for the other to read.
-const QUESTIONS_MAX: usize = 16;
+/// How many questions are sent before the answers are read: so few that a pipe holds them, and neither side waits for
+/// the other to read.
+const QUESTIONS_MAX: usize = 32;
 
 /// Options that keep the difference free of foreign programs and settings.
 const SAFE: [&str; 7] = [
@@ -51,12 +51,12 @@ impl Archive {
         found.filter(|object| object.kind == "commit").map(|object| object.oid).ok_or_else(none)
     }
 
-    /// The difference as a patch without context, renames found.
+    /// The difference as a patch without context, renames found, whole ids in its `index` lines.
     pub fn diff_lines(&self, from: &Oid, to: &Oid) -> Result<Vec<u8>, GitError> {
         if from == to {
             return Ok(Vec::new());
         }
-        let call = self.call().cut_at(DIFF_MAX).args(["diff-tree", "-r", "-p", "-M", "-U0"]);
+        let call = self.call().cut_at(DIFF_MAX).args(["diff-tree", "-r", "-p", "-M", "-U0", "--full-index"]);
         let call = call.args(SAFE).args([from, to]);
         let name = call.name();
         let output = call.run()?;
@@ -72,30 +72,28 @@ impl Archive {
         Ok(self.object(&name)?.and_then(blob))
     }
 
-    /// The bytes of several files, in the order they are asked for, until they are more than `cap` bytes. Many questions
-    /// go before the first answer, so that git is seldom waited for.
-    pub fn files_at(&self, asked: &[(&Oid, GitPath)], cap: usize) -> Result<Vec<Option<Vec<u8>>>, GitError> {
-        let names: Vec<Option<Vec<u8>>> = asked.iter().map(|(at, path)| name_of(at, path)).collect();
-        let mut found: Vec<Option<Vec<u8>>> = Vec::with_capacity(asked.len());
-        for some in names.chunks(QUESTIONS_MAX) {
-            self.ask_all(some, &mut found)?;
-            if found.iter().flatten().map(Vec::len).sum::<usize>() > cap {
+    /// The bytes of several blobs, in the order they are asked for, until they are more than `cap` bytes; none where there
+    /// is no such blob. Many questions go before the first answer, so that git is seldom waited for, and by id git need
+    /// not read a tree for each.
+    pub fn blobs(&self, oids: &[Oid], cap: usize) -> Result<Vec<Option<Vec<u8>>>, GitError> {
+        let mut found: Vec<Option<Vec<u8>>> = Vec::with_capacity(oids.len());
+        let mut size = 0;
+        for some in oids.chunks(QUESTIONS_MAX) {
+            let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut open = self.taken(&mut reader)?;
+            let lines: String = some.iter().map(|oid| format!("{oid}\n")).collect();
+            open.0.send(lines.as_bytes())?;
+            for _ in some {
+                let bytes = open.answer()?.and_then(blob);
+                size += bytes.as_ref().map_or(0, Vec::len);
+                found.push(bytes);
+            }
+            *reader = Some(open);
+            if size > cap {
                 break;
             }
         }
         Ok(found)
-    }
-
-    fn ask_all(&self, names: &[Option<Vec<u8>>], found: &mut Vec<Option<Vec<u8>>>) -> Result<(), GitError> {
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut open = self.taken(&mut reader)?;
-        let lines: Vec<u8> = names.iter().flatten().flat_map(|name| [name, &b"\n"[..]].concat()).collect();
-        open.0.send(&lines)?;
-        for name in names {
-            found.push(if name.is_some() { open.answer()?.and_then(blob) } else { None });
-        }
-        *reader = Some(open);
-        Ok(())
     }
 
     fn taken(&self, reader: &mut Option<Reader>) -> Result<Reader, GitError> {

@@ -36,8 +36,8 @@ struct Place {
     ahead: Ahead,
 }
 
-/// Files of the earlier and of the later revision that were read before anybody asked; none where there is none.
-type Ahead = [BTreeMap<String, Option<String>>; 2];
+/// Files of the earlier and of the later revision that were read before anybody asked.
+type Ahead = [BTreeMap<String, String>; 2];
 
 /// Compares two reports.
 pub fn run(globals: &Globals, args: &Delta) -> Result<Done, Failure> {
@@ -93,28 +93,49 @@ fn open(dir: &Path, from: &str, to: &str) -> Result<Place, Failure> {
     let archive = Archive::open(dir).map_err(bad)?;
     let (from, to) = (archive.commit(from).map_err(bad)?, archive.commit(to).map_err(bad)?);
     let diff = archive.diff_lines(&from, &to).map_err(bad)?;
-    let change = Change::from_unified(&String::from_utf8_lossy(&diff));
-    let ahead = read_ahead(&archive, (&from, &to), &change);
+    let diff = String::from_utf8_lossy(&diff);
+    let change = Change::from_unified(&diff);
+    let ahead = read_ahead(&archive, &diff, &change);
     Ok(Place { archive, from, to, change, ahead })
 }
 
 /// The changed files of both revisions, many asked for at once, while the reports are read. What cannot be had this way
 /// is asked for when it is needed.
-fn read_ahead(archive: &Archive, (from, to): (&Oid, &Oid), change: &Change) -> Ahead {
+fn read_ahead(archive: &Archive, diff: &str, change: &Change) -> Ahead {
     let mut ahead = Ahead::default();
     if change.files().len() > AHEAD_MAX {
         return ahead;
     }
-    let olds = change.files().iter().filter_map(|file| Some((0, from, file.old.as_deref()?)));
-    let news = change.files().iter().filter_map(|file| Some((1, to, file.new.as_deref()?)));
-    let all: Vec<(usize, &Oid, &str)> = olds.chain(news).collect();
-    let asked: Vec<(&Oid, GitPath)> = all.iter().map(|(_, at, path)| (*at, GitPath::from(*path))).collect();
-    for ((side, _, path), bytes) in
-        all.into_iter().zip(archive.files_at(&asked, AHEAD_BYTES_MAX).unwrap_or_default())
-    {
-        ahead[side].insert(path.to_owned(), bytes.map(text_of));
+    let mut wanted: Vec<(usize, &str)> = Vec::new();
+    let mut oids: Vec<Oid> = Vec::new();
+    for (file, ids) in change.files().iter().zip(ids(diff)) {
+        let Some((old, new)) = ids.and_then(|ids| ids.split_once("..")) else { continue };
+        for (side, path, id) in [(0, &file.old, old), (1, &file.new, new)] {
+            if let (Some(path), Ok(oid)) = (path, Oid::parse(id)) {
+                wanted.push((side, path));
+                oids.push(oid);
+            }
+        }
+    }
+    let found = archive.blobs(&oids, AHEAD_BYTES_MAX).unwrap_or_default();
+    for ((side, path), bytes) in wanted.into_iter().zip(found) {
+        ahead[side].extend(bytes.map(|bytes| (path.to_owned(), text_of(bytes))));
     }
     ahead
+}
+
+/// The ids of the two versions of each file of a patch, `old..new`. Lines of files begin with a mark, so what begins
+/// otherwise is git's own.
+fn ids(diff: &str) -> Vec<Option<&str>> {
+    let mut ids = Vec::new();
+    for line in diff.lines() {
+        if line.starts_with("diff --git ") {
+            ids.push(None);
+        } else if let (Some(words), Some(last)) = (line.strip_prefix("index "), ids.last_mut()) {
+            *last = words.split(' ').next();
+        }
+    }
+    ids
 }
 
 fn text_of(bytes: Vec<u8>) -> String {
@@ -168,7 +189,7 @@ fn compared(before: &Report, after: &Report, place: Option<Place>) -> Comparison
         let (at, side) = if side == Side::Before { (&from, 0) } else { (&to, 1) };
         // Each file is asked for once, so it is given away.
         if let Some(known) = ahead.borrow_mut()[side].remove(path) {
-            return known;
+            return Some(known);
         }
         archive.file_at(at, &GitPath::from(path)).ok().flatten().map(text_of)
     };
@@ -178,6 +199,12 @@ fn compared(before: &Report, after: &Report, place: Option<Place>) -> Comparison
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_are_read_from_headers_alone() {
+        let diff = "diff --git a/a b/a\nindex 1..2 100644\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-index 3..4\n+diff --git x\ndiff --git a/b b/c\nsimilarity index 100%\ndiff --git a/d b/d\nnew file mode 100644\nindex 0..5\n";
+        assert_eq!(ids(diff), [Some("1..2"), None, Some("0..5")]);
+    }
 
     #[test]
     fn what_never_ends_is_refused() {
