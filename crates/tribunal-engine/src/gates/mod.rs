@@ -5,6 +5,7 @@
 mod artifacts;
 mod clock;
 mod command;
+mod context;
 mod contract;
 mod documents;
 mod events;
@@ -17,6 +18,7 @@ mod suite;
 pub use artifacts::{Artifact, kept, register, registered};
 pub use clock::{iso, moment, unique_id};
 pub use command::{Finished, run_argv, run_line};
+pub use context::{FAMILIES, tiers};
 pub use contract::{ContractError, generate, hash_of, load};
 pub use documents::{Ground, PhaseDocuments, documents, read_plain};
 pub use events::{Event, LOG, STATE, append, correlation};

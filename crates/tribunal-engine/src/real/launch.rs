@@ -75,7 +75,7 @@ impl Site {
         self: &Arc<Self>,
         effect: &EffectId,
         names: &[&str],
-        brief: Brief,
+        mut brief: Brief,
         session: Option<Session>,
         then: impl FnOnce(&Arc<Site>, Ended) + Send + 'static,
     ) -> Result<(), String> {
@@ -83,6 +83,10 @@ impl Site {
             self.adapter_for(names).ok_or_else(|| format!("no agent is configured for {}", brief.role))?;
         let row = self.adapters.get(&agent).map_err(|error| error.to_string())?.clone();
         let session = session.filter(|_| row.can(Feature::Resume, brief.access));
+        // A session that goes on has read them.
+        if session.is_none() {
+            brief.prompt = self.with_context(&brief.role, &brief.prompt);
+        }
         let asks = self.asks(names, session.as_ref());
         std::fs::create_dir_all(&brief.out_dir).map_err(|error| error.to_string())?;
         let keep = |name: &str| self.environment.get(name).cloned();

@@ -3,6 +3,7 @@
 
 mod account;
 mod check;
+mod context;
 mod delivery;
 pub mod doctor;
 mod error;

@@ -14,7 +14,7 @@ use super::pool::Pool;
 use super::project::{PhaseFiles, Project};
 use super::site::{Site, lock, now, slug};
 use super::takeover::{self, History};
-use super::{RealWorld, roster, standing, subject};
+use super::{RealWorld, context, roster, standing, subject};
 use crate::budget::Caps;
 use crate::docket::{Docket, Note, RunNote};
 use crate::engine::{Engine, Options};
@@ -86,6 +86,7 @@ pub fn begin(
     let specs = plan_specs(&site, &plans, &head.commit)?;
     let spec = run_spec(settings, ask, specs, policies, approved)?;
     let about = about(project, settings, &files, &plans, &branch, &head.commit, &site)?;
+    context::keep(project, &dir, &files.number)?;
     keep_settings(&dir, settings)?;
     let engine = Engine::begin(journal, world, options(settings, ask.attached), &spec, about)?;
     listen(&dir, &engine)?;
@@ -512,6 +513,7 @@ fn world(project: &Project, settings: &Settings, run: &str, shelf: &str) -> Resu
         suites: Mutex::default(),
         tests: std::sync::OnceLock::new(),
         words: Mutex::default(),
+        contexts: Mutex::default(),
         taken: std::sync::OnceLock::new(),
         seats: Mutex::default(),
         environment,

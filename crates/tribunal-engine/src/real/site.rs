@@ -59,6 +59,8 @@ pub(crate) struct Site {
     pub(crate) tests: std::sync::OnceLock<Option<Vec<String>>>,
     /// The SUMMARY each dev wrote itself, if it did.
     pub(crate) words: Mutex<BTreeMap<PlanId, Option<Oid>>>,
+    /// What prompts begin with, by family.
+    pub(crate) contexts: Mutex<BTreeMap<&'static str, Arc<str>>>,
     /// Commits of tasks that were taken over, by the refs that keep them.
     pub(crate) taken: std::sync::OnceLock<Vec<(String, Oid)>>,
     pub(crate) seats: Mutex<BTreeMap<String, Arc<Mutex<super::judge::SeatTree>>>>,

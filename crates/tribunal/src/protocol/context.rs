@@ -11,17 +11,6 @@ use tribunal_docs::{Plan, PlanId, phase_goal, roadmap_section};
 use tribunal_engine::gates::{self, Folder, Ground, read_plain};
 use tribunal_view::context::{Material, Part, compile, family, held_to};
 
-const SHARED: [&str; 4] = ["PROJECT.md", "CODEBASE.md", "codebase/STACK.md", "codebase/CONVENTIONS.md"];
-const PLANNING: [&str; 5] = [
-    "ROADMAP.md",
-    "REQUIREMENTS.md",
-    "codebase/ARCHITECTURE.md",
-    "codebase/STRUCTURE.md",
-    "codebase/DEPENDENCIES.md",
-];
-const EXECUTION: [&str; 4] =
-    ["codebase/PATTERNS.md", "codebase/STRUCTURE.md", "codebase/TESTING.md", "codebase/DEPENDENCIES.md"];
-
 const LOCK: &str = ".locks/tokens.lock";
 
 /// `compile-context`: 0, 1 when there is no such folder or plan.
@@ -70,10 +59,6 @@ fn budget(role: &str, plan: Option<&Plan>) -> u64 {
 
 fn material(ground: &Ground, phase: &str, role: &str, dir: &Path, plan: Option<&Plan>) -> Material {
     let planning = |name: &str| ground.text(&format!("{}/{name}", ground.planning()));
-    let parts = |names: &[&str]| -> Vec<Part> {
-        let part = |name: &&str| Some(Part { name: (*name).to_owned(), text: planning(name)? });
-        names.iter().filter_map(part).collect()
-    };
     let section = planning("ROADMAP.md").and_then(|text| roadmap_section(&text, phase)).unwrap_or_default();
     let mut tail = Vec::new();
     let mut add = |name: String, text: Option<String>| {
@@ -92,9 +77,10 @@ fn material(ground: &Ground, phase: &str, role: &str, dir: &Path, plan: Option<&
     let context = read_plain(&dir.join(format!("{phase}-CONTEXT.md"))).ok();
     add("Phase context".to_owned(), context.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()));
     add("State".to_owned(), planning("STATE.md"));
+    let (shared, own) = gates::tiers(ground, family(role));
     Material {
-        shared: parts(&SHARED),
-        family: if family(role) == "planning" { parts(&PLANNING) } else { parts(&EXECUTION) },
+        shared,
+        family: own,
         goal: phase_goal(&section).unwrap_or_default(),
         must_haves: plan.map(|plan| plan.must_haves.entries()).unwrap_or_default(),
         tail,

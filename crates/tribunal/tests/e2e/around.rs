@@ -384,3 +384,34 @@ fn resume_in_the_middle_of_a_plan() {
         assert_eq!(devs, made, "{message} {file} {reverted}: {launched:?}");
     }
 }
+
+#[test]
+fn agents_of_one_family_read_the_same_first_two_tiers() {
+    let mut show = Show::of(&Scene { plans: TWO_PLANS, settings: "", ..PLAIN });
+    show.user_acts(|stage| {
+        stage
+            .write(".planning/PROJECT.md", "# Tools\n\nSmall scripts, \u{1b}[31mnothing\u{1b}[0m more.\n")?;
+        stage.write(".planning/ROADMAP.md", ROADMAP)?;
+        stage.write(".planning/codebase/TESTING.md", "Run them.\n")?;
+        stage.git(&["add", "-A"])?;
+        stage.git(&["commit", "-q", "-m", "docs: project"]).map(drop)
+    });
+    show.expect(&["run"], 0);
+    let launches = std::fs::read_dir(show.stage.run_dir(&show.run()).join("launches")).unwrap();
+    let mut found = std::collections::BTreeMap::<(&str, String), Vec<String>>::new();
+    for launch in launches.flatten() {
+        let Ok(prompt) = std::fs::read_to_string(launch.path().join("prompt.md")) else { continue };
+        let (head, tail) =
+            prompt.split_once("--- TIER 3: VOLATILE TAIL (phase=01) ---\n").expect("three tiers");
+        let (one, two) = head.split_once("--- TIER 2: ROLE FAMILY (").unwrap();
+        let family = if two.starts_with("planning)") { "planning" } else { "execution" };
+        found.entry(("shared", one.to_owned())).or_default().push(tail.to_owned());
+        found.entry((family, two.to_owned())).or_default().push(tail.to_owned());
+        assert!(one.contains("Small scripts") && !prompt.contains('\u{1b}'), "{one}");
+    }
+    let texts = |tier: &str| found.keys().filter(|(name, _)| *name == tier).count();
+    assert_eq!((texts("shared"), texts("planning"), texts("execution")), (1, 1, 1), "{:?}", found.keys());
+    assert!(found.iter().all(|(_, prompts)| prompts.len() >= 2), "two agents of each family at least");
+    assert!(found.keys().any(|(tier, text)| *tier == "planning" && text.contains("## ROADMAP.md")));
+    assert!(found.keys().any(|(tier, text)| *tier == "execution" && text.contains("## codebase/TESTING.md")));
+}
