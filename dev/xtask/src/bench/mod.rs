@@ -10,6 +10,7 @@ mod instant;
 mod lanes;
 mod machine;
 mod project;
+mod protocol;
 mod resume;
 mod round;
 mod sarif;
@@ -61,6 +62,8 @@ enum Name {
     Disk,
     /// Comparing and sorting findings
     Findings,
+    /// Commands of the protocol, contexts and metrics
+    Protocol,
 }
 
 /// What every measurement is given.
@@ -108,6 +111,7 @@ fn measure(args: &Args) -> Result<Table> {
             Name::Resume => resume::measure(&bench, &mut table)?,
             Name::Disk => disk::measure(&bench, &mut table)?,
             Name::Findings => findings::measure(&bench, &mut table)?,
+            Name::Protocol => protocol::measure(&bench, &mut table)?,
         }
     }
     Ok(table)
