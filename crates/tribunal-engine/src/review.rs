@@ -13,7 +13,6 @@ use tribunal_core::ledger::{Entry, Mark};
 use tribunal_core::r#loop::{Choice, Loop, LoopEvent, Outcome, Why};
 use tribunal_core::machine::{Machine, OutOfOrder};
 use tribunal_core::panel::Ruling;
-use tribunal_core::policy::Use;
 use tribunal_core::run::{Ending, Run, RunEvent};
 use tribunal_findings::CycleDelta;
 use tribunal_findings::delta::{Now, Standing, cycle_delta};
@@ -298,15 +297,13 @@ pub fn unreviewed(docket: &Docket) -> Vec<String> {
     if run.spec().gate.is_none() {
         notes.push("plans were not judged before any code".to_owned());
     }
-    let qa = &run.spec().policies.qa;
-    let gate = run.spec().qa && (qa.checks.len() > 1 || !qa.seats.is_empty());
-    if !gate {
+    if !run.spec().qa {
         notes.push("deliveries were not judged (no QA gate)".to_owned());
     }
     let mut alone: Vec<&str> = docket
         .loops
         .values()
-        .filter(|lp| lp.policy().seats.is_empty() && (gate || lp.policy().of != Use::Qa))
+        .filter(|lp| lp.policy().seats.is_empty())
         .map(|lp| lp.policy().of.word())
         .collect();
     alone.sort_unstable();

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tribunal_core::ids::PlanId;
 use tribunal_docs::qa::{ChangedFile, CommitFact};
-use tribunal_docs::{Plan, Summary};
+use tribunal_docs::{CheckStatus, Plan, Summary, SummaryCheck, SummaryFacts, check_summary};
 use tribunal_git::{ChangeKind, GitError, GitPath, Oid, RefChange};
 
 /// Bytes of a dev's own SUMMARY at most.
@@ -108,6 +108,20 @@ impl Account {
     pub(crate) fn summary(&self, site: &Site, commit: &Oid) -> Result<Summary, GitError> {
         let text = self.text(site, commit)?;
         Ok(tribunal_docs::read_summary(&self.path, &text).value.unwrap_or_default())
+    }
+
+    /// Which rules of a SUMMARY it does not keep.
+    pub(crate) fn failures(
+        &self,
+        site: &Site,
+        commit: &Oid,
+        plan: &Plan,
+    ) -> Result<Vec<SummaryCheck>, GitError> {
+        let work = site.work(commit)?;
+        let commit_exists = |hash: &str| work.commits.iter().any(|commit| commit.hash.starts_with(hash));
+        let facts = SummaryFacts { commit_exists: &commit_exists };
+        let checks = check_summary(&self.summary(site, commit)?, plan, &facts);
+        Ok(checks.into_iter().filter(|check| check.status == CheckStatus::Fail).collect())
     }
 
     fn body(&self, own: &Summary, work: &Work) -> String {

@@ -12,7 +12,7 @@ use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_docs::qa::{
     self, DiffFacts, RequirementFacts, RequirementStatus, TestReport, diff_against_plan, read_tests,
 };
-use tribunal_docs::{CheckStatus, FileChange, Plan, Summary, SummaryFacts, check_summary};
+use tribunal_docs::{FileChange, Plan, Summary};
 use tribunal_git::{GitError, GitPath, Oid};
 
 /// Whether the SUMMARY keeps its rules.
@@ -58,15 +58,10 @@ impl Delivery {
     }
 
     fn completion(&self, site: &Site, commit: &Oid) -> Result<Vec<Claim>, GitError> {
-        let summary = self.account.summary(site, commit)?;
         if self.mended {
             self.account.keep(site, commit)?;
         }
-        let known = site.work(commit)?;
-        let commit_exists = |hash: &str| known.commits.iter().any(|commit| commit.hash.starts_with(hash));
-        let checks =
-            check_summary(&summary, &self.plan.plan, &SummaryFacts { commit_exists: &commit_exists });
-        let failed = checks.into_iter().filter(|check| check.status == CheckStatus::Fail);
+        let failed = self.account.failures(site, commit, &self.plan.plan)?.into_iter();
         let claims = failed.map(|check| {
             let text = format!("the SUMMARY does not keep its rules ({}): {}", check.name, check.detail);
             let fix = format!("write {} with what is missing", self.account.path);

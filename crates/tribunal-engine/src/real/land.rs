@@ -5,7 +5,7 @@ use super::account::{Account, summary_path, take_words};
 use super::check::{self, Command, LANDING, VERIFICATION};
 use super::launch::{Ended, words};
 use super::make::{digest, place_of, plan_brief, save};
-use super::site::{Site, slug};
+use super::site::{PlanText, Site, slug};
 use super::{standing, subject};
 use crate::crash;
 use crate::docket::{Docket, DocketError, Fact, LaunchNote, Note};
@@ -250,6 +250,8 @@ pub(crate) struct Summarising {
     revision: Revision,
     account: Account,
     brief: MakerBrief,
+    /// No delivery gate judges the SUMMARY, so that it is judged here.
+    alone: Option<Arc<PlanText>>,
 }
 
 impl Summarising {
@@ -277,20 +279,31 @@ impl Summarising {
             revision: revision.clone(),
             account: Account::gather(site, plan, docket)?,
             brief,
+            alone: (!docket.run.as_ref()?.spec().qa).then_some(text),
         })
     }
 
     /// Runs on a worker. A dev that said nothing of what it built is asked.
-    pub(crate) fn run(self, site: &Arc<Site>) {
+    pub(crate) fn run(mut self, site: &Arc<Site>) {
         let effect = self.effect.clone();
-        let done = match self.account.is_silent(site) {
-            Ok(false) => self.write(site, Vec::new()),
-            Ok(true) => self.ask(site),
+        let done = match self.account.is_silent(site).and_then(|silent| Ok((silent, self.wrong(site)?))) {
+            Ok((false, wrong)) if wrong.is_empty() => self.write(site, Vec::new()),
+            Ok((_, wrong)) => {
+                self.brief.before = wrong.join("\n");
+                self.ask(site)
+            }
             Err(error) => Err(error),
         };
         if let Err(error) = done {
             site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
         }
+    }
+
+    /// What the rules of a SUMMARY say against it, where nobody else judges it.
+    fn wrong(&self, site: &Site) -> Result<Vec<String>, GitError> {
+        let Some(plan) = &self.alone else { return Ok(Vec::new()) };
+        let failed = self.account.failures(site, &site.commit_of(&self.revision)?, &plan.plan)?;
+        Ok(failed.into_iter().map(|check| format!("{}: {}", check.name, check.detail)).collect())
     }
 
     fn ask(self, site: &Arc<Site>) -> Result<(), GitError> {
@@ -330,6 +343,12 @@ impl Summarising {
         } else if written.is_none() {
             let text = format!("the dev did not say what it built, and wrote no {}", self.account.path);
             site.fail(&self.effect, Failure::new(FailureKind::Empty, text), notes);
+            return Ok(());
+        }
+        let wrong = self.wrong(site)?;
+        if !wrong.is_empty() {
+            let text = format!("the SUMMARY does not keep its rules: {}", wrong.join("; "));
+            site.fail(&self.effect, Failure::new(FailureKind::Garbled, text), notes);
             return Ok(());
         }
         self.write(site, notes)

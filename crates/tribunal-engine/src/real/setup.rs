@@ -2,7 +2,6 @@
 //! engine. Everything that can be wrong is found here, before anything is written.
 
 use super::check::{LANDING, STRUCTURE, VERIFICATION};
-use super::delivery::COMPLETION;
 use super::doctor::environment;
 use super::error::SetupError;
 use super::guard::{CONTRACT, INTEGRITY};
@@ -351,16 +350,11 @@ fn run_spec(
         // A plan that only a person approves is judged by its form alone before.
         policies.plan.seats = Vec::new();
     }
-    if !held(settings.qa.review, ask.qa) {
-        // Without the gate, its first check judges the SUMMARY alone.
-        policies.qa.checks = vec![Check::new(COMPLETION)];
-        policies.qa.seats = Vec::new();
-    }
     Ok(RunSpec {
         plans,
         gate: (reviewed || approved).then_some(gate),
         land,
-        qa: true,
+        qa: held(settings.qa.review, ask.qa),
         review: false,
         checkpoint_every: run.effort.checkpoint_every(),
         landing_rounds: run.landing_rounds,

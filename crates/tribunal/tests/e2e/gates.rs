@@ -384,11 +384,29 @@ do = [ { run = ["sh", "-c", "echo 'round {round}' >> {PLAN}"] }, { say = "FIXED:
 
 #[test]
 fn without_the_gate_the_summary_is_still_judged() {
+    const SCRIPT: &str = r###"
+[[turn]]
+role = "dev"
+use = "task"
+plan = "01-01"
+task = 1
+do = [
+  { write = "bin/one.sh", text = "echo one\n" },
+  { write = "{SUMMARY}", text = "## Files Modified\n\n- `bin/one.sh` -- created: prints one\n" },
+  { say = "TASK: done" },
+]
+
+[[turn]]
+role = "dev"
+use = "summary"
+do = [ { expect = "body_sections" }, { say = "SUMMARY: one.sh prints one." } ]
+"###;
     let settings = format!("{NO_GATE}[qa]\nreview = \"never\"\n");
-    let mut show = Show::of(&Scene { plans: ONE, settings: settings.leak(), ..PLAIN });
+    let mut show = Show::of(&Scene { plans: ONE, script: SCRIPT, settings: settings.leak(), ..PLAIN });
     show.expect(&["run"], 0);
     let log = show.expect(&["log", "--json"], 0).stdout;
-    assert!(log.contains("verify-plan-completion") && !log.contains("commit-lint"), "{log}");
+    assert!(!log.contains("commit-lint"), "{log}");
+    assert!(summary(&show).contains("one.sh prints one."), "{}", summary(&show));
     let report = show.expect(&["report"], 0).stdout;
     assert!(report.contains("deliver"), "it says that deliveries were not judged: {report}");
 }
