@@ -153,3 +153,55 @@ fn cost(note: &LaunchNote) -> u64 {
 fn round_of(lp: &Loop, effect: &EffectId) -> u32 {
     lp.round() + u32::from(matches!(effect.step, Step::Make(_)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tribunal_core::effect::Try;
+    use tribunal_core::ids::{Maker, Of};
+
+    fn effect() -> EffectId {
+        let step = Step::Make(Maker::new("dev"));
+        EffectId { of: Of::new("01-01/task-1"), entry: 1, step, n: Try::default(), launch: 0 }
+    }
+
+    fn docket(notes: Vec<LaunchNote>) -> Docket {
+        Docket { launches: notes, ..Docket::default() }
+    }
+
+    #[test]
+    fn a_launch_is_refused_when_it_does_not_fit() {
+        let told =
+            LaunchNote { cost_micros: 300, reserved_micros: 900, tokens_in: 40, ..LaunchNote::default() };
+        let untold =
+            LaunchNote { cost_unknown: true, reserved_micros: 200, tokens_out: 10, ..LaunchNote::default() };
+        let docket = docket(vec![told, untold]);
+        let running = BTreeMap::from([(effect(), 100)]);
+        let check = |caps: Caps, needed: u64, expect: Option<Cap>| {
+            let refused = caps.refuses(&docket, &running, &effect(), needed);
+            assert_eq!(refused.map(|spent| spent.cap), expect, "{caps:?} {needed}");
+        };
+        let run = |run: u64| Caps { run, ..Caps::default() };
+        // 300 were told, 200 count because nobody told, 100 are reserved by who runs.
+        check(run(0), 1_000_000, None);
+        check(run(700), 100, None);
+        check(run(700), 101, Some(Cap::Run));
+        check(run(599), 0, Some(Cap::Run));
+        check(Caps { tokens: 51, ..Caps::default() }, 1, None);
+        check(Caps { tokens: 50, ..Caps::default() }, 1, Some(Cap::Tokens));
+        // Without a loop there is no loop's cap.
+        check(Caps { one_loop: 1, round: 1, ..Caps::default() }, 100, None);
+    }
+
+    #[test]
+    fn what_is_offered_is_enough_to_go_on() {
+        let spent = |cap, limit, spent, needed| Spent { cap, limit, spent, reserved: 0, needed };
+        assert_eq!(spent(Cap::Run, 500_000, 450_000, 100_000).more(), "budget.run_cents=110");
+        assert_eq!(spent(Cap::Tokens, 500, 700, 0).more(), "budget.run_tokens=1400");
+        let said = spent(Cap::Run, 500_000, 450_000, 100_000).to_string();
+        assert_eq!(
+            said,
+            "the budget of the run is reached: $0.45 of $0.50 spent, the next launch reserves $0.10"
+        );
+    }
+}

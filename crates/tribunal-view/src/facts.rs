@@ -256,8 +256,23 @@ pub struct EffortView {
     pub tokens_in: u64,
     /// Tokens out.
     pub tokens_out: u64,
-    /// Dollars in millionths.
+    /// Dollars in millionths, as far as agents tell.
     pub cost_micros: u64,
+    /// Launches that used tokens and do not say what they cost.
+    pub unpriced: u64,
+}
+
+impl EffortView {
+    /// The cost for people, and what is not known of it.
+    pub fn money(&self) -> String {
+        let cost = crate::words::money(self.cost_micros);
+        let launches = crate::words::count(usize::try_from(self.unpriced).unwrap_or(usize::MAX), "launch");
+        match (self.cost_micros, self.unpriced) {
+            (_, 0) => cost,
+            (0, _) => format!("not known: {launches} did not say"),
+            _ => format!("{cost} at least: {launches} did not say"),
+        }
+    }
 }
 
 /// The JSON schema of [`RunView`], which is what `status --json` prints.

@@ -50,7 +50,7 @@ fn facts(run: &RunView) -> Vec<Vec<String>> {
         row("agents", words::count(usize::try_from(run.effort.launches).unwrap_or(usize::MAX), "launch")),
         row("lost attempts", run.effort.failures.to_string()),
         row("tokens", format!("{} in, {} out", run.effort.tokens_in, run.effort.tokens_out)),
-        row("cost", words::money(run.effort.cost_micros)),
+        row("cost", run.effort.money()),
         row("findings", status::findings_words(run)),
     ];
     run.tip.iter().for_each(|tip| rows.push(row("run branch", text(tip))));

@@ -100,8 +100,8 @@ fn rows(run: &RunView) -> Vec<(&'static str, String)> {
     if !run.care.is_empty() {
         rows.push(("Effort", run.care.clone()));
     }
-    if run.effort.cost_micros > 0 {
-        rows.push(("Cost", words::money(run.effort.cost_micros)));
+    if run.effort.cost_micros + run.effort.unpriced > 0 {
+        rows.push(("Cost", run.effort.money()));
     }
     if !run.refused_landings.is_empty() {
         rows.push(("Landings", format!("refused and reworked: {}", run.refused_landings.join("; "))));

@@ -120,6 +120,7 @@ fn run() -> RunView {
             tokens_in: 52_300,
             tokens_out: 4_100,
             cost_micros: 420_000,
+            unpriced: 0,
         },
         ..RunView::default()
     }
@@ -445,6 +446,7 @@ fn facts_become_public_events_and_lines() {
 fn the_schemas_are_current() {
     assert_eq!(events::schema(), include_str!("../../../docs/schema/events.json"), "events");
     assert_eq!(crate::facts::schema(), include_str!("../../../docs/schema/status.json"), "status");
+    assert_eq!(crate::doctor::schema(), include_str!("../../../docs/schema/doctor.json"), "doctor");
 }
 
 #[test]

@@ -454,6 +454,7 @@ fn effort(docket: &Docket, chronicle: &Chronicle) -> EffortView {
         effort.tokens_in += launch.tokens_in;
         effort.tokens_out += launch.tokens_out;
         effort.cost_micros += launch.cost_micros;
+        effort.unpriced += u64::from(launch.cost_unknown && launch.tokens_in + launch.tokens_out > 0);
     }
     effort
 }

@@ -5,6 +5,7 @@ mod bench;
 mod crash;
 mod findings;
 mod out;
+mod real_clis;
 mod sim;
 mod tidy;
 
@@ -34,6 +35,8 @@ enum Chore {
     FitTracker(findings::TrackerArgs),
     /// Tries everything that reads agents' words on inputs nobody meant well
     Fuzz(findings::FuzzArgs),
+    /// Plays the real agent programs against a scripted model server
+    RealClis(real_clis::Args),
     /// Simulates runs with faults, seed by seed
     Sim(sim::Args),
     /// Checks the rules of the house that no compiler checks
@@ -41,6 +44,10 @@ enum Chore {
 }
 
 fn main() -> ExitCode {
+    // Programs that a chore starts are contained as those of a run are.
+    if let Some(code) = tribunal_process::contained() {
+        return code;
+    }
     match Cli::parse().chore {
         Chore::Bench(args) => bench::run(&args),
         Chore::Converge(args) => findings::converge(&args),
@@ -49,6 +56,7 @@ fn main() -> ExitCode {
         Chore::EvalTracker(args) => findings::eval_tracker(&args),
         Chore::FitTracker(args) => findings::fit_tracker(&args),
         Chore::Fuzz(args) => findings::fuzz(&args),
+        Chore::RealClis(args) => real_clis::run(&args),
         Chore::Sim(args) => sim::run(&args),
         Chore::Tidy(args) => tidy::run(&args),
     }

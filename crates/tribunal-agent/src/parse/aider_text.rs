@@ -93,6 +93,7 @@ fn trouble(text: &str) -> Option<Problem> {
     if full {
         return Some(Problem::new(ProblemKind::ContextLength, text));
     }
+    let text = library_words(text)?;
     let name = text.strip_prefix("litellm.")?.split(':').next()?;
     let named = name.ends_with("Error") || ["Timeout", "BadRequest"].contains(&name);
     let kind = match name {
@@ -103,6 +104,17 @@ fn trouble(text: &str) -> Option<Problem> {
     Some(Problem::new(kind, text))
 }
 
+/// The words of its model library; where an answer broke off, they stand in the answer's last line and say their name
+/// twice.
+fn library_words(text: &str) -> Option<&str> {
+    if text.starts_with("litellm.") {
+        return Some(text);
+    }
+    let words = text.get(text.find("litellm.")?..)?;
+    let name = words.strip_prefix("litellm.")?.split(':').next()?;
+    words.contains(&format!("{name}: {name}: ")).then_some(words)
+}
+
 fn seconds(rest: &str) -> Option<Reset> {
     let number: f64 = rest.split(' ').next()?.parse().ok()?;
     (0.0..1e9).contains(&number).then_some(Reset::AfterMs((number * 1000.0) as u64))
@@ -111,12 +123,12 @@ fn seconds(rest: &str) -> Option<Reset> {
 /// `Tokens: 8.3k sent, 2k cache hit, 345 received. Cost: $0.0065 message, $0.013 session.`
 fn tokens(text: &str) -> Option<Usage> {
     let (figures, rest) = text.strip_prefix("Tokens: ")?.split_once(" received.")?;
-    let mut usage = Usage::default();
+    // It counts with a tokenizer of its own, and rounds from 1,000 on.
+    let mut usage = Usage { estimated: true, ..Usage::default() };
     let mut sent = false;
     for figure in format!("{figures} received").split(", ") {
         let (number, what) = figure.split_once(' ')?;
-        let (number, rounded) = amount(number)?;
-        usage.estimated |= rounded;
+        let number = amount(number)?;
         match what {
             "sent" => {
                 usage.input = number;
@@ -129,19 +141,18 @@ fn tokens(text: &str) -> Option<Usage> {
         }
     }
     let cost = rest.split_once("Cost: $").and_then(|(_, cost)| cost.split(' ').next()?.parse::<f64>().ok());
-    usage.estimated |= cost.is_some();
     sent.then(|| usage.costing(cost.and_then(|cost| super::reading::micros(&Value::from(cost)))))
 }
 
-/// A number, and whether it was rounded: `345`, `8.3k`, `1.2M`.
-fn amount(text: &str) -> Option<(u64, bool)> {
+/// A number: `345`, `8.3k`, `1.2M`.
+fn amount(text: &str) -> Option<u64> {
     if let Ok(exact) = text.parse::<u64>() {
-        return Some((exact, false));
+        return Some(exact);
     }
     let (number, factor) = match text.strip_suffix(['k', 'K']) {
         Some(number) => (number, 1e3),
         None => (text.strip_suffix(['m', 'M'])?, 1e6),
     };
     let value = number.parse::<f64>().ok()? * factor;
-    (0.0..1e15).contains(&value).then_some((value.round() as u64, true))
+    (0.0..1e15).contains(&value).then_some(value.round() as u64)
 }

@@ -174,7 +174,8 @@ const QUOTA: [&str; 7] = [
 ];
 const REFUSAL: [&str; 4] = ["content_filter", "content policy", "content-filter", "contentpolicyviolation"];
 const LIMIT: [&str; 5] = ["rate limit", "rate_limit", "ratelimit", "too many requests", "resource_exhausted"];
-const BUSY: [&str; 8] = [
+const BUSY: [&str; 9] = [
+    "litellm.apierror",
     "overloaded",
     "high demand",
     "internalservererror",
@@ -194,7 +195,8 @@ const AUTH: [&str; 8] = [
     "permission_error",
     "permissiondenied",
 ];
-const BROKEN: [&str; 3] = ["stream disconnected", "connection closed", "stream ended"];
+const BROKEN: [&str; 5] =
+    ["stream disconnected", "connection closed", "stream ended", "peer closed", "incomplete chunked read"];
 const WRONG: [&str; 3] = ["invalid_request", "badrequest", "bad request"];
 
 /// The kind by status and by the phrases programs use; `text` is in lower case.
@@ -203,9 +205,10 @@ fn classify(status: Option<u16>, text: &str) -> ProblemKind {
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| text.contains(phrase));
     let by_words = || match () {
         () if says(&LIMIT) => Kind::RateLimit,
+        // A broken connection is told with words for any trouble of a server.
+        () if says(&BROKEN) => Kind::Truncated,
         () if says(&BUSY) => Kind::Overloaded,
         () if says(&AUTH) => Kind::Auth,
-        () if says(&BROKEN) => Kind::Truncated,
         () if says(&WRONG) => Kind::BadRequest,
         () => Kind::Other,
     };
@@ -234,8 +237,16 @@ fn classify(status: Option<u16>, text: &str) -> ProblemKind {
 
 /// The status a message names: `status 401`, `status: 429`, `(429)`, `Error: 500`.
 fn status_in(text: &str) -> Option<u16> {
-    const BEFORE: [&str; 6] =
-        ["status ", "status: ", "status code ", "Error: ", "rejected (", "error code: "];
+    const BEFORE: [&str; 8] = [
+        "status ",
+        "status: ",
+        "status code ",
+        "Error: ",
+        "rejected (",
+        "error code: ",
+        "\"code\":",
+        "\"code\": ",
+    ];
     BEFORE.iter().find_map(|before| {
         let at = text.find(before)? + before.len();
         let digits: String = text.get(at..)?.chars().take_while(char::is_ascii_digit).collect();
@@ -304,6 +315,7 @@ mod tests {
         check(Some(400), "prompt is too long: 210000 tokens > 200000 maximum", K::ContextLength, None);
         check(Some(413), "too large", K::ContextLength, None);
         check(Some(400), "bad", K::BadRequest, None);
+        check(None, r#"[API Error: {"error":{"code":401,"message":"no"}}]"#, K::Auth, None);
         check(Some(402), "pay", K::Quota, None);
         check(Some(400), "content_filter", K::Refusal, None);
         check(None, "stream disconnected before completion: idle timeout", K::Truncated, None);

@@ -121,6 +121,16 @@ fn claude_tells_when_a_limit_ends() {
 }
 
 #[test]
+fn aider_whose_answer_broke_off_says_so_in_its_last_line() {
+    let cut = "Aider v0.86.2\n\nThis answer is cut off slitellm.APIConnectionError: APIConnectionError: OpenAIException - \
+               peer closed \nconnection\nRetrying in 0.2 seconds...\n";
+    let outcome = read(Parser::AiderText, cut, "");
+    assert_eq!((kind(&outcome), outcome.retries), (Truncated, 1));
+    let talk = "Aider v0.86.2\n\nI would catch litellm.RateLimitError here.\nTokens: 5 sent, 3 received.\n";
+    assert!(read(Parser::AiderText, talk, "").is_answer(), "an answer may speak of errors");
+}
+
+#[test]
 fn claude_that_never_came_to_its_result_still_spent_something() {
     let cut = GOOD[2].text.lines().take(3).collect::<Vec<_>>().join("\n");
     let outcome = read(Parser::ClaudeStreamJson, &cut, "");

@@ -218,7 +218,7 @@ fn each_program_gets_what_is_asked_in_its_own_way() {
     };
     check("claude", Access::ReadOnly, &claude("--tools Read,Grep,Glob"), &[]);
     check("claude", Access::Write, &claude("--permission-mode acceptEdits --allowedTools Bash"), &[]);
-    let codex = "codex exec --json -s read-only -m m1 -c developer_instructions=\"Be \\\"strict\\\".\\n\" \
+    let codex = "codex exec --json --skip-git-repo-check -s read-only -m m1 -c developer_instructions=\"Be \\\"strict\\\".\\n\" \
         -c mcp_servers.tribunal={command=\"/opt/tri bunal\",args=[\"mcp\"]} \
         -c mcp_servers.tribunal.default_tools_approval_mode=\"approve\" --output-schema OUT/schema.json resume 0a-1b -";
     check("codex", Access::ReadOnly, codex, &[Feature::TurnCap]);
@@ -277,7 +277,7 @@ fn nothing_is_passed_that_was_not_asked_for() {
         bare("claude"),
         "claude -p --output-format stream-json --verbose --tools Read,Grep,Glob --strict-mcp-config"
     );
-    assert_eq!(bare("codex"), "codex exec --json -s read-only -");
+    assert_eq!(bare("codex"), "codex exec --json --skip-git-repo-check -s read-only -");
     assert_eq!(bare("opencode"), "opencode run --format json");
     let names: Vec<_> =
         std::fs::read_dir(root.path().join("out")).unwrap().map(|entry| entry.unwrap().file_name()).collect();

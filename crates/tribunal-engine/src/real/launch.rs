@@ -280,7 +280,8 @@ pub(crate) fn read_back(
     let outcome = tribunal_agent::read_launch(row, &left)
         .unwrap_or_else(|error| Outcome { error: Some(error.to_string()), ..Outcome::default() });
     // Who had answered when it was stopped has answered.
-    let failure = why_no_answer(&outcome, exit).map(|failure| stopped.unwrap_or(failure));
+    let failure = why_no_answer(&outcome, exit)
+        .map(|failure| stopped.map_or(failure, |stopped| cause(stopped, &outcome)));
     let note = note_of(flight, &outcome, exit, took, failure.as_ref());
     let failure = failure.map(|failure| match failure.kind {
         // It may be the old session that cannot be used: a new one is worth a try.
@@ -363,6 +364,15 @@ fn why_no_answer(outcome: &Outcome, exit: &Exit) -> Option<Failure> {
         kind => kind,
     };
     Some(Failure::new(kind, format!("{} ({how})", problem.message)))
+}
+
+/// Who stood still because a server would not answer failed for that.
+fn cause(stopped: Failure, outcome: &Outcome) -> Failure {
+    let idle = matches!(stopped.kind, FailureKind::Stalled | FailureKind::TimedOut);
+    match outcome.last_retry.as_ref().filter(|_| idle) {
+        Some(problem) => Failure::new(kind_of(problem), format!("{}; {}", problem.message, stopped.text)),
+        None => stopped,
+    }
 }
 
 fn kind_of(problem: &Problem) -> FailureKind {

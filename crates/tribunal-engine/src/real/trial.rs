@@ -6,6 +6,7 @@ use super::watch::{Limits, Watch, Watched};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 use tribunal_agent::{Access, Adapter, AgentError, Asks, Brief, Feature, Outcome, Reading, Totals};
@@ -85,7 +86,8 @@ pub fn run(row: &Adapter, trial: &Trial) -> Result<Tried, TrialError> {
     let brief = brief(trial);
     let keep = |name: &str| trial.environment.get(name).cloned();
     let prepared = tribunal_agent::prepare(row, &brief, &trial.asks, &keep)?;
-    let marker = format!("trial-{}", std::process::id());
+    static TRIALS: AtomicU64 = AtomicU64::new(0);
+    let marker = format!("trial-{}-{}", std::process::id(), TRIALS.fetch_add(1, Ordering::Relaxed));
     let id = "trial".to_owned();
     let (tell, told) = mpsc::channel();
     let keeper = Arc::new(Keeper::new(Containment::detect(), move |exit| _ = tell.send(exit))?);
