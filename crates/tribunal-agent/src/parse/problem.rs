@@ -195,8 +195,14 @@ const AUTH: [&str; 8] = [
     "permission_error",
     "permissiondenied",
 ];
-const BROKEN: [&str; 5] =
-    ["stream disconnected", "connection closed", "stream ended", "peer closed", "incomplete chunked read"];
+const BROKEN: [&str; 6] = [
+    "stream disconnected",
+    "connection closed",
+    "connection was closed",
+    "stream ended",
+    "peer closed",
+    "incomplete chunked read",
+];
 const WRONG: [&str; 3] = ["invalid_request", "badrequest", "bad request"];
 
 /// The kind by status and by the phrases programs use; `text` is in lower case.
@@ -319,6 +325,7 @@ mod tests {
         check(Some(402), "pay", K::Quota, None);
         check(Some(400), "content_filter", K::Refusal, None);
         check(None, "stream disconnected before completion: idle timeout", K::Truncated, None);
+        check(None, "The socket connection was closed unexpectedly.", K::Truncated, None);
         check(None, "We’re currently experiencing high demand", K::Overloaded, None);
         check(None, "something else", K::Other, None);
     }

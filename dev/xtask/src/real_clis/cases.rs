@@ -236,7 +236,8 @@ fn fails(bench: &Bench<'_>, prompt: &str, expected: &[FailureKind]) -> Cell {
         let tried = bench.launch(&bench.trial(prompt, prompt, Access::ReadOnly))?;
         let requests = bench.server.since(mark).requests;
         let kind = tried.failure.as_ref().map(|failure| failure.kind);
-        if is_silent(bench, kind) && expected.contains(&FailureKind::Overloaded) {
+        let server = [FailureKind::Overloaded, FailureKind::RateLimited];
+        if is_silent(bench, kind) && server.iter().any(|kind| expected.contains(kind)) {
             return Ok(Cell::Good("stalled: it does not say why".to_owned()));
         }
         Ok(match kind.is_some_and(|kind| expected.contains(&kind)) {
