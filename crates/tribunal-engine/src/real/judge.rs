@@ -221,7 +221,10 @@ impl Judge {
         let touched = site.leave_seat(&self.effect, commit, shared);
         let mut note = ended.note;
         note.summary = String::new();
-        note.unread = not_read(&self.effect, &ended.outcome);
+        if ended.failure.is_none() {
+            // Who broke off said nothing that could have been read.
+            note.unread = not_read(&self.effect, &ended.outcome);
+        }
         let failure = match (touched, ended.failure) {
             (Ok(true), _) => Some(tampered()),
             (Err(error), _) => Some(Failure::new(FailureKind::Tampered, error.to_string())),

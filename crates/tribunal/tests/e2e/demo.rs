@@ -42,6 +42,8 @@ fn pass() {
         .count();
     assert_eq!(landed, 4);
     assert!(said.contains("Try next:"), "{said}");
+    // A reviewer that crashed said nothing that could have been read.
+    assert!(!said.contains("was not read whole"), "{said}");
 }
 
 #[test]
