@@ -12,7 +12,7 @@ mod prepare;
 pub mod scripted;
 mod template;
 
-pub use adapter::{Adapter, Adapters, Feature, Login, PromptBy, Tested, Transport};
+pub use adapter::{Adapter, Adapters, Feature, Home, Login, PromptBy, Tested, Transport};
 pub use brief::{Access, Asks, Brief, Mcp, Prepared};
 pub use error::AgentError;
 pub use parse::{

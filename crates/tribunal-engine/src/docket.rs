@@ -104,6 +104,9 @@ pub struct RunNote {
     pub approval: Vec<PlanId>,
     /// How processes are contained.
     pub containment: String,
+    /// Whether agents and checks are kept to their own files, in words.
+    #[serde(default)]
+    pub sandbox: String,
     /// Digest of the configuration, adapters and personalities as read at the start.
     pub configuration: String,
     /// `TRIBUNAL_CORRELATION_ID`, what a half-run execution state says, or the run's own id.

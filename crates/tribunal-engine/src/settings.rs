@@ -266,6 +266,12 @@ pub struct AgentSettings {
     /// Seconds of such a pause at most; longer ones count as a used-up account.
     #[serde(default)]
     pub park_max_s: u64,
+    /// `auto`, `required` or `off`: whether agents and checks are kept to their own files.
+    #[serde(default = "auto")]
+    pub sandbox: String,
+    /// Folders that makers and checks may also write to; `~/` is the home folder.
+    #[serde(default)]
+    pub writable: Vec<String>,
     /// Seats that judge a plan.
     pub plan_seats: Vec<String>,
     /// Seats that judge a task.
@@ -305,6 +311,10 @@ pub struct BudgetSettings {
     pub maker_cents: u64,
     /// Reserved for a reviewer before it is launched.
     pub reviewer_cents: u64,
+}
+
+fn auto() -> String {
+    "auto".to_owned()
 }
 
 fn minute_ms() -> u64 {

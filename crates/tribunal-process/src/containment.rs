@@ -15,6 +15,7 @@ use crate::inside::{self, Stage};
 use crate::launch::{Launch, detach, find_tool};
 use crate::proc::pid_of;
 use crate::record::{EXIT_FILE, Kind};
+use crate::walls::{Wall, Walls};
 
 /// A probe that takes longer than this does not work here.
 const PROBE_MAX: Duration = Duration::from_secs(5);
@@ -58,7 +59,7 @@ impl Containment {
         let stages = [(false, true), (true, true), (false, false), (true, false)];
         stages.into_iter().map(|(user, proc)| Stage { user, proc }).find_map(|stage| {
             let mut command = Command::new(exe);
-            command.args(inside::probe_args(stage));
+            command.args(inside::probe_args(stage, None));
             let exe = exe.to_path_buf();
             works(command).then_some(Self::Namespace(Namespace(Maker::Own { exe, stage })))
         })
@@ -70,6 +71,27 @@ impl Containment {
         let mut command = Command::new(&program);
         command.args(BWRAP_ARGS).arg(noop);
         works(command).then_some(Self::Namespace(Namespace(Maker::Bubblewrap { program })))
+    }
+
+    /// Whether launches can be walled in here: tried out on a command that does nothing.
+    pub fn can_wall(&self) -> bool {
+        let walls = Walls(vec![Wall::Hide("/tmp".into())]);
+        match self {
+            Self::Subreaper => false,
+            Self::Namespace(Namespace(Maker::Own { exe, stage })) => {
+                let mut command = Command::new(exe);
+                command.args(inside::probe_args(*stage, Some(&walls)));
+                stage.proc && works(command)
+            }
+            Self::Namespace(Namespace(Maker::Bubblewrap { program })) => {
+                let mut command = Command::new(program);
+                command.args(walls.bubblewrap("/".as_ref())).args(BWRAP_PIDS);
+                find_tool("true").is_some_and(|noop| {
+                    command.arg(noop);
+                    works(command)
+                })
+            }
+        }
     }
 
     /// True when a process can escape by shedding marker, parent and session: the run must say so.
@@ -105,7 +127,11 @@ impl Containment {
             }
             Self::Namespace(Namespace(Maker::Bubblewrap { program: bwrap })) => {
                 let mut command = Command::new(bwrap);
-                command.args(BWRAP_ARGS).arg(program).args(rest);
+                match &launch.walls {
+                    Some(walls) => command.args(walls.bubblewrap(&launch.dir)).args(BWRAP_PIDS),
+                    None => command.args(BWRAP_ARGS),
+                };
+                command.arg(program).args(rest);
                 command
             }
             Self::Namespace(Namespace(Maker::Own { exe, stage })) => {
@@ -113,7 +139,7 @@ impl Containment {
                 let record = launch.out_dir.join(EXIT_FILE);
                 let record = std::path::absolute(&record).unwrap_or(record);
                 command.arg0("tribunal-contain");
-                command.args(inside::monitor_args(*stage, &launch.id, &record));
+                command.args(inside::monitor_args(*stage, launch.walls.as_ref(), &launch.id, &record));
                 command.arg(&launch.argv[0]).arg(program).args(rest);
                 command
             }
@@ -125,9 +151,13 @@ impl Containment {
 const BWRAP_ARGS: [&str; 8] =
     ["--dev-bind", "/", "/", "--proc", "/proc", "--unshare-pid", "--new-session", "--"];
 
+/// The same where the file system has walls.
+const BWRAP_PIDS: [&str; 3] = ["--unshare-pid", "--new-session", "--"];
+
 /// Runs a probe in bounded time: did it end well?
 fn works(mut command: Command) -> bool {
-    command.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Walls may cover the folder we stand in.
+    command.current_dir("/").env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     detach(&mut command);
     let _roots = crate::roots::lock();
     let Ok(mut child) = command.spawn() else { return false };

@@ -46,6 +46,12 @@ pub enum ProcessError {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// Walls were asked for where none can be raised.
+    #[error("launch {id}: it cannot be kept to its own files on this machine\nhint: permit user namespaces or install bubblewrap, or set agents.sandbox = \"off\"")]
+    NoWalls {
+        /// The launch refused.
+        id: String,
+    },
     /// /proc does not show this program: nothing could be proven about any other.
     #[error(
         "/proc belongs to another PID namespace or is not mounted\nhint: mount a fresh /proc where Tribunal runs"

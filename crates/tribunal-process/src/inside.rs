@@ -7,20 +7,25 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::fstat;
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::process::{Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, setsid, wait};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::proc::{Proc, own_pid};
 use crate::record::{self, Cause, Exit, ExitHow};
+use crate::walls::{Walls, here};
 
 const HOOK: &str = "--tribunal-contain";
+/// In place of the number of words about walls: there are none.
+const OPEN: &str = "open";
 static HOOKED: AtomicBool = AtomicBool::new(false);
 
 /// Call first thing in `main`: in a process that is a stage of a contained launch it does that stage's whole
@@ -72,13 +77,18 @@ impl Stage {
 }
 
 /// Arguments of the monitor, before `argv[0]`, program and its arguments.
-pub(crate) fn monitor_args(stage: Stage, id: &str, record: &Path) -> [OsString; 5] {
-    [HOOK.into(), "monitor".into(), stage.word().into(), id.into(), record.into()]
+pub(crate) fn monitor_args(stage: Stage, walls: Option<&Walls>, id: &str, record: &Path) -> Vec<OsString> {
+    let words = walls.map(Walls::words);
+    let count = words.as_ref().map_or_else(|| OPEN.to_owned(), |words| words.len().to_string());
+    let mut args = vec![HOOK.into(), "monitor".into(), stage.word().into(), count.into()];
+    args.extend(words.unwrap_or_default());
+    args.extend([id.into(), record.into()]);
+    args
 }
 
 /// Arguments that try the whole chain on a command that does nothing.
-pub(crate) fn probe_args(stage: Stage) -> Vec<OsString> {
-    let mut args = monitor_args(stage, "probe", Path::new("")).to_vec();
+pub(crate) fn probe_args(stage: Stage, walls: Option<&Walls>) -> Vec<OsString> {
+    let mut args = monitor_args(stage, walls, "probe", Path::new(""));
     args.extend(["probe", "/proc/self/exe", HOOK, "nothing"].map(OsString::from));
     args
 }
@@ -114,10 +124,17 @@ impl Task {
     }
 
     /// We failed before the command began: say so in the record, which is all the keeper can see.
-    fn not_started(&self, doing: &str, error: &io::Error) -> Option<u8> {
+    fn not_started(&self, record: Option<fs::File>, doing: &str, error: &io::Error) -> Option<u8> {
         let how = ExitHow::NotStarted(format!("{doing}: {error}"));
-        record::write(&self.record, &self.exit(how, 0)).ok();
+        self.note(record, how, 0);
         Some(125)
+    }
+
+    /// Into the file that was opened before the walls: its path may lead nowhere by now.
+    fn note(&self, record: Option<fs::File>, how: ExitHow, killed: usize) {
+        if let (Some(mut file), Ok(bytes)) = (record, serde_json::to_vec(&self.exit(how, killed))) {
+            file.write_all(&bytes).ok();
+        }
     }
 }
 
@@ -125,26 +142,39 @@ impl Task {
 fn monitor(args: Vec<OsString>) -> Option<u8> {
     let mut args = args.into_iter();
     let stage = Stage::from_word(&args.next()?);
+    let walls = match args.next()?.to_str()? {
+        OPEN => None,
+        count => {
+            let words: Vec<OsString> = args.by_ref().take(count.parse().ok()?).collect();
+            Some(Walls::from_words(&words)?)
+        }
+    };
     let task = Task::take(&mut args)?;
-    if let Err(e) = make_namespace(stage) {
-        return task.not_started("making a PID namespace", &e);
+    // Opened now, so that nothing the command does to the directory later leads us elsewhere; and outside the walls.
+    let record = record::create_new(&task.record).ok();
+    if let Err(e) = make_namespace(stage, walls.is_some()) {
+        return task.not_started(record, "making a PID namespace", &e);
     }
     let mut command = Command::new("/proc/self/exe");
-    command.arg0("tribunal-init").args([HOOK, "init", stage.word()]);
+    let number = record.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+    command.arg0("tribunal-init").args([HOOK, "init", stage.word(), &number.to_string()]);
     command.args([&task.id, task.record.as_os_str(), &task.arg0, &task.program]).args(&task.args);
-    settle_before_exec(&mut command, stage);
+    settle_before_exec(&mut command, stage, walls, record.as_ref().map(AsRawFd::as_raw_fd));
     match command.spawn().and_then(|mut child| child.wait()) {
         Ok(status) => u8::try_from(status.code().unwrap_or(125)).ok(),
-        Err(e) => task.not_started("starting the init of a PID namespace", &e),
+        Err(e) => task.not_started(record, "starting the init of a PID namespace", &e),
     }
 }
 
 #[expect(unsafe_code, reason = "unshare is unsafe for flags that are not used here")]
-fn make_namespace(stage: Stage) -> io::Result<()> {
+fn make_namespace(stage: Stage, walled: bool) -> io::Result<()> {
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let mut flags = UnshareFlags::NEWPID | UnshareFlags::NEWNS;
     if stage.user {
         flags |= UnshareFlags::NEWUSER;
+    }
+    if walled {
+        flags |= UnshareFlags::NEWIPC;
     }
     // SAFETY: this process has one thread, and none of the flags unshares memory or descriptors.
     unsafe { unshare_unsafe(flags)? };
@@ -160,33 +190,47 @@ fn make_namespace(stage: Stage) -> io::Result<()> {
 fn init(args: Vec<OsString>) -> Option<u8> {
     let mut args = args.into_iter();
     let stage = Stage::from_word(&args.next()?);
+    let record = inherited(&args.next()?);
     let task = Task::take(&mut args)?;
     // It has been set before the exec, and again here in case some exec forgets it.
     if let Err(e) = set_parent_process_death_signal(Some(Signal::KILL)) {
-        return task.not_started("preparing a PID namespace", &e.into());
+        return task.not_started(record, "preparing a PID namespace", &e.into());
     }
-    // Opened now, so that nothing the command does to the directory later leads us elsewhere.
-    let record = record::create_new(&task.record).ok();
     let spawned = Command::new(&task.program).arg0(&task.arg0).args(&task.args).spawn();
     let (how, code) = match spawned {
         Ok(child) => reap_until(i32::try_from(child.id()).ok()?),
         Err(e) => (ExitHow::NotStarted(format!("{}: {e}", task.program.display())), 127),
     };
     let killed = if stage.proc { others_alive() } else { 0 };
-    let exit = task.exit(how, killed);
-    if let (Some(mut file), Ok(bytes)) = (record, serde_json::to_vec(&exit)) {
-        file.write_all(&bytes).ok();
-    }
+    task.note(record, how, killed);
     Some(code)
+}
+
+/// The record that the monitor opened; what we start does not get it.
+#[expect(unsafe_code, reason = "a descriptor by its number has no safe wrapper")]
+fn inherited(number: &OsStr) -> Option<fs::File> {
+    let number: i32 = number.to_str()?.parse().ok().filter(|number| *number > 2)?;
+    // SAFETY: the monitor left this one descriptor open for us, and nothing else here knows of it.
+    let file = unsafe { fs::File::from_raw_fd(number) };
+    fcntl_setfd(&file, FdFlags::CLOEXEC).ok().map(|()| file)
 }
 
 /// Has the init die with the monitor, lead its own session (so that `kill 0` of the command stays inside) and see
 /// its own /proc. Between fork and exec, for an exec takes the rights to mount from an ordinary user.
 #[expect(unsafe_code, reason = "mounting must happen after the fork and before the exec")]
-fn settle_before_exec(command: &mut Command, stage: Stage) {
+fn settle_before_exec(command: &mut Command, stage: Stage, walls: Option<Walls>, keep: Option<i32>) {
     let monitor = own_pid();
-    // SAFETY: the monitor has one thread, so nothing that the closure needs can be held by another.
-    unsafe { command.pre_exec(move || settle(stage, monitor)) };
+    // SAFETY: the monitor has one thread, so nothing that the closure needs can be held by another; the descriptor
+    // that is kept is open as long as the monitor waits.
+    unsafe {
+        command.pre_exec(move || {
+            if let Some(keep) = keep {
+                fcntl_setfd(BorrowedFd::borrow_raw(keep), FdFlags::empty())?;
+            }
+            settle(stage, monitor)?;
+            walls.as_ref().map_or(Ok(()), |walls| walls.raise(&here()?))
+        });
+    }
 }
 
 fn settle(stage: Stage, monitor: i32) -> io::Result<()> {

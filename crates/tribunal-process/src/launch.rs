@@ -17,7 +17,7 @@ use rustix::fs::{Access, CWD, Mode, OFlags, access, fcntl_setfl, openat};
 use crate::error::ProcessError;
 use crate::proc::{self, Key};
 use crate::record::{self, EXIT_FILE, PROCESS_FILE, Running};
-use crate::{Containment, MARKER, roots};
+use crate::{Containment, MARKER, Walls, roots};
 
 /// Where programs are looked for when the launch sets no PATH.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -42,6 +42,9 @@ pub struct Launch {
     pub out_dir: PathBuf,
     /// Bytes of output allowed, standard output and error together; beyond it the tree is stopped.
     pub output_max: u64,
+    /// What it sees of the file system; everything as it is without them. A containment that cannot raise walls
+    /// refuses to start it.
+    pub walls: Option<Walls>,
 }
 
 /// What a command reads.
@@ -77,6 +80,9 @@ impl Launch {
     /// Starts it. Nothing is left running when this fails.
     pub(crate) fn start(self, containment: &Containment) -> Result<Born, ProcessError> {
         self.check()?;
+        if self.walls.is_some() && matches!(containment, Containment::Subreaper) {
+            return Err(ProcessError::NoWalls { id: self.id.clone() });
+        }
         let program = find_program(&self.argv[0], &self.dir, &self.env)?;
         fs::create_dir_all(&self.out_dir).map_err(ProcessError::io("making", &self.out_dir))?;
         let stdout = open_output(&self.out_dir.join("stdout"))?;

@@ -22,6 +22,7 @@ mod proc;
 mod record;
 mod roots;
 mod tree;
+mod walls;
 
 pub use containment::{Containment, Namespace};
 pub use error::ProcessError;
@@ -31,6 +32,7 @@ pub use keeper::{Keeper, run_to_end};
 pub use launch::{Launch, Started, Stdin, find_program};
 pub use left::{Left, Swept, end_left_behind, processor_ticks, survivors, sweep};
 pub use record::{Cause, Exit, ExitHow, exit_of};
+pub use walls::{Wall, Walls};
 
 /// The environment variable that marks every process of a launch: `<run_marker>/<id>`.
 pub const MARKER: &str = "TRIBUNAL_MARKER";

@@ -18,6 +18,8 @@ pub struct DoctorView {
     pub containment_partial: bool,
     /// What keeps agents from files and the network.
     pub sandbox: String,
+    /// Nothing does.
+    pub sandbox_missing: bool,
     /// Git's version; empty when there is no git.
     pub git: String,
     /// Bytes that are free where the project is.
@@ -125,7 +127,7 @@ fn machine(out: &mut String, view: &DoctorView, style: Style) {
     };
     let rows = [
         (Mark::Complete, "processes", format!("{}{partial}", view.containment)),
-        (Mark::Warning, "sandbox", view.sandbox.clone()),
+        (if view.sandbox_missing { Mark::Warning } else { Mark::Complete }, "sandbox", view.sandbox.clone()),
         (if view.git.is_empty() { Mark::Failed } else { Mark::Complete }, "git", git.to_owned()),
         (Mark::Complete, "room", room),
         (if view.gates_off.is_empty() { Mark::Complete } else { Mark::Warning }, "gates", gates),

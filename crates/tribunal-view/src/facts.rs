@@ -31,6 +31,8 @@ pub struct RunView {
     pub tip: Option<String>,
     /// How processes are contained.
     pub containment: String,
+    /// Whether agents are kept to their own files, in words.
+    pub sandbox: String,
     /// When it began, in milliseconds since 1970.
     pub began: u64,
     /// Time of its last fact.
@@ -306,6 +308,11 @@ pub const EMPTY: &str = "empty";
 pub const WAITS: &str = "waits for you";
 
 impl RunView {
+    /// Whether an agent of the same user could forge: nothing kept it to its own files.
+    pub fn is_forgeable(&self) -> bool {
+        self.sandbox.starts_with("unsandboxed")
+    }
+
     /// Its symbol.
     pub fn mark(&self) -> Mark {
         match self.ending.as_deref() {

@@ -47,6 +47,7 @@ fn facts(run: &RunView) -> Vec<Vec<String>> {
         row("branch", text(&run.branch)),
         row("base", text(&run.base)),
         row("containment", text(&run.containment)),
+        row("sandbox", text(&run.sandbox)),
         row("agents", words::count(usize::try_from(run.effort.launches).unwrap_or(usize::MAX), "launch")),
         row("lost attempts", run.effort.failures.to_string()),
         row("tokens", format!("{} in, {} out", run.effort.tokens_in, run.effort.tokens_out)),

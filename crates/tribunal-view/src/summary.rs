@@ -113,6 +113,9 @@ fn rows(run: &RunView) -> Vec<(&'static str, String)> {
     if run.containment.starts_with("partial") || run.containment.starts_with("none") {
         rows.push(("Contained", run.containment.clone()));
     }
+    if run.is_forgeable() {
+        rows.push(("Sandbox", run.sandbox.clone()));
+    }
     run.report.iter().for_each(|path| rows.push(("Report", path.clone())));
     run.review.iter().for_each(|path| rows.push(("Review", path.clone())));
     rows

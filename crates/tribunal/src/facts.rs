@@ -255,6 +255,7 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
         base: about.base.clone(),
         tip: run.and_then(Run::tip).map(|tip| tip.as_str().to_owned()),
         containment: about.containment.clone(),
+        sandbox: about.sandbox.clone(),
         began: docket.began.map_or(0, |began| began.0),
         at: docket.at.0,
         plans: run.map(|run| plans(docket, run)).unwrap_or_default(),

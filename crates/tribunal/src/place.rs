@@ -149,7 +149,7 @@ pub fn inside_an_agent() -> bool {
     let marker = format!("{}=", tribunal_process::MARKER);
     let mut pid = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
     for _ in 0..64 {
-        let Some(current) = pid.filter(|pid| *pid > 1) else { return false };
+        let Some(current) = pid.filter(|pid| *pid > 0) else { return false };
         let environment = std::fs::read(format!("/proc/{current}/environ")).unwrap_or_default();
         if environment.split(|byte| *byte == 0).any(|entry| entry.starts_with(marker.as_bytes())) {
             return true;

@@ -93,6 +93,20 @@ impl Feature {
     }
 }
 
+/// What a walled-in program gets of the user's home. A path begins with `~/` or `$NAME/`, or is one in each of the
+/// `private` folders; with `/` at its end it is a folder that is made when it is missing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Home {
+    /// Folders it has for itself: empty but for what is named below, and gone afterwards.
+    pub private: Vec<String>,
+    /// What it reads there.
+    pub read: Vec<String>,
+    /// What it changes: logins and sessions.
+    pub write: Vec<String>,
+    /// Files of which it gets a copy, as they are replaced rather than written.
+    pub copy: Vec<String>,
+}
+
 /// One agent program: how it is launched and how its output is read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Adapter {
@@ -140,6 +154,10 @@ pub struct Adapter {
     pub login_files: Vec<String>,
     /// The versions it was tested with, oldest first.
     pub tested: Vec<String>,
+    /// Names of files, and with `/` of folders, in a tree that steer the program: reviewers get those of the base.
+    pub config_files: Vec<String>,
+    /// What it needs of the user's home.
+    pub home: Home,
     pub(crate) read_only: Vec<Arg>,
     pub(crate) write: Vec<Arg>,
     pub(crate) env: BTreeMap<String, Choice>,

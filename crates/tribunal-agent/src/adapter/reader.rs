@@ -1,6 +1,6 @@
 //! Reads one row and collects everything that is wrong with it. Never fills in a required key: what is missing is named.
 
-use super::{Adapter, Feature, PromptBy, Transport};
+use super::{Adapter, Feature, Home, PromptBy, Transport};
 use crate::brief::Access;
 use crate::parse::{JsonFields, Parser, ProblemKind};
 use crate::prepare::RESERVED;
@@ -21,8 +21,9 @@ const REQUIRED: [&str; 8] = [
 ];
 /// What a program that is one process per launch needs on top.
 const OF_PROCESS: [&str; 2] = ["prompt", "parser"];
-const OPTIONAL: [&str; 19] = [
+const OPTIONAL: [&str; 24] = [
     "cleanup_coordination",
+    "config_files",
     "coordinate_parallel",
     "defaults",
     "env",
@@ -31,6 +32,10 @@ const OPTIONAL: [&str; 19] = [
     "exit_codes",
     "fields",
     "files",
+    "home_copy",
+    "home_private",
+    "home_read",
+    "home_write",
     "keep_env",
     "like",
     "lint_commands",
@@ -83,6 +88,13 @@ impl<'a> Reader<'a> {
             login_env: self.texts("login_env"),
             login_files: self.texts("login_files"),
             tested: self.texts("tested"),
+            config_files: self.config_files(),
+            home: Home {
+                private: self.texts("home_private"),
+                read: self.texts("home_read"),
+                write: self.texts("home_write"),
+                copy: self.texts("home_copy"),
+            },
             read_only: self.argv("read_only"),
             write: self.argv("write"),
             env: self.choices("env"),
@@ -219,6 +231,15 @@ impl<'a> Reader<'a> {
             }
             None => &EMPTY,
         }
+    }
+
+    /// Names only: they are looked for at every depth of a tree.
+    fn config_files(&mut self) -> Vec<String> {
+        let names = self.texts("config_files");
+        if names.iter().any(|name| name.trim_end_matches('/').is_empty() || name.trim_end_matches('/').contains('/')) {
+            self.bad("config_files", "a list of names of files, or of folders with `/` at their end");
+        }
+        names
     }
 
     /// Commands without a shell: each is a program and its arguments.

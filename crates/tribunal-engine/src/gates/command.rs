@@ -69,6 +69,7 @@ pub fn run_argv(dir: &Path, argv: &[String], timeout: Duration) -> Finished {
         stdin: Stdin::Null,
         out_dir: room.0.join("out"),
         output_max: OUTPUT_MAX,
+        walls: None,
     };
     let exit = match run_to_end(Containment::detect(), launch, timeout, GRACE) {
         Ok(exit) => exit,

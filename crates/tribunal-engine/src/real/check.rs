@@ -6,11 +6,12 @@ use super::delivery::{Delivery, REGRESSION};
 use super::guard::{CONTRACT, Guard, INTEGRITY};
 use super::site::{PlanText, Site, slug};
 use super::subject;
+use super::walls::Room;
 use crate::crash;
 use crate::docket::{Docket, Note};
 use crate::world::Report;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -397,6 +398,15 @@ pub(crate) fn contained(
     let mut kept: Vec<(OsString, OsString)> = KEPT.into_iter().filter_map(env).collect();
     kept.push(("TMPDIR".into(), dir.into()));
     kept.push(("TRIBUNAL_JUNIT".into(), dir.join("junit.xml").into()));
+    let walls = site.walls(&Room {
+        tree,
+        write: true,
+        own: &out_dir,
+        more: vec![(dir.to_path_buf(), true)],
+        row: None,
+        env: &kept,
+        program: command.argv.first().map(OsStr::new),
+    })?;
     let launch = Launch {
         id: format!("{name}.{n}"),
         run_marker: site.marker.clone(),
@@ -406,6 +416,7 @@ pub(crate) fn contained(
         stdin: Stdin::Null,
         out_dir: out_dir.clone(),
         output_max: OUTPUT_MAX,
+        walls,
     };
     let timeout = Duration::from_secs(site.settings.checks.timeout_s);
     let shown = &command.shown;

@@ -135,6 +135,7 @@ fn said(
         stdin: Stdin::Null,
         out_dir: out_dir.to_path_buf(),
         output_max: OUTPUT_MAX,
+        walls: None,
     };
     let exit =
         run_to_end(Containment::detect(), launch, LINT_MAX, GRACE).map_err(|error| error.to_string())?;

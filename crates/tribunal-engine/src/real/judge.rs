@@ -18,7 +18,7 @@ use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::panel::Unusable;
 use tribunal_core::run::{Job, RunReport, Subject};
 use tribunal_findings::{Intake, Unread};
-use tribunal_git::{GitError, Oid, Tree};
+use tribunal_git::{GitError, GitPath, Oid, Tree};
 use tribunal_view::plain;
 use tribunal_view::prompt::{
     self, CheckLine, CheckpointBrief, DIFF_MAX, Document, FindingLine, HearBrief, JudgeBrief, JudgeJob,
@@ -47,6 +47,8 @@ pub(crate) struct Judge {
     /// What the diff is taken against: the last judged revision, if there was one.
     before: Option<Revision>,
     asked: Asked,
+    /// The user's commit when the run began.
+    base: String,
 }
 
 enum Asked {
@@ -97,6 +99,7 @@ impl Judge {
             revision,
             subject,
             asked: Asked::Verdict(Box::new(brief)),
+            base: docket.about.base.clone(),
         })
     }
 
@@ -131,6 +134,7 @@ impl Judge {
             revision,
             subject,
             asked: Asked::Ruling(Box::new(brief)),
+            base: docket.about.base.clone(),
         })
     }
 
@@ -160,7 +164,7 @@ impl Judge {
         {
             lay_out(site, plan, &document.path, &self.revision)?;
         }
-        let shared = site.use_seat(&commit)?;
+        let shared = site.use_seat(&commit, &self.base)?;
         let names = [role, self.seat.as_str(), "reviewer"].map(str::to_owned);
         let names: Vec<&str> = if self.backup {
             names.iter().map(String::as_str).collect()
@@ -405,8 +409,22 @@ impl Site {
         self.dir.join("seats").join(commit.short()).join("tree")
     }
 
+    /// The tree of a commit as its judges see it: what steers agents is that of the user's commit, not the maker's. The
+    /// diff in their prompt shows what the maker made of it.
+    fn judged_tree(&self, commit: &Oid, base: &str) -> Result<Oid, GitError> {
+        let base = Oid::parse(base)?;
+        let rows = self.adapters.names().filter_map(|name| self.adapters.get(name).ok());
+        let names: std::collections::BTreeSet<&str> =
+            rows.flat_map(|row| &row.config_files).map(|name| name.trim_end_matches('/')).collect();
+        let steers = |path: &GitPath| {
+            path.as_bytes().split(|byte| *byte == b'/').any(|part| names.iter().any(|name| name.as_bytes() == part))
+        };
+        let paths: Vec<GitPath> = self.repo.changed_paths(&base, commit)?.into_iter().filter(steers).collect();
+        self.repo.tree_with(commit, &base, &paths)
+    }
+
     /// The shared checkout of a judged commit, made by the first who asks.
-    fn use_seat(&self, commit: &Oid) -> Result<Arc<Mutex<SeatTree>>, GitError> {
+    fn use_seat(&self, commit: &Oid, base: &str) -> Result<Arc<Mutex<SeatTree>>, GitError> {
         let shared = Arc::clone(lock(&self.seats).entry(commit.as_str().to_owned()).or_default());
         let mut seat = lock(&shared);
         if seat.tree.is_none() {
@@ -416,7 +434,8 @@ impl Site {
             std::fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
             self.shelf.discard(&path)?;
             crash::point("seat:before");
-            seat.tree = Some(self.shelf.checkout(&path, &index, commit, "review")?);
+            let tree = self.judged_tree(commit, base)?;
+            seat.tree = Some(self.shelf.checkout_as(&path, &index, commit, &tree, "review")?);
             crash::point("seat:after");
             seat.spoilt = false;
         }
@@ -487,6 +506,7 @@ pub(crate) struct Checkpoint {
     plan: PlanId,
     brief: CheckpointBrief,
     revision: Option<Revision>,
+    base: String,
 }
 
 impl Checkpoint {
@@ -508,7 +528,8 @@ impl Checkpoint {
             diff: String::new(),
         };
         let revision = lp.revision().cloned();
-        Some(Checkpoint { effect: effect.clone(), plan: plan.clone(), brief, revision })
+        let base = docket.about.base.clone();
+        Some(Checkpoint { effect: effect.clone(), plan: plan.clone(), brief, revision, base })
     }
 
     /// Runs on a worker.
@@ -517,7 +538,7 @@ impl Checkpoint {
             let failure = Failure::new(FailureKind::Empty, "the lane has made nothing yet");
             return site.fail(&self.effect, failure, Vec::new());
         };
-        let Ok(shared) = site.use_seat(&commit) else {
+        let Ok(shared) = site.use_seat(&commit, &self.base) else {
             let failure = Failure::new(FailureKind::Crashed, "no checkout for the checkpoint");
             return site.fail(&self.effect, failure, Vec::new());
         };

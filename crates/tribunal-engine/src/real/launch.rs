@@ -2,21 +2,23 @@
 //! failure. An exit code alone never counts as success; what an answer means is not decided here.
 
 use super::site::{Site, Then, lock, now, slug};
+use super::walls::Room;
 use super::watch::{Limits, Watched};
 use crate::crash;
 use crate::docket::{Docket, LaunchNote};
 use crate::settings::Effort;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tribunal_agent::{
-    Adapter, Asks, Brief, Feature, Left, Outcome, Prepared, Problem, ProblemKind, Reading, Reset, Totals,
+    Access, Adapter, Asks, Brief, Feature, Left, Outcome, Prepared, Problem, ProblemKind, Reading, Reset, Totals,
 };
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::ids::{LoopId, Time};
 use tribunal_core::r#loop::{Failure, FailureKind};
 use tribunal_core::tables::{self, TurnsSet};
-use tribunal_process::{Cause, Exit, ExitHow, Launch, ProcessError, Stdin};
+use tribunal_process::{Cause, Exit, ExitHow, Launch, ProcessError, Stdin, Walls};
 use tribunal_view::plain;
 
 /// Bytes an agent may write to its output.
@@ -103,6 +105,7 @@ impl Site {
             left_out: prepared.left_out.clone(),
         };
         let watched = self.watched(effect, &row, &flight, asks.turns);
+        let walled = row.clone();
         let site = Arc::clone(self);
         let began = Instant::now();
         let ended = move |exit: Exit| {
@@ -117,9 +120,29 @@ impl Site {
                 });
             });
         };
-        self.spawn(effect, prepared, brief.out_dir, Box::new(ended))?;
+        let walls = self.agent_walls(&walled, &brief, &prepared)?;
+        self.spawn(effect, prepared, brief.out_dir, walls, Box::new(ended))?;
         self.watch.begin(watched);
         Ok(())
+    }
+
+    /// What the agent sees: its tree, to write if it is a maker, and its own folder.
+    fn agent_walls(&self, row: &Adapter, brief: &Brief, prepared: &Prepared) -> Result<Option<Walls>, String> {
+        // Its report is a file in its folder, which it may not write to otherwise.
+        let report = std::fs::File::options().append(true).create(true).open(&prepared.report_file);
+        report.map_err(|error| format!("{}: {error}", prepared.report_file.display()))?;
+        let scene = brief.scenario.as_deref().and_then(Path::parent).map(|folder| (folder.to_path_buf(), true));
+        let env: Vec<(OsString, OsString)> =
+            prepared.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        self.walls(&Room {
+            tree: &prepared.dir,
+            write: brief.access == Access::Write,
+            own: &brief.out_dir,
+            more: [(prepared.report_file.clone(), true)].into_iter().chain(scene).collect(),
+            row: Some(row),
+            env: &env,
+            program: prepared.argv.first().map(OsString::as_os_str),
+        })
     }
 
     fn watched(&self, effect: &EffectId, row: &Adapter, flight: &Flight, turns: Option<u32>) -> Watched {
@@ -211,6 +234,7 @@ impl Site {
         effect: &EffectId,
         prepared: Prepared,
         out_dir: PathBuf,
+        walls: Option<Walls>,
         then: Then,
     ) -> Result<(), String> {
         let id = slug(&effect.to_string());
@@ -223,6 +247,7 @@ impl Site {
             stdin: prepared.stdin_file.map_or(Stdin::Null, Stdin::File),
             out_dir,
             output_max: OUTPUT_MAX,
+            walls,
         };
         lock(&self.thens).insert(id.clone(), then);
         let started = match self.is_unwanted(effect) {

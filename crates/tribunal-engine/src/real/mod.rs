@@ -23,12 +23,14 @@ mod subject;
 mod takeover;
 mod track;
 pub mod trial;
+mod walls;
 mod watch;
 
 pub use error::{SetupError, WITHOUT_AGENTS};
 pub use land::{review_path, write_atomic};
 pub use project::{FOLDER, PhaseFiles, Project};
 pub use roster::check as check_agents;
+pub use walls::Sandbox;
 pub use setup::{
     Ask, GcAsk, GcReport, SETTINGS, begin, fixed, gc, marker, place_to_fix, resume, settings_of,
 };

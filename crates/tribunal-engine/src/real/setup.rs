@@ -13,6 +13,7 @@ use super::pool::Pool;
 use super::project::{PhaseFiles, Project};
 use super::site::{Site, lock, now, slug};
 use super::takeover::{self, History};
+use super::walls::Sandbox;
 use super::{RealWorld, context, roster, standing, subject};
 use crate::budget::Caps;
 use crate::docket::{Docket, Note, RunNote};
@@ -450,6 +451,7 @@ fn about(
             .filter(|(_, _, p)| asks_first(&settings.run, p))
             .map(|(_, _, p)| id(p))
             .collect(),
+        sandbox: site.sandbox.words().to_owned(),
         turbo: plans.iter().filter(|(_, _, p)| is_turbo(&settings.run, p)).map(|(_, _, p)| id(p)).collect(),
         configuration: digest(&[configuration.as_bytes()]).to_string(),
         correlation: correlation.unwrap_or_else(|| site.run.clone()),
@@ -474,6 +476,7 @@ fn world(project: &Project, settings: &Settings, run: &str, shelf: &str) -> Resu
         }
     })?;
     let keeper = Arc::new(keeper);
+    let sandbox = sandbox(settings, keeper.containment())?;
     let stops = Arc::downgrade(&keeper);
     let stop = move |id: &str| {
         stops.upgrade().into_iter().for_each(|keeper| keeper.stop(id, super::site::STOP_GRACE));
@@ -494,6 +497,7 @@ fn world(project: &Project, settings: &Settings, run: &str, shelf: &str) -> Resu
         settings: settings.clone(),
         adapters,
         keeper,
+        sandbox,
         jobs: pools[0].jobs(),
         slow: pools[1].jobs(),
         arrivals: sender.clone(),
@@ -514,6 +518,15 @@ fn world(project: &Project, settings: &Settings, run: &str, shelf: &str) -> Resu
         own_binary,
     };
     Ok(RealWorld { site: Arc::new(site), arrivals, sender, pools })
+}
+
+/// What keeps launches to their own files here; refused where the settings require it and nothing does.
+fn sandbox(settings: &Settings, containment: &Containment) -> Result<Sandbox, SetupError> {
+    let setting = settings.agents.sandbox.as_str();
+    match Sandbox::of(setting, || containment.can_wall()) {
+        Sandbox::Missing if setting == "required" => Err(SetupError::NoSandbox),
+        sandbox => Ok(sandbox),
+    }
 }
 
 /// The marker of a run's processes: two projects may have runs of the same name.

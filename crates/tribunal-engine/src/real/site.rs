@@ -3,6 +3,7 @@
 
 use super::pool::Jobs;
 use super::project::Project;
+use super::walls::Sandbox;
 use super::watch::Watch;
 use crate::crash;
 use crate::docket::{Docket, Note};
@@ -41,6 +42,8 @@ pub(crate) struct Site {
     pub(crate) adapters: Adapters,
     pub(crate) shelf: Shelf,
     pub(crate) keeper: Arc<Keeper>,
+    /// Whether launches are kept to their own files.
+    pub(crate) sandbox: Sandbox,
     pub(crate) jobs: Jobs,
     pub(crate) slow: Jobs,
     pub(crate) arrivals: Sender<Arrival>,

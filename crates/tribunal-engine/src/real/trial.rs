@@ -104,6 +104,7 @@ pub fn run(row: &Adapter, trial: &Trial) -> Result<Tried, TrialError> {
         stdin: prepared.stdin_file.map_or(Stdin::Null, Stdin::File),
         out_dir: trial.out_dir.clone(),
         output_max: OUTPUT_MAX,
+        walls: None,
     };
     let limits = Limits {
         turns_max: trial.asks.turns.filter(|_| prepared.left_out.contains(&Feature::TurnCap)),

@@ -61,6 +61,7 @@ impl Stand {
             stdin: Stdin::Null,
             out_dir: self.out(id),
             output_max: u64::MAX,
+            walls: None,
         }
     }
 

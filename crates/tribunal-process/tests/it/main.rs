@@ -8,3 +8,4 @@ mod crash;
 mod harness;
 mod many;
 mod stopping;
+mod walls;

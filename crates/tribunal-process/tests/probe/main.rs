@@ -132,6 +132,7 @@ fn launch(args: &[OsString]) -> io::Result<Launch> {
         stdin: Stdin::Given(io::stdin().as_fd().try_clone_to_owned()?),
         out_dir: PathBuf::from(out_dir),
         output_max: u64::MAX,
+        walls: None,
     })
 }
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tribunal_agent::{Adapters, Login, Tested};
 use tribunal_engine::real::doctor::{self, Environment, Installed};
-use tribunal_engine::real::{FOLDER, WITHOUT_AGENTS, trial};
+use tribunal_engine::real::{FOLDER, Sandbox, WITHOUT_AGENTS, trial};
 use tribunal_engine::settings::Settings;
 use tribunal_process::Containment;
 use tribunal_view::doctor::{AgentView, DoctorView, KEPT};
@@ -31,7 +31,7 @@ pub fn run(globals: &Globals, args: &Doctor) -> Result<Done, Failure> {
     let mut view = DoctorView {
         agents: found.iter().map(|found| agent(found, &plays)).collect(),
         gates_off: settings.gates.off.clone(),
-        ..machine(place.as_ref())
+        ..machine(place.as_ref(), &settings.agents.sandbox)
     };
     if args.contract {
         if !globals.quiet && !globals.json {
@@ -75,15 +75,16 @@ fn agent(found: &Installed, plays: &BTreeMap<String, BTreeSet<String>>) -> Agent
     }
 }
 
-fn machine(place: Option<&Place>) -> DoctorView {
+fn machine(place: Option<&Place>, sandbox: &str) -> DoctorView {
     let containment = Containment::detect();
+    let sandbox = Sandbox::of(sandbox, || containment.can_wall());
     let root = place.map_or(Path::new("."), |place| place.root.as_path());
     let room = rustix::fs::statvfs(root).ok();
     DoctorView {
         containment: containment.name().to_owned(),
         containment_partial: containment.is_partial(),
-        sandbox: "agents are held by their own flags alone: one of the same user could forge a report"
-            .to_owned(),
+        sandbox: sandbox.words().to_owned(),
+        sandbox_missing: sandbox != Sandbox::Walls,
         git: tribunal_git::git_version(root).unwrap_or_default(),
         disk_free: room.map_or(0, |room| room.f_bavail.saturating_mul(room.f_frsize)),
         kept: place.map_or(0, |place| size(&place.root.join(FOLDER), 0)),

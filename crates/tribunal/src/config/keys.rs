@@ -99,6 +99,7 @@ fn choices(key: &str) -> Option<&'static [&'static str]> {
         "gates.errors" => &["stop", "continue"],
         "git.planning" => &["manual", "commit"],
         "git.push" => &["never", "after_phase"],
+        "agents.sandbox" => &["auto", "required", "off"],
         "agents.profile" => &["quality", "balanced", "budget"],
         _ => return None,
     })

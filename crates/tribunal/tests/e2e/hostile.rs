@@ -150,9 +150,12 @@ do = [
   { say = "CHECKED: read the change and ran it by hand.\nVERDICT: approve" },
 ]
 "##;
-    let mut show = Show::of(&Scene { script: SCRIPT, ..PLAIN });
+    // Where nothing keeps it from writing, what it judged is compared afterwards.
+    const OPEN: &str = "[plan]\nreview = \"never\"\n[agents]\nsandbox = \"off\"\n";
+    let mut show = Show::of(&Scene { script: SCRIPT, settings: OPEN, ..PLAIN });
     let ended = show.expect(&["run"], 4);
     assert!(ended.said().contains("changed what it judged"), "{}", ended.said());
+    assert!(ended.said().contains("could forge"), "{}", ended.said());
     assert_eq!(show.questions()[0].0, "01-01/task-1");
     assert_eq!(show.landed("bin/one.sh"), None);
 }

@@ -18,6 +18,7 @@ mod findings;
 mod gates;
 mod gc;
 mod hostile;
+mod hostile_files;
 mod limits;
 mod show;
 mod terminal;

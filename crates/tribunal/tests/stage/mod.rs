@@ -59,7 +59,7 @@ impl Stage {
 
     /// Every launch of an agent leaves a line before the agent itself begins.
     fn configure(&self) -> Res<()> {
-        let agent = self.root.join("agent.sh");
+        let agent = self.root.join("scene/agent.sh");
         let text = "#!/bin/sh\nprintf '%s\\n' \"$TRIBUNAL_EFFECT\" >> \"$0.launched\"\nexec \"$@\"\n";
         fs::write(&agent, text).map_err(at(agent.display()))?;
         // A JSON text is a TOML text too.
@@ -69,13 +69,14 @@ impl Stage {
             quoted(&agent)
         );
         let config = format!(
-            "[agents]\ndefault = \"witness\"\nbackup = false\nscenario = {}\n\
+            "[agents]\ndefault = \"witness\"\nbackup = false\nscenario = {}\nwritable = [{}]\n\
              [run]\nbackoff_ms = 10\ngrace_s = 1\n\
              [adapters.witness]\nparallel_execution = true\nstructured_messaging = true\n\
              spawn_agent_personality = \"prompt\"\ncollect_results = \"report\"\nmodel_execution = \"script\"\n\
              commit_signature = \"Scripted Agent <scripted@tribunal.invalid>\"\nprompt = \"stdin\"\n\
              parser = \"events\"\nread_only = {argv}\nwrite = {argv}\n",
             quoted(&self.scene_file()),
+            quoted(&self.root),
         );
         let path = self.root.join("home/.config/tribunal/config.toml");
         fs::write(&path, config).map_err(at(path.display()))
@@ -202,7 +203,7 @@ impl Stage {
 
     /// The effects for which an agent was really started, in order.
     pub fn launched(&self) -> Vec<String> {
-        let text = fs::read_to_string(self.root.join("agent.sh.launched")).unwrap_or_default();
+        let text = fs::read_to_string(self.root.join("scene/agent.sh.launched")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
 }

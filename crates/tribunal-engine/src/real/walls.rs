@@ -1,0 +1,350 @@
+//! Which files a launch sees: its tree, its own folder, the program it runs, the machine's programs to read. Not the
+//! journal, not what other launches have, not other people's homes, not the user's secrets. It only says so; the
+//! process driver raises the walls. Paths an agent could have made are never followed here.
+
+use super::site::Site;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use tribunal_agent::Adapter;
+use tribunal_process::{Wall, Walls, find_program};
+
+/// The folder of a launch that it may write to: its temporary files and its home.
+pub(crate) const SCRATCH: &str = "scratch";
+
+/// Places of other people and other programs, with their sockets.
+const COVERED: [&str; 5] = ["/home", "/root", "/run", "/tmp", "/var/tmp"];
+/// What is needed of them to find a host by its name.
+const NEEDED: [&str; 4] =
+    ["/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf", "/run/nscd"];
+/// Folders of a home in which a launch may make new entries for itself.
+const OPENED: [&str; 5] = [".cache", ".config", ".local", ".local/share", ".local/state"];
+/// What nobody but the user needs.
+const SECRETS: [&str; 36] = [
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".netrc",
+    ".git-credentials",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".my.cnf",
+    ".vault-token",
+    ".password-store",
+    ".terraform.d",
+    ".bash_history",
+    ".zsh_history",
+    ".python_history",
+    ".node_repl_history",
+    ".psql_history",
+    ".mozilla",
+    ".thunderbird",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".m2/settings.xml",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/git/credentials",
+    ".config/hub",
+    ".config/op",
+    ".config/rclone",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".local/share/keyrings",
+    ".local/share/containers",
+];
+
+/// Whether agents and checks are kept to their own files in this run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sandbox {
+    /// They are.
+    Walls,
+    /// The settings say no.
+    Off,
+    /// This machine permits no walls.
+    Missing,
+}
+
+impl Sandbox {
+    /// What this machine gives to what the settings ask for.
+    pub fn of(setting: &str, can_wall: impl FnOnce() -> bool) -> Sandbox {
+        match setting {
+            "off" => Sandbox::Off,
+            _ if can_wall() => Sandbox::Walls,
+            _ => Sandbox::Missing,
+        }
+    }
+
+    /// How it is told in reports: what is enforced, or that nothing is.
+    pub fn words(self) -> &'static str {
+        match self {
+            Sandbox::Walls => "walls: agents and checks write only their own files and see no journal; the network is open",
+            Sandbox::Off => "unsandboxed (switched off): an agent of the same user could forge",
+            Sandbox::Missing => "unsandboxed (this machine permits none): an agent of the same user could forge",
+        }
+    }
+}
+
+/// What one launch needs.
+pub(crate) struct Room<'a> {
+    /// Where it works.
+    pub(crate) tree: &'a Path,
+    /// Whether it may change that.
+    pub(crate) write: bool,
+    /// Its own folder: shown to read, but for its scratch folder.
+    pub(crate) own: &'a Path,
+    /// More that it is shown, and whether it may write there.
+    pub(crate) more: Vec<(PathBuf, bool)>,
+    /// The agent, if it is one.
+    pub(crate) row: Option<&'a Adapter>,
+    /// Its whole environment.
+    pub(crate) env: &'a [(OsString, OsString)],
+    /// Its program, as it was named.
+    pub(crate) program: Option<&'a OsStr>,
+}
+
+impl Site {
+    /// The walls of a launch; none where there are none. Makes the launch's scratch folder in any case.
+    pub(crate) fn walls(&self, room: &Room<'_>) -> Result<Option<Walls>, String> {
+        let fail = |error: io::Error| format!("{}: {error}", room.own.display());
+        fs::create_dir_all(room.own.join(SCRATCH)).map_err(fail)?;
+        if self.sandbox != Sandbox::Walls {
+            return Ok(None);
+        }
+        let mut plan = Plan::default();
+        self.cover(&mut plan, room).map_err(fail)?;
+        Ok(Some(plan.walls()))
+    }
+
+    fn cover(&self, plan: &mut Plan, room: &Room<'_>) -> io::Result<()> {
+        let home = self.environment.get("HOME").and_then(|home| PathBuf::from(home).canonicalize().ok());
+        let home = home.filter(|home| home.parent().is_some());
+        COVERED.into_iter().filter(|path| is_dir(Path::new(path))).for_each(|path| plan.hide(path.into()));
+        NEEDED.into_iter().map(Path::new).filter(|path| path.exists()).for_each(|path| plan.show(path, false));
+        let scratch = room.own.join(SCRATCH).canonicalize()?;
+        let temporary = scratch.join("tmp");
+        fs::create_dir_all(&temporary)?;
+        plan.put(&temporary, Path::new("/tmp"), true);
+        // What the user lets everybody write comes before what is kept from everybody.
+        for path in &self.settings.agents.writable {
+            let path = expand(path, home.as_deref(), room.env).and_then(|path| path.canonicalize().ok());
+            path.into_iter().for_each(|path| plan.show(&path, room.write || room.row.is_none()));
+        }
+        if let Some(home) = &home {
+            House { home, scratch: &scratch }.open(plan, &self.homes(room, home)?)?;
+        }
+        self.programs(plan, room, home.as_deref());
+        for path in [self.project.root(), self.repo.common_dir(), self.repo.objects_dir()] {
+            path.canonicalize().into_iter().filter(|path| is_covered(path)).for_each(|path| plan.show(&path, false));
+        }
+        plan.hide(self.project.folder().canonicalize()?);
+        plan.show(&room.own.canonicalize()?, false);
+        plan.show(&scratch, true);
+        for (path, write) in &room.more {
+            path.canonicalize().into_iter().for_each(|path| plan.show(&path, *write));
+        }
+        plan.show(&room.tree.canonicalize()?, room.write);
+        Ok(())
+    }
+
+    /// The programs it runs, where they lie in a covered place.
+    fn programs(&self, plan: &mut Plan, room: &Room<'_>, home: Option<&Path>) {
+        if is_covered(&self.own_binary) {
+            plan.show(&self.own_binary, false);
+        }
+        let root = self.project.root();
+        // A folder above these would show more than programs.
+        let keeps = |path: &Path| home.is_none_or(|home| !home.starts_with(path)) && !root.starts_with(path);
+        let path = value(room.env, "PATH").unwrap_or_default();
+        let program = room.program.and_then(|name| find_program(name, room.tree, room.env).ok());
+        let program = program.and_then(|path| path.canonicalize().ok());
+        let bins = std::env::split_paths(path).chain(program.as_deref().and_then(Path::parent).map(Path::to_path_buf));
+        for bin in bins.filter_map(|bin| bin.canonicalize().ok()).filter(|bin| is_covered(bin) && keeps(bin)) {
+            // `bin` and `.bin` are parts of an installation.
+            let whole = bin.parent().filter(|_| bin.ends_with("bin") || bin.ends_with(".bin"));
+            let shown = whole.filter(|above| keeps(above) && !COVERED.iter().any(|root| above.as_os_str() == *root));
+            plan.show(shown.unwrap_or(&bin), false);
+        }
+    }
+
+    /// What happens to the places of a home: those of other agents are hidden, this one's are its own.
+    fn homes(&self, room: &Room<'_>, home: &Path) -> io::Result<BTreeMap<PathBuf, Place>> {
+        let mut places: BTreeMap<PathBuf, Place> =
+            SECRETS.into_iter().map(|secret| (home.join(secret), Place::Hidden)).collect();
+        let find = |text: &str| expand(text, Some(home), room.env);
+        for row in self.adapters.names().filter_map(|name| self.adapters.get(name).ok()) {
+            let of_home = row.home.private.iter().chain(&row.home.write).chain(&row.home.copy).chain(&row.login_files);
+            places.extend(of_home.filter_map(|text| find(text)).map(|path| (path, Place::Hidden)));
+        }
+        let Some(row) = room.row else { return Ok(places) };
+        let private: Vec<PathBuf> = row.home.private.iter().filter_map(|text| find(text)).collect();
+        places.extend(private.iter().map(|path| (path.clone(), Place::Private)));
+        let every = |text: &String| match text.starts_with(['~', '$']) {
+            true => find(text).into_iter().collect::<Vec<_>>(),
+            false => private.iter().map(|folder| folder.join(text.trim_end_matches('/'))).collect(),
+        };
+        let lists = [
+            (&row.login_files, Place::Read),
+            (&row.home.read, Place::Read),
+            (&row.home.write, Place::Write),
+            (&row.home.copy, Place::Copy),
+        ];
+        for (texts, place) in lists {
+            for (text, path) in texts.iter().flat_map(|text| every(text).into_iter().map(move |path| (text, path))) {
+                let known = private.iter().any(|folder| path.starts_with(folder) && folder.is_dir());
+                if text.ends_with('/') && (known || text.starts_with('~')) {
+                    fs::create_dir_all(&path)?;
+                }
+                places.insert(path, place);
+            }
+        }
+        Ok(places)
+    }
+}
+
+/// What happens to a place in the user's home.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Hidden,
+    Private,
+    Read,
+    Write,
+    Copy,
+}
+
+/// A home for one launch: a folder of its own in which the entries of the user's appear.
+struct House<'a> {
+    home: &'a Path,
+    scratch: &'a Path,
+}
+
+impl House<'_> {
+    fn open(&self, plan: &mut Plan, places: &BTreeMap<PathBuf, Place>) -> io::Result<()> {
+        let own = self.scratch.join("home");
+        fs::create_dir_all(&own)?;
+        plan.put(&own, self.home, true);
+        let mut opened: BTreeSet<PathBuf> = OPENED.into_iter().map(|name| self.home.join(name)).collect();
+        for path in places.keys().filter(|path| path.starts_with(self.home)) {
+            let above = path.ancestors().skip(1).take_while(|above| above.starts_with(self.home));
+            opened.extend(above.filter(|above| *above != self.home).map(Path::to_path_buf));
+        }
+        self.folder(plan, self.home, places, &opened)?;
+        // An agent's own folder may lie elsewhere, when a variable says so.
+        for (path, place) in places.iter().filter(|(path, _)| !path.starts_with(self.home) && path.exists()) {
+            match place {
+                Place::Hidden | Place::Private => plan.hide(path.clone()),
+                Place::Read => plan.show(path, false),
+                Place::Write => plan.show(path, true),
+                Place::Copy => self.copy(plan, path)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a path of the home lies in the launch's own folder.
+    fn inside(&self, path: &Path) -> PathBuf {
+        self.scratch.join("home").join(path.strip_prefix(self.home).unwrap_or(path))
+    }
+
+    fn folder(
+        &self,
+        plan: &mut Plan,
+        folder: &Path,
+        places: &BTreeMap<PathBuf, Place>,
+        opened: &BTreeSet<PathBuf>,
+    ) -> io::Result<()> {
+        let private = places.get(folder) == Some(&Place::Private);
+        for entry in fs::read_dir(folder)?.filter_map(Result::ok) {
+            let (path, kind) = (entry.path(), entry.file_type()?);
+            match places.get(&path) {
+                Some(Place::Hidden) => {}
+                Some(Place::Copy) => drop(fs::copy(&path, self.inside(&path))),
+                Some(Place::Read) => plan.entry(&path, false),
+                Some(Place::Write) => plan.entry(&path, true),
+                None if private && !opened.contains(&path) => {}
+                _ if kind.is_dir() && (opened.contains(&path) || places.contains_key(&path)) => {
+                    fs::create_dir_all(self.inside(&path))?;
+                    self.folder(plan, &path, places, opened)?;
+                }
+                _ if kind.is_symlink() => {
+                    let _ = std::os::unix::fs::symlink(fs::read_link(&path)?, self.inside(&path));
+                }
+                _ if kind.is_dir() || kind.is_file() => plan.entry(&path, false),
+                // A socket, a pipe or a device is somebody's way in.
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn copy(&self, plan: &mut Plan, path: &Path) -> io::Result<()> {
+        let name = path.file_name().unwrap_or_default();
+        let copy = self.scratch.join("copies").join(name);
+        fs::create_dir_all(self.scratch.join("copies"))?;
+        fs::copy(path, &copy)?;
+        plan.put(&copy, path, true);
+        Ok(())
+    }
+}
+
+/// The walls in the making: one rule per place, those above before those below.
+#[derive(Default)]
+struct Plan(BTreeMap<PathBuf, Wall>);
+
+impl Plan {
+    fn hide(&mut self, path: PathBuf) {
+        self.0.insert(path.clone(), Wall::Hide(path));
+    }
+
+    fn show(&mut self, path: &Path, write: bool) {
+        self.put(path, path, write);
+    }
+
+    /// An entry of a home, unless something else was said of it before.
+    fn entry(&mut self, path: &Path, write: bool) {
+        let wall = Wall::Show { from: path.to_path_buf(), to: path.to_path_buf(), write };
+        self.0.entry(path.to_path_buf()).or_insert(wall);
+    }
+
+    fn put(&mut self, from: &Path, to: &Path, write: bool) {
+        let wall = Wall::Show { from: from.to_path_buf(), to: to.to_path_buf(), write };
+        self.0.insert(to.to_path_buf(), wall);
+    }
+
+    fn walls(self) -> Walls {
+        Walls(self.0.into_values().collect())
+    }
+}
+
+fn value<'a>(env: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
+    env.iter().rfind(|(key, _)| key == name).map(|(_, value)| value.as_os_str()).filter(|value| !value.is_empty())
+}
+
+fn is_dir(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|meta| meta.is_dir())
+}
+
+fn is_covered(path: &Path) -> bool {
+    COVERED.iter().any(|root| path.starts_with(root))
+}
+
+/// `~/` is the home, `$NAME/` what a variable says; one that is not set leads nowhere.
+fn expand(text: &str, home: Option<&Path>, env: &[(OsString, OsString)]) -> Option<PathBuf> {
+    let text = text.trim_end_matches('/');
+    if let Some(rest) = text.strip_prefix('~') {
+        return Some(home?.join(rest.trim_start_matches('/')));
+    }
+    if let Some(named) = text.strip_prefix('$') {
+        let (name, rest) = named.split_once('/').unwrap_or((named, ""));
+        let folder = PathBuf::from(value(env, name)?).canonicalize().ok()?;
+        return Some(if rest.is_empty() { folder } else { folder.join(rest) });
+    }
+    Path::new(text).is_absolute().then(|| text.into())
+}

@@ -1,0 +1,233 @@
+//! What a launch sees of the file system: everything read-only, some places covered, some shown again, a few of them
+//! to write in; devices that harm nobody; no privilege with which to undo it. It never decides which places those are,
+//! and it changes nothing outside the launch's own mount namespace.
+
+use std::ffi::{CString, OsString};
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::CWD;
+use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags, mount, move_mount, open_tree};
+
+/// Devices every program may expect.
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+const LINKS: [(&str, &str); 5] = [
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+    ("ptmx", "pts/ptmx"),
+];
+const BLOCKING: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
+
+/// What a launch sees: the machine read-only, changed by these steps in their order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Walls(pub Vec<Wall>);
+
+/// One step. Paths are absolute and hold no symbolic links.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wall {
+    /// Nothing of what is there can be seen: a folder is empty and its own, a file is empty.
+    Hide(PathBuf),
+    /// What is at `from` outside is at `to` inside.
+    Show {
+        /// Outside.
+        from: PathBuf,
+        /// Inside.
+        to: PathBuf,
+        /// It may be written to.
+        write: bool,
+    },
+}
+
+impl Walls {
+    /// As words, for the process that raises them.
+    pub(crate) fn words(&self) -> Vec<OsString> {
+        let word = |wall: &Wall| match wall {
+            Wall::Hide(path) => ["hide".into(), OsString::new(), path.into()],
+            Wall::Show { from, to, write: true } => ["write".into(), from.into(), to.into()],
+            Wall::Show { from, to, write: false } => ["read".into(), from.into(), to.into()],
+        };
+        self.0.iter().flat_map(word).collect()
+    }
+
+    /// From words.
+    pub(crate) fn from_words(words: &[OsString]) -> Option<Self> {
+        let (walls, rest) = words.as_chunks::<3>();
+        let wall = |[word, from, to]: &[OsString; 3]| {
+            let (from, to) = (PathBuf::from(from), PathBuf::from(to));
+            match word.to_str()? {
+                "hide" => Some(Wall::Hide(to)),
+                "write" => Some(Wall::Show { from, to, write: true }),
+                "read" => Some(Wall::Show { from, to, write: false }),
+                _ => None,
+            }
+        };
+        rest.is_empty().then(|| walls.iter().map(wall).collect::<Option<_>>().map(Walls))?
+    }
+
+    /// As arguments of bubblewrap.
+    pub(crate) fn bubblewrap(&self, dir: &Path) -> Vec<OsString> {
+        let plain = |word: &str| OsString::from(word);
+        let mut args: Vec<OsString> = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"].map(plain).into();
+        for wall in &self.0 {
+            match wall {
+                Wall::Hide(path) if path.is_dir() => args.extend([plain("--tmpfs"), path.into()]),
+                Wall::Hide(path) => args.extend([plain("--ro-bind"), plain("/dev/null"), path.into()]),
+                Wall::Show { from, to, write } => {
+                    let word = if *write { "--bind" } else { "--ro-bind" };
+                    args.extend([plain(word), from.into(), to.into()]);
+                }
+            }
+        }
+        args.extend(["--unshare-ipc", "--cap-drop", "ALL", "--chdir"].map(plain));
+        args.push(dir.into());
+        args
+    }
+
+    /// Raises them around this process, for ever. It must be alone in a mount namespace of its own, whose mounts
+    /// reach no other, and have its own /proc.
+    pub(crate) fn raise(&self, dir: &Path) -> io::Result<()> {
+        // Handles first: what is shown may be below what is covered.
+        let mut taken = Vec::new();
+        for wall in &self.0 {
+            taken.push(match wall {
+                Wall::Hide(_) => None,
+                Wall::Show { from, .. } => Some(take(from)?),
+            });
+        }
+        let devices: Vec<(&str, OwnedFd)> = DEVICES
+            .into_iter()
+            .filter_map(|name| Some((name, take(&Path::new("/dev").join(name)).ok()?)))
+            .collect();
+        let nothing = take("/dev/null".as_ref())?;
+        set_read_only(CWD.as_raw_fd(), Path::new("/"), true)?;
+        set_read_only(CWD.as_raw_fd(), Path::new("/proc"), false)?;
+        for (wall, taken) in self.0.iter().zip(taken) {
+            match (wall, taken) {
+                (Wall::Show { to, write, .. }, Some(handle)) => show(&handle, to, *write)?,
+                (Wall::Hide(path), _) => hide(path, &nothing)?,
+                (Wall::Show { .. }, None) => {}
+            }
+        }
+        make_devices(&devices)?;
+        // The folder we stand in is still the uncovered one, and so is what is above it.
+        std::env::set_current_dir("/")?;
+        std::env::set_current_dir(dir)?;
+        give_up_privileges()
+    }
+}
+
+fn take(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
+    Ok(open_tree(CWD, path, flags)?)
+}
+
+fn show(handle: &OwnedFd, to: &Path, write: bool) -> io::Result<()> {
+    if !write {
+        set_read_only(handle.as_raw_fd(), Path::new(""), true)?;
+    }
+    if to.symlink_metadata().is_err() {
+        make_place(to, rustix::fs::fstat(handle).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFDIR))?;
+    }
+    Ok(move_mount(handle, "", CWD, to, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
+}
+
+/// A place to mount something on, in a folder that covers the real one.
+fn make_place(to: &Path, folder: bool) -> io::Result<()> {
+    if folder {
+        return fs::create_dir_all(to);
+    }
+    to.parent().map_or(Ok(()), fs::create_dir_all)?;
+    fs::File::create_new(to).map(drop)
+}
+
+fn hide(path: &Path, nothing: &OwnedFd) -> io::Result<()> {
+    match path.symlink_metadata() {
+        Ok(meta) if meta.is_dir() => Ok(mount("tmpfs", path, "tmpfs", BLOCKING, Some(c"mode=0755"))?),
+        Ok(meta) if meta.is_file() => {
+            let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
+            show(&open_tree(nothing, "", flags)?, path, false)
+        }
+        // A link leads to a place that has its own rule; what is not there needs none.
+        _ => Ok(()),
+    }
+}
+
+/// The machine's own devices are not for agents: one that runs as root could write to the disk itself.
+fn make_devices(devices: &[(&str, OwnedFd)]) -> io::Result<()> {
+    let dev = Path::new("/dev");
+    mount("tmpfs", dev, "tmpfs", MountFlags::NOSUID, Some(c"mode=0755"))?;
+    for (name, handle) in devices {
+        show(handle, &dev.join(name), true)?;
+    }
+    for (name, target) in LINKS {
+        symlink(target, dev.join(name))?;
+    }
+    fs::create_dir(dev.join("shm"))?;
+    fs::create_dir(dev.join("pts"))?;
+    // Terminals of its own, where the kernel gives them.
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    let _ = mount("devpts", dev.join("pts"), "devpts", flags, Some(c"newinstance,ptmxmode=0666,mode=620"));
+    Ok(())
+}
+
+/// Makes a mount and all below it read-only, or one mount writable again.
+#[expect(unsafe_code, reason = "mount_setattr has no safe wrapper")]
+fn set_read_only(at: i32, path: &Path, read_only: bool) -> io::Result<()> {
+    let text = CString::new(path.as_os_str().as_bytes().to_vec())?;
+    let flag = libc::MOUNT_ATTR_RDONLY;
+    let (attr_set, attr_clr) = if read_only { (flag, 0) } else { (0, flag) };
+    let attr = libc::mount_attr { attr_set, attr_clr, propagation: 0, userns_fd: 0 };
+    let recursive = if read_only { libc::AT_RECURSIVE } else { 0 };
+    let flags = if path.as_os_str().is_empty() { libc::AT_EMPTY_PATH | recursive } else { recursive };
+    // SAFETY: the text ends with NUL, the structure is of the size that is told, and both outlive the call.
+    let done = unsafe {
+        libc::syscall(libc::SYS_mount_setattr, at, text.as_ptr(), flags, &raw const attr, size_of_val(&attr))
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Whatever runs from here on has no privilege, also as root, and gets none from a file.
+#[expect(unsafe_code, reason = "dropping by number has no safe wrapper")]
+fn give_up_privileges() -> io::Result<()> {
+    for capability in 0..64_u64 {
+        // SAFETY: numbers in, a number out.
+        let done = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
+        if done != 0 && io::Error::last_os_error().raw_os_error() != Some(libc::EINVAL) {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    rustix::thread::clear_ambient_capability_set().or_else(|_| Ok::<_, io::Error>(()))?;
+    Ok(rustix::thread::set_no_new_privs(true)?)
+}
+
+/// The folder a process stands in.
+pub(crate) fn here() -> io::Result<PathBuf> {
+    let path = rustix::process::getcwd(Vec::new())?;
+    Ok(PathBuf::from(OsString::from_vec(path.into_bytes())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_read_back() {
+        let walls = Walls(vec![
+            Wall::Hide("/tmp".into()),
+            Wall::Show { from: "/tmp/a b".into(), to: "/tmp/\u{e4}".into(), write: true },
+            Wall::Show { from: OsString::from_vec(vec![b'/', 0xff]).into(), to: "/x".into(), write: false },
+        ]);
+        assert_eq!(Walls::from_words(&walls.words()), Some(walls.clone()));
+        assert_eq!(Walls::from_words(&walls.words()[1..]), None);
+        assert_eq!(Walls::from_words(&["what".into(), "".into(), "".into()]), None);
+    }
+}

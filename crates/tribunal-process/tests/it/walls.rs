@@ -1,0 +1,78 @@
+//! What a walled-in command can see, write and undo.
+
+use crate::harness::{Stand, each, skip};
+use std::fs;
+use std::path::Path;
+use tribunal_process::{Containment, ExitHow, Launch, Wall, Walls};
+
+/// Runs a script in each containment that can raise walls, in a folder with `mine` (to write in), `shown` (to read) and
+/// `secret` below a covered one.
+fn walled(script: &str, check: impl Fn(&str, &Path)) {
+    each(|name, containment| {
+        if !containment.can_wall() {
+            return skip("no walls here");
+        }
+        let stand = Stand::new(containment);
+        let dir = stand.dir.path().canonicalize().unwrap();
+        let hall = dir.join("hall");
+        for folder in ["mine", "shown", "secret"] {
+            fs::create_dir_all(hall.join(folder)).unwrap();
+            fs::write(hall.join(folder).join("file"), folder).unwrap();
+        }
+        let show = |name: &str, write| Wall::Show { from: hall.join(name), to: hall.join(name), write };
+        let file = dir.join("netrc");
+        fs::write(&file, "password").unwrap();
+        let walls = Walls(vec![Wall::Hide(hall.clone()), show("mine", true), show("shown", false), Wall::Hide(file)]);
+        let launch = Launch {
+            walls: Some(walls),
+            dir: hall.join("mine"),
+            ..stand.launch("x", &["sh", "-c", script])
+        };
+        stand.keeper.spawn(launch).unwrap();
+        let exit = stand.exit();
+        assert_eq!(exit.how, ExitHow::Code(0), "{name}: {}", stand.read("x", "stderr"));
+        check(&stand.read("x", "stdout"), &dir);
+    });
+}
+
+#[test]
+fn only_what_is_shown_is_there_and_only_its_own_can_be_written() {
+    walled("ls ..; cat ../shown/file ../../netrc; echo; echo new > made; for f in ../shown/file ../../made /made /etc/made; do echo x > $f && echo WROTE; done; true", |said, dir| {
+        assert_eq!(said, "mine\nshown\nshown\n");
+        assert_eq!(fs::read_to_string(dir.join("hall/mine/made")).unwrap(), "new\n");
+        assert_eq!(fs::read_to_string(dir.join("hall/shown/file")).unwrap(), "shown");
+        assert_eq!(fs::read_to_string(dir.join("netrc")).unwrap(), "password");
+        assert!(!dir.join("made").exists());
+    });
+}
+
+#[test]
+fn walls_are_not_undone() {
+    let script = "umount ..; umount ../mine; mount -o remount,rw /; mount -o remount,bind,rw ../shown; \
+                  unshare -Urm sh -c 'umount ..; umount -l ..; mount -o remount,bind,rw ../shown; echo x > ../shown/file; ls ../secret'; \
+                  for p in /proc/[0-9]*; do ls -d $p/root$PWD/../secret; echo x > $p/root$PWD/../shown/file; done; \
+                  cat $PWD/../secret/file /proc/self/cwd/../secret/file; ls /dev; grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status; true";
+    walled(script, |said, dir| {
+        assert!(!said.contains("secret"), "{said}");
+        assert!(!said.contains("sd") && !said.contains("vd") && !said.contains("mem"), "{said}");
+        assert!(said.contains("null") && said.contains("urandom"), "{said}");
+        assert!(said.contains("CapEff:\t0000000000000000"), "{said}");
+        assert_eq!(fs::read_to_string(dir.join("hall/shown/file")).unwrap(), "shown");
+        assert_eq!(fs::read_to_string(dir.join("hall/secret/file")).unwrap(), "secret");
+    });
+}
+
+#[test]
+fn what_programs_expect_is_there() {
+    let script = "echo x > /dev/null && head -c1 /dev/urandom > /dev/null && echo y > /dev/shm/z && : < /dev/zero \
+                  && echo one | cat /dev/stdin && ps -e > /dev/null && test $(ls -d /proc/[0-9]* | wc -l) -lt 9";
+    walled(script, |said, _| assert_eq!(said, "one\n"));
+}
+
+#[test]
+fn without_a_namespace_nothing_is_started() {
+    let stand = Stand::new(Containment::Subreaper);
+    let launch = Launch { walls: Some(Walls::default()), ..stand.launch("x", &["true"]) };
+    assert!(stand.keeper.spawn(launch).unwrap_err().to_string().contains("agents.sandbox"));
+    assert!(!Containment::Subreaper.can_wall());
+}
