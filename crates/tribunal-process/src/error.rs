@@ -47,7 +47,9 @@ pub enum ProcessError {
         what: &'static str,
     },
     /// Walls were asked for where none can be raised.
-    #[error("launch {id}: it cannot be kept to its own files on this machine\nhint: permit user namespaces or install bubblewrap, or set agents.sandbox = \"off\"")]
+    #[error(
+        "launch {id}: it cannot be kept to its own files on this machine\nhint: permit user namespaces or install bubblewrap, or set agents.sandbox = \"off\""
+    )]
     NoWalls {
         /// The launch refused.
         id: String,

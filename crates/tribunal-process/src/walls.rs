@@ -73,7 +73,8 @@ impl Walls {
     /// As arguments of bubblewrap.
     pub(crate) fn bubblewrap(&self, dir: &Path) -> Vec<OsString> {
         let plain = |word: &str| OsString::from(word);
-        let mut args: Vec<OsString> = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"].map(plain).into();
+        let mut args: Vec<OsString> =
+            ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"].map(plain).into();
         for wall in &self.0 {
             match wall {
                 Wall::Hide(path) if path.is_dir() => args.extend([plain("--tmpfs"), path.into()]),
@@ -135,7 +136,10 @@ fn show(handle: &OwnedFd, to: &Path, write: bool) -> io::Result<()> {
         set_read_only(handle.as_raw_fd(), Path::new(""), true)?;
     }
     if to.symlink_metadata().is_err() {
-        make_place(to, rustix::fs::fstat(handle).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFDIR))?;
+        make_place(
+            to,
+            rustix::fs::fstat(handle).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFDIR),
+        )?;
     }
     Ok(move_mount(handle, "", CWD, to, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
 }
@@ -153,7 +157,9 @@ fn hide(path: &Path, nothing: &OwnedFd) -> io::Result<()> {
     match path.symlink_metadata() {
         Ok(meta) if meta.is_dir() => Ok(mount("tmpfs", path, "tmpfs", BLOCKING, Some(c"mode=0755"))?),
         Ok(meta) if meta.is_file() => {
-            let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
+            let flags = OpenTreeFlags::OPEN_TREE_CLONE
+                | OpenTreeFlags::OPEN_TREE_CLOEXEC
+                | OpenTreeFlags::AT_EMPTY_PATH;
             show(&open_tree(nothing, "", flags)?, path, false)
         }
         // A link leads to a place that has its own rule; what is not there needs none.
@@ -205,7 +211,8 @@ fn give_up_privileges() -> io::Result<()> {
             return Err(io::Error::last_os_error());
         }
     }
-    rustix::thread::clear_ambient_capability_set().or_else(|_| Ok::<_, io::Error>(()))?;
+    // There is no such set before Linux 4.3.
+    let _ = rustix::thread::clear_ambient_capability_set();
     Ok(rustix::thread::set_no_new_privs(true)?)
 }
 

@@ -236,7 +236,10 @@ impl<'a> Reader<'a> {
     /// Names only: they are looked for at every depth of a tree.
     fn config_files(&mut self) -> Vec<String> {
         let names = self.texts("config_files");
-        if names.iter().any(|name| name.trim_end_matches('/').is_empty() || name.trim_end_matches('/').contains('/')) {
+        if names
+            .iter()
+            .any(|name| name.trim_end_matches('/').is_empty() || name.trim_end_matches('/').contains('/'))
+        {
             self.bad("config_files", "a list of names of files, or of folders with `/` at their end");
         }
         names

@@ -96,7 +96,9 @@ pub enum SetupError {
         problem: String,
     },
     /// Agents must be kept to their own files, and cannot be.
-    #[error("agents.sandbox is \"required\", but this machine permits no walls around agents\nhint: permit user namespaces (sysctl kernel.unprivileged_userns_clone=1, or a profile for bubblewrap), or set agents.sandbox = \"auto\" and have every report say that an agent could forge")]
+    #[error(
+        "agents.sandbox is \"required\", but this machine permits no walls around agents\nhint: permit user namespaces (sysctl kernel.unprivileged_userns_clone=1, or a profile for bubblewrap), or set agents.sandbox = \"auto\" and have every report say that an agent could forge"
+    )]
     NoSandbox,
     /// A setting's value.
     #[error("{key} = {value:?} is not one of {allowed}")]

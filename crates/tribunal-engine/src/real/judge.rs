@@ -417,9 +417,12 @@ impl Site {
         let names: std::collections::BTreeSet<&str> =
             rows.flat_map(|row| &row.config_files).map(|name| name.trim_end_matches('/')).collect();
         let steers = |path: &GitPath| {
-            path.as_bytes().split(|byte| *byte == b'/').any(|part| names.iter().any(|name| name.as_bytes() == part))
+            path.as_bytes()
+                .split(|byte| *byte == b'/')
+                .any(|part| names.iter().any(|name| name.as_bytes() == part))
         };
-        let paths: Vec<GitPath> = self.repo.changed_paths(&base, commit)?.into_iter().filter(steers).collect();
+        let paths: Vec<GitPath> =
+            self.repo.changed_paths(&base, commit)?.into_iter().filter(steers).collect();
         self.repo.tree_with(commit, &base, &paths)
     }
 

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tribunal_agent::{
-    Access, Adapter, Asks, Brief, Feature, Left, Outcome, Prepared, Problem, ProblemKind, Reading, Reset, Totals,
+    Access, Adapter, Asks, Brief, Feature, Left, Outcome, Prepared, Problem, ProblemKind, Reading, Reset,
+    Totals,
 };
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::ids::{LoopId, Time};
@@ -127,11 +128,17 @@ impl Site {
     }
 
     /// What the agent sees: its tree, to write if it is a maker, and its own folder.
-    fn agent_walls(&self, row: &Adapter, brief: &Brief, prepared: &Prepared) -> Result<Option<Walls>, String> {
+    fn agent_walls(
+        &self,
+        row: &Adapter,
+        brief: &Brief,
+        prepared: &Prepared,
+    ) -> Result<Option<Walls>, String> {
         // Its report is a file in its folder, which it may not write to otherwise.
         let report = std::fs::File::options().append(true).create(true).open(&prepared.report_file);
         report.map_err(|error| format!("{}: {error}", prepared.report_file.display()))?;
-        let scene = brief.scenario.as_deref().and_then(Path::parent).map(|folder| (folder.to_path_buf(), true));
+        let scene =
+            brief.scenario.as_deref().and_then(Path::parent).map(|folder| (folder.to_path_buf(), true));
         let env: Vec<(OsString, OsString)> =
             prepared.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         self.walls(&Room {

@@ -30,10 +30,10 @@ pub use error::{SetupError, WITHOUT_AGENTS};
 pub use land::{review_path, write_atomic};
 pub use project::{FOLDER, PhaseFiles, Project};
 pub use roster::check as check_agents;
-pub use walls::Sandbox;
 pub use setup::{
     Ask, GcAsk, GcReport, SETTINGS, begin, fixed, gc, marker, place_to_fix, resume, settings_of,
 };
+pub use walls::Sandbox;
 
 use crate::docket::{Docket, Note};
 use crate::world::{Arrival, Assignment, Probe, Want, World};

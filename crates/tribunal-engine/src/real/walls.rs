@@ -85,9 +85,13 @@ impl Sandbox {
     /// How it is told in reports: what is enforced, or that nothing is.
     pub fn words(self) -> &'static str {
         match self {
-            Sandbox::Walls => "walls: agents and checks write only their own files and see no journal; the network is open",
+            Sandbox::Walls => {
+                "walls: agents and checks write only their own files and see no journal; the network is open"
+            }
             Sandbox::Off => "unsandboxed (switched off): an agent of the same user could forge",
-            Sandbox::Missing => "unsandboxed (this machine permits none): an agent of the same user could forge",
+            Sandbox::Missing => {
+                "unsandboxed (this machine permits none): an agent of the same user could forge"
+            }
         }
     }
 }
@@ -127,7 +131,11 @@ impl Site {
         let home = self.environment.get("HOME").and_then(|home| PathBuf::from(home).canonicalize().ok());
         let home = home.filter(|home| home.parent().is_some());
         COVERED.into_iter().filter(|path| is_dir(Path::new(path))).for_each(|path| plan.hide(path.into()));
-        NEEDED.into_iter().map(Path::new).filter(|path| path.exists()).for_each(|path| plan.show(path, false));
+        NEEDED
+            .into_iter()
+            .map(Path::new)
+            .filter(|path| path.exists())
+            .for_each(|path| plan.show(path, false));
         let scratch = room.own.join(SCRATCH).canonicalize()?;
         let temporary = scratch.join("tmp");
         fs::create_dir_all(&temporary)?;
@@ -142,7 +150,10 @@ impl Site {
         }
         self.programs(plan, room, home.as_deref());
         for path in [self.project.root(), self.repo.common_dir(), self.repo.objects_dir()] {
-            path.canonicalize().into_iter().filter(|path| is_covered(path)).for_each(|path| plan.show(&path, false));
+            path.canonicalize()
+                .into_iter()
+                .filter(|path| is_covered(path))
+                .for_each(|path| plan.show(&path, false));
         }
         plan.hide(self.project.folder().canonicalize()?);
         plan.show(&room.own.canonicalize()?, false);
@@ -165,11 +176,14 @@ impl Site {
         let path = value(room.env, "PATH").unwrap_or_default();
         let program = room.program.and_then(|name| find_program(name, room.tree, room.env).ok());
         let program = program.and_then(|path| path.canonicalize().ok());
-        let bins = std::env::split_paths(path).chain(program.as_deref().and_then(Path::parent).map(Path::to_path_buf));
-        for bin in bins.filter_map(|bin| bin.canonicalize().ok()).filter(|bin| is_covered(bin) && keeps(bin)) {
+        let bins = std::env::split_paths(path)
+            .chain(program.as_deref().and_then(Path::parent).map(Path::to_path_buf));
+        for bin in bins.filter_map(|bin| bin.canonicalize().ok()).filter(|bin| is_covered(bin) && keeps(bin))
+        {
             // `bin` and `.bin` are parts of an installation.
             let whole = bin.parent().filter(|_| bin.ends_with("bin") || bin.ends_with(".bin"));
-            let shown = whole.filter(|above| keeps(above) && !COVERED.iter().any(|root| above.as_os_str() == *root));
+            let shown =
+                whole.filter(|above| keeps(above) && !COVERED.iter().any(|root| above.as_os_str() == *root));
             plan.show(shown.unwrap_or(&bin), false);
         }
     }
@@ -180,7 +194,8 @@ impl Site {
             SECRETS.into_iter().map(|secret| (home.join(secret), Place::Hidden)).collect();
         let find = |text: &str| expand(text, Some(home), room.env);
         for row in self.adapters.names().filter_map(|name| self.adapters.get(name).ok()) {
-            let of_home = row.home.private.iter().chain(&row.home.write).chain(&row.home.copy).chain(&row.login_files);
+            let of_home =
+                row.home.private.iter().chain(&row.home.write).chain(&row.home.copy).chain(&row.login_files);
             places.extend(of_home.filter_map(|text| find(text)).map(|path| (path, Place::Hidden)));
         }
         let Some(row) = room.row else { return Ok(places) };
@@ -197,7 +212,9 @@ impl Site {
             (&row.home.copy, Place::Copy),
         ];
         for (texts, place) in lists {
-            for (text, path) in texts.iter().flat_map(|text| every(text).into_iter().map(move |path| (text, path))) {
+            for (text, path) in
+                texts.iter().flat_map(|text| every(text).into_iter().map(move |path| (text, path)))
+            {
                 let known = private.iter().any(|folder| path.starts_with(folder) && folder.is_dir());
                 if text.ends_with('/') && (known || text.starts_with('~')) {
                     fs::create_dir_all(&path)?;
@@ -324,7 +341,10 @@ impl Plan {
 }
 
 fn value<'a>(env: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
-    env.iter().rfind(|(key, _)| key == name).map(|(_, value)| value.as_os_str()).filter(|value| !value.is_empty())
+    env.iter()
+        .rfind(|(key, _)| key == name)
+        .map(|(_, value)| value.as_os_str())
+        .filter(|value| !value.is_empty())
 }
 
 fn is_dir(path: &Path) -> bool {

@@ -22,12 +22,10 @@ fn walled(script: &str, check: impl Fn(&str, &Path)) {
         let show = |name: &str, write| Wall::Show { from: hall.join(name), to: hall.join(name), write };
         let file = dir.join("netrc");
         fs::write(&file, "password").unwrap();
-        let walls = Walls(vec![Wall::Hide(hall.clone()), show("mine", true), show("shown", false), Wall::Hide(file)]);
-        let launch = Launch {
-            walls: Some(walls),
-            dir: hall.join("mine"),
-            ..stand.launch("x", &["sh", "-c", script])
-        };
+        let walls =
+            Walls(vec![Wall::Hide(hall.clone()), show("mine", true), show("shown", false), Wall::Hide(file)]);
+        let launch =
+            Launch { walls: Some(walls), dir: hall.join("mine"), ..stand.launch("x", &["sh", "-c", script]) };
         stand.keeper.spawn(launch).unwrap();
         let exit = stand.exit();
         assert_eq!(exit.how, ExitHow::Code(0), "{name}: {}", stand.read("x", "stderr"));
@@ -37,13 +35,16 @@ fn walled(script: &str, check: impl Fn(&str, &Path)) {
 
 #[test]
 fn only_what_is_shown_is_there_and_only_its_own_can_be_written() {
-    walled("ls ..; cat ../shown/file ../../netrc; echo; echo new > made; for f in ../shown/file ../../made /made /etc/made; do echo x > $f && echo WROTE; done; true", |said, dir| {
-        assert_eq!(said, "mine\nshown\nshown\n");
-        assert_eq!(fs::read_to_string(dir.join("hall/mine/made")).unwrap(), "new\n");
-        assert_eq!(fs::read_to_string(dir.join("hall/shown/file")).unwrap(), "shown");
-        assert_eq!(fs::read_to_string(dir.join("netrc")).unwrap(), "password");
-        assert!(!dir.join("made").exists());
-    });
+    walled(
+        "ls ..; cat ../shown/file ../../netrc; echo; echo new > made; for f in ../shown/file ../../made /made /etc/made; do echo x > $f && echo WROTE; done; true",
+        |said, dir| {
+            assert_eq!(said, "mine\nshown\nshown\n");
+            assert_eq!(fs::read_to_string(dir.join("hall/mine/made")).unwrap(), "new\n");
+            assert_eq!(fs::read_to_string(dir.join("hall/shown/file")).unwrap(), "shown");
+            assert_eq!(fs::read_to_string(dir.join("netrc")).unwrap(), "password");
+            assert!(!dir.join("made").exists());
+        },
+    );
 }
 
 #[test]

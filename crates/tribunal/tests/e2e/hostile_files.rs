@@ -30,7 +30,7 @@ plan = "01-01"
 task = 1
 do = [
   { write = "bin/one.sh", text = "echo one\n" },
-  { run = ["sh", "-c", "find '{PROJECT}/.tribunal' -name '*.db*' -o -name 'launches' -o -name mail | sed 's/^/saw /' > seen; ls '{PROJECT}/.tribunal/runs'/*/lanes | sed 's/^/lane /' >> seen; true"] },
+  { run = ["sh", "-c", "find '{PROJECT}/.tribunal' -name '*.db*' -o -name seats -o -name mail | sed 's/^/saw /' > seen; ls '{PROJECT}/.tribunal/runs'/*/lanes | sed 's/^/lane /' >> seen; true"] },
   { run = ["sh", "-c", "cd '{PROJECT}' && for f in .git/config .git/hooks/post-checkout .git/HEAD README.md tribunal.toml new; do echo evil >> $f && echo wrote $f >> \"$OLDPWD/seen\"; done; true"] },
   { run = ["sh", "-c", "git -C '{PROJECT}' update-ref refs/heads/evil HEAD && echo moved >> seen; git -C '{PROJECT}' push . HEAD:refs/heads/evil2 && echo pushed >> seen; git status --short > /dev/null && git log -1 --format=%s > /dev/null && echo git works >> seen; true"] },
   { say = "SUMMARY: one.sh.\nTASK: done" },
@@ -41,7 +41,8 @@ do = [
     assert_eq!(show.ended(), Ending::Passed);
     assert_eq!(show.landed("seen").unwrap(), "lane 01-01\ngit works", "its own lane and no more");
     assert!(show.docket().about.sandbox.starts_with("walls"), "{}", show.docket().about.sandbox);
-    let report = show.expect(&["report"], 0).stdout;
+    let report = show.stage.project().join(".tribunal/runs").join(show.run()).join("report.md");
+    let report = std::fs::read_to_string(report).unwrap();
     assert!(report.contains("walls: agents and checks write only their own files"), "{report}");
 }
 

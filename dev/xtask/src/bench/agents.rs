@@ -62,6 +62,7 @@ impl Agents {
             stdin: self.prompt.clone().map_or(Stdin::Null, Stdin::File),
             out_dir: out.join(format!("agent-{n}")),
             output_max: 256 << 20,
+            walls: None,
         }
     }
 }
