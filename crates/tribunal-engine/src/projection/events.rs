@@ -100,8 +100,13 @@ impl Names {
                 let of = launch.effect.split_once('/').map_or("", |(plan, _)| plan);
                 let role = json!({ "role": launch.role, "agent": launch.agent, "effect": launch.effect });
                 let tokens = launch.tokens_in + launch.tokens_out;
-                let mut said =
-                    vec![say("agent_shutdown", of, join(role.clone(), json!({ "ms": launch.ms })))];
+                let mut said = Vec::new();
+                if launch.effect.contains("/summary#") {
+                    self.launched += 1;
+                    let data = json!({ "role": launch.role, "effect": launch.effect });
+                    said.push(say("agent_spawn", of, data));
+                }
+                said.push(say("agent_shutdown", of, join(role.clone(), json!({ "ms": launch.ms }))));
                 if tokens > 0 || launch.cost_micros > 0 {
                     let spent = json!({
                         "tokens": tokens,
@@ -171,7 +176,8 @@ impl Names {
     }
 
     fn spawned(&mut self, effect: &EffectId, of: Option<Use>) -> Vec<Said> {
-        if !effect.step.is_agent() {
+        // A SUMMARY is mostly written without its dev; whether one was asked, its launch says.
+        if !effect.step.is_agent() || effect.step == Step::Summary {
             return Vec::new();
         }
         self.launched += 1;
