@@ -1,3 +1,5 @@
+//! Tests of the projection: the events a journal tells, each once, whatever died when.
+
 use super::*;
 use crate::docket::{LaunchNote, Note, RunNote};
 use proptest::prelude::*;
