@@ -9,6 +9,7 @@ use crate::style::Style;
 use crate::words::{self, and, count};
 use serde::{Serialize, Serializer};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use tribunal_core::finding::{Severity, Source};
 use tribunal_core::ledger::{Entry, Mark};
@@ -249,15 +250,11 @@ impl Review {
         fates
     }
 
-    /// The reviewers, or the checks, each once.
+    /// The reviewers, or the checks, each once, by name: which of them ended first says nothing.
     pub fn judges(&self, checks: bool) -> Vec<String> {
-        let mut who: Vec<String> = Vec::new();
-        for word in self.loops.iter().flat_map(|part| &part.words).filter(|word| word.is_check == checks) {
-            if !who.contains(&word.who) {
-                who.push(word.who.clone());
-            }
-        }
-        who
+        let words = self.loops.iter().flat_map(|part| &part.words).filter(|word| word.is_check == checks);
+        let who: BTreeSet<&String> = words.map(|word| &word.who).collect();
+        who.into_iter().cloned().collect()
     }
 }
 

@@ -207,7 +207,10 @@ pub(crate) fn take_words(
     let blob = site.repo.write_blob(&bytes)?;
     if known.as_ref() != Some(&blob) {
         let name = site.name(&format!("words/{plan}"));
-        site.repo.refs_update(&[RefChange::set(name, &blob)], "tribunal: a dev's summary")?;
+        // What it wrote before stays reachable, as everything an agent left does.
+        let each = site.name(&format!("said/{plan}/{}", blob.short()));
+        let changes = [RefChange::set(name, &blob), RefChange::set(each, &blob)];
+        site.repo.refs_update(&changes, "tribunal: a dev's summary")?;
         lock(&site.words).insert(plan.clone(), Some(blob.clone()));
     }
     Ok(Some(blob))
