@@ -26,7 +26,7 @@ do = [
 
 /// No process works in, or has open, anything below the folder.
 #[track_caller]
-fn nobody_left(folder: &Path) {
+pub fn nobody_left(folder: &Path) {
     let mut left = Vec::new();
     for process in std::fs::read_dir("/proc").unwrap().flatten() {
         let name = process.file_name().to_string_lossy().into_owned();
