@@ -12,8 +12,15 @@ pub const LOG: &str = "TRIBUNAL_CRASH_LOG";
 
 static PASSED: AtomicU64 = AtomicU64::new(0);
 
+/// Where to die: at the n-th point, or at the first of a name. Numbers shift with every race between threads.
+enum Where {
+    Nth(u64),
+    Named(String),
+    Nowhere,
+}
+
 struct Plan {
-    at: u64,
+    at: Where,
     log: Option<std::path::PathBuf>,
 }
 
@@ -25,16 +32,24 @@ pub fn point(name: &str) {
     if let Some(log) = &plan.log {
         note(log, name);
     }
-    if passed == plan.at {
+    let here = match &plan.at {
+        Where::Nth(n) => passed == *n,
+        Where::Named(wanted) => wanted == name,
+        Where::Nowhere => false,
+    };
+    if here {
         // SIGKILL leaves no time for anything: just what a crash is.
         let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     }
 }
 
 fn read() -> Option<Plan> {
-    let at = std::env::var(AT).ok().and_then(|text| text.parse().ok());
+    let at = std::env::var(AT).ok().map(|text| match text.parse() {
+        Ok(n) => Where::Nth(n),
+        Err(_) => Where::Named(text),
+    });
     let log = std::env::var_os(LOG).map(std::path::PathBuf::from);
-    (at.is_some() || log.is_some()).then(|| Plan { at: at.unwrap_or(0), log })
+    (at.is_some() || log.is_some()).then(|| Plan { at: at.unwrap_or(Where::Nowhere), log })
 }
 
 fn note(log: &std::path::Path, name: &str) {
