@@ -64,16 +64,19 @@ impl Folder {
         let (dir, last) = self.dir_of(name, true)?;
         let beside = format!(".{last}.{}.{}.new", std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed));
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // What a death leaves half written lies with the events, where nobody's own files are.
+        let room = self.dir_of(".events/x", false).ok().map(|(room, _)| room);
+        let room = room.as_ref().unwrap_or(&dir);
         let write = || -> std::io::Result<()> {
-            let _ = unlinkat(&dir, &beside, AtFlags::empty());
-            let mut file = File::from(openat(&dir, &beside, flags, Mode::from_raw_mode(0o644))?);
+            let _ = unlinkat(room, &beside, AtFlags::empty());
+            let mut file = File::from(openat(room, &beside, flags, Mode::from_raw_mode(0o644))?);
             file.write_all(bytes)?;
             file.sync_all()?;
-            renameat(&dir, &beside, &dir, last)?;
+            renameat(room, &beside, &dir, last)?;
             Ok(rustix::fs::fsync(&dir)?)
         };
         write().map_err(|source| {
-            let _ = unlinkat(&dir, &beside, AtFlags::empty());
+            let _ = unlinkat(room, &beside, AtFlags::empty());
             GatesError::io("write", &path)(source)
         })
     }
