@@ -71,8 +71,13 @@ impl Repo {
         only: &[GitPath],
         cap: usize,
     ) -> Result<DiffText, GitError> {
+        if only.is_empty()
+            && let Ok(bytes) = self.patch(from, to, cap)
+        {
+            return Ok(DiffText { bytes, cut: false });
+        }
         let call = self.objects().env("GIT_LITERAL_PATHSPECS", "1").cut_at(cap);
-        let call = call.args(["diff-tree", "-r", "-p", "-M", "-U3"]).args(SAFE).args([from, to]).arg("--");
+        let call = call.args(PATCH).args(SAFE).args([from, to]).arg("--");
         let call = call.args(only.iter().map(GitPath::os));
         let name = call.name();
         let output = call.run()?;
@@ -101,8 +106,10 @@ impl Repo {
     }
 }
 
+/// How a difference becomes text.
+pub(crate) const PATCH: [&str; 5] = ["diff-tree", "-r", "-p", "-M", "-U3"];
 /// Options that keep every diff free of foreign programs and settings.
-const SAFE: [&str; 7] = [
+pub(crate) const SAFE: [&str; 7] = [
     "--no-ext-diff",
     "--no-textconv",
     "--no-color",

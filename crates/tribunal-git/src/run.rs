@@ -451,6 +451,30 @@ impl Session {
         }
     }
 
+    /// Reads up to and including a line, and returns what comes before it, at most `cap` bytes: a longer answer is given
+    /// up, and the process with it.
+    pub(crate) fn until(&mut self, last: &str, cap: usize) -> Result<Vec<u8>, GitError> {
+        let deadline = Instant::now() + self.timeout;
+        let end_line = format!("\n{last}\n").into_bytes();
+        let mut seen = 0;
+        loop {
+            let pending = self.buffer.get(self.start..).unwrap_or_default();
+            let fresh = pending.get(seen..).unwrap_or_default();
+            let found = fresh.windows(end_line.len()).position(|bytes| bytes == end_line);
+            if let Some(len) = found.map(|at| seen + at + 1).filter(|len| *len <= cap) {
+                let answer = pending.get(..len).unwrap_or_default().to_vec();
+                self.start += len + last.len() + 1;
+                return Ok(answer);
+            }
+            if found.is_some() || pending.len() > cap.saturating_add(end_line.len()) {
+                end(&mut self.child);
+                return Err(GitError::TooLarge { command: self.name.clone(), cap });
+            }
+            seen = pending.len().saturating_sub(end_line.len());
+            self.more(deadline)?;
+        }
+    }
+
     /// Closes the input and waits for the end; true when git was content.
     pub(crate) fn finish(mut self) -> Result<bool, GitError> {
         self.stdin = None;

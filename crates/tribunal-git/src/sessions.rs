@@ -5,6 +5,7 @@
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
+use crate::diff::{PATCH, SAFE};
 use crate::files::unique;
 use crate::run::{Call, Session};
 use crate::{GitError, Oid, Repo};
@@ -23,6 +24,8 @@ pub(crate) struct Sessions {
     blobs: Mutex<Option<Session>>,
     /// Stores commits.
     commits: Mutex<Option<Session>>,
+    /// Compares trees.
+    patches: Mutex<Option<Session>>,
 }
 
 /// Talks with the process in a slot. It is kept only when all went well: otherwise nobody knows what it says next.
@@ -68,6 +71,20 @@ impl Repo {
                 }
             }
             Ok(())
+        })
+    }
+
+    /// The difference of two commits or trees as a patch of at most `cap` bytes. Git repeats a line it does not
+    /// understand, which tells where the patch ends: no line inside a patch can begin like that.
+    pub(crate) fn patch(&self, from: &Oid, to: &Oid, cap: usize) -> Result<Vec<u8>, GitError> {
+        const LAST: &str = "end of patch";
+        let asked = format!("{} {}\n", self.peeled(from)?, self.peeled(to)?);
+        let open = || self.objects().args(PATCH).arg("--stdin").args(SAFE);
+        talk(&self.inner.sessions.patches, open, |session| {
+            session.send(format!("{asked}{LAST}\n").as_bytes())?;
+            let answer = session.until(LAST, asked.len().saturating_add(cap))?;
+            let patch = answer.strip_prefix(asked.as_bytes());
+            patch.map(<[u8]>::to_vec).ok_or_else(|| GitError::odd("diff-tree answered another question"))
         })
     }
 

@@ -42,7 +42,7 @@ impl Repo {
     }
 
     /// The tree of a commit, or the tree itself.
-    fn peeled(&self, oid: &Oid) -> Result<Oid, GitError> {
+    pub(crate) fn peeled(&self, oid: &Oid) -> Result<Oid, GitError> {
         match self.tree_of(oid) {
             Err(GitError::NoSuch { .. }) => Ok(oid.clone()),
             other => other,

@@ -143,6 +143,40 @@ fn changes_and_diffs_tell_everything() {
 }
 
 #[test]
+fn a_diff_ends_where_git_ends_it() {
+    let last = "end of patch\n";
+    let world = World::new(&[("end of patch", last), ("move", &numbered(30)), ("gone", last), ("bin", "\0")]);
+    let (repo, base) = (&world.repo, &world.head);
+    let long = format!("{}\n{last}", "x".repeat(300_000));
+    let steps: [&[(&str, &str)]; 5] = [
+        &[("end of patch", "end of patch\n\nend of patch")],
+        &[("a\nend of patch\n", last), ("gone", "")],
+        &[("move", ""), ("end of patch\nmoved", &numbered(30))],
+        &[("bin", "\0end of patch\n")],
+        &[("long", &long)],
+    ];
+    let mut commits = vec![base.clone()];
+    for files in steps {
+        let head = world.commit(commits.last().expect("one"), files, "next");
+        commits.push(head);
+    }
+    for (from, to) in commits.iter().flat_map(|from| commits.iter().map(move |to| (from, to))) {
+        let whole = repo.diff_text(from, to, &[], 1 << 20).expect("diff");
+        let all = repo.changed_paths(from, to).expect("diff");
+        let apart = match all.is_empty() {
+            true => Vec::new(),
+            false => repo.diff_text(from, to, &all, 1 << 20).expect("diff").bytes,
+        };
+        assert_eq!(String::from_utf8_lossy(&whole.bytes), String::from_utf8_lossy(&apart));
+        for cap in [0, 1, whole.bytes.len().saturating_sub(1), whole.bytes.len()] {
+            let cut = repo.diff_text(from, to, &[], cap).expect("diff");
+            assert_eq!(cut.bytes, whole.bytes.get(..cap).unwrap_or(&whole.bytes));
+            assert_eq!(cut.cut, cap < whole.bytes.len());
+        }
+    }
+}
+
+#[test]
 fn two_lines_are_united_from_where_they_part() {
     let world = World::new(&[("a", "1\n"), ("b", "1\n")]);
     let (repo, base) = (&world.repo, &world.head);
