@@ -33,7 +33,10 @@ impl RunLock {
         match lock(&mut file) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => {
-                return Err(Error::Locked { path: dir.to_owned(), pid: holder(&mut file) });
+                return Err(Error::Locked {
+                    path: dir.to_owned(),
+                    pid: holder(&mut file).map(|who| who.pid),
+                });
             }
             Err(e) => return Err(Error::os(&path, e)),
         }
@@ -44,15 +47,16 @@ impl RunLock {
 }
 
 /// How often, and how long, a holder that is just dying is waited for.
-const TRIES: usize = 20;
+const TRIES: usize = 100;
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// Whoever was killed holds the lock a moment longer than anything else. That moment is waited for.
+/// Whoever was killed holds the lock a moment longer than anything else, and so does a child of his that has not yet
+/// become another program. That moment is waited for.
 fn lock(file: &mut File) -> std::result::Result<(), Errno> {
     let mut tries = 0;
     loop {
         match rustix::fs::flock(&*file, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) if tries < TRIES && holder(file).is_some_and(is_dying) => {
+            Err(Errno::WOULDBLOCK) if tries < TRIES && holder(file).is_some_and(|who| who.is_dying()) => {
                 tries += 1;
                 let _ = rustix::event::poll(&mut [], Some(&PAUSE));
             }
@@ -61,12 +65,35 @@ fn lock(file: &mut File) -> std::result::Result<(), Errno> {
     }
 }
 
-/// A process that lives has files open, the lock for one.
-fn is_dying(pid: u32) -> bool {
-    match std::fs::read_dir(format!("/proc/{pid}/fd")) {
-        Ok(mut open) => open.next().is_none(),
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+/// Who the file says holds the lock.
+#[derive(Debug, Clone, Copy)]
+struct Holder {
+    pid: u32,
+    started: u64,
+}
+
+impl Holder {
+    /// Gone, killed, or somebody else by now. A process that lives has files open, the lock for one.
+    fn is_dying(self) -> bool {
+        let of = |name: &str| std::fs::read_to_string(format!("/proc/{}/{name}", self.pid));
+        match of("stat") {
+            Err(error) => return error.kind() == std::io::ErrorKind::NotFound,
+            Ok(stat) if self.started != 0 && started(&stat) != self.started => return true,
+            Ok(_) => {}
+        }
+        let open = std::fs::read_dir(format!("/proc/{}/fd", self.pid));
+        open.is_ok_and(|mut open| open.next().is_none())
+            || of("status").is_ok_and(|status| is_killed(&status))
     }
+}
+
+/// Whether the signal that nobody survives is on its way.
+fn is_killed(status: &str) -> bool {
+    const KILL: u64 = 1 << (9 - 1);
+    let pending = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+    let set =
+        |name: &str| pending(name).and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
+    (set("SigPnd:") | set("ShdPnd:")) & KILL != 0
 }
 
 impl Drop for RunLock {
@@ -82,21 +109,49 @@ impl Drop for RunLock {
 fn sign(file: &mut File) -> std::io::Result<()> {
     file.set_len(0)?;
     file.rewind()?;
-    file.write_all(format!("{} {}\n", std::process::id(), started()).as_bytes())
+    let own = started(&std::fs::read_to_string("/proc/self/stat").unwrap_or_default());
+    file.write_all(format!("{} {own}\n", std::process::id()).as_bytes())
 }
 
-/// This process's start time, which tells it from a later one with the same id.
-fn started() -> u64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+/// A process's start time, which tells it from a later one with the same id.
+fn started(stat: &str) -> u64 {
     // The command name may hold spaces and brackets; what follows its last bracket is plain numbers.
     let after = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     after.split_whitespace().nth(19).and_then(|ticks| ticks.parse().ok()).unwrap_or(0)
 }
 
-/// Who the file says holds the lock.
-fn holder(file: &mut File) -> Option<u32> {
+fn holder(file: &mut File) -> Option<Holder> {
     let mut text = String::new();
     file.rewind().ok()?;
     file.take(64).read_to_string(&mut text).ok()?;
-    text.split_whitespace().next()?.parse().ok()
+    let mut words = text.split_whitespace();
+    let pid = words.next()?.parse().ok()?;
+    Some(Holder { pid, started: words.next().and_then(|ticks| ticks.parse().ok()).unwrap_or(0) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_living_holder_is_not_waited_for() {
+        let pid = std::process::id();
+        let own = started(&std::fs::read_to_string("/proc/self/stat").expect("reads"));
+        let check = |pid: u32, started: u64, dying: bool| {
+            assert_eq!(Holder { pid, started }.is_dying(), dying, "{pid} {started}");
+        };
+        check(pid, own, false);
+        check(pid, 0, false);
+        check(pid, own + 1, true);
+        check(u32::MAX, own, true);
+    }
+
+    #[test]
+    fn a_kill_on_its_way_is_seen() {
+        let check = |status: &str, killed: bool| assert_eq!(is_killed(status), killed, "{status}");
+        check("SigQ:\t0/9\nSigPnd:\t0000000000000100\nShdPnd:\t0000000000000000\n", true);
+        check("SigPnd:\t0000000000000000\nShdPnd:\t0000000000000100\n", true);
+        check("SigPnd:\t0000000000004000\nShdPnd:\t0000000000000001\n", false);
+        check("", false);
+    }
 }
