@@ -62,17 +62,17 @@ pub fn read_report(bytes: &[u8]) -> Result<Report, String> {
             serde_json::from_str(&text).map_err(|error| format!("it is not a list of findings: {error}"))?;
         return Ok(own(&items));
     }
-    let whole: Whole<'_> = serde_json::from_str(&text)
+    let (mut mended, mut draft) = (String::new(), Draft::default());
+    let whole: Whole<'_> = sarif::read_or_mend(&text, &mut mended, &mut draft)
         .map_err(|error| format!("it is neither SARIF 2.1.0 nor our JSON: {error}"))?;
     match (whole.runs, whole.findings) {
-        (Some(runs), _) => Ok(of_sarif(runs)),
+        (Some(runs), _) => Ok(of_sarif(runs, draft)),
         (None, Some(items)) => Ok(own(&items)),
         (None, None) => Err("it has neither `runs` (SARIF) nor `findings` (our JSON)".to_owned()),
     }
 }
 
-fn of_sarif(mut runs: Vec<Run<'_>>) -> Report {
-    let mut draft = Draft::default();
+fn of_sarif(mut runs: Vec<Run<'_>>, mut draft: Draft) -> Report {
     let (claims, places) = runs.first_mut().map(|run| sarif::placed(run, &mut draft)).unwrap_or_default();
     let other_runs = runs.len().saturating_sub(1);
     Report { claims, places, sarif: true, other_runs, unread: draft.intake.unread }
@@ -118,6 +118,25 @@ mod tests {
         assert_eq!((report.sarif, report.other_runs, report.unread.len()), (true, 1, 1));
         let marked = format!("\u{feff}{text}");
         assert_eq!(read_report(marked.as_bytes()).unwrap(), report);
+    }
+
+    #[test]
+    fn one_result_that_is_none_takes_no_other_with_it() {
+        let text = r#"{"runs":[{"results":[{"message":{"text":"one"}},{"message":"two","ruleId":7},{"message":{"text":"three"}},9]}]}"#;
+        let report = read_report(text.as_bytes()).unwrap();
+        let expect =
+            [(0, "one", false), (1, "(no message)", false), (2, "three", false), (3, "(no message)", false)];
+        assert_eq!(claims(&report), expect);
+        let whys: Vec<_> = report.unread.iter().map(|unread| unread.why.as_str()).collect();
+        assert!(whys[0].starts_with("result 1: ") && whys[1].starts_with("result 3: "), "{whys:?}");
+        assert!(report.unread[0].text.contains("two"), "{report:?}");
+        let intake = sarif::read_sarif(text);
+        assert_eq!(intake.findings.len(), 2);
+        assert_eq!(
+            intake.unread.len(),
+            4,
+            "each with its reason, and that its place says nothing: {intake:?}"
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::{Draft, Form, Intake, claim_of, claim_words};
 use crate::text::clean;
 use crate::words;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tribunal_core::finding::{Claim, Severity};
@@ -169,7 +170,8 @@ pub fn read_sarif(text: &str) -> Intake {
 
 pub(crate) fn read_into(text: &str, draft: &mut Draft) {
     draft.form(Form::Sarif);
-    let log: Log<'_> = match serde_json::from_str(text) {
+    let mut mended = String::new();
+    let log: Log<'_> = match read_or_mend(text, &mut mended, draft) {
         Ok(log) => log,
         Err(error) => return draft.intake.note(text, format!("not SARIF 2.1.0: {error}")),
     };
@@ -179,6 +181,46 @@ pub(crate) fn read_into(text: &str, draft: &mut Draft) {
     for inline in log.inline {
         take(Run { results: Some(inline.results), ..Run::default() }, draft);
     }
+}
+
+/// Reads a log. One result that is none does not take the others with it: it is kept as it was, with the reason, and an
+/// empty one holds its place in `mended`, which is read instead.
+pub(super) fn read_or_mend<'a, T: Deserialize<'a>>(
+    text: &'a str,
+    mended: &'a mut String,
+    draft: &mut Draft,
+) -> Result<T, serde_json::Error> {
+    let error = match serde_json::from_str(text) {
+        Ok(log) => return Ok(log),
+        Err(error) => error,
+    };
+    let Ok(mut log) = serde_json::from_str::<Value>(text) else { return Err(error) };
+    let mut unread = Vec::new();
+    for results in results_of(&mut log) {
+        for (n, result) in results.iter_mut().enumerate() {
+            if let Err(why) = Res::deserialize(&*result) {
+                unread.push((
+                    std::mem::replace(result, Value::Object(Map::new())),
+                    format!("result {n}: {why}"),
+                ));
+            }
+        }
+    }
+    if unread.is_empty() {
+        return Err(error);
+    }
+    *mended = log.to_string();
+    let log = serde_json::from_str(mended)?;
+    unread.iter().for_each(|(result, why)| draft.intake.note(&result.to_string(), why));
+    Ok(log)
+}
+
+/// Every list of results in a log.
+fn results_of(log: &mut Value) -> impl Iterator<Item = &mut Vec<Value>> {
+    let parts = log.as_object_mut().into_iter().flat_map(|log| log.iter_mut());
+    let parts = parts.filter(|(key, _)| matches!(key.as_str(), "runs" | "inlineExternalProperties"));
+    let parts = parts.filter_map(|(_, parts)| parts.as_array_mut()).flatten();
+    parts.filter_map(|part| part.get_mut("results")?.as_array_mut())
 }
 
 /// Results may lie in other files; none of these is opened.
