@@ -121,35 +121,10 @@ impl Site {
                 });
             });
         };
-        let walls = self.agent_walls(&walled, &brief, &prepared)?;
+        let walls = agent_walls(&walled, &brief, &prepared, |room| self.walls(room))?;
         self.spawn(effect, prepared, brief.out_dir, walls, Box::new(ended))?;
         self.watch.begin(watched);
         Ok(())
-    }
-
-    /// What the agent sees: its tree, to write if it is a maker, and its own folder.
-    fn agent_walls(
-        &self,
-        row: &Adapter,
-        brief: &Brief,
-        prepared: &Prepared,
-    ) -> Result<Option<Walls>, String> {
-        // Its report is a file in its folder, which it may not write to otherwise.
-        let report = std::fs::File::options().append(true).create(true).open(&prepared.report_file);
-        report.map_err(|error| format!("{}: {error}", prepared.report_file.display()))?;
-        let scene =
-            brief.scenario.as_deref().and_then(Path::parent).map(|folder| (folder.to_path_buf(), true));
-        let env: Vec<(OsString, OsString)> =
-            prepared.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-        self.walls(&Room {
-            tree: &prepared.dir,
-            write: brief.access == Access::Write,
-            own: &brief.out_dir,
-            more: [(prepared.report_file.clone(), true)].into_iter().chain(scene).collect(),
-            row: Some(row),
-            env: &env,
-            program: prepared.argv.first().map(OsString::as_os_str),
-        })
     }
 
     fn watched(&self, effect: &EffectId, row: &Adapter, flight: &Flight, turns: Option<u32>) -> Watched {
@@ -271,6 +246,30 @@ impl Site {
         }
         started
     }
+}
+
+/// What an agent sees: its tree, to write if it is a maker, and its own folder.
+pub(crate) fn agent_walls(
+    row: &Adapter,
+    brief: &Brief,
+    prepared: &Prepared,
+    raise: impl FnOnce(&Room<'_>) -> Result<Option<Walls>, String>,
+) -> Result<Option<Walls>, String> {
+    // Its report is a file in its folder, which it may not write to otherwise.
+    let report = std::fs::File::options().append(true).create(true).open(&prepared.report_file);
+    report.map_err(|error| format!("{}: {error}", prepared.report_file.display()))?;
+    let scene = brief.scenario.as_deref().and_then(Path::parent).map(|folder| (folder.to_path_buf(), true));
+    let env: Vec<(OsString, OsString)> =
+        prepared.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    raise(&Room {
+        tree: &prepared.dir,
+        write: brief.access == Access::Write,
+        own: &brief.out_dir,
+        more: [(prepared.report_file.clone(), true)].into_iter().chain(scene).collect(),
+        row: Some(row),
+        env: &env,
+        program: prepared.argv.first().map(OsString::as_os_str),
+    })
 }
 
 /// The session a maker goes on in: that of its last launch in this loop, unless going on in it is what failed.

@@ -1,7 +1,8 @@
 //! One launch of one agent outside any run: for `doctor --contract` and the conformance chore. It uses the very calls a
 //! run uses, and journals nothing.
 
-use super::launch::{Flight, Session, read_back};
+use super::launch::{Flight, Session, agent_walls, read_back};
+use super::walls::{Ground, Sandbox};
 use super::watch::{Limits, Watch, Watched};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -9,11 +10,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
-use tribunal_agent::{Access, Adapter, AgentError, Asks, Brief, Feature, Outcome, Reading, Totals};
+use tribunal_agent::{
+    Access, Adapter, Adapters, AgentError, Asks, Brief, Feature, Outcome, Prepared, Reading, Totals,
+};
 use tribunal_core::effect::{EffectId, Step, Try};
 use tribunal_core::ids::{Maker, Of};
 use tribunal_core::r#loop::{Failure, FailureKind};
-use tribunal_process::{Containment, Exit, Keeper, Launch, ProcessError, Stdin, survivors};
+use tribunal_process::{Containment, Exit, Keeper, Launch, ProcessError, Stdin, Walls, survivors};
 
 /// Bytes an agent may write to its output.
 const OUTPUT_MAX: u64 = 64 << 20;
@@ -44,6 +47,8 @@ pub struct Trial {
     pub deadline: Duration,
     /// How long it may do nothing.
     pub silent: Duration,
+    /// Whether it is kept to its own files.
+    pub sandbox: Sandbox,
 }
 
 /// What came of it.
@@ -75,17 +80,21 @@ pub enum TrialError {
     /// A folder or thread.
     #[error("cannot prepare a trial: {0}")]
     Io(#[from] std::io::Error),
+    /// No walls can be raised around it.
+    #[error("cannot wall in a trial: {0}")]
+    Walls(String),
     /// The keeper of processes is gone.
     #[error("bug: the process was lost")]
     Lost,
 }
 
 /// Launches the agent, waits for its end, and reads what it left.
-pub fn run(row: &Adapter, trial: &Trial) -> Result<Tried, TrialError> {
+pub fn run(adapters: &Adapters, row: &Adapter, trial: &Trial) -> Result<Tried, TrialError> {
     std::fs::create_dir_all(&trial.out_dir)?;
     let brief = brief(trial);
     let keep = |name: &str| trial.environment.get(name).cloned();
     let prepared = tribunal_agent::prepare(row, &brief, &trial.asks, &keep)?;
+    let walls = walls(adapters, row, trial, &brief, &prepared)?;
     static TRIALS: AtomicU64 = AtomicU64::new(0);
     let marker = format!("trial-{}-{}", std::process::id(), TRIALS.fetch_add(1, Ordering::Relaxed));
     let id = "trial".to_owned();
@@ -104,7 +113,7 @@ pub fn run(row: &Adapter, trial: &Trial) -> Result<Tried, TrialError> {
         stdin: prepared.stdin_file.map_or(Stdin::Null, Stdin::File),
         out_dir: trial.out_dir.clone(),
         output_max: OUTPUT_MAX,
-        walls: None,
+        walls,
     };
     let limits = Limits {
         turns_max: trial.asks.turns.filter(|_| prepared.left_out.contains(&Feature::TurnCap)),
@@ -142,6 +151,25 @@ pub fn run(row: &Adapter, trial: &Trial) -> Result<Tried, TrialError> {
         took,
         survivors,
     })
+}
+
+/// The walls a run would raise, without a project behind them.
+fn walls(
+    adapters: &Adapters,
+    row: &Adapter,
+    trial: &Trial,
+    brief: &Brief,
+    prepared: &Prepared,
+) -> Result<Option<Walls>, TrialError> {
+    let ground = Ground {
+        sandbox: trial.sandbox,
+        environment: &trial.environment,
+        adapters,
+        writable: &[],
+        own_binary: &brief.own_binary,
+        project: None,
+    };
+    agent_walls(row, brief, prepared, |room| ground.walls(room)).map_err(TrialError::Walls)
 }
 
 fn effect() -> EffectId {
@@ -194,9 +222,11 @@ fn brief(trial: &Trial) -> Brief {
 /// One turn with an agent that only reads: it must give the agreed line and leave the folder alone. It costs what one
 /// short answer costs.
 pub fn contract(
+    adapters: &Adapters,
     row: &Adapter,
     dir: &Path,
     environment: &BTreeMap<String, OsString>,
+    sandbox: Sandbox,
 ) -> Result<Result<(), Failure>, TrialError> {
     let trial = Trial {
         prompt: format!("Answer with this one line and nothing else, and use no tools:\n\n{CONTRACT}\n"),
@@ -210,9 +240,10 @@ pub fn contract(
         environment: environment.clone(),
         deadline: Duration::from_secs(120),
         silent: Duration::from_secs(60),
+        sandbox,
     };
     std::fs::create_dir_all(&trial.dir)?;
-    let tried = run(row, &trial)?;
+    let tried = run(adapters, row, &trial)?;
     if let Some(failure) = tried.failure {
         return Ok(Err(failure));
     }

@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use tribunal_agent::Adapter;
+use tribunal_agent::{Adapter, Adapters};
 use tribunal_process::{Wall, Walls, find_program};
 
 /// The folder of a launch that it may write to: its temporary files and its home.
@@ -114,7 +114,49 @@ pub(crate) struct Room<'a> {
     pub(crate) program: Option<&'a OsStr>,
 }
 
+/// Where launches happen: whose machine it is, and which project, if it is one.
+pub(crate) struct Ground<'a> {
+    /// Whether there are walls.
+    pub(crate) sandbox: Sandbox,
+    /// The user's environment.
+    pub(crate) environment: &'a BTreeMap<String, OsString>,
+    /// Every agent there is: the homes of others are hidden.
+    pub(crate) adapters: &'a Adapters,
+    /// What makers and checks may write besides.
+    pub(crate) writable: &'a [String],
+    /// The Tribunal program.
+    pub(crate) own_binary: &'a Path,
+    /// The project's root, its git folders, and the folder with the runs.
+    pub(crate) project: Option<Estate<'a>>,
+}
+
+/// A project's places.
+pub(crate) struct Estate<'a> {
+    pub(crate) root: &'a Path,
+    pub(crate) git: [&'a Path; 2],
+    pub(crate) runs: PathBuf,
+}
+
 impl Site {
+    /// The walls of a launch; none where there are none. Makes the launch's scratch folder in any case.
+    pub(crate) fn walls(&self, room: &Room<'_>) -> Result<Option<Walls>, String> {
+        let ground = Ground {
+            sandbox: self.sandbox,
+            environment: &self.environment,
+            adapters: &self.adapters,
+            writable: &self.settings.agents.writable,
+            own_binary: &self.own_binary,
+            project: Some(Estate {
+                root: self.project.root(),
+                git: [self.repo.common_dir(), self.repo.objects_dir()],
+                runs: self.project.folder(),
+            }),
+        };
+        ground.walls(room)
+    }
+}
+
+impl Ground<'_> {
     /// The walls of a launch; none where there are none. Makes the launch's scratch folder in any case.
     pub(crate) fn walls(&self, room: &Room<'_>) -> Result<Option<Walls>, String> {
         let fail = |error: io::Error| format!("{}: {error}", room.own.display());
@@ -141,7 +183,7 @@ impl Site {
         fs::create_dir_all(&temporary)?;
         plan.put(&temporary, Path::new("/tmp"), true);
         // What the user lets everybody write comes before what is kept from everybody.
-        for path in &self.settings.agents.writable {
+        for path in self.writable {
             let path = expand(path, home.as_deref(), room.env).and_then(|path| path.canonicalize().ok());
             path.into_iter().for_each(|path| plan.show(&path, room.write || room.row.is_none()));
         }
@@ -149,13 +191,15 @@ impl Site {
             House { home, scratch: &scratch }.open(plan, &self.homes(room, home)?)?;
         }
         self.programs(plan, room, home.as_deref());
-        for path in [self.project.root(), self.repo.common_dir(), self.repo.objects_dir()] {
-            path.canonicalize()
-                .into_iter()
-                .filter(|path| is_covered(path))
-                .for_each(|path| plan.show(&path, false));
+        if let Some(project) = &self.project {
+            for path in [project.root, project.git[0], project.git[1]] {
+                path.canonicalize()
+                    .into_iter()
+                    .filter(|path| is_covered(path))
+                    .for_each(|path| plan.show(&path, false));
+            }
+            plan.hide(project.runs.canonicalize()?);
         }
-        plan.hide(self.project.folder().canonicalize()?);
         plan.show(&room.own.canonicalize()?, false);
         plan.show(&scratch, true);
         for (path, write) in &room.more {
@@ -167,12 +211,13 @@ impl Site {
 
     /// The programs it runs, where they lie in a covered place.
     fn programs(&self, plan: &mut Plan, room: &Room<'_>, home: Option<&Path>) {
-        if is_covered(&self.own_binary) {
-            plan.show(&self.own_binary, false);
+        if is_covered(self.own_binary) {
+            plan.show(self.own_binary, false);
         }
-        let root = self.project.root();
+        let root = self.project.as_ref().map(|project| project.root);
         // A folder above these would show more than programs.
-        let keeps = |path: &Path| home.is_none_or(|home| !home.starts_with(path)) && !root.starts_with(path);
+        let holds = |path: &Path, place: Option<&Path>| place.is_some_and(|place| place.starts_with(path));
+        let keeps = |path: &Path| !holds(path, home) && !holds(path, root);
         let path = value(room.env, "PATH").unwrap_or_default();
         let program = room.program.and_then(|name| find_program(name, room.tree, room.env).ok());
         let program = program.and_then(|path| path.canonicalize().ok());
@@ -205,6 +250,13 @@ impl Site {
             true => find(text).into_iter().collect::<Vec<_>>(),
             false => private.iter().map(|folder| folder.join(text.trim_end_matches('/'))).collect(),
         };
+        // A program that never ran here makes its folder at its first launch, where its variables say.
+        let fresh = private.iter().all(|folder| !folder.is_dir()).then(|| private.last()).flatten();
+        let used = |path: &Path| {
+            private
+                .iter()
+                .any(|folder| path.starts_with(folder) && (folder.is_dir() || Some(folder) == fresh))
+        };
         let lists = [
             (&row.login_files, Place::Read),
             (&row.home.read, Place::Read),
@@ -215,8 +267,7 @@ impl Site {
             for (text, path) in
                 texts.iter().flat_map(|text| every(text).into_iter().map(move |path| (text, path)))
             {
-                let known = private.iter().any(|folder| path.starts_with(folder) && folder.is_dir());
-                if text.ends_with('/') && (known || text.starts_with('~')) {
+                if text.ends_with('/') && (text.starts_with('~') || used(&path)) {
                     fs::create_dir_all(&path)?;
                 }
                 places.insert(path, place);

@@ -37,7 +37,8 @@ pub fn run(globals: &Globals, args: &Doctor) -> Result<Done, Failure> {
         if !globals.quiet && !globals.json {
             out::say("asking each installed agent for one line; this costs what one short answer costs");
         }
-        contracts(&mut view, &adapters, &environment, scratch.path());
+        let sandbox = Sandbox::of(&settings.agents.sandbox, || Containment::detect().can_wall());
+        contracts(&mut view, &adapters, &environment, scratch.path(), sandbox);
     }
     judge(&mut view, &settings, &adapters, &environment);
     if globals.json {
@@ -119,10 +120,17 @@ fn size(dir: &Path, depth: u32) -> u64 {
         .sum()
 }
 
-fn contracts(view: &mut DoctorView, adapters: &Adapters, environment: &Environment, scratch: &Path) {
+fn contracts(
+    view: &mut DoctorView,
+    adapters: &Adapters,
+    environment: &Environment,
+    scratch: &Path,
+    sandbox: Sandbox,
+) {
     for agent in view.agents.iter_mut().filter(|agent| agent.path.is_some()) {
         let Ok(row) = adapters.get(&agent.name) else { continue };
-        let said = match trial::contract(row, &scratch.join("contract").join(&agent.name), environment) {
+        let dir = scratch.join("contract").join(&agent.name);
+        let said = match trial::contract(adapters, row, &dir, environment, sandbox) {
             Ok(Ok(())) => KEPT.to_owned(),
             Ok(Err(failure)) => format!("not kept: {}: {}", word(failure.kind), failure.text),
             Err(error) => format!("not tried: {error}"),

@@ -4,8 +4,9 @@ use super::agents::Agent;
 use super::server::{Counted, Server};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tribunal_agent::{Access, Adapter, Asks, Feature, Totals};
+use tribunal_agent::{Access, Adapter, Adapters, Asks, Feature, Totals};
 use tribunal_core::r#loop::FailureKind;
+use tribunal_engine::real::Sandbox;
 use tribunal_engine::real::trial::{self, Trial, Tried};
 
 /// What came of a case.
@@ -21,6 +22,8 @@ pub enum Cell {
 
 /// One program at its server.
 pub struct Bench<'a> {
+    /// All rows.
+    pub adapters: &'a Adapters,
     /// Its row.
     pub row: &'a Adapter,
     /// How it is pointed at the server.
@@ -29,6 +32,8 @@ pub struct Bench<'a> {
     pub server: &'a Server,
     /// A folder for everything.
     pub dir: &'a Path,
+    /// Whether it is walled in.
+    pub sandbox: Sandbox,
 }
 
 /// A case by name.
@@ -83,13 +88,15 @@ impl Bench<'_> {
             // One of them gives up only after more than a minute; others never do.
             deadline: Duration::from_secs(if self.agent.name == "opencode" { 110 } else { 60 }),
             silent: Duration::from_secs(40),
+            sandbox: self.sandbox,
         }
     }
 
     fn launch(&self, trial: &Trial) -> Result<Tried, Cell> {
         // Some programs look for a repository upwards: each tree is one of its own.
         super::repository(&trial.dir).map_err(Cell::Bad)?;
-        let tried = trial::run(self.row, trial).map_err(|error| Cell::Bad(error.to_string()))?;
+        let tried =
+            trial::run(self.adapters, self.row, trial).map_err(|error| Cell::Bad(error.to_string()))?;
         match tried.survivors.is_empty() {
             true => Ok(tried),
             false => Err(Cell::Bad(format!("processes {:?} survive", tried.survivors))),

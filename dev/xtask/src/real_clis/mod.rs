@@ -14,6 +14,8 @@ use server::Server;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tribunal_agent::Adapters;
+use tribunal_engine::real::Sandbox;
+use tribunal_process::Containment;
 
 /// What goes wrong is told in words.
 pub type Res<T> = Result<T, String>;
@@ -122,7 +124,10 @@ fn row(args: &Args, pin: &'static Pin, bin: &Path, cache: &Path) -> Res<Row> {
     let server = Server::start(&args.server, &dir.join("server"), &server::rules())?;
     let agent = agents::agent(pin.agent, bin, &dir.join("home"), server.port)?;
     let adapters = Adapters::built_in().map_err(|error| error.to_string())?;
+    let sandbox = Sandbox::of("auto", || Containment::detect().can_wall());
     let bench = Bench {
+        adapters: &adapters,
+        sandbox,
         row: adapters.get(pin.agent).map_err(|error| error.to_string())?,
         agent: &agent,
         server: &server,
