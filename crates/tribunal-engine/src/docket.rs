@@ -99,6 +99,9 @@ pub struct RunNote {
     /// Plans small and safe enough for the least effort.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turbo: Vec<PlanId>,
+    /// How much each plan asks of a task, by the table of token budgets.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scores: BTreeMap<PlanId, usize>,
     /// Plans that a person approves before a dev starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approval: Vec<PlanId>,
@@ -139,6 +142,9 @@ pub struct LaunchNote {
     pub began: Time,
     /// How long it took.
     pub ms: u64,
+    /// Tokens of what it was told beyond the first two tiers, estimated.
+    #[serde(default)]
+    pub tokens_told: u64,
     /// Tokens in, as the agent reports them.
     pub tokens_in: u64,
     /// Tokens out.

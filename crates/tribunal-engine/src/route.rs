@@ -19,6 +19,13 @@ pub fn risk(plan: &Plan) -> Risk {
     tables::risk(facts).0
 }
 
+/// How much a plan asks of a task, by the table of token budgets.
+pub fn score(plan: &Plan) -> usize {
+    let contract = tribunal_docs::contract_of(plan);
+    let (must, paths) = (contract.must_haves.len(), contract.allowed_paths.len());
+    tables::task_score(must, paths, contract.depends_on.len())
+}
+
 /// Whether a plan is small and safe enough to run at the least effort, whatever the run's is.
 pub fn is_turbo(run: &RunSettings, plan: &Plan) -> bool {
     run.effort < Effort::Thorough && plan.tasks.len() <= SMALL && risk(plan) == Risk::Low

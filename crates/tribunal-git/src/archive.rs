@@ -1,11 +1,12 @@
 //! A repository to read from, with or without a work tree: revisions, their difference, their files. Never writes
 //! anything, not even a directory of Tribunal's own, so it is safe on a bare mirror that others use.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::objects::{Object, Reader};
-use crate::open::{ask, neutral};
+use crate::open::{Config, ask, dirty, neutral, on_work_tree};
 use crate::run::Call;
 use crate::{GitError, GitPath, Oid};
 
@@ -37,8 +38,18 @@ impl Archive {
     /// Finds the repository a directory is in, or is.
     pub fn open(dir: &Path) -> Result<Archive, GitError> {
         let dir = std::fs::canonicalize(dir).map_err(GitError::io(dir))?;
-        let git_dir = PathBuf::from(ask(&dir, &["--absolute-git-dir"])?);
+        let git_dir = match own_git_dir(&dir) {
+            Some(found) => found,
+            None => PathBuf::from(ask(&dir, &["--absolute-git-dir"])?),
+        };
         Ok(Archive { git_dir, reader: Mutex::new(None) })
+    }
+
+    /// The paths in which a work tree of this repository, or its index, differs from HEAD, files git does not track
+    /// included. Empty means clean. Writes nothing, not even a refreshed index.
+    pub fn dirty(&self, work_tree: &Path) -> Result<Vec<GitPath>, GitError> {
+        let filters = Config::read(work_tree)?.filters();
+        dirty(on_work_tree(&self.git_dir, work_tree, &filters))
     }
 
     /// The commit a revision names; [`GitError::NoSuch`] when there is none.
@@ -119,6 +130,17 @@ impl Archive {
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .config("core.attributesFile=/dev/null")
     }
+}
+
+/// The git directory in a directory, where it is so plainly one, and the caller's own, that git need not be asked. What is
+/// somebody else's is left to git, which knows whom the user trusts.
+fn own_git_dir(dir: &Path) -> Option<PathBuf> {
+    let git = dir.join(".git");
+    let me = rustix::process::geteuid().as_raw();
+    let own =
+        |path: &Path| std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir() && meta.uid() == me);
+    let whole = git.join("HEAD").is_file() && git.join("objects").is_dir() && git.join("refs").is_dir();
+    (own(dir) && own(&git) && whole).then_some(git)
 }
 
 /// What a file in a tree is asked for by. Names are asked for line by line, so a path with a line end cannot be.

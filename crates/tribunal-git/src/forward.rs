@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::open::{fields, paths};
+use crate::open::{dirty, fields, paths};
 use crate::refs::check_name;
 use crate::run::Session;
 use crate::{ChangeKind, GitError, GitPath, Oid, RefChange, Repo};
@@ -77,11 +77,9 @@ impl Repo {
     /// The paths in which the user's work tree or index differs from HEAD, files git does not track included, but for
     /// those under `ignoring`. Empty means clean. Writes nothing, not even a refreshed index.
     pub fn dirty(&self, ignoring: &[GitPath]) -> Result<Vec<GitPath>, GitError> {
-        let call = self.user().args(["status", "--porcelain=v1", "-z", "--no-renames"]);
-        let bytes = call.args(["--untracked-files=normal", "--ignore-submodules=all"]).ok()?;
-        let path = |field: &[u8]| GitPath::from(field.get(3..).unwrap_or_default());
-        let counts = |path: &GitPath| !ignoring.iter().any(|dir| path.is_under(dir));
-        Ok(fields(&bytes).map(path).filter(counts).collect())
+        let mut paths = dirty(self.user())?;
+        paths.retain(|path| !ignoring.iter().any(|dir| path.is_under(dir)));
+        Ok(paths)
     }
 
     /// Moves the user's branch and work tree from `old` to `new`, if the branch is at `old` and checked out here, and the

@@ -47,6 +47,19 @@ impl Archive {
         }
     }
 
+    /// The commit that is checked out; [`GitError::NoSuch`] when there is none yet.
+    pub fn checked_out(&self) -> Result<Commit, GitError> {
+        let call = self.call().args(["log", "-z", "--no-color", "--no-show-signature", "--encoding=UTF-8"]);
+        let call = call.args(["--max-count=1", "--format=%H%n%P%n%s", "HEAD", "--"]);
+        let name = call.name();
+        let output = call.run()?;
+        match output.code() {
+            Some(0) => commit(output.stdout.strip_suffix(b"\0").unwrap_or(&output.stdout)),
+            Some(128) => Err(GitError::NoSuch { what: "commit that is checked out".to_owned() }),
+            _ => Err(failed(&name, &output)),
+        }
+    }
+
     /// The newest commits that lead to this one, merges left out, newest first.
     pub fn latest(&self, at: &Oid, max: usize) -> Result<Vec<Commit>, GitError> {
         let call = self.call().args(["log", "-z", "--no-color", "--no-show-signature", "--encoding=UTF-8"]);

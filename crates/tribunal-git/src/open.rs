@@ -166,15 +166,27 @@ impl Repo {
     /// A call on the user's own work tree, with their settings, but with neither hooks nor filters (but LFS).
     pub(crate) fn user(&self) -> Call {
         let inner = &*self.inner;
-        let mut call = with_home(neutral(Call::new(&inner.work_tree), &inner.git_dir, &inner.work_tree));
-        for name in &inner.filters {
-            for setting in ["clean=", "smudge=", "process=", "required=false"] {
-                let text = [b"filter.", name.as_slice(), b".", setting.as_bytes()].concat();
-                call = call.option("-c").option(OsString::from_vec(text));
-            }
-        }
-        call
+        on_work_tree(&inner.git_dir, &inner.work_tree, &inner.filters)
     }
+}
+
+/// A call on a work tree with the user's settings, but with neither hooks nor these filters.
+pub(crate) fn on_work_tree(git_dir: &Path, work_tree: &Path, filters: &[Vec<u8>]) -> Call {
+    let mut call = with_home(neutral(Call::new(work_tree), git_dir, work_tree));
+    for name in filters {
+        for setting in ["clean=", "smudge=", "process=", "required=false"] {
+            let text = [b"filter.", name.as_slice(), b".", setting.as_bytes()].concat();
+            call = call.option("-c").option(OsString::from_vec(text));
+        }
+    }
+    call
+}
+
+/// The paths of a work tree, or its index, that differ from HEAD.
+pub(crate) fn dirty(on_work_tree: Call) -> Result<Vec<GitPath>, GitError> {
+    let call = on_work_tree.args(["status", "--porcelain=v1", "-z", "--no-renames"]);
+    let bytes = call.args(["--untracked-files=normal", "--ignore-submodules=all"]).ok()?;
+    Ok(fields(&bytes).map(|field| GitPath::from(field.get(3..).unwrap_or_default())).collect())
 }
 
 /// What every call has in common, whichever git directory it uses.
@@ -266,10 +278,10 @@ pub(crate) fn ask(dir: &Path, args: &[&str]) -> Result<OsString, GitError> {
 }
 
 /// The user's settings, from all their files.
-struct Config(Vec<(String, Vec<u8>)>);
+pub(crate) struct Config(Vec<(String, Vec<u8>)>);
 
 impl Config {
-    fn read(dir: &Path) -> Result<Config, GitError> {
+    pub(crate) fn read(dir: &Path) -> Result<Config, GitError> {
         let bytes = with_home(Call::new(dir)).args(["config", "--list", "-z"]).ok()?;
         let entry = |entry: &[u8]| {
             // A setting without value means true.
@@ -298,7 +310,8 @@ impl Config {
         KEPT.iter().filter_map(|key| Some(((*key).to_owned(), self.get(key)?.to_vec()))).collect()
     }
 
-    fn filters(&self) -> Vec<Vec<u8>> {
+    /// The names of the filters it defines, LFS not among them.
+    pub(crate) fn filters(&self) -> Vec<Vec<u8>> {
         let mut names: Vec<Vec<u8>> = Vec::new();
         for (key, _) in &self.0 {
             let name = key.strip_prefix("filter.").and_then(|rest| rest.rsplit_once('.'));

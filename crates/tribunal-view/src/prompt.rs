@@ -261,7 +261,8 @@ impl FindingLine {
     }
 }
 
-/// The prompt of a maker: first version or revision.
+/// The prompt of a maker: first version or revision. What is the same for every maker of a kind comes first, then the
+/// plan, then what is new, so that a cache of the agent's holds as much of it as can be.
 pub fn maker(brief: &MakerBrief) -> String {
     let mut out = String::new();
     out.push_str(match brief.job {
@@ -273,6 +274,7 @@ pub fn maker(brief: &MakerBrief) -> String {
         MakerJob::Phase => "# Mend what a review found\n\nA review of the whole phase found what is listed. Mend it, nothing else.\n",
     });
     out.push_str(DATA_RULE);
+    maker_rules(&mut out, brief.job);
     plan_part(&mut out, &brief.plan);
     task_part(&mut out, brief.task.as_ref());
     document_part(&mut out, brief.document.as_ref());
@@ -284,36 +286,38 @@ pub fn maker(brief: &MakerBrief) -> String {
     }
     text_part(&mut out, "Where the run before left off", &brief.before);
     text_part(&mut out, "Feedback on your progress", &brief.feedback);
-    maker_rules(&mut out, brief);
+    out.push_str(match brief.findings.is_empty() {
+        true => "\nEnd your answer with the lines asked for above: SUMMARY and TASK.\n",
+        false => {
+            "\nEnd your answer with the lines asked for above: one for every finding, SUMMARY and TASK.\n"
+        }
+    });
     out
 }
 
-fn maker_rules(out: &mut String, brief: &MakerBrief) {
+fn maker_rules(out: &mut String, job: MakerJob) {
     out.push_str("\n## Rules\n\n");
     out.push_str("- Do not commit, push, or change branches: the files you leave are taken as they are.\n");
-    if brief.job == MakerJob::Plan {
+    if job == MakerJob::Plan {
         out.push_str("- Change only the plan's document. Keep its id, phase, requirements and must-haves.\n");
     } else {
         out.push_str("- Change only what the work needs; leave unrelated problems alone and report them.\n");
         out.push_str("- Do not delete, skip or weaken tests to make something pass.\n");
     }
     out.push_str("\n## How to answer\n\nEnd with these lines, each at the beginning of its line, outside any code block:\n\n");
-    if !brief.findings.is_empty() {
-        out.push_str("- for every finding listed above exactly one of\n");
-        out.push_str("  `FIXED: <id>` — you mended it\n");
-        out.push_str("  `REFUTED: <id> because <reason>` — it is not an issue, and why\n");
-        out.push_str("  `CANNOT FIX: <id> because <reason>` — it cannot be mended here, and why\n");
-    }
+    out.push_str("- for every finding you are told to mend, if there are any, exactly one of\n");
+    out.push_str("  `FIXED: <id>` — you mended it\n");
+    out.push_str("  `REFUTED: <id> because <reason>` — it is not an issue, and why\n");
+    out.push_str("  `CANNOT FIX: <id> because <reason>` — it cannot be mended here, and why\n");
     out.push_str("- `SUMMARY: <what you did, in one or two sentences>`\n");
     out.push_str("- `DISCOVERED: <problem outside this work that you left alone>` — one line each, if any\n");
     out.push_str("- `TASK: done`, or `TASK: not done` when more work is needed\n");
 }
 
-/// The prompt of a reviewer.
+/// The prompt of a reviewer. What is the same for every review of a kind comes first, then the plan, then what is judged,
+/// and only at the end what this seat alone is told: those who judge one revision read the same bytes up to there.
 pub fn judge(brief: &JudgeBrief) -> String {
-    let mut out = String::new();
-    let _ =
-        writeln!(out, "# Review ({}, round {} of {})\n", line(&brief.seat), brief.round, brief.rounds_max);
+    let mut out = String::from("# Review\n\n");
     out.push_str(match brief.job {
         JudgeJob::Plan => "You judge a plan before any code is written: could a developer build the right thing from this document alone?\n",
         JudgeJob::Task => "You judge one task's work. Intent first: what was it for, what would a reasonable user expect, does the work serve that? Then its quality.\n",
@@ -322,42 +326,62 @@ pub fn judge(brief: &JudgeBrief) -> String {
     });
     out.push_str("The current folder holds exactly what is judged. Read it; change nothing.\n");
     out.push_str(DATA_RULE);
-    again_part(&mut out, brief.again);
+    out.push_str(JUDGE_RULES);
+    depth_part(&mut out, &brief.depth);
     plan_part(&mut out, &brief.plan);
     task_part(&mut out, brief.task.as_ref());
     document_part(&mut out, brief.document.as_ref());
-    findings_part(&mut out, "Findings put to you: answer each by id, first", &brief.put);
-    // Only what must be answered begins its line with the id.
-    let known: Vec<String> = brief.known.iter().map(|finding| format!("- {}", finding.text())).collect();
-    list_part(&mut out, "Open findings of others: do not raise them again", &known);
-    checks_part(&mut out, &brief.checks);
-    text_part(&mut out, "What the maker says it did (a claim, not evidence)", &brief.summary);
-    list_part(&mut out, "Other plans being built at the same time", &brief.lanes);
     let title = if brief.round <= 1 { "The change" } else { "What changed since it was last judged" };
     diff_part(&mut out, title, &brief.diff);
-    depth_part(&mut out, &brief.depth);
-    judge_rules(&mut out, brief);
+    text_part(&mut out, "What the maker says it did (a claim, not evidence)", &brief.summary);
+    checks_part(&mut out, &brief.checks);
+    list_part(&mut out, "Other plans being built at the same time", &brief.lanes);
+    seat_part(&mut out, brief);
     out
 }
 
-fn judge_rules(out: &mut String, brief: &JudgeBrief) {
-    out.push_str("\n## How to answer\n\nEnd with these lines, each at the beginning of its line, outside any code block:\n\n");
-    if !brief.put.is_empty() {
-        out.push_str("- for every finding put to you exactly one of\n");
-        out.push_str("  `<id>: resolved`\n  `<id>: still there`\n  `<id>: not an issue because <reason>`\n");
-    }
-    out.push_str("- for every new finding one line\n");
-    out.push_str("  `[id:<your label>] [severity:blocker|warning|suggestion] [confidence:0-100] [file:<path>:<line>] issue: <one sentence> | suggestion: <what to do>`\n");
-    out.push_str("- `CHECKED: <what you looked at and how>`\n");
-    out.push_str("- `VERDICT: approve`, `VERDICT: conditional` or `VERDICT: reject`\n\n");
-    out.push_str("Rules: a blocker makes the work wrong or unsafe; a warning should be mended; a suggestion may be left. Evidence before claims: name the file and line. ");
-    out.push_str("An approval without CHECKED, a reject without an open finding, and a finding put to you without an answer do not count.\n");
+/// What one seat alone is told.
+fn seat_part(out: &mut String, brief: &JudgeBrief) {
+    // Only what must be answered begins its line with the id.
+    let known: Vec<String> = brief.known.iter().map(|finding| format!("- {}", finding.text())).collect();
+    list_part(out, "Open findings of others: do not raise them again", &known);
+    findings_part(out, "Findings put to you: answer each by id, first", &brief.put);
+    again_part(out, brief.again);
+    let _ = write!(
+        out,
+        "\nYou are {}; this is round {} of {}. End your answer with the lines asked for above: ",
+        line(&brief.seat),
+        brief.round,
+        brief.rounds_max
+    );
+    out.push_str(match brief.put.is_empty() {
+        true => "CHECKED and VERDICT.\n",
+        false => "one for every finding put to you, CHECKED and VERDICT.\n",
+    });
 }
+
+const JUDGE_RULES: &str = "
+## How to answer
+
+End with these lines, each at the beginning of its line, outside any code block:
+
+- for every finding put to you, if there are any, exactly one of
+  `<id>: resolved`
+  `<id>: still there`
+  `<id>: not an issue because <reason>`
+- for every new finding one line
+  `[id:<your label>] [severity:blocker|warning|suggestion] [confidence:0-100] [file:<path>:<line>] issue: <one sentence> | suggestion: <what to do>`
+- `CHECKED: <what you looked at and how>`
+- `VERDICT: approve`, `VERDICT: conditional` or `VERDICT: reject`
+
+Rules: a blocker makes the work wrong or unsafe; a warning should be mended; a suggestion may be left. Evidence before \
+     claims: name the file and line. An approval without CHECKED, a reject without an open finding, and a finding put to you \
+     without an answer do not count.
+";
 
 /// The prompt of a hearing: one finding, two sides, one ruling.
 pub fn hear(brief: &HearBrief) -> String {
-    let mut out = String::new();
-    let _ = writeln!(out, "# Hearing of {} ({})\n", brief.finding.id, line(&brief.seat));
+    let mut out = String::from("# Hearing\n\n");
     out.push_str(if brief.contested {
         "Fixes of this finding undid each other. Decide whether the finding stands as it is.\n"
     } else {
@@ -365,12 +389,18 @@ pub fn hear(brief: &HearBrief) -> String {
     });
     out.push_str("You have not seen it before; read both sides and the code, change nothing.\n");
     out.push_str(DATA_RULE);
-    plan_part(&mut out, &brief.plan);
-    findings_part(&mut out, "The finding", std::slice::from_ref(&brief.finding));
-    list_part(&mut out, "What happened so far", &brief.history);
-    diff_part(&mut out, "The change it is about", &brief.diff);
     out.push_str("\n## How to answer\n\nEnd with these two lines, outside any code block:\n\n");
     out.push_str("- `RULING: upheld` or `RULING: refuted`\n- `REASON: <why, in one or two sentences>`\n");
+    plan_part(&mut out, &brief.plan);
+    diff_part(&mut out, "The change it is about", &brief.diff);
+    findings_part(&mut out, "The finding", std::slice::from_ref(&brief.finding));
+    list_part(&mut out, "What happened so far", &brief.history);
+    let _ = writeln!(
+        out,
+        "\nYou are {} and hear {}. End your answer with RULING and REASON.",
+        line(&brief.seat),
+        brief.finding.id
+    );
     out
 }
 
@@ -378,17 +408,14 @@ pub fn hear(brief: &HearBrief) -> String {
 pub fn checkpoint(brief: &CheckpointBrief) -> String {
     let mut out =
         String::from("# Progress check\n\nWork is under way; do not fail it for being unfinished. ");
-    let _ = writeln!(
-        out,
-        "The developer has run {} times. Say what will go wrong if it goes on like this, and nothing else.",
-        brief.iterations
-    );
+    out.push_str("Say what will go wrong if it goes on like this, and nothing else.\n");
     out.push_str(DATA_RULE);
+    out.push_str("\n## How to answer\n\nAt most ten short lines of feedback for the developer. `On course.` when there is nothing to say.\n");
+    depth_part(&mut out, &brief.depth);
     plan_part(&mut out, &brief.plan);
     task_part(&mut out, brief.task.as_ref());
+    let _ = writeln!(out, "\nThe developer has run {} times.", brief.iterations);
     diff_part(&mut out, "The work so far", &brief.diff);
-    depth_part(&mut out, &brief.depth);
-    out.push_str("\n## How to answer\n\nAt most ten short lines of feedback for the developer. `On course.` when there is nothing to say.\n");
     out
 }
 

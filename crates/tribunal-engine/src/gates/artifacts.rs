@@ -6,7 +6,8 @@ use sha2::{Digest, Sha256};
 use std::io::Read;
 use tribunal_core::gate::Kept;
 
-const REGISTRY: &str = ".artifacts/registry.jsonl";
+/// The registry's place in the planning folder.
+pub const REGISTRY: &str = ".artifacts/registry.jsonl";
 
 /// One registered file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +71,15 @@ pub fn kept(ground: &Ground, phase: &str, plan: &str) -> Result<Vec<(String, Kep
     Ok(newest.into_iter().map(|(path, then)| (path.clone(), state(&path, &then))).collect())
 }
 
+/// The sha256 of bytes, as the registry writes it.
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(Sha256::digest(bytes).as_slice())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The sha256 of a file beneath the root, streamed; nothing when it is no file.
 fn sha256_of(ground: &Ground, path: &str) -> Option<String> {
     let mut file = ground.open(path)?;
@@ -82,5 +92,5 @@ fn sha256_of(ground: &Ground, path: &str) -> Option<String> {
             Err(_) => return None,
         }
     }
-    Some(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Some(hex(hash.finalize().as_slice()))
 }

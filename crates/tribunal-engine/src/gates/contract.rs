@@ -59,6 +59,11 @@ pub fn generate(ground: &Ground, plan: &Plan) -> Result<(PathBuf, Contract), Gat
     Ok((folder.path(&name), contract))
 }
 
+/// Where the planning folder keeps what a plan has left of its token budget.
+pub fn token_state(plan: &str) -> Result<String, GatesError> {
+    Ok(format!(".token-state/{}.json", file_name(plan)?))
+}
+
 /// A plan's id as part of a file name; ids come from documents, so they may hold anything.
 pub(crate) fn file_name(id: &str) -> Result<&str, GatesError> {
     let bad = id.is_empty() || id.starts_with('.') || id.contains(['/', '\\', '\0']) || id.len() > 120;

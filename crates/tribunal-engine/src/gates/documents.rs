@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use tribunal_core::contract::clean;
-use tribunal_docs::{Plan, PlanId, Summary, document_name, phase_dir, read_plan, read_summary};
+use tribunal_docs::{DocumentName, Plan, PlanId, Summary, document_name, phase_dir, read_plan, read_summary};
 
 /// A longer document is refused: nobody wrote it.
 const DOCUMENT_MAX: u64 = 64 << 20;
@@ -117,9 +117,11 @@ impl Ground {
 
     /// The plan of an id, wherever in its phase it lies.
     pub fn plan(&self, id: &PlanId) -> Option<(PathBuf, Plan)> {
-        let phases = self.phase_dirs(&id.phase);
-        let documents = phases.iter().filter_map(|dir| documents(dir).ok());
-        documents.flat_map(|found| found.plans).find(|(_, plan)| plan.id == *id)
+        let read = |path: &Path, label: &str, text: &str| {
+            let plan = read_plan(label, text).value.filter(|plan| plan.id == *id)?;
+            Some((path.to_owned(), plan))
+        };
+        self.phase_dirs(&id.phase).iter().find_map(|dir| first_of(dir, "PLAN", id, &read))
     }
 }
 
@@ -140,6 +142,63 @@ pub(crate) fn dirs_of(phases: &Path, number: &str) -> Vec<PathBuf> {
 /// The plans and summaries of a folder; what cannot be read is left out.
 pub fn documents(dir: &Path) -> Result<PhaseDocuments, GatesError> {
     let mut found = PhaseDocuments::default();
+    for (path, name) in files_of(dir)? {
+        if !matches!(name.kind.as_str(), "PLAN" | "SUMMARY") {
+            continue;
+        }
+        let Ok(bytes) = read_plain(&path) else { continue };
+        let (label, text) = (path.display().to_string(), String::from_utf8_lossy(&bytes));
+        match name.kind.as_str() {
+            "PLAN" => found.plans.extend(read_plan(&label, &text).value.map(|plan| (path, plan))),
+            _ => found.summaries.extend(read_summary(&label, &text).value.map(|s| (path, s))),
+        }
+    }
+    Ok(found)
+}
+
+/// The plans of a folder but for the one in this file; what cannot be read is left out.
+pub fn plans_beside(own: &Path, dir: &Path) -> Vec<Plan> {
+    let own = std::fs::canonicalize(own).ok();
+    // A file found in the folder is no link, so it lies where the folder does.
+    let place = std::fs::canonicalize(dir).ok();
+    let here = |path: &Path| Some(place.as_ref()?.join(path.file_name()?));
+    let plan = |(path, name): (PathBuf, DocumentName)| {
+        if name.kind != "PLAN" || (own.is_some() && here(&path) == own) {
+            return None;
+        }
+        let bytes = read_plain(&path).ok()?;
+        read_plan(&path.display().to_string(), &String::from_utf8_lossy(&bytes)).value
+    };
+    files_of(dir).unwrap_or_default().into_iter().filter_map(plan).collect()
+}
+
+/// The summary of a plan in a folder.
+pub fn summary_of(dir: &Path, id: &PlanId) -> Option<Summary> {
+    let read = |_: &Path, label: &str, text: &str| {
+        read_summary(label, text).value.filter(|summary| summary.id == *id)
+    };
+    first_of(dir, "SUMMARY", id, &read)
+}
+
+/// The first document of a kind that is what is looked for. The file that has the plan's name is read first, and mostly no
+/// other is.
+fn first_of<T>(
+    dir: &Path,
+    kind: &str,
+    id: &PlanId,
+    read: &dyn Fn(&Path, &str, &str) -> Option<T>,
+) -> Option<T> {
+    let mut files = files_of(dir).ok()?;
+    files.retain(|(_, name)| name.kind == kind);
+    files.sort_by_key(|(_, name)| name.id().as_ref() != Some(id));
+    files.iter().find_map(|(path, _)| {
+        let bytes = read_plain(path).ok()?;
+        read(path, &path.display().to_string(), &String::from_utf8_lossy(&bytes))
+    })
+}
+
+/// The documents in a folder by their names, in order; links, folders and everything else are left out.
+fn files_of(dir: &Path) -> Result<Vec<(PathBuf, DocumentName)>, GatesError> {
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(dir).map_err(GatesError::io("read", dir))? {
         let entry = entry.map_err(GatesError::io("read", dir))?;
@@ -148,20 +207,8 @@ pub fn documents(dir: &Path) -> Result<PhaseDocuments, GatesError> {
         }
     }
     paths.sort();
-    for path in paths {
-        let label = path.display().to_string();
-        let kind = document_name(&label).map(|name| name.kind).unwrap_or_default();
-        if !matches!(kind.as_str(), "PLAN" | "SUMMARY") {
-            continue;
-        }
-        let Ok(bytes) = read_plain(&path) else { continue };
-        let text = String::from_utf8_lossy(&bytes);
-        match kind.as_str() {
-            "PLAN" => found.plans.extend(read_plan(&label, &text).value.map(|plan| (path, plan))),
-            _ => found.summaries.extend(read_summary(&label, &text).value.map(|s| (path, s))),
-        }
-    }
-    Ok(found)
+    let named = |path: PathBuf| document_name(&path.display().to_string()).map(|name| (path, name));
+    Ok(paths.into_iter().filter_map(named).collect())
 }
 
 /// The bytes of a plain file; a link, a folder, a pipe and a monster are errors.

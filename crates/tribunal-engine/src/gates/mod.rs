@@ -15,12 +15,12 @@ mod rule;
 mod state;
 mod suite;
 
-pub use artifacts::{Artifact, kept, register, registered};
+pub use artifacts::{Artifact, REGISTRY, kept, register, registered, sha256};
 pub use clock::{iso, moment, unique_id};
 pub use command::{Finished, run_argv, run_line};
 pub use context::{FAMILIES, tiers};
-pub use contract::{ContractError, generate, hash_of, load};
-pub use documents::{Ground, PhaseDocuments, documents, read_plain};
+pub use contract::{ContractError, generate, hash_of, load, token_state};
+pub use documents::{Ground, PhaseDocuments, documents, plans_beside, read_plain, summary_of};
 pub use events::{Event, LOG, STATE, append, correlation};
 pub use leases::{Leased, with_leases};
 pub use qa::{

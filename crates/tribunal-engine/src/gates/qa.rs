@@ -56,7 +56,8 @@ pub fn lint_of(archive: &Archive, hashes: &[String]) -> Result<LintReport, Gates
     lint(archive, archive.commits_named(&known)?)
 }
 
-fn lint(archive: &Archive, commits: Vec<Commit>) -> Result<LintReport, GatesError> {
+/// commit-lint over these commits.
+pub(super) fn lint(archive: &Archive, commits: Vec<Commit>) -> Result<LintReport, GatesError> {
     let fact = |commit: &Commit, files| CommitFact {
         hash: commit.oid.to_string(),
         subject: commit.subject.clone(),

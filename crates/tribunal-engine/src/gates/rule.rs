@@ -3,7 +3,7 @@
 
 use super::command::run_line;
 use super::contract::{self, ContractError};
-use super::documents::{Ground, documents, read_plain};
+use super::documents::{Ground, read_plain, summary_of};
 use super::{GatesError, artifacts, qa};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tribunal_core::gate::{
     self, CommandRun, Completion, Gate, GateResult, GateRuling, Verification, completion,
 };
 use tribunal_docs::PlanId;
-use tribunal_git::{Archive, Repo};
+use tribunal_git::Archive;
 
 /// Repairs tried before somebody must act.
 const ATTEMPTS_MAX: u32 = 2;
@@ -58,7 +58,7 @@ fn facts(ground: &Ground, gate: Gate, asked: &Asked, contract: &Contract) -> Res
             gate::contract_compliance(contract, &id.phase, &id.to_string(), asked.task)
         }
         Gate::ProtectedFile => {
-            let dirty = Repo::open(ground.root())?.dirty(&[])?;
+            let dirty = Archive::open(ground.root())?.dirty(ground.root())?;
             let dirty: Vec<String> =
                 dirty.iter().map(|path| String::from_utf8_lossy(path.as_bytes()).into_owned()).collect();
             gate::protected_file(contract, &dirty)
@@ -66,10 +66,7 @@ fn facts(ground: &Ground, gate: Gate, asked: &Asked, contract: &Contract) -> Res
         Gate::RequiredChecks => gate::required_checks(&checks(ground, contract, asked.timeout)),
         Gate::CommitHygiene => hygiene(ground)?,
         Gate::ArtifactPersistence => {
-            let there = ground
-                .phase_dirs(&id.phase)
-                .iter()
-                .any(|dir| documents(dir).is_ok_and(|found| found.summary(id).is_some()));
+            let there = ground.phase_dirs(&id.phase).iter().any(|dir| summary_of(dir, id).is_some());
             gate::artifact_persistence(there, &artifacts::kept(ground, &id.phase, &id.plan)?)
         }
         Gate::VerificationThreshold => gate::verification_threshold(verification(ground, id).as_ref()),
@@ -88,16 +85,14 @@ fn checks(ground: &Ground, contract: &Contract, timeout: Duration) -> Vec<(Strin
 
 fn hygiene(ground: &Ground) -> Result<GateRuling, GatesError> {
     let archive = Archive::open(ground.root())?;
-    let head = archive.commit("HEAD")?;
-    let report = qa::lint_of(&archive, &[head.to_string()])?;
+    let commit = archive.checked_out()?;
+    let short = commit.oid.short().to_owned();
+    let report = qa::lint(&archive, vec![commit])?;
     Ok(match report.violations.first() {
-        None => GateRuling::pass(format!("{} is well formed", head.short())),
+        None => GateRuling::pass(format!("{short} is well formed")),
         Some(wrong) => GateRuling::fail(format!(
-            "{} {:?}: {}; write `{}`",
-            head.short(),
-            wrong.subject,
-            wrong.issue,
-            wrong.suggested_fix
+            "{short} {:?}: {}; write `{}`",
+            wrong.subject, wrong.issue, wrong.suggested_fix
         )),
     })
 }

@@ -12,6 +12,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A state file is never longer than this.
 const BYTES_MAX: u64 = 1 << 30;
 
+/// Whether a file must be on the disk before we go on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flush {
+    Yes,
+    No,
+}
+
 /// A folder that holds state files.
 #[derive(Clone, Debug)]
 pub struct Folder {
@@ -57,8 +64,19 @@ impl Folder {
         }
     }
 
-    /// Replaces a file as a whole: written beside it under a name of its own, flushed, renamed.
+    /// Replaces a file as a whole: written beside it under a name of its own, then renamed. Whoever reads it finds the old
+    /// one or the new one. It is not flushed: what is written this way is of the moment, or can be made again, and a
+    /// machine that loses power may be back at the file before.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), GatesError> {
+        self.replace(name, bytes, Flush::No)
+    }
+
+    /// As [`Folder::write`], and the new file is on the disk when this returns.
+    pub fn write_flushed(&self, name: &str, bytes: &[u8]) -> Result<(), GatesError> {
+        self.replace(name, bytes, Flush::Yes)
+    }
+
+    fn replace(&self, name: &str, bytes: &[u8], flush: Flush) -> Result<(), GatesError> {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
         let path = self.path(name);
         let (dir, last) = self.dir_of(name, true)?;
@@ -71,14 +89,31 @@ impl Folder {
             let _ = unlinkat(room, &beside, AtFlags::empty());
             let mut file = File::from(openat(room, &beside, flags, Mode::from_raw_mode(0o644))?);
             file.write_all(bytes)?;
-            file.sync_all()?;
+            if flush == Flush::Yes {
+                file.sync_all()?;
+            }
             renameat(room, &beside, &dir, last)?;
-            Ok(rustix::fs::fsync(&dir)?)
+            if flush == Flush::Yes {
+                rustix::fs::fsync(&dir)?;
+            }
+            Ok(())
         };
         write().map_err(|source| {
             let _ = unlinkat(room, &beside, AtFlags::empty());
             GatesError::io("write", &path)(source)
         })
+    }
+
+    /// Removes a file; one that is not there is removed already.
+    pub fn remove(&self, name: &str) -> Result<(), GatesError> {
+        let (dir, last) = match self.dir_of(name, false) {
+            Err(GatesError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(()),
+            other => other?,
+        };
+        match unlinkat(&dir, last, AtFlags::empty()) {
+            Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
+            Err(error) => Err(GatesError::io("remove", &self.path(name))(error.into())),
+        }
     }
 
     /// Adds one line in one write, so that lines of several writers never mix.

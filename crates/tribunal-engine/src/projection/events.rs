@@ -1,18 +1,24 @@
 //! The journal's facts in the protocol's names. A pure fold: the same rows give the same events with the same ids,
 //! whoever reads them and however often. Must never look at a clock, a file or anything but the rows.
 
-use crate::docket::{Fact, Note, RunNote};
+use crate::docket::{Fact, LaunchNote, Note, RunNote};
 use crate::gates::{Event, iso};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Fate, FixableBy, Severity};
-use tribunal_core::ids::LoopId;
+use tribunal_core::ids::{LoopId, PlanId, Revision};
 use tribunal_core::ledger::{Mark, Tracked};
 use tribunal_core::r#loop::{Checked, FailureKind, LoopEvent, Outcome};
 use tribunal_core::panel::Ruling;
 use tribunal_core::policy::Use;
 use tribunal_core::run::{Ending, RunEvent};
+use tribunal_core::tables;
+use tribunal_view::plain;
+
+/// Reasons an event names at most, and how long each may be.
+const ERRORS_MAX: usize = 20;
+const CLAIM_MAX: usize = 300;
 
 /// What is known of a loop so far.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +41,8 @@ pub(super) struct Course {
     pub outcome: Option<Outcome>,
     open: usize,
     high: usize,
+    /// What must be mended, in words.
+    errors: Vec<String>,
     lost: String,
 }
 
@@ -47,6 +55,8 @@ pub(super) struct Names {
     pub(super) loops: BTreeMap<LoopId, Course>,
     pub(super) steps: Vec<String>,
     launched: u64,
+    /// What each plan has left of its token budget, once it overran it.
+    left: BTreeMap<String, u64>,
 }
 
 impl Names {
@@ -90,34 +100,9 @@ impl Names {
 
     fn of_note(&mut self, note: &Note) -> Vec<Said> {
         match note {
-            Note::Run(about) => {
-                self.about = Some((**about).clone());
-                let plans: Vec<String> = about.titles.keys().map(ToString::to_string).collect();
-                vec![say("phase_started", "", join(json!({ "plans": plans }), self.care()))]
-            }
+            Note::Run(about) => self.began(about),
             Note::Resumed => vec![say("phase_resumed", "", json!({}))],
-            Note::Launch(launch) => {
-                let of = launch.effect.split_once('/').map_or("", |(plan, _)| plan);
-                let role = json!({ "role": launch.role, "agent": launch.agent, "effect": launch.effect });
-                let tokens = launch.tokens_in + launch.tokens_out;
-                let mut said = Vec::new();
-                if launch.effect.contains("/summary#") {
-                    self.launched += 1;
-                    let data = json!({ "role": launch.role, "effect": launch.effect });
-                    said.push(say("agent_spawn", of, data));
-                }
-                said.push(say("agent_shutdown", of, join(role.clone(), json!({ "ms": launch.ms }))));
-                if tokens > 0 || launch.cost_micros > 0 {
-                    let spent = json!({
-                        "tokens": tokens,
-                        "tokens_in": launch.tokens_in,
-                        "tokens_out": launch.tokens_out,
-                        "cost_micros": launch.cost_micros,
-                    });
-                    said.push(say("token_usage", of, join(role, spent)));
-                }
-                said
-            }
+            Note::Launch(launch) => self.ended_launch(launch),
             Note::Warning(_)
             | Note::Traced { .. }
             | Note::Ignored { .. }
@@ -125,6 +110,68 @@ impl Names {
             | Note::Spent(_)
             | Note::Raised(_) => Vec::new(),
         }
+    }
+
+    fn began(&mut self, about: &RunNote) -> Vec<Said> {
+        self.about = Some(about.clone());
+        let plans: Vec<String> = about.titles.keys().map(ToString::to_string).collect();
+        let mut said = vec![say("phase_started", "", join(json!({ "plans": plans }), self.care()))];
+        // Where the whole run is turbo, nothing is routed to it.
+        let routed = about.turbo.iter().filter(|_| about.effort != "turbo");
+        said.extend(routed.map(|plan| {
+            let data = json!({ "route": "turbo", "instead_of": about.effort, "risk": "low" });
+            say("smart_route", plan.as_str(), data)
+        }));
+        said
+    }
+
+    fn ended_launch(&mut self, launch: &LaunchNote) -> Vec<Said> {
+        let of = launch.effect.split_once('/').map_or("", |(plan, _)| plan);
+        let role = json!({ "role": launch.role, "agent": launch.agent, "effect": launch.effect });
+        let tokens = launch.tokens_in + launch.tokens_out;
+        let mut said = Vec::new();
+        if launch.effect.contains("/summary#") {
+            self.launched += 1;
+            let data = json!({ "role": launch.role, "effect": launch.effect });
+            said.push(say("agent_spawn", of, data));
+        }
+        said.push(say("agent_shutdown", of, join(role.clone(), json!({ "ms": launch.ms }))));
+        if tokens > 0 || launch.cost_micros > 0 {
+            let spent = json!({
+                "tokens": tokens,
+                "tokens_in": launch.tokens_in,
+                "tokens_out": launch.tokens_out,
+                "cost_micros": launch.cost_micros,
+            });
+            said.push(say("token_usage", of, join(role, spent)));
+        }
+        said.extend(self.overran(of, launch));
+        said
+    }
+
+    /// An agent that was told more than its role's budget for such a task: it lowers what the plan has left. Advisory:
+    /// nothing stops for it.
+    fn overran(&mut self, plan: &str, launch: &LaunchNote) -> Vec<Said> {
+        let score = self.about.as_ref().and_then(|about| about.scores.get(&PlanId::new(plan)));
+        let Some(scaled) = score.map(|score| tables::tokens_for(&launch.role, *score)) else {
+            return Vec::new();
+        };
+        let left = self.left.get(plan).copied().unwrap_or(scaled);
+        let budget = scaled.min(left);
+        if launch.tokens_told <= budget {
+            return Vec::new();
+        }
+        let left = tables::tokens_after_overage(left);
+        self.left.insert(plan.to_owned(), left);
+        let over = json!({
+            "role": launch.role,
+            "effect": launch.effect,
+            "tokens": launch.tokens_told,
+            "budget": budget,
+            "budget_source": "task",
+        });
+        let capped = json!({ "role": launch.role, "remaining": left });
+        vec![say("token_overage", plan, over), say("token_cap_escalated", plan, capped)]
     }
 
     fn of_run(&mut self, event: &RunEvent) -> Vec<Said> {
@@ -232,8 +279,10 @@ impl Names {
             }
             LoopEvent::Tracked { findings, .. } => course.tracked(&plan, findings),
             LoopEvent::Ruled { ruling } => course.ruled(&plan, ruling),
-            LoopEvent::ReworkOrdered { .. } => course.sent_back(&plan),
-            LoopEvent::Ended { outcome, .. } => course.ended(&plan, task, outcome, care),
+            LoopEvent::ReworkOrdered { .. } => course.sent_back(&plan, task),
+            LoopEvent::Ended { outcome, revision } => {
+                course.ended(&plan, task, (outcome, revision.as_ref()), care)
+            }
             _ => Vec::new(),
         }
     }
@@ -256,6 +305,8 @@ impl Course {
         self.high = open.clone().filter(|finding| finding.severity == Severity::Blocker).count();
         // What lies on lines that were approved before had escaped.
         let must = |finding: &&Tracked| finding.severity != Severity::Suggestion;
+        let errors = open.clone().filter(must).take(ERRORS_MAX);
+        self.errors = errors.map(|finding| plain::clipped(&finding.claim.claim, CLAIM_MAX)).collect();
         let escaped = open.filter(must).filter(|finding| finding.mark == Mark::Late).count();
         let said = (escaped > 0).then(|| say("regression_escape", plan, json!({ "count": escaped })));
         said.into_iter().collect()
@@ -286,7 +337,11 @@ impl Course {
         said
     }
 
-    fn sent_back(&mut self, plan: &str) -> Vec<Said> {
+    fn sent_back(&mut self, plan: &str, task: Option<String>) -> Vec<Said> {
+        if let (Some(Use::Task), Some(task)) = (self.of, task) {
+            let data = json!({ "task_id": task, "cycle": self.round, "errors": self.errors });
+            return vec![say("task_completion_rejected", plan, data)];
+        }
         if self.of != Some(Use::Qa) {
             return Vec::new();
         }
@@ -305,7 +360,13 @@ impl Course {
         said
     }
 
-    fn ended(&mut self, plan: &str, task: Option<String>, outcome: &Outcome, care: Value) -> Vec<Said> {
+    fn ended(
+        &mut self,
+        plan: &str,
+        task: Option<String>,
+        (outcome, revision): (&Outcome, Option<&Revision>),
+        care: Value,
+    ) -> Vec<Said> {
         self.outcome = Some(outcome.clone());
         let said = match (self.of, task) {
             (Some(Use::Plan), _) if self.reworked => {
@@ -325,7 +386,8 @@ impl Course {
                 )
             }
             (Some(Use::Task), Some(task)) if outcome.is_good() => {
-                say("task_completed_confirmed", plan, join(json!({ "task_id": task }), care))
+                let data = json!({ "task_id": task, "revision": revision.map(Revision::as_str) });
+                say("task_completed_confirmed", plan, join(data, care))
             }
             (Some(Use::Task), Some(task)) => {
                 let next = "tribunal inbox";

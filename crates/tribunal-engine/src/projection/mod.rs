@@ -1,18 +1,20 @@
-//! What scripts of the protocol read of a run: `.events/event-log.jsonl` and `.execution-state.json`, both made from the
-//! journal alone. An event's id is its row's; what the log already holds is not written again and what it lacks is
+//! What scripts of the protocol read of a run: `.events/event-log.jsonl`, `.execution-state.json`, the artifact registry
+//! and what plans have left of their token budgets, all made from the journal (the registry with what git has besides). An event's id is its row's; what the log already holds is not written again and what it lacks is
 //! added when the run, or the next one, begins: a crash makes nothing twice and loses nothing. Files are written by a
 //! thread of their own, so nobody who holds them can hold up the run. A file that git tracks is left alone.
 
 mod events;
+mod registry;
 mod state;
 #[cfg(test)]
 mod tests;
 
 use crate::docket::{Docket, DocketError, Fact, Stamped};
 use crate::engine::Watch;
-use crate::gates::{Event, Folder, LOG, STATE};
+use crate::gates::{Event, Folder, GatesError, LOG, REGISTRY, STATE};
 use crate::real::{Project, write_atomic};
 use events::Names;
+use registry::{Claim, Registry};
 use serde_json::Value;
 use state::Listed;
 use std::collections::BTreeSet;
@@ -30,7 +32,7 @@ const FROM: &str = "events.from";
 /// All events of a run that is over are in the log.
 const DONE: &str = "events.done";
 /// Files of the moment, which git should not see.
-const MOMENT: [&str; 4] = [".events/", STATE, ".locks/", ".*.new"];
+const MOMENT: [&str; 6] = [".events/", STATE, ".locks/", ".artifacts/", ".token-state/", ".*.new"];
 /// The state is written no more often than this while the run goes on.
 const PAUSE: Duration = Duration::from_millis(500);
 /// How long the end of a run waits for whoever holds the files.
@@ -65,12 +67,22 @@ pub fn events_of(run_dir: &Path, run: &str) -> Result<Vec<Event>, DocketError> {
 struct Files {
     log: bool,
     state: bool,
+    /// Only beside the log: its lines name events.
+    registry: bool,
 }
 
 /// What the thread has to write.
 enum Work {
     Lines(Vec<String>),
     State(Vec<u8>),
+    Made(Vec<Claim>),
+    Tokens(String, Value),
+}
+
+/// What a run's journal tells and the files lack.
+struct Missing {
+    lines: Vec<String>,
+    made: Vec<Claim>,
 }
 
 impl Projection {
@@ -84,16 +96,17 @@ impl Projection {
         let folder = Folder::new(project.root().join(project.planning()));
         let writes = writable(project);
         if writes.log {
-            finish_others(project, &folder, run);
+            finish_others(project, &folder, run, writes.registry);
         }
         let run_dir = project.run_dir(run);
         let mut names = Names::new(run);
         let missing = missing(&folder, &run_dir, run, &mut names)?;
+        let registry = Registry::open(project, &folder, run);
         let before = folder.read(STATE).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let (out, work) = channel();
         let (tell, done) = channel();
         let thread = std::thread::Builder::new().name("protocol files".to_owned());
-        let spawned = thread.spawn(move || _ = tell.send(write_all(&folder, &work)));
+        let spawned = thread.spawn(move || _ = tell.send(write_all(&folder, registry, &work)));
         spawned.map_err(|error| error.to_string())?;
         let projection = Projection {
             names,
@@ -107,7 +120,8 @@ impl Projection {
             out: Some(out),
             done,
         };
-        projection.send(Work::Lines(missing));
+        projection.send(Work::Lines(missing.lines));
+        projection.send(Work::Made(missing.made));
         Ok(projection)
     }
 
@@ -117,8 +131,14 @@ impl Projection {
             self.listed = listed(&self.project, docket);
         }
         self.render(docket);
-        drop(self.out.take());
         let over = docket.run.as_ref().is_some_and(|run| run.ending().is_some());
+        if over {
+            // A budget is a phase's: the next one begins with a whole one.
+            for plan in docket.about.titles.keys() {
+                self.send(Work::Tokens(plan.to_string(), Value::Null));
+            }
+        }
+        drop(self.out.take());
         match self.done.recv_timeout(PATIENCE) {
             Ok(Ok(())) => {
                 if over && self.writes.log {
@@ -136,7 +156,8 @@ impl Projection {
     fn send(&self, work: Work) {
         let wanted = match &work {
             Work::Lines(lines) => self.writes.log && !lines.is_empty(),
-            Work::State(_) => self.writes.state,
+            Work::State(_) | Work::Tokens(..) => self.writes.state,
+            Work::Made(claims) => self.writes.registry && !claims.is_empty(),
         };
         if let Some(out) = self.out.as_ref().filter(|_| wanted) {
             let _ = out.send(work);
@@ -159,8 +180,13 @@ impl Watch for Projection {
     fn committed(&mut self, docket: &Docket, facts: &[Stamped]) {
         let names = &mut self.names;
         let events = facts.iter().flat_map(|one| names.take(one.seq, one.at.0, &one.fact));
-        let lines = events.filter_map(|event| serde_json::to_string(&event).ok()).collect();
-        self.send(Work::Lines(lines));
+        let events: Vec<Event> = events.collect();
+        self.send(Work::Lines(events.iter().filter_map(|event| serde_json::to_string(event).ok()).collect()));
+        self.send(Work::Made(events.iter().filter_map(Claim::of).collect()));
+        for event in events.into_iter().filter(|event| event.event == "token_cap_escalated") {
+            let left = event.data.get("remaining").cloned().unwrap_or_default();
+            self.send(Work::Tokens(event.plan, left));
+        }
         self.stale |= facts.iter().any(|one| shows(&one.fact));
         if self.listed.is_empty() {
             self.listed = listed(&self.project, docket);
@@ -225,26 +251,29 @@ fn writable(project: &Project) -> Files {
         let there = head.and_then(|head| project.repo().file_at(&head, &GitPath::from(path.as_str())));
         there.is_ok_and(|there| there.is_none())
     };
-    Files { log: free(LOG), state: free(STATE) }
+    let log = free(LOG);
+    Files { log, state: free(STATE), registry: log && free(REGISTRY) }
 }
 
 /// The events of the journal that the log lacks; the names learn of all of them.
-fn missing(folder: &Folder, run_dir: &Path, run: &str, names: &mut Names) -> Result<Vec<String>, String> {
+fn missing(folder: &Folder, run_dir: &Path, run: &str, names: &mut Names) -> Result<Missing, String> {
     let known = known(folder, run_dir, run)?;
-    let mut lines = Vec::new();
+    let (mut lines, mut made) = (Vec::new(), Vec::new());
     let reader = match Reader::open(run_dir) {
         Ok(reader) => reader,
-        Err(tribunal_journal::Error::Missing { .. }) => return Ok(lines),
+        Err(tribunal_journal::Error::Missing { .. }) => return Ok(Missing { lines, made }),
         Err(error) => return Err(error.to_string()),
     };
     let read = reader.each(1, |row| {
         let events = names.take(row.seq, row.at, &Fact::decode(&row)?);
+        // Which files of an event are registered, the registry itself knows.
+        made.extend(events.iter().filter_map(Claim::of));
         let new = events.iter().filter(|event| !known.contains(&event.event_id));
         lines.extend(new.filter_map(|event| serde_json::to_string(event).ok()));
         Ok::<(), DocketError>(())
     });
     read.map_err(|error| error.to_string())?;
-    Ok(lines)
+    Ok(Missing { lines, made })
 }
 
 /// The ids of this run's events that the log holds.
@@ -279,15 +308,19 @@ fn known(folder: &Folder, run_dir: &Path, run: &str) -> Result<BTreeSet<String>,
 }
 
 /// A run that was killed after its last fact: nobody comes back to it, so the next one tells the rest.
-fn finish_others(project: &Project, folder: &Folder, own: &str) {
+fn finish_others(project: &Project, folder: &Folder, own: &str, registers: bool) {
     for run in project.runs() {
         let dir = project.run_dir(&run);
         let begun = dir.join(FROM).exists() && !dir.join(DONE).exists();
         if run == own || !begun || tribunal_journal::is_live(&dir).unwrap_or(true) {
             continue;
         }
-        let lines = missing(folder, &dir, &run, &mut Names::new(&run)).unwrap_or_default();
-        let told = lines.iter().all(|line| folder.append(LOG, line).is_ok());
+        let Ok(missing) = missing(folder, &dir, &run, &mut Names::new(&run)) else { continue };
+        let mut told = missing.lines.iter().all(|line| folder.append(LOG, line).is_ok());
+        if registers {
+            let mut registry = Registry::open(project, folder, &run);
+            told &= missing.made.iter().all(|claim| registry.add(folder, claim).is_ok());
+        }
         let docket = Reader::open(&dir).ok().and_then(|reader| Docket::read(&reader).ok());
         let over = docket.and_then(|docket| docket.run).is_some_and(|run| run.ending().is_some());
         if told && over {
@@ -297,14 +330,28 @@ fn finish_others(project: &Project, folder: &Folder, own: &str) {
 }
 
 /// Writes until nobody sends any more. The first failure is told; what follows is still tried.
-fn write_all(folder: &Folder, work: &Receiver<Work>) -> Result<(), String> {
+fn write_all(folder: &Folder, mut registry: Registry, work: &Receiver<Work>) -> Result<(), String> {
     let mut failed = None;
+    let text = |error: GatesError| error.to_string();
     while let Ok(work) = work.recv() {
         let done = match work {
-            Work::Lines(lines) => lines.iter().try_for_each(|line| folder.append(LOG, line)),
-            Work::State(bytes) => folder.write(STATE, &bytes),
+            Work::Lines(lines) => lines.iter().try_for_each(|line| folder.append(LOG, line)).map_err(text),
+            Work::State(bytes) => folder.write(STATE, &bytes).map_err(text),
+            Work::Made(claims) => claims.iter().try_for_each(|claim| registry.add(folder, claim)),
+            Work::Tokens(plan, left) => tokens(folder, &plan, &left).map_err(text),
         };
-        failed = failed.or(done.err().map(|error| error.to_string()));
+        failed = failed.or(done.err());
     }
     failed.map_or(Ok(()), Err)
+}
+
+/// What a plan has left of its token budget, where `token-budget` looks for it; gone when there is nothing to say.
+fn tokens(folder: &Folder, plan: &str, left: &Value) -> Result<(), GatesError> {
+    let name = crate::gates::token_state(plan)?;
+    match left {
+        Value::Null => folder.remove(&name),
+        left => {
+            folder.write(&name, serde_json::json!({ "plan": plan, "remaining": left }).to_string().as_bytes())
+        }
+    }
 }

@@ -56,7 +56,7 @@ proptest! {
         journal(&run, &facts);
         folder.append(LOG, r#"{"event_id":"other:1.0"}"#).unwrap();
         for (lines, bytes) in deaths {
-            let missing = missing(&folder, &run, "r", &mut Names::new("r")).unwrap();
+            let missing = missing(&folder, &run, "r", &mut Names::new("r")).unwrap().lines;
             missing.iter().take(lines).for_each(|line| folder.append(LOG, line).unwrap());
             if let Some(line) = missing.get(lines) {
                 let mut log = folder.read(LOG).unwrap().unwrap();
@@ -64,7 +64,7 @@ proptest! {
                 folder.write(LOG, &log).unwrap();
             }
         }
-        let missing = missing(&folder, &run, "r", &mut Names::new("r")).unwrap();
+        let missing = missing(&folder, &run, "r", &mut Names::new("r")).unwrap().lines;
         missing.iter().for_each(|line| folder.append(LOG, line).unwrap());
         let wanted: Vec<String> = events_of(&run, "r").unwrap().into_iter().map(|event| event.event_id).collect();
         prop_assert_eq!(told(&folder), wanted);

@@ -23,6 +23,8 @@ const COMMITS_MAX: usize = 10_000;
 pub(crate) struct Work {
     /// The plan's commits, oldest first.
     pub(crate) commits: Vec<CommitFact>,
+    /// Commits of its tasks that were there before the run, oldest first. Nobody can change them any more.
+    pub(crate) taken: Vec<Oid>,
     /// The files that differ from where the plan began.
     pub(crate) changes: Vec<ChangedFile>,
     /// Where the plan began.
@@ -86,8 +88,8 @@ impl Account {
         let work = site.work(commit)?;
         let own = self.own(site)?;
         let mut summary = self.document.clone();
-        summary.commit_hashes =
-            work.commits.iter().map(|commit| commit.hash.chars().take(12).collect()).collect();
+        let hashes = work.taken.iter().map(Oid::as_str).chain(work.commits.iter().map(|c| c.hash.as_str()));
+        summary.commit_hashes = hashes.map(|hash| hash.chars().take(12).collect()).collect();
         summary.completed = Some(super::land::date(now().0));
         summary.deviations = own.deviations.clone();
         summary.body = self.body(&own, &work);
@@ -118,7 +120,10 @@ impl Account {
         plan: &Plan,
     ) -> Result<Vec<SummaryCheck>, GitError> {
         let work = site.work(commit)?;
-        let commit_exists = |hash: &str| work.commits.iter().any(|commit| commit.hash.starts_with(hash));
+        let commit_exists = |hash: &str| {
+            work.commits.iter().any(|commit| commit.hash.starts_with(hash))
+                || work.taken.iter().any(|oid| oid.as_str().starts_with(hash))
+        };
         let facts = SummaryFacts { commit_exists: &commit_exists };
         let checks = check_summary(&self.summary(site, commit)?, plan, &facts);
         Ok(checks.into_iter().filter(|check| check.status == CheckStatus::Fail).collect())
@@ -225,9 +230,10 @@ impl Site {
         let base = self.repo.merge_base(commit, &self.run_head()?)?.unwrap_or_else(|| commit.clone());
         let subjects = self.repo.subjects(&base, commit, COMMITS_MAX)?;
         let mut changes = self.repo.changes(&base, commit)?;
-        for oid in takeover::taken(self, commit)? {
-            let Some(parent) = self.repo.parents_of(&oid)?.into_iter().next() else { continue };
-            let earlier = self.repo.changes(&parent, &oid)?;
+        let taken = takeover::taken(self, commit)?;
+        for oid in &taken {
+            let Some(parent) = self.repo.parents_of(oid)?.into_iter().next() else { continue };
+            let earlier = self.repo.changes(&parent, oid)?;
             changes.extend(earlier.into_iter().filter(|change| {
                 change.kind != ChangeKind::Deleted
                     && self.repo.file_at(commit, &change.path).is_ok_and(|f| f.is_some())
@@ -248,7 +254,7 @@ impl Site {
             deleted: change.kind == ChangeKind::Deleted,
         });
         let (commits, changes) = (commits.collect(), changes.collect());
-        let work = Arc::new(Work { commits, changes, base: Some(base) });
+        let work = Arc::new(Work { commits, taken, changes, base: Some(base) });
         lock(&self.works).insert(commit.clone(), Arc::clone(&work));
         Ok(work)
     }

@@ -32,12 +32,24 @@ pub(crate) fn keep(project: &Project, run_dir: &Path, phase: &str) -> Result<(),
 impl Site {
     /// A prompt with what its role's family reads before it.
     pub(crate) fn with_context(&self, role: &str, prompt: &str) -> String {
+        format!("{}{prompt}", self.context(role))
+    }
+
+    fn context(&self, role: &str) -> Arc<str> {
         let family = context::family(role);
         let mut kept = lock(&self.contexts);
         let known = kept.entry(family).or_insert_with(|| {
             let text = std::fs::read_to_string(file(&self.dir, family));
             Arc::from(text.unwrap_or_default())
         });
-        format!("{known}{prompt}")
+        Arc::clone(known)
+    }
+
+    /// Tokens of what an agent was told beyond the first two tiers, by the prompt its launch left.
+    pub(crate) fn told(&self, role: &str, launch: &Path) -> u64 {
+        let whole = launch.join(tribunal_agent::PROMPT_FILE).symlink_metadata().map_or(0, |meta| meta.len());
+        let context = u64::try_from(self.context(role).len()).unwrap_or(0);
+        // Who went on in a session was not told them again.
+        whole.checked_sub(context).unwrap_or(whole).div_ceil(4)
     }
 }

@@ -663,9 +663,12 @@ pub fn review_path(phase_path: &str) -> String {
 fn as_landed(site: &Site, plan: &PlanId, path: &str, bytes: Vec<u8>) -> Result<Vec<u8>, GitError> {
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let old = tribunal_docs::read_summary(path, &text).value.map(|summary| summary.commit_hashes);
-    let (Some(old), Some(head)) = (old, site.repo.ref_at(&site.name(&format!("landed/{plan}")))?) else {
+    let (Some(mut old), Some(head)) = (old, site.repo.ref_at(&site.name(&format!("landed/{plan}")))?) else {
         return Ok(bytes);
     };
+    // What was on the branch before the run did not land again.
+    let taken = super::takeover::of_plan(site, plan.as_str())?;
+    old.retain(|hash| !taken.iter().any(|oid| oid.as_str().starts_with(hash.as_str())));
     let mut base = head.clone();
     for _ in 0..old.len() {
         match site.repo.parents_of(&base)?.into_iter().next() {

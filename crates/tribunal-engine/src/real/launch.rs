@@ -51,6 +51,8 @@ pub(crate) struct Flight {
     pub(crate) out_dir: PathBuf,
     /// The round it works for.
     pub(crate) round: u32,
+    /// Tokens of what it was told beyond the first two tiers.
+    pub(crate) told: u64,
     /// What was reserved for it, in millionths of a dollar.
     pub(crate) reserved: u64,
     /// The session it goes on in.
@@ -86,6 +88,7 @@ impl Site {
             self.adapter_for(names).ok_or_else(|| format!("no agent is configured for {}", brief.role))?;
         let row = self.adapters.get(&agent).map_err(|error| error.to_string())?.clone();
         let session = session.filter(|_| row.can(Feature::Resume, brief.access));
+        let told = tribunal_core::tables::tokens_of(&brief.prompt);
         // A session that goes on has read them.
         if session.is_none() {
             brief.prompt = self.with_context(&brief.role, &brief.prompt);
@@ -101,6 +104,7 @@ impl Site {
             agent,
             out_dir: brief.out_dir.clone(),
             round: brief.round,
+            told,
             reserved: self.reserve(effect),
             session,
             left_out: prepared.left_out.clone(),
@@ -348,6 +352,7 @@ fn note_of(
         reserved_micros: flight.reserved,
         began: Time(now().0.saturating_sub(took.as_millis().try_into().unwrap_or(0))),
         ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        tokens_told: flight.told,
         tokens_in: usage.input,
         tokens_out: usage.output,
         tokens_cached: usage.cached,

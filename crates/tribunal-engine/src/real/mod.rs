@@ -177,8 +177,9 @@ impl RealWorld {
             effect: effect.clone(),
             role: role_of(effect).to_owned(),
             agent: adapter,
-            out_dir: dir,
             round: 0,
+            told: self.site.told(role_of(effect), &dir),
+            out_dir: dir,
             reserved: self.site.reserve(effect),
             left_out: Vec::new(),
         };

@@ -18,7 +18,7 @@ use super::{RealWorld, context, roster, standing, subject};
 use crate::budget::Caps;
 use crate::docket::{Docket, Note, RunNote};
 use crate::engine::{Engine, Options};
-use crate::route::{asks_first, has_team, is_turbo};
+use crate::route::{self, asks_first, has_team, is_turbo};
 use crate::settings::{Settings, When};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -453,6 +453,7 @@ fn about(
             .collect(),
         sandbox: site.sandbox.words().to_owned(),
         turbo: plans.iter().filter(|(_, _, p)| is_turbo(&settings.run, p)).map(|(_, _, p)| id(p)).collect(),
+        scores: plans.iter().map(|(_, _, plan)| (id(plan), route::score(plan))).collect(),
         configuration: digest(&[configuration.as_bytes()]).to_string(),
         correlation: correlation.unwrap_or_else(|| site.run.clone()),
         effort: standing::effort_word(settings),

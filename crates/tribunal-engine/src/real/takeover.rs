@@ -102,14 +102,7 @@ fn serves(task: &Task, touched: &[Touched]) -> bool {
 
 /// The commits of tasks that were taken over, of the plan this commit was made for.
 pub(crate) fn taken(site: &Site, commit: &Oid) -> Result<Vec<Oid>, GitError> {
-    let known = match site.taken.get() {
-        Some(known) => known,
-        None => {
-            let found = site.repo.refs_under(&site.name("taken"))?;
-            site.taken.get_or_init(|| found)
-        }
-    };
-    if known.is_empty() {
+    if known(site)?.is_empty() {
         return Ok(Vec::new());
     }
     let message = site.repo.message_of(commit)?;
@@ -117,8 +110,23 @@ pub(crate) fn taken(site: &Site, commit: &Oid) -> Result<Vec<Oid>, GitError> {
     let Some(plan) = message.lines().rev().find_map(|line| line.strip_prefix("Tribunal-Plan: ")) else {
         return Ok(Vec::new());
     };
+    of_plan(site, plan)
+}
+
+/// The commits of a plan's tasks that were taken over, oldest first.
+pub(crate) fn of_plan(site: &Site, plan: &str) -> Result<Vec<Oid>, GitError> {
     let prefix = format!("{}/", site.name(&format!("taken/{plan}")));
-    Ok(known.iter().filter(|(name, _)| name.starts_with(&prefix)).map(|(_, oid)| oid.clone()).collect())
+    let own = known(site)?.iter().filter(|(name, _)| name.starts_with(&prefix));
+    Ok(own.map(|(_, oid)| oid.clone()).collect())
+}
+
+/// The refs that keep what was taken over, read once.
+fn known(site: &Site) -> Result<&[(String, Oid)], GitError> {
+    if let Some(known) = site.taken.get() {
+        return Ok(known);
+    }
+    let found = site.repo.refs_under(&site.name("taken"))?;
+    Ok(site.taken.get_or_init(|| found))
 }
 
 /// The correlation id of a phase that another run left unfinished.

@@ -190,6 +190,7 @@ fn flight(row: &Adapter, trial: &Trial, left_out: Vec<Feature>) -> Flight {
         agent: row.name.clone(),
         out_dir: trial.out_dir.clone(),
         round: 1,
+        told: 0,
         reserved: 0,
         session,
         left_out,

@@ -149,7 +149,7 @@ fn mark_state(folder: &Folder, phase: &str, complete: bool) -> Result<(), Failur
     state.insert("status".to_owned(), if complete { "complete" } else { "running" }.into());
     let mut text = serde_json::to_vec_pretty(state).map_err(Failure::bug)?;
     text.push(b'\n');
-    Ok(folder.write(gates::STATE, &text)?)
+    Ok(folder.write_flushed(gates::STATE, &text)?)
 }
 
 /// Planning files are committed where the configuration says so, and nothing else is.

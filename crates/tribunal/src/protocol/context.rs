@@ -150,14 +150,10 @@ fn budget_of(ground: &Ground, role: &str, contract: Option<&Path>) -> Result<Bud
     );
     let scaled = tables::tokens_for(role, score);
     let id = plan_id(&contract.phase_id, &contract.plan_id)?;
-    let state = ground.state().read(&state_name(&id))?;
+    let state = ground.state().read(&gates::token_state(&id.to_string())?)?;
     let state: Value = state.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let remaining = state.get("remaining").and_then(Value::as_u64).unwrap_or(scaled);
     Ok(Budget { tokens: scaled.min(remaining), source: "task", plan: Some((id, remaining)) })
-}
-
-fn state_name(id: &PlanId) -> String {
-    format!(".token-state/{id}.json")
 }
 
 /// An overage is an event, and lowers what the plan has left. Advisory: nothing stops for it.
@@ -176,10 +172,10 @@ fn overran(
     let over =
         json!({ "role": role, "lines_truncated": lines, "budget_source": budget.source, "task": task });
     gates::append(&ground.state(), "token_overage", &phase, &plan, data(over))?;
-    if let Some((id, remaining)) = &budget.plan {
+    if let Some((_, remaining)) = &budget.plan {
         let left = tables::tokens_after_overage(*remaining);
         let state = json!({ "plan": plan, "remaining": left });
-        ground.state().write(&state_name(id), state.to_string().as_bytes())?;
+        ground.state().write(&gates::token_state(&plan)?, state.to_string().as_bytes())?;
         let capped = json!({ "role": role, "task": task, "remaining": left });
         gates::append(&ground.state(), "token_cap_escalated", &phase, &plan, data(capped))?;
     }

@@ -9,7 +9,7 @@ use tribunal_docs::{
     Completions, Phase, Plan, PlanFacts, PlanId, PlanVerdict, Read, StructuralReport, missing_plan,
     phase_dir, read_plan, structural_check, unreadable_plan, validate_plan,
 };
-use tribunal_engine::gates::{self, Ground, documents, read_plain};
+use tribunal_engine::gates::{self, Ground, read_plain};
 use tribunal_view::protocol as view;
 
 /// Reads a plan; an error says why the file could not be.
@@ -53,14 +53,7 @@ fn structure(path: &Path, dir: Option<&Path>) -> Result<StructuralReport, Failur
 
 /// The other plans of the folder; a folder that is not there has none.
 fn others(path: &Path, dir: &Path) -> Vec<Plan> {
-    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-    let own = std::fs::canonicalize(path).ok();
-    let found = documents(dir).map(|found| found.plans).unwrap_or_default();
-    found
-        .into_iter()
-        .filter(|(other, _)| std::fs::canonicalize(other).ok() != own)
-        .map(|(_, plan)| plan)
-        .collect()
+    gates::plans_beside(path, if dir.as_os_str().is_empty() { Path::new(".") } else { dir })
 }
 
 /// The skills there are, of the project and of the user.

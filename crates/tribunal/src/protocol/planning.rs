@@ -131,7 +131,7 @@ fn add_lines(ground: &Ground, file: &str, lines: &[&str]) -> Result<Vec<String>,
         bytes.push(b'\n');
     }
     missing.iter().for_each(|line| bytes.extend_from_slice(format!("{line}\n").as_bytes()));
-    folder.write(name, &bytes).map_err(io)?;
+    folder.write_flushed(name, &bytes).map_err(io)?;
     Ok(missing)
 }
 

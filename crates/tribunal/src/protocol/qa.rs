@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 use tribunal_docs::qa::CHECKS;
 use tribunal_docs::{CheckStatus, Plan, Summary, read_summary};
-use tribunal_engine::gates::{self, Delivery, Ground, Judged, documents, read_plain};
+use tribunal_engine::gates::{self, Delivery, Ground, Judged, read_plain};
 use tribunal_git::Archive;
 use tribunal_view::protocol as view;
 
@@ -66,10 +66,12 @@ pub fn requirements(plan_path: &Path, phase_dir: &Path) -> Result<Answer, Failur
     };
     let ground = ground(Some(plan_path))?;
     let archive = Archive::open(ground.root())?;
-    let found = documents(phase_dir)?;
-    let summary = found.summary(&plan.id).map(|(_, summary)| summary);
+    if !phase_dir.is_dir() {
+        return Err(Failure::usage(format!("{} is no folder", phase_dir.display())));
+    }
+    let summary = gates::summary_of(phase_dir, &plan.id);
     let file = |path: &str| ground.text(path);
-    let report = gates::requirements(&archive, &plan, summary, &file, None)?;
+    let report = gates::requirements(&archive, &plan, summary.as_ref(), &file, None)?;
     Ok(Answer::new(view::plain(&report), u8::from(!report.passes())))
 }
 

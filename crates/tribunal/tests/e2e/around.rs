@@ -149,10 +149,13 @@ fn a_run_tells_its_events_in_the_names_of_the_protocol() {
         let count = |name: &str| told.iter().filter(|(event, _, _)| event == name).count();
         for (name, times) in [
             ("phase_started", 1),
+            ("smart_route", 2),
+            ("token_overage", 0),
             ("plan_start", 2),
             ("task_started", 2),
             ("task_completed_candidate", 2),
             ("task_completed_confirmed", 2),
+            ("task_completion_rejected", 0),
             ("plan_end", 2),
             ("shutdown_sent", 1),
             ("shutdown_received", 1),
@@ -232,6 +235,85 @@ fn a_killed_run_tells_each_event_once() {
     assert_eq!(text.matches("\"phase_resumed\"").count(), 1, "{text}");
     let whole = show.stage.run_dir(&show.run()).join("events.done");
     assert!(whole.exists());
+    let mut made: Vec<(String, String)> =
+        registry(&show).iter().map(|line| (word(line, "event_id"), word(line, "path"))).collect();
+    let lines = made.len();
+    made.sort();
+    made.dedup();
+    assert!(lines > 0 && made.len() == lines, "each file of an event once: {made:?}");
+}
+
+fn registry(show: &Show) -> Vec<serde_json::Value> {
+    let text = read(show, ".planning/.artifacts/registry.jsonl");
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn word(value: &serde_json::Value, key: &str) -> String {
+    value[key].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_task_is_a_candidate_then_rejected_or_confirmed_and_its_files_are_registered() {
+    for user in [User::Clean, User::PlanningUntracked] {
+        let script = crate::stage::scenes::REVISED;
+        let mut show = Show::of(&Scene { script, user, settings: NO_GATE, ..PLAIN });
+        show.expect(&["run"], 0);
+        let log = read(&show, ".planning/.events/event-log.jsonl");
+        let told: Vec<serde_json::Value> =
+            log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let steps: Vec<&serde_json::Value> =
+            told.iter().filter(|event| word(event, "event").starts_with("task_comple")).collect();
+        let names: Vec<String> = steps.iter().map(|event| word(event, "event")).collect();
+        let candidate = "task_completed_candidate";
+        let wanted = [candidate, "task_completion_rejected", candidate, "task_completed_confirmed"];
+        assert_eq!(names, wanted, "{log}");
+        assert_eq!(steps[1]["data"]["errors"][0], "it prints the wrong word", "{}", steps[1]);
+        let made = registry(&show);
+        assert_eq!(made.len(), 1, "{made:?}");
+        assert_eq!(word(&made[0], "path"), "bin/one.sh");
+        assert_eq!(word(&made[0], "event_id"), word(steps[3], "event_id"));
+        assert_eq!((word(&made[0], "phase"), word(&made[0], "plan")), ("01".to_owned(), "01".to_owned()));
+        // What was registered is what landed, so the gate of the protocol finds it there.
+        let gate = |code: i32| {
+            let contract = ".planning/.contracts/01-01.json";
+            let args = ["hard-gate", "artifact_persistence", "1", "1", "1", contract];
+            let ended = show.stage.tribunal(&args).unwrap();
+            assert_eq!(ended.code, Some(code), "{}", ended.said());
+        };
+        let plan = ".planning/phases/01-tools/01-01-PLAN.md";
+        assert_eq!(show.stage.tribunal(&["generate-contract", plan]).unwrap().code, Some(0));
+        gate(0);
+        show.stage.write("bin/one.sh", "echo changed\n").unwrap();
+        gate(2);
+        assert_eq!(show.stage.git(&["status", "--porcelain", "--", ".planning/.artifacts"]).unwrap(), "");
+    }
+}
+
+#[test]
+fn an_agent_told_more_than_its_budget_is_an_event_and_lowers_what_the_plan_has_left() {
+    let mut show = Show::of(&Scene { settings: NO_GATE, ..PLAIN });
+    show.user_acts(|stage| {
+        let path = ".planning/phases/01-tools/01-01-PLAN.md";
+        let text = std::fs::read_to_string(stage.project().join(path)).unwrap();
+        let long = "It must print one word and nothing else, whoever asks. ".repeat(600);
+        stage.write(path, &text.replace("Write it.", &format!("Write it. {long}")))?;
+        stage.git(&["add", "-A"])?;
+        stage.git(&["commit", "-q", "-m", "docs: a long plan"]).map(drop)
+    });
+    show.expect(&["run"], 0);
+    let told = events(&show);
+    let over: Vec<_> = told.iter().filter(|(name, _, _)| name == "token_overage").collect();
+    let capped: Vec<_> = told.iter().filter(|(name, _, _)| name == "token_cap_escalated").collect();
+    assert!(over.len() >= 2 && over.len() == capped.len(), "{told:?}");
+    let (_, plan, first) = over[0];
+    assert_eq!((plan.as_str(), &first["role"], &first["budget"]), ("01-01", &"dev".into(), &4800.into()));
+    assert!(first["tokens"].as_u64().unwrap() > 4800, "{first}");
+    assert_eq!((&capped[0].2["remaining"], &capped[1].2["remaining"]), (&4080.into(), &3468.into()));
+    assert_eq!(show.ended(), Ending::Passed, "it is advisory");
+    assert!(
+        !show.stage.project().join(".planning/.token-state/01-01.json").exists(),
+        "a phase's end takes it away"
+    );
 }
 
 #[test]
@@ -268,6 +350,8 @@ fn a_log_that_git_tracks_is_left_alone() {
     let ended = show.expect(&["run"], 0);
     assert_eq!(read(&show, ".planning/.events/event-log.jsonl"), "{}\n");
     assert!(ended.stderr.contains("git tracks .events/event-log.jsonl"), "{}", ended.stderr);
+    // The registry names events: without a log there is none, rather than half of one.
+    assert!(!show.stage.project().join(".planning/.artifacts").exists());
 }
 
 /// A half-run folder of the original tool: one plan finished, one in the middle, one not begun.
@@ -345,6 +429,19 @@ fn a_half_run_folder_of_the_original_tool_is_taken_over() {
         show.stage.launched().into_iter().filter(|effect| effect.contains("make:dev")).collect();
     assert_eq!(made.len(), 2, "the finished plan and the committed task are not made again: {made:?}");
     assert!(show.stage.git(&["show", "HEAD:bin/three.sh"]).is_ok());
+    let first = show.stage.git(&["log", "--format=%H", "-1", "--grep=add bin/one.sh"]).unwrap();
+    let second = show.stage.git(&["log", "--format=%H", "-1", "--grep=add bin/two.sh"]).unwrap();
+    let summary = ".yolo-planning/phases/01-tools/01-02-SUMMARY.md";
+    let text = read(&show, summary);
+    let hashes: Vec<String> = tribunal_docs::read_summary(summary, &text).value.unwrap().commit_hashes;
+    let named: Vec<bool> = [&first, &second]
+        .iter()
+        .zip(&hashes)
+        .map(|(whole, short)| whole.starts_with(short.as_str()))
+        .collect();
+    assert_eq!((hashes.len(), named), (2, vec![true, true]), "both tasks' commits, oldest first: {text}");
+    let plan = ".yolo-planning/phases/01-tools/01-02-PLAN.md";
+    show.expect(&["verify-plan-completion", summary, plan], 0);
     let log = read(&show, ".yolo-planning/.events/event-log.jsonl");
     assert!(log.lines().all(|line| line.contains("11111111-2222-3333-4444-555555555555")), "{log}");
     let state: serde_json::Value =
@@ -383,35 +480,4 @@ fn resume_in_the_middle_of_a_plan() {
         let devs = launched.iter().filter(|effect| effect.contains("make:dev")).count();
         assert_eq!(devs, made, "{message} {file} {reverted}: {launched:?}");
     }
-}
-
-#[test]
-fn agents_of_one_family_read_the_same_first_two_tiers() {
-    let mut show = Show::of(&Scene { plans: TWO_PLANS, settings: "", ..PLAIN });
-    show.user_acts(|stage| {
-        stage
-            .write(".planning/PROJECT.md", "# Tools\n\nSmall scripts, \u{1b}[31mnothing\u{1b}[0m more.\n")?;
-        stage.write(".planning/ROADMAP.md", ROADMAP)?;
-        stage.write(".planning/codebase/TESTING.md", "Run them.\n")?;
-        stage.git(&["add", "-A"])?;
-        stage.git(&["commit", "-q", "-m", "docs: project"]).map(drop)
-    });
-    show.expect(&["run"], 0);
-    let launches = std::fs::read_dir(show.stage.run_dir(&show.run()).join("launches")).unwrap();
-    let mut found = std::collections::BTreeMap::<(&str, String), Vec<String>>::new();
-    for launch in launches.flatten() {
-        let Ok(prompt) = std::fs::read_to_string(launch.path().join("prompt.md")) else { continue };
-        let (head, tail) =
-            prompt.split_once("--- TIER 3: VOLATILE TAIL (phase=01) ---\n").expect("three tiers");
-        let (one, two) = head.split_once("--- TIER 2: ROLE FAMILY (").unwrap();
-        let family = if two.starts_with("planning)") { "planning" } else { "execution" };
-        found.entry(("shared", one.to_owned())).or_default().push(tail.to_owned());
-        found.entry((family, two.to_owned())).or_default().push(tail.to_owned());
-        assert!(one.contains("Small scripts") && !prompt.contains('\u{1b}'), "{one}");
-    }
-    let texts = |tier: &str| found.keys().filter(|(name, _)| *name == tier).count();
-    assert_eq!((texts("shared"), texts("planning"), texts("execution")), (1, 1, 1), "{:?}", found.keys());
-    assert!(found.iter().all(|(_, prompts)| prompts.len() >= 2), "two agents of each family at least");
-    assert!(found.keys().any(|(tier, text)| *tier == "planning" && text.contains("## ROADMAP.md")));
-    assert!(found.keys().any(|(tier, text)| *tier == "execution" && text.contains("## codebase/TESTING.md")));
 }

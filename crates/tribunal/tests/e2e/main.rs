@@ -21,6 +21,7 @@ mod hostile;
 mod hostile_files;
 mod hostile_words;
 mod limits;
+mod prompts;
 mod show;
 mod terminal;
 mod uat;

@@ -19,7 +19,8 @@ use tribunal_git::fingerprint::{self, Fingerprint};
 use tribunal_journal::Reader;
 
 /// Files of the moment, which git ignores: they may change while a run lives.
-const MOMENT: [&str; 2] = ["planning/.events", "planning/.execution-state.json"];
+const MOMENT: [&str; 4] =
+    ["planning/.events", "planning/.execution-state.json", "planning/.artifacts", "planning/.token-state"];
 
 /// Watches over a stage while it is played.
 pub struct Guard {

@@ -139,7 +139,7 @@ do = [ { write = "bin/two.sh", text = "#!/bin/sh\necho two\n" }, { say = "SUMMAR
 pub const NO_GATE: &str = "[plan]\nreview = \"never\"\n";
 
 /// A reviewer that finds something in the first round, and a dev that mends it in the second.
-const REVISED: &str = r##"
+pub const REVISED: &str = r##"
 [[turn]]
 role = "reviewer"
 use = "task"

@@ -14,6 +14,7 @@ mod protocol;
 mod resume;
 mod round;
 mod sarif;
+mod starts;
 mod startup;
 mod table;
 

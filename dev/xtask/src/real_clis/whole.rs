@@ -176,7 +176,7 @@ fn rules() -> Value {
         "models": ["claude-sonnet-4-5", "gpt-5.5"],
         "rules": [
             title(),
-            rule("round 1 of \\d+\\).*You judge one task.*Write bin/one.sh", text(
+            rule("You judge one task.*Write bin/one.sh.*round 1 of \\d+", text(
                 "[id:a] [severity:blocker] [confidence:95] [file:bin/one.sh:2] issue: it prints the wrong word | \
                  suggestion: print one\nVERDICT: reject",
             )),
