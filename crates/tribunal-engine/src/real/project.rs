@@ -161,11 +161,23 @@ impl Project {
             phases: names,
         })?;
         let path = format!("{}/phases/{folder}", self.planning);
+        self.is_inside(&path)?;
         let documents = self.documents(&path)?;
         let ends = |document: &Document, end: &str| document.path.ends_with(end);
         let plans = documents.iter().filter(|d| ends(d, "PLAN.md")).cloned().collect();
         let summaries = documents.into_iter().filter(|d| ends(d, "SUMMARY.md")).collect();
         Ok(PhaseFiles { number, folder, path, plans, summaries })
+    }
+
+    /// A link in a phase's path may lead to another place of the planning folder, but not out of it: plans are read
+    /// there, and reports written.
+    fn is_inside(&self, path: &str) -> Result<(), SetupError> {
+        let real = |path: &Path| path.canonicalize().map_err(|error| SetupError::io("read", path, &error));
+        if real(&self.root.join(path))?.starts_with(real(&self.root.join(&self.planning))?) {
+            return Ok(());
+        }
+        let what = "it is a symbolic link that leads out of the planning folder".to_owned();
+        Err(SetupError::Document { path: path.to_owned(), what, way_out: "put the folder itself there" })
     }
 
     fn documents(&self, path: &str) -> Result<Vec<Document>, SetupError> {

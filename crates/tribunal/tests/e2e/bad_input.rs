@@ -167,6 +167,17 @@ fn plans_that_are_no_files() {
 }
 
 #[test]
+fn a_phase_that_lies_elsewhere() {
+    let (folder, stage) = crate::stage();
+    PLAIN.set(&stage).unwrap();
+    let (phase, away) = (stage.project().join(PHASE), folder.path().join("away"));
+    std::fs::rename(&phase, &away).unwrap();
+    symlink(&away, &phase).unwrap();
+    refused(&stage, &["run"], 2, &[PHASE, "leads out of the planning folder"]);
+    assert!(!away.join("01-01-SUMMARY.md").exists());
+}
+
+#[test]
 fn a_plan_whose_dependency_is_not_finished() {
     let mut show = Show::of(&Scene { plans: scenes::CHAIN, ..PLAIN });
     refused(&show.stage, &["run", "--plan", "02"], 2, &["01-02 depends on 01-01", "--plan 01"]);
