@@ -11,6 +11,7 @@ mod parse;
 mod prepare;
 pub mod scripted;
 mod template;
+pub mod tool;
 
 pub use adapter::{Adapter, Adapters, Feature, Home, Login, PromptBy, Tested, Transport};
 pub use brief::{Access, Asks, Brief, Mcp, Prepared};

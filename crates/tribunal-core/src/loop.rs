@@ -33,6 +33,9 @@ pub enum Opening {
         /// Findings taken over under their ids.
         #[serde(default)]
         open: Vec<Handed>,
+        /// The revision that the lines of those findings are of, where it is another one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<Revision>,
     },
 }
 
@@ -513,6 +516,8 @@ pub enum LoopWant {
         maker: Maker,
         /// What to mend; empty at first.
         findings: Vec<FindingId>,
+        /// What the one it comes after left: it begins from there.
+        onto: Option<Revision>,
     },
     /// Unite what these made.
     Join {
@@ -590,6 +595,19 @@ impl Hand {
         let over = |maker: &Maker| crew.iter().any(|hand| hand.share.maker == *maker && hand.is_over());
         !self.is_over() && self.share.after.as_ref().is_none_or(over)
     }
+
+    /// What the nearest of those it comes after left, who left anything.
+    fn stands_on(&self, crew: &[Hand]) -> Option<Revision> {
+        let before = |maker: &Maker| crew.iter().find(|hand| hand.share.maker == *maker);
+        let mut at = self.share.after.as_ref().and_then(before);
+        for _ in 0..crew.len() {
+            match &at?.state {
+                HandState::Done(revision) => return Some(revision.clone()),
+                HandState::Working(_) | HandState::Gone => at = at?.share.after.as_ref().and_then(before),
+            }
+        }
+        None
+    }
 }
 
 /// Where one hearing stands.
@@ -657,9 +675,11 @@ impl Loop {
     /// The machine after its first event.
     pub fn open(opened: &Opened) -> Loop {
         let policy = Arc::new(opened.policy.clone());
-        let (ledger, rounds, revision) = match &opened.opening {
-            Opening::Make { rounds, open } => (Ledger::opened_with(open), *rounds, None),
-            Opening::Judge { revision, open } => (Ledger::opened_with(open), None, Some(revision.clone())),
+        let (ledger, rounds, revision, since) = match &opened.opening {
+            Opening::Make { rounds, open } => (Ledger::opened_with(open), *rounds, None, None),
+            Opening::Judge { revision, open, since } => {
+                (Ledger::opened_with(open), None, Some(revision.clone()), since.clone())
+            }
         };
         let state = match &revision {
             Some(revision) => State::Made { revision: revision.clone(), news: false },
@@ -678,7 +698,7 @@ impl Loop {
             ledger,
             judged: Vec::new(),
             current: None,
-            tracked: None,
+            tracked: since,
             failed_checks: BTreeSet::new(),
             series: Vec::new(),
             delta: Delta::default(),
@@ -759,6 +779,13 @@ impl Loop {
             _ => None,
         }
     }
+    /// How many work on it at once or in turn; 0 while nobody does.
+    pub fn crew_size(&self) -> usize {
+        match &self.state {
+            State::Making { crew, .. } => crew.len(),
+            _ => 0,
+        }
+    }
     /// Intended effects that have not reported.
     pub fn intents(&self) -> &Intents {
         &self.intents
@@ -821,12 +848,12 @@ impl Loop {
 /// Who mends what: by the finding's fixer, else the policy's maker. Those that share a file, directly or through
 /// others, go one after the other, each seeing what the one before left.
 fn crew_for(policy: &Policy, ledger: &Ledger) -> Vec<Hand> {
-    let mut shares: BTreeMap<Maker, (Vec<FindingId>, BTreeSet<String>)> = BTreeMap::new();
+    let mut shares: BTreeMap<Maker, (Vec<FindingId>, Reach)> = BTreeMap::new();
     for (id, entry) in ledger.open() {
         let maker = entry.fixer.clone().unwrap_or_else(|| policy.maker.clone());
         let share = shares.entry(maker).or_default();
         share.0.push(id);
-        share.1.extend(entry.claim.file.clone());
+        share.1.take(entry.claim.file.as_ref());
     }
     if shares.is_empty() {
         shares.entry(policy.maker.clone()).or_default();
@@ -843,13 +870,32 @@ fn crew_for(policy: &Policy, ledger: &Ledger) -> Vec<Hand> {
         .collect()
 }
 
+/// Which files a share may touch.
+#[derive(Default)]
+struct Reach {
+    files: BTreeSet<String>,
+    /// A finding without a place may be mended anywhere.
+    anywhere: bool,
+}
+
+impl Reach {
+    fn take(&mut self, file: Option<&String>) {
+        self.anywhere |= file.is_none();
+        self.files.extend(file.cloned());
+    }
+
+    fn meets(&self, other: &Reach) -> bool {
+        self.anywhere || other.anywhere || !self.files.is_disjoint(&other.files)
+    }
+}
+
 /// For each share the number of its chain: shares that touch each other's files have the same.
-fn chains(shares: &BTreeMap<Maker, (Vec<FindingId>, BTreeSet<String>)>) -> Vec<usize> {
+fn chains(shares: &BTreeMap<Maker, (Vec<FindingId>, Reach)>) -> Vec<usize> {
     let mut chain: Vec<usize> = Vec::new();
-    for (at, (_, files)) in shares.values().enumerate() {
+    for (at, (_, reach)) in shares.values().enumerate() {
         chain.push(at);
         for (other, (_, theirs)) in shares.values().take(at).enumerate() {
-            if !files.is_disjoint(theirs) {
+            if reach.meets(theirs) {
                 let (old, new) = (chain[at], chain[other]);
                 chain.iter_mut().filter(|number| **number == old).for_each(|number| *number = new);
             }
@@ -1438,7 +1484,8 @@ impl Loop {
                 HandState::Working(fails) => {
                     let share = hand.share.clone();
                     let effect = self.effect(Step::Make(share.maker.clone()), Try::nth(fails));
-                    Some((effect, LoopWant::Make { maker: share.maker, findings: share.findings }))
+                    let onto = hand.stands_on(crew);
+                    Some((effect, LoopWant::Make { maker: share.maker, findings: share.findings, onto }))
                 }
                 HandState::Done(_) | HandState::Gone => None,
             })

@@ -88,6 +88,9 @@ pub struct RunSpec {
     pub qa: bool,
     /// Whether the phase is reviewed at the end.
     pub review: bool,
+    /// What exists already and is reviewed at once; nothing is built.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exists: Option<Exists>,
     /// Iterations between checkpoints.
     pub checkpoint_every: Option<u32>,
     /// Repairs per lane after refused landings.
@@ -100,6 +103,19 @@ pub struct RunSpec {
     pub finish: Vec<FinishStep>,
     /// Deadline of a summary, checkpoint or finishing step, in milliseconds.
     pub step_timeout_ms: u64,
+}
+
+/// Something that is there to be reviewed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exists {
+    /// What is judged.
+    pub revision: Revision,
+    /// Findings of an earlier review of it, under their ids.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<Handed>,
+    /// The revision that the lines of those findings are of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Revision>,
 }
 
 /// What a lane's loop is for.
@@ -830,7 +846,11 @@ impl Run {
             state: if gated { PlanState::Gating } else { PlanState::Ready },
         });
         let plans: Vec<PlanRun> = plans.collect();
-        let stage = if gated { Stage::Gating } else { Stage::Building { wave: first_wave(spec) } };
+        let stage = match &spec.exists {
+            Some(_) => Stage::Reviewing,
+            None if gated => Stage::Gating,
+            None => Stage::Building { wave: first_wave(spec) },
+        };
         Run {
             spec: spec.clone(),
             stage,
@@ -840,7 +860,7 @@ impl Run {
             index: plans.iter().enumerate().rev().map(|(at, plan)| (plan.id.clone(), at)).collect(),
             plans,
             tickets: 0,
-            tip: None,
+            tip: spec.exists.as_ref().map(|exists| exists.revision.clone()),
         }
     }
 
@@ -1223,6 +1243,10 @@ impl Run {
         if effect.of == Of::run() {
             let Stage::Reviewing = self.stage else { return None };
             let ending = if outcome.is_good() { self.ending_by_landings() } else { Ending::Shut };
+            if outcome.is_good() {
+                // What the fixers made of it is what was approved.
+                self.tip = revision.cloned().or_else(|| self.tip.take());
+            }
             self.enter(Stage::Closing { ending });
             return Some(());
         }
@@ -1280,7 +1304,7 @@ impl Run {
         let ticket = self.next_ticket();
         let plan = self.plan_of_mut(effect)?;
         let At::Summary { .. } = plan.lane()?.at else { return None };
-        let judge = Opening::Judge { revision: revision.clone(), open: Vec::new() };
+        let judge = Opening::Judge { revision: revision.clone(), open: Vec::new(), since: None };
         plan.move_lane(|lane| {
             lane.head = Some(revision.clone());
             lane.at =
@@ -1305,7 +1329,7 @@ impl Run {
         let head = lane.head.clone();
         let opening = match refusal {
             Refusal::JudgeAgain(revision) => {
-                Opening::Judge { revision: revision.clone(), open: findings.to_vec() }
+                Opening::Judge { revision: revision.clone(), open: findings.to_vec(), since: None }
             }
             Refusal::Conflict | Refusal::RedCheck => Opening::Make { rounds: None, open: findings.to_vec() },
         };
@@ -1369,7 +1393,8 @@ impl Run {
                 plan.move_lane(|lane| lane.resume(&stuck, opening))?;
             }
             LaneChoice::Fixed(revision) => {
-                let opening = Opening::Judge { revision: revision.clone(), open: stuck.open.clone() };
+                let opening =
+                    Opening::Judge { revision: revision.clone(), open: stuck.open.clone(), since: None };
                 plan.move_lane(|lane| {
                     lane.head = Some(revision.clone());
                     lane.resume(&stuck, opening);
@@ -1485,7 +1510,7 @@ fn after_accept(plan: &PlanRun, stuck: &Stuck, qa: bool, ticket: u32) -> Option<
         Was::Loop(Job::Task(n)) if n < plan.tasks => At::task(n + 1),
         Was::Loop(Job::Task(_)) => At::Summary { fails: 0 },
         Was::Summary if qa => {
-            let opening = Opening::Judge { revision: stuck.revision.clone()?, open: Vec::new() };
+            let opening = Opening::Judge { revision: stuck.revision.clone()?, open: Vec::new(), since: None };
             At::Loop { job: Job::Qa, opening }
         }
         Was::Summary | Was::Loop(Job::Qa) => At::Queued { ticket, fails: 0 },
@@ -1532,7 +1557,12 @@ impl Run {
             Stage::Reviewing => {
                 let effect = self.effect(Step::Loop, Try::default());
                 let id = LoopId::new(format!("phase.{}", self.entry));
-                let opening = Opening::Judge { revision: self.tip.clone()?, open: Vec::new() };
+                let (open, since) = self
+                    .spec
+                    .exists
+                    .as_ref()
+                    .map_or_else(Default::default, |exists| (exists.open.clone(), exists.since.clone()));
+                let opening = Opening::Judge { revision: self.tip.clone()?, open, since };
                 Some((effect, RunWant::Loop { id, subject: Subject::Phase, opening }))
             }
             Stage::Finishing { ending, step, fails } => {
@@ -1556,7 +1586,8 @@ impl Run {
         match self.stage {
             Stage::Closing { .. } if plan.is_landing() => landing().into_iter().collect(),
             Stage::Gating if plan.state == PlanState::Gating => {
-                let opening = Opening::Judge { revision: plan.revision.clone(), open: Vec::new() };
+                let opening =
+                    Opening::Judge { revision: plan.revision.clone(), open: Vec::new(), since: None };
                 vec![loop_want(plan, "plan", Subject::Plan(id), opening)]
             }
             Stage::Building { .. } => {

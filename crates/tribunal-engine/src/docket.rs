@@ -6,8 +6,10 @@ use crate::review::{Origin, entry_number};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tribunal_agent::Totals;
+use tribunal_agent::tool::Detected;
 use tribunal_core::effect::EffectId;
-use tribunal_core::ids::{FindingId, LoopId, PlanId, Seat, Time};
+use tribunal_core::finding::Claim;
+use tribunal_core::ids::{Check, FindingId, LoopId, PlanId, Seat, Time};
 use tribunal_core::r#loop::{FailureKind, Loop, LoopEvent, Outcome};
 use tribunal_core::machine::{Machine, OutOfOrder};
 use tribunal_core::panel::Unusable;
@@ -67,6 +69,10 @@ pub enum Note {
         /// The command.
         command: String,
     },
+    /// A fixer changed files that were not its own; they were put back.
+    Strayed(Box<StrayNote>),
+    /// What a tool found beside what is reviewed: shown on request, counted nowhere else.
+    Aside(Box<AsideNote>),
     /// The run goes on after an interruption, a crash or an answer.
     Resumed,
     /// A report that meant nothing: late, repeated or from a stranger.
@@ -120,6 +126,90 @@ pub struct RunNote {
     /// How much is left to the agents.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub autonomy: String,
+    /// What exists and is reviewed, where nothing is built.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Box<ReviewNote>>,
+}
+
+/// What exists and is reviewed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReviewNote {
+    /// What it is, in words: `main..HEAD`, `what is staged`, `phase 01`.
+    pub target: String,
+    /// The same for every review of the same thing.
+    pub key: String,
+    /// The commit the change begins from.
+    pub base: String,
+    /// The commit that is judged first.
+    pub head: String,
+    /// Whether findings are mended.
+    #[serde(default)]
+    pub fix: bool,
+    /// What is on no changed line, or taken out by authority, is shown too.
+    #[serde(default)]
+    pub include_filtered: bool,
+    /// Tools that judge it, by the names of their checks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<Detected>,
+    /// Tools that would have something to look at and are not installed, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<String>,
+    /// The reviewers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seats: Vec<SeatNote>,
+    /// What kinds of things the change holds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<String>,
+    /// The earlier review of the same thing, whose findings this one took over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<String>,
+    /// Findings of the earlier review whose judge does not sit in this one: they were not looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unasked: Vec<String>,
+}
+
+/// One reviewer of a panel.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeatNote {
+    /// Its id.
+    pub id: String,
+    /// Its part.
+    #[serde(default)]
+    pub role: String,
+    /// Why it sits.
+    pub why: String,
+    /// The fields it owns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owns: Vec<String>,
+    /// Where its personality was found: `project`, `user`, `built-in`, or `settings`.
+    #[serde(default)]
+    pub found: String,
+}
+
+/// Files a fixer changed that were not its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StrayNote {
+    /// The loop.
+    pub of: LoopId,
+    /// Who.
+    pub maker: String,
+    /// The round whose findings it was to mend.
+    pub round: u32,
+    /// Which; they were put back.
+    pub files: Vec<String>,
+}
+
+/// What a tool found beside what is reviewed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AsideNote {
+    /// The loop.
+    pub of: LoopId,
+    /// The tool's check.
+    pub check: Check,
+    /// How many.
+    pub count: u32,
+    /// The first of them.
+    pub claims: Vec<Claim>,
 }
 
 /// How one agent's launch ended.
@@ -283,6 +373,10 @@ pub struct Docket {
     pub said: BTreeMap<LoopId, String>,
     /// What was lost last, by loop or lane: the step, and why.
     pub lost: BTreeMap<String, String>,
+    /// Files that fixers changed and that were put back, in order.
+    pub strayed: Vec<StrayNote>,
+    /// What tools found beside what is reviewed, as of their last look.
+    pub asides: BTreeMap<(LoopId, Check), AsideNote>,
     /// When it began.
     pub began: Option<Time>,
     /// Time of the last fact.
@@ -326,6 +420,8 @@ impl Note {
             Note::Raised(_) => "raised",
             Note::Traced { .. } => "traced",
             Note::Left { .. } => "left",
+            Note::Aside(_) => "aside",
+            Note::Strayed(_) => "strayed",
             Note::Resumed => "resumed",
             Note::Ignored { .. } => "ignored",
         }
@@ -463,6 +559,10 @@ impl Docket {
                 self.raised = Some(*caps);
                 self.spent = None;
             }
+            Note::Strayed(stray) => self.strayed.push((**stray).clone()),
+            Note::Aside(aside) => {
+                self.asides.insert((aside.of.clone(), aside.check.clone()), (**aside).clone());
+            }
             Note::Traced { .. } | Note::Ignored { .. } | Note::Resumed => {}
         }
     }
@@ -472,6 +572,8 @@ fn highest_finding(fact: &Fact) -> Option<FindingId> {
     match fact {
         Fact::Loop(_, LoopEvent::Tracked { findings, .. }) => findings.iter().map(|f| f.id).max(),
         Fact::Run(RunEvent::LandingRefused { findings, .. }) => findings.iter().map(|f| f.id).max(),
+        // What an earlier review found keeps its id.
+        Fact::Run(RunEvent::Opened(spec)) => spec.exists.as_ref()?.open.iter().map(|f| f.id).max(),
         _ => None,
     }
 }

@@ -375,6 +375,7 @@ mod tests {
             land: Land::Group,
             qa: false,
             review: false,
+            exists: None,
             checkpoint_every: None,
             landing_rounds: 2,
             attempts_max: 2,
@@ -392,7 +393,7 @@ mod tests {
     fn unjudged() -> Docket {
         let mut docket = docket(Some(PlanGate::All));
         let id = LoopId::new("01-01/plan.1");
-        let opening = Opening::Judge { revision: Revision::new("r0"), open: Vec::new() };
+        let opening = Opening::Judge { revision: Revision::new("r0"), open: Vec::new(), since: None };
         let opened = Opened { id: id.clone(), policy: Policy::of(Use::Plan), opening, at: Time(2) };
         docket.apply(Time(2), &Fact::Loop(id.clone(), LoopEvent::Opened(Box::new(opened)))).unwrap();
         let lp = docket.loops.get_mut(&id).unwrap();

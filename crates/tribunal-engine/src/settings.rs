@@ -34,6 +34,9 @@ pub struct Settings {
     /// Adapter rows of the user's own, by name.
     #[serde(default)]
     pub adapters: BTreeMap<String, toml::Value>,
+    /// Tools of the user's own that judge without a model, by name.
+    #[serde(default)]
+    pub tools: BTreeMap<String, toml::Value>,
 }
 
 /// How much is spent on care.

@@ -19,6 +19,7 @@ mod merge;
 mod objects;
 mod open;
 mod planning;
+mod proposed;
 mod refs;
 mod replay;
 mod run;

@@ -9,6 +9,7 @@ pub mod delta;
 pub mod detail;
 pub mod doctor;
 pub mod events;
+pub mod examined;
 pub mod facts;
 pub mod html;
 pub mod intake;

@@ -64,6 +64,8 @@ pub enum Command {
     Doctor(Doctor),
     /// Run a phase: judge its plans, build them, judge the work, land it
     Run(Run),
+    /// Review what is there: a range of commits, what is staged, a patch, a phase
+    Review(Review),
     /// Say where a run stands
     Status(Status),
     /// Print what happened, event by event
@@ -154,6 +156,80 @@ pub struct Run {
     /// Settings.
     #[command(flatten)]
     pub set: SetArgs,
+}
+
+/// `tribunal review`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tribunal review --diff main..HEAD            what this branch changes\n  \
+    tribunal review --staged                     what the next commit would change\n  \
+    tribunal review --diff main --fix            and mend what can be mended\n  \
+    tribunal review 02                           what phase 02 built\n  \
+    tribunal review --diff main --format sarif > review.sarif\n\n\
+    Tools judge first (linters, type checkers, formatters that are installed and configured here), then the reviewers \
+    that are configured. Only what is on changed lines counts. A tool that did not run is not green. \
+    Exit codes: 0 passed, 1 findings are in the way, 4 a person is asked."
+)]
+pub struct Review {
+    /// The phase: its number or folder
+    pub phase: Option<String>,
+    /// A range: main..HEAD, main...topic, or main for everything since
+    #[arg(
+        long,
+        value_name = "RANGE",
+        group = "target",
+        conflicts_with = "phase",
+        allow_hyphen_values = true
+    )]
+    pub diff: Option<String>,
+    /// What is staged for the next commit
+    #[arg(long, group = "target", conflicts_with = "phase")]
+    pub staged: bool,
+    /// What a patch would change here: as `git diff` or a code host writes it
+    #[arg(long, value_name = "FILE", group = "target", conflicts_with = "phase")]
+    pub pr_file: Option<PathBuf>,
+    /// Mend what was found, judge again, and land what passes
+    #[arg(long)]
+    pub fix: bool,
+    /// Judgings at most, with --fix
+    #[arg(long, value_name = "N", requires = "fix", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_rounds: Option<u32>,
+    /// Only these tools and reviewers, by name
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub panel: Vec<String>,
+    /// Show what is on lines that did not change; keep what authority would take out
+    #[arg(long)]
+    pub include_filtered: bool,
+    /// Show findings nobody is sure of, and those that are settled
+    #[arg(long)]
+    pub verbose: bool,
+    /// Do not ask whether the panel is right
+    #[arg(short, long)]
+    pub yes: bool,
+    /// The form of the result; --json is short for json
+    #[arg(long, value_name = "FORM", value_enum, conflicts_with = "json")]
+    pub format: Option<ReviewForm>,
+    /// How it waits.
+    #[command(flatten)]
+    pub waiting: WaitArgs,
+    /// Settings.
+    #[command(flatten)]
+    pub set: SetArgs,
+}
+
+/// The forms of a review's result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReviewForm {
+    /// For a terminal
+    Text,
+    /// For programs
+    Json,
+    /// SARIF 2.1.0
+    Sarif,
+    /// For a comment on a change
+    Markdown,
+    /// Annotations for a workflow of GitHub
+    Github,
 }
 
 /// `tribunal uat`.

@@ -628,6 +628,15 @@ fn note_kind(note: &Note) -> Option<Kind> {
         Note::Spent(spent) => events::note("budget", &spent.to_string()),
         Note::Raised(_) => events::note("budget", "a person changed what may be spent"),
         Note::Traced { .. } => return None,
+        Note::Strayed(stray) => {
+            let files = stray.files.join(", ");
+            events::note("strayed", &format!("{} changed {files}, which was put back", stray.maker))
+        }
+        Note::Aside(aside) if aside.count == 0 => return None,
+        Note::Aside(aside) => {
+            let text = format!("{}: {} on lines that did not change", aside.check, aside.count);
+            events::note("filtered", &text)
+        }
         Note::Resumed => events::note("resumed", "the run goes on"),
         Note::Ignored { effect } => {
             events::note("ignored", &format!("{effect} reported when nobody asked any more"))

@@ -356,7 +356,11 @@ fn loop_events() -> Vec<LoopEvent> {
     for opening in [
         Opening::Make { rounds: Some(2), open: vec![handed(Fate::Open)] },
         Opening::Make { rounds: None, open: vec![] },
-        Opening::Judge { revision: revision.clone(), open: fates().into_iter().map(handed).collect() },
+        Opening::Judge {
+            revision: revision.clone(),
+            open: fates().into_iter().map(handed).collect(),
+            since: None,
+        },
     ] {
         for of in [Use::Plan, Use::Task, Use::Qa, Use::Phase, Use::Chain] {
             let (id, policy) = (LoopId::new("l"), Policy::of(of));

@@ -103,7 +103,7 @@ impl LoopLaws {
     pub fn new(opened: &Opened, wild: bool) -> LoopLaws {
         let (rounds, open, made) = match &opened.opening {
             Opening::Make { rounds, open } => (*rounds, open, None),
-            Opening::Judge { revision, open } => (None, open, Some(revision.clone())),
+            Opening::Judge { revision, open, .. } => (None, open, Some(revision.clone())),
         };
         let line = |entry: &tribunal_core::ledger::Entry| Line {
             by: entry.by.clone(),

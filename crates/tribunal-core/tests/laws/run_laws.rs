@@ -348,7 +348,7 @@ impl RunLaws {
         let Some(lane) = self.lane(&plan) else { return };
         let ready = matches!(lane.place, Place::Summary(_)) && lane.tasks_done >= tasks;
         book.hold("gate", ready, || format!("{plan} is summarised before its tasks are done"));
-        let judge = Opening::Judge { revision: revision.clone(), open: Vec::new() };
+        let judge = Opening::Judge { revision: revision.clone(), open: Vec::new(), since: None };
         lane.approved = Some(revision.clone());
         lane.delivered = (!qa).then(|| revision.clone());
         lane.place = if qa { Place::Loop(Job::Qa, judge) } else { Place::Queued { order, fails: 0 } };
@@ -391,7 +391,9 @@ impl RunLaws {
             lane.repairs += 1;
             let opening = match refusal {
                 Refusal::Conflict | Refusal::RedCheck => Opening::Make { rounds: None, open },
-                Refusal::JudgeAgain(revision) => Opening::Judge { revision: revision.clone(), open },
+                Refusal::JudgeAgain(revision) => {
+                    Opening::Judge { revision: revision.clone(), open, since: None }
+                }
             };
             Place::Loop(Job::Repair, opening)
         };
@@ -447,7 +449,8 @@ impl RunLaws {
             }
             LaneChoice::Fixed(revision) => {
                 lane.approved = None;
-                let opening = Opening::Judge { revision: revision.clone(), open: stuck.open.clone() };
+                let opening =
+                    Opening::Judge { revision: revision.clone(), open: stuck.open.clone(), since: None };
                 resume(lane, stuck.was, opening);
             }
         }
@@ -602,7 +605,7 @@ impl RunLaws {
             match (&self.stage, plan) {
                 (Stage::Gating, Plan::Gating) => {
                     let revision = self.spec_of(id).revision.clone();
-                    let opening = Opening::Judge { revision, open: Vec::new() };
+                    let opening = Opening::Judge { revision, open: Vec::new(), since: None };
                     all.insert(format!("{id} gate {opening:?}"));
                 }
                 (Stage::Building, Plan::Lane(lane)) => {
@@ -617,7 +620,7 @@ impl RunLaws {
         match &self.stage {
             Stage::Reviewing => {
                 let revision = self.tip.clone().unwrap_or_else(|| Revision::new("none"));
-                let opening = Opening::Judge { revision, open: Vec::new() };
+                let opening = Opening::Judge { revision, open: Vec::new(), since: None };
                 all.insert(format!("phase {opening:?}"));
             }
             Stage::Finishing { ending, left, .. } => {
@@ -684,7 +687,7 @@ fn accept(lane: &mut Lane, stuck: &Stuck, tasks: u32, qa: bool, order: u64, book
         }
         Was::Summary if qa => {
             let revision = revision.unwrap_or_else(|| Revision::new("none"));
-            Place::Loop(Job::Qa, Opening::Judge { revision, open: Vec::new() })
+            Place::Loop(Job::Qa, Opening::Judge { revision, open: Vec::new(), since: None })
         }
         Was::Summary | Was::Loop(Job::Qa) => {
             lane.delivered = revision;

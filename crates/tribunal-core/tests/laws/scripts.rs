@@ -155,7 +155,7 @@ fn a_loop_as_people_read_it() {
 /// A round that was not made, or out of its number, is no event of this loop.
 #[test]
 fn forged_rounds_are_refused() {
-    let opening = Opening::Judge { revision: Revision::new("r1"), open: Vec::new() };
+    let opening = Opening::Judge { revision: Revision::new("r1"), open: Vec::new(), since: None };
     let opened = Opened { id: LoopId::new("loop"), policy: phase(), opening, at: Time(0) };
     let began = |round, revision: &str| LoopEvent::RoundBegan { round, revision: Revision::new(revision) };
     for (event, right) in [(began(1, "r1"), true), (began(2, "r1"), false), (began(1, "r2"), false)] {
@@ -285,6 +285,7 @@ fn spec(plans: Vec<PlanSpec>) -> RunSpec {
         land: Land::Group,
         qa: true,
         review: true,
+        exists: None,
         checkpoint_every: Some(2),
         landing_rounds: 1,
         attempts_max: 2,
@@ -689,5 +690,31 @@ fn a_repair_tried_again_is_one_more() {
         tell(&mut run, "01-01", "summary", summarised());
         tell(&mut run, "01-01", "land", refused());
         assert!(standing(&run, "01-01").starts_with(expected), "{}", standing(&run, "01-01"));
+    }
+}
+
+#[test]
+fn a_run_can_review_what_exists() {
+    let revision = Revision::new("r1");
+    let exists = tribunal_core::run::Exists { revision: revision.clone(), open: Vec::new(), since: None };
+    for (outcome, ending) in [(Outcome::Passed, Ending::Passed), (Outcome::Exhausted, Ending::Shut)] {
+        let spec = RunSpec { exists: Some(exists.clone()), finish: Vec::new(), ..spec(Vec::new()) };
+        let mut run = Run::open(&spec);
+        assert_eq!(run.stage_name(), "reviewing");
+        let wants = run.wants();
+        let (effect, want) = wants.iter().next().expect("a loop");
+        let judges = Opening::Judge { revision: revision.clone(), open: Vec::new(), since: None };
+        assert!(matches!(want, RunWant::Loop { subject: Subject::Phase, opening, .. } if *opening == judges));
+        let fixed = Revision::new("r2");
+        let report = RunReport::LoopEnded {
+            outcome: outcome.clone(),
+            revision: Some(fixed.clone()),
+            open: Vec::new(),
+        };
+        let input = RunIn::Report { effect: effect.clone(), at: Time(1), report };
+        turn(&mut run, &input).expect("it applies");
+        assert_eq!(run.ending(), Some(ending));
+        let tip = if outcome.is_good() { &fixed } else { &revision };
+        assert_eq!(run.tip(), Some(tip), "what was approved is what there is to take");
     }
 }

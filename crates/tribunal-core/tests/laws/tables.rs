@@ -744,7 +744,7 @@ fn entry(id: u32, file: Option<&str>, fixer: Option<&str>) -> Handed {
 fn makers(live: &Loop) -> Vec<String> {
     let wants = live.wants();
     let made = wants.values().filter_map(|want| match want {
-        LoopWant::Make { maker, findings } => Some(format!("{maker} {findings:?}")),
+        LoopWant::Make { maker, findings, .. } => Some(format!("{maker} {findings:?}")),
         _ => None,
     });
     made.collect()
@@ -773,7 +773,7 @@ fn fixers_that_share_a_file_wait() {
         entry(3, Some("x"), Some("c")),
         entry(4, Some("y"), Some("c")),
         entry(5, Some("z"), Some("d")),
-        entry(6, None, Some("e")),
+        entry(6, Some("v"), Some("e")),
         entry(7, Some("w"), None),
     ];
     let mut live = opened(policy(), open);
@@ -796,6 +796,25 @@ fn fixers_that_share_a_file_wait() {
     let report = LoopReport::Joined { revision: Revision::new("all") };
     let events = turn(&mut live, &LoopIn::Report { effect: effect.clone(), at: Time(3), report }).unwrap();
     assert_eq!(events.iter().map(LoopEvent::name).collect::<Vec<_>>(), ["joined", "round_began"]);
+}
+
+#[test]
+fn a_fixer_of_a_finding_without_a_place_works_alone() {
+    let open =
+        vec![entry(1, Some("x"), Some("a")), entry(2, None, Some("b")), entry(3, Some("y"), Some("c"))];
+    let mut live = opened(policy(), open);
+    assert_eq!(makers(&live), ["a [F-1]"]);
+    made(&mut live, "a");
+    assert_eq!(makers(&live), ["b [F-2]"]);
+    let onto = |live: &Loop| {
+        live.wants().into_values().find_map(|want| match want {
+            LoopWant::Make { onto, .. } => onto,
+            _ => None,
+        })
+    };
+    assert_eq!(onto(&live), Some(Revision::new("by a")), "it begins from what the one before left");
+    made(&mut live, "b");
+    assert_eq!(onto(&live), Some(Revision::new("by b")));
 }
 
 #[test]

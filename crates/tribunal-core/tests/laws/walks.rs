@@ -57,7 +57,7 @@ fn walk_loop(seed: u64, book: &mut Book) -> LoopSim {
     let wild = rng.chance(40);
     let policy = policy(&mut rng, of, wild);
     let opening = match rng.below(3) {
-        0 => Opening::Judge { revision: revision(1), open: Vec::new() },
+        0 => Opening::Judge { revision: revision(1), open: Vec::new(), since: None },
         1 => Opening::Make { rounds: Some(1 + u32::try_from(rng.below(4)).unwrap()), open: Vec::new() },
         _ => Opening::Make { rounds: None, open: Vec::new() },
     };

@@ -24,7 +24,7 @@ pub use documents::{Ground, PhaseDocuments, documents, plans_beside, read_plain,
 pub use events::{Event, LOG, STATE, append, correlation};
 pub use leases::{Leased, with_leases};
 pub use qa::{
-    Delivery, Judged, check_regression, commit_lint, diff, known_commits, lint_of, requirements,
+    Delivery, Judged, base_of, check_regression, commit_lint, diff, known_commits, lint_of, requirements,
     summary_checks,
 };
 pub use rule::{Asked, Repair, complete, repair, rule};

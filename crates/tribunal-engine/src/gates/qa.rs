@@ -170,7 +170,7 @@ pub fn check_regression(
 }
 
 /// The commit before the first one any summary of the phase names.
-fn base_of(archive: &Archive, phase_dir: &Path) -> Result<Option<Oid>, GatesError> {
+pub fn base_of(archive: &Archive, phase_dir: &Path) -> Result<Option<Oid>, GatesError> {
     let found = documents::documents(phase_dir)?;
     let hashes: Vec<String> =
         found.summaries.iter().flat_map(|(_, summary)| summary.commit_hashes.clone()).collect();

@@ -107,6 +107,8 @@ impl Names {
             | Note::Traced { .. }
             | Note::Ignored { .. }
             | Note::Left { .. }
+            | Note::Aside(_)
+            | Note::Strayed(_)
             | Note::Spent(_)
             | Note::Raised(_) => Vec::new(),
         }

@@ -55,10 +55,14 @@ pub(crate) struct Checking {
 }
 
 /// A command and how it was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Command {
     pub(crate) argv: Vec<String>,
     pub(crate) shown: String,
+    /// Variables besides those that every command has.
+    pub(crate) env: Vec<(OsString, OsString)>,
+    /// Folders it may write to besides its own.
+    pub(crate) room: Vec<PathBuf>,
 }
 
 struct PlanChecking {
@@ -311,7 +315,7 @@ pub(crate) fn commands(site: &Site, subject: &Subject, check: &Check, docket: &D
     }
     if check.as_str() != VERIFICATION {
         let argv = site.settings.checks.commands.get(check.as_str()).cloned().unwrap_or_default();
-        return vec![Command { shown: argv.join(" "), argv }];
+        return vec![Command { shown: argv.join(" "), argv, ..Command::default() }];
     }
     let Some(plan) = subject::plan_of(subject) else { return Vec::new() };
     plan_commands(site, docket, plan, subject)
@@ -337,7 +341,8 @@ fn plan_commands(site: &Site, docket: &Docket, plan: &PlanId, subject: &Subject)
 
 /// A line its author wrote for a shell.
 fn shell(line: &str) -> Command {
-    Command { argv: vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()], shown: line.to_owned() }
+    let argv = vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()];
+    Command { argv, shown: line.to_owned(), ..Command::default() }
 }
 
 /// Runs commands one after the other in a throwaway checkout. The inner error says why one did not run.
@@ -398,11 +403,13 @@ pub(crate) fn contained(
     let mut kept: Vec<(OsString, OsString)> = KEPT.into_iter().filter_map(env).collect();
     kept.push(("TMPDIR".into(), dir.into()));
     kept.push(("TRIBUNAL_JUNIT".into(), dir.join("junit.xml").into()));
+    kept.extend(command.env.iter().cloned());
+    let more = std::iter::once(dir).chain(command.room.iter().map(PathBuf::as_path));
     let walls = site.walls(&Room {
         tree,
         write: true,
         own: &out_dir,
-        more: vec![(dir.to_path_buf(), true)],
+        more: more.map(|path| (path.to_path_buf(), true)).collect(),
         row: None,
         env: &kept,
         program: command.argv.first().map(OsStr::new),
@@ -451,7 +458,7 @@ fn failed(shown: &str, how: &ExitHow, out_dir: &Path) -> Claim {
 }
 
 /// The end of a file, as text.
-fn tail(path: &Path) -> String {
+pub(crate) fn tail(path: &Path) -> String {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = fs::File::open(path)?;
         let length = file.metadata()?.len();

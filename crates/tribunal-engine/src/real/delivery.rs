@@ -197,7 +197,7 @@ fn suite(site: &Site, commit: &Oid, argv: &[String]) -> Result<Ran, GitError> {
     fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
     let tree = dir.join("tree");
     site.shelf.checkout(&tree, &dir.join("index"), commit, "tests")?;
-    let command = Command { argv: argv.to_vec(), shown: argv.join(" ") };
+    let command = Command { argv: argv.to_vec(), shown: argv.join(" "), ..Command::default() };
     let ran = match contained(site, &name, 0, &tree, &dir, &command) {
         Ok((_, out)) => Ran::Tests(report(&dir, &out)),
         Err(why) => Ran::DidNotRun(why),

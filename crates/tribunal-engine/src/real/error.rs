@@ -100,6 +100,14 @@ pub enum SetupError {
         "agents.sandbox is \"required\", but this machine permits no walls around agents\nhint: permit user namespaces (sysctl kernel.unprivileged_userns_clone=1, or a profile for bubblewrap), or set agents.sandbox = \"auto\" and have every report say that an agent could forge"
     )]
     NoSandbox,
+    /// A change that nobody here can judge.
+    #[error(
+        "nobody here can judge {target}: no tool is for what changed, and no agent is configured\nhint: add a tool as [tools.NAME], or set agents.default in tribunal.toml"
+    )]
+    NoJudge {
+        /// What was to be reviewed.
+        target: String,
+    },
     /// A setting's value.
     #[error("{key} = {value:?} is not one of {allowed}")]
     Setting {
@@ -191,7 +199,8 @@ impl SetupError {
             SetupError::Engine(crate::engine::EngineError::Bug(_) | crate::engine::EngineError::Json(_)) => {
                 70
             }
-            SetupError::Journal(_)
+            SetupError::NoJudge { .. }
+            | SetupError::Journal(_)
             | SetupError::Engine(_)
             | SetupError::Process(_)
             | SetupError::Io { .. } => 3,

@@ -388,6 +388,17 @@ pub(crate) struct Finishing {
     landed: Vec<(PlanId, String)>,
     phase: String,
     review: String,
+    /// What the review of it all approved.
+    approved: Option<Revision>,
+    /// What exists and was reviewed.
+    target: Option<Reviewed>,
+}
+
+/// Where the fixes of a review belong.
+struct Reviewed {
+    head: String,
+    /// It is what the user's branch is at.
+    on_branch: bool,
 }
 
 impl Finishing {
@@ -416,17 +427,23 @@ impl Finishing {
             landed: landed.collect(),
             phase: about.phase.clone(),
             review: review_path(&about.phase_path),
+            approved: docket.run.as_ref().filter(|run| run.spec().review).and_then(|run| run.tip().cloned()),
+            target: about.review.as_ref().map(|review| Reviewed {
+                head: review.head.clone(),
+                on_branch: review.head == about.base && !about.branch.is_empty(),
+            }),
         }
     }
 
     /// Runs on a worker.
     pub(crate) fn run(self, site: &Arc<Site>) {
         let mut notes = Vec::new();
-        let done = match self.step {
+        let advanced = if self.ending == Ending::Passed { self.advance(site) } else { Ok(()) };
+        let done = advanced.map_err(|error| error.to_string()).and_then(|()| match self.step {
             FinishStep::Boundary => self.boundary(site, &mut notes),
             FinishStep::Forward => self.forward(site, &mut notes),
             FinishStep::Push => Ok(push(site, &self.branch, &mut notes)),
-        };
+        });
         match done {
             Ok(note) => site.report(&self.effect, Report::Run(RunReport::Finished { note }), notes),
             Err(text) => {
@@ -434,6 +451,17 @@ impl Finishing {
                 site.fail(&self.effect, Failure::new(FailureKind::Crashed, text), vec![text_note]);
             }
         }
+    }
+
+    /// What fixers made and the review approved comes to the run branch. Done again it changes nothing.
+    fn advance(&self, site: &Site) -> Result<(), GitError> {
+        let Some(approved) = &self.approved else { return Ok(()) };
+        let (head, tip) = (site.run_head()?, site.commit_of(approved)?);
+        if head == tip || !site.repo.is_ancestor(&head, &tip)? {
+            return Ok(());
+        }
+        let change = RefChange::forward(site.name("head"), &head, &tip);
+        site.repo.refs_update(&[change], "tribunal: what the review approved").map(drop)
     }
 
     /// Planning documents: committed on the run branch where git tracks them, else written to the folder.
@@ -566,6 +594,9 @@ impl Finishing {
             return Ok("the run did not pass; the branch stays".to_owned());
         }
         let text = |error: GitError| error.to_string();
+        if let Some(target) = self.target.as_ref().filter(|target| !target.on_branch) {
+            return self.offer(site, target, notes).map_err(text);
+        }
         let (old, new) = (Oid::parse(&self.base).map_err(text)?, site.run_head().map_err(text)?);
         let mut ignoring = vec![GitPath::from(super::project::FOLDER)];
         if !self.tracked {
@@ -585,6 +616,17 @@ impl Finishing {
         };
         notes.push(Note::Left { command });
         Ok(format!("{} was left alone ({why})", self.branch))
+    }
+
+    /// Fixes of what is on no branch are the user's to take.
+    fn offer(&self, site: &Site, target: &Reviewed, notes: &mut Vec<Note>) -> Result<String, GitError> {
+        let tip = self.approved.as_ref().map(|approved| site.commit_of(approved)).transpose()?;
+        let Some(tip) = tip.filter(|tip| tip.as_str() != target.head) else {
+            return Ok("nothing was changed".to_owned());
+        };
+        let command = format!("git diff {} {tip} | git apply --index", target.head);
+        notes.push(Note::Left { command });
+        Ok("the fixes are on no branch".to_owned())
     }
 
     fn is_last(&self, site: &Site) -> bool {

@@ -7,6 +7,8 @@ mod context;
 mod delivery;
 pub mod doctor;
 mod error;
+mod examine;
+mod fix;
 mod guard;
 mod judge;
 mod land;
@@ -16,17 +18,20 @@ mod origin;
 mod pool;
 mod project;
 mod roster;
+mod routing;
 mod setup;
 mod site;
 pub mod standing;
 mod subject;
 mod takeover;
+mod tools;
 mod track;
 pub mod trial;
 mod walls;
 mod watch;
 
 pub use error::{SetupError, WITHOUT_AGENTS};
+pub use examine::{ReviewAsk, ReviewPlan, Target, begin_review, plan_review, replace_seat};
 pub use land::{review_path, write_atomic};
 pub use project::{FOLDER, PhaseFiles, Project};
 pub use roster::check as check_agents;
@@ -38,6 +43,7 @@ pub use walls::Sandbox;
 use crate::docket::{Docket, Note};
 use crate::world::{Arrival, Assignment, Probe, Want, World};
 use check::Checking;
+use fix::{Fix, Join};
 use judge::{Checkpoint, Judge};
 use land::{Finishing, Landing, Summarising};
 use launch::{Flight, read_back, session_of};
@@ -47,6 +53,7 @@ use site::Site;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
+use tools::Looking;
 use track::Tracking;
 use tribunal_agent::{Access, Feature};
 use tribunal_core::effect::{EffectId, Step};
@@ -100,6 +107,11 @@ impl RealWorld {
         let lp = docket.loops.get(&LoopId::new(effect.of.as_str()))?;
         let site = Arc::clone(&self.site);
         match want {
+            LoopWant::Make { maker, findings, onto } if subject::of(lp.id()) == Some(Subject::Phase) => {
+                let fix = Fix::gather(effect, lp, maker, findings, onto.as_ref(), docket)?;
+                let jobs = if fix::is_agent(maker) { &self.site.jobs } else { &self.site.slow };
+                self.work(jobs, effect, move || fix.run(&site));
+            }
             LoopWant::Make { findings, .. } => {
                 let make = Make::gather(&site, effect, lp, findings, docket)?;
                 self.work(&self.site.jobs, effect, move || make.run(&site));
@@ -112,6 +124,10 @@ impl RealWorld {
                 let judge = Judge::hearing(&site, effect, lp, seat, *finding, docket)?;
                 self.work(&self.site.jobs, effect, move || judge.run(&site));
             }
+            LoopWant::Check { check, revision } if tools::is_one(check, docket) => {
+                let looking = Looking::gather(&site, effect, lp, check, revision, docket)?;
+                self.work(&self.site.slow, effect, move || looking.run(&site));
+            }
             LoopWant::Check { check, revision } => {
                 let checking = Checking::gather(&site, effect, lp, check, revision, docket)?;
                 self.work(&self.site.slow, effect, move || checking.run(&site));
@@ -119,10 +135,14 @@ impl RealWorld {
             LoopWant::Track { .. } => {
                 let subject = subject::of(lp.id())?;
                 let path = subject::plan_of(&subject).and_then(|plan| docket.about.paths.get(plan).cloned());
-                let tracking = Tracking::gather(effect, lp, path)?;
+                let tracking = Tracking::gather(&site, effect, lp, path, docket)?;
                 self.work(&self.site.jobs, effect, move || tracking.run(&site));
             }
-            LoopWant::Join { .. } | LoopWant::Ask(_) | LoopWant::Wake { .. } => return None,
+            LoopWant::Join { parts } => {
+                let join = Join::gather(effect, lp, parts, docket)?;
+                self.work(&self.site.jobs, effect, move || join.run(&site));
+            }
+            LoopWant::Ask(_) | LoopWant::Wake { .. } => return None,
         }
         Some(())
     }
@@ -202,6 +222,9 @@ impl RealWorld {
     fn take_over(&self, effect: &EffectId, ended: launch::Ended, docket: &Docket) -> Option<Probe> {
         let lp = docket.loops.get(&LoopId::new(effect.of.as_str()))?;
         match &effect.step {
+            Step::Make(_) if subject::of(lp.id()) == Some(Subject::Phase) => {
+                Fix::recovered(&self.site, effect, lp, ended, docket)
+            }
             Step::Make(_) => Make::recovered(&self.site, effect, lp, ended, docket),
             Step::Judge(_) | Step::Hear(_) => Judge::recovered(&self.site, effect, lp, ended),
             _ => None,
@@ -222,6 +245,7 @@ fn role_of(effect: &EffectId) -> &str {
 /// Under which names the agent of an effect is configured.
 fn agent_names(effect: &EffectId) -> Vec<&str> {
     match &effect.step {
+        Step::Make(maker) if effect.of.as_str().starts_with("phase.") => vec![maker.as_str(), "fixer", "dev"],
         Step::Make(maker) => vec![maker.as_str()],
         Step::Judge(seat) if effect.n.backup => vec!["backup", seat.as_str(), "reviewer"],
         Step::Judge(seat) => vec![seat.as_str(), "reviewer"],
@@ -284,10 +308,16 @@ impl World for RealWorld {
     }
 
     fn not_before(&mut self, effect: &EffectId) -> Option<Time> {
+        if matches!(&effect.step, Step::Make(maker) if !fix::is_agent(maker)) {
+            return None;
+        }
         self.site.parked(&self.site.adapter_for(&agent_names(effect))?)
     }
 
     fn reserve(&mut self, effect: &EffectId) -> u64 {
+        if matches!(&effect.step, Step::Make(maker) if !fix::is_agent(maker)) {
+            return 0;
+        }
         self.site.reserve(effect)
     }
 

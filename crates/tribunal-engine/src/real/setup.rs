@@ -24,6 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
+use tribunal_agent::tool::Tools;
 use tribunal_core::contract::{clean, covers};
 use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat};
@@ -41,7 +42,7 @@ const WORKERS: usize = 4;
 const SLOW_WORKERS: usize = 2;
 /// Trees kept for reuse.
 const SHELF_MAX: usize = 64;
-const SHELF: &str = "shelf";
+pub(super) const SHELF: &str = "shelf";
 /// The file in a run's folder that keeps the settings it began with.
 pub const SETTINGS: &str = "settings.json";
 
@@ -112,7 +113,7 @@ pub fn resume(
 }
 
 /// A run keeps the settings it began with, whatever the files and the environment say later.
-fn keep_settings(dir: &Path, settings: &Settings) -> Result<(), SetupError> {
+pub(super) fn keep_settings(dir: &Path, settings: &Settings) -> Result<(), SetupError> {
     let path = dir.join(SETTINGS);
     let text = serde_json::to_string_pretty(settings).map_err(crate::engine::EngineError::Json)?;
     super::land::write_atomic(&path, text.as_bytes()).map_err(|error| SetupError::io("write", &path, &error))
@@ -124,7 +125,7 @@ pub fn settings_of(run_dir: &Path) -> Option<Settings> {
 }
 
 /// Wakes the engine when somebody leaves a letter.
-fn listen(dir: &Path, engine: &Engine<RealWorld>) -> Result<(), SetupError> {
+pub(super) fn listen(dir: &Path, engine: &Engine<RealWorld>) -> Result<(), SetupError> {
     let poke = Poke::listen(dir)?;
     let handle = engine.world().handle();
     // A letter may have come before anybody listened.
@@ -140,7 +141,7 @@ fn listen(dir: &Path, engine: &Engine<RealWorld>) -> Result<(), SetupError> {
     spawned.map(drop).map_err(|error| SetupError::io("listen in", dir, &error))
 }
 
-fn options(settings: &Settings, attached: bool) -> Options {
+pub(super) fn options(settings: &Settings, attached: bool) -> Options {
     Options {
         width: if has_team(&settings.run) { settings.run.parallel_max.max(1) } else { 1 },
         attached,
@@ -152,7 +153,7 @@ fn options(settings: &Settings, attached: bool) -> Options {
 }
 
 /// `20261115-201530-01`: sorts by time, says which phase.
-fn run_id(project: &Project, ms: u64, phase: &str) -> String {
+pub(super) fn run_id(project: &Project, ms: u64, phase: &str) -> String {
     let seconds = ms / 1000 % 86_400;
     let date = super::land::date(ms).replace('-', "");
     let time = format!("{:02}{:02}{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -357,6 +358,7 @@ fn run_spec(
         land,
         qa: held(settings.qa.review, ask.qa),
         review: false,
+        exists: None,
         checkpoint_every: run.effort.checkpoint_every(),
         landing_rounds: run.landing_rounds,
         attempts_max: run.attempts_max,
@@ -366,7 +368,7 @@ fn run_spec(
     })
 }
 
-fn policies(settings: &Settings) -> Result<Policies, SetupError> {
+pub(super) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
     let agents = &settings.agents;
     let no_verdict = one_of(
         "task.on_no_verdict",
@@ -414,7 +416,10 @@ fn policies(settings: &Settings) -> Result<Policies, SetupError> {
             checks: CHECKS.into_iter().map(Check::new).collect(),
             ..base(Use::Qa, &agents.qa_seats, settings.qa.rounds_max)
         },
-        phase: base(Use::Phase, &agents.phase_seats, settings.phase.rounds_max),
+        phase: Policy {
+            confirm: settings.phase.final_pass,
+            ..base(Use::Phase, &agents.phase_seats, settings.phase.rounds_max)
+        },
     })
 }
 
@@ -458,11 +463,17 @@ fn about(
         correlation: correlation.unwrap_or_else(|| site.run.clone()),
         effort: standing::effort_word(settings),
         autonomy: settings.run.autonomy.clone(),
+        review: None,
     })))
 }
 
 /// The world of a run. `shelf` is where trees are kept for reuse: no two processes may share it.
-fn world(project: &Project, settings: &Settings, run: &str, shelf: &str) -> Result<RealWorld, SetupError> {
+pub(super) fn world(
+    project: &Project,
+    settings: &Settings,
+    run: &str,
+    shelf: &str,
+) -> Result<RealWorld, SetupError> {
     let dir = project.run_dir(run);
     let workers =
         |name, n| Pool::new(name, n).map_err(|error| SetupError::io("start threads for", &dir, &error));
@@ -497,6 +508,7 @@ fn world(project: &Project, settings: &Settings, run: &str, shelf: &str) -> Resu
         dir,
         settings: settings.clone(),
         adapters,
+        tools: Tools::load(&settings.tools)?,
         keeper,
         sandbox,
         jobs: pools[0].jobs(),

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
+use tribunal_agent::tool::Tools;
 use tribunal_agent::{Adapters, Brief};
 use tribunal_core::effect::EffectId;
 use tribunal_core::ids::{PlanId, Revision, Time};
@@ -40,6 +41,7 @@ pub(crate) struct Site {
     pub(crate) dir: PathBuf,
     pub(crate) settings: Settings,
     pub(crate) adapters: Adapters,
+    pub(crate) tools: Tools,
     pub(crate) shelf: Shelf,
     pub(crate) keeper: Arc<Keeper>,
     /// Whether launches are kept to their own files.

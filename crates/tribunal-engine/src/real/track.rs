@@ -2,9 +2,10 @@
 //! git for the pure tracker; the matching itself is not here.
 
 use super::origin::Past;
+use super::routing::Routing;
 use super::site::Site;
 use super::subject;
-use crate::docket::Note;
+use crate::docket::{Docket, Note};
 use crate::review::Origin;
 use crate::world::Report;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,12 +34,20 @@ pub(crate) struct Tracking {
     judged: Vec<Revision>,
     tracked: Option<Revision>,
     architect: bool,
+    routing: Option<Routing>,
 }
 
 impl Tracking {
     /// Gathers what the docket knows.
-    pub(crate) fn gather(effect: &EffectId, lp: &Loop, path: Option<String>) -> Option<Tracking> {
+    pub(crate) fn gather(
+        site: &Site,
+        effect: &EffectId,
+        lp: &Loop,
+        path: Option<String>,
+        docket: &Docket,
+    ) -> Option<Tracking> {
         Some(Tracking {
+            routing: Routing::of(site, lp, docket),
             effect: effect.clone(),
             subject: subject::of(lp.id())?,
             path,
@@ -79,7 +88,7 @@ impl Tracking {
         let same = Change::default();
         let read =
             |side: Side, path: &str| self.file(site, if side == Side::Before { before } else { now }, path);
-        let outcome = track(&Input {
+        let mut outcome = track(&Input {
             round: self.round,
             next_id: FindingId(crate::engine::PROVISIONAL),
             ledger: &self.ledger,
@@ -92,6 +101,9 @@ impl Tracking {
             read: &read,
             architect: self.architect,
         });
+        if let Some(routing) = &self.routing {
+            routing.route(&mut outcome.tracked, &self.ledger);
+        }
         let notes = self.traced(site, &outcome, &changes)?;
         Ok((outcome, notes))
     }

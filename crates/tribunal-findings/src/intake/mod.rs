@@ -12,6 +12,7 @@ mod results;
 mod said;
 mod sarif;
 pub(crate) mod scan;
+pub mod tool;
 mod verdict;
 
 pub use compiler::read_compiler_lines;

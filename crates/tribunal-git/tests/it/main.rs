@@ -7,6 +7,7 @@ mod history;
 mod hostile;
 mod landing;
 mod opening;
+mod proposed;
 mod quick;
 mod shelf;
 mod snapshot;

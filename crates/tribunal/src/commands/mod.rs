@@ -13,6 +13,7 @@ mod intake;
 mod log;
 mod report;
 mod resume;
+mod review;
 mod run;
 mod schema;
 mod show;
@@ -64,6 +65,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
         Command::Init(_) => init::run(globals),
         Command::Doctor(args) => doctor::run(globals, &args),
         Command::Run(args) => run::run(globals, &args),
+        Command::Review(args) => review::run(globals, &args),
         Command::Status(args) => status::run(globals, &args),
         Command::Log(args) => log::run(globals, &args),
         Command::Show(args) => show::run(globals, &args),
@@ -102,6 +104,7 @@ fn steers(command: &Command) -> bool {
         | Command::Init(_)
         | Command::Doctor(_)
         | Command::Run(_)
+        | Command::Review(_)
         | Command::Resume(_)
         | Command::Cancel(_)
         | Command::Decide(_)

@@ -29,7 +29,8 @@ pub fn run(globals: &Globals, args: &Resume) -> Result<Done, Failure> {
 /// Refuses to go on where the agents of a run could never be launched, unless it needs none any more.
 pub fn check_agents(place: &Place, project: &Project, config: &Config, id: &str) -> Result<(), Failure> {
     let docket = place.read(id)?.docket()?;
-    if docket.run.as_ref().is_none_or(|run| run.closing().is_some()) {
+    // A review has the agents it found when it began, or none.
+    if docket.run.as_ref().is_none_or(|run| run.closing().is_some()) || docket.about.review.is_some() {
         return Ok(());
     }
     let dir = place.run_dir(id);
@@ -64,7 +65,9 @@ pub fn unfinished_of(place: &Place, phase: &str) -> Option<String> {
     let open = |id: &String| {
         let docket = place.read(id).and_then(|seen| seen.docket());
         docket.is_ok_and(|docket| {
-            docket.about.phase == phase && docket.run.as_ref().is_some_and(|run| run.ending().is_none())
+            docket.about.review.is_none()
+                && docket.about.phase == phase
+                && docket.run.as_ref().is_some_and(|run| run.ending().is_none())
         })
     };
     place.runs().into_iter().find(open)
@@ -92,5 +95,6 @@ pub fn go_on(
     if !globals.quiet {
         out::say(&format!("run {id} goes on"));
     }
-    Stay { globals, project: &project, id, settings, waiting, uat: false }.with(engine, before)
+    let shown = Default::default();
+    Stay { globals, project: &project, id, settings, waiting, uat: false, shown }.with(engine, before)
 }

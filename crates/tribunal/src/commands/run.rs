@@ -42,7 +42,9 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
         out::say(&format!("run {id}"));
         tell_taken_over(engine.docket());
     }
-    let stay = Stay { globals, project: &project, id: &id, settings, waiting: args.waiting, uat: args.uat };
+    let (waiting, uat) = (args.waiting, args.uat);
+    let stay =
+        Stay { globals, project: &project, id: &id, settings, waiting, uat, shown: Default::default() };
     stay.with(engine, Chronicle::default())
 }
 
@@ -64,6 +66,8 @@ pub struct Stay<'a> {
     pub waiting: WaitArgs,
     /// Somebody is there to try it out at once.
     pub uat: bool,
+    /// How the result of a review is shown.
+    pub shown: super::review::Shown,
 }
 
 impl Stay<'_> {
@@ -73,13 +77,19 @@ impl Stay<'_> {
         let progress = Progress::new(self.globals, self.id, before, self.waiting.attach);
         let interrupt = move |signal| handle.interrupt(signal);
         let caught = signals::catch(self.settings.run.grace_s, interrupt, progress.speaker())?;
-        let mut watching = Watching { progress, files: Projection::open(self.project, self.id) };
+        // A review builds nothing that scripts of the protocol follow.
+        let files = match engine.docket().about.review {
+            Some(_) => None,
+            None => Some(Projection::open(self.project, self.id)),
+        };
+        let mut watching = Watching { progress, files };
         let ended = engine.run(&mut watching);
         let Watching { progress, files } = watching;
         let chronicle = progress.finish();
         drop(caught);
         let end = ended?;
-        if let Some(why) = files.map_or_else(Some, |files| files.finish(engine.docket())) {
+        let why = files.and_then(|files| files.map_or_else(Some, |files| files.finish(engine.docket())));
+        if let Some(why) = why {
             out::say(&format!("warning: {why}"));
         }
         let done = self.tell(engine.docket(), &chronicle, &end)?;
@@ -92,7 +102,8 @@ impl Stay<'_> {
         drop(engine);
         let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
         let wanted = super::uat::wanted(Some("passed"), &about.autonomy) && terminal && !self.globals.quiet;
-        if done != Done::Passed || self.globals.json || !(self.uat || wanted) {
+        let built = about.review.is_none();
+        if done != Done::Passed || self.globals.json || !built || !(self.uat || wanted) {
             return Ok(done);
         }
         let phase = about.phase_path.rsplit('/').next().unwrap_or(&about.phase);
@@ -121,7 +132,9 @@ impl Stay<'_> {
             out::say(&format!("warning: the review could not be written: {why}"));
             view.review = None;
         }
-        let said = if self.globals.json {
+        let said = if docket.about.review.is_some() {
+            super::review::tell(self.globals, &self.shown, self.id, &dir, &view)
+        } else if self.globals.json {
             out::json(&view)
         } else if matches!(end, End::Suspended { .. }) {
             out::say(&status::headline(&view));
@@ -146,7 +159,8 @@ impl Stay<'_> {
                         spent.more()
                     ));
                 }
-                if *end == End::Waiting && (self.globals.quiet || self.globals.json) {
+                let untold = self.globals.quiet || self.globals.json || docket.about.review.is_some();
+                if *end == End::Waiting && untold {
                     tell_answers(&view);
                 }
                 Ok(Done::of(end))
@@ -177,13 +191,13 @@ fn next_phase(project: &Project, phase: &str) -> Option<String> {
 /// Everybody who is shown what is committed.
 struct Watching {
     progress: Progress,
-    files: Result<Projection, String>,
+    files: Option<Result<Projection, String>>,
 }
 
 impl Watch for Watching {
     fn committed(&mut self, docket: &Docket, facts: &[Stamped]) {
         self.progress.committed(docket, facts);
-        if let Ok(files) = &mut self.files {
+        if let Some(Ok(files)) = &mut self.files {
             files.committed(docket, facts);
         }
     }

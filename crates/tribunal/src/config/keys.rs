@@ -50,7 +50,7 @@ impl Key {
     /// Whether it is a setting that users name themselves: what lies there is one value, however deep it is.
     pub fn is_whole(&self) -> bool {
         match self.0.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-            ["checks", "commands", _] | ["adapters", _] => true,
+            ["checks", "commands", _] | ["adapters" | "tools", _] => true,
             ["agents", "roles", _, field] => ROLE_FIELDS.contains(&field),
             _ => false,
         }
@@ -61,7 +61,10 @@ impl Key {
         let parts: Vec<&str> = self.0.iter().map(String::as_str).collect();
         matches!(
             parts[..],
-            [] | ["checks", "commands"] | ["adapters"] | ["agents", "roles"] | ["agents", "roles", _]
+            [] | ["checks", "commands"]
+                | ["adapters" | "tools"]
+                | ["agents", "roles"]
+                | ["agents", "roles", _]
         )
     }
 }
@@ -212,7 +215,7 @@ fn check_open(entry: &Entry) -> Option<Problem> {
         ["checks", "commands", name] if entry.value.as_array().is_some_and(Vec::is_empty) => {
             Some(Problem::at(entry, format!("the command of check {} is empty", quoted(name))))
         }
-        ["adapters", _] if !entry.value.is_table() => Some(wrong_type(entry, "table")),
+        ["adapters" | "tools", _] if !entry.value.is_table() => Some(wrong_type(entry, "table")),
         ["agents", "roles", _, "args"] if !strings(&entry.value) => {
             Some(wrong_type(entry, "list of strings"))
         }

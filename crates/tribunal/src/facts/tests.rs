@@ -37,6 +37,7 @@ fn spec() -> RunSpec {
         land: Land::Group,
         qa: false,
         review: false,
+        exists: None,
         checkpoint_every: None,
         landing_rounds: 2,
         attempts_max: 2,
@@ -80,7 +81,7 @@ fn facts() -> Vec<Vec<Fact>> {
     first.extend(machine::settle(&mut run).unwrap().into_iter().map(Fact::Run));
     first.push(Fact::Note(about()));
     let id = LoopId::new("01-01/plan.1");
-    let opening = Opening::Judge { revision: Revision::new("r0"), open: Vec::new() };
+    let opening = Opening::Judge { revision: Revision::new("r0"), open: Vec::new(), since: None };
     let opened = Opened { id: id.clone(), policy: spec().policies.plan, opening, at: Time(2_000) };
     let mut lp = Loop::open(&opened);
     let mut events = vec![LoopEvent::Opened(Box::new(opened))];

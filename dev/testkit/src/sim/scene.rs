@@ -101,6 +101,7 @@ fn spec(rng: &mut Rng, size: Size) -> RunSpec {
         land: *rng.pick(&[Land::Group, Land::Each]),
         qa: rng.chance(500),
         review: rng.chance(500),
+        exists: None,
         checkpoint_every: *rng.pick(&[None, Some(1), Some(2), Some(4)]),
         landing_rounds: rng.within(0, 2) as u32,
         attempts_max: rng.within(1, 3) as u32,

@@ -1,0 +1,371 @@
+//! Tools as reviewers and fixers: linters, type checkers and formatters described as data. Says which have anything to
+//! look at and how each is called; never runs one, never reads what it printed, and knows none by name.
+
+use crate::error::AgentError;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use tribunal_core::finding::{Claim, Severity};
+use tribunal_findings::ToolForm;
+
+const BUILT_IN: &str = include_str!("tools.toml");
+
+/// One tool: when it applies, how it is asked, how it mends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tool {
+    /// Its name.
+    #[serde(default)]
+    pub name: String,
+    /// What it looks at, in words.
+    #[serde(default)]
+    pub what: String,
+    /// Changed files it is for: `*.rs`, a name, or a path.
+    pub files: Vec<String>,
+    /// A file beside which it must run.
+    #[serde(default)]
+    pub root: Option<String>,
+    /// Files by which a project says that it uses the tool; `file: text` where the text must stand in it.
+    #[serde(default)]
+    pub configured: Vec<String>,
+    /// It is only for projects that configured it.
+    #[serde(default)]
+    pub by_config: bool,
+    /// What must be there; the first is the tool itself.
+    pub programs: Vec<String>,
+    /// How it is asked.
+    pub check: Vec<String>,
+    /// The form of its answer.
+    pub form: ToolForm,
+    /// Exit codes besides 0 of a run that found something.
+    #[serde(default)]
+    pub found: Vec<i32>,
+    /// How it mends; empty when it only judges.
+    #[serde(default)]
+    pub fix: Vec<String>,
+    /// The most severe a finding of it may be.
+    #[serde(default)]
+    pub worst: Option<Severity>,
+    /// What is less severe than this is left out.
+    #[serde(default)]
+    pub least: Option<Severity>,
+    /// Rules that are blockers all the same.
+    #[serde(default)]
+    pub blockers: Vec<String>,
+    /// Folders of the project that it needs and git does not have.
+    #[serde(default)]
+    pub borrow: Vec<String>,
+    /// Variables for it.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Whose field its findings are in.
+    #[serde(default)]
+    pub domain: Option<String>,
+    /// Switched off here.
+    #[serde(default)]
+    pub off: bool,
+}
+
+/// What detection looks at.
+pub struct Ground<'a> {
+    /// Whether the project has a file, by its path.
+    pub exists: &'a dyn Fn(&str) -> bool,
+    /// The text of a file of the project.
+    pub text: &'a dyn Fn(&str) -> Option<String>,
+    /// Whether a program is installed.
+    pub installed: &'a dyn Fn(&str) -> bool,
+    /// The changed files that are still there.
+    pub changed: &'a [String],
+}
+
+/// A tool that has something to look at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Detected {
+    /// Its name.
+    pub name: String,
+    /// The folders it runs in, each with the changed files below it, from that folder.
+    pub places: BTreeMap<String, Vec<String>>,
+    /// The file by which the project says that it uses the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configured: Option<String>,
+    /// Programs that are not installed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+}
+
+/// All tools, by name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tools {
+    rows: Vec<Tool>,
+}
+
+#[derive(Deserialize)]
+struct File {
+    tool: Vec<Tool>,
+}
+
+impl Tools {
+    /// The built-in rows, and those of the user's own: a row of the same name takes the place of a built-in one, and one
+    /// that only says `off = true` switches it off.
+    pub fn load(own: &BTreeMap<String, toml::Value>) -> Result<Tools, AgentError> {
+        let wrong = |name: &str, error: toml::de::Error| AgentError::Rows {
+            origin: format!("tools.{name}"),
+            problems: vec![error.message().to_owned()],
+        };
+        let mut rows = toml::from_str::<File>(BUILT_IN).map_err(|error| wrong("built-in", error))?.tool;
+        for (name, value) in own {
+            let off = value.as_table().is_some_and(|table| {
+                table.len() == 1 && table.get("off").and_then(toml::Value::as_bool) == Some(true)
+            });
+            if off {
+                rows.retain(|row| row.name != *name);
+                continue;
+            }
+            let row: Tool = value.clone().try_into().map_err(|error| wrong(name, error))?;
+            rows.retain(|known| known.name != *name);
+            rows.push(Tool { name: name.clone(), ..row });
+        }
+        rows.retain(|row| !row.off);
+        Ok(Tools { rows })
+    }
+
+    /// One of them.
+    pub fn get(&self, name: &str) -> Option<&Tool> {
+        self.rows.iter().find(|row| row.name == name)
+    }
+
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.rows.iter().map(|row| row.name.as_str())
+    }
+
+    /// Those that have something to look at here, in the order of the table.
+    pub fn detect(&self, ground: &Ground<'_>) -> Vec<Detected> {
+        self.rows.iter().filter_map(|row| row.detect(ground)).collect()
+    }
+}
+
+impl Tool {
+    /// The tool itself, as it is called.
+    pub fn program(&self) -> &str {
+        self.programs.first().map_or(self.name.as_str(), String::as_str)
+    }
+
+    /// Whether a changed file is one it looks at.
+    pub fn is_for(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        self.files.iter().any(|pattern| match pattern.strip_prefix('*') {
+            Some(end) => name.ends_with(end),
+            None => pattern == name || pattern == path,
+        })
+    }
+
+    /// The file by which a project says that it uses the tool, here or in a folder above the changed files.
+    fn config(&self, ground: &Ground<'_>, folders: &BTreeSet<String>) -> Option<String> {
+        self.configured.iter().find_map(|rule| {
+            let (name, text) = rule.split_once(": ").map_or((rule.as_str(), None), |(n, t)| (n, Some(t)));
+            folders.iter().map(|folder| inside(folder, name)).find(|path| match text {
+                None => (ground.exists)(path),
+                Some(text) => (ground.text)(path).is_some_and(|found| found.contains(text)),
+            })
+        })
+    }
+
+    /// Where it has something to look at; `None` where it has nothing.
+    pub fn detect(&self, ground: &Ground<'_>) -> Option<Detected> {
+        let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut folders = BTreeSet::from([String::new()]);
+        for path in ground.changed.iter().filter(|path| self.is_for(path)) {
+            let above: Vec<&str> = std::iter::successors(parent(path), |at| parent(at)).collect();
+            folders.extend(above.iter().map(|at| (*at).to_owned()));
+            let place = match &self.root {
+                None => Some(""),
+                // The outermost one: that is where a workspace is.
+                Some(root) => {
+                    above.iter().rev().copied().find(|folder| (ground.exists)(&inside(folder, root)))
+                }
+            };
+            let Some(place) = place else { continue };
+            let within = path.strip_prefix(place).unwrap_or(path).trim_start_matches('/');
+            places.entry(place.to_owned()).or_default().push(within.to_owned());
+        }
+        if places.is_empty() {
+            return None;
+        }
+        let configured = self.config(ground, &folders);
+        if self.by_config && configured.is_none() {
+            return None;
+        }
+        let missing = self.programs.iter().filter(|program| !(ground.installed)(program)).cloned();
+        Some(Detected { name: self.name.clone(), places, configured, missing: missing.collect() })
+    }
+
+    /// Whether it is told which files to look at, and not the whole project.
+    pub fn names_files(&self) -> bool {
+        self.check.iter().any(|word| word == "{files}")
+    }
+
+    /// Puts a finding right by what the row says: how severe it may be and whose field it is. `None` leaves it out.
+    pub fn weigh(&self, mut claim: Claim) -> Option<Claim> {
+        if let Some(worst) = self.worst {
+            claim.severity = claim.severity.min(worst);
+        }
+        if claim.rule.as_ref().is_some_and(|rule| self.blockers.contains(rule)) {
+            claim.severity = Severity::Blocker;
+        }
+        claim.domain = claim.domain.or_else(|| self.domain.clone());
+        (self.least.is_none_or(|least| claim.severity >= least)).then_some(claim)
+    }
+}
+
+/// What stands for the names in a row.
+pub struct Fill<'a> {
+    /// The tool itself, as it is called.
+    pub program: &'a str,
+    /// The files it looks at.
+    pub files: &'a [String],
+    /// The file that configures it.
+    pub config: &'a str,
+    /// A folder that lives as long as the run.
+    pub cache: &'a str,
+}
+
+impl Fill<'_> {
+    /// A command line: `{files}` becomes as many words as there are files.
+    pub fn argv(&self, words: &[String]) -> Vec<String> {
+        let mut argv = Vec::new();
+        for word in words {
+            match word.as_str() {
+                "{files}" => argv.extend(self.files.iter().map(|file| plain(file))),
+                word => argv.push(self.text(word)),
+            }
+        }
+        argv
+    }
+
+    /// One word.
+    pub fn text(&self, word: &str) -> String {
+        word.replace("{program}", self.program)
+            .replace("{config}", self.config)
+            .replace("{cache}", self.cache)
+    }
+}
+
+/// A file that looks like an option is named so that it cannot be one.
+fn plain(file: &str) -> String {
+    if file.starts_with('-') { format!("./{file}") } else { file.to_owned() }
+}
+
+fn inside(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+/// The folder of a path; the empty one is the top.
+fn parent(path: &str) -> Option<&str> {
+    if path.is_empty() {
+        return None;
+    }
+    Some(path.rsplit_once('/').map_or("", |(folder, _)| folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tools() -> Tools {
+        Tools::load(&BTreeMap::new()).unwrap()
+    }
+
+    fn detect(files: &[(&str, &str)], installed: &[&str], changed: &[&str]) -> Vec<Detected> {
+        let exists = |path: &str| files.iter().any(|(name, _)| *name == path);
+        let text = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, t)| (*t).to_owned());
+        let there = |program: &str| installed.contains(&program);
+        let changed: Vec<String> = changed.iter().map(|path| (*path).to_owned()).collect();
+        tools().detect(&Ground { exists: &exists, text: &text, installed: &there, changed: &changed })
+    }
+
+    fn names(found: &[Detected]) -> Vec<&str> {
+        found.iter().map(|one| one.name.as_str()).collect()
+    }
+
+    #[test]
+    fn every_row_can_be_used() {
+        let tools = tools();
+        for row in &tools.rows {
+            assert!(!row.files.is_empty() && !row.programs.is_empty() && !row.check.is_empty(), "{row:?}");
+            assert!(row.form != ToolForm::Rewrite || !row.fix.is_empty(), "{} rewrites nothing", row.name);
+            assert!(!row.by_config || !row.configured.is_empty(), "{} can never be configured", row.name);
+            assert!(!row.what.is_empty(), "{}", row.name);
+        }
+        let names: BTreeSet<&str> = tools.names().collect();
+        assert_eq!(names.len(), tools.rows.len(), "no name twice");
+    }
+
+    #[test]
+    fn what_is_configured_or_plainly_there_is_found() {
+        let rust = [("Cargo.toml", ""), ("src/a.rs", "")];
+        let all = ["cargo", "cargo-clippy", "cargo-fmt", "rustfmt", "ruff", "mypy", "shellcheck", "eslint"];
+        assert_eq!(names(&detect(&rust, &all, &["src/a.rs", "README.md"])), ["rustfmt", "clippy"]);
+        assert_eq!(names(&detect(&rust, &all, &["README.md"])), [""; 0], "nothing of it changed");
+        assert_eq!(names(&detect(&[], &all, &["a.py"])), ["ruff"], "mypy is only for who asked for it");
+        let typed = [("pyproject.toml", "[tool.mypy]\nstrict = true\n"), ("a.py", "")];
+        assert_eq!(names(&detect(&typed, &all, &["a.py"])), ["ruff", "mypy"]);
+        assert_eq!(names(&detect(&[], &all, &["run.sh", "a.js"])), ["shellcheck"]);
+        assert_eq!(names(&detect(&[("eslint.config.js", "")], &all, &["a.js"])), ["eslint"]);
+    }
+
+    #[test]
+    fn a_tool_that_is_asked_for_and_not_there_is_told() {
+        let found = detect(&[("ruff.toml", "")], &[], &["a.py"]);
+        assert_eq!(found[0].missing, ["ruff"]);
+        assert_eq!(found[0].configured.as_deref(), Some("ruff.toml"));
+        let found = detect(&[], &[], &["a.py"]);
+        assert_eq!(found[0].configured, None);
+    }
+
+    #[test]
+    fn it_runs_in_the_outermost_folder_that_is_its_root() {
+        let files = [("rust/Cargo.toml", ""), ("rust/inner/Cargo.toml", ""), ("other/Cargo.toml", "")];
+        let found = detect(&files, &["cargo"], &["rust/inner/src/a.rs", "other/b.rs", "loose.rs"]);
+        let expect: BTreeMap<String, Vec<String>> = BTreeMap::from([
+            ("rust".to_owned(), vec!["inner/src/a.rs".to_owned()]),
+            ("other".to_owned(), vec!["b.rs".to_owned()]),
+        ]);
+        assert_eq!(found[0].places, expect);
+    }
+
+    #[test]
+    fn a_file_name_is_never_an_option() {
+        let tools = tools();
+        let ruff = tools.get("ruff").unwrap();
+        let files = ["--fix.py".to_owned(), "a b.py".to_owned()];
+        let argv = Fill { program: "ruff", files: &files, config: "", cache: "/c" }.argv(&ruff.check);
+        assert_eq!(argv[argv.len() - 2..], ["./--fix.py", "a b.py"]);
+    }
+
+    #[test]
+    fn a_users_row_takes_the_place_of_a_built_in_one() {
+        let own: toml::Table = toml::from_str(
+            "ruff = { off = true }\nmine = { files = ['*.x'], programs = ['mine'], check = ['mine'], form = 'lines' }\n",
+        )
+        .unwrap();
+        let own: BTreeMap<String, toml::Value> = own.into_iter().collect();
+        let tools = Tools::load(&own).unwrap();
+        assert!(tools.get("ruff").is_none());
+        assert_eq!(tools.get("mine").unwrap().program(), "mine");
+        let wrong = BTreeMap::from([("x".to_owned(), toml::Value::from("y"))]);
+        assert!(Tools::load(&wrong).is_err());
+    }
+
+    #[test]
+    fn a_row_says_how_severe_its_findings_are() {
+        let tools = tools();
+        let ruff = tools.get("ruff").unwrap();
+        let mut claim = Claim::new(Severity::Blocker, "unused");
+        claim.rule = Some("F401".to_owned());
+        assert_eq!(ruff.weigh(claim.clone()).unwrap().severity, Severity::Warning);
+        claim.rule = Some("F821".to_owned());
+        assert_eq!(ruff.weigh(claim).unwrap().severity, Severity::Blocker);
+        let note = Claim::new(Severity::Suggestion, "see there");
+        assert_eq!(tools.get("mypy").unwrap().weigh(note), None);
+    }
+}

@@ -1,0 +1,450 @@
+//! Reviewing what exists: a range of commits, what is staged, a patch, a phase. From a target to a plan of who judges it,
+//! from the plan to a run that only reviews. Nothing of the user's is written; the plan is made before anything is.
+
+use super::context;
+use super::error::SetupError;
+use super::make::{begin_branch, digest};
+use super::project::{PhaseFiles, Project};
+use super::setup::{SHELF, keep_settings, listen, options, policies, run_id, world};
+use super::site::{Site, now};
+use super::tools::{change_between, changed_files, names, program, text_of};
+use super::{RealWorld, standing};
+use crate::docket::{Docket, Note, ReviewNote, RunNote};
+use crate::engine::Engine;
+use crate::settings::Settings;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tribunal_agent::tool::{Detected, Ground, Tools};
+use tribunal_core::effect::FinishStep;
+use tribunal_core::finding::{Fate, Source};
+use tribunal_core::ids::{Check, Revision, Seat};
+use tribunal_core::ledger::Handed;
+use tribunal_core::policy::{AtTheCap, Policy};
+use tribunal_core::run::{Exists, Land, RunSpec};
+use tribunal_git::{GitError, Head, Oid, Repo};
+use tribunal_journal::{Head as JournalHead, Journal, Reader};
+
+/// Earlier runs that are looked at for one of the same thing.
+const EARLIER_MAX: usize = 200;
+
+/// What is reviewed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// `A..B`, `A...B`, or `A` for everything since.
+    Diff(String),
+    /// What is staged for the next commit.
+    Staged,
+    /// What a patch would change.
+    Patch(PathBuf),
+    /// What a phase built.
+    Phase(Option<String>),
+}
+
+/// What the user asks for.
+#[derive(Clone, Debug)]
+pub struct ReviewAsk {
+    /// What is reviewed.
+    pub target: Target,
+    /// Findings are mended.
+    pub fix: bool,
+    /// Judgings at most.
+    pub rounds_max: Option<u32>,
+    /// Only these tools and reviewers.
+    pub panel: Vec<String>,
+    /// What is filtered out is shown too.
+    pub include_filtered: bool,
+    /// Stay and wait for a person.
+    pub attached: bool,
+}
+
+/// Who would judge what, before anything is written.
+#[derive(Clone, Debug)]
+pub struct ReviewPlan {
+    /// What the run will say of it.
+    pub note: ReviewNote,
+    /// The phase, where it is one.
+    pub phase: Option<PhaseFiles>,
+    /// The settings the run will have: the user's, with the personalities of the panel.
+    pub settings: Settings,
+    branch: String,
+    base: Oid,
+    head: Oid,
+    user: Oid,
+    ask: ReviewAsk,
+}
+
+/// Two commits, and what they are called.
+struct Ends {
+    base: Oid,
+    head: Oid,
+    target: String,
+    key: String,
+    phase: Option<PhaseFiles>,
+}
+
+impl ReviewPlan {
+    /// Nothing differs.
+    pub fn is_empty(&self) -> bool {
+        self.base == self.head
+    }
+}
+
+/// Finds out what is reviewed and who can judge it.
+pub fn plan_review(
+    project: &Project,
+    settings: &Settings,
+    ask: &ReviewAsk,
+) -> Result<ReviewPlan, SetupError> {
+    let repo = project.repo();
+    let user = repo.head()?;
+    let ends = ends(project, &user, &ask.target)?;
+    let tools = Tools::load(&settings.tools)?;
+    let change =
+        change_between(repo, &ends.base, &ends.head)?.map_err(|why| SetupError::Refused(why.clone()))?;
+    let changed = changed_files(&change);
+    let found = detect(project, &tools, &ends, &changed)?;
+    let mut note = ReviewNote {
+        target: ends.target.clone(),
+        key: ends.key,
+        base: ends.base.to_string(),
+        head: ends.head.to_string(),
+        fix: ask.fix,
+        include_filtered: ask.include_filtered,
+        ..ReviewNote::default()
+    };
+    seat_tools(&mut note, found, &tools, ask, settings)?;
+    let settings = settings.clone();
+    let plan = ReviewPlan {
+        note,
+        phase: ends.phase,
+        settings,
+        branch: user.branch.unwrap_or_default(),
+        base: ends.base,
+        head: ends.head,
+        user: user.commit,
+        ask: ask.clone(),
+    };
+    if plan.note.tools.is_empty() && plan.note.seats.is_empty() && !plan.is_empty() {
+        return Err(SetupError::NoJudge { target: ends.target });
+    }
+    Ok(plan)
+}
+
+fn ends(project: &Project, user: &Head, target: &Target) -> Result<Ends, SetupError> {
+    let repo = project.repo();
+    let on = user.branch.clone().unwrap_or_else(|| "no branch".to_owned());
+    let who = tribunal_git::Signature::new("Tribunal", "tribunal@localhost", 0);
+    let proposed = |tree: &Oid, what: &str| {
+        let message = format!("{what}\n");
+        repo.commit(tree, std::slice::from_ref(&user.commit), &message, &who, &who)
+    };
+    match target {
+        Target::Diff(range) => {
+            let (base, head) = range_ends(repo, range)?;
+            let from = range.split("..").next().unwrap_or_default();
+            let key = format!("diff {} on {on}", lasting(from));
+            Ok(Ends { base, head, target: range.clone(), key, phase: None })
+        }
+        Target::Staged => {
+            let tree = repo.staged_tree()?.map_err(|why| {
+                SetupError::Refused(format!("what is staged is no tree: {why}\nhint: finish the merge"))
+            })?;
+            let same = tree == repo.tree_of(&user.commit)?;
+            let head = if same { user.commit.clone() } else { proposed(&tree, "what is staged")? };
+            let (target, key) = ("what is staged".to_owned(), format!("staged on {on}"));
+            Ok(Ends { base: user.commit.clone(), head, target, key, phase: None })
+        }
+        Target::Patch(path) => {
+            let patch = std::fs::read(path).map_err(|error| SetupError::io("read", path, &error))?;
+            let tree = repo.patched_tree(&user.commit, &patch)?.map_err(|why| {
+                let shown = path.display();
+                SetupError::Refused(format!(
+                    "{shown} does not apply to HEAD: {why}\nhint: check out the commit it was made for"
+                ))
+            })?;
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let head = proposed(&tree, &format!("the patch {name}"))?;
+            let key = format!("patch {name} on {on}");
+            Ok(Ends {
+                base: user.commit.clone(),
+                head,
+                target: format!("the patch {name}"),
+                key,
+                phase: None,
+            })
+        }
+        Target::Phase(wanted) => {
+            let files = project.phase(wanted.as_deref())?;
+            let base = phase_base(project, &files)?;
+            let (target, key) = (format!("phase {}", files.number), format!("phase {}", files.number));
+            Ok(Ends { base, head: user.commit.clone(), target, key, phase: Some(files) })
+        }
+    }
+}
+
+/// What a range is called in every review of it: a hash or a distance is another one tomorrow.
+fn lasting(from: &str) -> &str {
+    let hash = from.len() >= 7 && from.bytes().all(|b| b.is_ascii_hexdigit());
+    if hash || from.is_empty() || from.contains(['~', '^', '@']) { "*" } else { from }
+}
+
+/// `A..B`, `A...B` (since they parted), or `A` (since then). A side left out is HEAD.
+fn range_ends(repo: &Repo, range: &str) -> Result<(Oid, Oid), SetupError> {
+    let resolve = |rev: &str| {
+        repo.resolve(if rev.is_empty() { "HEAD" } else { rev }).map_err(|error| match error {
+            GitError::NoSuch { what } => SetupError::Refused(format!(
+                "there is no {what}\nhint: write a range as main..HEAD; a shallow clone needs `git fetch --unshallow`"
+            )),
+            other => other.into(),
+        })
+    };
+    if range.starts_with('-') {
+        return Err(SetupError::Refused(format!("{range:?} is no range\nhint: write it as main..HEAD")));
+    }
+    if let Some((from, to)) = range.split_once("...") {
+        let (from, to) = (resolve(from)?, resolve(to)?);
+        let parted = repo.merge_base(&from, &to)?;
+        return parted
+            .map(|base| (base, to))
+            .ok_or_else(|| SetupError::Refused(format!("the two ends of {range} have no commit in common")));
+    }
+    let (from, to) = range.split_once("..").unwrap_or((range, ""));
+    Ok((resolve(from)?, resolve(to)?))
+}
+
+/// The commit before the first one that a summary of the phase names.
+fn phase_base(project: &Project, files: &PhaseFiles) -> Result<Oid, SetupError> {
+    let dir = project.root().join(&files.path);
+    let archive = tribunal_git::Archive::open(project.root())?;
+    let found =
+        crate::gates::base_of(&archive, &dir).map_err(|error| SetupError::Refused(error.to_string()))?;
+    found.ok_or_else(|| {
+        SetupError::Refused(format!(
+            "no SUMMARY in {} names a commit, so nothing says what the phase built\nhint: review a range instead: `tribunal review --diff main..HEAD`",
+            files.path
+        ))
+    })
+}
+
+fn detect(
+    project: &Project,
+    tools: &Tools,
+    ends: &Ends,
+    changed: &[String],
+) -> Result<Vec<Detected>, SetupError> {
+    let repo = project.repo();
+    let files = names(repo, &ends.base, &ends.head)?;
+    let path = std::env::var_os("PATH");
+    let exists = |path: &str| files.contains(path);
+    let text = |path: &str| text_of(repo, &ends.base, &ends.head, path);
+    let installed = |name: &str| program(project.root(), path.as_ref(), name).is_some();
+    Ok(tools.detect(&Ground { exists: &exists, text: &text, installed: &installed, changed }))
+}
+
+/// Which tools sit: those that are there; those that the project asks for and are not there sit too, and will not have
+/// run. Where the user names a panel, those of it.
+fn seat_tools(
+    note: &mut ReviewNote,
+    found: Vec<Detected>,
+    tools: &Tools,
+    ask: &ReviewAsk,
+    settings: &Settings,
+) -> Result<(), SetupError> {
+    let named = |name: &str| ask.panel.iter().any(|wanted| wanted == name);
+    for wanted in ask.panel.iter().filter(|wanted| tools.get(wanted).is_some()) {
+        if !found.iter().any(|seat| seat.name == **wanted) {
+            note.absent.push(format!("{wanted}: nothing that changed is for it"));
+        }
+    }
+    for seat in found {
+        let picked = ask.panel.is_empty() || named(&seat.name);
+        if !picked || settings.checks.commands.contains_key(&seat.name) {
+            continue;
+        }
+        if !seat.missing.is_empty() && seat.configured.is_none() && !named(&seat.name) {
+            let what = tools.get(&seat.name).map(|tool| tool.what.clone()).unwrap_or_default();
+            note.absent.push(format!("{} ({what}): {} not installed", seat.name, seat.missing.join(", ")));
+            continue;
+        }
+        note.tools.push(Detected { places: BTreeMap::new(), ..seat });
+    }
+    Ok(())
+}
+
+/// Puts another reviewer in a seat.
+pub fn replace_seat(
+    _project: &Project,
+    plan: &mut ReviewPlan,
+    old: &str,
+    new: &str,
+) -> Result<(), SetupError> {
+    let known = plan.note.seats.iter_mut().find(|seat| seat.id == old);
+    let seat = known.ok_or_else(|| SetupError::Refused(format!("{old:?} is not on the panel")))?;
+    seat.id = new.to_owned();
+    Ok(())
+}
+
+/// Begins the review.
+pub fn begin_review(project: &Project, plan: ReviewPlan) -> Result<(String, Engine<RealWorld>), SetupError> {
+    let settings = plan.settings.clone();
+    project.prepare()?;
+    let at = now();
+    let label = plan.phase.as_ref().map_or("review".to_owned(), |files| format!("review-{}", files.number));
+    let run = run_id(project, at.0, &label);
+    let dir = project.run_dir(&run);
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let head = JournalHead { run_id: run.clone(), product_version: version, created_at: at.0 };
+    let journal = Journal::create(&dir, &head)?;
+    let world = world(project, &settings, &run, SHELF)?;
+    let site = Arc::clone(&world.site);
+    begin_branch(&site, &plan.user)?;
+    let revision = judged(&site, &plan)?;
+    let (exists, note) = taken_over(project, &site, &plan, revision)?;
+    let spec = spec(&plan, exists)?;
+    let about = about(project, &plan, note, &site);
+    let phase = plan.phase.as_ref().map_or("", |files| files.number.as_str());
+    context::keep(project, &dir, phase)?;
+    keep_settings(&dir, &settings)?;
+    let engine = Engine::begin(journal, world, options(&settings, plan.ask.attached), &spec, about)?;
+    listen(&dir, &engine)?;
+    Ok((run, engine))
+}
+
+/// Names what is judged: the commit, and what it is a change of.
+fn judged(site: &Site, plan: &ReviewPlan) -> Result<Revision, SetupError> {
+    let revision = digest(&[b"review", plan.head.as_str().as_bytes(), plan.base.as_str().as_bytes()]);
+    site.keep(&revision, &plan.head, Vec::new())?;
+    Ok(revision)
+}
+
+/// The findings an earlier review of the same thing left open, as far as those who hold them sit again.
+fn taken_over(
+    project: &Project,
+    site: &Site,
+    plan: &ReviewPlan,
+    revision: Revision,
+) -> Result<(Exists, ReviewNote), SetupError> {
+    let mut note = plan.note.clone();
+    let mut exists = Exists { revision, open: Vec::new(), since: None };
+    let Some((earlier, docket)) = earlier(project, &site.run, &note.key) else { return Ok((exists, note)) };
+    let Some(lp) = docket.loops.values().next_back() else { return Ok((exists, note)) };
+    let Some(since) = lp.tracked().cloned() else { return Ok((exists, note)) };
+    let Some(commit) = site.repo.ref_at(&format!("refs/tribunal/{earlier}/rev/{since}"))? else {
+        return Ok((exists, note));
+    };
+    site.keep(&since, &commit, Vec::new())?;
+    let sits = |source: &Source| match source {
+        Source::Check(check) => note.tools.iter().any(|tool| tool.name == check.as_str()),
+        Source::Seat(seat) => note.seats.iter().any(|known| known.id == seat.as_str()),
+    };
+    let stands = |fate: &Fate| matches!(fate, Fate::Open | Fate::Unresolved | Fate::Advisory | Fate::Carried);
+    let left = lp.ledger().iter().filter(|(_, entry)| stands(&entry.fate));
+    let mut unasked = Vec::new();
+    for (id, entry) in left {
+        if entry.by.iter().all(sits) {
+            exists.open.push(Handed { id, entry: entry.clone() });
+        } else {
+            let by: Vec<String> = entry.by.iter().map(ToString::to_string).collect();
+            unasked.push(format!("{id} of {}: {}", by.join(", "), entry.claim.claim));
+        }
+    }
+    exists.since = Some(since);
+    note.previous = Some(earlier);
+    note.unasked = unasked;
+    Ok((exists, note))
+}
+
+/// The newest review of the same thing that judged anything.
+fn earlier(project: &Project, run: &str, key: &str) -> Option<(String, Docket)> {
+    let runs = project.runs().into_iter().filter(|id| id != run && id.contains("-review"));
+    runs.take(EARLIER_MAX).find_map(|id| {
+        let docket = Docket::read(&Reader::open(&project.run_dir(&id)).ok()?).ok()?;
+        let same = docket.about.review.as_ref().is_some_and(|review| review.key == key);
+        let judged = docket.loops.values().any(|lp| lp.tracked().is_some());
+        (same && judged).then_some((id, docket))
+    })
+}
+
+fn spec(plan: &ReviewPlan, exists: Exists) -> Result<RunSpec, SetupError> {
+    let settings = &plan.settings;
+    let mut policies = policies(settings)?;
+    policies.phase = policy(plan, policies.phase);
+    let mut finish = Vec::new();
+    if plan.phase.is_some() {
+        finish.push(FinishStep::Boundary);
+    }
+    if plan.ask.fix || plan.phase.is_some() {
+        finish.push(FinishStep::Forward);
+    }
+    Ok(RunSpec {
+        plans: Vec::new(),
+        gate: None,
+        land: Land::Group,
+        qa: false,
+        review: true,
+        exists: Some(exists),
+        checkpoint_every: None,
+        landing_rounds: 0,
+        attempts_max: settings.run.attempts_max,
+        policies,
+        finish,
+        step_timeout_ms: settings.agents.reviewer_timeout_s * 1000,
+    })
+}
+
+fn policy(plan: &ReviewPlan, row: Policy) -> Policy {
+    let note = &plan.note;
+    let commands = plan.settings.checks.commands.keys().filter(|_| plan.ask.panel.is_empty());
+    let tools = note.tools.iter().map(|tool| tool.name.as_str());
+    let rounds = plan.ask.rounds_max.unwrap_or(row.rounds_max).max(1);
+    // Nobody waits for a person where nobody mends: the findings are the answer.
+    let asks = plan.ask.fix && (plan.phase.is_some() || !note.seats.is_empty());
+    Policy {
+        checks: tools.chain(commands.map(String::as_str)).map(Check::new).collect(),
+        seats: note.seats.iter().map(|seat| Seat::new(&seat.id)).collect(),
+        rounds_max: if plan.ask.fix { rounds } else { 1 },
+        at_the_cap: if asks { AtTheCap::Ask } else { AtTheCap::End },
+        // Tools look at everything every time.
+        confirm: row.confirm && !note.seats.is_empty(),
+        ..row
+    }
+}
+
+fn about(project: &Project, plan: &ReviewPlan, note: ReviewNote, site: &Site) -> Note {
+    let settings = &plan.settings;
+    let tracked = project.repo().list_tree(&plan.user).unwrap_or_default();
+    let planning = project.planning_path();
+    let configuration = format!("{settings:?}");
+    Note::Run(Box::new(RunNote {
+        phase: plan.phase.as_ref().map(|files| files.number.clone()).unwrap_or_default(),
+        branch: plan.branch.clone(),
+        base: plan.user.as_str().to_owned(),
+        phase_path: plan.phase.as_ref().map(|files| files.path.clone()).unwrap_or_default(),
+        planning_tracked: tracked.iter().any(|entry| entry.path.is_under(&planning)),
+        containment: site.keeper.containment().name().to_owned(),
+        sandbox: site.sandbox.words().to_owned(),
+        configuration: digest(&[configuration.as_bytes()]).to_string(),
+        correlation: site.run.clone(),
+        effort: standing::effort_word(settings),
+        autonomy: settings.run.autonomy.clone(),
+        review: Some(Box::new(note)),
+        ..RunNote::default()
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lasting;
+
+    #[test]
+    fn a_range_has_a_name_that_lasts() {
+        let check = |from: &str, expect: &str| assert_eq!(lasting(from), expect, "{from}");
+        check("main", "main");
+        check("origin/main", "origin/main");
+        check("HEAD~3", "*");
+        check("58a7b41", "*");
+        check("v1.2", "v1.2");
+        check("", "*");
+    }
+}

@@ -1,0 +1,530 @@
+//! Fixing what a review found: each fixer, an agent or a tool, in a checkout of its own, kept to the files of its findings;
+//! the round's tree is the union of what they made, one commit. An edit outside a fixer's files is put back and told; what
+//! is put back stays reachable. Who fixes what is not decided here.
+
+use super::launch::{Ended, words};
+use super::make::digest;
+use super::site::{Site, slug};
+use super::tools::{Asked, changed_files, detect_one};
+use crate::crash;
+use crate::docket::{Docket, Note, StrayNote};
+use crate::world::{Probe, Report};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tribunal_agent::Access;
+use tribunal_agent::tool::{Detected, Tool};
+use tribunal_core::effect::EffectId;
+use tribunal_core::finding::{Claim, Reply};
+use tribunal_core::ids::{FindingId, LoopId, Maker, Revision};
+use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport, LoopWant};
+use tribunal_core::machine::Machine;
+use tribunal_findings::ToolForm;
+use tribunal_findings::track::{Change, Hunk};
+use tribunal_git::{GitError, GitPath, Oid, Tree};
+use tribunal_process::ExitHow;
+use tribunal_view::plain;
+use tribunal_view::prompt::{self, FindingLine, MakerBrief, MakerJob, PlanBrief};
+
+/// Before a tool's name where it is a fixer.
+pub(crate) const TOOL: &str = "tool:";
+/// Who gets what nobody can mend.
+pub(crate) const NOBODY: &str = "nobody";
+/// Bytes of a diff read at most.
+const DIFF_MAX: usize = 64 << 20;
+/// Findings named in a commit's message.
+const NAMED: usize = 12;
+
+/// Whether a fixer is an agent.
+pub(crate) fn is_agent(maker: &Maker) -> bool {
+    maker.as_str() != NOBODY && !maker.as_str().starts_with(TOOL)
+}
+
+/// One fixer's work, gathered from the docket.
+pub(crate) struct Fix {
+    effect: EffectId,
+    of: LoopId,
+    maker: Maker,
+    findings: Vec<(FindingId, Claim)>,
+    lines: Vec<FindingLine>,
+    /// What was judged: what the round's commit stands on.
+    judged: Revision,
+    /// What the one before it left.
+    onto: Option<Revision>,
+    /// It alone mends in this round: what it makes is the round's.
+    alone: bool,
+    base: String,
+    scope: String,
+    round: u32,
+    rounds_max: u32,
+    goal: PlanBrief,
+    feedback: String,
+}
+
+impl Fix {
+    /// Gathers what the docket knows.
+    pub(crate) fn gather(
+        effect: &EffectId,
+        lp: &Loop,
+        maker: &Maker,
+        findings: &[FindingId],
+        onto: Option<&Revision>,
+        docket: &Docket,
+    ) -> Option<Fix> {
+        let entries = || findings.iter().filter_map(|id| Some((*id, lp.ledger().get(*id)?)));
+        let review = docket.about.review.as_ref();
+        let base = review.map_or(&docket.about.base, |review| &review.base);
+        Some(Fix {
+            effect: effect.clone(),
+            of: lp.id().clone(),
+            maker: maker.clone(),
+            findings: entries().map(|(id, entry)| (id, entry.claim.clone())).collect(),
+            lines: entries().map(|(id, entry)| FindingLine::of(id, entry)).collect(),
+            judged: lp.revision()?.clone(),
+            onto: onto.cloned(),
+            alone: lp.crew_size() == 1,
+            base: base.clone(),
+            scope: scope_of(docket),
+            round: lp.round(),
+            rounds_max: lp.rounds_max(),
+            goal: PlanBrief {
+                id: scope_of(docket),
+                title: review.map(|review| plain::line(&review.target)).unwrap_or_default(),
+                files: set_of(entries().map(|(_, entry)| &entry.claim)).into_iter().collect(),
+                ..PlanBrief::default()
+            },
+            feedback: docket.said.get(lp.id()).cloned().unwrap_or_default(),
+        })
+    }
+
+    /// Runs on a worker.
+    pub(crate) fn run(self, site: &Arc<Site>) {
+        let effect = self.effect.clone();
+        let done = match self.maker.as_str() {
+            // There is nothing to say for it that could be judged: where only this is left, nothing moves.
+            NOBODY => {
+                self.made(site, self.left(), BTreeMap::new(), Vec::new());
+                Ok(())
+            }
+            name => match name.strip_prefix(TOOL) {
+                Some(tool) => self.by_tool(site, tool),
+                None => self.by_agent(site),
+            },
+        };
+        if let Err(error) = done {
+            site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+        }
+    }
+
+    /// What there is before this fixer: what the one before left, or what was judged.
+    fn left(&self) -> Revision {
+        self.onto.clone().unwrap_or_else(|| self.judged.clone())
+    }
+
+    fn cannot(&self, why: &str) -> BTreeMap<FindingId, Reply> {
+        self.findings.iter().map(|(id, _)| (*id, Reply::CannotFix(why.to_owned()))).collect()
+    }
+
+    fn made(&self, site: &Site, revision: Revision, replies: BTreeMap<FindingId, Reply>, notes: Vec<Note>) {
+        site.report(&self.effect, Report::Loop(LoopReport::Made { revision, done: true, replies }), notes);
+    }
+
+    fn dir(&self, site: &Site) -> PathBuf {
+        let same = EffectId { launch: 0, ..self.effect.clone() };
+        site.dir.join("fixers").join(slug(&same.to_string()))
+    }
+
+    fn checkout(&self, site: &Site) -> Result<Tree, GitError> {
+        let dir = self.dir(site);
+        site.shelf.discard(&dir)?;
+        fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
+        let start = site.commit_of(&self.left())?;
+        site.shelf.checkout(&dir.join("tree"), &dir.join("index"), &start, "fix")
+    }
+
+    fn set(&self) -> BTreeSet<String> {
+        set_of(self.findings.iter().map(|(_, claim)| claim))
+    }
+
+    /// A finding without a place may be mended anywhere.
+    fn anywhere(&self) -> bool {
+        self.findings.iter().any(|(_, claim)| claim.file.is_none())
+    }
+
+    /// Takes what a fixer left in its tree: its files, and of all others nothing.
+    fn take(
+        &self,
+        site: &Site,
+        tree: &Tree,
+        replies: &BTreeMap<FindingId, Reply>,
+    ) -> Result<Taken, GitError> {
+        let start = tree.base().clone();
+        let captured = tree.capture()?.tree;
+        let set = self.set();
+        let inside = |path: &GitPath| self.anywhere() || set.contains(&path.to_string());
+        let (kept, strayed): (Vec<GitPath>, Vec<GitPath>) =
+            site.repo.changed_paths(&start, &captured)?.into_iter().partition(inside);
+        let mut united = captured.clone();
+        if !strayed.is_empty() {
+            self.snapshot(site, &captured, &start)?;
+            united = site.repo.tree_with(&captured, &start, &strayed)?;
+        }
+        let changed = !kept.is_empty() && united != site.repo.tree_of(&start)?;
+        let revision = match changed {
+            true => self.keep(site, &united, replies)?,
+            false => self.left(),
+        };
+        Ok(Taken { revision, changed, strayed })
+    }
+
+    fn snapshot(&self, site: &Site, tree: &Oid, parent: &Oid) -> Result<(), GitError> {
+        let who = site.signature();
+        let message = format!("what {} left, before edits outside its files were put back\n", self.maker);
+        let commit = site.repo.commit(tree, std::slice::from_ref(parent), &message, &who, &who)?;
+        let name = format!("refs/tribunal/snap/{}/fix-{}", site.run, slug(&self.effect.to_string()));
+        site.repo.refs_update(&[tribunal_git::RefChange::set(name, &commit)], "tribunal: kept").map(drop)
+    }
+
+    fn keep(
+        &self,
+        site: &Site,
+        tree: &Oid,
+        replies: &BTreeMap<FindingId, Reply>,
+    ) -> Result<Revision, GitError> {
+        let named: Vec<(FindingId, &Claim, Option<&Reply>)> =
+            self.findings.iter().map(|(id, claim)| (*id, claim, replies.get(id))).collect();
+        let message = match self.alone {
+            true => message(site, &self.scope, self.round, &named),
+            false => format!("fix({}): part of {}\n", self.scope, self.maker),
+        };
+        keep_round(site, &self.judged, tree, &message)
+    }
+}
+
+/// What was taken of a fixer's tree.
+struct Taken {
+    revision: Revision,
+    changed: bool,
+    strayed: Vec<GitPath>,
+}
+
+/// `review` or the phase's number: the scope of the commits.
+fn scope_of(docket: &Docket) -> String {
+    if docket.about.phase.is_empty() { "review".to_owned() } else { docket.about.phase.clone() }
+}
+
+fn set_of<'a>(claims: impl Iterator<Item = &'a Claim>) -> BTreeSet<String> {
+    claims.filter_map(|claim| claim.file.clone()).collect()
+}
+
+/// The message of a round's commit: how many were mended, and what each was.
+fn message(site: &Site, scope: &str, round: u32, findings: &[(FindingId, &Claim, Option<&Reply>)]) -> String {
+    let not = findings.iter().filter(|(_, _, reply)| reply.is_some_and(Reply::is_argument)).count();
+    let all = findings.len();
+    let mut text = format!("fix({scope}): review round {round}, {} of {all} findings\n\n", all - not);
+    for (id, claim, reply) in findings.iter().take(NAMED) {
+        let not = if reply.is_some_and(Reply::is_argument) { " (not fixed)" } else { "" };
+        text.push_str(&format!("{id}{not} {}\n", plain::clipped(&claim.claim, 100)));
+    }
+    if all > NAMED {
+        text.push_str(&format!("and {} more\n", all - NAMED));
+    }
+    text.push_str(&format!("\nTribunal-Run: {}\n", site.run));
+    text
+}
+
+/// Commits a tree on what was judged and names the revision. The same files give the same revision.
+fn keep_round(site: &Site, judged: &Revision, tree: &Oid, message: &str) -> Result<Revision, GitError> {
+    let parent = site.commit_of(judged)?;
+    let revision =
+        digest(&[b"fix", tree.as_str().as_bytes(), parent.as_str().as_bytes(), message.as_bytes()]);
+    if site.has(&revision) {
+        return Ok(revision);
+    }
+    let who = site.signature();
+    let commit = site.repo.commit(tree, std::slice::from_ref(&parent), message, &who, &who)?;
+    crash::point("fix:before");
+    site.keep(&revision, &commit, Vec::new())?;
+    crash::point("fix:after");
+    Ok(revision)
+}
+
+// Tools.
+impl Fix {
+    fn by_tool(&self, site: &Arc<Site>, name: &str) -> Result<(), GitError> {
+        let Some(tool) = site.tools.get(name).filter(|tool| !tool.fix.is_empty()) else {
+            self.made(site, self.left(), self.cannot(&format!("{name} does not mend")), Vec::new());
+            return Ok(());
+        };
+        let tree = self.checkout(site)?;
+        let Some(seat) = self.places(site, tool, &tree)? else {
+            self.made(site, self.left(), self.cannot("the file is no longer there"), Vec::new());
+            return Ok(());
+        };
+        let dir = self.dir(site);
+        let run = slug(&self.effect.to_string());
+        let asked = Asked { site, tool, seat: &seat, name: &run, dir: &dir, tree: &tree };
+        let ran = asked.each(&tool.fix, "fix").and_then(|runs| did_run(tool, &runs));
+        if let Err(why) = ran {
+            site.shelf.discard(&dir)?;
+            self.made(site, self.left(), self.cannot(&plain::clipped(&why, 400)), Vec::new());
+            return Ok(());
+        }
+        if tool.form == ToolForm::Rewrite {
+            self.only_lines(site, &tree)?;
+        }
+        let taken = self.take(site, &tree, &BTreeMap::new())?;
+        site.shelf.discard(&dir)?;
+        let replies = match taken.changed {
+            true => BTreeMap::new(),
+            false => self.cannot(&format!("{name} has no fix for it")),
+        };
+        // A tool that mends more than it was asked to is no agent that went astray: the rest is put back, and that is all.
+        self.made(site, taken.revision, replies, Vec::new());
+        Ok(())
+    }
+
+    /// Where the tool runs, with the files of its findings.
+    fn places(&self, site: &Site, tool: &Tool, tree: &Tree) -> Result<Option<Detected>, GitError> {
+        let files: Vec<String> = self.set().into_iter().collect();
+        let base = Oid::parse(&self.base)?;
+        let there = site.repo.changes(&base, tree.base())?;
+        let gone = |path: &String| {
+            there.iter().any(|change| {
+                change.kind == tribunal_git::ChangeKind::Deleted && change.path.to_string() == *path
+            })
+        };
+        let files: Vec<String> = files.into_iter().filter(|path| !gone(path)).collect();
+        detect_one(&site.repo, tool, &base, tree.base(), &files, &|_| true)
+    }
+
+    /// A formatter lays out whole files; only what was found is taken, so that the rest of a file stays as it is.
+    fn only_lines(&self, site: &Site, tree: &Tree) -> Result<(), GitError> {
+        let captured = tree.capture()?.tree;
+        let diff = site.repo.diff_text(tree.base(), &captured, &[], DIFF_MAX)?;
+        let change = Change::from_unified(&String::from_utf8_lossy(&diff.bytes));
+        for file in changed_files(&change) {
+            let (Some(changed), path) = (change.file_at(&file), GitPath::from(file.as_str())) else {
+                continue;
+            };
+            let wanted = |hunk: &Hunk| {
+                let (from, to) = (hunk.old_start, hunk.old_start + hunk.old_len.max(1) - 1);
+                self.findings.iter().any(|(_, claim)| {
+                    claim.file.as_deref() == Some(file.as_str())
+                        && claim.line.is_none_or(|line| line <= to && claim.end.unwrap_or(line) >= from)
+                })
+            };
+            let texts = (site.repo.file_at(tree.base(), &path)?, site.repo.file_at(&captured, &path)?);
+            let (Some(before), Some(after)) = texts else { continue };
+            let kept = with_hunks(&before, &after, &changed.hunks, wanted);
+            let at = tree.path().join(&file);
+            fs::write(&at, kept).map_err(|source| GitError::Io { path: at.clone(), source })?;
+        }
+        Ok(())
+    }
+}
+
+fn did_run(tool: &Tool, runs: &[(String, PathBuf, ExitHow)]) -> Result<(), String> {
+    for (_, out_dir, how) in runs {
+        let fine = matches!(how, ExitHow::Code(code) if *code == 0 || tool.found.contains(code));
+        if !fine {
+            let said = super::check::tail(&out_dir.join("stderr"));
+            return Err(format!("{} could not mend: {said}", tool.name));
+        }
+    }
+    Ok(())
+}
+
+/// A text in which only the wanted stretches are as they are in the other.
+fn with_hunks(before: &[u8], after: &[u8], hunks: &[Hunk], wanted: impl Fn(&Hunk) -> bool) -> Vec<u8> {
+    let old: Vec<&[u8]> = before.split_inclusive(|byte| *byte == b'\n').collect();
+    let new: Vec<&[u8]> = after.split_inclusive(|byte| *byte == b'\n').collect();
+    let mut out = Vec::new();
+    let mut at = 0;
+    for hunk in hunks.iter().filter(|hunk| wanted(hunk)) {
+        // A stretch of no old lines stands before its line.
+        let start = (hunk.old_start.max(1) as usize - 1).min(old.len());
+        old[at.min(start)..start].iter().for_each(|line| out.extend_from_slice(line));
+        let first = (hunk.new_start.max(1) as usize - 1).min(new.len());
+        let last = (first + hunk.new_len as usize).min(new.len());
+        new[first..last].iter().for_each(|line| out.extend_from_slice(line));
+        at = (start + hunk.old_len as usize).min(old.len());
+    }
+    old[at..].iter().for_each(|line| out.extend_from_slice(line));
+    out
+}
+
+// Agents.
+impl Fix {
+    fn by_agent(self, site: &Arc<Site>) -> Result<(), GitError> {
+        let tree = self.checkout(site)?;
+        let name = self.maker.to_string();
+        let names = [name.as_str(), "fixer", "dev"];
+        let mut brief = site.brief(&self.effect, &name, &names);
+        brief.loop_use = "phase".to_owned();
+        brief.round = self.round + 1;
+        brief.prompt = prompt::maker(&MakerBrief {
+            job: MakerJob::Phase,
+            plan: self.goal.clone(),
+            round: self.round + 1,
+            rounds_max: self.rounds_max,
+            iteration: 1,
+            findings: self.lines.clone(),
+            feedback: self.feedback.clone(),
+            ..MakerBrief::default()
+        });
+        brief.dir = tree.path().to_path_buf();
+        brief.access = Access::Write;
+        let effect = self.effect.clone();
+        // Each round is a launch of its own: a fixer is not the one who made it, and sees it as it stands.
+        site.launch(&effect, &names, brief, None, move |site, ended| {
+            let effect = self.effect.clone();
+            if let Err(error) = self.ended(site, &tree, ended) {
+                site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+            }
+        });
+        Ok(())
+    }
+
+    fn ended(self, site: &Arc<Site>, tree: &Tree, ended: Ended) -> Result<(), GitError> {
+        if ended.failure.is_some() {
+            let captured = tree.capture()?.tree;
+            if captured != site.repo.tree_of(tree.base())? {
+                self.snapshot(site, &captured, tree.base())?;
+            }
+        }
+        let reported = self.report(site, tree, ended)?;
+        site.shelf.discard(&self.dir(site))?;
+        let (report, notes) = reported;
+        site.report(&self.effect, Report::Loop(report), notes);
+        Ok(())
+    }
+
+    fn report(&self, site: &Site, tree: &Tree, ended: Ended) -> Result<(LoopReport, Vec<Note>), GitError> {
+        let said = tribunal_findings::read_maker(&words(&ended.outcome));
+        let mut note = ended.note;
+        note.summary = said.summary;
+        note.discovered = said.discovered;
+        let mut notes = vec![Note::Launch(Box::new(note))];
+        if let Some(failure) = ended.failure {
+            return Ok((LoopReport::Failed(failure), notes));
+        }
+        let known = |id: &FindingId| self.findings.iter().any(|(given, _)| given == id);
+        let replies: BTreeMap<FindingId, Reply> =
+            said.replies.into_iter().filter(|(id, _)| known(id)).collect();
+        let taken = self.take(site, tree, &replies)?;
+        if !taken.strayed.is_empty() {
+            let files = taken.strayed.iter().map(|path| plain::line(&path.to_string())).collect();
+            let (of, maker, round) = (self.of.clone(), self.maker.to_string(), self.round);
+            notes.push(Note::Strayed(Box::new(StrayNote { of, maker, round, files })));
+        }
+        Ok((LoopReport::Made { revision: taken.revision, done: said.done, replies }, notes))
+    }
+
+    /// What a fixer left that ended while nobody watched.
+    pub(crate) fn recovered(
+        site: &Arc<Site>,
+        effect: &EffectId,
+        lp: &Loop,
+        ended: Ended,
+        docket: &Docket,
+    ) -> Option<Probe> {
+        let wants = lp.wants();
+        let Some(LoopWant::Make { maker, findings, onto }) = wants.get(effect) else { return None };
+        let fix = Fix::gather(effect, lp, maker, findings, onto.as_ref(), docket)?;
+        let dir = fix.dir(site);
+        let tree = dir.join("tree");
+        if !tree.symlink_metadata().ok()?.is_dir() {
+            return None;
+        }
+        let start = site.commit_of(&fix.left()).ok()?;
+        let tree = site.repo.tree(&tree, &dir.join("index"), &start);
+        let (report, notes) = fix.report(site, &tree, ended).ok()?;
+        Some(Probe::Done(Report::Loop(report), notes))
+    }
+}
+
+/// The union of what several fixers made.
+pub(crate) struct Join {
+    effect: EffectId,
+    judged: Revision,
+    parts: Vec<Revision>,
+    findings: Vec<(FindingId, Claim, Option<Reply>)>,
+    scope: String,
+    round: u32,
+}
+
+impl Join {
+    /// Gathers what the docket knows.
+    pub(crate) fn gather(
+        effect: &EffectId,
+        lp: &Loop,
+        parts: &[(Maker, Revision)],
+        docket: &Docket,
+    ) -> Option<Join> {
+        let open = lp.ledger().open();
+        Some(Join {
+            effect: effect.clone(),
+            judged: lp.revision()?.clone(),
+            parts: parts.iter().map(|(_, revision)| revision.clone()).collect(),
+            findings: open.map(|(id, entry)| (id, entry.claim.clone(), entry.reply.clone())).collect(),
+            scope: scope_of(docket),
+            round: lp.round(),
+        })
+    }
+
+    /// Runs on a worker.
+    pub(crate) fn run(self, site: &Site) {
+        match self.join(site) {
+            Ok(revision) => {
+                site.report(&self.effect, Report::Loop(LoopReport::Joined { revision }), Vec::new());
+            }
+            Err(error) => {
+                site.fail(&self.effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+            }
+        }
+    }
+
+    /// Each part's files as that part left them. Their sets are disjoint, but for parts that came one after the other, and
+    /// there the later one has what the earlier one left.
+    fn join(&self, site: &Site) -> Result<Revision, GitError> {
+        let judged = site.commit_of(&self.judged)?;
+        let before = site.repo.tree_of(&judged)?;
+        let mut tree = before.clone();
+        for part in self.parts.iter().filter(|part| **part != self.judged) {
+            let commit = site.commit_of(part)?;
+            let paths = site.repo.changed_paths(&judged, &commit)?;
+            tree = site.repo.tree_with(&tree, &commit, &paths)?;
+        }
+        if tree == before {
+            return Ok(self.judged.clone());
+        }
+        let named: Vec<(FindingId, &Claim, Option<&Reply>)> =
+            self.findings.iter().map(|(id, claim, reply)| (*id, claim, reply.as_ref())).collect();
+        keep_round(site, &self.judged, &tree, &message(site, &self.scope, self.round, &named))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_wanted_stretches_change() {
+        let (before, after) = ("a\nb\nc\nd\ne\n", "A\nb\nC\nC2\nd\nE\n");
+        let diff =
+            "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1,5 +1,6 @@\n-a\n+A\n b\n-c\n+C\n+C2\n d\n-e\n+E\n";
+        let change = Change::from_unified(diff);
+        let hunks = &change.files()[0].hunks;
+        let check = |lines: &[u32], expect: &str| {
+            let wanted = |hunk: &Hunk| lines.contains(&hunk.old_start);
+            let made = with_hunks(before.as_bytes(), after.as_bytes(), hunks, wanted);
+            assert_eq!(String::from_utf8(made).unwrap(), expect, "{lines:?}");
+        };
+        check(&[], before);
+        check(&[1, 3, 5], after);
+        check(&[3], "a\nb\nC\nC2\nd\ne\n");
+        check(&[5], "a\nb\nc\nd\nE\n");
+    }
+}

@@ -1,0 +1,342 @@
+//! Tools as reviewers: a linter or formatter runs contained, in a throwaway checkout of what is judged; what it says about
+//! changed lines is a finding, the rest is kept aside. One that could not run is not green, it did not run. What a
+//! diff's own code makes a tool do stays in its walls.
+
+use super::check::{Command, contained, tail};
+use super::site::{Site, slug};
+use crate::docket::{AsideNote, Docket, Note};
+use crate::world::Report;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use tribunal_agent::tool::{Detected, Fill, Ground, Tool};
+use tribunal_core::effect::EffectId;
+use tribunal_core::finding::Claim;
+use tribunal_core::ids::{Check, LoopId, Revision};
+use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport};
+use tribunal_findings::track::Change;
+use tribunal_findings::{ToolForm, ToolReport, read_rewrite, read_tool};
+use tribunal_git::{GitError, GitPath, Oid, Repo, Tree};
+use tribunal_process::{ExitHow, find_program};
+
+/// Bytes of a diff or of a tool's output read at most.
+const TEXT_MAX: usize = 64 << 20;
+/// Files named in one call.
+const FILES_AT_ONCE: usize = 500;
+/// Findings beside the change that are kept, of each tool.
+const ASIDE_MAX: usize = 500;
+
+/// Whether a check is a tool's.
+pub(crate) fn is_one(check: &Check, docket: &Docket) -> bool {
+    let review = docket.about.review.as_ref();
+    review.is_some_and(|review| review.tools.iter().any(|tool| tool.name == check.as_str()))
+}
+
+/// One look of one tool.
+pub(crate) struct Looking {
+    effect: EffectId,
+    check: Check,
+    of: LoopId,
+    revision: Revision,
+    base: String,
+    missing: Vec<String>,
+}
+
+/// What a tool said of one commit.
+#[derive(Debug, Default)]
+pub(crate) struct Looked {
+    /// About changed lines.
+    pub(crate) found: Vec<Claim>,
+    /// About others.
+    pub(crate) aside: Vec<Claim>,
+    /// What it said that could not be read.
+    pub(crate) unread: Vec<String>,
+}
+
+impl Looking {
+    /// Gathers what the docket knows.
+    pub(crate) fn gather(
+        site: &Site,
+        effect: &EffectId,
+        lp: &Loop,
+        check: &Check,
+        revision: &Revision,
+        docket: &Docket,
+    ) -> Option<Looking> {
+        let review = docket.about.review.as_ref()?;
+        let seat = review.tools.iter().find(|tool| tool.name == check.as_str())?;
+        site.tools.get(check.as_str())?;
+        Some(Looking {
+            effect: effect.clone(),
+            check: check.clone(),
+            of: lp.id().clone(),
+            revision: revision.clone(),
+            base: review.base.clone(),
+            missing: seat.missing.clone(),
+        })
+    }
+
+    /// Runs on a worker.
+    pub(crate) fn run(self, site: &Site) {
+        let report = match self.look(site) {
+            Ok(Ok(looked)) => {
+                let count = u32::try_from(looked.aside.len()).unwrap_or(u32::MAX);
+                let claims = looked.aside.into_iter().take(ASIDE_MAX).collect();
+                let note = AsideNote { of: self.of.clone(), check: self.check.clone(), count, claims };
+                let unread = looked.unread.into_iter().take(10);
+                let unread = unread.map(|why| Note::Warning(format!("{}: not read: {why}", self.check)));
+                let notes = std::iter::once(Note::Aside(Box::new(note))).chain(unread).collect();
+                let report = LoopReport::Checked(Checked { findings: looked.found });
+                return site.report(&self.effect, Report::Loop(report), notes);
+            }
+            Ok(Err(why)) => why,
+            Err(error) => error.to_string(),
+        };
+        site.fail(&self.effect, Failure::new(FailureKind::DidNotRun, report), Vec::new());
+    }
+
+    fn look(&self, site: &Site) -> Result<Result<Looked, String>, GitError> {
+        if !self.missing.is_empty() {
+            let missing = self.missing.join(", ");
+            return Ok(Err(format!("{} is configured here and not installed ({missing})", self.check)));
+        }
+        let Some(tool) = site.tools.get(self.check.as_str()) else {
+            return Ok(Err(format!("there is no tool {}", self.check)));
+        };
+        let (base, commit) = (Oid::parse(&self.base)?, site.commit_of(&self.revision)?);
+        look(site, tool, &slug(&self.effect.to_string()), &base, &commit)
+    }
+}
+
+/// What changed from one commit to another, whole: lines of a cut diff would be taken for unchanged ones.
+pub(crate) fn change_between(repo: &Repo, from: &Oid, to: &Oid) -> Result<Result<Change, String>, GitError> {
+    let diff = repo.diff_text(from, to, &[], TEXT_MAX)?;
+    if diff.cut {
+        return Ok(Err(format!("the change is longer than {TEXT_MAX} bytes")));
+    }
+    Ok(Ok(Change::from_unified(&String::from_utf8_lossy(&diff.bytes))))
+}
+
+/// The files of a change that are still there.
+pub(crate) fn changed_files(change: &Change) -> Vec<String> {
+    change.files().iter().filter_map(|file| file.new.clone()).collect()
+}
+
+/// Which tools have something to look at in a commit. What configures a tool counts as it was before the change, too: a
+/// change cannot take its judge away.
+pub(crate) fn detect_one(
+    repo: &Repo,
+    tool: &Tool,
+    base: &Oid,
+    commit: &Oid,
+    changed: &[String],
+    installed: &dyn Fn(&str) -> bool,
+) -> Result<Option<Detected>, GitError> {
+    let files = names(repo, base, commit)?;
+    let exists = |path: &str| files.contains(path);
+    let text = |path: &str| text_of(repo, base, commit, path);
+    Ok(tool.detect(&Ground { exists: &exists, text: &text, installed, changed }))
+}
+
+/// Every file of either commit, by name.
+pub(crate) fn names(repo: &Repo, base: &Oid, commit: &Oid) -> Result<BTreeSet<String>, GitError> {
+    let mut names: BTreeSet<String> =
+        repo.list_tree(commit)?.into_iter().map(|entry| entry.path.to_string()).collect();
+    names.extend(repo.list_tree(base)?.into_iter().map(|entry| entry.path.to_string()));
+    Ok(names)
+}
+
+/// The text of a file in both commits.
+pub(crate) fn text_of(repo: &Repo, base: &Oid, commit: &Oid, path: &str) -> Option<String> {
+    let at = |oid: &Oid| repo.file_at(oid, &GitPath::from(path)).ok().flatten();
+    let texts = [at(commit), at(base)].into_iter().flatten();
+    let texts: Vec<String> = texts.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+/// Where a tool lies: in the project's own installation, else on the path.
+pub(crate) fn program(root: &Path, path: Option<&OsString>, name: &str) -> Option<PathBuf> {
+    let own = ["node_modules/.bin", ".venv/bin", "venv/bin"].map(|folder| root.join(folder).join(name));
+    let env: Vec<(OsString, OsString)> =
+        path.map(|path| (OsString::from("PATH"), path.clone())).into_iter().collect();
+    let own = own.into_iter().find(|file| find_program(file.as_os_str(), root, &env).is_ok());
+    own.or_else(|| find_program(OsStr::new(name), root, &env).ok())
+}
+
+/// Asks a tool about a commit. The inner error says why it did not run.
+pub(crate) fn look(
+    site: &Site,
+    tool: &Tool,
+    name: &str,
+    base: &Oid,
+    commit: &Oid,
+) -> Result<Result<Looked, String>, GitError> {
+    let change = match change_between(&site.repo, base, commit)? {
+        Ok(change) => change,
+        Err(why) => return Ok(Err(why)),
+    };
+    let changed = changed_files(&change);
+    let Some(seat) = detect_one(&site.repo, tool, base, commit, &changed, &|_| true)? else {
+        return Ok(Ok(Looked::default()));
+    };
+    let dir = site.dir.join("checks").join(name);
+    site.shelf.discard(&dir)?;
+    fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
+    let tree = site.shelf.checkout(&dir.join("tree"), &dir.join("index"), commit, "check")?;
+    let asked = Asked { site, tool, seat: &seat, name, dir: &dir, tree: &tree };
+    let said = asked.check(&changed)?;
+    site.shelf.discard(&dir)?;
+    Ok(said.map(|report| sorted(tool, report, &change)).and_then(|looked| looked))
+}
+
+/// What is on changed lines, and what is not. A tool that stopped at an error elsewhere looked at nothing.
+fn sorted(tool: &Tool, report: ToolReport, change: &Change) -> Result<Looked, String> {
+    let weighed = report.findings.into_iter().filter_map(|claim| tool.weigh(claim));
+    let (found, aside): (Vec<Claim>, Vec<Claim>) = weighed.partition(|claim| is_changed(claim, change));
+    if let Some(why) = report.broken
+        && found.is_empty()
+    {
+        return Err(format!("{} could not look at it: {why}", tool.name));
+    }
+    Ok(Looked { found, aside, unread: report.unread })
+}
+
+/// Whether a finding is about what changed: a line of it, the file where there is no line, or nothing in particular.
+pub(crate) fn is_changed(claim: &Claim, change: &Change) -> bool {
+    let Some(file) = claim.file.as_deref() else { return true };
+    match (claim.line, claim.end) {
+        (Some(line), end) => change.new_hunk(file, line, end.unwrap_or(line), 0).is_some(),
+        (None, _) => change.file_at(file).is_some(),
+    }
+}
+
+/// One tool in its checkout.
+pub(crate) struct Asked<'a> {
+    pub(crate) site: &'a Site,
+    pub(crate) tool: &'a Tool,
+    pub(crate) seat: &'a Detected,
+    pub(crate) name: &'a str,
+    pub(crate) dir: &'a Path,
+    pub(crate) tree: &'a Tree,
+}
+
+impl Asked<'_> {
+    fn check(&self, changed: &[String]) -> Result<Result<ToolReport, String>, GitError> {
+        let mut all = ToolReport::default();
+        for (place, out_dir, how) in match self.each(&self.tool.check, "check") {
+            Ok(runs) => runs,
+            Err(why) => return Ok(Err(why)),
+        } {
+            match self.read(&place, &out_dir, &how) {
+                Ok(report) => {
+                    all.findings.extend(report.findings);
+                    all.unread.extend(report.unread);
+                    all.broken = all.broken.or(report.broken);
+                }
+                Err(why) => return Ok(Err(why)),
+            }
+        }
+        if self.tool.form == ToolForm::Rewrite {
+            let captured = self.tree.capture()?;
+            let only: Vec<GitPath> = changed
+                .iter()
+                .filter(|path| self.tool.is_for(path))
+                .map(|path| GitPath::from(path.as_str()))
+                .collect();
+            let diff = self.site.repo.diff_text(self.tree.base(), &captured.tree, &only, TEXT_MAX)?;
+            all.findings = read_rewrite(&String::from_utf8_lossy(&diff.bytes), &self.tool.name);
+        }
+        Ok(Ok(all))
+    }
+
+    /// Runs a command line of the row in each of its places: where, its output's folder, and how it ended.
+    pub(crate) fn each(
+        &self,
+        words: &[String],
+        what: &str,
+    ) -> Result<Vec<(String, PathBuf, ExitHow)>, String> {
+        let cache = self.site.dir.join("cache").join(slug(&self.tool.name));
+        fs::create_dir_all(&cache).map_err(|error| format!("{}: {error}", cache.display()))?;
+        let path = self.site.environment.get("PATH");
+        let own = program(self.site.project.root(), path, self.tool.program());
+        let own = own.map_or_else(|| self.tool.program().to_owned(), |path| path.display().to_string());
+        let named = words.iter().any(|word| word == "{files}");
+        let mut runs = Vec::new();
+        for (place, files) in &self.seat.places {
+            let at = self.tree.path().join(place);
+            self.borrow(place, &at)?;
+            let batches: Vec<&[String]> =
+                if named { files.chunks(FILES_AT_ONCE).collect() } else { vec![&[]] };
+            for files in batches {
+                let config = self.seat.configured.as_deref().unwrap_or("auto");
+                let cache_text = cache.display().to_string();
+                let fill = Fill { program: &own, files, config, cache: &cache_text };
+                let env = self.tool.env.iter().map(|(k, v)| (k.into(), fill.text(v).into())).collect();
+                let command = Command {
+                    argv: fill.argv(words),
+                    shown: format!("{} ({what})", self.tool.name),
+                    env,
+                    room: vec![cache.clone()],
+                };
+                let (how, out) = contained(self.site, self.name, runs.len(), &at, self.dir, &command)?;
+                runs.push((place.clone(), out, how));
+            }
+        }
+        Ok(runs)
+    }
+
+    /// Folders that a tool needs and git does not have: those of the user's work tree, to read.
+    fn borrow(&self, place: &str, at: &Path) -> Result<(), String> {
+        for name in &self.tool.borrow {
+            let above = std::iter::successors(Some(place), |p| (!p.is_empty()).then(|| up(p)));
+            let own = above
+                .map(|folder| self.site.project.root().join(folder).join(name))
+                .find(|path| path.symlink_metadata().is_ok_and(|meta| meta.is_dir()));
+            let (Some(own), false) = (own, at.join(name).symlink_metadata().is_ok()) else { continue };
+            std::os::unix::fs::symlink(&own, at.join(name))
+                .map_err(|error| format!("{}: {error}", at.join(name).display()))?;
+        }
+        Ok(())
+    }
+
+    fn read(&self, place: &str, out_dir: &Path, how: &ExitHow) -> Result<ToolReport, String> {
+        let code = match how {
+            ExitHow::Code(code) => *code,
+            ExitHow::Signal(signal) => return Err(format!("{} died of signal {signal}", self.tool.name)),
+            ExitHow::NotStarted(why) => return Err(format!("{} did not start: {why}", self.tool.name)),
+        };
+        let mut text = read_capped(&out_dir.join("stdout"));
+        if self.tool.form == ToolForm::Lines {
+            text.push('\n');
+            text.push_str(&read_capped(&out_dir.join("stderr")));
+        }
+        let at = self.tree.path().join(place);
+        let root = at.canonicalize().unwrap_or(at);
+        let mut report = read_tool(self.tool.form, &text, &root.display().to_string());
+        for claim in report.findings.iter_mut().filter(|_| !place.is_empty()) {
+            claim.file = claim.file.take().map(|file| format!("{place}/{file}"));
+        }
+        let ran = code == 0 || self.tool.found.contains(&code);
+        let silent = code != 0 && report.findings.is_empty() && report.broken.is_none();
+        if !ran || silent {
+            let said = tail(&out_dir.join("stderr"));
+            let said = if said.is_empty() { tail(&out_dir.join("stdout")) } else { said };
+            return Err(format!("{} did not run (exit code {code}): {said}", self.tool.name));
+        }
+        Ok(report)
+    }
+}
+
+fn up(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(above, _)| above)
+}
+
+fn read_capped(path: &Path) -> String {
+    use std::io::Read as _;
+    let mut bytes = Vec::new();
+    if let Ok(file) = fs::File::open(path) {
+        let _ = file.take(TEXT_MAX as u64).read_to_end(&mut bytes);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,331 @@
+//! What a linter, compiler or formatter printed, made findings. Text of any tool is data: nothing in it is followed or
+//! believed to be a verdict. Which tool speaks which form is not known here.
+
+use super::compiler::read_compiler_lines;
+use super::sarif::read_sarif;
+use super::{Intake, claim_words};
+use crate::text::clip;
+use crate::track::Change;
+use crate::words::path_inside;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use tribunal_core::finding::{Claim, Severity};
+
+/// The forms in which tools tell what they found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolForm {
+    /// SARIF 2.1.0.
+    Sarif,
+    /// `file:line[:col]: message`.
+    Lines,
+    /// One JSON object to a line, as cargo prints what the compiler says.
+    Cargo,
+    /// ESLint's JSON.
+    Eslint,
+    /// The JSON of `cargo audit`.
+    Audit,
+    /// Nothing is read: what the tool rewrites is what it found.
+    Rewrite,
+}
+
+/// What one run of a tool said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolReport {
+    /// What it found, each once.
+    pub findings: Vec<Claim>,
+    /// Why the tool could not look at everything: what it judges does not even compile.
+    pub broken: Option<String>,
+    /// What could not be read.
+    pub unread: Vec<String>,
+}
+
+/// Reads a tool's output. `root` is the folder it ran in: paths under it become paths inside the subject.
+pub fn read_tool(form: ToolForm, text: &str, root: &str) -> ToolReport {
+    let text = text.replace(&format!("file://{root}/"), "").replace(&format!("{root}/"), "");
+    let mut report = match form {
+        ToolForm::Sarif => taken(read_sarif(&text)),
+        ToolForm::Lines => taken(read_compiler_lines(&without_prefixes(&text))),
+        ToolForm::Cargo => cargo(&text),
+        ToolForm::Eslint => eslint(&text),
+        ToolForm::Audit => audit(&text),
+        ToolForm::Rewrite => ToolReport::default(),
+    };
+    let mut seen = BTreeSet::new();
+    report.findings.retain(|claim| {
+        seen.insert((claim.file.clone(), claim.line, claim.end, claim.rule.clone(), claim.claim.clone()))
+    });
+    report
+}
+
+/// What a formatter would write differently, one finding for each stretch.
+pub fn read_rewrite(diff: &str, tool: &str) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    for file in Change::from_unified(diff).files() {
+        let Some(path) = &file.old else { continue };
+        for hunk in &file.hunks {
+            let first = hunk.old_start.max(1);
+            let text = format!("{tool} would write this differently");
+            let mut claim = Claim::new(Severity::Warning, text).at(path, Some(first));
+            claim.end = Some(first + hunk.old_len.saturating_sub(1));
+            claim.rule = Some("format".to_owned());
+            certain(&mut claim);
+            claims.push(claim);
+        }
+    }
+    claims
+}
+
+fn taken(intake: Intake) -> ToolReport {
+    let unread = intake.unread.into_iter().filter(|unread| !unread.why.starts_with("no verdict"));
+    let unread = unread.map(|unread| match unread.text.is_empty() {
+        true => unread.why,
+        false => format!("{}: {}", unread.why, unread.text),
+    });
+    ToolReport { findings: intake.findings, broken: None, unread: unread.collect() }
+}
+
+/// `go vet` puts its own name before a compiler's line.
+fn without_prefixes(text: &str) -> String {
+    let bare = |line: &str| line.strip_prefix("vet: ").unwrap_or(line).to_owned();
+    text.lines().map(bare).collect::<Vec<_>>().join("\n")
+}
+
+fn certain(claim: &mut Claim) {
+    (claim.confidence, claim.confidence_stated) = (100, true);
+}
+
+fn words<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn number(value: &Value, key: &str) -> Option<u32> {
+    value.get(key)?.as_u64().and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0)
+}
+
+fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn claim_of(severity: Severity, text: &str) -> Claim {
+    let (claim, details) = claim_words(text);
+    let mut claim = Claim::new(severity, claim);
+    claim.details = details;
+    certain(&mut claim);
+    claim
+}
+
+/// Puts a claim at a place, if that is one inside the subject.
+fn place(claim: &mut Claim, report: &mut ToolReport, path: &str, lines: Option<(u32, u32)>) {
+    match path_inside(path) {
+        Ok(path) => {
+            claim.file = Some(path);
+            (claim.line, claim.end) = (lines.map(|l| l.0), lines.map(|l| l.1));
+        }
+        Err(why) => report.unread.push(why),
+    }
+}
+
+fn cargo(text: &str) -> ToolReport {
+    let mut report = ToolReport::default();
+    for line in text.lines().filter(|line| line.trim_start().starts_with('{')) {
+        let Ok(value) = serde_json::from_str::<Value>(line) else {
+            report.unread.push(format!("a line that is no JSON: {}", clip(line, 200)));
+            continue;
+        };
+        if words(&value, "reason") == "compiler-message"
+            && let Some(message) = value.get("message")
+        {
+            diagnostic(message, &mut report);
+        }
+    }
+    report
+}
+
+/// One message of the Rust compiler.
+fn diagnostic(message: &Value, report: &mut ToolReport) {
+    let severity = match words(message, "level") {
+        level if level.starts_with("error") => Severity::Blocker,
+        "warning" => Severity::Warning,
+        _ => Severity::Suggestion,
+    };
+    let code = message.get("code").map(|code| words(code, "code")).unwrap_or_default();
+    let text = words(message, "message");
+    let stops = severity == Severity::Blocker && (code.is_empty() || is_error_code(code));
+    if stops && report.broken.is_none() && !text.starts_with("aborting due to") {
+        report.broken = Some(clip(text, 300));
+    }
+    let spans = list(message, "spans");
+    let primary = spans.iter().find(|span| span.get("is_primary") == Some(&Value::Bool(true)));
+    let Some(span) = primary.map(outermost) else { return };
+    let mut claim = claim_of(severity, text);
+    claim.rule = (!code.is_empty()).then(|| code.to_owned());
+    claim.suggestion = list(message, "children")
+        .iter()
+        .find(|child| words(child, "level") == "help" && !words(child, "message").starts_with("for further"))
+        .map(|help| clip(words(help, "message"), 600))
+        .unwrap_or_default();
+    let start = number(span, "line_start");
+    let lines = start.map(|start| (start, number(span, "line_end").unwrap_or(start).max(start)));
+    place(&mut claim, report, words(span, "file_name"), lines);
+    report.findings.push(claim);
+}
+
+fn is_error_code(code: &str) -> bool {
+    code.strip_prefix('E').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// What a macro made lies where the macro was called.
+fn outermost(span: &Value) -> &Value {
+    let mut at = span;
+    for _ in 0..32 {
+        let inside = path_inside(words(at, "file_name")).is_ok();
+        match at.pointer("/expansion/span") {
+            Some(outer) if !inside => at = outer,
+            _ => break,
+        }
+    }
+    at
+}
+
+fn eslint(text: &str) -> ToolReport {
+    let mut report = ToolReport::default();
+    let Ok(Value::Array(files)) = serde_json::from_str::<Value>(text) else {
+        report.unread.push("not the JSON of a linter".to_owned());
+        return report;
+    };
+    for file in &files {
+        for message in list(file, "messages") {
+            let fatal = message.get("fatal") == Some(&Value::Bool(true));
+            let severity = match message.get("severity").and_then(Value::as_u64) {
+                Some(2) => Severity::Blocker,
+                _ if fatal => Severity::Blocker,
+                _ => Severity::Warning,
+            };
+            let mut claim = claim_of(severity, words(message, "message"));
+            let rule = words(message, "ruleId");
+            claim.rule = (!rule.is_empty()).then(|| rule.to_owned());
+            let start = number(message, "line");
+            let lines = start.map(|start| (start, number(message, "endLine").unwrap_or(start).max(start)));
+            place(&mut claim, &mut report, words(file, "filePath"), lines);
+            report.findings.push(claim);
+        }
+    }
+    report
+}
+
+fn audit(text: &str) -> ToolReport {
+    let mut report = ToolReport::default();
+    let Ok(value) = serde_json::from_str::<Value>(text) else {
+        report.unread.push("not the JSON of an audit".to_owned());
+        return report;
+    };
+    let vulnerable = value.pointer("/vulnerabilities/list").and_then(Value::as_array);
+    let warned = value.get("warnings").and_then(Value::as_object);
+    let warned = warned.into_iter().flat_map(|kinds| kinds.values()).filter_map(Value::as_array).flatten();
+    let each = vulnerable.into_iter().flatten().map(|one| (Severity::Blocker, one));
+    for (severity, one) in each.chain(warned.map(|one| (Severity::Warning, one))) {
+        let (advisory, package) = (one.get("advisory"), one.get("package"));
+        let of = |part: Option<&Value>, key: &str| part.map(|part| words(part, key).to_owned());
+        let title = of(advisory, "title").filter(|title| !title.is_empty());
+        let title = title.unwrap_or_else(|| "an advisory".to_owned());
+        let name = of(package, "name").unwrap_or_default();
+        let version = of(package, "version").unwrap_or_default();
+        let mut claim = claim_of(severity, &format!("{name} {version}: {title}"));
+        claim.rule = of(advisory, "id").filter(|id| !id.is_empty());
+        claim.domain = Some("security".to_owned());
+        claim.file = Some("Cargo.lock".to_owned());
+        report.findings.push(claim);
+    }
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(form: ToolForm, text: &str) -> Vec<String> {
+        let line = |claim: &Claim| {
+            let (file, line) = (claim.file.as_deref().unwrap_or("-"), claim.line.unwrap_or(0));
+            let rule = claim.rule.as_deref().unwrap_or("-");
+            format!("{} {file}:{line}-{} {rule} {}", claim.severity, claim.end.unwrap_or(0), claim.claim)
+        };
+        read_tool(form, text, "/t/tree").findings.iter().map(line).collect()
+    }
+
+    #[test]
+    fn each_form_becomes_the_same_finding() {
+        let check = |form, text: &str, expect: &[&str]| assert_eq!(found(form, text), expect, "{form:?}");
+        check(
+            ToolForm::Lines,
+            "a.sh:3:6: note: Double quote to prevent globbing. [SC2086]\nvet: ./m.go:5:2: undefined: x\n# pkg\n",
+            &[
+                "suggestion a.sh:3-3 SC2086 Double quote to prevent globbing.",
+                "warning m.go:5-5 - undefined: x",
+            ],
+        );
+        check(
+            ToolForm::Lines,
+            "/t/tree/src/a.ts(1,5): error TS2304: Cannot find name 'x'.",
+            &["blocker src/a.ts:1-1 TS2304 Cannot find name 'x'."],
+        );
+        check(
+            ToolForm::Eslint,
+            r#"[{"filePath":"/t/tree/a.js","messages":[{"ruleId":"no-var","severity":2,"message":"Unexpected var","line":2,"endLine":4},{"ruleId":null,"severity":1,"message":"odd"}]},{"filePath":"/etc/x.js","messages":[{"severity":1,"message":"outside","line":1}]}]"#,
+            &["blocker a.js:2-4 no-var Unexpected var", "warning a.js:0-0 - odd", "warning -:0-0 - outside"],
+        );
+        check(
+            ToolForm::Sarif,
+            r#"{"version":"2.1.0","runs":[{"results":[{"ruleId":"F401","level":"error","message":{"text":"unused"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"file:///t/tree/a.py"},"region":{"startLine":1}}}]}]}]}"#,
+            &["blocker a.py:1-1 F401 unused"],
+        );
+        check(
+            ToolForm::Audit,
+            r#"{"vulnerabilities":{"list":[{"advisory":{"id":"RUSTSEC-1","title":"bad"},"package":{"name":"x","version":"1.0.0"}}]},"warnings":{"yanked":[{"package":{"name":"y","version":"2"}}]}}"#,
+            &["blocker Cargo.lock:0-0 RUSTSEC-1 x 1.0.0: bad", "warning Cargo.lock:0-0 - y 2: an advisory"],
+        );
+    }
+
+    #[test]
+    fn cargo_says_a_thing_once_and_when_nothing_compiles() {
+        let line = r#"{"reason":"compiler-message","message":{"message":"unused variable: `x`","code":{"code":"unused_variables"},"level":"warning","spans":[{"file_name":"src/main.rs","line_start":2,"line_end":2,"is_primary":true}],"children":[{"level":"help","message":"prefix it"}]}}"#;
+        let twice = format!("{line}\n{line}\n{{\"reason\":\"build-finished\"}}\nnot json\n");
+        let report = read_tool(ToolForm::Cargo, &twice, "/t/tree");
+        assert_eq!(report.findings.len(), 1);
+        assert_eq!(report.findings[0].suggestion, "prefix it");
+        assert_eq!((report.broken, report.unread.len()), (None, 0));
+        let error = line.replace("unused_variables", "E0425").replace("warning", "error");
+        assert!(read_tool(ToolForm::Cargo, &error, "/t/tree").broken.is_some());
+        let denied = line.replace("unused_variables", "clippy::unwrap_used").replace("warning", "error");
+        assert_eq!(
+            read_tool(ToolForm::Cargo, &denied, "/t/tree").broken,
+            None,
+            "a denied lint stops nothing"
+        );
+        let registry = line.replace("src/main.rs", "/registry/m.rs").replace(
+            "\"is_primary\":true",
+            r#""is_primary":true,"expansion":{"span":{"file_name":"src/lib.rs","line_start":7,"line_end":7}}"#,
+        );
+        assert_eq!(found(ToolForm::Cargo, &registry)[0].split(' ').nth(1), Some("src/lib.rs:7-7"));
+    }
+
+    #[test]
+    fn a_formatter_finds_what_it_would_rewrite() {
+        let diff = "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1,3 +1,4 @@\n-fn main(){\n+fn main() {\n \n-x}\n+    x\n+}\n";
+        let claims = read_rewrite(diff, "rustfmt");
+        let places: Vec<_> = claims.iter().map(|claim| (claim.line, claim.end)).collect();
+        assert_eq!(places, [(Some(1), Some(1)), (Some(3), Some(3))]);
+        assert!(read_rewrite("", "rustfmt").is_empty());
+    }
+
+    #[test]
+    fn nothing_a_tool_prints_breaks_it() {
+        for text in ["", "{", "[1]", "null", "{\"message\":3}", "\u{0}\u{1b}[31m", "[{\"messages\":{}}]"] {
+            for form in [ToolForm::Sarif, ToolForm::Lines, ToolForm::Cargo, ToolForm::Eslint, ToolForm::Audit]
+            {
+                assert!(read_tool(form, text, "/t").findings.is_empty(), "{text:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Trees that nobody has committed yet: what the user's index holds, what a patch would make of a commit. Uses an index
+//! of its own; the user's index, work tree and refs are only read.
+
+use crate::run::failed;
+use crate::{GitError, Oid, Repo};
+
+impl Repo {
+    /// The tree the user's index stands for. The inner error says why it stands for none, such as a merge that is not
+    /// done. A copy of the index is asked: git would write its cache into the original.
+    pub fn staged_tree(&self) -> Result<Result<Oid, String>, GitError> {
+        let index = self.inner.engine.join(crate::files::unique("index"));
+        let own = self.inner.git_dir.join("index");
+        match std::fs::copy(&own, &index) {
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return self.tree_of(&self.head()?.commit).map(Ok);
+            }
+            Err(error) => return Err(GitError::io(&own)(error)),
+        }
+        let made = self.refs().env("GIT_INDEX_FILE", &index).arg("write-tree").run();
+        let _ = std::fs::remove_file(&index);
+        let output = made?;
+        match output.status.success() {
+            true => Oid::from_bytes(&output.stdout).map(Ok),
+            false => Ok(Err(output.complaint())),
+        }
+    }
+
+    /// The tree that a patch makes of a commit's. The inner error says why it does not apply.
+    pub fn patched_tree(&self, at: &Oid, patch: &[u8]) -> Result<Result<Oid, String>, GitError> {
+        let index = self.inner.engine.join(crate::files::unique("index"));
+        let call = || self.objects().env("GIT_INDEX_FILE", &index);
+        let made = (|| {
+            call().arg("read-tree").arg(at).ok()?;
+            let applied = call().args(["apply", "--cached", "--whitespace=nowarn", "-"]);
+            let output = applied.input(patch).run()?;
+            match output.code() {
+                Some(0) => Oid::from_bytes(&call().arg("write-tree").ok()?).map(Ok),
+                Some(1 | 128) => Ok(Err(output.complaint())),
+                _ => Err(failed("apply", &output)),
+            }
+        })();
+        let _ = std::fs::remove_file(&index);
+        made
+    }
+}

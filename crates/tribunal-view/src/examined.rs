@@ -1,0 +1,341 @@
+//! What a review of something that exists came to: who judged it, what is in the way, what is new since the last time,
+//! what was left out and why. For a terminal, a comment on a change, and programs; counts are sums of the rows.
+
+use crate::facts::FindingView;
+use crate::plain;
+use crate::report::{table, text as marked};
+use crate::style::{Mark, Style};
+use crate::words::{and, count};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Rows of one kind that are shown; more are only counted.
+const ROWS: usize = 200;
+
+/// One who judged.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Judge {
+    /// `clippy`, `testing-qa-verification-specialist`.
+    pub name: String,
+    /// It is a tool or a command, not a reviewer.
+    pub is_check: bool,
+    /// What it came to; empty when it never answered.
+    pub verdict: String,
+    /// What it looked at, in its words.
+    pub checked: String,
+}
+
+/// Where a finding stands against the last review of the same thing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Since {
+    /// There was no last review.
+    #[default]
+    Unknown,
+    /// Not there before.
+    New,
+    /// There before.
+    Persisting,
+    /// There before, gone now.
+    Resolved,
+    /// There before and still there, but no longer on a line that changed.
+    Elsewhere,
+}
+
+impl Since {
+    /// The word people read.
+    pub fn word(self) -> &'static str {
+        match self {
+            Since::Unknown => "",
+            Since::New => "new",
+            Since::Persisting => "persisting",
+            Since::Resolved => "resolved",
+            Since::Elsewhere => "no longer on a changed line",
+        }
+    }
+}
+
+/// One finding.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Row {
+    /// The finding.
+    #[serde(flatten)]
+    pub finding: FindingView,
+    /// The rule of its tool.
+    pub rule: String,
+    /// Against the last review.
+    pub since: Since,
+    /// In the way of a pass.
+    pub in_the_way: bool,
+}
+
+/// What was found beside what is reviewed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Aside {
+    /// Who found it.
+    pub by: String,
+    /// How many.
+    pub count: u32,
+    /// The first of them, where they are asked for.
+    pub rows: Vec<String>,
+}
+
+/// A review of something that exists.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Examined {
+    /// The run.
+    pub run: String,
+    /// What was reviewed: `main..HEAD`.
+    pub target: String,
+    /// `passed`, `shut`, `waits`, `stopped`, `cancelled` or `running`.
+    pub end: String,
+    /// Why it ended so.
+    pub reason: String,
+    /// Rounds of judging.
+    pub rounds: usize,
+    /// Who judged.
+    pub judges: Vec<Judge>,
+    /// The earlier review it is compared with.
+    pub previous: Option<String>,
+    /// Every finding once.
+    pub findings: Vec<Row>,
+    /// What was left out because it is on no changed line.
+    pub filtered: Vec<Aside>,
+    /// What every reader must know: who did not judge, what was not looked at.
+    pub notes: Vec<String>,
+    /// The one command that takes the fixes, where the branch does not have them.
+    pub take: Option<String>,
+    /// What was done at the end.
+    pub done: Vec<String>,
+    /// What to do next.
+    pub next: Vec<String>,
+    /// Show what is deferred and what was settled, too.
+    #[serde(skip)]
+    pub verbose: bool,
+}
+
+impl Examined {
+    fn in_the_way(&self) -> impl Iterator<Item = &Row> {
+        self.findings.iter().filter(|row| row.in_the_way)
+    }
+
+    /// How many findings stand so against the last review.
+    pub fn since(&self, since: Since) -> usize {
+        self.findings.iter().filter(|row| row.since == since).count()
+    }
+
+    fn with_fate(&self, fate: &str) -> usize {
+        self.findings.iter().filter(|row| row.finding.fate == fate).count()
+    }
+
+    fn headline(&self) -> String {
+        let blockers = self.in_the_way().filter(|row| row.finding.severity == "blocker").count();
+        let warnings = self.in_the_way().count() - blockers;
+        let found = match (blockers, warnings) {
+            (0, 0) => String::new(),
+            (0, n) => count(n, "warning"),
+            (n, 0) => count(n, "blocker"),
+            (b, w) => format!("{} and {}", count(b, "blocker"), count(w, "warning")),
+        };
+        let fixed = self.with_fate("fixed");
+        let fixed = if fixed > 0 { format!(", {fixed} fixed") } else { String::new() };
+        match (self.end.as_str(), found.is_empty()) {
+            ("passed", true) => format!("passed{fixed}"),
+            ("waits", _) => format!("waits for you: {}", plain::line(&self.reason)),
+            (end @ ("cancelled" | "running" | "stopped"), _) => format!("{end}{fixed}"),
+            (_, true) => format!("did not pass: {}", plain::line(&self.reason)),
+            (_, false) => format!("{found} in the way{fixed}"),
+        }
+    }
+
+    /// How it stands against the last review, in one line; none where there was none.
+    pub fn delta(&self) -> Option<String> {
+        let previous = self.previous.as_ref()?;
+        let mut parts = vec![
+            format!("{} new", self.since(Since::New)),
+            format!("{} persisting", self.since(Since::Persisting)),
+            format!("{} resolved", self.since(Since::Resolved)),
+        ];
+        let elsewhere = self.since(Since::Elsewhere);
+        if elsewhere > 0 {
+            parts.push(format!("{elsewhere} no longer on a changed line"));
+        }
+        Some(format!("since {previous}: {}", parts.join(", ")))
+    }
+
+    fn judged_by(&self, checks: bool) -> Vec<String> {
+        let judges = self.judges.iter().filter(|judge| judge.is_check == checks);
+        let line = |judge: &Judge| match judge.verdict.as_str() {
+            "" => format!("{} (no answer)", plain::line(&judge.name)),
+            verdict => format!("{} ({verdict})", plain::line(&judge.name)),
+        };
+        judges.map(line).collect()
+    }
+
+    /// Those worth a line, the worst first, file by file.
+    fn shown(&self) -> Vec<&Row> {
+        let standing =
+            |row: &&Row| row.in_the_way || matches!(row.finding.fate.as_str(), "carried" | "advisory");
+        let wanted = |row: &&Row| standing(row) || (self.verbose && row.since != Since::Resolved);
+        let mut rows: Vec<&Row> = self.findings.iter().filter(wanted).collect();
+        rows.sort_by_key(|row| (!row.in_the_way, place_key(&row.finding.place)));
+        rows
+    }
+}
+
+/// File, then line as a number.
+fn place_key(place: &str) -> (String, u64) {
+    match place.rsplit_once(':') {
+        Some((file, line)) => (file.to_owned(), line.parse().unwrap_or(0)),
+        None => (place.to_owned(), 0),
+    }
+}
+
+/// For a terminal.
+pub fn text(one: &Examined, style: Style) -> String {
+    let mut out = String::new();
+    let mark = match one.end.as_str() {
+        "passed" => Mark::Complete,
+        "waits" => Mark::Warning,
+        "running" => Mark::Running,
+        _ => Mark::Failed,
+    };
+    let head = format!("Review of {}: {}", plain::line(&one.target), one.headline());
+    let _ = writeln!(out, "{} {}", style.mark(mark), style.bold(&style.wrap(&head, "  ")));
+    rows(&mut out, one, style);
+    out.push('\n');
+    for (title, names) in [("tools", one.judged_by(true)), ("reviewers", one.judged_by(false))] {
+        if !names.is_empty() {
+            let _ = writeln!(out, "  {title}: {}", style.wrap(&names.join(", "), "    "));
+        }
+    }
+    if let Some(delta) = one.delta() {
+        let _ = writeln!(out, "  {delta}");
+    }
+    asides(&mut out, one);
+    let deferred = one.with_fate("deferred");
+    if deferred > 0 && !one.verbose {
+        let _ = writeln!(out, "  deferred: {deferred} of which nobody is sure (--verbose shows them)");
+    }
+    for note in &one.notes {
+        let _ = writeln!(out, "  {} {}", style.mark(Mark::Warning), style.wrap(&plain::line(note), "    "));
+    }
+    for done in &one.done {
+        let _ = writeln!(out, "  {}", plain::line(done));
+    }
+    if let Some(take) = &one.take {
+        let _ = writeln!(out, "  to take the fixes: {take}");
+    }
+    for next in &one.next {
+        let _ = writeln!(out, "  next: {next}");
+    }
+    out
+}
+
+fn rows(out: &mut String, one: &Examined, style: Style) {
+    let shown = one.shown();
+    let mut file = None;
+    for row in shown.iter().take(ROWS) {
+        let (name, line) = place_key(&row.finding.place);
+        if file.as_ref() != Some(&name) {
+            let title = if name.is_empty() { "(no place)" } else { name.as_str() };
+            let _ = writeln!(out, "\n  {}", style.bold(title));
+            file = Some(name);
+        }
+        let line = if line > 0 { line.to_string() } else { "-".to_owned() };
+        let mut tags: Vec<&str> = Vec::new();
+        let by: Vec<&str> = row.finding.by.iter().map(|by| by.strip_prefix("check ").unwrap_or(by)).collect();
+        let by = by.join(", ");
+        for tag in [row.rule.as_str(), by.as_str(), row.since.word(), &row.finding.id] {
+            if !tag.is_empty() {
+                tags.push(tag);
+            }
+        }
+        let fate = match row.finding.fate.as_str() {
+            "open" | "unresolved" => String::new(),
+            fate => format!(" {fate}"),
+        };
+        let said = format!("{}{fate}: {}", row.finding.severity, plain::clipped(&row.finding.claim, 300));
+        let _ = writeln!(
+            out,
+            "  {line:>6}  {} {}",
+            style.wrap(&said, "          "),
+            style.faint(&format!("({})", tags.join(", ")))
+        );
+        if !row.finding.suggestion.is_empty() {
+            let todo = format!("→ {}", plain::clipped(&row.finding.suggestion, 300));
+            let _ = writeln!(out, "          {}", style.wrap(&todo, "            "));
+        }
+        if !row.finding.reply.is_empty() && row.in_the_way {
+            let _ = writeln!(out, "          fixer: {}", plain::clipped(&row.finding.reply, 300));
+        }
+    }
+    if shown.len() > ROWS {
+        let _ = writeln!(out, "\n  … and {} more; `tribunal report` has them all", shown.len() - ROWS);
+    }
+}
+
+fn asides(out: &mut String, one: &Examined) {
+    let total: u32 = one.filtered.iter().map(|aside| aside.count).sum();
+    if total == 0 {
+        return;
+    }
+    let by: BTreeMap<&str, u32> = one.filtered.iter().map(|aside| (aside.by.as_str(), aside.count)).collect();
+    let by: Vec<String> = by.iter().filter(|(_, n)| **n > 0).map(|(by, n)| format!("{n} of {by}")).collect();
+    let listed = one.filtered.iter().any(|aside| !aside.rows.is_empty());
+    let hint = if listed { "" } else { " (--include-filtered shows them)" };
+    let _ = writeln!(out, "  filtered, on lines that did not change: {}{hint}", and(&by));
+    for row in one.filtered.iter().flat_map(|aside| &aside.rows) {
+        let _ = writeln!(out, "    {}", plain::line(row));
+    }
+}
+
+/// For a comment on a change.
+pub fn markdown(one: &Examined) -> String {
+    let mut out = format!("# Review of {}: {}\n\n", marked(&one.target), marked(&one.headline()));
+    if !one.reason.is_empty() {
+        let _ = writeln!(out, "{}\n", marked(&one.reason));
+    }
+    if let Some(delta) = one.delta() {
+        let _ = writeln!(out, "{}\n", marked(&delta));
+    }
+    let shown = one.shown();
+    if !shown.is_empty() {
+        let cells = |row: &&Row| {
+            let by = row.finding.by.join(", ");
+            vec![
+                row.finding.id.clone(),
+                row.finding.severity.clone(),
+                marked(&row.finding.place),
+                marked(&row.finding.claim),
+                marked(&format!("{} {}", by, row.rule)),
+                row.since.word().to_owned(),
+            ]
+        };
+        let lines: Vec<Vec<String>> = shown.iter().take(ROWS).map(cells).collect();
+        table(&mut out, &["Id", "Severity", "Place", "Finding", "By", "Since"], &lines);
+        if shown.len() > ROWS {
+            let _ = writeln!(out, "and {} more\n", shown.len() - ROWS);
+        }
+    }
+    for (title, names) in [("Tools", one.judged_by(true)), ("Reviewers", one.judged_by(false))] {
+        if !names.is_empty() {
+            let _ = writeln!(out, "**{title}**: {}\n", marked(&names.join(", ")));
+        }
+    }
+    let total: u32 = one.filtered.iter().map(|aside| aside.count).sum();
+    if total > 0 {
+        let _ = writeln!(out, "Filtered, on lines that did not change: {total}\n");
+        for row in one.filtered.iter().flat_map(|aside| &aside.rows) {
+            let _ = writeln!(out, "- {}", marked(row));
+        }
+    }
+    for note in &one.notes {
+        let _ = writeln!(out, "- ⚠ {}", marked(note));
+    }
+    if let Some(take) = &one.take {
+        let _ = writeln!(out, "\nTo take the fixes: `{}`", take.replace('`', "'"));
+    }
+    out
+}

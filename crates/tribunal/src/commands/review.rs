@@ -1,0 +1,339 @@
+//! `tribunal review`: judges what is there, shows what was found, and with `--fix` has it mended. Also what `resume` and
+//! `decide` show of such a run.
+
+use super::report;
+use super::run::Stay;
+use crate::args::{Globals, Review, ReviewForm};
+use crate::exit::Done;
+use crate::facts::Chronicle;
+use crate::failure::Failure;
+use crate::place::{Place, Seen};
+use crate::{config, out};
+use std::io::{BufRead, IsTerminal};
+use std::path::Path;
+use tribunal_core::finding::{Claim, Fate};
+use tribunal_core::ledger::Entry;
+use tribunal_core::r#loop::Outcome;
+use tribunal_engine::Docket;
+use tribunal_engine::docket::ReviewNote;
+use tribunal_engine::real::{self, ReviewAsk, ReviewPlan, Target};
+use tribunal_engine::review::last_word;
+use tribunal_journal::Reader;
+use tribunal_view::examined::{self, Aside, Examined, Judge, Row, Since};
+use tribunal_view::facts::RunView;
+use tribunal_view::sarif::{self, Item};
+use tribunal_view::style::Style;
+use tribunal_view::{annotations, plain};
+
+/// How a result is shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shown {
+    /// Its form; none is for a terminal, or JSON where that is asked for everywhere.
+    pub form: Option<ReviewForm>,
+    /// Also what nobody is sure of.
+    pub verbose: bool,
+}
+
+/// Reviews.
+pub fn run(globals: &Globals, args: &Review) -> Result<Done, Failure> {
+    let place = Place::to_work_on()?;
+    let config = config::here(Some(&place), &args.set)?;
+    let project = place.project()?;
+    let ask = ReviewAsk {
+        target: target(args),
+        fix: args.fix,
+        rounds_max: args.max_rounds,
+        panel: args.panel.clone(),
+        include_filtered: args.include_filtered,
+        attached: args.waiting.attach,
+    };
+    let mut plan =
+        real::plan_review(&project, &config.settings, &ask).map_err(|error| config.located(error))?;
+    if plan.is_empty() {
+        return nothing(globals, args, &plan.note);
+    }
+    if !globals.quiet {
+        out::say(panel(&plan.note).trim_end());
+    }
+    if !confirmed(args, &project, &mut plan)? {
+        return Err(
+            Failure::usage("nothing was reviewed").hint("--yes asks no question, --panel names who judges")
+        );
+    }
+    let settings = plan.settings.clone();
+    let (id, engine) = real::begin_review(&project, plan).map_err(|error| config.located(error))?;
+    if !globals.quiet {
+        out::say(&format!("run {id}"));
+    }
+    let shown = Shown { form: args.format, verbose: args.verbose };
+    let (waiting, settings) = (args.waiting, &settings);
+    let stay = Stay { globals, project: &project, id: &id, settings, waiting, uat: false, shown };
+    stay.with(engine, Chronicle::default())
+}
+
+fn target(args: &Review) -> Target {
+    match (&args.diff, args.staged, &args.pr_file) {
+        (Some(range), _, _) => Target::Diff(range.clone()),
+        (None, true, _) => Target::Staged,
+        (None, false, Some(file)) => Target::Patch(file.clone()),
+        (None, false, None) => Target::Phase(args.phase.clone()),
+    }
+}
+
+/// What differs in nothing needs no judge.
+fn nothing(globals: &Globals, args: &Review, note: &ReviewNote) -> Result<Done, Failure> {
+    let target = plain::line(&note.target);
+    let one = Examined {
+        target: target.clone(),
+        end: "passed".to_owned(),
+        reason: "nothing changed".to_owned(),
+        notes: vec!["nothing changed: nobody had anything to judge".to_owned()],
+        ..Examined::default()
+    };
+    let form = args.format.or(globals.json.then_some(ReviewForm::Json));
+    show(form.unwrap_or(ReviewForm::Text), &one, &[], out::stdout_style(globals))?;
+    Ok(Done::Passed)
+}
+
+/// Who judges, in a few lines.
+fn panel(note: &ReviewNote) -> String {
+    let mut text = format!("review of {}", plain::line(&note.target));
+    if !note.types.is_empty() {
+        text.push_str(&format!(" ({})", note.types.join(", ")));
+    }
+    text.push('\n');
+    for tool in &note.tools {
+        let why = tool.configured.as_ref().map(|file| format!(" ({file})")).unwrap_or_default();
+        let missing = match tool.missing.is_empty() {
+            true => String::new(),
+            false => format!(", not installed: {}", tool.missing.join(", ")),
+        };
+        text.push_str(&format!("  tool      {}{why}{missing}\n", plain::line(&tool.name)));
+    }
+    for seat in &note.seats {
+        text.push_str(&format!(
+            "  reviewer  {} — {} ({})\n",
+            plain::line(&seat.id),
+            plain::line(&seat.why),
+            seat.found
+        ));
+    }
+    for absent in &note.absent {
+        text.push_str(&format!("  left out  {}\n", plain::line(absent)));
+    }
+    text
+}
+
+/// Reviewers cost something: where a person sits at a terminal, they say whether the panel is right, or name another.
+fn confirmed(args: &Review, project: &real::Project, plan: &mut ReviewPlan) -> Result<bool, Failure> {
+    let asks = !args.yes && args.panel.is_empty() && !plan.note.seats.is_empty();
+    if !asks || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Ok(true);
+    }
+    loop {
+        out::say("Is this panel right? Enter or y: yes; n: no; or `old=new` replaces a reviewer");
+        let mut line = String::new();
+        if std::io::stdin().lock().read_line(&mut line)? == 0 {
+            return Ok(false);
+        }
+        match line.trim() {
+            "" | "y" | "yes" => return Ok(true),
+            "n" | "no" => return Ok(false),
+            answer => match answer.split_once('=') {
+                Some((old, new)) => match real::replace_seat(project, plan, old.trim(), new.trim()) {
+                    Ok(()) => out::say(panel(&plan.note).trim_end()),
+                    Err(error) => out::say(&error.to_string()),
+                },
+                None => out::say("write it as old=new, by the names above"),
+            },
+        }
+    }
+}
+
+/// Shows what a review came to.
+pub fn tell(globals: &Globals, shown: &Shown, id: &str, dir: &Path, view: &RunView) -> Result<(), Failure> {
+    let reader = Reader::open(dir)?;
+    let seen = Seen { id: id.to_owned(), dir: dir.to_owned(), reader };
+    let (docket, record) = report::read(&seen)?;
+    let Some(note) = docket.about.review.clone() else { return Ok(()) };
+    let review = report::of(&docket, &record, id, dir);
+    let form = shown.form.unwrap_or(if globals.json { ReviewForm::Json } else { ReviewForm::Text });
+    let last = last_word(&docket);
+    let mut one = Examined {
+        run: id.to_owned(),
+        target: plain::line(&note.target),
+        end: end_of(view),
+        reason: reason(&docket, view),
+        rounds: review.rounds(),
+        judges: judges(&review, &note),
+        previous: note.previous.clone(),
+        filtered: asides(&docket, &note),
+        notes: notes(&docket, &note),
+        take: docket.left.clone(),
+        done: view.finish.clone(),
+        verbose: shown.verbose,
+        ..Examined::default()
+    };
+    one.findings = review
+        .findings
+        .iter()
+        .map(|story| {
+            let entry = last.iter().find(|(id, _, _)| id.to_string() == story.finding.id);
+            let entry = entry.map(|(_, entry, _)| entry.as_ref());
+            Row {
+                rule: entry
+                    .and_then(|entry| entry.claim.rule.clone())
+                    .map_or_else(String::new, |r| plain::line(&r)),
+                since: entry.map_or(Since::Unknown, |entry| since(entry, &docket, &note)),
+                in_the_way: story.is_in_the_way(),
+                finding: story.finding.clone(),
+            }
+        })
+        .collect();
+    one.next.extend(unapproved(&docket, &note, id));
+    if one.end == "shut" && !note.fix && one.findings.iter().any(|row| row.in_the_way) {
+        one.next.push("the same command with --fix has it mended".to_owned());
+    }
+    let compared: Vec<Entry> =
+        last.iter().map(|(_, entry, _)| compared(entry.as_ref(), note.previous.is_some())).collect();
+    let round = |lp: &tribunal_core::r#loop::Loop| lp.round() + u32::from(note.previous.is_some());
+    let origins: Vec<String> = last.iter().map(|(id, _, _)| record.provenance(*id)).collect();
+    let items: Vec<Item<'_>> = last
+        .iter()
+        .zip(&compared)
+        .zip(&origins)
+        .map(|(((id, _, lp), entry), origin)| Item { id: *id, entry, round: round(lp), origin })
+        .collect();
+    show(form, &one, &items, out::stdout_style(globals))
+}
+
+/// What fixers made of it and nobody approved can still be looked at.
+fn unapproved(docket: &Docket, note: &ReviewNote, id: &str) -> Option<String> {
+    let lp = docket.loops.values().next_back()?;
+    let made = lp.revision().filter(|made| lp.judged().first() != Some(made))?;
+    let approved = lp.outcome().is_some_and(Outcome::is_good);
+    let head = note.head.get(..12).unwrap_or(&note.head);
+    (!approved).then(|| {
+        format!("git diff {head} refs/tribunal/{id}/rev/{made} shows what was mended and not approved")
+    })
+}
+
+/// Against an earlier review, what was taken over is a round older than what is new.
+fn compared(entry: &Entry, earlier: bool) -> Entry {
+    Entry { first_round: entry.first_round + u32::from(earlier), ..entry.clone() }
+}
+
+fn show(form: ReviewForm, one: &Examined, items: &[Item<'_>], style: Style) -> Result<(), Failure> {
+    match form {
+        ReviewForm::Text => out::data(&examined::text(one, style)),
+        ReviewForm::Json => out::json(one),
+        ReviewForm::Markdown => out::data(&examined::markdown(one)),
+        ReviewForm::Sarif => out::json(&sarif::log(items, env!("CARGO_PKG_VERSION"))),
+        ReviewForm::Github => out::data(&annotations::github(items)),
+    }
+}
+
+/// Why it ended so, in a few words.
+fn reason(docket: &Docket, view: &RunView) -> String {
+    let outcome = docket.loops.values().next_back().and_then(|lp| lp.outcome());
+    let words = match outcome {
+        None => view.questions.first().map_or("it is not over", |question| question.why.as_str()),
+        Some(Outcome::Passed | Outcome::PassedWithWarnings) => "nothing is in the way",
+        Some(Outcome::Accepted(by)) => return format!("accepted by {}", plain::line(by)),
+        Some(Outcome::Exhausted) => "not everything is settled, and no more rounds are left",
+        Some(Outcome::Stale) => "nothing moved any more",
+        Some(Outcome::Stuck) => "a person ended it",
+        Some(Outcome::Failed) => "a step could not be done",
+        Some(Outcome::Cancelled) => "it was called off",
+    };
+    plain::line(words)
+}
+
+fn end_of(view: &RunView) -> String {
+    match &view.ending {
+        Some(ending) => ending.clone(),
+        None if !view.questions.is_empty() => "waits".to_owned(),
+        None => "running".to_owned(),
+    }
+}
+
+/// Everybody who was to judge, with what they came to; one who never answered stays without.
+fn judges(review: &tribunal_view::review::Review, note: &ReviewNote) -> Vec<Judge> {
+    let said = review.loops.iter().flat_map(|part| &part.words);
+    let mut judges: Vec<Judge> = said
+        .map(|word| Judge {
+            name: word.who.strip_prefix("check ").unwrap_or(&word.who).to_owned(),
+            is_check: word.is_check,
+            verdict: word.verdict.clone(),
+            checked: word.checked.clone(),
+        })
+        .collect();
+    let tools = note.tools.iter().map(|tool| (&tool.name, true));
+    for (name, is_check) in tools.chain(note.seats.iter().map(|seat| (&seat.id, false))) {
+        if !judges.iter().any(|judge| judge.name == *name) {
+            judges.push(Judge { name: name.clone(), is_check, ..Judge::default() });
+        }
+    }
+    judges
+}
+
+fn asides(docket: &Docket, note: &ReviewNote) -> Vec<Aside> {
+    let row = |claim: &Claim| {
+        let place = match (&claim.file, claim.line) {
+            (Some(file), Some(line)) => format!("{file}:{line} "),
+            (Some(file), None) => format!("{file} "),
+            (None, _) => String::new(),
+        };
+        let rule = claim.rule.as_ref().map(|rule| format!(" ({rule})")).unwrap_or_default();
+        plain::line(&format!("{place}{}: {}{rule}", claim.severity, claim.claim))
+    };
+    let each = docket.asides.values().filter(|aside| aside.count > 0);
+    each.map(|aside| Aside {
+        by: aside.check.to_string(),
+        count: aside.count,
+        rows: if note.include_filtered { aside.claims.iter().map(row).collect() } else { Vec::new() },
+    })
+    .collect()
+}
+
+/// Where a finding stands against the last review of the same thing.
+fn since(entry: &Entry, docket: &Docket, note: &ReviewNote) -> Since {
+    if note.previous.is_none() {
+        return Since::Unknown;
+    }
+    let taken_over = entry.first_round == 0;
+    let gone = matches!(entry.fate, Fate::Fixed | Fate::Refuted);
+    match (taken_over, gone) {
+        (false, _) => Since::New,
+        (true, false) => Since::Persisting,
+        (true, true) if is_aside(entry, docket) => Since::Elsewhere,
+        (true, true) => Since::Resolved,
+    }
+}
+
+/// It is still said, but of a line that did not change.
+fn is_aside(entry: &Entry, docket: &Docket) -> bool {
+    let said = docket.asides.values().flat_map(|aside| &aside.claims);
+    let mut same = said.filter(|claim| claim.claim == entry.claim.claim && claim.rule == entry.claim.rule);
+    same.any(|claim| claim.file == entry.claim.file)
+}
+
+fn notes(docket: &Docket, note: &ReviewNote) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    if note.seats.is_empty() {
+        notes.push("judged by tools and checks alone: no reviewer is configured".to_owned());
+    }
+    let left = |lp: &tribunal_core::r#loop::Loop| {
+        lp.ledger()
+            .iter()
+            .any(|(_, entry)| entry.fixer.as_ref().is_some_and(|fixer| fixer.as_str() == "nobody"))
+    };
+    if note.fix && docket.loops.values().any(left) {
+        notes.push("what no tool mends was left: no agent is configured".to_owned());
+    }
+    notes.extend(note.absent.iter().map(|absent| format!("did not judge: {absent}")));
+    notes.extend(note.unasked.iter().map(|one| format!("was not looked at again: {one}")));
+    notes.extend(docket.lost.values().map(|lost| plain::clipped(lost, 600)));
+    notes.extend(docket.warnings.iter().map(|warning| plain::clipped(warning, 600)));
+    notes
+}
