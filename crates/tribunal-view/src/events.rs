@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tribunal_core::effect::{EffectId, Step};
-use tribunal_core::finding::{Claim, Said};
+use tribunal_core::finding::{Answer, Claim, Said};
 use tribunal_core::ids::LoopId;
 use tribunal_core::ledger::Tracked;
-use tribunal_core::r#loop::{Choice, LoopEvent};
+use tribunal_core::r#loop::{Choice, LoopEvent, Share};
 use tribunal_core::panel::Ruling;
 use tribunal_core::panel::Unusable;
 use tribunal_core::run::{LaneChoice, Refusal, RunEvent};
@@ -278,13 +278,7 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
             passed: checked.findings.is_empty(),
             claims: checked.findings.iter().map(claim).collect(),
         },
-        LoopEvent::Answered { effect, answer } => Kind::Answered {
-            seat: who(&effect.step),
-            verdict: answer.verdict.to_string(),
-            raised: answer.raised.iter().map(claim).collect(),
-            said: answer.said.iter().map(|(id, said)| (id.to_string(), said_words(said))).collect(),
-            checked: clipped(&answer.checked, 2_000),
-        },
+        LoopEvent::Answered { effect, answer } => answered(effect, answer),
         LoopEvent::AskedAgain { seat, why, .. } => {
             note("asked_again", &format!("the answer of {seat} could not be used: {}", unusable_words(*why)))
         }
@@ -296,36 +290,46 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
         }
         LoopEvent::Ruled { ruling } => ruled(ruling),
         LoopEvent::Confirming => note("confirming", "one full sitting confirms the pass"),
-        LoopEvent::ReworkOrdered { crew } => {
-            let shares: Vec<String> = crew
-                .iter()
-                .map(|share| {
-                    let ids: Vec<String> = share.findings.iter().map(ToString::to_string).collect();
-                    format!("{} mends {}", share.maker, words::and(&ids))
-                })
-                .collect();
-            note("rework", &shares.join("; "))
-        }
+        LoopEvent::ReworkOrdered { crew } => reworked(crew),
         LoopEvent::Asked(question) => Kind::Asked {
             subject: crate::question::subject(id.as_str()),
             why: crate::question::why(&question.why, 0).replace("its 0 rounds", "its rounds"),
         },
-        LoopEvent::Decided(decision) => {
-            let choice = match decision.choice {
-                Choice::Again(_) => "again",
-                Choice::Fixed(_) => "fixed",
-                Choice::Reask => "ask-again",
-                Choice::Accept => "accept",
-                Choice::Stop => "stop",
-            };
-            decided(&decision.by, choice, &decision.note)
-        }
+        LoopEvent::Decided(decision) => decided(&decision.by, choice_word(&decision.choice), &decision.note),
         LoopEvent::Ended { outcome, revision } => Kind::Ended {
             outcome: outcome.word().to_owned(),
             revision: revision.as_ref().map(|r| line(r.as_str())),
         },
         LoopEvent::PanelSeated { .. } | LoopEvent::PanelClosed => return None,
     })
+}
+
+fn answered(effect: &EffectId, answer: &Answer) -> Kind {
+    Kind::Answered {
+        seat: who(&effect.step),
+        verdict: answer.verdict.to_string(),
+        raised: answer.raised.iter().map(claim).collect(),
+        said: answer.said.iter().map(|(id, said)| (id.to_string(), said_words(said))).collect(),
+        checked: clipped(&answer.checked, 2_000),
+    }
+}
+
+fn reworked(crew: &[Share]) -> Kind {
+    let share = |share: &Share| {
+        let ids: Vec<String> = share.findings.iter().map(ToString::to_string).collect();
+        format!("{} mends {}", share.maker, words::and(&ids))
+    };
+    note("rework", &crew.iter().map(share).collect::<Vec<_>>().join("; "))
+}
+
+fn choice_word(choice: &Choice) -> &'static str {
+    match choice {
+        Choice::Again(_) => "again",
+        Choice::Fixed(_) => "fixed",
+        Choice::Reask => "ask-again",
+        Choice::Accept => "accept",
+        Choice::Stop => "stop",
+    }
 }
 
 /// What a fact of the run says to the public; none where a loop's own event says it, or it only moves the machine.

@@ -34,6 +34,14 @@ pub enum SetupError {
         /// What there is.
         phases: Vec<String>,
     },
+    /// A number that several phases have.
+    #[error("phase {number} has {} folders: {}\nhint: give one of them another number; nothing was changed", folders.len(), folders.join(", "))]
+    PhaseTwice {
+        /// The number.
+        number: String,
+        /// Their names.
+        folders: Vec<String>,
+    },
     /// Several phases and none named.
     #[error("{}", if phases.is_empty() { "there is no phase in the planning folder\nhint: make .planning/phases/01-name/ with 01-01-PLAN.md in it".to_owned() } else { format!("which phase?{}", listed("name one of", phases)) })]
     WhichPhase {
@@ -175,6 +183,7 @@ impl SetupError {
         match self {
             SetupError::NoPlanning { .. }
             | SetupError::NoPhase { .. }
+            | SetupError::PhaseTwice { .. }
             | SetupError::WhichPhase { .. }
             | SetupError::NoPlans { .. }
             | SetupError::Plans { .. }

@@ -147,6 +147,7 @@ impl Project {
     pub fn phase(&self, wanted: Option<&str>) -> Result<PhaseFiles, SetupError> {
         let phases = self.phases()?;
         let names: Vec<String> = phases.iter().map(|(_, name)| name.clone()).collect();
+        let numbered = phases.clone();
         let found = match wanted {
             Some(wanted) => {
                 let number = tribunal_docs::plan_argument(wanted)
@@ -160,6 +161,12 @@ impl Project {
             wanted: wanted.unwrap_or_default().to_owned(),
             phases: names,
         })?;
+        // A plan is named by its phase's number: with two folders nobody could say which one is meant.
+        let same = numbered.into_iter().filter(|(n, _)| *n == number).map(|(_, name)| name);
+        let folders: Vec<String> = same.collect();
+        if folders.len() > 1 {
+            return Err(SetupError::PhaseTwice { number, folders });
+        }
         let path = format!("{}/phases/{folder}", self.planning);
         self.is_inside(&path)?;
         let documents = self.documents(&path)?;

@@ -12,9 +12,10 @@ fn two_plans(user: User) -> Scene {
     Scene { plans: TWO_PLANS, user, settings: NO_GATE, ..PLAIN }
 }
 
+const DOCUMENTS: [(&str, &str); 2] = [(".planning/STATE.md", STATE), (".planning/ROADMAP.md", ROADMAP)];
+
 fn add_documents(stage: &Stage) -> Result<(), String> {
-    stage.write(".planning/STATE.md", STATE)?;
-    stage.write(".planning/ROADMAP.md", ROADMAP)
+    DOCUMENTS.iter().try_for_each(|(path, text)| stage.write(path, text))
 }
 
 fn read(show: &Show, path: &str) -> String {
@@ -39,11 +40,7 @@ fn day(roadmap: &str) -> String {
 #[test]
 fn state_and_roadmap_arrive_with_the_result_where_git_tracks_them() {
     let mut show = Show::of(&two_plans(User::Clean));
-    show.user_acts(|stage| {
-        add_documents(stage)?;
-        stage.git(&["add", "-A"])?;
-        stage.git(&["commit", "-q", "-m", "docs: state"]).map(drop)
-    });
+    show.user_commits(&DOCUMENTS);
     show.expect(&["run"], 0);
     assert_eq!(show.ended(), Ending::Passed);
     let (state, roadmap) = (read(&show, ".planning/STATE.md"), read(&show, ".planning/ROADMAP.md"));
@@ -291,15 +288,8 @@ fn a_task_is_a_candidate_then_rejected_or_confirmed_and_its_files_are_registered
 
 #[test]
 fn an_agent_told_more_than_its_budget_is_an_event_and_lowers_what_the_plan_has_left() {
-    let mut show = Show::of(&Scene { settings: NO_GATE, ..PLAIN });
-    show.user_acts(|stage| {
-        let path = ".planning/phases/01-tools/01-01-PLAN.md";
-        let text = std::fs::read_to_string(stage.project().join(path)).unwrap();
-        let long = "It must print one word and nothing else, whoever asks. ".repeat(600);
-        stage.write(path, &text.replace("Write it.", &format!("Write it. {long}")))?;
-        stage.git(&["add", "-A"])?;
-        stage.git(&["commit", "-q", "-m", "docs: a long plan"]).map(drop)
-    });
+    let long = "It must print one word and nothing else, whoever asks. ".repeat(600);
+    let mut show = Show::with_plan(&PLAIN, |text| text.replace("Write it.", &format!("Write it. {long}")));
     show.expect(&["run"], 0);
     let told = events(&show);
     let over: Vec<_> = told.iter().filter(|(name, _, _)| name == "token_overage").collect();

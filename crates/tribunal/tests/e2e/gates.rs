@@ -2,7 +2,9 @@
 
 use crate::show::Show;
 use crate::stage::PHASE;
-use crate::stage::scenes::{NO_GATE, ONE, PLAIN, Plan, Scene, TWO_PLANS};
+use crate::stage::scenes::{
+    DELIVERY_WRONG, NO_GATE, ONE, PLAIN, Plan, SILENT, SUMMARY_ASKED, Scene, TWO_PLANS,
+};
 use tribunal_core::run::Ending;
 
 fn launches(show: &Show, of: &str) -> usize {
@@ -30,25 +32,8 @@ fn a_clean_delivery_needs_no_agent() {
     }
 }
 
-/// A dev that declares the wrong files, twice; the QA agent says who can mend it.
-const WRONG_FILES: &str = r###"
-[[turn]]
-role = "dev"
-use = "task"
-plan = "01-01"
-task = 1
-do = [
-  { write = "bin/one.sh", text = "echo one\n" },
-  { write = "{SUMMARY}", text = "## What Was Built\n\n- one.sh\n\n## Files Modified\n\n- `bin/other.sh` -- created: a mistake\n" },
-  { say = "SUMMARY: one.sh prints one.\nTASK: done" },
-]
-
-[[turn]]
-role = "reviewer"
-use = "qa"
-round = 1
-do = [ { expect = "diff-against-plan" }, { say = "CHECKED: both failures are real; the dev can mend them.\nVERDICT: approve" } ]
-
+/// A dev that mends its wrong delivery wrongly, and then right.
+const MENDED_IN_TWO: &str = r###"
 [[turn]]
 role = "dev"
 use = "qa"
@@ -78,8 +63,7 @@ do = [
 
 #[test]
 fn a_delivery_is_mended_in_two_rounds() {
-    let script = WRONG_FILES.replace("{SUMMARY}", &format!("{PHASE}/01-01-SUMMARY.md"));
-    let mut show = Show::of(&Scene { script: script.leak(), ..PLAIN });
+    let mut show = Show::of(&Scene { script: DELIVERY_WRONG, more: MENDED_IN_TWO, ..PLAIN });
     show.expect(&["run"], 0);
     assert_eq!(show.ended(), Ending::Passed);
     assert!(summary(&show).contains("`bin/one.sh` -- created: prints one"), "{}", summary(&show));
@@ -115,11 +99,9 @@ do = [ { expect = "check-regression" }, { say = "CHECKED: test b ran before and 
 fn a_lost_test_is_a_hard_stop() {
     let settings = format!("{NO_GATE}[checks]\ntest = [\"cat\", \"tests/list\"]\n");
     let scene = Scene { script: LOSES_A_TEST, settings: settings.leak(), ..PLAIN };
-    let (folder, stage) = crate::stage();
     let before = "test a ... ok\ntest b ... ok\n\ntest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
-    stage.write("tests/list", before).unwrap();
-    scene.set(&stage).unwrap();
-    let mut show = Show::on(folder, stage);
+    let mut show = Show::of(&scene);
+    show.user_commits(&[("tests/list", before)]);
     let said = show.expect(&["run"], 4).stdout;
     assert!(said.contains("not the dev's to mend") || said.contains("architect"), "{said}");
     assert_eq!(show.questions().len(), 1);
@@ -147,16 +129,10 @@ fn tests_that_cannot_run_are_no_pass() {
 }
 
 /// A must_have that no task, artifact or test shows.
-fn odd_must_have(show_qa: &str) -> Show {
-    let (folder, stage) = crate::stage();
-    let scene = Scene { script: show_qa.to_owned().leak(), ..PLAIN };
-    scene.set(&stage).unwrap();
-    let path = format!("{PHASE}/01-01-PLAN.md");
-    let text = std::fs::read_to_string(stage.project().join(&path)).unwrap();
-    let text = text.replace("must_haves:\n", "must_haves:\n  - \"everybody rejoices\"\n");
-    stage.write(&path, &text).unwrap();
-    stage.git(&["commit", "-qam", "chore: a must_have"]).unwrap();
-    Show::on(folder, stage)
+fn odd_must_have(script: &'static str) -> Show {
+    Show::with_plan(&Scene { script, ..PLAIN }, |text| {
+        text.replace("must_haves:\n", "must_haves:\n  - \"everybody rejoices\"\n")
+    })
 }
 
 #[test]
@@ -177,25 +153,9 @@ fn what_nobody_can_show_passes_nothing() {
     assert_eq!(show.questions().len(), 1);
 }
 
-/// A dev that says nothing of what it built.
-const SILENT: &str = r##"
-[[turn]]
-role = "dev"
-use = "task"
-plan = "01-01"
-task = 1
-do = [ { write = "bin/one.sh", text = "echo one\n" }, { say = "TASK: done" } ]
-"##;
-
 #[test]
 fn a_dev_that_says_nothing_is_asked_for_the_summary() {
-    const ASKED: &str = r##"
-[[turn]]
-role = "dev"
-use = "summary"
-do = [ { expect = "Say what was built" }, { say = "SUMMARY: one.sh, at last." } ]
-"##;
-    let mut show = Show::of(&Scene { script: SILENT, more: ASKED, ..PLAIN });
+    let mut show = Show::of(&Scene { script: SILENT, more: SUMMARY_ASKED, ..PLAIN });
     show.expect(&["run"], 0);
     assert_eq!(show.ended(), Ending::Passed);
     assert!(summary(&show).contains("one.sh, at last."), "{}", summary(&show));
@@ -232,15 +192,9 @@ do = [ { expect = "is forbidden by the contract" }, { write = "README.md", text 
 "##;
 
 fn forbidding(script: &'static str) -> Show {
-    let (folder, stage) = crate::stage();
-    Scene { script, ..PLAIN }.set(&stage).unwrap();
-    let path = format!("{PHASE}/01-01-PLAN.md");
-    let text = std::fs::read_to_string(stage.project().join(&path)).unwrap();
-    stage
-        .write(&path, &text.replace("files_modified:", "files_forbidden:\n  - README.md\nfiles_modified:"))
-        .unwrap();
-    stage.git(&["commit", "-qam", "chore: forbid"]).unwrap();
-    Show::on(folder, stage)
+    Show::with_plan(&Scene { script, ..PLAIN }, |text| {
+        text.replace("files_modified:", "files_forbidden:\n  - README.md\nfiles_modified:")
+    })
 }
 
 #[test]
@@ -301,10 +255,8 @@ role = "reviewer"
 use = "task"
 do = [ { expect = "the test file is deleted" }, { say = "CHECKED: the test was of another tool.\nVERDICT: approve" } ]
 "##;
-    let (folder, stage) = crate::stage();
-    stage.write("tests/one.sh", "assert one\n").unwrap();
-    Scene { script: SCRIPT, ..PLAIN }.set(&stage).unwrap();
-    let mut show = Show::on(folder, stage);
+    let mut show = Show::of(&Scene { script: SCRIPT, ..PLAIN });
+    show.user_commits(&[("tests/one.sh", "assert one\n")]);
     show.expect(&["run"], 0);
 }
 

@@ -24,6 +24,7 @@ mod limits;
 mod prompts;
 mod show;
 mod terminal;
+mod traps;
 mod uat;
 mod worktree;
 

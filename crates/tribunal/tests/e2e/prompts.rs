@@ -8,14 +8,11 @@ use std::collections::BTreeMap;
 /// A project with documents for every agent to read, and a run that ended well.
 fn documented(scene: &Scene) -> Show {
     let mut show = Show::of(scene);
-    show.user_acts(|stage| {
-        stage
-            .write(".planning/PROJECT.md", "# Tools\n\nSmall scripts, \u{1b}[31mnothing\u{1b}[0m more.\n")?;
-        stage.write(".planning/ROADMAP.md", "# Roadmap\n\n- [ ] **Phase 1: Tools** - ours\n")?;
-        stage.write(".planning/codebase/TESTING.md", "Run them.\n")?;
-        stage.git(&["add", "-A"])?;
-        stage.git(&["commit", "-q", "-m", "docs: project"]).map(drop)
-    });
+    show.user_commits(&[
+        (".planning/PROJECT.md", "# Tools\n\nSmall scripts, \u{1b}[31mnothing\u{1b}[0m more.\n"),
+        (".planning/ROADMAP.md", "# Roadmap\n\n- [ ] **Phase 1: Tools** - ours\n"),
+        (".planning/codebase/TESTING.md", "Run them.\n"),
+    ]);
     show.expect(&["run"], 0);
     show
 }

@@ -4,7 +4,7 @@ use crate::stage::laws::{self, Guard};
 use crate::stage::play::{self, Given};
 use crate::stage::program::{Ended, Running};
 use crate::stage::scenes::Scene;
-use crate::stage::{Res, Stage};
+use crate::stage::{PHASE, Res, Stage};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use tempfile::TempDir;
@@ -27,6 +27,26 @@ impl Show {
         let (folder, stage) = crate::stage();
         scene.set(&stage).unwrap();
         Show::on(folder, stage)
+    }
+
+    /// Sets the scene, with another text of its first plan.
+    pub fn with_plan(scene: &Scene, change: impl FnOnce(&str) -> String) -> Show {
+        let mut show = Show::of(scene);
+        let path = format!("{PHASE}/01-01-PLAN.md");
+        let text = std::fs::read_to_string(show.stage.project().join(&path)).unwrap();
+        let changed = change(&text);
+        assert_ne!(text, changed);
+        show.user_commits(&[(&path, &changed)]);
+        show
+    }
+
+    /// The user commits these files.
+    pub fn user_commits(&mut self, files: &[(&str, &str)]) {
+        self.user_acts(|stage| {
+            files.iter().try_for_each(|(path, text)| stage.write(path, text))?;
+            stage.git(&["add", "-A"])?;
+            stage.git(&["commit", "-q", "-m", "docs: more"]).map(drop)
+        });
     }
 
     /// Watches over a stage that was set otherwise.

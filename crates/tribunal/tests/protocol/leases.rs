@@ -72,3 +72,24 @@ fn a_table_half_written_grants_nothing() {
     assert_eq!((code, stdout.as_str()), (3, ""));
     assert!(stderr.contains("leases.json is broken") && stderr.contains("hint: "), "{stderr}");
 }
+
+#[test]
+fn a_clock_that_jumped_neither_ends_nor_keeps_a_lease() {
+    let field = Field::new();
+    let table = ".planning/.locks/leases.json";
+    field.ask(&["lease-lock", "acquire", "t1", "--ttl=300", "src/a"], 0);
+    let mut leases: serde_json::Value = serde_json::from_str(&field.read(table)).unwrap();
+    let hour = 3_600_000;
+    let wall = leases["leases"][0]["at_wall_ms"].as_u64().unwrap();
+    // Within one boot the wall clock has no say, wherever it went.
+    for at in [wall + hour, wall - hour] {
+        leases["leases"][0]["at_wall_ms"] = at.into();
+        field.write(table, &leases.to_string());
+        field.ask(&["lease-lock", "acquire", "t2", "src/a"], 2);
+    }
+    // Of another boot, and from a time that has not come yet: nobody who took it lives.
+    leases["leases"][0]["boot"] = "another".into();
+    leases["leases"][0]["at_wall_ms"] = (wall + hour).into();
+    field.write(table, &leases.to_string());
+    field.ask(&["lease-lock", "acquire", "t2", "src/a"], 0);
+}

@@ -150,11 +150,28 @@ fn evidence_with_commas_is_several_paths() {
 #[test]
 fn no_temporary_file_is_shared_or_left() {
     let field = Field::new();
-    field.ask(&["update-exec-state", "-", "status=running"], 0);
-    field.ask(&["generate-contract", PLAN], 0);
-    let entries = std::fs::read_dir(field.stage.project().join(".planning")).unwrap();
-    let names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    assert!(names.iter().all(|name| !name.ends_with(".new")), "{names:?}");
+    // Many at once write the same files; whoever reads one finds it whole.
+    std::thread::scope(|scope| {
+        for n in 0..12 {
+            let program = field.stage.program().clone();
+            scope.spawn(move || {
+                let note = format!("note={n}");
+                for args in [&["generate-contract", PLAN][..], &["update-exec-state", "-", &note]] {
+                    assert_eq!(program.run(args, &[]).unwrap().code, Some(0), "{args:?}");
+                }
+            });
+        }
+    });
+    field.ask(&["hard-gate", "contract_compliance", "1", "1", "1", CONTRACT], 0);
+    let state: serde_json::Value =
+        serde_json::from_str(&field.read(".planning/.execution-state.json")).unwrap();
+    assert!(state["note"].is_number(), "{state}");
+    for folder in ["", "/.contracts", "/.events"] {
+        let entries = std::fs::read_dir(field.stage.project().join(format!(".planning{folder}"))).unwrap();
+        let names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        assert!(names.iter().all(|name| !name.ends_with(".new")), "{names:?}");
+    }
 }
 
 #[test]

@@ -257,8 +257,8 @@ round = 2
 do = [ { expect = "fails" }, { write = "bin/one.sh", text = "echo one\n" }, { say = "FIXED: {finding:1}\nSUMMARY: mended.\nTASK: done" } ]
 "##;
 
-/// A dev that declares the wrong file; whoever judges the delivery says who mends it, and the dev does.
-const DELIVERY_MENDED: &str = r###"
+/// A dev that declares the wrong file; whoever judges the delivery says who mends it.
+pub const DELIVERY_WRONG: &str = r###"
 [[turn]]
 role = "dev"
 use = "task"
@@ -274,8 +274,11 @@ do = [
 role = "reviewer"
 use = "qa"
 round = 1
-do = [ { say = "CHECKED: both failures are real, and the dev can mend them.\nVERDICT: approve" } ]
+do = [ { expect = "diff-against-plan" }, { say = "CHECKED: both failures are real, and the dev can mend them.\nVERDICT: approve" } ]
+"###;
 
+/// And the dev mends it.
+const DELIVERY_MENDED: &str = r###"
 [[turn]]
 role = "dev"
 use = "qa"
@@ -287,19 +290,22 @@ do = [
 ]
 "###;
 
-/// A dev that says nothing of what it built until it is asked.
-const SUMMARY_ASKED: &str = r##"
+/// A dev that says nothing of what it built.
+pub const SILENT: &str = r##"
 [[turn]]
 role = "dev"
 use = "task"
 plan = "01-01"
 task = 1
 do = [ { write = "bin/one.sh", text = "echo one\n" }, { say = "TASK: done" } ]
+"##;
 
+/// Until it is asked.
+pub const SUMMARY_ASKED: &str = r##"
 [[turn]]
 role = "dev"
 use = "summary"
-do = [ { say = "SUMMARY: one.sh, at last." } ]
+do = [ { expect = "Say what was built" }, { say = "SUMMARY: one.sh, at last." } ]
 "##;
 
 /// What the dev makes fails its check until it is told what is wrong. One round, then the lane is stuck.
@@ -410,10 +416,17 @@ pub const SCENES: &[Scene] = &[
     Scene {
         name: "delivery-mended",
         shows: "a delivery does not pass, is mended and lands",
-        script: DELIVERY_MENDED,
+        script: DELIVERY_WRONG,
+        more: DELIVERY_MENDED,
         ..PLAIN
     },
-    Scene { name: "summary-asked", shows: "a dev is asked what it built", script: SUMMARY_ASKED, ..PLAIN },
+    Scene {
+        name: "summary-asked",
+        shows: "a dev is asked what it built",
+        script: SILENT,
+        more: SUMMARY_ASKED,
+        ..PLAIN
+    },
     Scene {
         name: "conflict",
         shows: "two lanes conflict; the second is repaired",
