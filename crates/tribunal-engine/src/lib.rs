@@ -10,6 +10,7 @@ pub mod inbox;
 pub mod mail;
 mod projection;
 pub mod real;
+pub mod replay;
 pub mod review;
 pub mod route;
 pub mod settings;

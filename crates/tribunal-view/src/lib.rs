@@ -10,6 +10,7 @@ pub mod detail;
 pub mod doctor;
 pub mod events;
 pub mod examined;
+pub mod explain;
 pub mod facts;
 pub mod html;
 pub mod intake;

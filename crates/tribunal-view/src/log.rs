@@ -33,7 +33,7 @@ pub fn matters(what: &Kind) -> bool {
 }
 
 /// What the event says in words, with its symbol.
-fn words_of(what: &Kind) -> (Option<Mark>, String) {
+pub(crate) fn words_of(what: &Kind) -> (Option<Mark>, String) {
     use Mark::{Complete, Failed, Running, Warning};
     match what {
         Kind::Opened { subject, plans, .. } if subject == "run" => {

@@ -70,6 +70,10 @@ pub enum Command {
     Status(Status),
     /// Print what happened, event by event
     Log(Log),
+    /// Tell why each decision of a run was taken
+    Explain(Explain),
+    /// Fold a run's journal again: every decision must come out as it was recorded
+    Replay(Replay),
     /// Show a run, a loop or a finding in full
     Show(Show),
     /// Report what was found in a run, and what became of it
@@ -282,6 +286,35 @@ pub struct Log {
     /// Every event, not only those that matter
     #[arg(short, long)]
     pub all: bool,
+}
+
+/// `tribunal explain`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Every decision is a line with its number in the journal; below it stand the events it follows \
+    from.\n\nExamples:\n  tribunal explain                        the newest run\n  \
+    tribunal explain --loop 01-02/task-1    one loop of it\n  \
+    tribunal --json explain 20260301-0915   an older one, as JSON lines"
+)]
+pub struct Explain {
+    /// The run, or the beginning of its id; the newest if not given
+    pub run: Option<String>,
+    /// Only this loop, or `run`
+    #[arg(long = "loop", value_name = "LOOP")]
+    pub of: Option<String>,
+}
+
+/// `tribunal replay`.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit code 0 when every decision came out as recorded, 1 when not.\n\n\
+    Examples:\n  tribunal replay            the newest run\n  \
+    tribunal replay --steps    row by row: what was decided (=), what came from outside (<)")]
+pub struct Replay {
+    /// The run, or the beginning of its id; the newest if not given
+    pub run: Option<String>,
+    /// Print every row
+    #[arg(long)]
+    pub steps: bool,
 }
 
 /// `tribunal show`.

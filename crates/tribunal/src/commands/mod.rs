@@ -6,11 +6,13 @@ mod decide;
 mod delta;
 mod demo;
 mod doctor;
+mod explain;
 mod gc;
 mod inbox;
 mod init;
 mod intake;
 mod log;
+mod replay;
 mod report;
 mod resume;
 mod review;
@@ -68,6 +70,8 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
         Command::Review(args) => review::run(globals, &args),
         Command::Status(args) => status::run(globals, &args),
         Command::Log(args) => log::run(globals, &args),
+        Command::Explain(args) => explain::run(globals, &args),
+        Command::Replay(args) => replay::run(globals, &args),
         Command::Show(args) => show::run(globals, &args),
         Command::Report(args) => report::run(globals, &args),
         Command::Resume(args) => resume::run(globals, &args),
@@ -91,6 +95,8 @@ fn steers(command: &Command) -> bool {
     match command {
         Command::Status(_)
         | Command::Log(_)
+        | Command::Explain(_)
+        | Command::Replay(_)
         | Command::Show(_)
         | Command::Report(_)
         | Command::Inbox(_)

@@ -26,6 +26,7 @@ mod show;
 mod terminal;
 mod traps;
 mod uat;
+mod why;
 mod worktree;
 
 use stage::Stage;

@@ -13,6 +13,7 @@ use tribunal_core::r#loop::{Choice, Decision, LoopEvent, Outcome};
 use tribunal_core::machine::Machine;
 use tribunal_core::panel::Ruling;
 use tribunal_core::run::{Ending, LaneChoice, RunEvent};
+use tribunal_engine::replay::{Replay, Row};
 use tribunal_engine::{Docket, DocketError, Fact, inbox};
 use tribunal_git::Repo;
 use tribunal_git::fingerprint::{self, Fingerprint};
@@ -253,6 +254,22 @@ pub fn at_the_end(stage: &Stage, blobs: &BTreeMap<String, String>) -> Res<Vec<St
     wrong.extend(nothing_lost(stage, blobs)?);
     wrong.extend(script_used(stage)?);
     wrong.extend(told_once(stage, &run)?);
+    wrong.extend(replayed(stage, &run)?);
+    Ok(wrong)
+}
+
+/// Folded again, the journal gives every decision as it was recorded, and leaves none to be taken.
+fn replayed(stage: &Stage, run: &str) -> Res<Vec<String>> {
+    let reader = Reader::open(&stage.run_dir(run)).map_err(|error| error.to_string())?;
+    let (mut replay, mut wrong) = (Replay::default(), Vec::new());
+    let read = reader.each(1, |row| {
+        if let (fact, Row::Differs { expected }) = replay.take(&row)? {
+            wrong.push(format!("row {} says {fact:?}, and follows {expected:?}", row.seq));
+        }
+        Ok(())
+    });
+    read.map_err(|error: DocketError| error.to_string())?;
+    wrong.extend(replay.unsettled().into_iter().map(|of| format!("{of} has something left to decide")));
     Ok(wrong)
 }
 

@@ -1,0 +1,83 @@
+//! Why each decision was taken: a line for the decision, and below it the events it follows from, each with its number
+//! in the journal. It only words what it is given.
+
+use crate::events::{Event, Kind};
+use crate::log;
+use crate::style::{Style, cut, pad};
+use serde::Serialize;
+
+/// A decision and what it follows from.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// The decision.
+    pub event: Event,
+    /// The events it follows from, in order.
+    pub because: Vec<Event>,
+}
+
+/// A decision as one line of JSON.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    run: &'a str,
+    seq: u64,
+    time: &'a str,
+    of: &'a str,
+    decision: String,
+    because: Vec<Cause>,
+}
+
+#[derive(Debug, Serialize)]
+struct Cause {
+    seq: u64,
+    text: String,
+}
+
+/// The decisions of one machine as text, under its name.
+pub fn story(of: &str, decisions: &[Decision], style: Style) -> String {
+    let short = of.rsplit_once('.').map_or(of, |(short, _)| short);
+    let mut text = format!("{}\n", style.bold(if of == "run" { "The run" } else { short }));
+    let mut last = 0;
+    for decision in decisions {
+        text.push_str(&row(&decision.event, "  ", style));
+        let causes = causes(decision);
+        // What follows from the line above needs no repeating.
+        if causes.iter().any(|cause| cause.seq != last) {
+            causes.iter().for_each(|cause| text.push_str(&row(cause, "         ", style)));
+        }
+        last = decision.event.seq;
+    }
+    text
+}
+
+/// One line: number, symbol, words.
+fn row(event: &Event, indent: &str, style: Style) -> String {
+    let (mark, words) = log::words_of(&event.what);
+    let symbol = mark.map_or(" ".to_owned(), |mark| style.mark(mark));
+    let room =
+        if style.width == 0 { usize::MAX } else { style.width.saturating_sub(indent.len() + 9).max(12) };
+    let number = style.faint(&pad(&format!("#{}", event.seq), 6));
+    format!("{indent}{number} {symbol} {}\n", cut(&words, room))
+}
+
+/// What a decision follows from, without the beginnings of what ended since.
+fn causes(decision: &Decision) -> Vec<&Event> {
+    let begins = |event: &&Event| matches!(event.what, Kind::Launched { .. });
+    let telling: Vec<&Event> = decision.because.iter().filter(|event| !begins(event)).collect();
+    if telling.is_empty() { decision.because.iter().collect() } else { telling }
+}
+
+/// A decision as one line of JSON.
+pub fn json(decision: &Decision) -> String {
+    let words = |event: &Event| log::words_of(&event.what).1;
+    let event = &decision.event;
+    let because = causes(decision).into_iter().map(|cause| Cause { seq: cause.seq, text: words(cause) });
+    let line = Line {
+        run: &event.run,
+        seq: event.seq,
+        time: &event.time,
+        of: &event.of,
+        decision: words(event),
+        because: because.collect(),
+    };
+    serde_json::to_string(&line).unwrap_or_default()
+}

@@ -1,0 +1,131 @@
+//! `tribunal replay`: folds a journal again and compares every decision with what the machines say now. Reads only.
+
+use crate::args::{Globals, Replay as Args};
+use crate::exit::Done;
+use crate::facts;
+use crate::failure::Failure;
+use crate::out;
+use crate::place::{Place, Seen};
+use serde::Serialize;
+use std::fmt::Write;
+use tribunal_engine::replay::{Replay, Row};
+use tribunal_engine::{DocketError, Fact};
+use tribunal_view::style::{Mark, Style};
+use tribunal_view::{log, words};
+
+/// Differences told in full; of more only their number.
+const SHOWN: usize = 20;
+
+/// What came out.
+#[derive(Debug, Default, Serialize)]
+struct Outcome {
+    run: String,
+    rows: usize,
+    facts: usize,
+    decisions: usize,
+    notes: usize,
+    differing: Vec<Difference>,
+    unsettled: Vec<String>,
+}
+
+/// A decision that would be another one now.
+#[derive(Debug, Serialize)]
+struct Difference {
+    seq: u64,
+    of: String,
+    recorded: String,
+    expected: String,
+}
+
+/// Replays a run.
+pub fn run(globals: &Globals, args: &Args) -> Result<Done, Failure> {
+    let place = Place::here()?;
+    let id = place.find(args.run.as_deref())?;
+    let seen = place.read(&id)?;
+    let style = out::stdout_style(globals);
+    let (outcome, steps) = replay(&seen, args.steps && !globals.json, style)?;
+    if globals.json {
+        out::json(&outcome)?;
+    } else {
+        out::data(&(steps + &told(&outcome, style)))?;
+    }
+    let as_recorded = outcome.differing.is_empty() && outcome.unsettled.is_empty();
+    Ok(if as_recorded { Done::Passed } else { Done::Shut })
+}
+
+fn replay(seen: &Seen, steps: bool, style: Style) -> Result<(Outcome, String), Failure> {
+    let mut replay = Replay::default();
+    let mut outcome = Outcome { run: seen.id.clone(), ..Outcome::default() };
+    let (mut text, mut began) = (String::new(), 0);
+    seen.reader.each(1, |row| {
+        let (fact, kind) = replay.take(&row)?;
+        if outcome.rows == 0 {
+            began = row.at;
+        }
+        outcome.rows += 1;
+        let sign = match kind {
+            Row::Decision { .. } => {
+                outcome.decisions += 1;
+                '='
+            }
+            Row::Fact => {
+                outcome.facts += 1;
+                '<'
+            }
+            Row::Note => {
+                outcome.notes += 1;
+                ' '
+            }
+            Row::Differs { expected } => {
+                let (seq, of) = (row.seq, row.of.to_owned());
+                let difference = Difference { seq, of, recorded: body(&fact), expected: body(&expected) };
+                outcome.differing.push(difference);
+                '!'
+            }
+        };
+        if let Some(event) = facts::event(&seen.id, row.seq, row.at, &fact).filter(|_| steps) {
+            let _ = writeln!(text, "{sign} {}", log::line(&event, began, style));
+        }
+        Ok::<(), DocketError>(())
+    })?;
+    outcome.unsettled = replay.unsettled();
+    Ok((outcome, text))
+}
+
+fn body(fact: &Fact) -> String {
+    fact.encode().map(|(_, _, body)| body).unwrap_or_default()
+}
+
+fn told(outcome: &Outcome, style: Style) -> String {
+    let good = outcome.differing.is_empty() && outcome.unsettled.is_empty();
+    let mark = style.mark(if good { Mark::Complete } else { Mark::Failed });
+    let mut text = format!(
+        "{mark} run {}: {} folded again; of {} {}, from {} that came from outside\n",
+        outcome.run,
+        words::count(outcome.rows, "row"),
+        words::count(outcome.decisions + outcome.differing.len(), "decision"),
+        match outcome.differing.len() {
+            0 => "every one came out as recorded".to_owned(),
+            n => format!("{n} came out otherwise"),
+        },
+        words::count(outcome.facts, "fact"),
+    );
+    for one in outcome.differing.iter().take(SHOWN) {
+        let (recorded, expected) = (short(&one.recorded), short(&one.expected));
+        let _ = writeln!(text, "  #{} {}: recorded {recorded}, expected {expected}", one.seq, one.of);
+    }
+    if outcome.differing.len() > SHOWN {
+        let _ = writeln!(text, "  and {} more", outcome.differing.len() - SHOWN);
+    }
+    for of in &outcome.unsettled {
+        let _ = writeln!(text, "  {of}: the journal ends before a decision that follows from it");
+    }
+    if !good {
+        text.push_str("hint: the journal was written by another version of Tribunal, or changed since\n");
+    }
+    text
+}
+
+fn short(text: &str) -> String {
+    tribunal_view::plain::clipped(text, 160)
+}
