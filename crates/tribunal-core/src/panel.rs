@@ -7,7 +7,7 @@ use crate::ledger::{Entry, Ledger, Tracked};
 use crate::r#loop::FailureKind;
 use crate::policy::{Asked, NoVerdict, Policy};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where one check of the sitting stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,6 +120,9 @@ fn next_asker(policy: &Policy, n: Try) -> Option<Try> {
     (policy.backup && !n.backup).then_some(Try { backup: true, fails: 0, again: false })
 }
 
+/// What of a claim must be equal for it to be the same finding: words or a rule, and maybe a file.
+type Key = fn(&Claim) -> Option<(&str, Option<&str>)>;
+
 impl Bench {
     /// The bench of a new sitting: its checks are asked first.
     pub fn convene(revision: Revision, checks: impl IntoIterator<Item = Check>) -> Bench {
@@ -218,10 +221,12 @@ impl Bench {
     /// Puts right what a tracking report may not say: what a failing check or its author upholds stays open.
     /// `None` when the report leaves a failing check without the finding it stands for.
     pub fn correct(&self, policy: &Policy, ledger: &Ledger, findings: &[Tracked]) -> Option<Vec<Tracked>> {
+        let repeated = self.repeated(findings);
         let corrected: Vec<Tracked> = findings
             .iter()
-            .map(|tracked| {
-                let upheld = self.check_repeats(tracked) || self.author_upholds(tracked);
+            .enumerate()
+            .map(|(at, tracked)| {
+                let upheld = repeated.contains(&at) || self.author_upholds(tracked);
                 // Only the end of a loop, or a person, carries, waives or gives up.
                 let early = matches!(tracked.fate, Fate::Carried | Fate::Waived(_) | Fate::Unresolved);
                 let fate = if upheld || early { Fate::Open } else { tracked.fate.clone() };
@@ -230,7 +235,7 @@ impl Bench {
             .collect();
         let accounted = |check: &Check, worst: Severity| {
             let source = Source::Check(check.clone());
-            let holds = |by: &std::collections::BTreeSet<Source>, fate: &Fate, severity: Severity| {
+            let holds = |by: &BTreeSet<Source>, fate: &Fate, severity: Severity| {
                 by.contains(&source) && *fate == Fate::Open && severity >= worst
             };
             let named = |id: FindingId| corrected.iter().any(|tracked| tracked.id == id);
@@ -244,16 +249,38 @@ impl Bench {
         all_accounted.then_some(corrected)
     }
 
-    fn check_repeats(&self, tracked: &Tracked) -> bool {
-        self.failures().any(|(check, claims)| {
-            tracked.by.contains(&Source::Check(check.clone()))
-                && claims.iter().any(|claim| {
-                    claim.claim == tracked.claim.claim
-                        || (claim.rule.is_some()
-                            && claim.rule == tracked.claim.rule
-                            && claim.file == tracked.claim.file)
-                })
-        })
+    /// Which closed findings a failing check raises again. Every claim of it needs a finding of its own: one
+    /// with its words in its file, else of its rule there, else with its words; an open one before a closed one.
+    fn repeated(&self, findings: &[Tracked]) -> BTreeSet<usize> {
+        let keys: [Key; 3] = [
+            |claim| Some((claim.claim.as_str(), claim.file.as_deref())),
+            |claim| claim.rule.as_deref().map(|rule| (rule, claim.file.as_deref())),
+            |claim| Some((claim.claim.as_str(), None)),
+        ];
+        let mut repeated = BTreeSet::new();
+        for (check, claims) in self.failures() {
+            let source = Source::Check(check.clone());
+            let mut left: Vec<&Claim> = claims.iter().collect();
+            let mut taken = BTreeSet::new();
+            for (open, key) in keys.into_iter().flat_map(|key| [(true, key), (false, key)]) {
+                let mut free: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+                for (at, one) in findings.iter().enumerate().rev() {
+                    let fits = one.by.contains(&source) && (one.fate == Fate::Open) == open;
+                    if let (true, Some(key)) = (fits && !taken.contains(&at), key(&one.claim)) {
+                        free.entry(key).or_default().push(at);
+                    }
+                }
+                left.retain(|claim| match key(claim).and_then(|key| free.get_mut(&key)?.pop()) {
+                    None => true,
+                    Some(at) => {
+                        taken.insert(at);
+                        repeated.extend((!open).then_some(at));
+                        false
+                    }
+                });
+            }
+        }
+        repeated
     }
 
     fn author_upholds(&self, tracked: &Tracked) -> bool {

@@ -379,7 +379,7 @@ impl LoopLaws {
 
     fn tracked(&mut self, findings: &[Tracked], after: &Loop, book: &mut Book) {
         for tracked in findings {
-            self.check_correction(tracked, book);
+            self.check_correction(findings, tracked, book);
             self.take(tracked);
         }
         let rounds = u32::try_from(after.judged().len()).unwrap();
@@ -401,7 +401,7 @@ impl LoopLaws {
         }
     }
 
-    fn check_correction(&self, tracked: &Tracked, book: &mut Book) {
+    fn check_correction(&self, all: &[Tracked], tracked: &Tracked, book: &mut Book) {
         let id = tracked.id;
         let open = tracked.fate == Fate::Open;
         let upheld = tracked.by.iter().any(|source| match source {
@@ -410,8 +410,14 @@ impl LoopLaws {
                 word.is_some_and(|answer| answer.said.get(&id) == Some(&Said::StillThere))
             }
             Source::Check(check) => {
-                let claims = self.sitting.checks.get(check);
-                claims.is_some_and(|all| all.iter().any(|claim| claim.claim == tracked.claim.claim))
+                let claims = self.sitting.checks.get(check).map_or(&[][..], Vec::as_slice);
+                let says =
+                    |claim: &&Claim| claim.claim == tracked.claim.claim && claim.file == tracked.claim.file;
+                let said = claims.iter().filter(says).count();
+                let holds =
+                    |one: &&Tracked| one.fate == Fate::Open && says(&&one.claim) && one.by.contains(source);
+                // Each claim has one open finding that says it; more than that need not be open.
+                all.iter().filter(holds).count() < said
             }
         });
         book.hold("gate", open || !upheld, || format!("{id} is {:?} against its author", tracked.fate));

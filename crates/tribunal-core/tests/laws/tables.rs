@@ -349,6 +349,17 @@ fn tracking_is_put_right() {
     assert_eq!(fate(older(ruled("b", "E1"))), Fate::Fixed);
     assert_eq!(fate(older(ruled("a", "E2"))), Fate::Fixed);
     assert_eq!(fate(older(Claim { rule: None, ..ruled("a", "E1") })), Fate::Fixed);
+    // Every claim needs one open finding, not every finding of its kind.
+    let open = |id: u32| Tracked { claim: ruled("a", "E1"), ..tracked(id, &[check("lint")], Blocker) };
+    let fates = |findings: &[Tracked]| {
+        let right = by_rule.correct(&policy(), &none, findings).unwrap();
+        right.into_iter().map(|one| one.fate).collect::<Vec<_>>()
+    };
+    assert_eq!(fates(&[older(ruled("a", "E1")), open(2)]), [Fate::Fixed, Fate::Open]);
+    assert_eq!(fates(&[older(ruled("a", "E1")), fixed(ruled("a", "E1"))]), [Fate::Fixed, Fate::Open]);
+    by_rule.checks.insert(Check::new("lint"), CheckState::Failed(vec![ruled("a", "E1"), ruled("a", "E1")]));
+    let right = by_rule.correct(&policy(), &none, &[older(ruled("a", "E1")), open(2)]).unwrap();
+    assert!(right.iter().all(|one| one.fate == Fate::Open));
     // A failing check left without its finding, or with a lesser one, is no report.
     assert!(red.correct(&policy(), &none, &[]).is_none());
     assert!(red.correct(&policy(), &none, &[tracked(1, &[check("types")], Blocker)]).is_none());
