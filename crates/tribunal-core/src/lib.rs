@@ -5,6 +5,7 @@
 
 pub mod contract;
 pub mod converge;
+pub mod defence;
 pub mod effect;
 pub mod finding;
 pub mod gate;

@@ -569,7 +569,7 @@ pub enum LoopWant {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum HandState {
-    Working(u32),
+    Working(Try),
     Done(Revision),
     Gone,
 }
@@ -587,7 +587,7 @@ impl Hand {
 
     fn does(&self, effect: &EffectId) -> bool {
         matches!(&effect.step, Step::Make(maker) if *maker == self.share.maker)
-            && self.state == HandState::Working(effect.n.fails)
+            && self.state == HandState::Working(effect.n)
     }
 
     /// It works, and the one it comes after is over.
@@ -865,7 +865,7 @@ fn crew_for(policy: &Policy, ledger: &Ledger) -> Vec<Hand> {
         .zip(chains)
         .map(|((maker, (findings, _)), chain)| {
             let after = last.insert(chain, maker.clone());
-            Hand { share: Share { maker, findings, after }, state: HandState::Working(0) }
+            Hand { share: Share { maker, findings, after }, state: HandState::Working(Try::default()) }
         })
         .collect()
 }
@@ -926,7 +926,7 @@ impl Loop {
             && effect.launch == self.intents.launch(&effect.step, n)
             && match (&self.state, &effect.step) {
                 (State::Making { crew, .. }, Step::Make(_)) => {
-                    hand(crew, effect).is_some_and(|hand| hand.may_start(crew)) && n == Try::nth(n.fails)
+                    hand(crew, effect).is_some_and(|hand| hand.may_start(crew))
                 }
                 (State::Making { crew, join_fails, .. }, Step::Join) => {
                     crew.iter().all(Hand::is_over) && n == Try::nth(*join_fails)
@@ -1142,8 +1142,7 @@ impl Loop {
     }
 
     fn apply_making(&mut self, event: &LoopEvent) -> Option<()> {
-        let attempts_max = self.policy.attempts_max;
-        let iterates = self.policy.iterations_max.is_some();
+        let policy = self.policy.clone();
         let State::Making { crew, join_fails, news } = &mut self.state else { return None };
         match event {
             LoopEvent::Made { effect, revision, replies } => {
@@ -1163,16 +1162,15 @@ impl Loop {
                 self.enter(made);
             }
             LoopEvent::Iterated { effect, revision } => {
-                hand_mut(crew, effect)?.state = HandState::Working(effect.n.fails + 1);
+                let n = Try { fails: effect.n.fails + 1, ..effect.n };
+                hand_mut(crew, effect)?.state = HandState::Working(n);
                 self.current = Some(revision.clone());
                 self.count_run(effect);
             }
             LoopEvent::Failed { effect, .. } if effect.step == Step::Join => *join_fails += 1,
             LoopEvent::Failed { effect, failure } => {
-                let fails = effect.n.fails + 1;
-                let gone = !failure.kind.may_pass() || (!iterates && fails >= attempts_max);
-                hand_mut(crew, effect)?.state =
-                    if gone { HandState::Gone } else { HandState::Working(fails) };
+                let next = panel::after_making(&policy, effect.n, failure.kind);
+                hand_mut(crew, effect)?.state = next.map_or(HandState::Gone, HandState::Working);
                 self.count_run(effect);
             }
             _ => return None,
@@ -1361,7 +1359,7 @@ impl Loop {
     }
 
     fn make(&mut self, crew: Vec<Share>) {
-        let working = |share| Hand { share, state: HandState::Working(0) };
+        let working = |share| Hand { share, state: HandState::Working(Try::default()) };
         let crew = crew.into_iter().map(working).collect();
         self.enter(State::Making { crew, join_fails: 0, news: false });
     }
@@ -1481,9 +1479,9 @@ impl Loop {
         crew.iter()
             .filter(|hand| hand.may_start(crew))
             .filter_map(|hand| match hand.state {
-                HandState::Working(fails) => {
+                HandState::Working(n) => {
                     let share = hand.share.clone();
-                    let effect = self.effect(Step::Make(share.maker.clone()), Try::nth(fails));
+                    let effect = self.effect(Step::Make(share.maker.clone()), n);
                     let onto = hand.stands_on(crew);
                     Some((effect, LoopWant::Make { maker: share.maker, findings: share.findings, onto }))
                 }

@@ -1,5 +1,6 @@
 //! The bench of one sitting: who is asked, which answers count, and what they add up to.
 
+use crate::defence::{Defence, stands};
 use crate::effect::Try;
 use crate::finding::{Answer, Claim, Fate, Said, Severity, Source, Verdict};
 use crate::ids::{Check, FindingId, Revision, Seat};
@@ -100,7 +101,8 @@ pub fn unusable(answer: &Answer, put: &[FindingId], round: u32) -> Option<Unusab
         return Some(Unusable::Incomplete);
     }
     let bare = answer.checked.trim().is_empty() && answer.raised.is_empty();
-    (round <= 1 && answer.verdict == Verdict::Approve && bare).then_some(Unusable::Bare)
+    let evident = !bare || !stands(Defence::Evidence);
+    (round <= 1 && answer.verdict == Verdict::Approve && !evident).then_some(Unusable::Bare)
 }
 
 /// The next try after a lost attempt; `None` when no asker is left. What cannot pass is not tried twice with one asker.
@@ -109,6 +111,16 @@ pub fn after_failure(policy: &Policy, n: Try, kind: FailureKind) -> Option<Try> 
         return Some(Try { fails: n.fails + 1, ..n });
     }
     next_asker(policy, n)
+}
+
+/// The next try after a maker failed; `None` when nobody is left to make it. A maker that iterates has no attempts to
+/// lose; one that cannot go on is followed by its backup.
+pub fn after_making(policy: &Policy, n: Try, kind: FailureKind) -> Option<Try> {
+    let more = policy.iterations_max.is_some() || n.fails + 1 < policy.attempts_max;
+    if kind.may_pass() && more {
+        return Some(Try { fails: n.fails + 1, ..n });
+    }
+    (policy.maker_backup && !n.backup).then_some(Try { backup: true, ..Try::default() })
 }
 
 /// The next try after an answer that alone is not usable; `None` when no asker is left.

@@ -92,6 +92,9 @@ pub struct Policy {
     pub seats: Vec<Seat>,
     /// Whether each seat has a backup reviewer.
     pub backup: bool,
+    /// Whether the maker has a backup.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub maker_backup: bool,
     /// The deterministic judges.
     pub checks: Vec<Check>,
     /// In a re-review only the checks that failed run again; the confirming pass runs all.
@@ -131,6 +134,7 @@ impl Policy {
             maker: Maker::new("dev"),
             seats: Vec::new(),
             backup: false,
+            maker_backup: false,
             checks: Vec::new(),
             recheck_failed_only: false,
             asked: Asked::UnlessChecksReject,

@@ -16,15 +16,20 @@ pub fn is_test(path: &str) -> bool {
     folder || named || name.contains(".test.") || name.contains(".spec.")
 }
 
-/// Whether a path configures CI or a lint.
-pub fn is_gate(path: &str) -> bool {
-    const FOLDERS: [&str; 4] = [".github/workflows/", ".circleci/", ".buildkite/", ".husky/"];
-    const NAMES: [&str; 22] = [
-        ".gitlab-ci.yml",
-        "azure-pipelines.yml",
-        "jenkinsfile",
-        ".travis.yml",
-        ".pre-commit-config.yaml",
+/// Whether a path configures CI or the hooks of git: what runs elsewhere, with other people's rights.
+pub fn is_ci(path: &str) -> bool {
+    const FOLDERS: [&str; 6] =
+        [".github/workflows/", ".github/actions/", ".circleci/", ".buildkite/", ".husky/", ".githooks/"];
+    const NAMES: [&str; 5] =
+        [".gitlab-ci.yml", "azure-pipelines.yml", "jenkinsfile", ".travis.yml", ".pre-commit-config.yaml"];
+    let lower = path.to_ascii_lowercase();
+    let name = lower.rsplit('/').next().unwrap_or(&lower);
+    FOLDERS.iter().any(|folder| lower.starts_with(folder)) || NAMES.contains(&name)
+}
+
+/// Whether a path configures a lint.
+pub fn is_lint(path: &str) -> bool {
+    const NAMES: [&str; 17] = [
         "clippy.toml",
         ".clippy.toml",
         "rustfmt.toml",
@@ -44,8 +49,7 @@ pub fn is_gate(path: &str) -> bool {
         ".shellcheckrc",
     ];
     let lower = path.to_ascii_lowercase();
-    let name = lower.rsplit('/').next().unwrap_or(&lower);
-    FOLDERS.iter().any(|folder| lower.starts_with(folder)) || NAMES.contains(&name)
+    NAMES.contains(&lower.rsplit('/').next().unwrap_or(&lower))
 }
 
 /// What a diff of a test file takes away: the file, tests, assertions; and what it skips.
@@ -76,6 +80,21 @@ pub fn weakened(diff: &str) -> Vec<String> {
         n => found.push(format!("{n} assertions are taken out")),
     }
     found
+}
+
+/// Whether a link at a path leads out of its tree.
+pub fn leads_out(path: &[u8], to: &[u8]) -> bool {
+    let folders = path.iter().filter(|byte| **byte == b'/').count();
+    let mut depth = i64::try_from(folders).unwrap_or(0);
+    let out = |part: &[u8]| {
+        match part {
+            b".." => depth -= 1,
+            b"." | b"" => {}
+            _ => depth += 1,
+        }
+        depth < 0
+    };
+    to.starts_with(b"/") || to.split(|byte| *byte == b'/').any(out)
 }
 
 fn is_skip(line: &str) -> bool {
@@ -127,10 +146,27 @@ mod tests {
         for path in ["src/contest.rs", "latest.py", "src/attestation/x.rs", "testing.md"] {
             assert!(!is_test(path), "{path}");
         }
-        for path in [".github/workflows/ci.yml", "clippy.toml", "sub/.eslintrc.json"] {
-            assert!(is_gate(path), "{path}");
+        for path in [".github/workflows/ci.yml", ".githooks/pre-push", "sub/Jenkinsfile"] {
+            assert!(is_ci(path), "{path}");
         }
-        assert!(!is_gate("src/github/workflows/x.rs"));
+        for path in ["clippy.toml", "sub/.eslintrc.json"] {
+            assert!(is_lint(path) && !is_ci(path), "{path}");
+        }
+        assert!(!is_ci("src/github/workflows/x.rs"));
+    }
+
+    #[test]
+    fn a_link_leads_out() {
+        let check = |path: &str, to: &str, expect: bool| {
+            assert_eq!(leads_out(path.as_bytes(), to.as_bytes()), expect, "{path} -> {to}");
+        };
+        check("a", "b", false);
+        check("a", "../b", true);
+        check("d/a", "../b", false);
+        check("d/a", "../../b", true);
+        check("d/a", "x/../../../b", true);
+        check("d/a", "./../e//f", false);
+        check("a", "/etc/passwd", true);
     }
 
     #[test]

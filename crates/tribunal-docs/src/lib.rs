@@ -14,6 +14,7 @@ mod progress;
 pub mod qa;
 mod report;
 mod review;
+pub mod secret;
 mod summary;
 mod task;
 mod uat;

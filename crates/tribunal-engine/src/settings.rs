@@ -263,6 +263,9 @@ pub struct AgentSettings {
     /// How often an agent may make the same call in a row; 0 is no limit.
     #[serde(default)]
     pub same_call_max: usize,
+    /// Megabytes that stay free on the disk, a twentieth of it at most; 0 is no limit.
+    #[serde(default)]
+    pub disk_free_mb: u64,
     /// Seconds an account is left alone after a rate limit that names no time.
     #[serde(default)]
     pub park_s: u64,

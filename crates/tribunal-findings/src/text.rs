@@ -1,6 +1,7 @@
 //! Small tools for text that models wrote: cleaning, clipping, taking markup off. Never decides what a text means.
 
 use std::borrow::Cow;
+use tribunal_core::defence::{Defence, stands};
 
 /// Longest line of prose that is read; a longer one is noted and skipped.
 pub(crate) const LINE_MAX: usize = 256 * 1024;
@@ -17,6 +18,9 @@ pub(crate) struct Damage {
 /// Takes out terminal escapes, control and direction-override characters; makes every line end `\n`.
 pub(crate) fn clean(text: &str) -> (Cow<'_, str>, Damage) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if !stands(Defence::Escapes) {
+        return (Cow::Borrowed(text), Damage::default());
+    }
     // Whole chunks at a time, without a way out: that the compiler can do many bytes at once.
     let suspect = |chunk: &[u8]| chunk.iter().fold(false, |any, byte| any | may_begin_unwanted(*byte));
     if !text.as_bytes().chunks(1 << 12).any(suspect) || !text.chars().any(is_unwanted) {

@@ -7,6 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use tribunal_core::defence::{Defence, stands};
+
 use crate::files::unique;
 use crate::open::{MARKER, paths};
 use crate::run::{Call, Output, failed};
@@ -250,6 +252,9 @@ impl Tree {
         let meta = self.path.symlink_metadata().map_err(GitError::io(&self.path))?;
         if !meta.is_dir() {
             return Err(GitError::odd(format!("{} is not a directory", self.path.display())));
+        }
+        if !stands(Defence::NoDiscovery) {
+            let _ = Call::new(&self.path).args(["status", "--porcelain"]).run();
         }
         drop_lock(&self.index);
         if let Some(tree) = self.untouched().and_then(|index| index.tree) {

@@ -7,6 +7,7 @@ use crate::{GitError, GitPath, Oid, Repo};
 
 /// How deep directories are followed; git itself gives up on such trees elsewhere.
 const DEPTH_MAX: usize = 1_000;
+const SYMLINK: u32 = 0o120_000;
 
 /// What a tree says of one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +40,17 @@ impl Repo {
         self.compare_dirs(Some(&from), Some(&to), &mut Vec::new(), 0, &mut found)?;
         found.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(found)
+    }
+
+    /// The links that are new or changed, with where they lead.
+    pub fn changed_links(&self, from: &Oid, to: &Oid) -> Result<Vec<(GitPath, Vec<u8>)>, GitError> {
+        let mut links = Vec::new();
+        for file in self.differing(from, to)? {
+            if let Some(leaf) = file.after.filter(|leaf| leaf.mode == SYMLINK) {
+                links.push((file.path, self.read_blob(&leaf.oid)?));
+            }
+        }
+        Ok(links)
     }
 
     /// The tree of a commit, or the tree itself.

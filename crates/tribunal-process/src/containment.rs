@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{PidfdFlags, pidfd_open};
+use tribunal_core::defence::{Defence, stands};
 
 use crate::inside::{self, Stage};
 use crate::launch::{Launch, detach, find_tool};
@@ -47,6 +48,9 @@ impl Containment {
         static FOUND: OnceLock<Containment> = OnceLock::new();
         FOUND
             .get_or_init(|| {
+                if !stands(Defence::Namespace) {
+                    return Self::Subreaper;
+                }
                 let own = inside::is_hooked().then(|| Self::own("/proc/self/exe".as_ref())).flatten();
                 own.or_else(Self::bubblewrap).unwrap_or(Self::Subreaper)
             })

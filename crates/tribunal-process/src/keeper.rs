@@ -14,6 +14,7 @@ use rustix::buffer::spare_capacity;
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use rustix::fd::OwnedFd;
 use rustix::process::{Signal, WaitIdStatus, set_child_subreaper};
+use tribunal_core::defence::{Defence, stands};
 
 use crate::error::ProcessError;
 use crate::launch::{Born, Launch, Started};
@@ -244,7 +245,7 @@ impl Live {
 
     fn is_over_limit(&self) -> bool {
         let (out, err) = self.output();
-        self.output_max < u64::MAX && out.saturating_add(err) > self.output_max
+        stands(Defence::OutputCap) && self.output_max < u64::MAX && out.saturating_add(err) > self.output_max
     }
 
     /// When this launch next needs a look without anything having happened.

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rustix::fs::{Access, CWD, Mode, OFlags, access, fcntl_setfl, openat};
+use tribunal_core::defence::{Defence, stands};
 
 use crate::error::ProcessError;
 use crate::proc::{self, Key};
@@ -235,6 +236,13 @@ fn open_output(path: &Path) -> Result<File, ProcessError> {
 
 fn open_input(stdin: Stdin) -> Result<Stdio, ProcessError> {
     match stdin {
+        Stdin::Null if !stands(Defence::ClosedInput) => {
+            let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+                .map_err(ProcessError::io("making", Path::new("a pipe")))?;
+            // It stays open, and nobody ever writes to it.
+            std::mem::forget(write);
+            Ok(read.into())
+        }
         Stdin::Null => Ok(Stdio::null()),
         Stdin::Given(fd) => Ok(fd.into()),
         Stdin::File(path) => {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use tribunal_core::defence::{Defence, stands};
 
 use crate::proc::{Key, Proc, Snapshot, is_init_below, own_pid, pid_of};
 use crate::roots;
@@ -125,6 +126,9 @@ impl Ending {
 
     /// One look and one blow. True when two looks in a row found nobody.
     pub fn step(&mut self, snapshot: &Snapshot, target: &Target) -> bool {
+        if !stands(Defence::Sweep) {
+            return true;
+        }
         self.known.extend(&self.seen);
         let mut live = target.members(snapshot, &self.known);
         live.retain(|p| !p.is_dead());

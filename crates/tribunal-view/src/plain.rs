@@ -3,9 +3,13 @@
 
 use std::iter::Peekable;
 use std::str::Chars;
+use tribunal_core::defence::{Defence, stands};
 
 /// Several lines: newlines and tabs stay, every other control character and every escape sequence goes.
 pub fn block(text: &str) -> String {
+    if !stands(Defence::Escapes) {
+        return text.to_owned();
+    }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -80,6 +84,7 @@ fn one_long_line(text: &str, max: usize) -> String {
 pub fn fenced(label: &str, text: &str, max: usize) -> String {
     let text = capped(text, max);
     let longest = text.lines().map(|line| run_of_backticks(line.trim_start())).max().unwrap_or(0);
+    let longest = if stands(Defence::Fence) { longest } else { 0 };
     let fence = "`".repeat(longest.max(2) + 1);
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     format!("{fence}{label}\n{text}{end}{fence}\n")

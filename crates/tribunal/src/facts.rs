@@ -268,7 +268,7 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
         refused_landings: chronicle.refused.clone(),
         finish: chronicle.finish.iter().map(|text| plain::line(text)).collect(),
         unreviewed: [unreviewed(docket), around.gates.clone()].concat(),
-        warnings: docket.warnings.iter().map(|text| plain::line(text)).collect(),
+        warnings: docket.warnings.iter().map(|text| plain::line(text)).chain(left_behind(docket)).collect(),
         discovered: discovered(docket, chronicle),
         report: around.report.as_deref().map(crate::config::shown),
         review: around.review.as_deref().map(crate::config::shown),
@@ -283,6 +283,15 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
     };
     view.happened = summary::sentences(&view);
     view
+}
+
+/// Agents that left processes running when they ended, which were ended for them.
+fn left_behind(docket: &Docket) -> impl Iterator<Item = String> {
+    let left = docket.launches.iter().filter(|launch| launch.left_behind > 0);
+    left.map(|launch| {
+        let of = launch.effect.split('.').next().unwrap_or_default();
+        format!("{} of {of} left processes running: {}, all ended", launch.role, launch.left_behind)
+    })
 }
 
 /// Every finding once: a loop that took one over has the last word on it.

@@ -24,6 +24,13 @@ fn main() -> ExitCode {
     if let Some(code) = tribunal_process::contained() {
         return code;
     }
+    #[cfg(feature = "undefended")]
+    if let Err(text) =
+        tribunal_core::defence::switch_off(&std::env::var("TRIBUNAL_UNDEFENDED").unwrap_or_default())
+    {
+        out::say(&text);
+        return ExitCode::from(2);
+    }
     let args: Vec<OsString> = std::env::args_os().collect();
     let first = args.get(1).and_then(|arg| arg.to_str());
     match (first, args.len()) {

@@ -3,6 +3,7 @@
 
 use crate::failure::{Failure, Kind};
 use std::path::{Path, PathBuf};
+use tribunal_core::defence::{Defence, stands};
 use tribunal_engine::Docket;
 use tribunal_engine::real::{FOLDER, Project};
 use tribunal_journal::Reader;
@@ -142,6 +143,9 @@ fn names(runs: &[&String]) -> String {
 
 /// Whether this process runs inside an agent of a run: such a caller may not steer runs.
 pub fn inside_an_agent() -> bool {
+    if !stands(Defence::InsideAgent) {
+        return false;
+    }
     if std::env::var_os(tribunal_process::MARKER).is_some() {
         return true;
     }

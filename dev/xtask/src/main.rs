@@ -4,6 +4,7 @@
 mod bench;
 mod crash;
 mod findings;
+mod hostile;
 mod out;
 mod real_clis;
 mod sim;
@@ -35,6 +36,8 @@ enum Chore {
     FitTracker(findings::TrackerArgs),
     /// Tries everything that reads agents' words on inputs nobody meant well
     Fuzz(findings::FuzzArgs),
+    /// Plays hostile agents; `--prove` takes each defence away and expects its test to fail
+    Hostile(hostile::Args),
     /// Plays the real agent programs against a scripted model server
     RealClis(real_clis::Args),
     /// Simulates runs with faults, seed by seed
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Chore::EvalTracker(args) => findings::eval_tracker(&args),
         Chore::FitTracker(args) => findings::fit_tracker(&args),
         Chore::Fuzz(args) => findings::fuzz(&args),
+        Chore::Hostile(args) => hostile::run(&args),
         Chore::RealClis(args) => real_clis::run(&args),
         Chore::Sim(args) => sim::run(&args),
         Chore::Tidy(args) => tidy::run(&args),

@@ -143,7 +143,7 @@ pub(super) fn edit_git(dir: &Path) -> io::Result<()> {
         fs::write(dir.join(".git"), format!("gitdir: {}\n", git_dir.display()))?;
     }
     let config = format!(
-        "[core]\n\tfsmonitor = {0}\n[filter \"trap\"]\n\tclean = {0}\n\tsmudge = {0}\n",
+        "[core]\n\tfsmonitor = \"'{0}'\"\n[filter \"trap\"]\n\tclean = \"'{0}'\"\n\tsmudge = \"'{0}'\"\n",
         script.display()
     );
     append(&git_dir.join("config"), config.as_bytes())?;

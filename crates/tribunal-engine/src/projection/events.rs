@@ -233,7 +233,7 @@ impl Names {
         let plan = plan_of(effect.of.as_str());
         let data = json!({ "role": role(&effect.step), "effect": effect.to_string() });
         let mut said = vec![say("agent_spawn", plan, data)];
-        if effect.n.backup {
+        if effect.n.backup && matches!(effect.step, Step::Judge(_)) {
             said.push(say(fallback(of), plan, json!({ "reason": "the backup is asked" })));
         }
         said

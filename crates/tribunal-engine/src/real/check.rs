@@ -17,6 +17,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tribunal_core::contract::Contract;
+use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::ids::{Check, PlanId, Revision};
@@ -254,13 +256,21 @@ fn guard(site: &Site, subject: &Subject, docket: &Docket) -> Option<Guard> {
             held.extend(claimed.into_iter().flatten().map(|file| (file, other.clone())));
         }
     }
+    let contract = tribunal_docs::contract_of(&text.plan);
     Some(Guard {
-        contract: tribunal_docs::contract_of(&text.plan),
+        contract: if stands(Defence::ContractAsFound) { contract } else { in_tree(site, docket, plan)? },
         held,
         strict: crate::route::gate_policy(&site.settings.run, &text.plan).two_phase,
         planning: site.project.planning_path(),
         one_commit: matches!(subject, Subject::Lane(_, Job::Task(_))),
     })
+}
+
+/// The contract as the plan in the lane's own tree has it: what nobody may go by.
+fn in_tree(site: &Site, docket: &Docket, plan: &PlanId) -> Option<Contract> {
+    let path = docket.about.paths.get(plan)?;
+    let text = fs::read_to_string(site.lane_dir(plan).join("tree").join(path)).ok()?;
+    Some(tribunal_docs::contract_of(&tribunal_docs::read_plan(path, &text).value?))
 }
 
 fn is_live(standing: &Standing<'_>) -> bool {
@@ -325,6 +335,10 @@ fn plan_commands(site: &Site, docket: &Docket, plan: &PlanId, subject: &Subject)
     let (Some(path), Some(found)) = (docket.about.paths.get(plan), subject::found_revision(docket, plan))
     else {
         return Vec::new();
+    };
+    let found = match stands(Defence::CommandsAsFound) {
+        true => found,
+        false => subject::plan_revision(docket, plan).unwrap_or(found),
     };
     let Ok(text) = site.plan_text(path, &found) else { return Vec::new() };
     let task = |n: u32| text.plan.tasks.get(usize::try_from(n).ok()?.checked_sub(1)?);

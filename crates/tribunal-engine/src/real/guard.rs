@@ -5,35 +5,23 @@ use super::check::failing;
 use super::site::Site;
 use std::collections::BTreeMap;
 use tribunal_core::contract::{Breach, Contract, covers};
+use tribunal_core::defence::{Defence, stands};
 use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::ids::PlanId;
 use tribunal_docs::integrity;
+use tribunal_docs::secret::{Secret, is_secret_name, secrets};
 use tribunal_git::{GitError, GitPath, Oid};
 
 /// Whether the change stays inside the plan's contract.
 pub(crate) const CONTRACT: &str = "contract_compliance";
 /// Whether the change weakens what judges it.
 pub(crate) const INTEGRITY: &str = "test_integrity";
-/// What configures Tribunal or an agent.
-const CONFIGURATION: [&str; 15] = [
-    "tribunal.toml",
-    ".tribunal",
-    "**/CLAUDE.md",
-    "**/AGENTS.md",
-    "**/GEMINI.md",
-    "**/.mcp.json",
-    ".claude",
-    ".codex",
-    ".gemini",
-    ".opencode",
-    "opencode.json",
-    "opencode.jsonc",
-    ".aider.conf.yml",
-    ".cursor",
-    ".cursorrules",
-];
+/// What configures Tribunal, and programs that work like an agent. What configures agents, their rows say.
+const CONFIGURATION: [&str; 4] = ["tribunal.toml", ".tribunal", ".cursor", ".cursorrules"];
 /// Bytes of diff read for one file's tests.
 const DIFF_MAX: usize = 4 << 20;
+/// Bytes of a value that can be told from ordinary words.
+const OWN_MIN: usize = 12;
 
 /// What the gates of one task need, gathered from the docket.
 pub(crate) struct Guard {
@@ -94,13 +82,14 @@ impl Guard {
         let mut claims = Vec::new();
         for path in paths {
             let name = path.to_string();
-            if CONFIGURATION.iter().any(|pattern| covers(pattern, &name)) {
-                let text = format!("{name} configures Tribunal or its agents: a change needs a person");
+            if let Some(what) = self.protected(site, path) {
+                let text = format!("{name} configures {what}: a change needs a person");
                 claims.push(told(Severity::Blocker, &name, text, FixableBy::Manual));
                 continue;
             }
-            if integrity::is_gate(&name) {
-                let text = format!("{name} configures CI or a lint, and changes what is judged");
+            claims.extend(leaked(site, base, commit, path)?);
+            if integrity::is_lint(&name) {
+                let text = format!("{name} configures a lint, and changes what is judged");
                 claims.push(told(Severity::Suggestion, &name, text, FixableBy::Dev));
             }
             if integrity::is_test(&name) {
@@ -112,7 +101,76 @@ impl Guard {
                 }));
             }
         }
+        claims.extend(links_out(site, base, commit)?);
         Ok(claims)
+    }
+
+    /// What a path steers that no agent may change by itself. CI is a plan's to change when the plan says so.
+    fn protected(&self, site: &Site, path: &GitPath) -> Option<&'static str> {
+        let name = path.to_string();
+        if !stands(Defence::ProtectedChange) {
+            return None;
+        }
+        if site.steers_agents(path) || CONFIGURATION.iter().any(|pattern| covers(pattern, &name)) {
+            return Some("Tribunal or its agents");
+        }
+        let claimed = self.contract.allowed_paths.iter().any(|pattern| covers(pattern, &name));
+        (integrity::is_ci(&name) && !claimed).then_some("CI or hooks")
+    }
+}
+
+/// Secrets that a file holds now and did not before; they are named by their kind, never shown.
+fn leaked(site: &Site, base: &Oid, commit: &Oid, path: &GitPath) -> Result<Vec<Claim>, GitError> {
+    let Some(now) = site.repo.file_at(commit, path)?.filter(|_| stands(Defence::Secrets)) else {
+        return Ok(Vec::new());
+    };
+    let found = site.secrets_in(&now);
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    let before = site.repo.file_at(base, path)?.map(|bytes| site.secrets_in(&bytes)).unwrap_or_default();
+    let new = found.into_iter().filter(|secret| !before.iter().any(|old| old.text == secret.text));
+    let name = path.to_string();
+    Ok(new
+        .map(|secret| {
+            let text = format!("{name} holds {}: a secret does not belong in the repository", secret.kind);
+            let mut claim = told(Severity::Blocker, &name, text, FixableBy::Dev);
+            claim.line = Some(secret.line);
+            claim.suggestion = "take it out, and have it replaced: it has been seen".to_owned();
+            claim
+        })
+        .collect())
+}
+
+/// Links that lead out of the repository.
+fn links_out(site: &Site, base: &Oid, commit: &Oid) -> Result<Vec<Claim>, GitError> {
+    if !stands(Defence::Links) {
+        return Ok(Vec::new());
+    }
+    let links = site.repo.changed_links(base, commit)?;
+    let out = links.into_iter().filter(|(path, to)| integrity::leads_out(path.as_bytes(), to));
+    Ok(out
+        .map(|(path, _)| {
+            let text = format!("{path} is a link that leads out of the repository");
+            told(Severity::Blocker, &path.to_string(), text, FixableBy::Dev)
+        })
+        .collect())
+}
+
+impl Site {
+    /// Secrets in a file: by their form, and those this run was given.
+    fn secrets_in(&self, bytes: &[u8]) -> Vec<Secret> {
+        let text = String::from_utf8_lossy(bytes);
+        let mut found = secrets(&text);
+        let own = self.environment.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str()?)));
+        found.extend(own.filter(|(name, value)| is_secret_name(name) && value.len() >= OWN_MIN).filter_map(
+            |(name, value)| {
+                let at = text.find(value)?;
+                let line = u32::try_from(text[..at].matches('\n').count() + 1).unwrap_or(u32::MAX);
+                Some(Secret { line, kind: format!("the value of {name}"), text: value.to_owned() })
+            },
+        ));
+        found
     }
 }
 

@@ -10,6 +10,7 @@ use crate::docket::{Docket, LaunchNote, Note};
 use crate::world::{Probe, Report};
 use std::sync::{Arc, Mutex};
 use tribunal_agent::{DriftKind, Outcome};
+use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Reply, Verdict};
 use tribunal_core::ids::{FindingId, PlanId, Revision, Seat};
@@ -236,6 +237,13 @@ impl Judge {
         };
         let notes = vec![Note::Launch(Box::new(note))];
         match failure {
+            Some(_) if !stands(Defence::OwnWords) => {
+                let left = site.repo.file_at(commit, &GitPath::from("VERDICT")).ok().flatten();
+                let answer = tribunal_findings::read_bytes(&left.unwrap_or_default()).answer();
+                answer.into_iter().for_each(|answer| {
+                    site.report(&self.effect, Report::Loop(LoopReport::Judged(answer)), notes.clone());
+                });
+            }
             Some(failure) => site.fail(&self.effect, failure, notes),
             None => match read(&self.effect, &ended.outcome) {
                 Ok(report) => site.report(&self.effect, Report::Loop(report), notes),
@@ -327,6 +335,9 @@ fn intake(outcome: &Outcome) -> Intake {
 /// Whether the agent's output held bytes that had to be replaced. Where not every remark about it was kept, the mark
 /// of a replaced byte is taken for one.
 fn is_damaged(outcome: &Outcome) -> bool {
+    if !stands(Defence::Utf8) {
+        return false;
+    }
     let noted = outcome.drift.iter().any(|drift| drift.kind == DriftKind::NotUtf8);
     noted || (outcome.drift_more > 0 && words(outcome).contains(char::REPLACEMENT_CHARACTER))
 }
@@ -409,20 +420,28 @@ impl Site {
         self.dir.join("seats").join(commit.short()).join("tree")
     }
 
-    /// The tree of a commit as its judges see it: what steers agents is that of the user's commit, not the maker's. The
-    /// diff in their prompt shows what the maker made of it.
-    fn judged_tree(&self, commit: &Oid, base: &str) -> Result<Oid, GitError> {
-        let base = Oid::parse(base)?;
+    /// Whether a path, at any depth, is one that an agent takes its instructions or settings from.
+    pub(crate) fn steers_agents(&self, path: &GitPath) -> bool {
         let rows = self.adapters.names().filter_map(|name| self.adapters.get(name).ok());
         let names: std::collections::BTreeSet<&str> =
             rows.flat_map(|row| &row.config_files).map(|name| name.trim_end_matches('/')).collect();
-        let steers = |path: &GitPath| {
-            path.as_bytes()
-                .split(|byte| *byte == b'/')
-                .any(|part| names.iter().any(|name| name.as_bytes() == part))
-        };
-        let paths: Vec<GitPath> =
-            self.repo.changed_paths(&base, commit)?.into_iter().filter(steers).collect();
+        let mut parts = path.as_bytes().split(|byte| *byte == b'/');
+        parts.any(|part| names.iter().any(|name| name.as_bytes() == part))
+    }
+
+    /// The tree of a commit as its judges see it: what steers agents is that of the user's commit, not the maker's. The
+    /// diff in their prompt shows what the maker made of it.
+    fn judged_tree(&self, commit: &Oid, base: &str) -> Result<Oid, GitError> {
+        if !stands(Defence::BaseConfiguration) {
+            return self.repo.tree_of(commit);
+        }
+        let base = Oid::parse(base)?;
+        let paths: Vec<GitPath> = self
+            .repo
+            .changed_paths(&base, commit)?
+            .into_iter()
+            .filter(|path| self.steers_agents(path))
+            .collect();
         self.repo.tree_with(commit, &base, &paths)
     }
 
@@ -487,7 +506,7 @@ impl Site {
         let mut seat = lock(shared);
         seat.users = seat.users.saturating_sub(1);
         let Some(tree) = &seat.tree else { return Ok(true) };
-        let touched = seat.spoilt || !tree.compare()?.is_empty();
+        let touched = stands(Defence::SeatCompare) && (seat.spoilt || !tree.compare()?.is_empty());
         seat.spoilt = touched;
         self.note_seat(effect, touched)?;
         crash::point("seat:left");

@@ -15,6 +15,7 @@ use tribunal_agent::{
     Access, Adapter, Asks, Brief, Feature, Left, Outcome, Prepared, Problem, ProblemKind, Reading, Reset,
     Totals,
 };
+use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::ids::{LoopId, Time};
 use tribunal_core::r#loop::{Failure, FailureKind};
@@ -138,6 +139,7 @@ impl Site {
             silent: Duration::from_secs(agents.silent_s),
             stall: Duration::from_secs(agents.stall_s),
             same_call_max: agents.same_call_max,
+            writes: matches!(effect.step, Step::Make(_)),
         };
         let id = slug(&effect.to_string());
         Watched::new(id, self.marker.clone(), Reading::of(row), row.parser, &flight.out_dir, limits)
@@ -393,7 +395,7 @@ fn why_no_answer(outcome: &Outcome, exit: &Exit) -> Option<Failure> {
         ExitHow::Signal(signal) => (format!("signal {signal}"), false),
         ExitHow::NotStarted(why) => return Some(Failure::new(FailureKind::Setup, why.clone())),
     };
-    let problem = outcome.why_not()?;
+    let problem = outcome.why_not().filter(|_| stands(Defence::FinalEvent) || !clean)?;
     let kind = match kind_of(&problem) {
         // Nothing but the missing end speaks for it: then it is how it ended that counts.
         FailureKind::Truncated if outcome.error.is_none() && !clean => FailureKind::Crashed,

@@ -5,14 +5,16 @@ use super::account::{Account, summary_path, take_words, words_of};
 use super::launch::{Ended, Session, session_of, words};
 use super::site::{PlanText, Site, slug};
 use super::subject;
+use super::{agent_names, backup_of};
 use crate::crash;
-use crate::docket::{Docket, Note};
+use crate::docket::{Docket, LaunchNote, Note};
 use crate::world::{Probe, Report};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use tribunal_agent::Access;
+use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::Reply;
 use tribunal_core::ids::{FindingId, LoopId, PlanId, Revision};
@@ -74,7 +76,7 @@ impl Make {
         let brief = maker_brief(&subject, &text, lp, findings, effect, docket, &plan);
         let judged_first = matches!(subject, Subject::Lane(_, Job::Repair)) && lp.round() == 0;
         let role = role(&subject);
-        let agent = site.adapter_for(&[role]);
+        let agent = site.adapter_for(&agent_names(effect));
         let session = agent.and_then(|agent| session_of(docket, lp.id(), role, &agent));
         Some(Make {
             effect: effect.clone(),
@@ -200,14 +202,12 @@ impl Make {
     fn left_in_lane(&self, site: &Site) -> Option<Revision> {
         let ground = self.ground(site).ok()?;
         let dir = site.lane_dir(&self.plan);
+        if is_gone(&dir.join("tree")) {
+            return None;
+        }
         let at = place_of(site, &self.plan)?;
         let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
-        let captured = tree.capture().ok()?;
-        self.take_words(site, &tree, &ground).ok()?;
-        let (revision, commit) =
-            keep_work(site, &self.plan, &ground, &captured.tree, &self.message()).ok()?;
-        note_place(site, &self.plan, &commit).ok()?;
-        Some(revision)
+        self.keep_lane(site, &ground, &tree).ok()
     }
 }
 
@@ -223,16 +223,17 @@ impl Make {
         let file = tree.join(&self.path);
         put(&file, self.text.text.as_bytes())?;
         self.brief.document = Some(Document { path: self.path.clone(), text: self.text.text.clone() });
-        let mut brief = site.brief(&self.effect, "architect", &["architect"]);
+        let mut brief = site.brief(&self.effect, "architect", &agent_names(&self.effect));
         brief.loop_use = "plan".to_owned();
         brief.plan = Some(self.plan.to_string());
         brief.round = self.brief.round;
         brief.prompt = prompt::maker(&self.brief);
         brief.dir = tree.clone();
         brief.access = Access::Write;
+        brief.seat = self.effect.n.backup.then(|| backup_of(role(&self.subject)).to_owned());
         let effect = self.effect.clone();
         let session = self.session.take();
-        site.launch(&effect, &["architect"], brief, session, move |site, ended| {
+        site.launch(&effect, &agent_names(&effect), brief, session, move |site, ended| {
             let effect = self.effect.clone();
             if let Err(error) = self.plan_made(site, &tree, ended) {
                 site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
@@ -331,7 +332,7 @@ pub(crate) fn read_inside(tree: &Path, path: &str) -> Option<Vec<u8>> {
         at.push(part);
         let meta = at.symlink_metadata().ok()?;
         let fits = if parts.peek().is_some() { meta.is_dir() } else { meta.is_file() };
-        if !fits {
+        if !fits && stands(Defence::NoFollow) {
             return None;
         }
     }
@@ -351,7 +352,7 @@ impl Make {
             let text = account.text(site, &wanted)?;
             self.brief.document = Some(Document { path: account.path.clone(), text });
         }
-        let mut brief = site.brief(&self.effect, "dev", &["dev"]);
+        let mut brief = site.brief(&self.effect, "dev", &agent_names(&self.effect));
         brief.loop_use = use_word(&self.subject).to_owned();
         brief.plan = Some(self.plan.to_string());
         brief.task = task_number(&self.subject).map(|n| n.to_string());
@@ -359,9 +360,10 @@ impl Make {
         brief.prompt = prompt::maker(&self.brief);
         brief.dir = tree.path().to_path_buf();
         brief.access = Access::Write;
+        brief.seat = self.effect.n.backup.then(|| backup_of(role(&self.subject)).to_owned());
         let effect = self.effect.clone();
         let session = self.session.take();
-        site.launch(&effect, &["dev"], brief, session, move |site, ended| {
+        site.launch(&effect, &agent_names(&effect), brief, session, move |site, ended| {
             let effect = self.effect.clone();
             if let Err(error) = self.lane_made(site, &ground, &tree, ended) {
                 site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
@@ -409,16 +411,34 @@ impl Make {
     }
 
     fn lane_made(self, site: &Arc<Site>, ground: &Ground, tree: &Tree, ended: Ended) -> Result<(), GitError> {
-        let captured = tree.capture()?;
-        self.take_words(site, tree, ground)?;
-        let kept = keep_work(site, &self.plan, ground, &captured.tree, &self.message())?;
-        note_place(site, &self.plan, &kept.1)?;
-        if let Some(failure) = ended.failure {
-            site.fail(&self.effect, failure, vec![Note::Launch(Box::new(ended.note))]);
+        if is_gone(tree.path()) {
+            let text = "its working folder was taken away, and its git with it";
+            let failure = ended.failure.unwrap_or_else(|| Failure::new(FailureKind::Crashed, text));
+            let note = LaunchNote { failed: Some(failure.kind), ..ended.note };
+            site.fail(&self.effect, failure, vec![Note::Launch(Box::new(note))]);
             return Ok(());
         }
-        self.report(site, kept.0, ended);
-        Ok(())
+        let kept = self.keep_lane(site, ground, tree);
+        match ended.failure {
+            // Why it failed counts for more than why its files could not be taken: they stay where they are.
+            Some(failure) => {
+                site.fail(&self.effect, failure, vec![Note::Launch(Box::new(ended.note))]);
+                Ok(())
+            }
+            None => {
+                self.report(site, kept?, ended);
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes a lane's files as its revision.
+    fn keep_lane(&self, site: &Site, ground: &Ground, tree: &Tree) -> Result<Revision, GitError> {
+        let captured = tree.capture()?;
+        self.take_words(site, tree, ground)?;
+        let (revision, commit) = keep_work(site, &self.plan, ground, &captured.tree, &self.message())?;
+        note_place(site, &self.plan, &commit)?;
+        Ok(revision)
     }
 
     fn take_words(&self, site: &Site, tree: &Tree, ground: &Ground) -> Result<(), GitError> {
@@ -523,7 +543,7 @@ fn lane_tree(site: &Site, plan: &PlanId, wanted: &Oid) -> Result<Tree, GitError>
         && path.exists()
     {
         let tree = site.repo.tree(&path, &index, at);
-        if at == wanted {
+        if at == wanted && !is_gone(&path) {
             return Ok(tree);
         }
         save(site, plan, &tree)?;
@@ -538,6 +558,11 @@ fn lane_tree(site: &Site, plan: &PlanId, wanted: &Oid) -> Result<Tree, GitError>
     write_note(&dir.join("from"), wanted)?;
     crash::point("lane:after");
     Ok(tree)
+}
+
+/// Whether an agent has done away with its working folder: what is missing then is not work.
+fn is_gone(tree: &Path) -> bool {
+    stands(Defence::TreeGone) && tree.join(".git").symlink_metadata().is_err()
 }
 
 /// Saves what is in a lane's tree and in no commit of ours. Returns the subjects of the agent's own commits.

@@ -242,10 +242,16 @@ fn role_of(effect: &EffectId) -> &str {
     }
 }
 
+/// The role under which a maker's backup is configured.
+pub(crate) fn backup_of(maker: &str) -> &'static str {
+    if maker == "architect" { "architect-backup" } else { "dev-backup" }
+}
+
 /// Under which names the agent of an effect is configured.
-fn agent_names(effect: &EffectId) -> Vec<&str> {
+pub(crate) fn agent_names(effect: &EffectId) -> Vec<&str> {
     match &effect.step {
         Step::Make(maker) if effect.of.as_str().starts_with("phase.") => vec![maker.as_str(), "fixer", "dev"],
+        Step::Make(maker) if effect.n.backup => vec![backup_of(maker.as_str()), maker.as_str()],
         Step::Make(maker) => vec![maker.as_str()],
         Step::Judge(seat) if effect.n.backup => vec!["backup", seat.as_str(), "reviewer"],
         Step::Judge(seat) => vec![seat.as_str(), "reviewer"],

@@ -41,6 +41,9 @@ fn places(settings: &Settings) -> Vec<Place> {
     let agents = &settings.agents;
     let maker = |name: &str, needed| Place { names: vec![name.to_owned()], access: Access::Write, needed };
     let mut places = vec![maker("dev", true), maker("architect", false)];
+    let backups =
+        ["dev-backup", "architect-backup"].into_iter().filter(|name| agents.roles.contains_key(*name));
+    places.extend(backups.map(|name| maker(name, false)));
     let seats = agents.plan_seats.iter().chain(&agents.task_seats).chain(&agents.qa_seats);
     for seat in seats {
         let names = vec![seat.clone(), "reviewer".to_owned()];

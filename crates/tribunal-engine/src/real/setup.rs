@@ -381,6 +381,9 @@ pub(super) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
     let base = |of: Use, seats: &[String], rounds_max: u32| Policy {
         seats: seats.iter().map(Seat::new).collect(),
         backup: agents.backup,
+        // Fixes of a phase go to whom findings name.
+        maker_backup: of != Use::Phase
+            && agents.roles.contains_key(super::backup_of(Policy::of(of).maker.as_str())),
         attempts_max: settings.run.attempts_max,
         stale_limit: settings.task.stale_limit,
         rounds_max,
@@ -493,8 +496,9 @@ pub(super) fn world(
     let stop = move |id: &str| {
         stops.upgrade().into_iter().for_each(|keeper| keeper.stop(id, super::site::STOP_GRACE));
     };
-    let watch =
-        super::watch::Watch::new(stop).map_err(|error| SetupError::io("start threads for", &dir, &error))?;
+    let disk = super::watch::Disk { at: dir.clone(), free: settings.agents.disk_free_mb << 20 };
+    let watch = super::watch::Watch::new(disk, stop)
+        .map_err(|error| SetupError::io("start threads for", &dir, &error))?;
     let adapters = roster::adapters(settings)?;
     let environment = environment();
     let own_binary =

@@ -3,7 +3,7 @@
 
 use super::launch::{Flight, Session, agent_walls, read_back};
 use super::walls::{Ground, Sandbox};
-use super::watch::{Limits, Watch, Watched};
+use super::watch::{Disk, Limits, Watch, Watched};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -101,7 +101,7 @@ pub fn run(adapters: &Adapters, row: &Adapter, trial: &Trial) -> Result<Tried, T
     let (tell, told) = mpsc::channel();
     let keeper = Arc::new(Keeper::new(Containment::detect(), move |exit| _ = tell.send(exit))?);
     let stops = Arc::downgrade(&keeper);
-    let watch = Watch::new(move |id| {
+    let watch = Watch::new(Disk { at: PathBuf::new(), free: 0 }, move |id| {
         stops.upgrade().into_iter().for_each(|keeper| keeper.stop(id, GRACE));
     })?;
     let launch = Launch {

@@ -9,6 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use tribunal_agent::{Adapter, Adapters};
+use tribunal_core::defence::{Defence, stands};
 use tribunal_process::{Wall, Walls, find_program};
 
 /// The folder of a launch that it may write to: its temporary files and its home.
@@ -161,7 +162,7 @@ impl Ground<'_> {
     pub(crate) fn walls(&self, room: &Room<'_>) -> Result<Option<Walls>, String> {
         let fail = |error: io::Error| format!("{}: {error}", room.own.display());
         fs::create_dir_all(room.own.join(SCRATCH)).map_err(fail)?;
-        if self.sandbox != Sandbox::Walls {
+        if self.sandbox != Sandbox::Walls || !stands(Defence::Walls) {
             return Ok(None);
         }
         let mut plan = Plan::default();
@@ -205,7 +206,7 @@ impl Ground<'_> {
         for (path, write) in &room.more {
             path.canonicalize().into_iter().for_each(|path| plan.show(&path, *write));
         }
-        plan.show(&room.tree.canonicalize()?, room.write);
+        plan.show(&room.tree.canonicalize()?, room.write || !stands(Defence::ReadOnlySeat));
         Ok(())
     }
 

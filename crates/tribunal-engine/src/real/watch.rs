@@ -10,6 +10,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tribunal_agent::{Outcome, Parser, Reading};
+use tribunal_core::defence::{Defence, stands};
 use tribunal_core::r#loop::{Failure, FailureKind};
 
 /// How often running agents are looked at.
@@ -23,6 +24,9 @@ const PROMPT: Duration = Duration::from_secs(10);
 /// A tree that uses less of one processor than this share is idle: ticks of a hundredth of a second, per second.
 const BUSY_TICKS_PER_S: u64 = 2;
 
+/// On a small disk this part of it stays free.
+const SMALL_PART: u64 = 20;
+
 /// How far an agent may go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Limits {
@@ -34,6 +38,27 @@ pub(crate) struct Limits {
     pub(crate) stall: Duration,
     /// How often it may make one call in a row; zero is no limit.
     pub(crate) same_call_max: usize,
+    /// It may write, and so is stopped when the disk gets full.
+    pub(crate) writes: bool,
+}
+
+/// The disk that agents write to, and how much of it stays free: what is recorded of a run needs room too.
+pub(crate) struct Disk {
+    /// A place on it.
+    pub(crate) at: PathBuf,
+    /// Bytes that stay free; on a small disk a part of it.
+    pub(crate) free: u64,
+}
+
+impl Disk {
+    fn is_short(&self) -> Option<Failure> {
+        let disk =
+            rustix::fs::statvfs(&self.at).ok().filter(|_| self.free > 0 && stands(Defence::DiskCap))?;
+        let kept = self.free.min(disk.f_blocks.saturating_mul(disk.f_frsize) / SMALL_PART);
+        let left = disk.f_bavail.saturating_mul(disk.f_frsize);
+        let text = format!("only {} MB are left on the disk: agents that write are stopped", left >> 20);
+        (left < kept).then(|| Failure::new(FailureKind::Setup, text))
+    }
 }
 
 /// What is seen of an agent at one look.
@@ -233,12 +258,12 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// Starts the thread; `stop` ends a launch.
-    pub(crate) fn new(stop: impl Fn(&str) + Send + 'static) -> std::io::Result<Watch> {
+    pub(crate) fn new(disk: Disk, stop: impl Fn(&str) + Send + 'static) -> std::io::Result<Watch> {
         let (orders, inbox) = mpsc::channel();
         let ended: Arc<Mutex<BTreeMap<String, Failure>>> = Arc::default();
         let why = Arc::clone(&ended);
         let thread = std::thread::Builder::new().name("watch".to_owned());
-        thread.spawn(move || watch(&inbox, &why, &stop))?;
+        thread.spawn(move || watch(&inbox, &why, &disk, &stop))?;
         Ok(Watch { orders, ended })
     }
 
@@ -255,7 +280,12 @@ impl Watch {
     }
 }
 
-fn watch(inbox: &Receiver<Order>, ended: &Mutex<BTreeMap<String, Failure>>, stop: &dyn Fn(&str)) {
+fn watch(
+    inbox: &Receiver<Order>,
+    ended: &Mutex<BTreeMap<String, Failure>>,
+    disk: &Disk,
+    stop: &dyn Fn(&str),
+) {
     let mut all: BTreeMap<String, Box<Watched>> = BTreeMap::new();
     let mut next = Instant::now();
     loop {
@@ -274,7 +304,9 @@ fn watch(inbox: &Receiver<Order>, ended: &Mutex<BTreeMap<String, Failure>>, stop
             continue;
         }
         next = now + TICK;
-        all.retain(|id, watched| match watched.look(now) {
+        let short = disk.is_short();
+        let full = |watched: &Watched| short.clone().filter(|_| watched.limits.writes);
+        all.retain(|id, watched| match full(watched).or_else(|| watched.look(now)) {
             None => true,
             Some(failure) => {
                 lock(ended).insert(id.clone(), failure);
@@ -292,7 +324,8 @@ mod tests {
     #[test]
     fn who_makes_no_progress_is_ended_for_a_named_reason() {
         let s = Duration::from_secs;
-        let limits = Limits { turns_max: Some(10), silent: s(60), stall: s(300), same_call_max: 5 };
+        let limits =
+            Limits { turns_max: Some(10), silent: s(60), stall: s(300), same_call_max: 5, writes: true };
         let check = |signs: Signs, expect: Option<FailureKind>| {
             assert_eq!(judge(&signs, &limits).map(|failure| failure.kind), expect, "{signs:?}");
         };

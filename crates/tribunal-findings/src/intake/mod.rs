@@ -22,6 +22,7 @@ use crate::text::{Damage, LINE_MAX, clean, clip};
 use scan::{Kind, Line};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use tribunal_core::defence::{Defence, stands};
 use tribunal_core::finding::{Answer, Claim, Said, Severity, Verdict};
 use tribunal_core::ids::FindingId;
 
@@ -274,7 +275,7 @@ fn weigh(mut draft: Draft, damage: Damage, lines: &[Line<'_>]) -> Intake {
         line.kind == Kind::TooLong || approves && line.kind == Kind::Data && line.text.len() > LINE_MAX
     });
     for (broken, why) in [
-        (damage.utf8, "the message holds bytes that are not UTF-8"),
+        (damage.utf8 && stands(Defence::Utf8), "the message holds bytes that are not UTF-8"),
         (damage.nul, "the message holds NUL bytes"),
         (oversized, "the message holds a line too long to be read"),
         (intake.doubtful, "something in it may be a finding and cannot be read"),
@@ -328,7 +329,7 @@ fn settle_verdict(draft: &mut Draft) {
     let mut known = draft.votes.iter().filter_map(|vote| vote.meaning.ok());
     let first = known.next();
     let contradiction = known.find(|vote| first.is_some_and(|first| vote.0 != first.0));
-    if let (Some(first), Some(other)) = (first, contradiction) {
+    if let (Some(first), Some(other)) = (first, contradiction.filter(|_| stands(Defence::OneVerdict))) {
         intake.note(&last.words, format!("two verdicts contradict each other: {} and {}", first.0, other.0));
         return;
     }

@@ -1,7 +1,7 @@
 //! Answers of reviewers that cannot be taken as they are: what is not read is never approved and never hidden.
 
 use crate::show::Show;
-use crate::stage::scenes::{PLAIN, Scene};
+use crate::stage::scenes::PLAIN;
 use tribunal_core::run::Ending;
 
 #[test]
@@ -12,7 +12,7 @@ role = "reviewer"
 use = "task"
 do = [ { say = "[id:a] [severity:suggestion] [confidence:90] [file:bin/one.sh:1] issue: no comment at its head\n[id:a] [severity:suggestion] [confidence:90] [file:bin/one.sh:2] issue: it could print a newline\nCHECKED: read the change and ran it by hand.\nVERDICT: approve" } ]
 "##;
-    let mut show = Show::of(&Scene { script: SCRIPT, ..PLAIN });
+    let mut show = Show::script(SCRIPT);
     show.expect(&["run"], 0);
     for command in ["report", "show"] {
         let said = show.expect(&[command], 0).stdout;
@@ -33,7 +33,7 @@ role = "reviewer-again"
 use = "task"
 do = [ { expect = "without saying what was checked" }, { say = "CHECKED: ran it by hand and read every line.\nVERDICT: approve" } ]
 "##;
-    let mut show = Show::of(&Scene { script: SCRIPT, ..PLAIN });
+    let mut show = Show::script(SCRIPT);
     show.expect(&["run"], 0);
     assert_eq!(show.ended(), Ending::Passed);
     let log = show.expect(&["log"], 0).stdout;
@@ -53,7 +53,7 @@ role = "reviewer-again"
 use = "task"
 do = [ { say = "VERDICT: approve" } ]
 "##;
-    let mut show = Show::of(&Scene { script: SCRIPT, ..PLAIN });
+    let mut show = Show::script(SCRIPT);
     show.expect(&["run"], 4);
     let asked = show.expect(&["inbox"], 0).stdout;
     assert!(asked.contains("no usable verdict") && !asked.contains("lost"), "{asked}");

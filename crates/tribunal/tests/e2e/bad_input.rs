@@ -1,7 +1,7 @@
 //! Bad input: one clear message with the way out, the right exit code, and everything left as it was.
 
 use crate::show::Show;
-use crate::stage::program::Ended;
+use crate::stage::program::{Ended, Mount};
 use crate::stage::scenes::{self, PLAIN, Plan, Scene};
 use crate::stage::{PHASE, Res, Stage};
 use std::collections::BTreeMap;
@@ -386,30 +386,12 @@ fn a_folder_that_cannot_be_written() {
     refused(&stage, &["run"], 3, &[".tribunal"]);
 }
 
-/// A file system of its own, where the test may mount one.
-struct Mount<'a>(&'a Stage, String);
-
-impl Mount<'_> {
-    fn new<'a>(stage: &'a Stage, dir: &Path, options: &str) -> Option<Mount<'a>> {
-        std::fs::create_dir_all(dir).unwrap();
-        let at = dir.display().to_string();
-        let ended = stage.program().other("mount", &["-t", "tmpfs", "-o", options, "tmpfs", &at]).ok()?;
-        (ended.code == Some(0)).then_some(Mount(stage, at))
-    }
-}
-
-impl Drop for Mount<'_> {
-    fn drop(&mut self) {
-        let _ = self.0.program().other("umount", &["-l", &self.1]);
-    }
-}
-
 #[test]
 fn a_read_only_file_system() {
     let (_folder, stage) = crate::stage();
-    let Some(mount) = Mount::new(&stage, stage.project(), "size=20m") else { return };
+    let Some(mount) = Mount::new(stage.program(), stage.project(), "size=20m") else { return };
     PLAIN.set(&stage).unwrap();
-    let ended = stage.program().other("mount", &["-o", "remount,ro", &mount.1]).unwrap();
+    let ended = stage.program().other("mount", &["-o", "remount,ro", mount.at()]).unwrap();
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let ended = stage.tribunal(&["run"]).unwrap();
     clear(&ended, 3, &["Read-only file system"]);
@@ -422,7 +404,7 @@ fn a_read_only_file_system() {
 #[test]
 fn a_full_disk() {
     let (_folder, stage) = crate::stage();
-    let Some(mount) = Mount::new(&stage, stage.project(), "size=3m") else { return };
+    let Some(mount) = Mount::new(stage.program(), stage.project(), "size=3m") else { return };
     PLAIN.set(&stage).unwrap();
     let filler = stage.project().join(".git/filler");
     // Full to the last block; then with so much room that it fails later each time, or not at all.
@@ -440,7 +422,7 @@ fn a_full_disk() {
                 break;
             }
             Some(3 | 4) => {
-                let words = ["no space left", "room", "unable to write"];
+                let words = ["no space left", "room", "unable to write", "left on the disk"];
                 assert!(words.iter().any(|word| text.contains(word)), "{free} KiB: {text}")
             }
             code => panic!("{free} KiB: {code:?} {text}"),
@@ -485,7 +467,7 @@ do = [
   { say = "SUMMARY: one.sh.\nTASK: done" },
 ]
 "##;
-    let mut show = Show::of(&Scene { script: SCRIPT, ..PLAIN });
+    let mut show = Show::script(SCRIPT);
     let ended = show.stage.tribunal(&["run"]).unwrap();
     assert_eq!(ended.code, Some(0), "{}", ended.said());
     show.untouched_but(&["odd \\xff name", "two\\nlines"]);

@@ -386,7 +386,7 @@ do = [ { say = "{finding:1}: resolved\n[id:c] [severity:suggestion] [confidence:
 
 #[test]
 fn every_finding_has_its_origin() {
-    let mut show = Show::of(&Scene { script: ORIGINS, ..PLAIN });
+    let mut show = Show::script(ORIGINS);
     show.user_acts(|stage| {
         stage.write("docs/old.txt", "Greets\nwhoever calls.\n")?;
         stage.git(&["add", "docs/old.txt"])?;

@@ -1,10 +1,12 @@
-//! Agents that do not play by the rules: nothing of them survives a run, nothing they wrote is lost, and nothing they
-//! say counts when they broke the rules.
+//! Agents whose processes do not play by the rules: nothing of them survives a run, nothing they wrote is lost, and they
+//! reach nobody else. `cargo xtask hostile --prove` shows that each test named `hostile_` fails without its defence.
 
 use crate::show::Show;
-use crate::stage::scenes::{PLAIN, Plan, Scene};
+use crate::stage::program::Mount;
+use crate::stage::scenes::{PLAIN, Plan, Scene, TWO_PLANS, dev_also};
 use rustix::process::Signal;
 use std::path::Path;
+use tribunal_core::r#loop::FailureKind;
 use tribunal_core::run::Ending;
 
 /// Leaves processes that are their own session, deaf to SIGTERM, without environment, and always forking; then works.
@@ -26,7 +28,7 @@ do = [
 
 /// No process works in, or has open, anything below the folder.
 #[track_caller]
-pub fn nobody_left(folder: &Path) {
+fn nobody_left(folder: &Path) {
     let mut left = Vec::new();
     for process in std::fs::read_dir("/proc").unwrap().flatten() {
         let name = process.file_name().to_string_lossy().into_owned();
@@ -49,7 +51,7 @@ pub fn nobody_left(folder: &Path) {
 }
 
 fn hostile() -> Show {
-    Show::of(&Scene { script: ORPHANS, ..PLAIN })
+    Show::script(ORPHANS)
 }
 
 #[test]
@@ -139,118 +141,140 @@ do = [
     nobody_left(show.stage.root());
 }
 
+/// Two hundred children that want to outlive it, and one that keeps its output open.
 #[test]
-fn a_reviewer_that_edits_has_no_verdict() {
-    const SCRIPT: &str = r##"
+fn hostile_dev_leaves_a_swarm() {
+    let mut show = Show::script(&dev_also(
+        r##"{ run = ["sh", "-c", """i=0
+        while [ $i -lt 200 ]; do env -i setsid sleep 30 & i=$((i+1)); done
+        timeout 30 cat < /dev/zero > /dev/null & true"""] },"##,
+    ));
+    let said = show.passes();
+    nobody_left(show.stage.root());
+    let left = show.docket().launches.iter().map(|launch| launch.left_behind).max();
+    assert!(left >= Some(200), "they were counted: {left:?}");
+    assert!(said.contains("dev of 01-01/task-1 left processes running: 20"), "and told: {said}");
+}
+
+/// A dev looks for the other lane's reviewer among all processes and kills it.
+#[test]
+fn hostile_dev_kills_the_reviewer() {
+    const REVIEWER: &str = r##"
 [[turn]]
 role = "reviewer"
 use = "task"
+plan = "01-02"
 do = [
-  { write = "bin/one.sh", text = "echo changed\n" },
+  { run = ["sh", "-c", "echo > '{ROOT}/scene/judging'"] },
+  { wait = "file:go" },
   { say = "CHECKED: read the change and ran it by hand.\nVERDICT: approve" },
 ]
 "##;
-    // Where nothing keeps it from writing, what it judged is compared afterwards.
-    const OPEN: &str = "[plan]\nreview = \"never\"\n[agents]\nsandbox = \"off\"\n";
-    let mut show = Show::of(&Scene { script: SCRIPT, settings: OPEN, ..PLAIN });
-    let ended = show.expect(&["run"], 4);
-    assert!(ended.said().contains("changed what it judged"), "{}", ended.said());
-    assert!(ended.said().contains("could forge"), "{}", ended.said());
-    assert_eq!(show.questions()[0].0, "01-01/task-1");
-    assert_eq!(show.landed("bin/one.sh"), None);
-}
-
-#[test]
-fn an_agent_does_not_reach_the_users_git() {
-    const SCRIPT: &str = r##"
-[[turn]]
-role = "dev"
-plan = "01-01"
-task = 1
-do = [
-  { write = "bin/one.sh", text = "echo one\n" },
-  { commit = "mine: my own commit" },
-  { fault = "edit-git" },
-  { fault = "symlink-outside" },
-  { say = "SUMMARY: one.sh.\nTASK: done" },
-]
-"##;
-    let mut show = Show::of(&Scene { script: SCRIPT, ..PLAIN });
-    let ended = show.expect(&["run"], 0);
-    assert_eq!(show.ended(), Ending::Passed);
-    assert!(!show.messages().contains("my own commit"), "Tribunal makes every commit");
-    assert!(ended.said().contains("my own commit"), "its own commits are named: {}", ended.said());
-    let sprung = show.stage.git(&["log", "--all", "--format=%s", "--", ".trap/sprung"]).unwrap();
-    assert_eq!(sprung, "", "no git of ours ran the agent's script");
-}
-
-#[test]
-fn an_agent_may_not_steer_runs() {
-    const SCRIPT: &str = r##"
-[[turn]]
-role = "dev"
-plan = "01-01"
-task = 1
-do = [
-  { write = "bin/one.sh", text = "echo one\n" },
-  { run = ["sh", "-c", "for verb in 'cancel' 'run' 'resume' 'gc' 'decide 01-01/task-1 accept'; do '{BINARY}' $verb; echo $? >> codes; env -i '{BINARY}' -C '{PROJECT}' $verb; echo $? >> codes; done"] },
-  { say = "SUMMARY: one.sh.\nTASK: done" },
-]
-"##;
+    let dev = dev_also(
+        r##"{ run = ["sh", "-c", """while ! test -e '{ROOT}/scene/judging'; do sleep 0.05; done
+        for p in $(grep -ls 'TRIBUNAL_ROLE=reviewer' /proc/[0-9]*/environ | xargs -r grep -l '{ROOT}'); do
+          p=${p#/proc/}; kill -9 ${p%/environ}
+        done
+        cd '{ROOT}/scene'; mkfifo go; exec 3<>go; : > go.part; mv go.part go; echo >&3"""], may_fail = true },"##,
+    );
     let (folder, stage) = crate::stage();
-    PLAIN.set(&stage).unwrap();
-    let script = SCRIPT.replace("{BINARY}", &stage.program().binary.display().to_string());
-    stage.script_with(&script.replace("{PROJECT}", &stage.project().display().to_string())).unwrap();
+    Scene { plans: TWO_PLANS, ..PLAIN }.set(&stage).unwrap();
+    stage.script_with(&format!("{dev}{REVIEWER}")).unwrap();
     let mut show = Show::on(folder, stage);
-    show.expect(&["run"], 0);
-    assert_eq!(show.ended(), Ending::Passed);
-    assert_eq!(show.landed("codes").unwrap().lines().collect::<Vec<_>>(), ["2"; 10]);
+    show.passes();
+    assert_eq!(show.failures(), []);
 }
 
+/// Whoever is inside an agent steers nothing, with or without its environment; and there is no page to ask.
 #[test]
-fn what_an_agent_says_cannot_draw_on_the_terminal() {
-    const SCRIPT: &str = r##"
-[[turn]]
-role = "reviewer"
-use = "task"
-round = 1
-do = [ { fault = "escape-codes" }, { say = "[id:a] [severity:blocker] [confidence:95] [file:bin/one.sh:1] issue: \u001b[2Jwiped \u202e out\nVERDICT: reject" } ]
+fn hostile_dev_steers_runs() {
+    let mut show = Show::script(&dev_also(
+        r##"{ run = ["sh", "-c", """export TRIBUNAL_UNDEFENDED='{UNDEFENDED}'
+        for verb in cancel run resume gc 'decide 01-01/task-1 accept' serve; do
+          '{BINARY}' $verb; echo $? >> codes
+          env -i TRIBUNAL_UNDEFENDED='{UNDEFENDED}' '{BINARY}' -C '{PROJECT}' $verb; echo $? >> codes
+        done"""] },"##,
+    ));
+    show.passes();
+    assert_eq!(show.landed("codes").unwrap().lines().collect::<Vec<_>>(), ["2"; 12]);
+}
 
-[[turn]]
-role = "dev"
-use = "task"
-round = 2
-do = [ { write = "bin/one.sh", text = "echo 2\n" }, { say = "FIXED: {finding:1}\nSUMMARY: \u001b]0;owned\u0007two\nTASK: done" } ]
-
-[[turn]]
-role = "reviewer"
-use = "task"
-round = 2
-do = [ { say = "{finding:1}: resolved\nCHECKED: read the change and ran it by hand.\nVERDICT: approve" } ]
+/// An agent that reads until somebody has typed everything, and one that asks for the terminal.
+#[test]
+fn hostile_dev_holds_stdin() {
+    const SETTINGS: &str = r##"
+[plan]
+review = "never"
+[agents]
+maker_timeout_s = 8
+[agents.roles.dev]
+adapter = "holder"
+[adapters.holder]
+parallel_execution = true
+structured_messaging = true
+spawn_agent_personality = "prompt"
+collect_results = "report"
+model_execution = "script"
+commit_signature = "Scripted Agent <scripted@tribunal.invalid>"
+prompt = "argument"
+parser = "events"
+read_only = ["sh", "-c", "true", "{prompt}"]
+write = ["sh", "-c", "cat; read line < /dev/tty; printf '%s' \"$3\" | exec \"$1\" scripted-agent --scenario \"$2\"", "holder", "{self}", "{scenario}", "{prompt}"]
 "##;
-    let mut show = Show::of(&Scene { script: SCRIPT, ..PLAIN });
-    let mut said = show.tribunal(&["run"]).said();
-    for args in [&["log", "--all"][..], &["show"], &["status"], &["inbox"]] {
-        said.push_str(&show.tribunal(args).said());
-    }
-    let bad: Vec<char> = said.chars().filter(|c| "\u{1b}\u{7}\u{202e}\u{9b}\r".contains(*c)).collect();
-    assert_eq!(bad, Vec::<char>::new(), "{said}");
+    let mut show = Show::with(SETTINGS, "");
+    show.passes();
+    assert_eq!(show.failures(), []);
 }
 
-/// The dev removes its whole working folder.
+/// An agent that writes until the disk is full is stopped before it is: what is recorded still has room.
 #[test]
-fn an_agent_that_deletes_its_tree() {
+fn hostile_dev_fills_the_disk() {
+    let dev = dev_also(
+        r##"{ run = ["sh", "-c", """mkdir -p fill; i=0
+        while head -c 100000 /dev/urandom > fill/$i; do i=$((i+1)); sleep 0.01; done; true"""] },"##,
+    );
+    let (folder, stage) = crate::stage();
+    let Some(_mount) = Mount::new(stage.program(), stage.project(), "size=40m") else { return };
+    PLAIN.set(&stage).unwrap();
+    stage.script_with(&dev).unwrap();
+    let mut show = Show::on(folder, stage);
+    let said = show.waits_and_lands_nothing();
+    assert!(said.contains("left on the disk: agents that write are stopped"), "{said}");
+}
+
+/// The dev removes its whole working folder, with its git, and says that it is done.
+#[test]
+fn hostile_dev_deletes_its_tree() {
     const SCRIPT: &str = r##"
 [[turn]]
 role = "dev"
 plan = "01-01"
 task = 1
 attempt = 1
-do = [ { write = "bin/one.sh", text = "echo lost\n" }, { fault = "delete-tree" }, { fault = "crash" } ]
+do = [ { run = ["sh", "-c", "rm -rf -- * .[a-z]*"] }, { say = "SUMMARY: tidied up.\nTASK: done" } ]
 "##;
-    let mut show = Show::of(&Scene { script: SCRIPT, ..PLAIN });
-    show.expect(&["run"], 0);
-    assert_eq!(show.ended(), Ending::Passed);
+    let mut show = Show::script(SCRIPT);
+    show.passes();
+    assert_eq!(show.failures(), [FailureKind::Crashed]);
     assert_eq!(show.landed("bin/one.sh").as_deref(), Some("#!/bin/sh\necho one"));
     assert_eq!(show.landed("README.md").as_deref(), Some("# tools"), "nothing else is gone");
+    assert!(show.expect(&["log"], 0).stdout.contains("its working folder was taken away"));
+}
+
+/// Work that was not committed and an exit code of 0 are no report that the task is done.
+#[test]
+fn hostile_dev_ends_without_a_word() {
+    const SCRIPT: &str = r##"
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 1
+attempt = 1
+times = 1
+do = [ { write = "bin/one.sh", text = "echo half\n" }, { fault = "no-final" } ]
+"##;
+    let mut show = Show::script(SCRIPT);
+    show.passes();
+    assert!(show.failures().contains(&FailureKind::Truncated), "{:?}", show.failures());
+    assert_ne!(show.landed("bin/one.sh").as_deref(), Some("echo half"));
 }

@@ -1,21 +1,10 @@
 //! How far agents may go: budgets, turns, silence, limits of accounts; and what follows when they end without an answer.
 
 use crate::show::Show;
-use crate::stage::scenes::{PLAIN, Scene};
 use tribunal_core::r#loop::FailureKind;
 use tribunal_core::run::Ending;
 
-/// A scene of one plan whose reviewers are not asked about the plan, with more settings.
-fn show(settings: &'static str, script: &'static str) -> Show {
-    Show::of(&Scene { settings, script, ..PLAIN })
-}
-
 impl Show {
-    /// Why each launch that had no answer had none, in order.
-    fn failures(&self) -> Vec<FailureKind> {
-        self.docket().launches.iter().filter_map(|launch| launch.failed).collect()
-    }
-
     /// How often an agent was launched for a step.
     fn launches_of(&self, step: &str) -> usize {
         self.stage.launched().iter().filter(|effect| effect.contains(step)).count()
@@ -37,7 +26,7 @@ do = [
   { say = "SUMMARY: one.sh prints one.\nTASK: done" },
 ]
 "##;
-    let mut show = show(SETTINGS, SCRIPT);
+    let mut show = Show::with(SETTINGS, SCRIPT);
     let stopped = show.expect(&["run"], 4);
     let said = format!("{}{}", stopped.stdout, stopped.stderr);
     assert!(said.contains("$0.45 of $0.50 spent, the next launch reserves $0.10"), "{said}");
@@ -57,7 +46,7 @@ do = [
 fn a_loop_has_a_budget_of_its_own() {
     const SETTINGS: &str =
         "[plan]\nreview = \"never\"\n[budget]\nloop_cents = 15\nmaker_cents = 10\nreviewer_cents = 10\n";
-    let mut show = show(SETTINGS, "");
+    let mut show = Show::with(SETTINGS, "");
     // The agents do not say what they cost, so what was reserved counts: 10 for the dev, and 10 more do not fit.
     let stopped = show.expect(&["run"], 4);
     assert!(
@@ -87,7 +76,7 @@ task = 1
 attempt = 2
 do = [ { write = "bin/one.sh", text = "#!/bin/sh\necho one\n", executable = true }, { say = "TASK: done" } ]
 "##;
-    let mut show = show(SETTINGS, SCRIPT);
+    let mut show = Show::with(SETTINGS, SCRIPT);
     show.expect(&["run"], 0);
     assert_eq!(show.failures(), [FailureKind::RateLimited]);
     let docket = show.docket();
@@ -106,7 +95,7 @@ plan = "01-01"
 task = 1
 do = [ { event = { type = "error", kind = "rate_limit", message = "weekly limit", retry_after_ms = 300000000 } } ]
 "##;
-    let mut show = show("[plan]\nreview = \"never\"\n", SCRIPT);
+    let mut show = Show::script(SCRIPT);
     show.expect(&["run"], 4);
     assert_eq!(show.stage.launched().len(), 1, "the same account is not asked again");
 }
@@ -119,7 +108,7 @@ role = "reviewer"
 use = "task"
 do = [ { event = { type = "error", kind = "auth", message = "not logged in" } } ]
 "##;
-    let mut show = show("[plan]\nreview = \"never\"\n", SCRIPT);
+    let mut show = Show::script(SCRIPT);
     show.expect(&["run"], 4);
     assert_eq!(show.failures(), [FailureKind::Auth]);
     assert_eq!(show.launches_of("/judge:"), 1);
@@ -142,7 +131,7 @@ use = "task"
 attempt = 2
 do = [ { say = "CHECKED: read every line.\nVERDICT: approve" } ]
 "##;
-    let mut show = show("[plan]\nreview = \"never\"\n", SCRIPT);
+    let mut show = Show::script(SCRIPT);
     show.expect(&["run"], 0);
     assert_eq!(show.failures(), [FailureKind::Overloaded]);
     assert_eq!(show.ended(), Ending::Passed);
@@ -163,7 +152,7 @@ fn first_attempt(settings: &'static str, first: &str, why: FailureKind, words: &
     let script = format!(
         "[[turn]]\nrole = \"dev\"\nplan = \"01-01\"\ntask = 1\nattempt = 1\ndo = [ {first} ]\n{SECOND}"
     );
-    let mut show = show(settings, script.leak());
+    let mut show = Show::with(settings, &script);
     show.expect(&["run"], 0);
     assert_eq!(show.failures(), [why]);
     let log = show.expect(&["log"], 0).stdout;
@@ -269,7 +258,7 @@ do = [
   { say = "FIXED: F-1\nTASK: done" },
 ]
 "##;
-    let mut show = show(RESUMING, SCRIPT);
+    let mut show = Show::with(RESUMING, SCRIPT);
     show.tribunal(&["run"]);
     let docket = show.docket();
     let makers: Vec<_> = docket.launches.iter().filter(|launch| launch.role == "dev").collect();
@@ -299,7 +288,40 @@ do = [
   { say = "TASK: done" },
 ]
 "##;
-    let mut show = show(RESUMING, SCRIPT);
+    let mut show = Show::with(RESUMING, SCRIPT);
     show.expect(&["run"], 0);
     assert_eq!(show.ended(), Ending::Passed);
+}
+
+/// A dev whose account is used up is followed by its backup.
+#[test]
+fn a_maker_that_cannot_go_on_is_followed_by_its_backup() {
+    const SETTINGS: &str = "[plan]\nreview = \"never\"\n[agents.roles.dev-backup]\nmodel = \"other\"\n";
+    const SCRIPT: &str = r##"
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 1
+attempt = 1
+times = 1
+do = [ { write = "half.txt", text = "half\n" }, { event = { type = "error", kind = "quota", message = "used up" } } ]
+
+[[turn]]
+role = "dev"
+use = "task"
+seat = "dev-backup"
+plan = "01-01"
+task = 1
+do = [
+  { delete = "half.txt" },
+  { write = "bin/one.sh", text = "#!/bin/sh\necho one\n", executable = true },
+  { say = "SUMMARY: one.sh prints one.\nTASK: done" },
+]
+"##;
+    let mut show = Show::with(SETTINGS, SCRIPT);
+    show.passes();
+    assert_eq!(show.failures(), [FailureKind::Quota]);
+    // Without a backup a person is asked at once.
+    let mut show = Show::with("[plan]\nreview = \"never\"\n", &SCRIPT[..SCRIPT.rfind("[[turn]]").unwrap()]);
+    show.waits_and_lands_nothing();
 }

@@ -19,6 +19,7 @@ mod gates;
 mod gc;
 mod hostile;
 mod hostile_files;
+mod hostile_gates;
 mod hostile_words;
 mod limits;
 mod prompts;

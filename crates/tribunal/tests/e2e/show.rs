@@ -3,11 +3,12 @@
 use crate::stage::laws::{self, Guard};
 use crate::stage::play::{self, Given};
 use crate::stage::program::{Ended, Running};
-use crate::stage::scenes::Scene;
+use crate::stage::scenes::{NO_GATE, PLAIN, Scene};
 use crate::stage::{PHASE, Res, Stage};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use tempfile::TempDir;
+use tribunal_core::r#loop::FailureKind;
 use tribunal_core::run::Ending;
 use tribunal_engine::{Docket, inbox};
 
@@ -47,6 +48,19 @@ impl Show {
             stage.git(&["add", "-A"])?;
             stage.git(&["commit", "-q", "-m", "docs: more"]).map(drop)
         });
+    }
+
+    /// The plain scene with a script of its own.
+    pub fn script(script: &str) -> Show {
+        Show::with(NO_GATE, script)
+    }
+
+    /// The plain scene with settings and a script of its own.
+    pub fn with(settings: &'static str, script: &str) -> Show {
+        let (folder, stage) = crate::stage();
+        Scene { settings, ..PLAIN }.set(&stage).unwrap();
+        stage.script_with(script).unwrap();
+        Show::on(folder, stage)
     }
 
     /// Watches over a stage that was set otherwise.
@@ -132,6 +146,38 @@ impl Show {
         self.docket().run.unwrap().ending().unwrap()
     }
 
+    /// A person is asked about the task, nothing has landed, and the run can be called off with every law kept. What
+    /// it said, and what the report says.
+    #[track_caller]
+    pub fn waits_and_lands_nothing(&mut self) -> String {
+        let said = self.expect(&["run"], 4).said();
+        assert_eq!(self.landed("bin/one.sh"), None, "{said}");
+        assert!(self.questions()[0].0.starts_with("01-01"), "{said}");
+        let report = self.report();
+        self.expect(&["cancel"], 0);
+        assert_eq!(self.ended(), Ending::Cancelled);
+        format!("{said}{report}")
+    }
+
+    /// It passes with every law kept. What it said, and what the report says.
+    #[track_caller]
+    pub fn passes(&mut self) -> String {
+        let said = self.expect(&["run"], 0).said();
+        assert_eq!(self.ended(), Ending::Passed);
+        format!("{said}{}", self.report())
+    }
+
+    /// Everything that the reports of the newest run say.
+    fn report(&mut self) -> String {
+        let written = std::fs::read_to_string(self.stage.run_dir(&self.run()).join("report.md"));
+        format!("{}{}", written.unwrap_or_default(), self.expect(&["report"], 0).stdout)
+    }
+
+    /// Why each launch that had no answer had none, in order.
+    pub fn failures(&self) -> Vec<FailureKind> {
+        self.docket().launches.iter().filter_map(|launch| launch.failed).collect()
+    }
+
     /// A file of the run branch.
     pub fn landed(&self, path: &str) -> Option<String> {
         let at = format!("refs/tribunal/{}/head:{path}", self.run());
@@ -152,6 +198,14 @@ impl Show {
         let path = "lanes/01-01/tree".to_owned();
         let lost = laws::nothing_lost(&self.stage, &[(blob, path)].into()).unwrap();
         assert_eq!(lost, Vec::<String>::new());
+    }
+
+    /// The prompts of launches whose step has this name.
+    pub fn prompts(&self, step: &str) -> Vec<String> {
+        let launches = std::fs::read_dir(self.stage.run_dir(&self.run()).join("launches")).unwrap();
+        let launches =
+            launches.flatten().filter(|launch| launch.file_name().to_string_lossy().contains(step));
+        launches.map(|launch| std::fs::read_to_string(launch.path().join("prompt.md")).unwrap()).collect()
     }
 
     /// Where the inbox says that this may be mended.

@@ -25,6 +25,9 @@ const PROJECT: &str = "pröject one";
 /// Where the plans of the phase are.
 pub const PHASE: &str = ".planning/phases/01-tools";
 
+/// Which defences a program built for `cargo xtask hostile` does without.
+const UNDEFENDED: &str = "TRIBUNAL_UNDEFENDED";
+
 /// One project with its agents and its user.
 pub struct Stage {
     root: PathBuf,
@@ -49,7 +52,9 @@ impl Stage {
             ("LANG".into(), "C.UTF-8".into()),
             ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
         ];
-        env.extend(std::env::var_os("PATH").map(|path| ("PATH".into(), path)));
+        for name in ["PATH", UNDEFENDED] {
+            env.extend(std::env::var_os(name).map(|value| (name.into(), value)));
+        }
         let out = root.join("out");
         let program = Program { binary: binary.to_owned(), dir: root.join(PROJECT), env, out };
         let stage = Stage { root: root.to_owned(), program };
@@ -112,12 +117,25 @@ impl Stage {
         fs::write(self.scene_file(), text).map_err(at("scene.toml"))
     }
 
-    /// Gives the agents a script, before what they do anyway.
+    /// Gives the agents a script, before what they do anyway. In capitals it names what an agent would find out.
     pub fn script_with(&self, text: &str) -> Res<()> {
         let text = format!("{text}\n{}", scenes::ANYWAY);
-        let text = text.replace("{PLAN}", &format!("{PHASE}/01-01-PLAN.md"));
-        let text = text.replace("{SUMMARY}", &format!("{PHASE}/01-01-SUMMARY.md"));
-        self.script(&text.replace("{ROOT}", &self.root.display().to_string()))
+        let shown = |path: &Path| path.display().to_string();
+        let places = [
+            ("{PLAN}", format!("{PHASE}/01-01-PLAN.md")),
+            ("{SUMMARY}", format!("{PHASE}/01-01-SUMMARY.md")),
+            ("{ROOT}", shown(&self.root)),
+            ("{HOME}", shown(&self.home())),
+            ("{PROJECT}", shown(self.project())),
+            ("{BINARY}", shown(&self.program.binary)),
+            ("{UNDEFENDED}", std::env::var(UNDEFENDED).unwrap_or_default()),
+        ];
+        self.script(&places.iter().fold(text, |text, (name, place)| text.replace(name, place)))
+    }
+
+    /// The user's home.
+    pub fn home(&self) -> PathBuf {
+        self.root.join("home")
     }
 
     /// Opens a gate at which agents wait.

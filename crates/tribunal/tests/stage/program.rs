@@ -202,3 +202,27 @@ impl Running {
         }
     }
 }
+
+/// A small file system of its own over a folder, for as long as this lives; `None` where none may be made.
+pub struct Mount(Program, String);
+
+impl Mount {
+    /// Mounts it.
+    pub fn new(program: &Program, dir: &Path, options: &str) -> Option<Mount> {
+        std::fs::create_dir_all(dir).ok()?;
+        let at = dir.display().to_string();
+        let ended = program.other("mount", &["-t", "tmpfs", "-o", options, "tmpfs", &at]).ok()?;
+        (ended.code == Some(0)).then(|| Mount(program.clone(), at))
+    }
+
+    /// Where it is.
+    pub fn at(&self) -> &str {
+        &self.1
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = self.0.other("umount", &["-l", &self.1]);
+    }
+}

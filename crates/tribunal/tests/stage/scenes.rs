@@ -135,6 +135,32 @@ optional = true
 do = [ { write = "bin/two.sh", text = "#!/bin/sh\necho two\n" }, { say = "SUMMARY: two.sh prints two.\nTASK: done" } ]
 "##;
 
+/// A dev that writes what the plan asks for and does these steps besides.
+pub fn dev_also(steps: &str) -> String {
+    format!(
+        r##"
+[[turn]]
+role = "dev"
+use = "task"
+plan = "01-01"
+task = 1
+do = [
+  {{ write = "bin/one.sh", text = "echo one\n" }},
+  {steps}
+  {{ say = "SUMMARY: one.sh.\nTASK: done" }},
+]
+"##
+    )
+}
+
+/// A reviewer of the task that does these steps, and no others.
+pub fn reviewer_does(steps: &str) -> String {
+    format!("\n[[turn]]\nrole = \"reviewer\"\nuse = \"task\"\ndo = [\n  {steps}\n]\n")
+}
+
+/// What a reviewer says who approves with a reason.
+pub const APPROVES: &str = "{ say = \"CHECKED: read the change and ran it by hand.\\nVERDICT: approve\" },";
+
 /// Nobody judges the plans: most scenes are about the work.
 pub const NO_GATE: &str = "[plan]\nreview = \"never\"\n";
 

@@ -29,6 +29,9 @@ const MAY: &[(&str, &[&str])] = &[
     ("xtask", &["ANY", "testkit"]),
 ];
 
+/// The feature that takes defences away.
+const UNDEFENDED: &str = "undefended";
+
 const DRIVERS: &[&str] = &["tribunal-process", "tribunal-agent", "tribunal-git", "tribunal-journal"];
 
 fn may(from: &str, to: &str) -> bool {
@@ -68,6 +71,7 @@ pub fn check(tree: &Tree) -> Vec<Wrong> {
         wrong.extend(check_edges(manifest));
         wrong.extend(check_pure(manifest));
         wrong.extend(check_bans(manifest, tree));
+        wrong.extend(check_undefended(manifest));
     }
     wrong
 }
@@ -153,6 +157,20 @@ fn check_bans(manifest: &Manifest<'_>, tree: &Tree) -> Vec<Wrong> {
             Wrong::new(&file, 0, what, "a crate's clippy.toml replaces the root's: copy the line")
         })
         .collect()
+}
+
+/// Nothing is built without its defences unless a command line asks for it: the feature is named by features of its own
+/// name alone, never by a default or by a dependency.
+fn check_undefended(manifest: &Manifest<'_>) -> Vec<Wrong> {
+    let names = |value: &toml::Value| value.to_string().contains(UNDEFENDED);
+    let features = manifest.table.get("features").and_then(toml::Value::as_table);
+    let others = features.into_iter().flatten().filter(|(name, value)| *name != UNDEFENDED && names(value));
+    let tables = manifest.table.iter().filter(|(name, value)| *name != "features" && names(value));
+    let wrong = others.chain(tables).map(|(name, _)| {
+        let what = format!("{name} switches on `{UNDEFENDED}`, which takes defences away");
+        Wrong::new(manifest.file, 0, what, "only `cargo xtask hostile --prove` does that, by command line")
+    });
+    wrong.collect()
 }
 
 fn banned(text: &str) -> BTreeSet<String> {

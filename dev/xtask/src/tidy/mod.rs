@@ -139,6 +139,11 @@ mod tests {
 
     #[test]
     fn edges_can_fail() {
+        let manifest =
+            "[package]\nname = \"tribunal-core\"\n[features]\ndefault = [\"undefended\"]\nundefended = []\n";
+        finds(&[("crates/tribunal-core/Cargo.toml", manifest)], "takes defences away");
+        let manifest = "[package]\nname = \"testkit\"\n[dependencies]\ntribunal-core = { path = \"x\", features = [\"undefended\"] }\n";
+        finds(&[("dev/testkit/Cargo.toml", manifest)], "takes defences away");
         let manifest = |name: &str, rest: &str| format!("[package]\nname = \"{name}\"\n\n{rest}");
         let git = manifest("tribunal-git", "[dependencies]\ntribunal-journal.workspace = true\n");
         finds(

@@ -1,0 +1,91 @@
+//! The defences that hostile tests are about, by name. They all stand. Only a program built with the feature
+//! `undefended`, which no release can have, takes one away, to prove that its test notices (`cargo xtask hostile`).
+//! Nothing here decides anything or reads anything: whoever starts such a program says which ones are off.
+
+#[cfg(all(feature = "undefended", not(debug_assertions)))]
+compile_error!("the feature `undefended` is for proving tests, never for a release");
+
+#[cfg(feature = "undefended")]
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// One bit for each that is off.
+#[cfg(feature = "undefended")]
+static OFF: AtomicU64 = AtomicU64::new(0);
+
+macro_rules! defences {
+    ($($name:ident = $word:literal, $what:literal;)*) => {
+        /// A defence that the proof can take away.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Defence {
+            $(#[doc = $what] $name,)*
+        }
+
+        impl Defence {
+            /// All of them.
+            pub const ALL: &[Defence] = &[$(Defence::$name,)*];
+
+            /// Its name, as the proof gives it.
+            pub fn word(self) -> &'static str {
+                match self {
+                    $(Defence::$name => $word,)*
+                }
+            }
+        }
+    };
+}
+
+defences! {
+    Namespace = "namespace", "Each launch has its own process numbers: it sees and signals nobody else.";
+    Sweep = "sweep", "What a launch leaves running is ended with it.";
+    Walls = "walls", "Each launch sees and writes only its own files.";
+    ReadOnlySeat = "read_only_seat", "A judge cannot write to what it judges.";
+    SeatCompare = "seat_compare", "A judge that changed what it judged has no verdict.";
+    OutputCap = "output_cap", "Who writes too much output is stopped.";
+    DiskCap = "disk_cap", "Who leaves too little room on the disk is stopped.";
+    ClosedInput = "closed_input", "Standard input is empty, not open.";
+    NoDiscovery = "no_discovery", "Git never asks the repository that lies in an agent's tree.";
+    TreeGone = "tree_gone", "A working folder without its git is no work.";
+    NoFollow = "no_follow", "No link in an agent's tree is followed.";
+    BaseConfiguration = "base_configuration", "What steers agents comes from the user's commit in a judge's checkout.";
+    ProtectedChange = "protected_change", "Changes to configuration, CI and hooks need a person.";
+    CommandsAsFound = "commands_as_found", "Verification commands are those the run found.";
+    ContractAsFound = "contract_as_found", "A plan's contract is the one that was approved.";
+    Secrets = "secrets", "A change that holds a secret is refused.";
+    Links = "links", "A link that leads out of the tree is refused.";
+    OwnWords = "own_words", "A verdict is what the judge's own launch says, nothing that lies about.";
+    OneVerdict = "one_verdict", "Two verdicts that contradict each other are none.";
+    Evidence = "evidence", "An approval says what was checked.";
+    FinalEvent = "final_event", "An answer has its end, and no error: an exit code is none.";
+    Utf8 = "utf8", "Bytes that are no text approve nothing.";
+    Escapes = "escapes", "No control character of an agent reaches a terminal or a prompt.";
+    Fence = "fence", "What agents wrote cannot end the block it stands in.";
+    InsideAgent = "inside_agent", "Commands that steer runs refuse callers inside an agent.";
+}
+
+/// Whether a defence stands: always, but in a program that is built to prove its tests.
+#[cfg(not(feature = "undefended"))]
+pub const fn stands(_: Defence) -> bool {
+    true
+}
+
+/// Whether a defence stands.
+#[cfg(feature = "undefended")]
+pub fn stands(defence: Defence) -> bool {
+    OFF.load(Ordering::Relaxed) & bit(defence) == 0
+}
+
+/// Takes defences away, named with commas between; the error is a name that none has.
+#[cfg(feature = "undefended")]
+pub fn switch_off(names: &str) -> Result<(), String> {
+    for name in names.split(',').filter(|name| !name.is_empty()) {
+        let found = Defence::ALL.iter().find(|defence| defence.word() == name);
+        let defence = found.ok_or_else(|| format!("there is no defence {name:?}"))?;
+        OFF.fetch_or(bit(*defence), Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+#[cfg(feature = "undefended")]
+fn bit(defence: Defence) -> u64 {
+    1 << (defence as u64)
+}
