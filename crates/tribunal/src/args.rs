@@ -102,6 +102,16 @@ pub enum Command {
     /// Show the configuration
     #[command(subcommand)]
     Config(Config),
+    /// Print what a shell needs to complete commands and flags
+    #[command(
+        after_help = "Examples:\n  tribunal completions bash > ~/.local/share/bash-completion/completions/tribunal\n  \
+        tribunal completions zsh > ~/.zfunc/_tribunal\n  \
+        tribunal completions fish > ~/.config/fish/completions/tribunal.fish"
+    )]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
     /// Print a JSON schema
     #[command(hide = true)]
     Schema(Schema),

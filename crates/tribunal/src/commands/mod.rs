@@ -29,7 +29,7 @@ use crate::out;
 use crate::place::inside_an_agent;
 use crate::protocol::args::{Lean, Protocol};
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 
 /// Runs the command line.
@@ -83,11 +83,20 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
         Command::Intake(args) => intake::run(globals, &args),
         Command::Delta(args) => delta::run(globals, &args),
         Command::Config(args) => config::run(globals, &args),
+        Command::Completions { shell } => completions(shell),
         Command::Schema(args) => schema::run(&args),
         Command::Docs(args) => crate::protocol::docs(globals, &args),
         Command::Protocol => crate::protocol::list(),
         Command::Step(step) => crate::protocol::run(globals, step),
     }
+}
+
+/// Prints the script that completes our command line in a shell.
+fn completions(shell: clap_complete::Shell) -> Result<Done, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "tribunal", &mut script);
+    out::data(&String::from_utf8_lossy(&script))?;
+    Ok(Done::Passed)
 }
 
 /// Commands that change what happens, which an agent may not.
@@ -105,6 +114,7 @@ fn steers(command: &Command) -> bool {
         | Command::Docs(_)
         | Command::Protocol
         | Command::Step(_)
+        | Command::Completions { .. }
         | Command::Schema(_) => false,
         Command::Demo(_)
         | Command::Init(_)

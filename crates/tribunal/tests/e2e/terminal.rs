@@ -124,3 +124,18 @@ fn exit_codes() {
     show.expect(&["decide", "01-01", "stop"], 1);
     assert_eq!(show.ended(), Ending::Stopped);
 }
+
+#[test]
+fn a_shell_completes_our_commands() {
+    let (folder, stage) = crate::stage();
+    let script = stage.tribunal(&["completions", "bash"]).unwrap().stdout;
+    let file = folder.path().join("completions.bash");
+    std::fs::write(&file, script).unwrap();
+    let ask = "source \"$1\"; COMP_WORDS=(tribunal repl); COMP_CWORD=1; _tribunal tribunal repl tribunal; \
+               echo \"${COMPREPLY[@]}\"";
+    let answer = stage.program().other("bash", &["-c", ask, "bash", file.to_str().unwrap()]).unwrap();
+    assert_eq!(answer.stdout.trim(), "replay", "{}", answer.said());
+    for shell in ["zsh", "fish"] {
+        assert!(stage.tribunal(&["completions", shell]).unwrap().stdout.contains("replay"), "{shell}");
+    }
+}
