@@ -66,8 +66,11 @@ impl Folder {
 
     /// Replaces a file as a whole: written beside it under a name of its own, then renamed. Whoever reads it finds the old
     /// one or the new one. It is not flushed: what is written this way is of the moment, or can be made again, and a
-    /// machine that loses power may be back at the file before.
+    /// machine that loses power may be back at the file before. What is there already is left as it is.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), GatesError> {
+        if self.read(name).is_ok_and(|there| there.as_deref() == Some(bytes)) {
+            return Ok(());
+        }
         self.replace(name, bytes, Flush::No)
     }
 

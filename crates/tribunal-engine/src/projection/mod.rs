@@ -331,11 +331,17 @@ fn finish_others(project: &Project, folder: &Folder, own: &str, registers: bool)
 
 /// Writes until nobody sends any more. The first failure is told; what follows is still tried.
 fn write_all(folder: &Folder, mut registry: Registry, work: &Receiver<Work>) -> Result<(), String> {
-    let mut failed = None;
+    let (mut failed, mut told) = (None, true);
     let text = |error: GatesError| error.to_string();
     while let Ok(work) = work.recv() {
         let done = match work {
-            Work::Lines(lines) => lines.iter().try_for_each(|line| folder.append(LOG, line)).map_err(text),
+            Work::Lines(lines) => {
+                let done = lines.iter().try_for_each(|line| folder.append(LOG, line));
+                told &= done.is_ok();
+                done.map_err(text)
+            }
+            // Its lines name events: without those it waits for the next run as well.
+            Work::Made(_) if !told => Ok(()),
             Work::State(bytes) => folder.write(STATE, &bytes).map_err(text),
             Work::Made(claims) => claims.iter().try_for_each(|claim| registry.add(folder, claim)),
             Work::Tokens(plan, left) => tokens(folder, &plan, &left).map_err(text),

@@ -56,6 +56,14 @@ pub(super) struct Registry {
     /// The newest bytes of each file, by plan; and which lines are there.
     newest: BTreeMap<String, BTreeMap<String, String>>,
     known: BTreeSet<(String, String)>,
+    /// The last event that has lines: those before it have all of theirs.
+    last: Option<(u64, u64)>,
+}
+
+/// Where an event stands in its run's journal, by its id.
+fn position(event_id: &str) -> Option<(u64, u64)> {
+    let (seq, n) = event_id.rsplit_once(':')?.1.split_once('.')?;
+    Some((seq.parse().ok()?, n.parse().ok()?))
 }
 
 impl Registry {
@@ -66,6 +74,7 @@ impl Registry {
             run: run.to_owned(),
             newest: BTreeMap::new(),
             known: BTreeSet::new(),
+            last: None,
         };
         let own = format!("{run}:");
         for artifact in registered(folder).unwrap_or_default() {
@@ -77,6 +86,7 @@ impl Registry {
     }
 
     fn note(&mut self, artifact: &Artifact) {
+        self.last = self.last.max(position(&artifact.event_id));
         self.known.insert((artifact.event_id.clone(), artifact.path.clone()));
         let files = self.newest.entry(artifact.plan.clone()).or_default();
         files.insert(artifact.path.clone(), artifact.sha256.clone());
@@ -84,6 +94,9 @@ impl Registry {
 
     /// Adds the lines of an event that are not there yet.
     pub(super) fn add(&mut self, folder: &Folder, claim: &Claim) -> Result<(), String> {
+        if position(&claim.event_id) < self.last {
+            return Ok(());
+        }
         let found = match &claim.made {
             Made::Task(revision) => self.of_task(revision),
             Made::Landed => self.of_landing(claim),
@@ -143,5 +156,19 @@ impl Registry {
             }
         }
         Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_stand_in_the_order_of_their_rows() {
+        assert_eq!(position("20260101-01:12.3"), Some((12, 3)));
+        assert!(position("r:9.1") < position("r:10.0") && position("r:9.1") > position("r:9.0"));
+        for odd in ["", "r", "r:1", "r:x.1", "f3c1-uuid"] {
+            assert_eq!(position(odd), None, "{odd}");
+        }
     }
 }

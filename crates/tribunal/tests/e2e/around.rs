@@ -344,6 +344,29 @@ fn a_log_that_git_tracks_is_left_alone() {
     assert!(!show.stage.project().join(".planning/.artifacts").exists());
 }
 
+#[test]
+fn a_log_that_cannot_be_written_gets_all_of_it_from_the_next_run() {
+    let mut show = Show::of(&PLAIN);
+    show.user_commits(&[(".planning/.events", "in the way\n")]);
+    let ended = show.expect(&["run"], 0);
+    assert!(ended.stderr.contains("the next run adds what is missing"), "{}", ended.stderr);
+    assert!(!show.stage.project().join(".planning/.artifacts").exists(), "nothing by halves");
+    let first = show.run();
+    show.user_acts(|stage| stage.git(&["rm", "-q", ".planning/.events"]).map(drop));
+    show.user_commits(&[(".planning/phases/01-tools/01-02-PLAN.md", &TWO_PLANS[1].text())]);
+    show.expect(&["run"], 0);
+    let log = read(&show, ".planning/.events/event-log.jsonl");
+    let own = |run: &str, event: &str| {
+        let (run, event) = (format!("\"{run}:"), format!("\"{event}\""));
+        log.lines().filter(|line| line.contains(&run) && line.contains(&event)).count()
+    };
+    for run in [&first, &show.run()] {
+        assert_eq!((own(run, "phase_started"), own(run, "phase_completed")), (1, 1), "{log}");
+    }
+    let made: Vec<String> = registry(&show).iter().map(|line| word(line, "path")).collect();
+    assert_eq!(made, ["bin/one.sh", "bin/two.sh"], "both runs' files");
+}
+
 /// A half-run folder of the original tool: one plan finished, one in the middle, one not begun.
 fn half_run(stage: &Stage) {
     const FOLDER: &str = ".yolo-planning/phases/01-tools";
