@@ -17,5 +17,6 @@ pub mod machine;
 pub mod message;
 pub mod panel;
 pub mod policy;
+pub mod roster;
 pub mod run;
 pub mod tables;

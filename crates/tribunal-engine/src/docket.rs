@@ -157,6 +157,9 @@ pub struct ReviewNote {
     /// The reviewers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seats: Vec<SeatNote>,
+    /// A large change in parts that are reviewed each for itself: their files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<Vec<String>>,
     /// What kinds of things the change holds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<String>,
@@ -184,6 +187,9 @@ pub struct SeatNote {
     /// Where its personality was found: `project`, `user`, `built-in`, or `settings`.
     #[serde(default)]
     pub found: String,
+    /// The part of a large change that it looks at, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<usize>,
 }
 
 /// Files a fixer changed that were not its own.

@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use tribunal_core::effect::Step;
 use tribunal_core::finding::{Fate, Reply, Severity, Verdict};
-use tribunal_core::ids::{FindingId, LoopId};
+use tribunal_core::ids::{FindingId, LoopId, Maker};
 use tribunal_core::ledger::{Entry, Mark};
-use tribunal_core::r#loop::{Choice, Loop, LoopEvent, Outcome, Why};
+use tribunal_core::r#loop::{Choice, Loop, LoopEvent, Outcome, Share, Why};
 use tribunal_core::machine::{Machine, OutOfOrder};
 use tribunal_core::panel::Ruling;
 use tribunal_core::run::{Ending, Run, RunEvent};
@@ -106,6 +107,7 @@ struct Told {
     rounds: Vec<Round>,
     tries: Vec<Try>,
     ordered: BTreeSet<FindingId>,
+    shares: BTreeMap<Maker, BTreeSet<FindingId>>,
     settled: BTreeMap<FindingId, u32>,
     words: Vec<Word>,
     before: BTreeMap<FindingId, Severity>,
@@ -355,6 +357,7 @@ impl Told {
             ordered: lp.ledger().iter().map(|(id, _)| id).collect(),
             lp,
             rounds: Vec::new(),
+            shares: BTreeMap::new(),
             tries: Vec::new(),
             settled: BTreeMap::new(),
             words: Vec::new(),
@@ -404,9 +407,15 @@ impl Told {
             }
             LoopEvent::ReworkOrdered { crew } => {
                 self.ordered = crew.iter().flat_map(|share| share.findings.iter().copied()).collect();
+                let share = |share: &Share| (share.maker.clone(), share.findings.iter().copied().collect());
+                self.shares = crew.iter().map(share).collect();
             }
             LoopEvent::Made { effect, replies, .. } => {
-                let findings = self.ordered.clone();
+                let own = match &effect.step {
+                    Step::Make(maker) => self.shares.get(maker).cloned(),
+                    _ => None,
+                };
+                let findings = own.unwrap_or_else(|| self.ordered.clone());
                 self.tried(effect.to_string(), findings, replies.clone(), None);
             }
             LoopEvent::Ruled { ruling } => self.ruled(ruling),

@@ -179,6 +179,9 @@ pub struct PhaseSettings {
     pub review: When,
     /// Judgings at most.
     pub rounds_max: u32,
+    /// `classic`: reviewers by the kinds of things that changed; `domains`: by the fields they touch.
+    #[serde(default = "classic")]
+    pub panel: String,
     /// One full pass before the final approval.
     pub final_pass: bool,
     /// Polish after a pass.
@@ -317,6 +320,10 @@ pub struct BudgetSettings {
     pub maker_cents: u64,
     /// Reserved for a reviewer before it is launched.
     pub reviewer_cents: u64,
+}
+
+fn classic() -> String {
+    "classic".to_owned()
 }
 
 fn auto() -> String {

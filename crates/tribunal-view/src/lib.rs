@@ -22,6 +22,7 @@ pub mod prompt;
 pub mod protocol;
 pub mod question;
 pub mod report;
+pub mod request;
 pub mod review;
 pub mod sarif;
 pub mod status;

@@ -250,9 +250,11 @@ impl Fill<'_> {
     }
 }
 
-/// A file that looks like an option is named so that it cannot be one.
+/// A file that looks like an option is named so that it cannot be one, and one with a space so that it is known for a path
+/// when the tool names it.
 fn plain(file: &str) -> String {
-    if file.starts_with('-') { format!("./{file}") } else { file.to_owned() }
+    let odd = file.starts_with('-') || (file.contains(char::is_whitespace) && !file.contains('/'));
+    if odd { format!("./{file}") } else { file.to_owned() }
 }
 
 fn inside(folder: &str, name: &str) -> String {
@@ -339,7 +341,7 @@ mod tests {
         let ruff = tools.get("ruff").unwrap();
         let files = ["--fix.py".to_owned(), "a b.py".to_owned()];
         let argv = Fill { program: "ruff", files: &files, config: "", cache: "/c" }.argv(&ruff.check);
-        assert_eq!(argv[argv.len() - 2..], ["./--fix.py", "a b.py"]);
+        assert_eq!(argv[argv.len() - 2..], ["./--fix.py", "./a b.py"]);
     }
 
     #[test]

@@ -3,7 +3,9 @@
 
 use super::context;
 use super::error::SetupError;
+use super::fix::SCOPE;
 use super::make::{begin_branch, digest};
+use super::panel::{self, Ground};
 use super::project::{PhaseFiles, Project};
 use super::setup::{SHELF, keep_settings, listen, options, policies, run_id, world};
 use super::site::{Site, now};
@@ -15,12 +17,13 @@ use crate::settings::Settings;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tribunal_agent::tool::{Detected, Ground, Tools};
+use tribunal_agent::tool::{self, Detected, Tools};
 use tribunal_core::effect::FinishStep;
 use tribunal_core::finding::{Fate, Source};
 use tribunal_core::ids::{Check, Revision, Seat};
 use tribunal_core::ledger::Handed;
 use tribunal_core::policy::{AtTheCap, Policy};
+use tribunal_core::roster::Roster;
 use tribunal_core::run::{Exists, Land, RunSpec};
 use tribunal_git::{GitError, Head, Oid, Repo};
 use tribunal_journal::{Head as JournalHead, Journal, Reader};
@@ -67,11 +70,14 @@ pub struct ReviewPlan {
     pub phase: Option<PhaseFiles>,
     /// The settings the run will have: the user's, with the personalities of the panel.
     pub settings: Settings,
+    /// The settings before that.
+    asked: Settings,
     branch: String,
     base: Oid,
     head: Oid,
     user: Oid,
     ask: ReviewAsk,
+    roster: Roster,
 }
 
 /// Two commits, and what they are called.
@@ -114,21 +120,60 @@ pub fn plan_review(
         ..ReviewNote::default()
     };
     seat_tools(&mut note, found, &tools, ask, settings)?;
-    let settings = settings.clone();
+    let asked = settings.clone();
+    let mut settings = settings.clone();
+    let changes = repo.changes(&ends.base, &ends.head)?;
+    let documents = documents(project, ends.phase.as_ref());
+    let ground = Ground {
+        project,
+        base: &ends.base,
+        user: &user.commit,
+        changed: &changed,
+        changes: &changes,
+        documents: &documents,
+    };
+    let roster = panel::compose(&ground, &mut settings, &mut note, ask, &tools)?;
+    coverage_is_whole(&note, &changes)?;
     let plan = ReviewPlan {
         note,
         phase: ends.phase,
         settings,
+        asked,
         branch: user.branch.unwrap_or_default(),
         base: ends.base,
         head: ends.head,
         user: user.commit,
         ask: ask.clone(),
+        roster,
     };
     if plan.note.tools.is_empty() && plan.note.seats.is_empty() && !plan.is_empty() {
         return Err(SetupError::NoJudge { target: ends.target });
     }
     Ok(plan)
+}
+
+/// A change is reviewed whole, or not at all.
+fn coverage_is_whole(note: &ReviewNote, changes: &[tribunal_git::Change]) -> Result<(), SetupError> {
+    if note.scopes.is_empty() {
+        return Ok(());
+    }
+    match panel::coverage(&note.scopes, changes) {
+        (_, 0) => Ok(()),
+        (all, missed) => Err(SetupError::Refused(format!("bug: {missed} of {all} files are in no scope"))),
+    }
+}
+
+/// What a phase says of itself.
+fn documents(project: &Project, phase: Option<&PhaseFiles>) -> String {
+    let Some(files) = phase else { return String::new() };
+    let context = format!("{}/{}-CONTEXT.md", files.path, files.number);
+    let context = crate::gates::read_plain(&project.root().join(context)).unwrap_or_default();
+    let mut text = String::from_utf8_lossy(&context).into_owned();
+    for summary in &files.summaries {
+        text.push('\n');
+        text.push_str(&summary.text);
+    }
+    text
 }
 
 fn ends(project: &Project, user: &Head, target: &Target) -> Result<Ends, SetupError> {
@@ -239,7 +284,7 @@ fn detect(
     let exists = |path: &str| files.contains(path);
     let text = |path: &str| text_of(repo, &ends.base, &ends.head, path);
     let installed = |name: &str| program(project.root(), path.as_ref(), name).is_some();
-    Ok(tools.detect(&Ground { exists: &exists, text: &text, installed: &installed, changed }))
+    Ok(tools.detect(&tool::Ground { exists: &exists, text: &text, installed: &installed, changed }))
 }
 
 /// Which tools sit: those that are there; those that the project asks for and are not there sit too, and will not have
@@ -274,14 +319,19 @@ fn seat_tools(
 
 /// Puts another reviewer in a seat.
 pub fn replace_seat(
-    _project: &Project,
+    project: &Project,
     plan: &mut ReviewPlan,
     old: &str,
     new: &str,
 ) -> Result<(), SetupError> {
-    let known = plan.note.seats.iter_mut().find(|seat| seat.id == old);
-    let seat = known.ok_or_else(|| SetupError::Refused(format!("{old:?} is not on the panel")))?;
-    seat.id = new.to_owned();
+    if !plan.note.seats.iter().any(|seat| seat.id == old) {
+        return Err(SetupError::Refused(format!("{old:?} is not on the panel")));
+    }
+    let seats = plan.note.seats.iter().map(|seat| if seat.id == old { new } else { seat.id.as_str() });
+    let tools = plan.note.tools.iter().map(|tool| tool.name.as_str());
+    let panel = tools.chain(seats).map(str::to_owned).collect();
+    let ask = ReviewAsk { panel, ..plan.ask.clone() };
+    *plan = plan_review(project, &plan.asked, &ask)?;
     Ok(())
 }
 
@@ -306,6 +356,7 @@ pub fn begin_review(project: &Project, plan: ReviewPlan) -> Result<(String, Engi
     let phase = plan.phase.as_ref().map_or("", |files| files.number.as_str());
     context::keep(project, &dir, phase)?;
     keep_settings(&dir, &settings)?;
+    panel::keep(&dir, &plan.roster)?;
     let engine = Engine::begin(journal, world, options(&settings, plan.ask.attached), &spec, about)?;
     listen(&dir, &engine)?;
     Ok((run, engine))
@@ -400,8 +451,10 @@ fn policy(plan: &ReviewPlan, row: Policy) -> Policy {
     let rounds = plan.ask.rounds_max.unwrap_or(row.rounds_max).max(1);
     // Nobody waits for a person where nobody mends: the findings are the answer.
     let asks = plan.ask.fix && (plan.phase.is_some() || !note.seats.is_empty());
+    let agents = plan.ask.fix && plan.settings.agents.adapter_for(&["fixer", "dev"]).is_some();
+    let kept = agents.then_some(SCOPE);
     Policy {
-        checks: tools.chain(commands.map(String::as_str)).map(Check::new).collect(),
+        checks: tools.chain(commands.map(String::as_str)).chain(kept).map(Check::new).collect(),
         seats: note.seats.iter().map(|seat| Seat::new(&seat.id)).collect(),
         rounds_max: if plan.ask.fix { rounds } else { 1 },
         at_the_cap: if asks { AtTheCap::Ask } else { AtTheCap::End },

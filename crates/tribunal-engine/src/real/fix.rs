@@ -16,9 +16,9 @@ use std::sync::Arc;
 use tribunal_agent::Access;
 use tribunal_agent::tool::{Detected, Tool};
 use tribunal_core::effect::EffectId;
-use tribunal_core::finding::{Claim, Reply};
+use tribunal_core::finding::{Claim, Reply, Severity};
 use tribunal_core::ids::{FindingId, LoopId, Maker, Revision};
-use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport, LoopWant};
+use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport, LoopWant};
 use tribunal_core::machine::Machine;
 use tribunal_findings::ToolForm;
 use tribunal_findings::track::{Change, Hunk};
@@ -29,8 +29,12 @@ use tribunal_view::prompt::{self, FindingLine, MakerBrief, MakerJob, PlanBrief};
 
 /// Before a tool's name where it is a fixer.
 pub(crate) const TOOL: &str = "tool:";
+/// An agent without a personality.
+pub(crate) const ANYBODY: &str = "fixer";
 /// Who gets what nobody can mend.
 pub(crate) const NOBODY: &str = "nobody";
+/// The check that fixers keep to their files.
+pub(crate) const SCOPE: &str = "fix-scope";
 /// Bytes of a diff read at most.
 const DIFF_MAX: usize = 64 << 20;
 /// Findings named in a commit's message.
@@ -442,6 +446,34 @@ impl Fix {
         let tree = site.repo.tree(&tree, &dir.join("index"), &start);
         let (report, notes) = fix.report(site, &tree, ended).ok()?;
         Some(Probe::Done(Report::Loop(report), notes))
+    }
+}
+
+/// Whether the fixers of the last round kept to their files: what they changed besides was put back, and is told.
+pub(crate) struct KeptToFiles {
+    effect: EffectId,
+    strayed: Vec<StrayNote>,
+}
+
+impl KeptToFiles {
+    /// Gathers what the docket knows.
+    pub(crate) fn gather(effect: &EffectId, lp: &Loop, docket: &Docket) -> KeptToFiles {
+        let last = |stray: &&StrayNote| stray.of == *lp.id() && stray.round + 1 == lp.round();
+        KeptToFiles { effect: effect.clone(), strayed: docket.strayed.iter().filter(last).cloned().collect() }
+    }
+
+    /// Reports at once: nothing has to be run.
+    pub(crate) fn run(self, site: &Site) {
+        let each = self.strayed.iter().flat_map(|stray| {
+            stray.files.iter().map(move |file| {
+                let text = format!("{} changed {file}, which was not its own; it was put back", stray.maker);
+                let mut claim = super::check::failing(Severity::Suggestion, text).at(file, None);
+                claim.rule = Some(SCOPE.to_owned());
+                claim
+            })
+        });
+        let report = LoopReport::Checked(Checked { findings: each.collect() });
+        site.report(&self.effect, Report::Loop(report), Vec::new());
     }
 }
 

@@ -4,7 +4,7 @@
 use super::launch::{Ended, words};
 use super::make::{lay_out, plan_brief, task_brief, task_number, use_word};
 use super::site::{PlanText, Site, lock, slug};
-use super::subject;
+use super::{request, subject};
 use crate::crash;
 use crate::docket::{Docket, LaunchNote, Note};
 use crate::world::{Probe, Report};
@@ -48,8 +48,10 @@ pub(crate) struct Judge {
     /// What the diff is taken against: the last judged revision, if there was one.
     before: Option<Revision>,
     asked: Asked,
-    /// The user's commit when the run began.
+    /// The user's commit when the run began, or what a reviewed change begins from.
     base: String,
+    /// What is told of something that exists.
+    request: Option<request::Asked>,
 }
 
 enum Asked {
@@ -100,7 +102,8 @@ impl Judge {
             revision,
             subject,
             asked: Asked::Verdict(Box::new(brief)),
-            base: docket.about.base.clone(),
+            base: base_of(docket),
+            request: request::Asked::of(docket, seat),
         })
     }
 
@@ -135,7 +138,8 @@ impl Judge {
             revision,
             subject,
             asked: Asked::Ruling(Box::new(brief)),
-            base: docket.about.base.clone(),
+            base: base_of(docket),
+            request: request::Asked::of(docket, seat),
         })
     }
 
@@ -153,6 +157,9 @@ impl Judge {
         let role = match &mut self.asked {
             Asked::Verdict(brief) => {
                 brief.diff = diff;
+                if let Some(request) = &self.request {
+                    brief.document = Some(request.document(site, &commit)?);
+                }
                 if self.backup { "backup" } else { "reviewer" }
             }
             Asked::Ruling(brief) => {
@@ -207,14 +214,16 @@ impl Judge {
         if let Subject::Plan(_) = self.subject {
             return Ok(String::new());
         }
-        let from = match &self.before {
-            Some(before) => site.commit_of(before)?,
-            None => match self.subject {
+        let only = self.request.as_ref().map(request::Asked::only).unwrap_or_default();
+        let from = match (&self.before, &self.request) {
+            (Some(before), _) => site.commit_of(before)?,
+            (None, Some(request)) => Oid::parse(request.base())?,
+            (None, None) => match self.subject {
                 Subject::Lane(_, Job::Task(_)) => first_parent(site, commit)?,
                 _ => site.repo.merge_base(commit, &site.run_head()?)?.unwrap_or_else(|| commit.clone()),
             },
         };
-        let text = site.repo.diff_text(&from, commit, &[], DIFF_MAX)?;
+        let text = site.repo.diff_text(&from, commit, &only, DIFF_MAX)?;
         let mut diff = String::from_utf8_lossy(&text.bytes).into_owned();
         if text.cut {
             diff.push_str("\n[the diff is longer; the rest is in the checkout]\n");
@@ -266,6 +275,11 @@ impl Judge {
         let note = LaunchNote { unread: not_read(effect, &ended.outcome), ..ended.note };
         Some(Probe::Done(Report::Loop(report), vec![Note::Launch(Box::new(note))]))
     }
+}
+
+/// What the files that steer agents are taken from: the commit before a change under review, or the user's own.
+fn base_of(docket: &Docket) -> String {
+    docket.about.review.as_ref().map_or(&docket.about.base, |review| &review.base).clone()
 }
 
 /// Why a seat is asked again.
@@ -392,12 +406,21 @@ fn check_lines(bench: &tribunal_core::panel::Bench) -> Vec<CheckLine> {
         .map(|(check, claims)| CheckLine {
             name: check.to_string(),
             passed: false,
-            claims: claims.iter().map(|claim| claim.claim.clone()).collect(),
+            claims: claims.iter().map(placed).collect(),
         })
         .collect();
     let passed = bench.checks.keys().filter(|check| !failed.iter().any(|line| line.name == check.as_str()));
     let passed = passed.map(|check| CheckLine { name: check.to_string(), passed: true, claims: Vec::new() });
     passed.chain(failed.clone()).collect()
+}
+
+/// A claim with its place, where it has one.
+fn placed(claim: &tribunal_core::finding::Claim) -> String {
+    match (&claim.file, claim.line) {
+        (Some(file), Some(line)) => format!("{file}:{line} {}", claim.claim),
+        (Some(file), None) => format!("{file} {}", claim.claim),
+        (None, _) => claim.claim.clone(),
+    }
 }
 
 /// What the maker of this loop said last.

@@ -15,8 +15,10 @@ mod land;
 mod launch;
 mod make;
 mod origin;
+mod panel;
 mod pool;
 mod project;
+mod request;
 mod roster;
 mod routing;
 mod setup;
@@ -43,7 +45,7 @@ pub use walls::Sandbox;
 use crate::docket::{Docket, Note};
 use crate::world::{Arrival, Assignment, Probe, Want, World};
 use check::Checking;
-use fix::{Fix, Join};
+use fix::{Fix, Join, KeptToFiles};
 use judge::{Checkpoint, Judge};
 use land::{Finishing, Landing, Summarising};
 use launch::{Flight, read_back, session_of};
@@ -123,6 +125,9 @@ impl RealWorld {
             LoopWant::Hear { finding, seat, .. } => {
                 let judge = Judge::hearing(&site, effect, lp, seat, *finding, docket)?;
                 self.work(&self.site.jobs, effect, move || judge.run(&site));
+            }
+            LoopWant::Check { check, .. } if check.as_str() == fix::SCOPE => {
+                KeptToFiles::gather(effect, lp, docket).run(&site);
             }
             LoopWant::Check { check, revision } if tools::is_one(check, docket) => {
                 let looking = Looking::gather(&site, effect, lp, check, revision, docket)?;

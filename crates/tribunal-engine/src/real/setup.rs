@@ -513,6 +513,7 @@ pub(super) fn world(
         settings: settings.clone(),
         adapters,
         tools: Tools::load(&settings.tools)?,
+        roster: std::sync::OnceLock::new(),
         keeper,
         sandbox,
         jobs: pools[0].jobs(),

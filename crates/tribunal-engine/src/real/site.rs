@@ -44,6 +44,8 @@ pub(crate) struct Site {
     pub(crate) tools: Tools,
     pub(crate) shelf: Shelf,
     pub(crate) keeper: Arc<Keeper>,
+    /// Who reviews and mends what.
+    pub(crate) roster: std::sync::OnceLock<tribunal_core::roster::Roster>,
     /// Whether launches are kept to their own files.
     pub(crate) sandbox: Sandbox,
     pub(crate) jobs: Jobs,

@@ -187,12 +187,16 @@ impl Tracking {
 
     fn panel(&self) -> Panel {
         let rejecting = self.bench.answers().filter(|(_, answer)| answer.verdict == Verdict::Reject);
-        Panel {
+        let mut panel = Panel {
             owners: BTreeMap::new(),
             sat: self.bench.answers().map(|(seat, _)| seat.clone()).collect(),
             rejecting: rejecting.map(|(seat, _)| seat.clone()).collect(),
             include_filtered: false,
+        };
+        if let Some(routing) = &self.routing {
+            routing.authority(&mut panel);
         }
+        panel
     }
 
     fn said(&self) -> BTreeMap<Seat, BTreeMap<FindingId, Said>> {

@@ -43,7 +43,9 @@ pub struct ToolReport {
 
 /// Reads a tool's output. `root` is the folder it ran in: paths under it become paths inside the subject.
 pub fn read_tool(form: ToolForm, text: &str, root: &str) -> ToolReport {
-    let text = text.replace(&format!("file://{root}/"), "").replace(&format!("{root}/"), "");
+    let escaped = format!("file://{}/", escaped(root));
+    let text = text.replace(&escaped, "").replace(&format!("file://{root}/"), "");
+    let text = text.replace(&format!("{root}/"), "");
     let mut report = match form {
         ToolForm::Sarif => taken(read_sarif(&text)),
         ToolForm::Lines => taken(read_compiler_lines(&without_prefixes(&text))),
@@ -57,6 +59,20 @@ pub fn read_tool(form: ToolForm, text: &str, root: &str) -> ToolReport {
         seen.insert((claim.file.clone(), claim.line, claim.end, claim.rule.clone(), claim.claim.clone()))
     });
     report
+}
+
+/// A path as it stands in a URI.
+fn escaped(path: &str) -> String {
+    let mut out = String::new();
+    for byte in path.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+                out.push(char::from(byte))
+            }
+            byte => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
 }
 
 /// What a formatter would write differently, one finding for each stretch.
@@ -308,6 +324,12 @@ mod tests {
             r#""is_primary":true,"expansion":{"span":{"file_name":"src/lib.rs","line_start":7,"line_end":7}}"#,
         );
         assert_eq!(found(ToolForm::Cargo, &registry)[0].split(' ').nth(1), Some("src/lib.rs:7-7"));
+    }
+
+    #[test]
+    fn a_folder_with_odd_letters_is_known_in_a_uri() {
+        let log = r#"{"version":"2.1.0","runs":[{"results":[{"message":{"text":"x"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"file:///a%20%C3%B6/t/b.py"}}}]}]}]}"#;
+        assert_eq!(read_tool(ToolForm::Sarif, log, "/a ö/t").findings[0].file.as_deref(), Some("b.py"));
     }
 
     #[test]

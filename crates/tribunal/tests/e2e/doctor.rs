@@ -101,7 +101,7 @@ fn init_chooses_what_is_installed_and_doctor_says_how_it_is() {
         "✓ claude    2.1.325 (Claude Code), tested; no sign of a login",
         "⚠ codex     codex-cli 9.0.0, newer than tested (0.166.0)",
         "plays architect, dev",
-        "plays loop-reviewer, qa, qa-verification, reviewer",
+        "plays loop-reviewer, qa, reviewer",
         "○ gemini    not installed",
         "nothing stands in the way of a run",
     ] {

@@ -23,6 +23,8 @@ mod hostile_gates;
 mod hostile_words;
 mod limits;
 mod prompts;
+mod review_panel;
+mod review_tools;
 mod show;
 mod terminal;
 mod traps;

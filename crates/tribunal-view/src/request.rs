@@ -1,0 +1,105 @@
+//! The request a panel reads before a change: what it is for, what was asked, what was built, what is known to be risky,
+//! which part is whose. The same bytes for every reviewer of one part. Facts come in; nothing is looked up or judged here.
+
+use crate::plain::{capped, line};
+use crate::words::count;
+use std::fmt::Write;
+
+/// Files named at most; more are counted, and are in the checkout.
+const FILES_MAX: usize = 400;
+/// Characters of one document's text.
+const TEXT_MAX: usize = 6_000;
+
+/// What a panel is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// `main..HEAD`, `phase 01`.
+    pub target: String,
+    /// What kinds of things it holds.
+    pub kinds: Vec<String>,
+    /// What the phase is for, as its documents say.
+    pub goal: String,
+    /// What must be true at the end, as the roadmap says.
+    pub criteria: Vec<String>,
+    /// Plans with their status.
+    pub plans: Vec<String>,
+    /// Requirements that the plans address.
+    pub requirements: Vec<String>,
+    /// What was built, plan by plan, in the makers' words.
+    pub built: Vec<String>,
+    /// Deviations and open questions.
+    pub risks: Vec<String>,
+    /// Subjects of the commits.
+    pub commits: Vec<String>,
+    /// Files with lines added and removed.
+    pub files: Vec<String>,
+    /// Which part of a large change this is: its number, of how many, and files in all.
+    pub part: Option<(usize, usize, usize)>,
+}
+
+/// As a document.
+pub fn text(request: &Request) -> String {
+    let mut out = format!("Under review: {}\n", line(&request.target));
+    if !request.kinds.is_empty() {
+        let _ = writeln!(out, "It holds: {}", request.kinds.join(", "));
+    }
+    if let Some((n, of, files)) = request.part {
+        let _ = writeln!(
+            out,
+            "\nThis change is large and is reviewed in {} that together cover all {}, 100 % of it. Yours is part {n}: judge these files; \
+             the others are in the checkout where you need them.",
+            count(of, "part"),
+            count(files, "file"),
+        );
+    }
+    if !request.goal.trim().is_empty() {
+        let _ = writeln!(out, "\nGoal:\n{}", capped(request.goal.trim(), TEXT_MAX));
+    }
+    items(&mut out, "Success criteria", &request.criteria);
+    items(&mut out, "Plans", &request.plans);
+    items(&mut out, "Requirements addressed", &request.requirements);
+    for built in &request.built {
+        let _ = writeln!(out, "\nWhat was built:\n{}", capped(built.trim(), TEXT_MAX));
+    }
+    items(&mut out, "Known risks and deviations", &request.risks);
+    items(&mut out, "Commits", &request.commits);
+    let shown: Vec<String> = request.files.iter().take(FILES_MAX).cloned().collect();
+    items(&mut out, "Files to review", &shown);
+    if request.files.len() > FILES_MAX {
+        let _ = writeln!(out, "- and {} more, all in the checkout", request.files.len() - FILES_MAX);
+    }
+    out.push_str(
+        "\nJudge what was built against what was asked for, not against what could be. Every finding names a file and a line and how \
+         sure you are; below 50 it is none, below 80 it is kept aside. Breach of a stated convention is a warning unless the plan asks for it.\n",
+    );
+    out
+}
+
+fn items(out: &mut String, title: &str, items: &[String]) {
+    if !items.is_empty() {
+        let _ = writeln!(out, "\n{title}:");
+        items.iter().for_each(|item| {
+            let _ = writeln!(out, "- {}", line(item));
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_known_is_said() {
+        let text = text(&Request { target: "main..HEAD".to_owned(), ..Request::default() });
+        assert!(!text.contains("Goal") && !text.contains("Plans") && !text.contains("part"), "{text}");
+    }
+
+    #[test]
+    fn a_part_says_what_the_parts_cover() {
+        let request = Request { part: Some((2, 7, 5_000)), ..Request::default() };
+        assert!(
+            text(&request)
+                .contains("7 parts that together cover all 5000 files, 100 % of it. Yours is part 2")
+        );
+    }
+}

@@ -1,0 +1,350 @@
+//! Reviews by tools alone: any repository, no planning folder, no model. A small linter of our own plays every part; the
+//! real ones are asked where they are installed, and a test that could not ask them says so.
+
+use crate::stage::Stage;
+use crate::stage::program::Ended;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use tempfile::TempDir;
+use tribunal_core::r#loop::Why;
+
+/// Finds lines that hold `bad` (a warning) or `worse` (an error); with `--fix` it mends the bad ones.
+const LINT: &str = r#"#!/bin/sh
+if [ -e broken ]; then echo "cannot read my settings" >&2; exit 3; fi
+if [ "$1" = --fix ]; then
+  shift
+  for f in "$@"; do sed -i 's/bad/good/' "$f"; done
+  exit 0
+fi
+found=0
+for f in "$@"; do
+  n=0
+  while IFS= read -r line; do
+    n=$((n + 1))
+    case "$line" in
+      *worse*) echo "$f:$n: error: this is worse [W1]"; found=1 ;;
+      *bad*) echo "$f:$n: warning: this is bad [B1]"; found=1 ;;
+    esac
+  done < "$f"
+done
+exit $found
+"#;
+
+const ROW: &str = "[agents]\ndefault = \"\"\n[tools.mylint]\nfiles = [\"*.txt\"]\nprograms = [\"mylint\"]\nform = \"lines\"\nfound = [1]\n\
+    configured = [\".mylint\"]\ncheck = [\"{program}\", \"{files}\"]\nfix = [\"{program}\", \"--fix\", \"{files}\"]\n";
+
+struct Project {
+    _folder: TempDir,
+    stage: Stage,
+}
+
+impl Project {
+    /// A repository with a linter; `before` is on main, `after` on the branch.
+    fn new(before: &str, after: &str) -> Project {
+        let (folder, mut stage) = crate::stage();
+        let bin = stage.root().join("bin");
+        std::fs::create_dir_all(&bin).unwrap();
+        std::fs::write(bin.join("mylint"), LINT).unwrap();
+        std::fs::set_permissions(bin.join("mylint"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        stage.program_mut().prepend_path(&bin);
+        stage.write("tribunal.toml", ROW).unwrap();
+        stage.write("a.txt", before).unwrap();
+        stage.commit_all().unwrap();
+        stage.git(&["checkout", "-q", "-b", "topic"]).unwrap();
+        stage.write("a.txt", after).unwrap();
+        stage.git(&["commit", "-q", "-am", "feat: more"]).unwrap();
+        Project { _folder: folder, stage }
+    }
+
+    #[track_caller]
+    fn review(&self, args: &[&str], code: i32) -> Ended {
+        let ended = self.stage.tribunal(&[&["review"], args].concat()).unwrap();
+        assert_eq!(ended.code, Some(code), "{args:?}: {}", ended.said());
+        ended
+    }
+
+    #[track_caller]
+    fn json(&self, args: &[&str], code: i32) -> Value {
+        let ended = self.review(&[args, &["--json"]].concat(), code);
+        serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {}", ended.stdout))
+    }
+
+    fn commit(&self, text: &str) {
+        self.stage.write("a.txt", text).unwrap();
+        self.stage.git(&["commit", "-q", "-am", "feat: again"]).unwrap();
+    }
+}
+
+fn lines(seen: &Value) -> Vec<(String, String, String)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let rows = seen["findings"].as_array().unwrap();
+    let mut lines: Vec<_> =
+        rows.iter().map(|row| (text(&row["place"]), text(&row["severity"]), text(&row["since"]))).collect();
+    lines.sort();
+    lines
+}
+
+fn row(place: &str, severity: &str, since: &str) -> (String, String, String) {
+    (place.to_owned(), severity.to_owned(), since.to_owned())
+}
+
+const DIFF: [&str; 2] = ["--diff", "main..HEAD"];
+
+#[test]
+fn only_what_is_on_changed_lines_counts() {
+    let project = Project::new("bad old\nfine\n", "bad old\nfine\nbad new\nworse new\n");
+    let seen = project.json(&DIFF, 1);
+    assert_eq!(lines(&seen), [row("a.txt:3", "warning", "unknown"), row("a.txt:4", "blocker", "unknown")]);
+    assert_eq!(seen["end"], "shut");
+    assert_eq!(seen["filtered"], json!([{ "by": "mylint", "count": 1, "rows": [] }]));
+    let shown = project.review(&[&DIFF[..], &["--include-filtered"]].concat(), 1).stdout;
+    assert!(shown.contains("a.txt:1 warning: this is bad (B1)"), "{shown}");
+    assert!(!project.stage.project().join(".planning").exists(), "no planning folder is made");
+    assert_eq!(project.stage.git(&["status", "--porcelain"]).unwrap(), "");
+}
+
+#[test]
+fn what_is_clean_passes_and_says_who_judged() {
+    let project = Project::new("bad old\n", "bad old\nfine new\n");
+    let ended = project.review(&DIFF, 0);
+    assert!(ended.stdout.contains("passed") && ended.stdout.contains("mylint (passed)"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("no reviewer is configured"), "{}", ended.stdout);
+    let nothing = project.review(&["--diff", "HEAD..HEAD"], 0);
+    assert!(nothing.stdout.contains("nothing changed"), "{}", nothing.stdout);
+}
+
+#[test]
+fn a_second_review_tells_what_is_new_persisting_and_resolved() {
+    let project = Project::new("", "bad one\nbad two\n");
+    project.json(&DIFF, 1);
+    // A line goes in above, one is mended, one stays and moves, one is new.
+    project.commit("fine\nbad one\ngood two\nworse three\n");
+    let seen = project.json(&DIFF, 1);
+    let expect = [
+        row("a.txt:2", "warning", "persisting"),
+        row("a.txt:3", "warning", "resolved"),
+        row("a.txt:4", "blocker", "new"),
+    ];
+    assert_eq!(lines(&seen), expect);
+    let ids: Vec<&str> =
+        seen["findings"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
+    assert!(
+        ids.contains(&"F-1") && ids.contains(&"F-2") && ids.contains(&"F-3"),
+        "ids are given once: {ids:?}"
+    );
+    let text = project.review(&DIFF, 1).stdout;
+    assert!(text.contains("0 new, 2 persisting, 0 resolved"), "{text}");
+}
+
+#[test]
+fn what_a_tool_can_mend_is_mended_judged_again_and_lands() {
+    let project = Project::new("bad old\n", "bad old\nbad new\n");
+    let ended = project.review(&[&DIFF[..], &["--fix"]].concat(), 0);
+    assert!(ended.stdout.contains("passed, 1 fixed"), "{}", ended.stdout);
+    let subject = project.stage.git(&["log", "-1", "--format=%s"]).unwrap();
+    assert_eq!(subject, "fix(review): review round 1, 1 of 1 findings");
+    assert_eq!(project.stage.git(&["status", "--porcelain"]).unwrap(), "");
+    assert_eq!(project.review(&DIFF, 0).code, Some(0));
+}
+
+#[test]
+fn what_no_tool_can_mend_is_left_and_nothing_lands() {
+    let project = Project::new("", "bad new\nworse new\n");
+    let head = project.stage.git(&["rev-parse", "HEAD"]).unwrap();
+    let ended = project.review(&[&DIFF[..], &["--fix"]].concat(), 1);
+    assert!(ended.stdout.contains("1 blocker in the way, 1 fixed"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("shows what was mended and not approved"), "{}", ended.stdout);
+    assert_eq!(project.stage.git(&["rev-parse", "HEAD"]).unwrap(), head, "half a fix is no pass");
+}
+
+#[test]
+fn a_tool_that_did_not_run_is_not_green() {
+    let project = Project::new("", "fine\n");
+    project.stage.write("broken", "").unwrap();
+    project.stage.git(&["add", "-A"]).unwrap();
+    project.stage.git(&["commit", "-q", "-m", "chore: break the linter"]).unwrap();
+    let ended = project.review(&DIFF, 4);
+    assert!(ended.said().contains("cannot read my settings"), "{}", ended.said());
+    let (_, docket) = project.stage.newest().unwrap().unwrap();
+    assert_eq!(docket.loops.values().next_back().unwrap().question().unwrap().why, Why::ChecksDidNotRun);
+}
+
+#[test]
+fn a_tool_that_is_asked_for_and_missing_is_not_green() {
+    let project = Project::new("", "fine\n");
+    let row = ROW.replace("\"mylint\"", "\"no-such-linter\"").replace("{program}", "no-such-linter");
+    project.stage.write("tribunal.toml", &row).unwrap();
+    // Nobody configured it: it is left out, said, and nobody is left to judge.
+    let ended = project.review(&DIFF, 3);
+    assert!(ended.stderr.contains("nobody here can judge"), "{}", ended.stderr);
+    project.stage.write(".mylint", "").unwrap();
+    project.stage.git(&["add", ".mylint"]).unwrap();
+    project.stage.git(&["commit", "-q", "-m", "chore: configure it"]).unwrap();
+    let ended = project.review(&DIFF, 4);
+    assert!(ended.said().contains("configured here and not installed"), "{}", ended.said());
+}
+
+#[test]
+fn what_is_staged_and_a_patch_are_reviewed_without_touching_anything() {
+    let project = Project::new("fine\n", "fine\nfine two\n");
+    project.stage.write("a.txt", "fine\nfine two\nbad staged\n").unwrap();
+    project.stage.git(&["add", "a.txt"]).unwrap();
+    project.stage.write("a.txt", "fine\nfine two\nbad staged\nbad unstaged\n").unwrap();
+    let before = project.stage.git(&["status", "--porcelain=v2"]).unwrap();
+    let seen = project.json(&["--staged"], 1);
+    assert_eq!(lines(&seen), [row("a.txt:3", "warning", "unknown")]);
+    assert_eq!(project.stage.git(&["status", "--porcelain=v2"]).unwrap(), before);
+    let fixed = project.review(&["--staged", "--fix"], 0);
+    assert!(fixed.stdout.contains("git apply --index"), "{}", fixed.stdout);
+    assert_eq!(
+        project.stage.git(&["status", "--porcelain=v2"]).unwrap(),
+        before,
+        "the fixes are the user's to take"
+    );
+    let patch = project.stage.root().join("change.patch");
+    let text = project.stage.git(&["diff", "HEAD"]).unwrap();
+    std::fs::write(&patch, format!("{text}\n")).unwrap();
+    project.stage.git(&["reset", "-q", "--hard"]).unwrap();
+    let seen = project.json(&["--pr-file", &patch.display().to_string()], 1);
+    assert_eq!(lines(&seen).len(), 2);
+    std::fs::write(&patch, "diff --git a/zz b/zz\n--- a/zz\n+++ b/zz\n@@ -1 +1 @@\n-x\n+y\n").unwrap();
+    let wrong = project.review(&["--pr-file", &patch.display().to_string()], 2);
+    assert!(wrong.stderr.contains("does not apply to HEAD"), "{}", wrong.stderr);
+}
+
+#[test]
+fn every_form_has_the_findings() {
+    let project = Project::new("", "bad one\n");
+    let form = |name: &str| project.review(&[&DIFF[..], &["--format", name]].concat(), 1).stdout;
+    let sarif: Value = serde_json::from_str(&form("sarif")).unwrap();
+    let result = &sarif["runs"][0]["results"][0];
+    assert_eq!(result["ruleId"], "B1");
+    assert_eq!(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "a.txt");
+    let again: Value = serde_json::from_str(&form("sarif")).unwrap();
+    assert_eq!(again["runs"][0]["results"][0]["baselineState"], "unchanged", "{again}");
+    assert!(form("github").contains("::warning file=a.txt,line=1"), "{}", form("github"));
+    assert!(
+        form("markdown").starts_with("# Review of main..HEAD: 1 warning in the way"),
+        "{}",
+        form("markdown")
+    );
+    assert!(form("text").contains("warning: this is bad (B1, mylint"), "{}", form("text"));
+}
+
+#[test]
+fn ranges_that_are_none_and_hostile_names_are_refused() {
+    let project = Project::new("fine\n", "fine\nbad\n");
+    for range in ["nowhere..HEAD", "--output=x", "main..nowhere", "a\nb"] {
+        let ended = project.review(&["--diff", range], 2);
+        assert!(ended.stderr.contains("hint:"), "{range}: {}", ended.stderr);
+    }
+    project.review(&["--diff", "main", "--staged"], 2);
+    let ended = project.review(&[], 2);
+    assert!(ended.stderr.contains("planning folder"), "without a target it is a phase: {}", ended.stderr);
+    project.stage.write("--fix.txt", "bad\n").unwrap();
+    project.stage.write("sp ace;$(id).txt", "bad\n").unwrap();
+    project.stage.git(&["add", "-A"]).unwrap();
+    project.stage.git(&["commit", "-q", "-m", "feat: odd names"]).unwrap();
+    let seen = project.json(&DIFF, 1);
+    assert_eq!(lines(&seen).len(), 3, "{seen}");
+}
+
+#[test]
+fn a_change_cannot_take_its_judge_away() {
+    let project = Project::new("fine\n", "fine\nbad\n");
+    let by_config = ROW.replace("configured =", "by_config = true\nconfigured =");
+    project.stage.git(&["checkout", "-q", "main"]).unwrap();
+    project.stage.write("tribunal.toml", &by_config).unwrap();
+    project.stage.write(".mylint", "").unwrap();
+    project.stage.git(&["add", "-A"]).unwrap();
+    project.stage.git(&["commit", "-q", "-m", "chore: configure it"]).unwrap();
+    project.stage.git(&["checkout", "-q", "topic"]).unwrap();
+    project.stage.git(&["rebase", "-q", "main"]).unwrap();
+    project.stage.git(&["rm", "-q", ".mylint"]).unwrap();
+    project.stage.git(&["commit", "-q", "-m", "chore: no linter here"]).unwrap();
+    assert_eq!(lines(&project.json(&DIFF, 1)).len(), 1);
+}
+
+/// A project with nothing of ours in it, where the real tools find their own settings.
+fn real(tool: &str, files: &[(&str, &str, &str)]) -> Option<Project> {
+    let found = std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(tool).is_file()));
+    if !found {
+        let _ = writeln!(std::io::stderr(), "SKIPPED: {tool} is not installed; nothing was tested with it");
+        return None;
+    }
+    let (folder, mut stage) = crate::stage();
+    let config = stage.root().join("home/.config");
+    let program = stage.program_mut();
+    if let Some(home) = std::env::var_os("HOME") {
+        program.env.retain(|(name, _)| name != "HOME");
+        program.env.push(("HOME".into(), home));
+    }
+    program.env.push(("XDG_CONFIG_HOME".into(), config.into()));
+    for name in ["CARGO_HOME", "RUSTUP_HOME"] {
+        program.env.extend(std::env::var_os(name).map(|value| (name.into(), value)));
+    }
+    for (path, before, _) in files {
+        stage.write(path, before).unwrap();
+    }
+    stage.commit_all().unwrap();
+    stage.git(&["checkout", "-q", "-b", "topic"]).unwrap();
+    for (path, _, after) in files {
+        stage.write(path, after).unwrap();
+    }
+    stage.git(&["commit", "-q", "-am", "feat: a change"]).unwrap();
+    Some(Project { _folder: folder, stage })
+}
+
+const NO_AGENT: [&str; 2] = ["--set", "agents.default=\"\""];
+
+fn rules(seen: &Value) -> Vec<String> {
+    let rows = seen["findings"].as_array().unwrap();
+    let mut rules: Vec<String> = rows.iter().map(|row| row["rule"].as_str().unwrap().to_owned()).collect();
+    rules.sort();
+    rules
+}
+
+#[test]
+fn ruff_and_shellcheck_find_what_they_find() {
+    let python = ("a.py", "import os\n\nprint(os)\n", "import os\nimport sys\n\nprint(os, nope)\n");
+    if let Some(project) = real("ruff", &[python]) {
+        let args = [&DIFF[..], &["--panel", "ruff"], &NO_AGENT].concat();
+        assert!(
+            ["F401", "F821"].iter().all(|rule| rules(&project.json(&args, 1)).contains(&(*rule).to_owned()))
+        );
+        let fixed = project.review(&[&args[..], &["--fix"]].concat(), 1);
+        assert!(fixed.stdout.contains("1 blocker in the way"), "{}", fixed.stdout);
+    }
+    let shell = ("run.sh", "#!/bin/sh\necho hi\n", "#!/bin/sh\necho hi\ncd $1\n");
+    if let Some(project) = real("shellcheck", &[shell]) {
+        let seen = project.json(&[&DIFF[..], &NO_AGENT].concat(), 1);
+        assert!(rules(&seen).contains(&"SC2164".to_owned()), "{seen}");
+    }
+}
+
+#[test]
+fn rustfmt_and_clippy_find_and_mend() {
+    let manifest = "[package]\nname = \"x\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+    let before = "pub fn one( ) -> i32 {\n    1\n}\n";
+    let after = "pub fn one( ) -> i32 {\n    1\n}\n\npub fn two( x: i32 ) -> bool {\n    if x == 1 { true } else { false }\n}\n";
+    let files = [
+        ("Cargo.toml", manifest, manifest),
+        ("src/lib.rs", before, after),
+        (".gitignore", "target\n", "target\n"),
+    ];
+    let Some(project) = real("cargo-clippy", &files) else { return };
+    let args = [&DIFF[..], &NO_AGENT].concat();
+    let seen = project.json(&args, 1);
+    let rules = rules(&seen);
+    assert!(
+        rules.contains(&"format".to_owned()) && rules.contains(&"clippy::needless_bool".to_owned()),
+        "{seen}"
+    );
+    project.review(&[&args[..], &["--fix"]].concat(), 0);
+    let text = std::fs::read_to_string(project.stage.project().join("src/lib.rs")).unwrap();
+    assert!(text.starts_with("pub fn one( )"), "the rest of the file is as it was: {text}");
+    assert!(text.contains("pub fn two(x: i32) -> bool {\n    x == 1\n}"), "{text}");
+    assert_eq!(project.review(&args, 0).code, Some(0));
+}
