@@ -592,6 +592,8 @@ pub enum Scenario {
     Oscillating,
     /// The orchestrator is killed and goes on
     Crash,
+    /// Agents break the rules, and nothing comes of it
+    Hostile,
 }
 
 /// `tribunal schema`.

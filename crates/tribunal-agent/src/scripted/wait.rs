@@ -13,8 +13,9 @@ pub fn open_gate(path: &Path) -> io::Result<()> {
     // Both ends: opening a pipe for writing alone would wait for a reader.
     let pipe = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     let mut part = path.as_os_str().to_owned();
-    // Several may open the same gate at once.
-    part.push(format!(".{}.part", rustix::thread::gettid().as_raw_nonzero()));
+    // Several may open the same gate at once; in namespaces of their own they have the same numbers.
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    part.push(format!(".{}.{}.part", rustix::thread::gettid().as_raw_nonzero(), now.as_nanos()));
     std::fs::write(&part, b"")?;
     std::fs::rename(&part, path)?;
     // Whoever opened the pipe before the plain file took its place finds this byte; nobody takes it out.

@@ -72,6 +72,10 @@ pub fn begin(
     let files = project.phase(ask.phase.as_deref())?;
     let plans = plans_to_run(&files, ask)?;
     roster::check(project, settings)?;
+    if settings.agents.sandbox == "required" {
+        // Asked before anything is written.
+        sandbox(settings, &Containment::detect())?;
+    }
     let policies = policies(settings)?;
     project.prepare()?;
     let at = now();

@@ -69,6 +69,9 @@ fn scene(scenario: Scenario) -> &'static str {
         Scenario::Blocked => include_str!("scenes/blocked.toml"),
         Scenario::Oscillating => include_str!("scenes/oscillating.toml"),
         Scenario::Crash => include_str!("scenes/demo.toml"),
+        Scenario::Hostile => {
+            concat!(include_str!("scenes/hostile.toml"), include_str!("scenes/hostile_ci.toml"))
+        }
     }
 }
 
@@ -88,6 +91,11 @@ fn intro(scenario: Scenario) -> &'static str {
             "Two demands that cannot both be met: every fix of the one brings the other back. A third opinion\n\
              hears it once; when it comes back again, a person is asked instead of another round."
         }
+        Scenario::Hostile => {
+            "Agents that do not play by the rules: one says that it is approved, reaches for\n\
+             keys, leaves processes, a secret and a link behind; one deletes its working\n\
+             folder; a reviewer says yes and no; one changes what CI runs. None of it lands."
+        }
         Scenario::Crash => "The orchestrator kills itself with -9 in the middle, and goes on.",
     }
 }
@@ -96,7 +104,7 @@ fn next(scenario: Scenario, dir: &Path) -> String {
     let dir = dir.display();
     let third = match scenario {
         Scenario::Blocked => format!("  tribunal -C {dir} decide 01-02 drop"),
-        Scenario::Pass | Scenario::Crash | Scenario::Escalated => {
+        Scenario::Pass | Scenario::Crash | Scenario::Escalated | Scenario::Hostile => {
             format!("  git -C {dir} log --oneline --stat")
         }
         Scenario::Stale | Scenario::Exhausted => format!("  tribunal -C {dir} show F-1"),
@@ -166,6 +174,14 @@ impl Stage {
                 self.say("\nThe reviewer is back; a person decides that it is asked again.");
                 self.scene("")?;
                 self.tribunal(&["decide", "01-01/task-1", "ask-again"], &[], &ExitHow::Code(0))
+            }
+            Scenario::Hostile => {
+                self.tribunal(&["run"], &[], &ExitHow::Code(4))?;
+                self.played()?;
+                self.say("\nA person has it taken back, and asks for another round.");
+                self.scene(include_str!("scenes/hostile_after.toml"))?;
+                self.tribunal(&["decide", "01-03", "again", "--rounds", "2"], &[], &ExitHow::Code(0))?;
+                self.tribunal(&["status"], &[], &ExitHow::Code(0))
             }
             Scenario::Crash => {
                 let crash = [(tribunal_engine::crash::AT, OsString::from(CRASH_AT))];

@@ -94,6 +94,25 @@ fn crash() {
     assert!(said.contains("Killed"), "{said}");
 }
 
+/// What hostile agents try is told, and nothing of it lands.
+#[test]
+fn hostile() {
+    let (docket, said) = demo("hostile");
+    assert_eq!(ends(&docket).0, Some(Ending::Passed));
+    for words in [
+        "config.ini holds an AWS access key",
+        "its working folder was taken away",
+        "two verdicts contradict each other",
+        "ci.yml configures CI or hooks: a change needs a person",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let mut found = docket.loops.values().flat_map(|lp| lp.ledger().iter());
+    assert!(found.any(|(_, entry)| entry.claim.claim.contains("leads out of the repository")));
+    assert_eq!(docket.launches.iter().map(|launch| launch.left_behind).max(), Some(5));
+    assert!(said.contains("left processes running: 5"), "{said}");
+}
+
 #[test]
 fn a_folder_that_is_not_empty_is_left_alone() {
     let (_folder, stage) = crate::stage();

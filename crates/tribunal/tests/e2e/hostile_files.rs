@@ -2,6 +2,7 @@
 //! and the files that steer a reviewer. Every script says what it could do; the test reads that from what it landed.
 
 use crate::show::Show;
+use crate::stage::program::Ended;
 use crate::stage::scenes::{APPROVES, NO_GATE, PLAIN, dev_also, reviewer_does};
 
 /// The stage lets makers write to all of its own folder, home included; a user's home is not.
@@ -192,4 +193,33 @@ fn hostile_dev_answers_in_the_reviewers_place() {
     let mut show = Show::script(&format!("{dev}{reviewer}"));
     let said = show.waits_and_lands_nothing();
     assert!(said.contains("no usable verdict"), "{said}");
+}
+
+/// Where nothing can be walled in, `required` refuses before anything begins, and says how to go on; `auto` runs and
+/// says so.
+#[test]
+fn a_sandbox_that_is_required_and_missing_is_refused() {
+    const REQUIRED: &str = "[plan]\nreview = \"never\"\n[agents]\nsandbox = \"required\"\n";
+    let mut show = Show::with(REQUIRED, "");
+    // A machine that lets nobody make a namespace, not even with bubblewrap.
+    let open = |args: &[&str]| without_namespaces(&show, args);
+    let refused = open(&["run"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.said());
+    let hint = refused.said().contains("sandbox") && refused.said().contains("hint: ");
+    assert!(hint, "{}", refused.said());
+    assert!(show.stage.runs().is_empty(), "nothing was begun");
+    let told = open(&["run", "--set", "agents.sandbox=\"auto\""]);
+    assert_eq!(told.code, Some(0), "{}", told.said());
+    assert!(told.said().contains("could forge"), "{}", told.said());
+    let bad = show.tribunal(&["run", "--fresh", "--set", "agents.sandbox=\"maybe\""]);
+    assert!(bad.code == Some(2) && bad.said().contains("auto, required, off"), "{}", bad.said());
+}
+
+/// Runs the program where no namespace may be made: in a user namespace that may hold none.
+fn without_namespaces(show: &Show, args: &[&str]) -> Ended {
+    const NONE: &str =
+        "for kind in user pid mnt; do echo 0 > /proc/sys/user/max_${kind}_namespaces; done; exec \"$@\"";
+    let binary = show.stage.program().binary.display().to_string();
+    let words = ["--user", "--map-root-user", "--mount", "sh", "-c", NONE, "sh", &binary];
+    show.stage.program().other("unshare", &[&words[..], args].concat()).unwrap()
 }

@@ -38,7 +38,15 @@ impl Agents {
         (0..count.min(width)).try_for_each(|_| self.wait())
     }
 
-    fn wait(&self) -> Result<()> {
+    /// Launches one maker in a folder of its own.
+    pub fn spawn_maker(&self, out: &Path, n: usize, dir: &Path) -> Result<()> {
+        let launch = Launch { dir: dir.to_owned(), ..self.launch(out, 2 * n) };
+        self.keeper.spawn(launch)?;
+        Ok(())
+    }
+
+    /// Waits for the end of one, which must be a good one.
+    pub fn wait(&self) -> Result<()> {
         let exit = self.ended.recv()?;
         match exit.how {
             ExitHow::Code(0) => Ok(()),

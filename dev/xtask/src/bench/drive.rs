@@ -114,6 +114,11 @@ impl Watched {
         text.lines().map(str::to_owned).collect()
     }
 
+    /// Its process.
+    pub fn pid(&self) -> &str {
+        &self.pid
+    }
+
     /// How long it has been running.
     pub fn since(&self) -> Duration {
         self.began.elapsed()

@@ -2,6 +2,7 @@
 //! measures the release binary on this machine and asserts nothing: numbers are for comparing, by people and runs.
 
 mod agents;
+mod crowd;
 mod disk;
 mod drive;
 mod findings;
@@ -65,6 +66,8 @@ enum Name {
     Findings,
     /// Commands of the protocol, contexts and metrics
     Protocol,
+    /// 200 agents at once, and 5,000 one after the other
+    Crowd,
 }
 
 /// What every measurement is given.
@@ -112,6 +115,7 @@ fn measure(args: &Args) -> Result<Table> {
             Name::Resume => resume::measure(&bench, &mut table)?,
             Name::Disk => disk::measure(&bench, &mut table)?,
             Name::Findings => findings::measure(&bench, &mut table)?,
+            Name::Crowd => crowd::measure(&bench, &mut table)?,
             Name::Protocol => protocol::measure(&bench, &mut table)?,
         }
     }
