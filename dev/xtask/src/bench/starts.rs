@@ -225,7 +225,7 @@ fn told(table: &mut Table, floor: &[f64], cases: &[Case]) {
         cases.len()
     );
     table.add("protocol_start_x", worst.0, 4.0, conditions);
-    let conditions = format!("`{}`: the worst by processor time, which other work does not change", spent.1);
-    table.add("protocol_cpu_x", spent.0, 4.0, conditions);
+    let conditions = format!("`{}`: the worst by processor time", spent.1);
+    table.add_plain("protocol_cpu_x", spent.0, conditions);
     table.detail(text.trim_end_matches(';').to_owned());
 }
