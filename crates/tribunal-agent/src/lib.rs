@@ -9,6 +9,7 @@ mod brief;
 mod error;
 mod parse;
 mod prepare;
+pub mod reporting;
 pub mod roster;
 pub mod scripted;
 mod template;

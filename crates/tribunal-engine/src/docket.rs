@@ -271,7 +271,7 @@ pub struct LaunchNote {
     /// Why there is no answer; a launch whose answer was refused for what it says has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<FailureKind>,
-    /// How its answer came: `report` or `final message`.
+    /// How its answer came: `mcp`, `report` (a file in its folder) or `final message`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub told: String,
     /// What it was not allowed to do.
@@ -289,6 +289,9 @@ pub struct LaunchNote {
     /// What it says it did.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
+    /// What it wants a person to know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub escalated: Vec<String>,
     /// Issues it came upon.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub discovered: Vec<String>,

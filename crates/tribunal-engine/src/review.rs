@@ -292,6 +292,12 @@ pub fn gate_notes(gates: &GateSettings) -> Vec<String> {
     notes
 }
 
+/// What every report says where nothing kept agents to their own files.
+pub fn forgeable(docket: &Docket) -> Vec<String> {
+    let sandbox = &docket.about.sandbox;
+    if sandbox.starts_with("unsandboxed") { vec![sandbox.clone()] } else { Vec::new() }
+}
+
 /// What nobody reviewed, and so says every report.
 pub fn unreviewed(docket: &Docket) -> Vec<String> {
     let Some(run) = &docket.run else { return Vec::new() };

@@ -71,6 +71,22 @@ pub fn survivors(run_marker: &str) -> Vec<i32> {
     snapshot.procs.iter().filter(of_run).map(|p| p.key.pid).collect()
 }
 
+/// Whether a process is one of a launch: it, or one that led to it, carries the launch's marker. Agents start servers
+/// with an environment of their own, so that the marker may be further up.
+pub fn belongs(pid: i32, run_marker: &str, id: &str) -> bool {
+    let marker = format!("{run_marker}/{id}");
+    let mut at = pid;
+    // A line of this length leads nowhere.
+    for _ in 0..256 {
+        let Some(found) = Proc::read(at).filter(|found| found.key.pid > 1) else { return false };
+        if found.marker() == Some(&marker) {
+            return true;
+        }
+        at = found.parent;
+    }
+    false
+}
+
 /// Processor time that a launch's processes have used so far, those they waited for included, in clock ticks.
 pub fn processor_ticks(run_marker: &str, id: &str) -> u64 {
     let marker = format!("{run_marker}/{id}");

@@ -30,7 +30,7 @@ pub use foreground::run_in_foreground;
 pub use inside::contained;
 pub use keeper::{Keeper, run_to_end};
 pub use launch::{Launch, Started, Stdin, find_program};
-pub use left::{Left, Swept, end_left_behind, processor_ticks, survivors, sweep};
+pub use left::{Left, Swept, belongs, end_left_behind, processor_ticks, survivors, sweep};
 pub use record::{Cause, Exit, ExitHow, exit_of};
 pub use walls::{Wall, Walls};
 

@@ -113,6 +113,17 @@ pub fn opening(family: &str, phase: &str, shared: &[Part], own: &[Part]) -> Stri
     format!("{OPENING}{one}{two}{said}--- TIER 3: VOLATILE TAIL (phase={phase}) ---\n")
 }
 
+/// A prompt's three tiers: those of everybody, of the family, and the work itself.
+pub fn parted(prompt: &str) -> [&str; 3] {
+    let mark = |tier: u8| prompt.find(&format!("--- TIER {tier}: "));
+    match (mark(1), mark(2), mark(3)) {
+        (Some(one), Some(two), Some(three)) if one < two && two < three => {
+            [&prompt[one..two], &prompt[two..three], &prompt[three..]]
+        }
+        _ => ["", "", prompt],
+    }
+}
+
 fn section(part: &Part, max: usize, cut: &mut Vec<Cut>) -> String {
     let text = plain::capped(part.text.trim(), max);
     let lost = part.text.trim().len().saturating_sub(text.len());

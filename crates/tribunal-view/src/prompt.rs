@@ -379,6 +379,23 @@ Rules: a blocker makes the work wrong or unsafe; a warning should be mended; a s
      without an answer do not count.
 ";
 
+/// What a prompt ends with where the agent has tools to report with.
+pub fn by_tools(judges: bool, of: &str) -> String {
+    let how = match judges {
+        true => {
+            "`report_findings` for new findings, then `cast_verdict` once, with `checked`, and with `said` for every finding \
+             put to you"
+        }
+        false => "`report_fix` for every finding listed above, then `report_task_done` with what you did",
+    };
+    format!(
+        "\n## Reporting by tools\n\nThe MCP server `tribunal` has tools to report with: {how}. `run_checks` runs the checks \
+         of this work, `escalate` tells a person something. This is loop `{}`. Report with the tools instead of the lines \
+         above; where they cannot be called, the lines count.\n",
+        line(of)
+    )
+}
+
 /// The prompt of a hearing: one finding, two sides, one ruling.
 pub fn hear(brief: &HearBrief) -> String {
     let mut out = String::from("# Hearing\n\n");

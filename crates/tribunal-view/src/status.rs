@@ -16,6 +16,9 @@ pub fn text(run: &RunView, style: Style) -> String {
     out.push_str(&plans(run, style));
     let facts = facts_line(run);
     let _ = writeln!(out, "  {}", style.wrap(&facts, "  "));
+    if run.is_forgeable() {
+        let _ = writeln!(out, "  {}", style.wrap(&run.sandbox, "  "));
+    }
     for activity in &run.running {
         let since = words::clock(run.at.saturating_sub(activity.since));
         let line = format!("  running {} for {}, {since}", activity.who, activity.of);

@@ -112,6 +112,9 @@ pub enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+    /// Serve the tools an agent reports with, over standard input and output; agents start it
+    #[command(hide = true)]
+    Mcp(Mcp),
     /// Print a JSON schema
     #[command(hide = true)]
     Schema(Schema),
@@ -673,4 +676,11 @@ mod tests {
             assert_eq!(reaction(word).ok(), expect, "{word}");
         }
     }
+}
+
+/// `mcp`.
+#[derive(Debug, clap::Args)]
+pub struct Mcp {
+    /// The launch's folder
+    pub dir: PathBuf,
 }

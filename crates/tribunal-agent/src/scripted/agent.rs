@@ -3,7 +3,7 @@
 use super::fault::Fault;
 use super::fill::{Fill, findings};
 use super::scenario::{Asked, Step, Turn};
-use super::{orphan, signals, tree, wait};
+use super::{orphan, signals, speak, tree, wait};
 use crate::parse::Usage;
 use serde_json::{Value, json};
 use std::io::{self, Read, Write};
@@ -103,6 +103,12 @@ impl<'a, R: Read, W: Write> Agent<'a, R, W> {
                 self.say(text)?;
             }
             Step::Report { tool, args, each_finding } => self.report(tool, args, *each_finding)?,
+            Step::Mcp { tool, args, each_finding, refused, at } => {
+                let argv = speak::server(at.as_deref())?;
+                for args in self.calls(args, *each_finding)? {
+                    self.call(&argv, tool, &args, *refused)?;
+                }
+            }
             Step::WaitSignal => {
                 self.print(&json!({"type": "message", "text": "waiting for a signal"}))?;
                 signals::wait_usr1();
@@ -181,17 +187,32 @@ impl<'a, R: Read, W: Write> Agent<'a, R, W> {
 
     fn report(&mut self, tool: &str, args: &Value, each_finding: bool) -> Result<(), String> {
         let path = self.report_file()?;
+        for args in self.calls(args, each_finding)? {
+            let line = format!("{}\n", json!({"tool": tool, "args": args}));
+            named(&path, tree::append_always(&path, line.as_bytes()))?;
+        }
+        Ok(())
+    }
+
+    /// The arguments of a call, filled in once or for each finding.
+    fn calls(&mut self, args: &Value, each_finding: bool) -> Result<Vec<Value>, String> {
         let findings = if each_finding { self.prompt()?.1.clone() } else { Vec::new() };
         let rounds: Vec<Option<&str>> = match each_finding {
             true => findings.iter().map(|id| Some(id.as_str())).collect(),
             false => vec![None],
         };
-        for finding in rounds {
-            let args = self.with_fill(finding, &args.to_string(), |fill| fill.json(args))?;
-            let line = format!("{}\n", json!({"tool": tool, "args": args}));
-            named(&path, tree::append_always(&path, line.as_bytes()))?;
+        let fill = |finding| self.with_fill(finding, &args.to_string(), |fill| fill.json(args));
+        rounds.into_iter().map(fill).collect()
+    }
+
+    fn call(&mut self, argv: &[String], tool: &str, args: &Value, refused: bool) -> Result<(), String> {
+        let called = speak::call(argv, tool, args)?;
+        self.print(&json!({"type": "tool", "name": tool, "args": args}))?;
+        if called.refused == refused {
+            return Ok(());
         }
-        Ok(())
+        let how = if called.refused { "was refused" } else { "was not refused" };
+        Err(format!("{tool} {how}: {}", called.text))
     }
 
     fn report_file(&self) -> Result<PathBuf, String> {

@@ -18,6 +18,7 @@
 //!   { say = "Done." },                         # all that is said is the final text
 //!   { usage = { input = 1200, output = 80, cost_usd = 0.02 } },
 //!   { report = { tool = "report_task_done", args = { task = "{task}" } } },
+//!   { mcp = { tool = "escalate", args = { about = "…" } } },   # by the server its row names; refused = true, at = "DIR"
 //! ]
 //!
 //! [[turn]]
@@ -54,6 +55,7 @@ mod marks;
 mod orphan;
 mod scenario;
 mod signals;
+mod speak;
 mod tree;
 mod wait;
 

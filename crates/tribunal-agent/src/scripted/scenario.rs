@@ -11,9 +11,9 @@ use std::path::Path;
 use toml::{Table, Value};
 
 const KEYS: [&str; 7] = ["role", "use", "plan", "task", "seat", "round", "attempt"];
-const VERBS: [&str; 14] = [
-    "write", "append", "delete", "move", "run", "commit", "say", "report", "wait", "pause_ms", "usage",
-    "event", "expect", "fault",
+const VERBS: [&str; 15] = [
+    "write", "append", "delete", "move", "run", "commit", "say", "report", "mcp", "wait", "pause_ms",
+    "usage", "event", "expect", "fault",
 ];
 
 /// A scenario file, read and checked.
@@ -58,6 +58,8 @@ pub enum Step {
     Say { text: String },
     /// Reports a tool call, once or for each open finding.
     Report { tool: String, args: serde_json::Value, each_finding: bool },
+    /// Calls a tool of the MCP server it was given, or of another launch's, and expects it to be taken or refused.
+    Mcp { tool: String, args: serde_json::Value, each_finding: bool, refused: bool, at: Option<String> },
     /// Waits for SIGUSR1.
     WaitSignal,
     /// Waits until somebody writes this file.
@@ -205,6 +207,7 @@ fn companions(verb: &str) -> &'static [&'static str] {
         "move" => &["to"],
         "run" => &["may_fail"],
         "report" => &["each"],
+        "mcp" => &["each", "refused", "at"],
         _ => &[],
     }
 }
@@ -221,7 +224,7 @@ fn step(value: &Value) -> Result<Step, String> {
         return Err(format!("`{verb}` does not take `{key}`"));
     }
     match verb {
-        "run" | "report" | "wait" | "pause_ms" | "usage" | "event" | "fault" => complex(verb, table),
+        "run" | "report" | "mcp" | "wait" | "pause_ms" | "usage" | "event" | "fault" => complex(verb, table),
         _ => simple(verb, table),
     }
 }
@@ -246,6 +249,7 @@ fn complex(verb: &str, table: &Table) -> Result<Step, String> {
     match verb {
         "run" => run(table, value),
         "report" => report(table, value),
+        "mcp" => mcp(table, value),
         "wait" => wait(value),
         "pause_ms" => {
             let ms = value.as_integer().and_then(|ms| u32::try_from(ms).ok());
@@ -277,14 +281,26 @@ fn run(table: &Table, value: &Value) -> Result<Step, String> {
 }
 
 fn report(table: &Table, value: &Value) -> Result<Step, String> {
-    let call = value.as_table().ok_or("`report` must be { tool = …, args = {…} }")?;
-    if let Some(key) = call.keys().find(|key| !["tool", "args"].contains(&key.as_str())) {
-        return Err(format!("`report` does not take `{key}`"));
-    }
-    let tool = text(call, "tool")?;
+    let (tool, args, each_finding) = call(table, value)?;
     if !TOOLS.contains(&tool.as_str()) {
         return Err(format!("unknown tool `{tool}`\nhint: the tools are {}", TOOLS.join(", ")));
     }
+    Ok(Step::Report { tool, args, each_finding })
+}
+
+fn mcp(table: &Table, value: &Value) -> Result<Step, String> {
+    let (tool, args, each_finding) = call(table, value)?;
+    let at = table.get("at").map(|_| text(table, "at")).transpose()?;
+    Ok(Step::Mcp { tool, args, each_finding, refused: flag(table, "refused")?, at })
+}
+
+/// A tool, its arguments, and whether it is called for each finding.
+fn call(table: &Table, value: &Value) -> Result<(String, serde_json::Value, bool), String> {
+    let call = value.as_table().ok_or("a call must be { tool = …, args = {…} }")?;
+    if let Some(key) = call.keys().find(|key| !["tool", "args"].contains(&key.as_str())) {
+        return Err(format!("a call does not take `{key}`"));
+    }
+    let tool = text(call, "tool")?;
     let args = match call.get("args") {
         Some(args @ Value::Table(_)) => serde_json::to_value(args).map_err(|error| error.to_string())?,
         Some(_) => return Err("`args` must be a table".to_owned()),
@@ -295,7 +311,7 @@ fn report(table: &Table, value: &Value) -> Result<Step, String> {
         Some(Some("finding")) => true,
         Some(_) => return Err("`each` can only be \"finding\"".to_owned()),
     };
-    Ok(Step::Report { tool, args, each_finding })
+    Ok((tool, args, each_finding))
 }
 
 fn wait(value: &Value) -> Result<Step, String> {

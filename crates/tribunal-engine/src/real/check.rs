@@ -331,6 +331,18 @@ pub(crate) fn commands(site: &Site, subject: &Subject, check: &Check, docket: &D
     plan_commands(site, docket, plan, subject)
 }
 
+/// Every command that judges this subject, for a seat that wants to see for itself.
+pub(crate) fn askable(site: &Site, subject: &Subject, docket: &Docket) -> Vec<Command> {
+    if matches!(subject, Subject::Plan(_)) {
+        return Vec::new();
+    }
+    let named = site.settings.checks.commands.keys().map(|name| Check::new(name.as_str()));
+    let all = std::iter::once(Check::new(VERIFICATION)).chain(named);
+    all.filter(|check| applies(site, subject, check, docket))
+        .flat_map(|check| commands(site, subject, &check, docket))
+        .collect()
+}
+
 fn plan_commands(site: &Site, docket: &Docket, plan: &PlanId, subject: &Subject) -> Vec<Command> {
     let (Some(path), Some(found)) = (docket.about.paths.get(plan), subject::found_revision(docket, plan))
     else {

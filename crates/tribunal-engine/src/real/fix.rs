@@ -2,7 +2,8 @@
 //! the round's tree is the union of what they made, one commit. An edit outside a fixer's files is put back and told; what
 //! is put back stays reachable. Who fixes what is not decided here.
 
-use super::launch::{Ended, words};
+use super::clerk::Mandate;
+use super::launch::{Ended, Speech, words};
 use super::make::digest;
 use super::site::{Site, slug};
 use super::tools::{Asked, changed_files, detect_one};
@@ -14,6 +15,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tribunal_agent::Access;
+use tribunal_agent::reporting::Part;
 use tribunal_agent::tool::{Detected, Tool};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Claim, Reply, Severity};
@@ -381,8 +383,18 @@ impl Fix {
         brief.dir = tree.path().to_path_buf();
         brief.access = Access::Write;
         let effect = self.effect.clone();
+        let mandate = Mandate {
+            part: Part::Maker,
+            of: self.of.to_string(),
+            task: None,
+            seat: None,
+            round: self.round + 1,
+            revision: None,
+            findings: self.findings.iter().map(|(id, _)| *id).collect(),
+        };
+        let speech = Speech { mandate, checks: None };
         // Each round is a launch of its own: a fixer is not the one who made it, and sees it as it stands.
-        site.launch(&effect, &names, brief, None, move |site, ended| {
+        site.launch(&effect, &names, brief, None, Some(speech), move |site, ended| {
             let effect = self.effect.clone();
             if let Err(error) = self.ended(site, &tree, ended) {
                 site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());

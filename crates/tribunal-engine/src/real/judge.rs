@@ -1,7 +1,9 @@
 //! Judging: reviewers, hearings and checkpoints. A judged revision is checked out once for all its seats; a
 //! seat that changed it has no verdict.
 
-use super::launch::{Ended, words};
+use super::check::{self, Command};
+use super::clerk::Mandate;
+use super::launch::{Ended, Speech, words};
 use super::make::{lay_out, plan_brief, task_brief, task_number, use_word};
 use super::site::{PlanText, Site, lock, slug};
 use super::{request, subject};
@@ -9,6 +11,7 @@ use crate::crash;
 use crate::docket::{Docket, LaunchNote, Note};
 use crate::world::{Probe, Report};
 use std::sync::{Arc, Mutex};
+use tribunal_agent::reporting::Part;
 use tribunal_agent::{DriftKind, Outcome};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::{EffectId, Step};
@@ -52,6 +55,10 @@ pub(crate) struct Judge {
     base: String,
     /// What is told of something that exists.
     request: Option<request::Asked>,
+    /// What it may say by tools; a ruling is no verdict, and has none.
+    mandate: Option<Mandate>,
+    /// What it may have run.
+    commands: Vec<Command>,
 }
 
 enum Asked {
@@ -93,6 +100,15 @@ impl Judge {
             lanes: plan.as_ref().map(|plan| subject::other_lanes(docket, plan)).unwrap_or_default(),
             again: again.then(|| why_again(docket, lp, seat)),
         };
+        let mandate = Mandate {
+            part: Part::Judge,
+            of: lp.id().to_string(),
+            task: task_number(&subject).map(|n| n.to_string()),
+            seat: Some(seat.to_string()),
+            round: lp.round(),
+            revision: Some(revision.to_string()),
+            findings: put.to_vec(),
+        };
         Some(Judge {
             effect: effect.clone(),
             seat: seat.clone(),
@@ -100,6 +116,8 @@ impl Judge {
             plan,
             before: last_judged(lp, &revision),
             revision,
+            mandate: Some(mandate),
+            commands: check::askable(site, &subject, docket),
             subject,
             asked: Asked::Verdict(Box::new(brief)),
             base: base_of(docket),
@@ -136,6 +154,8 @@ impl Judge {
             plan,
             before: last_judged(lp, &revision),
             revision,
+            mandate: None,
+            commands: Vec::new(),
             subject,
             asked: Asked::Ruling(Box::new(brief)),
             base: base_of(docket),
@@ -196,8 +216,11 @@ impl Judge {
             Asked::Ruling(hear) => prompt::hear(hear),
         };
         let effect = self.effect.clone();
+        let commands = std::mem::take(&mut self.commands);
+        let checks = (!commands.is_empty()).then(|| (commit.clone(), commands));
+        let speech = self.mandate.take().map(|mandate| Speech { mandate, checks });
         // A judge never goes on in an earlier session: who approves has not seen it being made.
-        site.launch(&effect, &names, brief, None, move |site, ended| {
+        site.launch(&effect, &names, brief, None, speech, move |site, ended| {
             self.answered(site, &commit, &shared, ended);
         });
         Ok(())
@@ -601,7 +624,7 @@ impl Checkpoint {
         brief.dir = site.seat_dir(&commit);
         brief.prompt = prompt::checkpoint(&self.brief);
         let effect = self.effect.clone();
-        site.launch(&effect, &names, brief, None, move |site, ended| {
+        site.launch(&effect, &names, brief, None, None, move |site, ended| {
             // A checkpoint decides nothing, so a spoilt checkout only costs its feedback.
             let touched = site.leave_seat(&self.effect, &commit, &shared).unwrap_or(true);
             let notes = vec![Note::Launch(Box::new(ended.note))];

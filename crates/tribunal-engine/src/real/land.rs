@@ -9,7 +9,7 @@ use super::site::{PlanText, Site, slug};
 use super::{standing, subject};
 use crate::crash;
 use crate::docket::{Docket, DocketError, Fact, LaunchNote, Note};
-use crate::review::{Record, gate_notes, unreviewed};
+use crate::review::{Record, forgeable, gate_notes, unreviewed};
 use crate::world::{Probe, Report};
 use std::collections::BTreeSet;
 use std::fs;
@@ -319,7 +319,7 @@ impl Summarising {
         brief.dir = tree.path().to_path_buf();
         brief.access = Access::Write;
         let effect = self.effect.clone();
-        site.launch(&effect, &["dev"], brief, None, move |site, ended| {
+        site.launch(&effect, &["dev"], brief, None, None, move |site, ended| {
             let effect = self.effect.clone();
             if let Err(error) = self.told(site, &dir, &commit, ended) {
                 site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
@@ -541,7 +541,7 @@ impl Finishing {
                 source,
             })
         })?;
-        let notes = [unreviewed(&docket), gate_notes(&site.settings.gates)].concat();
+        let notes = [unreviewed(&docket), gate_notes(&site.settings.gates), forgeable(&docket)].concat();
         let review = record.review(&docket, &site.run, notes, &[]);
         Ok(tribunal_view::review::markdown(&review))
     }

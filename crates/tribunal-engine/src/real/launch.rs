@@ -1,6 +1,9 @@
 //! Launching agents and reading what they left: from a brief to a process, from its output to an answer or a named
 //! failure. An exit code alone never counts as success; what an answer means is not decided here.
 
+use super::check::{Command, run_commands};
+use super::clerk::{Clerk, Mandate};
+use super::desk::{Backstage, Later};
 use super::site::{Site, Then, lock, now, slug};
 use super::walls::Room;
 use super::watch::{Limits, Watched};
@@ -11,17 +14,19 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tribunal_agent::reporting::{self, Answer, HEARD_FILE, Part, VOTES};
 use tribunal_agent::{
-    Access, Adapter, Asks, Brief, Feature, Left, Outcome, Prepared, Problem, ProblemKind, Reading, Reset,
-    Totals,
+    Access, Adapter, Asks, Brief, Feature, Left, Mcp, Outcome, Prepared, Problem, ProblemKind, Reading,
+    Reset, Totals,
 };
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::ids::{LoopId, Time};
 use tribunal_core::r#loop::{Failure, FailureKind};
 use tribunal_core::tables::{self, TurnsSet};
+use tribunal_git::Oid;
 use tribunal_process::{Cause, Exit, ExitHow, Launch, ProcessError, Stdin, Walls};
-use tribunal_view::plain;
+use tribunal_view::{context, plain, prompt};
 
 /// Bytes an agent may write to its output.
 const OUTPUT_MAX: u64 = 256 << 20;
@@ -62,6 +67,14 @@ pub(crate) struct Flight {
     pub(crate) left_out: Vec<Feature>,
 }
 
+/// What a launch may say at its desk, and have done there.
+pub(crate) struct Speech {
+    /// What it speaks about.
+    pub(crate) mandate: Mandate,
+    /// The checks it may have run: of which commit, and which.
+    pub(crate) checks: Option<(Oid, Vec<Command>)>,
+}
+
 impl Site {
     /// Launches an agent; `then` is called on a worker thread when nothing of it is left.
     pub(crate) fn launch(
@@ -70,9 +83,11 @@ impl Site {
         names: &[&str],
         brief: Brief,
         session: Option<Session>,
+        speech: Option<Speech>,
         then: impl FnOnce(&Arc<Site>, Ended) + Send + 'static,
     ) {
-        if let Err(text) = self.try_launch(effect, names, brief, session, then) {
+        if let Err(text) = self.try_launch(effect, names, brief, session, speech, then) {
+            self.desk.shut(&slug(&effect.to_string()));
             self.fail(effect, Failure::new(FailureKind::Setup, text), Vec::new());
         }
     }
@@ -83,6 +98,7 @@ impl Site {
         names: &[&str],
         mut brief: Brief,
         session: Option<Session>,
+        speech: Option<Speech>,
         then: impl FnOnce(&Arc<Site>, Ended) + Send + 'static,
     ) -> Result<(), String> {
         let agent =
@@ -94,8 +110,11 @@ impl Site {
         if session.is_none() {
             brief.prompt = self.with_context(&brief.role, &brief.prompt);
         }
-        let asks = self.asks(names, session.as_ref());
+        let mut asks = self.asks(names, session.as_ref());
         std::fs::create_dir_all(&brief.out_dir).map_err(|error| error.to_string())?;
+        if let Some(speech) = speech.filter(|_| row.can(Feature::Mcp, brief.access)) {
+            asks.mcp = self.receive(effect, &mut brief, speech)?;
+        }
         let keep = |name: &str| self.environment.get(name).cloned();
         let prepared =
             tribunal_agent::prepare(&row, &brief, &asks, &keep).map_err(|error| error.to_string())?;
@@ -119,9 +138,11 @@ impl Site {
             jobs.run(move || {
                 crash::point("launch:ended");
                 let effect = flight.effect.clone();
-                let stopped = site.watch.end(&slug(&effect.to_string()));
+                let id = slug(&effect.to_string());
+                let (stopped, refused) = (site.watch.end(&id), site.desk.shut(&id));
                 site.guard(&effect, || {
-                    let ended = read_back(&row, &flight, &exit, stopped, began.elapsed());
+                    let mut ended = read_back(&row, &flight, &exit, stopped, began.elapsed());
+                    ended.note.denied.extend(refused);
                     then(&site, site.park(ended));
                 });
             });
@@ -130,6 +151,56 @@ impl Site {
         self.spawn(effect, prepared, brief.out_dir, walls, Box::new(ended))?;
         self.watch.begin(watched);
         Ok(())
+    }
+
+    /// Opens the launch's desk and tells the agent of it.
+    fn receive(
+        self: &Arc<Self>,
+        effect: &EffectId,
+        brief: &mut Brief,
+        speech: Speech,
+    ) -> Result<Option<Mcp>, String> {
+        let Some(mcp) = server(&self.own_binary, &brief.out_dir) else { return Ok(None) };
+        let judges = speech.mandate.part == Part::Judge;
+        brief.prompt.push_str(&prompt::by_tools(judges, &speech.mandate.of));
+        let backstage = Backstage {
+            context: context_of(&brief.prompt),
+            checks: speech.checks.map(|(commit, commands)| self.checks(effect, commit, commands)),
+        };
+        let (id, clerk) = (slug(&effect.to_string()), Clerk::new(speech.mandate));
+        let opened = self.desk.open(&id, &self.marker, &brief.out_dir, clerk, backstage);
+        opened.map_err(|error| format!("{}: {error}", brief.out_dir.display()))?;
+        Ok(Some(mcp))
+    }
+
+    /// Runs the checks of a launch's work when it asks for them, in a throwaway copy, one after the other.
+    fn checks(
+        self: &Arc<Self>,
+        effect: &EffectId,
+        commit: Oid,
+        commands: Vec<Command>,
+    ) -> Box<dyn Fn(Later) + Send> {
+        // A desk does not keep the site alive: it belongs to it.
+        let (site, effect) = (Arc::downgrade(self), effect.clone());
+        let work = Arc::new((commit, commands));
+        let busy = Arc::new(std::sync::Mutex::new(()));
+        let jobs = self.slow.clone();
+        Box::new(move |later| {
+            let (site, effect) = (site.clone(), effect.clone());
+            let (work, busy) = (Arc::clone(&work), Arc::clone(&busy));
+            jobs.run(move || {
+                let _one = lock(&busy);
+                let name = format!("{}.asked", slug(&effect.to_string()));
+                let ran = site.upgrade().filter(|site| !site.is_unwanted(&effect));
+                let ran = ran.map(|site| run_commands(&site, &name, &work.0, &work.1));
+                later.answer(match ran {
+                    Some(Ok(Ok(claims))) => checked(&work.1, &claims),
+                    Some(Ok(Err(why))) => Answer { accepted: false, text: why },
+                    Some(Err(error)) => Answer { accepted: false, text: error.to_string() },
+                    None => Answer { accepted: false, text: "this round is closed".to_owned() },
+                });
+            });
+        })
     }
 
     fn watched(&self, effect: &EffectId, row: &Adapter, flight: &Flight, turns: Option<u32>) -> Watched {
@@ -302,7 +373,9 @@ pub(crate) fn read_back(
     took: Duration,
 ) -> Ended {
     let at = |name: &str| flight.out_dir.join(name);
-    let (stdout, stderr, report) = (at("stdout"), at("stderr"), at(tribunal_agent::REPORT_FILE));
+    let (stdout, stderr, heard) = (at("stdout"), at("stderr"), at(HEARD_FILE));
+    let by_desk = heard.symlink_metadata().is_ok_and(|file| file.len() > 0);
+    let report = if by_desk { heard } else { at(tribunal_agent::REPORT_FILE) };
     let left = Left {
         stdout: &stdout,
         stderr: &stderr,
@@ -319,7 +392,11 @@ pub(crate) fn read_back(
     // Who had answered when it was stopped has answered.
     let failure = why_no_answer(&outcome, exit)
         .map(|failure| stopped.map_or(failure, |stopped| cause(stopped, &outcome)));
-    let note = note_of(flight, &outcome, exit, took, failure.as_ref());
+    let mut note = note_of(flight, &outcome, exit, took, failure.as_ref());
+    if by_desk && note.told == "report" {
+        note.told = "mcp".to_owned();
+    }
+    note.escalated = escalated(&outcome);
     let failure = failure.map(|failure| match failure.kind {
         // It may be the old session that cannot be used: a new one is worth a try.
         FailureKind::Setup | FailureKind::TooLong if flight.session.is_some() => {
@@ -341,10 +418,10 @@ fn note_of(
     let denied = outcome.denials.iter().map(|denial| format!("{}: {}", denial.tool, denial.detail));
     let drift = outcome.drift.iter().map(ToString::to_string);
     let clip = |text: String| plain::clipped(&text, REMARK_MAX);
-    let told = match (outcome.reports.is_empty(), outcome.is_answer()) {
-        (false, _) => "report",
-        (true, true) => "final message",
-        (true, false) => "",
+    let told = match (outcome.reports.iter().any(|call| call.tool != "escalate"), outcome.is_answer()) {
+        (true, _) => "report",
+        (false, true) => "final message",
+        (false, false) => "",
     };
     LaunchNote {
         effect: flight.effect.to_string(),
@@ -430,11 +507,49 @@ fn kind_of(problem: &Problem) -> FailureKind {
     }
 }
 
-/// What an agent said: its tool calls if it made any, else its final message.
+/// What an agent said: its tool calls, and its final message unless a call of it ended the report.
 pub(crate) fn words(outcome: &Outcome) -> String {
-    if outcome.reports.is_empty() {
-        return outcome.final_text.clone().unwrap_or_default();
-    }
-    let lines = outcome.reports.iter().filter_map(|call| serde_json::to_string(call).ok());
-    lines.collect::<Vec<_>>().join("\n")
+    let told = outcome.reports.iter().filter(|call| call.tool != "escalate");
+    let ends = |tool: &str| VOTES.contains(&tool) || tool == "report_task_done";
+    let ended = told.clone().any(|call| ends(&call.tool));
+    let lines = told.filter_map(|call| serde_json::to_string(call).ok());
+    let last = outcome.final_text.clone().filter(|_| !ended);
+    lines.chain(last).collect::<Vec<_>>().join("\n")
+}
+
+/// What it wants a person to know.
+fn escalated(outcome: &Outcome) -> Vec<String> {
+    let asks = outcome.reports.iter().filter(|call| call.tool == "escalate");
+    let about = |call: &tribunal_agent::ToolCall| {
+        let text =
+            ["about", "message", "reason", "issue"].iter().find_map(|name| call.args.get(*name)?.as_str());
+        text.map(|text| plain::clipped(text, REMARK_MAX))
+    };
+    asks.filter_map(about).take(REMARKS_MAX).collect()
+}
+
+/// The server an agent starts to report by; none where its folder cannot be named to it.
+pub(crate) fn server(own_binary: &Path, out_dir: &Path) -> Option<Mcp> {
+    let dir = out_dir.to_str()?.to_owned();
+    let args = vec!["mcp".to_owned(), dir];
+    Some(Mcp { name: reporting::SERVER.to_owned(), command: own_binary.to_path_buf(), args })
+}
+
+/// The answer to `get_context`.
+pub(crate) fn context_of(prompt: &str) -> String {
+    let [tier1_prefix, tier2_prefix, volatile_tail] = context::parted(prompt);
+    serde_json::json!({
+        "tier1_prefix": tier1_prefix, "tier2_prefix": tier2_prefix, "volatile_tail": volatile_tail,
+    })
+    .to_string()
+}
+
+/// What the checks said, for the agent that asked.
+fn checked(commands: &[Command], claims: &[tribunal_core::finding::Claim]) -> Answer {
+    let failing = |command: &Command| claims.iter().find(|claim| claim.rule.as_ref() == Some(&command.shown));
+    let one = |command: &Command| match failing(command) {
+        None => format!("`{}` passed", command.shown),
+        Some(claim) => format!("`{}` failed: {}\n{}", command.shown, claim.details, claim.evidence),
+    };
+    Answer { accepted: true, text: commands.iter().map(one).collect::<Vec<_>>().join("\n") }
 }

@@ -2,7 +2,8 @@
 //! agent left half done stays for the next try; nothing is thrown away that is not in git.
 
 use super::account::{Account, summary_path, take_words, words_of};
-use super::launch::{Ended, Session, session_of, words};
+use super::clerk::Mandate;
+use super::launch::{Ended, Session, Speech, session_of, words};
 use super::site::{PlanText, Site, slug};
 use super::subject;
 use super::{agent_names, backup_of};
@@ -14,6 +15,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use tribunal_agent::Access;
+use tribunal_agent::reporting::Part;
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::Reply;
@@ -146,6 +148,22 @@ fn maker_brief(
     }
 }
 
+impl Make {
+    /// What the maker may say by tools. It runs checks itself, in its own folder.
+    fn speech(&self) -> Speech {
+        let mandate = Mandate {
+            part: Part::Maker,
+            of: self.loop_id.to_string(),
+            task: task_number(&self.subject).map(|n| n.to_string()),
+            seat: None,
+            round: self.brief.round,
+            revision: None,
+            findings: self.findings.clone(),
+        };
+        Speech { mandate, checks: None }
+    }
+}
+
 /// The role that makes a subject.
 fn role(subject: &Subject) -> &'static str {
     match subject {
@@ -232,8 +250,8 @@ impl Make {
         brief.access = Access::Write;
         brief.seat = self.effect.n.backup.then(|| backup_of(role(&self.subject)).to_owned());
         let effect = self.effect.clone();
-        let session = self.session.take();
-        site.launch(&effect, &agent_names(&effect), brief, session, move |site, ended| {
+        let (session, speech) = (self.session.take(), self.speech());
+        site.launch(&effect, &agent_names(&effect), brief, session, Some(speech), move |site, ended| {
             let effect = self.effect.clone();
             if let Err(error) = self.plan_made(site, &tree, ended) {
                 site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
@@ -362,8 +380,8 @@ impl Make {
         brief.access = Access::Write;
         brief.seat = self.effect.n.backup.then(|| backup_of(role(&self.subject)).to_owned());
         let effect = self.effect.clone();
-        let session = self.session.take();
-        site.launch(&effect, &agent_names(&effect), brief, session, move |site, ended| {
+        let (session, speech) = (self.session.take(), self.speech());
+        site.launch(&effect, &agent_names(&effect), brief, session, Some(speech), move |site, ended| {
             let effect = self.effect.clone();
             if let Err(error) = self.lane_made(site, &ground, &tree, ended) {
                 site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());

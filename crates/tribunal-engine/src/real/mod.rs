@@ -3,8 +3,10 @@
 
 mod account;
 mod check;
+mod clerk;
 mod context;
 mod delivery;
+mod desk;
 pub mod doctor;
 mod error;
 mod examine;

@@ -503,6 +503,7 @@ pub(super) fn world(
     let disk = super::watch::Disk { at: dir.clone(), free: settings.agents.disk_free_mb << 20 };
     let watch = super::watch::Watch::new(disk, stop)
         .map_err(|error| SetupError::io("start threads for", &dir, &error))?;
+    let desk = super::desk::Desk::new().map_err(|error| SetupError::io("start threads for", &dir, &error))?;
     let adapters = roster::adapters(settings)?;
     let environment = environment();
     let own_binary =
@@ -527,6 +528,7 @@ pub(super) fn world(
         unwanted: Mutex::default(),
         parked: Mutex::default(),
         watch,
+        desk,
         commits: Mutex::default(),
         plans: Mutex::default(),
         works: Mutex::default(),

@@ -1,6 +1,7 @@
 //! The work site: what every job of a run needs, and the small services they share. Jobs run on worker
 //! threads; they report through one channel and keep no state that the journal or git does not hold.
 
+use super::desk::Desk;
 use super::pool::Jobs;
 use super::project::Project;
 use super::walls::Sandbox;
@@ -56,6 +57,8 @@ pub(crate) struct Site {
     /// Accounts that take no requests, and until when.
     pub(crate) parked: Mutex<BTreeMap<String, Time>>,
     pub(crate) watch: Watch,
+    /// Where agents report.
+    pub(crate) desk: Desk,
     pub(crate) commits: Mutex<BTreeMap<Revision, Oid>>,
     pub(crate) plans: Mutex<BTreeMap<Revision, Arc<PlanText>>>,
     /// What git says of the work up to a commit.
@@ -245,6 +248,8 @@ impl Site {
     /// Ends an effect that is no longer wanted.
     pub(crate) fn stop(&self, effect: &EffectId) {
         lock(&self.unwanted).insert(effect.clone());
+        // What it says while it is being stopped comes too late.
+        self.desk.close(&slug(&effect.to_string()));
         self.keeper.stop(&slug(&effect.to_string()), STOP_GRACE);
     }
 

@@ -1,7 +1,9 @@
 //! One launch of one agent outside any run: for `doctor --contract` and the conformance chore. It uses the very calls a
 //! run uses, and journals nothing.
 
-use super::launch::{Flight, Session, agent_walls, read_back};
+use super::clerk::{Clerk, Mandate};
+use super::desk::{Backstage, Desk};
+use super::launch::{Flight, Session, agent_walls, context_of, read_back, server};
 use super::walls::{Ground, Sandbox};
 use super::watch::{Disk, Limits, Watch, Watched};
 use std::collections::BTreeMap;
@@ -10,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
+use tribunal_agent::reporting::Part;
 use tribunal_agent::{
     Access, Adapter, Adapters, AgentError, Asks, Brief, Feature, Outcome, Prepared, Reading, Totals,
 };
@@ -49,6 +52,8 @@ pub struct Trial {
     pub silent: Duration,
     /// Whether it is kept to its own files.
     pub sandbox: Sandbox,
+    /// The Tribunal program it reports by, as what; it has nothing to report by where there is none.
+    pub reports: Option<(PathBuf, Part)>,
 }
 
 /// What came of it.
@@ -66,6 +71,10 @@ pub struct Tried {
     pub took: Duration,
     /// Processes that are left.
     pub survivors: Vec<i32>,
+    /// How its answer came: `mcp`, `report` or `final message`.
+    pub told: String,
+    /// What it said and did not count.
+    pub refused: Vec<String>,
 }
 
 /// Why nothing could be tried.
@@ -91,13 +100,19 @@ pub enum TrialError {
 /// Launches the agent, waits for its end, and reads what it left.
 pub fn run(adapters: &Adapters, row: &Adapter, trial: &Trial) -> Result<Tried, TrialError> {
     std::fs::create_dir_all(&trial.out_dir)?;
-    let brief = brief(trial);
-    let keep = |name: &str| trial.environment.get(name).cloned();
-    let prepared = tribunal_agent::prepare(row, &brief, &trial.asks, &keep)?;
-    let walls = walls(adapters, row, trial, &brief, &prepared)?;
     static TRIALS: AtomicU64 = AtomicU64::new(0);
     let marker = format!("trial-{}-{}", std::process::id(), TRIALS.fetch_add(1, Ordering::Relaxed));
     let id = "trial".to_owned();
+    let (mut brief, mut asks, desk) = (brief(trial), trial.asks.clone(), Desk::new()?);
+    if let Some((program, part)) = trial.reports.as_ref().filter(|_| row.can(Feature::Mcp, trial.access)) {
+        brief.own_binary = program.clone();
+        asks.mcp = server(program, &trial.out_dir);
+        let backstage = Backstage { context: context_of(&brief.prompt), checks: None };
+        desk.open(&id, &marker, &trial.out_dir, Clerk::new(mandate(*part)), backstage)?;
+    }
+    let keep = |name: &str| trial.environment.get(name).cloned();
+    let prepared = tribunal_agent::prepare(row, &brief, &asks, &keep)?;
+    let walls = walls(adapters, row, trial, &brief, &prepared)?;
     let (tell, told) = mpsc::channel();
     let keeper = Arc::new(Keeper::new(Containment::detect(), move |exit| _ = tell.send(exit))?);
     let stops = Arc::downgrade(&keeper);
@@ -138,7 +153,7 @@ pub fn run(adapters: &Adapters, row: &Adapter, trial: &Trial) -> Result<Tried, T
         }
     };
     let late = late.then(|| Failure::new(FailureKind::TimedOut, "the deadline passed"));
-    let stopped = watch.end(&id).or(late);
+    let (stopped, refused) = (watch.end(&id).or(late), desk.shut(&id));
     let took = began.elapsed();
     let flight = flight(row, trial, prepared.left_out);
     let ended = read_back(row, &flight, &exit, stopped, took);
@@ -150,6 +165,8 @@ pub fn run(adapters: &Adapters, row: &Adapter, trial: &Trial) -> Result<Tried, T
         left_out: flight.left_out,
         took,
         survivors,
+        told: ended.note.told,
+        refused,
     })
 }
 
@@ -170,6 +187,19 @@ fn walls(
         project: None,
     };
     agent_walls(row, brief, prepared, |room| ground.walls(room)).map_err(TrialError::Walls)
+}
+
+/// A trial speaks about nothing but itself.
+fn mandate(part: Part) -> Mandate {
+    Mandate {
+        part,
+        of: "trial".to_owned(),
+        task: None,
+        seat: None,
+        round: 1,
+        revision: None,
+        findings: Vec::new(),
+    }
 }
 
 fn effect() -> EffectId {
@@ -242,6 +272,7 @@ pub fn contract(
         deadline: Duration::from_secs(120),
         silent: Duration::from_secs(60),
         sandbox,
+        reports: None,
     };
     std::fs::create_dir_all(&trial.dir)?;
     let tried = run(adapters, row, &trial)?;

@@ -12,6 +12,7 @@ mod inbox;
 mod init;
 mod intake;
 mod log;
+mod mcp;
 mod replay;
 mod report;
 mod resume;
@@ -85,6 +86,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
         Command::Config(args) => config::run(globals, &args),
         Command::Completions { shell } => completions(shell),
         Command::Schema(args) => schema::run(&args),
+        Command::Mcp(args) => mcp::run(&args),
         Command::Docs(args) => crate::protocol::docs(globals, &args),
         Command::Protocol => crate::protocol::list(),
         Command::Step(step) => crate::protocol::run(globals, step),
@@ -115,6 +117,7 @@ fn steers(command: &Command) -> bool {
         | Command::Protocol
         | Command::Step(_)
         | Command::Completions { .. }
+        | Command::Mcp(_)
         | Command::Schema(_) => false,
         Command::Demo(_)
         | Command::Init(_)

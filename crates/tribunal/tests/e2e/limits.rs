@@ -261,7 +261,8 @@ do = [
     let mut show = Show::with(RESUMING, SCRIPT);
     show.tribunal(&["run"]);
     let docket = show.docket();
-    let makers: Vec<_> = docket.launches.iter().filter(|launch| launch.role == "dev").collect();
+    let made = docket.launches.iter().filter(|launch| launch.effect.contains("/make:dev"));
+    let makers: Vec<_> = made.collect();
     assert_eq!(makers.iter().map(|launch| launch.resumed).collect::<Vec<_>>(), [false, true]);
     assert_eq!(makers[0].session.as_deref(), Some("scripted-3"));
     assert_eq!(show.failures(), []);

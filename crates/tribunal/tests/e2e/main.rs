@@ -23,6 +23,7 @@ mod hostile_gates;
 mod hostile_words;
 mod limits;
 mod prompts;
+mod reporting;
 mod review_panel;
 mod review_tools;
 mod show;

@@ -4,6 +4,7 @@ use super::agents::Agent;
 use super::server::{Counted, Server};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tribunal_agent::reporting::Part;
 use tribunal_agent::{Access, Adapter, Adapters, Asks, Feature, Totals};
 use tribunal_core::r#loop::FailureKind;
 use tribunal_engine::real::Sandbox;
@@ -34,6 +35,8 @@ pub struct Bench<'a> {
     pub dir: &'a Path,
     /// Whether it is walled in.
     pub sandbox: Sandbox,
+    /// Our program, which agents report by.
+    pub ours: &'a Path,
 }
 
 /// A case by name.
@@ -47,10 +50,11 @@ pub struct Case {
 }
 
 /// All cases, in the order of the table.
-pub const CASES: [Case; 13] = [
+pub const CASES: [Case; 14] = [
     Case { name: "writes", short: true, run: writes },
     Case { name: "refused", short: true, run: refused },
     Case { name: "answers", short: true, run: answers },
+    Case { name: "reports", short: true, run: reports },
     Case { name: "usage", short: true, run: usage },
     Case { name: "resumes", short: true, run: resumes },
     Case { name: "turn cap", short: false, run: turn_cap },
@@ -89,6 +93,7 @@ impl Bench<'_> {
             deadline: Duration::from_secs(if self.agent.name == "opencode" { 110 } else { 60 }),
             silent: Duration::from_secs(40),
             sandbox: self.sandbox,
+            reports: None,
         }
     }
 
@@ -168,6 +173,43 @@ fn answers(bench: &Bench<'_>) -> Cell {
             false => Cell::Bad(said(&tried)),
         })
     })())
+}
+
+/// By tools as judge and as maker; in words where the program has no tools of ours.
+fn reports(bench: &Bench<'_>) -> Cell {
+    or_cell((|| {
+        let tools = bench.row.can(Feature::Mcp, Access::ReadOnly);
+        let word = if tools { "CASEVOTE" } else { "WORDSVOTE" };
+        let told = reported(bench, word, Part::Judge, "cast_verdict")?;
+        if tools {
+            let done = reported(bench, "CASEDONE", Part::Maker, "report_task_done")?;
+            if done != told {
+                return Err(Cell::Bad(format!("as reviewer by {told}, as dev by {done}")));
+            }
+        }
+        Ok(match (tools, told.as_str()) {
+            (true, "mcp") => Cell::Good("by MCP".to_owned()),
+            (false, "final message") => Cell::Good("in its final message".to_owned()),
+            _ => Cell::Bad(format!("by {told:?}")),
+        })
+    })())
+}
+
+fn reported(bench: &Bench<'_>, word: &str, part: Part, tool: &str) -> Result<String, Cell> {
+    let access = if part == Part::Judge { Access::ReadOnly } else { Access::Write };
+    let mut trial = bench.trial(word, word, access);
+    trial.reports = Some((bench.ours.to_path_buf(), part));
+    let tried = bench.launch(&trial)?;
+    if tried.failure.is_some() || !tried.refused.is_empty() {
+        return Err(Cell::Bad(format!("{}; refused: {:?}", said(&tried), tried.refused)));
+    }
+    let calls: Vec<&str> = tried.outcome.reports.iter().map(|call| call.tool.as_str()).collect();
+    let words = tried.outcome.final_text.as_deref().unwrap_or_default();
+    match tried.told == "mcp" && calls != [tool] || tried.told != "mcp" && !words.contains("VERDICT: approve")
+    {
+        true => Err(Cell::Bad(format!("{calls:?}, {words:?}"))),
+        false => Ok(tried.told),
+    }
 }
 
 fn compare(tried: &Tried, counted: Counted) -> Cell {

@@ -69,6 +69,7 @@ fn play(args: &Args) -> Res<bool> {
         None => beside_us()?,
     };
     let wanted = |pin: &&Pin| args.only.is_empty() || args.only.iter().any(|name| name == pin.agent);
+    let ours = whole::build()?;
     let mut rows = Vec::new();
     for pin in PINS.iter().filter(wanted) {
         let bin = match args.short {
@@ -76,7 +77,7 @@ fn play(args: &Args) -> Res<bool> {
             false => Some(pin.install(&cache)?),
         };
         match bin {
-            Some(bin) => rows.push(row(args, pin, &bin, &cache)?),
+            Some(bin) => rows.push(row(args, pin, &bin, &cache, &ours)?),
             None => out::progress(format!("{} {} is not installed: left out", pin.agent, pin.version)),
         }
     }
@@ -85,7 +86,7 @@ fn play(args: &Args) -> Res<bool> {
     table(&rows);
     let whole = args.only.is_empty() || args.only.iter().any(|name| name == "whole");
     if whole && !args.no_run && args.case.is_none() && !args.short {
-        good &= whole::run(args, &cache)?;
+        good &= whole::run(args, &cache, &ours)?;
     }
     Ok(good)
 }
@@ -118,7 +119,7 @@ struct Row {
     cells: Vec<(&'static str, Cell)>,
 }
 
-fn row(args: &Args, pin: &'static Pin, bin: &Path, cache: &Path) -> Res<Row> {
+fn row(args: &Args, pin: &'static Pin, bin: &Path, cache: &Path, ours: &Path) -> Res<Row> {
     let dir = cache.join("played").join(pin.agent);
     let _old = std::fs::remove_dir_all(&dir);
     let server = Server::start(&args.server, &dir.join("server"), &server::rules())?;
@@ -128,6 +129,7 @@ fn row(args: &Args, pin: &'static Pin, bin: &Path, cache: &Path) -> Res<Row> {
     let bench = Bench {
         adapters: &adapters,
         sandbox,
+        ours,
         row: adapters.get(pin.agent).map_err(|error| error.to_string())?,
         agent: &agent,
         server: &server,

@@ -116,6 +116,11 @@ pub fn title() -> Value {
 pub fn rules() -> Value {
     let rule = |prompt: &str, answer: Value| json!({"match": {"prompt": prompt}, "answer": answer});
     let turn = |prompt: &str, turn: Value, answer: Value| json!({"match": {"prompt": prompt, "turn": turn}, "answer": answer});
+    // Some search for a tool before they can call it: it is called until it was heard.
+    let vote = |prompt: &str, tool: &str, args: Value| {
+        let call = json!({"suffix": tool, "else": format!("mcp__tribunal__{tool}"), "ns_else": "mcp__tribunal__", "args": args});
+        json!({"match": {"prompt": prompt, "turn": [0, 3], "unless": "heard"}, "answer": {"text": "Reporting.", "tool": call}})
+    };
     let status = |code: u16| json!({"status": code});
     json!({
         "models": ["fake-model", "claude-sonnet-4-5", "gpt-5.5", "gemini-2.5-pro"],
@@ -123,6 +128,11 @@ pub fn rules() -> Value {
             title(),
             {"match": {"prompt": "RECALL", "any": "PLAIN question"}, "answer": {"text": "It was the plain question."}},
             rule("RECALL", json!({"text": "I remember nothing."})),
+            vote("CASEVOTE", "cast_verdict", json!({"verdict": "approve", "checked": "read every line"})),
+            rule("CASEVOTE", json!({"text": "Reported."})),
+            vote("CASEDONE", "report_task_done", json!({"done": true, "summary": "nothing to do"})),
+            rule("CASEDONE", json!({"text": "Reported."})),
+            rule("WORDSVOTE", json!({"text": "CHECKED: read every line.\nVERDICT: approve"})),
             rule("AIDERWRITE (\\S+)", json!({"text": "I create it.\n\n{1}\n```\nhello from the script\n```\n"})),
             turn("CASEWRITE (\\S+)", json!(0), json!({"text": "I write it.", "write": {"path": "{1}", "content": "hello from the script\n"}})),
             rule("CASEWRITE (\\S+)", json!({"text": "Done: handled {1}."})),

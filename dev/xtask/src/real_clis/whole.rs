@@ -20,14 +20,13 @@ use tribunal_process::survivors;
 const PLANS: [(&str, &str); 2] = [("01", "one"), ("02", "two")];
 
 /// Runs with two programs and with one, and says what came of it.
-pub fn run(args: &Args, cache: &Path) -> Res<bool> {
-    let ours = build()?;
+pub fn run(args: &Args, cache: &Path, ours: &Path) -> Res<bool> {
     let mut good = true;
     for names in [&["claude", "codex"][..], &["claude"]] {
-        good &= play(args, cache, &ours, names)?;
+        good &= play(args, cache, ours, names)?;
     }
     for signal in [Signal::TERM, Signal::INT, Signal::KILL] {
-        good &= end_by(args, cache, &ours, signal)?;
+        good &= end_by(args, cache, ours, signal)?;
     }
     Ok(good)
 }
@@ -290,7 +289,7 @@ fn start(program: &Path, args: &[&str], dir: &Path, env: &[(OsString, OsString)]
 
 /// Builds the program beside this one.
 #[expect(clippy::disallowed_methods, reason = "chores call cargo")]
-fn build() -> Res<PathBuf> {
+pub fn build() -> Res<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = std::process::Command::new(cargo)
         .args(["build", "--quiet", "--package", "tribunal"])

@@ -1,0 +1,338 @@
+//! What a call at a launch's desk is worth: whether this launch may say it, for this loop, now. It holds calls to the
+//! very parsers that read an answer; it decides nothing about the work, and forgets nothing that it refused.
+
+use tribunal_agent::reporting::{self, Part, VOTES};
+use tribunal_agent::{TOOLS, ToolCall};
+use tribunal_core::ids::FindingId;
+use tribunal_view::plain;
+
+/// Calls one launch may make, and refusals that are kept.
+const CALLS_MAX: usize = 1_000;
+const REFUSED_MAX: usize = 20;
+const WORDS_MAX: usize = 300;
+
+const REJECT: &str = "\n{\"tool\":\"cast_verdict\",\"args\":{\"verdict\":\"reject\"}}";
+
+/// What a launch may speak about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mandate {
+    /// What it is there for.
+    pub(crate) part: Part,
+    /// Its loop.
+    pub(crate) of: String,
+    /// The task, if it is about one.
+    pub(crate) task: Option<String>,
+    /// Its seat, if it has one.
+    pub(crate) seat: Option<String>,
+    /// The round.
+    pub(crate) round: u32,
+    /// What is judged.
+    pub(crate) revision: Option<String>,
+    /// The findings put to it.
+    pub(crate) findings: Vec<FindingId>,
+}
+
+/// What becomes of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ruling {
+    /// It counts, and is written down.
+    Heard,
+    /// It tells a person something.
+    Escalated(String),
+    /// The context is asked for.
+    Context,
+    /// The checks are asked for.
+    Checks,
+    /// It does not count, and why.
+    Refused(String),
+}
+
+/// The clerk of one launch.
+pub(crate) struct Clerk {
+    mandate: Mandate,
+    calls: usize,
+    voted: bool,
+    closed: bool,
+    refused: Vec<String>,
+}
+
+impl Clerk {
+    /// For a launch that speaks about this.
+    pub(crate) fn new(mandate: Mandate) -> Clerk {
+        Clerk { mandate, calls: 0, voted: false, closed: false, refused: Vec::new() }
+    }
+
+    /// The launch's part.
+    pub(crate) fn part(&self) -> Part {
+        self.mandate.part
+    }
+
+    /// Nothing counts from now on.
+    pub(crate) fn close(&mut self) {
+        self.closed = true;
+    }
+
+    /// What was refused, one line each.
+    pub(crate) fn refused(&self) -> &[String] {
+        &self.refused
+    }
+
+    /// Notes something refused before it was a call.
+    pub(crate) fn refuse(&mut self, what: &str, why: &str) {
+        if self.refused.len() < REFUSED_MAX {
+            self.refused.push(plain::clipped(&format!("{what}: {why}"), WORDS_MAX));
+        }
+    }
+
+    /// Hears a call.
+    pub(crate) fn hear(&mut self, call: &ToolCall) -> Ruling {
+        self.calls += 1;
+        let ruling = self.rule(call).unwrap_or_else(Ruling::Refused);
+        match &ruling {
+            Ruling::Refused(why) => {
+                let (tool, why) = (plain::clipped(&call.tool, 60), why.clone());
+                self.refuse(&tool, &why);
+            }
+            Ruling::Heard => self.voted |= VOTES.contains(&call.tool.as_str()),
+            Ruling::Escalated(_) | Ruling::Context | Ruling::Checks => {}
+        }
+        ruling
+    }
+
+    fn rule(&self, call: &ToolCall) -> Result<Ruling, String> {
+        if self.closed {
+            return Err("this round is closed: nothing more is heard".to_owned());
+        }
+        if self.calls > CALLS_MAX {
+            return Err(format!("more than {CALLS_MAX} calls"));
+        }
+        self.is_mine(call)?;
+        self.is_of_this(call)?;
+        match call.tool.as_str() {
+            "get_context" => Ok(Ruling::Context),
+            "run_checks" => Ok(Ruling::Checks),
+            "escalate" => escalated(call).map(Ruling::Escalated),
+            "report_fix" | "report_task_done" => self.maker(call),
+            _ => self.judge(call),
+        }
+    }
+
+    /// Whether this part has the tool at all.
+    fn is_mine(&self, call: &ToolCall) -> Result<(), String> {
+        let mine = reporting::tools(self.mandate.part);
+        if mine.iter().any(|tool| tool.name == call.tool) {
+            return Ok(());
+        }
+        let names: Vec<String> = mine.into_iter().map(|tool| tool.name).collect();
+        let why = match (TOOLS.contains(&call.tool.as_str()), self.mandate.part) {
+            (true, Part::Maker) => "a maker does not judge its own work",
+            (true, Part::Judge) => "only the maker says what it made",
+            (false, _) => "there is no such tool",
+        };
+        Err(format!("{why}; yours are {}", names.join(", ")))
+    }
+
+    /// Whether it is about what this launch was asked.
+    fn is_of_this(&self, call: &ToolCall) -> Result<(), String> {
+        let mandate = &self.mandate;
+        let round = Some(mandate.round.to_string());
+        let known: [(&[&str], Option<&String>, &str); 5] = [
+            (&["loopId", "loop_id", "loop"], Some(&mandate.of), "loop"),
+            (&["taskId", "task_id", "task"], mandate.task.as_ref(), "task"),
+            (&["seat"], mandate.seat.as_ref(), "seat"),
+            (&["round"], round.as_ref(), "round"),
+            (&["revision"], mandate.revision.as_ref(), "revision"),
+        ];
+        for (names, own, what) in known {
+            let said = names.iter().find_map(|name| call.args.get(*name)).filter(|said| !said.is_null());
+            let Some(said) = said else { continue };
+            let said = said.as_str().map_or_else(|| said.to_string(), str::to_owned);
+            // A task may be named with its plan.
+            let same = own.is_some_and(|own| {
+                said == *own || (what == "task" && said.rsplit(['/', '.', '-']).next() == Some(own))
+            });
+            match (same, own) {
+                (true, _) => {}
+                (false, Some(own)) => return Err(format!("this launch speaks for {what} {own} alone")),
+                (false, None) => return Err(format!("this launch has no {what}")),
+            }
+        }
+        Ok(())
+    }
+
+    fn judge(&self, call: &ToolCall) -> Result<Ruling, String> {
+        let votes = VOTES.contains(&call.tool.as_str());
+        if self.voted {
+            let what = if votes { "a second verdict" } else { "after the verdict" };
+            return Err(format!("{what}: the first one counts"));
+        }
+        if !votes && tribunal_findings::read(&line(call)).verdict.is_some() {
+            return Err("a verdict is given by cast_verdict".to_owned());
+        }
+        // Findings are read as they will be: with a verdict behind them.
+        let rest = if votes { "" } else { REJECT };
+        let intake = tribunal_findings::read(&format!("{}{rest}", line(call)));
+        if let Some(unread) = intake.unread.first() {
+            return Err(format!("not understood: {}", unread.why));
+        }
+        let strange: Vec<&FindingId> =
+            intake.said.keys().filter(|id| !self.mandate.findings.contains(id)).collect();
+        if let Some(id) = strange.first() {
+            return Err(self.no_finding(&id.to_string()));
+        }
+        match intake.verdict {
+            None => Err("not understood: it holds no verdict".to_owned()),
+            Some(_) => Ok(Ruling::Heard),
+        }
+    }
+
+    fn maker(&self, call: &ToolCall) -> Result<Ruling, String> {
+        if call.tool == "report_task_done" {
+            return Ok(Ruling::Heard);
+        }
+        let words = tribunal_findings::read_maker(&line(call));
+        let given = call.args.get("id").and_then(|id| id.as_str()).unwrap_or_default();
+        let id = FindingId::parse(given).filter(|id| self.mandate.findings.contains(id));
+        let id = id.ok_or_else(|| self.no_finding(given))?;
+        match words.replies.contains_key(&id) {
+            true => Ok(Ruling::Heard),
+            false => Err("not understood: say fixed, or why not".to_owned()),
+        }
+    }
+
+    fn no_finding(&self, given: &str) -> String {
+        let known: Vec<String> = self.mandate.findings.iter().map(ToString::to_string).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        format!("{:?} was not put to you; these were: {known}", plain::clipped(given, 40))
+    }
+}
+
+fn escalated(call: &ToolCall) -> Result<String, String> {
+    let about =
+        ["about", "message", "reason", "issue"].iter().find_map(|name| call.args.get(*name)?.as_str());
+    let about = plain::clipped(about.unwrap_or_default(), WORDS_MAX);
+    if about.is_empty() { Err("it does not say what about".to_owned()) } else { Ok(about) }
+}
+
+/// A call as it is written down, and as the parsers read it.
+pub(crate) fn line(call: &ToolCall) -> String {
+    serde_json::to_string(call).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mandate(part: Part) -> Mandate {
+        Mandate {
+            part,
+            of: "01-01/t1".to_owned(),
+            task: Some("1".to_owned()),
+            seat: Some("loop-reviewer".to_owned()),
+            round: 2,
+            revision: Some("abc".to_owned()),
+            findings: FindingId::parse("F-1").into_iter().collect(),
+        }
+    }
+
+    fn hear(clerk: &mut Clerk, text: &str) -> Result<Ruling, String> {
+        match clerk.hear(&serde_json::from_str(text).unwrap()) {
+            Ruling::Refused(why) => Err(why),
+            ruling => Ok(ruling),
+        }
+    }
+
+    fn check(part: Part, text: &str, expect: Result<Ruling, &str>) {
+        let got = hear(&mut Clerk::new(mandate(part)), text);
+        match (&got, &expect) {
+            (Err(why), Err(part)) => assert!(why.contains(part), "{text}: {why}"),
+            _ => assert_eq!(got.as_ref().ok(), expect.as_ref().ok(), "{text}: {got:?}"),
+        }
+    }
+
+    #[test]
+    fn a_judge_says_what_it_found_about_what_it_was_given() {
+        let judge = |text: &str, expect| check(Part::Judge, text, expect);
+        judge(r#"{"tool":"cast_verdict","args":{"verdict":"approve","checked":"all"}}"#, Ok(Ruling::Heard));
+        judge(r#"{"tool":"cast_verdict","args":{"verdict":"maybe"}}"#, Err("not understood"));
+        judge(r#"{"tool":"cast_verdict","args":{"verdict":"approve|reject"}}"#, Err("not understood"));
+        judge(r#"{"tool":"cast_verdict","args":{}}"#, Err("not understood"));
+        judge(
+            r#"{"tool":"cast_verdict","args":{"verdict":"approve","said":[{"id":"F-1","status":"resolved"}]}}"#,
+            Ok(Ruling::Heard),
+        );
+        judge(
+            r#"{"tool":"cast_verdict","args":{"verdict":"reject","said":[{"id":"F-1","status":"still_there"}]}}"#,
+            Ok(Ruling::Heard),
+        );
+        judge(
+            r#"{"tool":"cast_verdict","args":{"verdict":"reject","said":[{"id":"F-9","status":"resolved"}]}}"#,
+            Err("these were: F-1"),
+        );
+        judge(
+            r#"{"tool":"set_loop_review_result","args":{"loopId":"01-01/t1","taskId":"1","passed":true}}"#,
+            Ok(Ruling::Heard),
+        );
+        judge(
+            r#"{"tool":"set_loop_review_result","args":{"loopId":"01-02/t1","passed":true}}"#,
+            Err("loop 01-01/t1 alone"),
+        );
+        judge(r#"{"tool":"cast_verdict","args":{"verdict":"approve","round":1}}"#, Err("round 2 alone"));
+        judge(r#"{"tool":"cast_verdict","args":{"verdict":"approve","round":2}}"#, Ok(Ruling::Heard));
+        judge(r#"{"tool":"cast_verdict","args":{"verdict":"approve","revision":"x"}}"#, Err("revision abc"));
+        judge(r#"{"tool":"cast_verdict","args":{"verdict":"approve","seat":"other"}}"#, Err("seat"));
+        judge(
+            r#"{"tool":"report_findings","args":{"findings":[{"severity":"blocker","issue":"x"}]}}"#,
+            Ok(Ruling::Heard),
+        );
+        judge(
+            r#"{"tool":"report_findings","args":{"findings":[{"severity":"blocker"}]}}"#,
+            Err("not underst"),
+        );
+        judge(
+            r#"{"tool":"report_findings","args":{"findings":[],"verdict":"approve"}}"#,
+            Err("cast_verdict"),
+        );
+        judge(r#"{"tool":"report_fix","args":{"id":"F-1","fixed":true}}"#, Err("only the maker"));
+        judge(r#"{"tool":"run_checks"}"#, Ok(Ruling::Checks));
+        judge(r#"{"tool":"get_context"}"#, Ok(Ruling::Context));
+        judge(r#"{"tool":"rm"}"#, Err("no such tool; yours are report_findings, cast_verdict"));
+    }
+
+    #[test]
+    fn a_maker_replies_and_does_not_judge_its_own_work() {
+        let maker = |text: &str, expect| check(Part::Maker, text, expect);
+        maker(r#"{"tool":"cast_verdict","args":{"verdict":"approve"}}"#, Err("does not judge its own work"));
+        maker(r#"{"tool":"report_fix","args":{"id":"F-1","fixed":true}}"#, Ok(Ruling::Heard));
+        maker(r#"{"tool":"report_fix","args":{"id":"F-1","status":"refuted"}}"#, Err("say fixed, or why"));
+        maker(
+            r#"{"tool":"report_fix","args":{"id":"F-1","status":"cannot_fix","why":"frozen"}}"#,
+            Ok(Ruling::Heard),
+        );
+        maker(r#"{"tool":"report_fix","args":{"id":"F-2","fixed":true}}"#, Err("these were: F-1"));
+        maker(r#"{"tool":"report_task_done","args":{"done":true,"summary":"s"}}"#, Ok(Ruling::Heard));
+        maker(r#"{"tool":"escalate","args":{"about":"no key"}}"#, Ok(Ruling::Escalated("no key".to_owned())));
+        maker(r#"{"tool":"escalate","args":{}}"#, Err("what about"));
+    }
+
+    #[test]
+    fn one_verdict_counts_and_none_after_the_round() {
+        let vote = r#"{"tool":"cast_verdict","args":{"verdict":"reject"}}"#;
+        let mut clerk = Clerk::new(mandate(Part::Judge));
+        assert_eq!(hear(&mut clerk, vote), Ok(Ruling::Heard));
+        assert!(
+            hear(&mut clerk, &vote.replace("reject", "approve")).is_err_and(|why| why.contains("second"))
+        );
+        let late = r#"{"tool":"report_findings","args":{"findings":[{"severity":"blocker","issue":"x"}]}}"#;
+        assert!(hear(&mut clerk, late).is_err_and(|why| why.contains("after the verdict")));
+        assert_eq!(clerk.refused().len(), 2);
+        let mut clerk = Clerk::new(mandate(Part::Judge));
+        clerk.close();
+        assert!(hear(&mut clerk, vote).is_err_and(|why| why.contains("closed")));
+        assert!(
+            clerk.refused()[0].starts_with("cast_verdict: this round is closed"),
+            "{:?}",
+            clerk.refused()
+        );
+    }
+}
