@@ -815,6 +815,7 @@ fn a_fixer_of_a_finding_without_a_place_works_alone() {
         vec![entry(1, Some("x"), Some("a")), entry(2, None, Some("b")), entry(3, Some("y"), Some("c"))];
     let mut live = opened(policy(), open);
     assert_eq!(makers(&live), ["a [F-1]"]);
+    assert_eq!(live.crew_size(), 3);
     made(&mut live, "a");
     assert_eq!(makers(&live), ["b [F-2]"]);
     let onto = |live: &Loop| {
@@ -832,7 +833,9 @@ fn a_fixer_of_a_finding_without_a_place_works_alone() {
 fn one_maker_without_findings() {
     let mut live = opened(policy(), Vec::new());
     assert_eq!(makers(&live), ["architect []"]);
+    assert_eq!(live.crew_size(), 1);
     let events = made(&mut live, "architect");
+    assert_eq!(live.crew_size(), 0, "nobody works on what is judged");
     assert_eq!(events.iter().map(LoopEvent::name).collect::<Vec<_>>(), ["made", "round_began"]);
     assert_eq!((live.round(), live.rounds_max(), live.iterations()), (1, 3, 1));
     assert_eq!(live.revision(), Some(&Revision::new("by architect")));
