@@ -302,10 +302,12 @@ pub fn forgeable(docket: &Docket) -> Vec<String> {
 pub fn unreviewed(docket: &Docket) -> Vec<String> {
     let Some(run) = &docket.run else { return Vec::new() };
     let mut notes = Vec::new();
-    if run.spec().gate.is_none() {
+    // Where nothing was built there was no plan to judge.
+    let built = docket.about.review.is_none();
+    if built && run.spec().gate.is_none() {
         notes.push("plans were not judged before any code".to_owned());
     }
-    if !run.spec().qa {
+    if built && !run.spec().qa {
         notes.push("deliveries were not judged (no QA gate)".to_owned());
     }
     let mut alone: Vec<&str> = docket

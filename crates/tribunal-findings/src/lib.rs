@@ -4,6 +4,7 @@
 pub mod authority;
 pub mod dedupe;
 pub mod delta;
+pub mod evidence;
 pub mod fingerprint;
 pub mod intake;
 pub mod maker;

@@ -268,7 +268,11 @@ fn rows(out: &mut String, one: &Examined, style: Style) {
             let _ = writeln!(out, "          {}", style.wrap(&todo, "            "));
         }
         if !row.finding.reply.is_empty() && row.in_the_way {
-            let _ = writeln!(out, "          fixer: {}", plain::clipped(&row.finding.reply, 300));
+            let said = match row.finding.reply.as_str() {
+                "fixed" => "says that it is fixed".to_owned(),
+                reply => plain::clipped(reply, 300),
+            };
+            let _ = writeln!(out, "          fixer: {said}");
         }
     }
     if shown.len() > ROWS {

@@ -21,7 +21,7 @@ use tribunal_agent::tool::{self, Detected, Tools};
 use tribunal_core::effect::FinishStep;
 use tribunal_core::finding::{Fate, Source};
 use tribunal_core::ids::{Check, Revision, Seat};
-use tribunal_core::ledger::Handed;
+use tribunal_core::ledger::{Entry, Handed};
 use tribunal_core::policy::{AtTheCap, Policy};
 use tribunal_core::roster::Roster;
 use tribunal_core::run::{Exists, Land, RunSpec};
@@ -394,7 +394,8 @@ fn taken_over(
     let mut unasked = Vec::new();
     for (id, entry) in left {
         if entry.by.iter().all(sits) {
-            exists.open.push(Handed { id, entry: entry.clone() });
+            // What was tried and said about it then is over.
+            exists.open.push(Handed { id, entry: Entry { reply: None, fixer: None, ..entry.clone() } });
         } else {
             let by: Vec<String> = entry.by.iter().map(ToString::to_string).collect();
             unasked.push(format!("{id} of {}: {}", by.join(", "), entry.claim.claim));

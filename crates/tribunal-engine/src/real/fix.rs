@@ -283,7 +283,7 @@ impl Fix {
         let taken = self.take(site, &tree, &BTreeMap::new())?;
         site.shelf.discard(&dir)?;
         let replies = match taken.changed {
-            true => BTreeMap::new(),
+            true => self.findings.iter().map(|(id, _)| (*id, Reply::Fixed)).collect(),
             false => self.cannot(&format!("{name} has no fix for it")),
         };
         // A tool that mends more than it was asked to is no agent that went astray: the rest is put back, and that is all.

@@ -16,11 +16,12 @@ use tribunal_agent::{DriftKind, Outcome};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Reply, Verdict};
-use tribunal_core::ids::{FindingId, PlanId, Revision, Seat};
+use tribunal_core::ids::{Check, FindingId, PlanId, Revision, Seat};
 use tribunal_core::ledger::Entry;
 use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::panel::Unusable;
 use tribunal_core::run::{Job, RunReport, Subject};
+use tribunal_findings::evidence::{Record, contradicted};
 use tribunal_findings::{Intake, Unread};
 use tribunal_git::{GitError, GitPath, Oid, Tree};
 use tribunal_view::plain;
@@ -59,6 +60,8 @@ pub(crate) struct Judge {
     mandate: Option<Mandate>,
     /// What it may have run.
     commands: Vec<Command>,
+    /// What was run on it, and how it went.
+    records: Vec<Record>,
 }
 
 enum Asked {
@@ -122,6 +125,7 @@ impl Judge {
             asked: Asked::Verdict(Box::new(brief)),
             base: base_of(docket),
             request: request::Asked::of(docket, seat),
+            records: records(lp),
         })
     }
 
@@ -160,6 +164,7 @@ impl Judge {
             asked: Asked::Ruling(Box::new(brief)),
             base: base_of(docket),
             request: request::Asked::of(docket, seat),
+            records: Vec::new(),
         })
     }
 
@@ -277,7 +282,7 @@ impl Judge {
                 });
             }
             Some(failure) => site.fail(&self.effect, failure, notes),
-            None => match read(&self.effect, &ended.outcome) {
+            None => match read(&self.effect, &ended.outcome).and_then(|said| believed(said, &self.records)) {
                 Ok(report) => site.report(&self.effect, Report::Loop(report), notes),
                 Err(failure) => site.fail(&self.effect, failure, notes),
             },
@@ -293,7 +298,9 @@ impl Judge {
         };
         let report = match site.seat_noted(effect).or_else(|| site.seat_now(&commit))? {
             true => LoopReport::Failed(tampered()),
-            false => read(effect, &ended.outcome).unwrap_or_else(LoopReport::Failed),
+            false => read(effect, &ended.outcome)
+                .and_then(|said| believed(said, &records(lp)))
+                .unwrap_or_else(LoopReport::Failed),
         };
         let note = LaunchNote { unread: not_read(effect, &ended.outcome), ..ended.note };
         Some(Probe::Done(Report::Loop(report), vec![Note::Launch(Box::new(note))]))
@@ -335,6 +342,27 @@ fn read(effect: &EffectId, outcome: &Outcome) -> Result<LoopReport, Failure> {
     match effect.step {
         Step::Hear(_) => read_ruling(outcome),
         _ => read_verdict(outcome),
+    }
+}
+
+/// What was run on what this sitting judges.
+fn records(lp: &Loop) -> Vec<Record> {
+    let Some(bench) = lp.bench() else { return Vec::new() };
+    let failed: Vec<&Check> = bench.failures().map(|(check, _)| check).collect();
+    let record = |check: &Check| Record { name: check.to_string(), passed: !failed.contains(&check) };
+    bench.checks.keys().map(record).collect()
+}
+
+/// An approval that rests on what a record contradicts is none. An objection is heard whatever it rests on.
+fn believed(said: LoopReport, records: &[Record]) -> Result<LoopReport, Failure> {
+    match &said {
+        LoopReport::Judged(answer) if answer.verdict != Verdict::Reject => {
+            match contradicted(&answer.checked, records) {
+                Some(why) => Err(Failure::new(FailureKind::Garbled, why)),
+                None => Ok(said),
+            }
+        }
+        _ => Ok(said),
     }
 }
 

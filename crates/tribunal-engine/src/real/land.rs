@@ -494,6 +494,10 @@ impl Finishing {
 
     /// STATE.md and ROADMAP.md, where the project has them: what this run makes of the phase, and nothing else in them.
     fn standing_files(&self, site: &Site) -> Result<Vec<Written>, String> {
+        // A review that did not pass moves no phase on.
+        if self.target.is_some() && self.ending != Ending::Passed {
+            return Ok(Vec::new());
+        }
         let landed: Vec<String> = self.landed.iter().map(|(plan, _)| plan.to_string()).collect();
         let progress = standing::of_phase(&site.project, &self.phase, &landed, &site.settings)?;
         let head = site.run_head().map_err(|error| error.to_string())?;

@@ -242,6 +242,27 @@ fn a_lost_reviewer_approves_nothing() {
 }
 
 #[test]
+fn an_approval_that_the_record_contradicts_is_void() {
+    let change =
+        Change::one(&seat(QA, 1, "CHECKED: read it all and ran it, never-green passes.\nVERDICT: approve"));
+    change.stage.write("tribunal.toml", "[checks.commands]\nnever-green = [\"false\"]\n").unwrap();
+    let args = [
+        "review",
+        "--diff",
+        "main..HEAD",
+        "--yes",
+        "--set",
+        "agents.phase_seats=[\"testing-qa-verification-specialist\"]",
+    ];
+    let ended = change.stage.tribunal(&args).unwrap();
+    assert_eq!(ended.code, Some(1), "the check is in the way: {}", ended.said());
+    let said = change.facts().into_iter().any(|fact| {
+        matches!(fact, Fact::Loop(_, LoopEvent::Failed { failure, .. }) if failure.text.contains("never-green failed when it was run"))
+    });
+    assert!(said, "{}", ended.said());
+}
+
+#[test]
 fn a_lost_fixer_ends_it_and_nothing_lands() {
     let script = [
         seat(QA, 1, &finding("blocker", "a.py:2", "x is never checked")),
