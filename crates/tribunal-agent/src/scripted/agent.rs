@@ -254,7 +254,14 @@ impl<'a, R: Read, W: Write> Agent<'a, R, W> {
         match last {
             Last::Nothing => Ok(()),
             Last::HalfFinal => self.raw(&line.as_bytes()[..line.len() / 2]),
-            Last::InvalidFinal => self.raw(b"{\"type\":\"final\",\"text\":\"caf\xe9 \xff\xfe\xc0\x80\"}\n"),
+            Last::InvalidFinal => {
+                let said = json!(self.said.join("\n"));
+                let mut line = format!("{{\"type\":\"final\",\"text\":{said}").into_bytes();
+                // Before the quote that ends the text.
+                line.pop();
+                line.extend_from_slice(b"\\ncaf\xe9 \xff\xfe\xc0\x80\"}\n");
+                self.raw(&line)
+            }
             Last::Final => self.raw(format!("{line}\n").as_bytes()),
             Last::FinalAfterError => {
                 self.print(&json!({"type": "error", "message": "the model refused"}))?;
