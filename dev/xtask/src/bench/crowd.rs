@@ -126,7 +126,7 @@ fn slug(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() || ".-+".contains(c) { c } else { '_' }).collect()
 }
 
-/// The same without an orchestrator: worktrees by git, agents in the same containment, as fast as both go.
+/// The same without an orchestrator: trees by git (worktrees cannot be added at the same time), agents in the same containment, as fast as both go.
 fn spawner(bench: &Bench, agents: usize) -> Result<Vec<f64>> {
     let project = Project::make(&shape(1, 1, 1))?;
     let root = project.root();
@@ -142,7 +142,7 @@ fn spawner(bench: &Bench, agents: usize) -> Result<Vec<f64>> {
                     let tree = root.join(format!(".tribunal/tree-{n}"));
                     let shown = tree.display().to_string();
                     // One that could not be made is missed below.
-                    if drive::git(root, &["worktree", "add", "-q", "--detach", &shown]).is_ok() {
+                    if drive::git(root, &["clone", "-q", "--shared", ".", &shown]).is_ok() {
                         let _ = ready.send((n, tree));
                     }
                 }
