@@ -3,7 +3,7 @@
 //! one after the other: no descriptor and no zombie may be left of them.
 
 use super::agents::Agents;
-use super::drive::{self, Watched};
+use super::drive;
 use super::project::{Project, SCENE, Shape};
 use super::table::Table;
 use super::{Bench, Result};
@@ -41,6 +41,10 @@ pub fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         format!("agents of {} whose output is not whole", 2 * agents),
     );
     let (ours, theirs) = (p99(crowd.waits), p99(floor));
+    out::progress(format!(
+        "crowd: {peak:.1} MB, {} lost, p99 {ours:.0} ms against {theirs:.0} ms",
+        crowd.lost
+    ));
     let conditions = format!("p99 to a started agent: {ours:.0} ms, bare spawner {theirs:.0} ms");
     table.add("dispatch_p99_x", ours / theirs, 3.0, conditions);
     growth(bench, table)
@@ -72,9 +76,12 @@ fn crowd(bench: &Bench, agents: usize) -> Result<Crowd> {
     let project = Project::make(&shape(agents, 1, agents))?;
     fs::write(project.root().join(SCENE), scene())?;
     let mut running = bench.binary.start(project.root(), &["run", "--quiet"])?;
-    until(&mut running, |running| {
-        running.points().iter().filter(|point| *point == "launch:after").count() >= agents
-    })?;
+    while running.points().iter().filter(|point| *point == "launch:after").count() < agents {
+        if running.over(Duration::from_millis(20))? {
+            running.finish()?;
+            return Err("the run ended before all agents were there".into());
+        }
+    }
     tribunal_agent::scripted::open_gate(&project.root().join(GATE))?;
     while !running.over(Duration::from_millis(20))? {}
     let finished = running.finish()?;
@@ -85,15 +92,6 @@ fn crowd(bench: &Bench, agents: usize) -> Result<Crowd> {
         Crowd { peak_kb: finished.peak_kb, lost: (2 * agents).saturating_sub(whole), waits: waits(&run)? };
     bench.keep(project);
     Ok(crowd)
-}
-
-fn until(running: &mut Watched, ready: impl Fn(&Watched) -> bool) -> Result<()> {
-    while !ready(running) {
-        if running.over(Duration::from_millis(20))? {
-            return Err("the run ended before all agents were there".into());
-        }
-    }
-    Ok(())
 }
 
 /// Everything it printed is there, up to the final event.
