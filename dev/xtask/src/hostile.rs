@@ -126,6 +126,11 @@ const CASES: &[Case] = &[
         "hostile_words::hostile_reviewer_approves_without_evidence",
         &[Evidence],
     ),
+    Case(
+        "a build script reports for the reviewer",
+        "hostile_words::hostile_build_script_reports_for_the_reviewer",
+        &[OneVerdict],
+    ),
     Case("reviewer gives two verdicts", "hostile_words::hostile_reviewer_gives_two_verdicts", &[OneVerdict]),
     Case("reviewer refuses", "hostile_words::hostile_reviewer_refuses", &[FinalEvent]),
     Case("reviewer prints 1 GB", "hostile_words::hostile_reviewer_prints_without_end", &[OutputCap]),

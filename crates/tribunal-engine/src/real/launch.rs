@@ -21,6 +21,7 @@ use tribunal_agent::{
 };
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::finding::Verdict;
 use tribunal_core::ids::{LoopId, Time};
 use tribunal_core::r#loop::{Failure, FailureKind};
 use tribunal_core::tables::{self, TurnsSet};
@@ -507,13 +508,18 @@ fn kind_of(problem: &Problem) -> FailureKind {
     }
 }
 
-/// What an agent said: its tool calls, and its final message unless a call of it ended the report.
+/// What an agent said: its tool calls, and its final message unless a call of it ended the report. A message that does not
+/// approve is heard in any case: whatever a judge runs could have written the report, and two verdicts that contradict
+/// each other are none.
 pub(crate) fn words(outcome: &Outcome) -> String {
     let told = outcome.reports.iter().filter(|call| call.tool != "escalate");
     let ends = |tool: &str| VOTES.contains(&tool) || tool == "report_task_done";
     let ended = told.clone().any(|call| ends(&call.tool));
     let lines = told.filter_map(|call| serde_json::to_string(call).ok());
-    let last = outcome.final_text.clone().filter(|_| !ended);
+    let last = outcome.final_text.clone();
+    let objects =
+        |text: &str| tribunal_findings::read(text).verdict.is_some_and(|said| said != Verdict::Approve);
+    let last = last.filter(|text| !ended || objects(text));
     lines.chain(last).collect::<Vec<_>>().join("\n")
 }
 

@@ -102,7 +102,7 @@ fn without_a_sandbox_it_is_said_that_a_report_could_be_forged() {
 
 /// A folder without a socket, and a reviewer that reports nowhere: there is no verdict, and nothing lands.
 #[test]
-fn hostile_reviewer_speaks_at_another_socket() {
+fn a_verdict_where_no_socket_is_counts_for_nothing() {
     const SCRIPT: &str = r##"
 [[turn]]
 role = "reviewer"
