@@ -3,6 +3,7 @@
 
 use crate::budget::{Caps, Spent};
 use crate::review::{Origin, entry_number};
+use crate::tokens::Tokens;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tribunal_agent::Totals;
@@ -362,6 +363,8 @@ pub struct Docket {
     pub about: RunNote,
     /// How agents' launches ended, in order.
     pub launches: Vec<LaunchNote>,
+    /// What agents may be told.
+    pub(crate) tokens: Tokens,
     /// Warnings, in order.
     pub warnings: Vec<String>,
     /// The command that takes a result which the user's branch does not have.
@@ -559,8 +562,15 @@ impl Docket {
 
     pub(crate) fn apply_note(&mut self, note: &Note) {
         match note {
-            Note::Run(about) => self.about = (**about).clone(),
-            Note::Launch(launch) => self.launches.push((**launch).clone()),
+            Note::Run(about) => {
+                self.tokens = Tokens::new(&about.scores);
+                self.about = (**about).clone();
+            }
+            Note::Launch(launch) => {
+                let plan = launch.effect.split_once('/').map_or("", |(plan, _)| plan);
+                let _ = self.tokens.told(&launch.role, &PlanId::new(plan), launch.tokens_told);
+                self.launches.push((**launch).clone());
+            }
             Note::Warning(text) => self.warnings.push(text.clone()),
             Note::Left { command } => self.left = Some(command.clone()),
             Note::Spent(spent) => self.spent = Some(*spent),

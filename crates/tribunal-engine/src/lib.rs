@@ -14,6 +14,7 @@ pub mod replay;
 pub mod review;
 pub mod route;
 pub mod settings;
+mod tokens;
 pub mod world;
 
 pub use docket::{Docket, DocketError, Fact, Note, Stamped};

@@ -9,6 +9,7 @@ use tribunal_core::finding::{Reply, Severity};
 use tribunal_core::ids::FindingId;
 use tribunal_core::ledger::Entry;
 use tribunal_core::panel::Unusable;
+use tribunal_core::tables::tokens_of;
 
 /// Bytes of a diff or document at most.
 pub const DIFF_MAX: usize = 120_000;
@@ -122,6 +123,8 @@ pub struct MakerBrief {
     pub feedback: String,
     /// The other lanes, one line each.
     pub lanes: Vec<String>,
+    /// Tokens it should be told at most; none for no limit.
+    pub budget: Option<u64>,
 }
 
 /// What a deterministic judge said.
@@ -182,6 +185,8 @@ pub struct JudgeBrief {
     pub lanes: Vec<String>,
     /// Its last answer could not be used, and why.
     pub again: Option<Unusable>,
+    /// Tokens it should be told at most; none for no limit.
+    pub budget: Option<u64>,
 }
 
 /// What a hearing needs to know.
@@ -264,6 +269,10 @@ impl FindingLine {
 /// The prompt of a maker: first version or revision. What is the same for every maker of a kind comes first, then the
 /// plan, then what is new, so that a cache of the agent's holds as much of it as can be.
 pub fn maker(brief: &MakerBrief) -> String {
+    held(brief, brief.budget, maker_text, MAKER_SPARES)
+}
+
+fn maker_text(brief: &MakerBrief) -> String {
     let mut out = String::new();
     out.push_str(match brief.job {
         MakerJob::Plan => "# Revise a plan\n\nYou are the architect. A plan was reviewed before any code is written; revise the document so that it passes.\n",
@@ -295,6 +304,45 @@ pub fn maker(brief: &MakerBrief) -> String {
     out
 }
 
+/// A part of a brief that can be spared: its name, and how it is taken out. False when there is nothing of it.
+type Spare<B> = (&'static str, fn(&mut B) -> bool);
+
+/// What surrounds a maker's work, the least useful first. Its document is in its folder.
+const MAKER_SPARES: &[Spare<MakerBrief>] = &[
+    ("the other plans", |brief| !std::mem::take(&mut brief.lanes).is_empty()),
+    ("the text of the document, which is in the current folder", |brief| {
+        brief.document.as_mut().is_some_and(|document| !std::mem::take(&mut document.text).is_empty())
+    }),
+    ("where the run before left off", |brief| !std::mem::take(&mut brief.before).is_empty()),
+];
+
+/// What surrounds what is judged. What is judged is always told: nobody approves what they were not shown.
+const JUDGE_SPARES: &[Spare<JudgeBrief>] = &[
+    ("the other plans", |brief| !std::mem::take(&mut brief.lanes).is_empty()),
+    ("what the maker says it did", |brief| !std::mem::take(&mut brief.summary).is_empty()),
+];
+
+/// A prompt held to its budget: what surrounds the work goes, part by part, until it fits, and what went is named. Goal,
+/// must-haves, the task, what is judged and findings stay whatever they take.
+fn held<B: Clone>(brief: &B, budget: Option<u64>, text: fn(&B) -> String, spares: &[Spare<B>]) -> String {
+    let mut out = text(brief);
+    let budget = budget.unwrap_or(u64::MAX);
+    if tokens_of(&out) <= budget {
+        return out;
+    }
+    let (mut brief, mut gone) = (brief.clone(), Vec::new());
+    for (name, take) in spares {
+        if tokens_of(&out) > budget && take(&mut brief) {
+            gone.push(*name);
+            out = text(&brief);
+        }
+    }
+    if !gone.is_empty() {
+        let _ = writeln!(out, "\n[left out to keep to {budget} tokens: {}]", gone.join("; "));
+    }
+    out
+}
+
 fn maker_rules(out: &mut String, job: MakerJob) {
     out.push_str("\n## Rules\n\n");
     out.push_str("- Do not commit, push, or change branches: the files you leave are taken as they are.\n");
@@ -317,6 +365,10 @@ fn maker_rules(out: &mut String, job: MakerJob) {
 /// The prompt of a reviewer. What is the same for every review of a kind comes first, then the plan, then what is judged,
 /// and only at the end what this seat alone is told: those who judge one revision read the same bytes up to there.
 pub fn judge(brief: &JudgeBrief) -> String {
+    held(brief, brief.budget, judge_text, JUDGE_SPARES)
+}
+
+fn judge_text(brief: &JudgeBrief) -> String {
     let mut out = String::from("# Review\n\n");
     out.push_str(match brief.job {
         JudgeJob::Plan => "You judge a plan before any code is written: could a developer build the right thing from this document alone?\n",

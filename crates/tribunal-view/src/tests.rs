@@ -20,6 +20,7 @@ use tribunal_core::ledger::{Delta, Mark, Tracked};
 use tribunal_core::r#loop::{Checked, Failure, FailureKind, LoopEvent, Outcome};
 use tribunal_core::panel::{Ruling, Unusable};
 use tribunal_core::run::{Ending, RunEvent};
+use tribunal_core::tables::tokens_of;
 
 const NARROW: Style = Style { colour: false, width: 40 };
 
@@ -321,6 +322,57 @@ fn a_reviewers_prompts() {
         ..first
     };
     assert_snapshot!(prompt::judge(&again));
+}
+
+/// A budget takes what surrounds the work, says so, and never the work itself, the goal or the must-haves.
+#[test]
+fn a_prompt_is_held_to_its_budget() {
+    let lanes = vec!["01-03 (task 2 of 2): Print the sum".to_owned()];
+    let maker = |budget| {
+        prompt::maker(&MakerBrief {
+            plan: plan_brief(),
+            task: Some(task_brief()),
+            document: Some(Document {
+                path: "01-02-PLAN.md".to_owned(),
+                text: "the whole of it\n".repeat(50),
+            }),
+            findings: vec![entry(None)],
+            before: "I wrote half of it.".to_owned(),
+            feedback: "On course.".to_owned(),
+            budget,
+            ..MakerBrief::default()
+        })
+    };
+    let whole = maker(None);
+    assert_eq!(maker(Some(tokens_of(&whole))), whole, "what fits is told whole");
+    let less = maker(Some(tokens_of(&whole) - 1));
+    assert!(
+        less.contains("It is in the current folder.") && less.contains("I wrote half of it."),
+        "no more goes than must:\n{less}"
+    );
+    let least = maker(Some(0));
+    let judged = prompt::judge(&JudgeBrief {
+        plan: plan_brief(),
+        task: Some(task_brief()),
+        diff: "+fn parse() {}\n".to_owned(),
+        put: vec![entry(None)],
+        summary: "wrote it".to_owned(),
+        lanes,
+        budget: Some(0),
+        ..JudgeBrief::default()
+    });
+    assert!(judged.contains("+fn parse() {}") && !judged.contains("wrote it"), "{judged}");
+    assert!(
+        judged.ends_with("[left out to keep to 0 tokens: the other plans; what the maker says it did]\n")
+    );
+    assert!(least.contains("On course.") && !least.contains("I wrote half of it."), "{least}");
+    for text in [&least, &judged] {
+        let kept = ["Write `parse`.", "F-12 [blocker]"];
+        let must = plan_brief().must_haves;
+        for word in must.iter().map(String::as_str).chain(kept) {
+            assert!(text.contains(word), "{word} is gone:\n{text}");
+        }
+    }
 }
 
 #[test]

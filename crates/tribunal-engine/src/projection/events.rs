@@ -3,6 +3,7 @@
 
 use crate::docket::{Fact, LaunchNote, Note, RunNote};
 use crate::gates::{Event, iso};
+use crate::tokens::Tokens;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use tribunal_core::effect::{EffectId, Step};
@@ -13,7 +14,6 @@ use tribunal_core::r#loop::{Checked, FailureKind, LoopEvent, Outcome};
 use tribunal_core::panel::Ruling;
 use tribunal_core::policy::Use;
 use tribunal_core::run::{Ending, RunEvent};
-use tribunal_core::tables;
 use tribunal_view::plain;
 
 /// Reasons an event names at most, and how long each may be.
@@ -55,8 +55,7 @@ pub(super) struct Names {
     pub(super) loops: BTreeMap<LoopId, Course>,
     pub(super) steps: Vec<String>,
     launched: u64,
-    /// What each plan has left of its token budget, once it overran it.
-    left: BTreeMap<String, u64>,
+    tokens: Tokens,
 }
 
 impl Names {
@@ -116,6 +115,7 @@ impl Names {
 
     fn began(&mut self, about: &RunNote) -> Vec<Said> {
         self.about = Some(about.clone());
+        self.tokens = Tokens::new(&about.scores);
         let plans: Vec<String> = about.titles.keys().map(ToString::to_string).collect();
         let mut said = vec![say("phase_started", "", join(json!({ "plans": plans }), self.care()))];
         // Where the whole run is turbo, nothing is routed to it.
@@ -154,25 +154,16 @@ impl Names {
     /// An agent that was told more than its role's budget for such a task: it lowers what the plan has left. Advisory:
     /// nothing stops for it.
     fn overran(&mut self, plan: &str, launch: &LaunchNote) -> Vec<Said> {
-        let score = self.about.as_ref().and_then(|about| about.scores.get(&PlanId::new(plan)));
-        let Some(scaled) = score.map(|score| tables::tokens_for(&launch.role, *score)) else {
-            return Vec::new();
-        };
-        let left = self.left.get(plan).copied().unwrap_or(scaled);
-        let budget = scaled.min(left);
-        if launch.tokens_told <= budget {
-            return Vec::new();
-        }
-        let left = tables::tokens_after_overage(left);
-        self.left.insert(plan.to_owned(), left);
+        let told = self.tokens.told(&launch.role, &PlanId::new(plan), launch.tokens_told);
+        let Some(over) = told else { return Vec::new() };
+        let capped = json!({ "role": launch.role, "remaining": over.left });
         let over = json!({
             "role": launch.role,
             "effect": launch.effect,
             "tokens": launch.tokens_told,
-            "budget": budget,
+            "budget": over.budget,
             "budget_source": "task",
         });
-        let capped = json!({ "role": launch.role, "remaining": left });
         vec![say("token_overage", plan, over), say("token_cap_escalated", plan, capped)]
     }
 

@@ -102,6 +102,7 @@ impl Judge {
             summary: last_words(docket, lp),
             lanes: plan.as_ref().map(|plan| subject::other_lanes(docket, plan)).unwrap_or_default(),
             again: again.then(|| why_again(docket, lp, seat)),
+            budget: plan.as_ref().and_then(|plan| docket.tokens.budget("reviewer", plan)),
         };
         let mandate = Mandate {
             part: Part::Judge,
@@ -238,9 +239,19 @@ impl Judge {
         }
     }
 
+    /// What changed in a plan's document since it was last judged.
+    fn document_diff(&self, site: &Site) -> Result<String, GitError> {
+        let Some(before) = &self.before else { return Ok(String::new()) };
+        let (from, to) = (site.commit_of(before)?, site.commit_of(&self.revision)?);
+        let diff = site.repo.diff_blobs(&from, &to, DIFF_MAX)?;
+        // The blobs' names say nothing to a reader.
+        let text = String::from_utf8_lossy(&diff);
+        Ok(text.find("@@ ").map_or_else(String::new, |at| text[at..].to_owned()))
+    }
+
     fn diff(&self, site: &Site, commit: &Oid) -> Result<String, GitError> {
         if let Subject::Plan(_) = self.subject {
-            return Ok(String::new());
+            return self.document_diff(site);
         }
         let only = self.request.as_ref().map(request::Asked::only).unwrap_or_default();
         let from = match (&self.before, &self.request) {

@@ -145,6 +145,7 @@ fn maker_brief(
         before: String::new(),
         feedback: feedback.join("\n"),
         lanes: subject::other_lanes(docket, plan),
+        budget: docket.tokens.budget(role(subject), plan),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Around the run: what is written in the planning folder at its end, and where the result goes.
 
+use crate::prompts::prompts;
 use crate::show::Show;
 use crate::stage::Stage;
 use crate::stage::scenes::{NO_GATE, PLAIN, Plan, Scene, TWO_PLANS, TWO_TASKS, User};
@@ -299,6 +300,14 @@ fn an_agent_told_more_than_its_budget_is_an_event_and_lowers_what_the_plan_has_l
     assert_eq!((plan.as_str(), &first["role"], &first["budget"]), ("01-01", &"dev".into(), &4800.into()));
     assert!(first["tokens"].as_u64().unwrap() > 4800, "{first}");
     assert_eq!((&capped[0].2["remaining"], &capped[1].2["remaining"]), (&4080.into(), &3468.into()));
+    let prompts = prompts(&show);
+    let judged = prompts.iter().find(|(name, _)| name.contains("task-1") && name.contains("judge"));
+    let (_, judged) = judged.expect("a reviewer of the task");
+    assert!(judged.contains("[left out to keep to 2400 tokens: what the maker says it did]"), "{judged}");
+    assert!(
+        judged.contains("whoever asks.") && judged.contains("+++ b/bin/one.sh"),
+        "the work is told whole"
+    );
     assert_eq!(show.ended(), Ending::Passed, "it is advisory");
     assert!(
         !show.stage.project().join(".planning/.token-state/01-01.json").exists(),

@@ -18,7 +18,7 @@ fn documented(scene: &Scene) -> Show {
 }
 
 /// Every prompt of the run by its launch.
-fn prompts(show: &Show) -> BTreeMap<String, String> {
+pub fn prompts(show: &Show) -> BTreeMap<String, String> {
     let launches = std::fs::read_dir(show.stage.run_dir(&show.run()).join("launches")).unwrap();
     let prompt = |launch: std::fs::DirEntry| {
         let text = std::fs::read_to_string(launch.path().join("prompt.md")).ok()?;
@@ -133,6 +133,9 @@ fn seats_of_one_panel_share_nine_tenths_and_rounds_the_tiers_and_the_plan() {
         assert!(common.contains("## Plan 01-01"), "{common}");
         assert!(shared(before, after) >= 60, "{subject}, two rounds: {}", shared(before, after));
     }
+    let again = of("plan", "judge_reviewer", 2);
+    let (_, changed) = again.split_once("## What changed since it was last judged").expect("a difference");
+    assert!(changed.contains("\n-Write it.\n+Write it so that it prints one word.\n"), "{changed}");
     let devs: Vec<&String> = prompts
         .iter()
         .filter(|(name, _)| name.contains("task-1") && name.contains("make_dev"))

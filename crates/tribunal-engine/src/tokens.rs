@@ -1,0 +1,60 @@
+//! What the agents of a plan may be told, in tokens: the table's figure for the role and the plan's weight, or less once
+//! the plan overran it. Advisory: prompts leave out what surrounds the work, and nothing here ever stops anything.
+
+use std::collections::BTreeMap;
+use tribunal_core::ids::PlanId;
+use tribunal_core::tables;
+
+/// The budgets of a run's plans.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Tokens {
+    scores: BTreeMap<PlanId, usize>,
+    left: BTreeMap<PlanId, u64>,
+}
+
+/// An agent was told more than its budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Overage {
+    /// What it might have been told.
+    pub(crate) budget: u64,
+    /// What the plan has left.
+    pub(crate) left: u64,
+}
+
+impl Tokens {
+    /// For plans of these weights.
+    pub(crate) fn new(scores: &BTreeMap<PlanId, usize>) -> Tokens {
+        Tokens { scores: scores.clone(), left: BTreeMap::new() }
+    }
+
+    /// What an agent of this role may be told for the plan; none where nobody weighed it.
+    pub(crate) fn budget(&self, role: &str, plan: &PlanId) -> Option<u64> {
+        let scaled = tables::tokens_for(role, *self.scores.get(plan)?);
+        Some(self.left.get(plan).map_or(scaled, |left| scaled.min(*left)))
+    }
+
+    /// An agent was told so much. More than its budget lowers what the plan has left.
+    pub(crate) fn told(&mut self, role: &str, plan: &PlanId, tokens: u64) -> Option<Overage> {
+        let budget = self.budget(role, plan).filter(|budget| tokens > *budget)?;
+        let before = self.left.get(plan).copied().unwrap_or(budget);
+        let left = tables::tokens_after_overage(before);
+        self.left.insert(plan.clone(), left);
+        Some(Overage { budget, left })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_overruns_has_less_and_a_smaller_role_keeps_its_own() {
+        let plan = PlanId::new("01-01");
+        let mut tokens = Tokens::new(&BTreeMap::from([(plan.clone(), 0)]));
+        assert_eq!(tokens.told("dev", &plan, 4_800), None);
+        assert_eq!(tokens.told("dev", &plan, 4_801), Some(Overage { budget: 4_800, left: 4_080 }));
+        assert_eq!((tokens.budget("dev", &plan), tokens.budget("scout", &plan)), (Some(4_080), Some(1_200)));
+        assert_eq!(tokens.told("scout", &plan, 9_000), Some(Overage { budget: 1_200, left: 3_468 }));
+        assert_eq!(tokens.told("dev", &PlanId::new("01-02"), u64::MAX), None, "nobody weighed it");
+    }
+}
