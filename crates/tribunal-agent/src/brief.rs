@@ -87,6 +87,8 @@ pub struct Mcp {
 pub struct Prepared {
     /// Program and arguments.
     pub argv: Vec<OsString>,
+    /// The agent's own program: the first argument, unless a driver of ours stands before it.
+    pub program: OsString,
     /// The whole environment: nothing else is inherited.
     pub env: BTreeMap<OsString, OsString>,
     /// The file that is its standard input; `/dev/null` when there is none.

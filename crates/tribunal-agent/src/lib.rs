@@ -4,6 +4,7 @@
 //! `tribunal-process`), never decides what an answer is worth (that is `tribunal-core`), and never trusts an exit
 //! code alone.
 
+pub mod acp;
 mod adapter;
 mod brief;
 mod error;
@@ -15,11 +16,11 @@ pub mod scripted;
 mod template;
 pub mod tool;
 
-pub use adapter::{Adapter, Adapters, Feature, Home, Login, PromptBy, Tested, Transport};
+pub use adapter::{Adapter, Adapters, Feature, Home, Login, PromptBy, Tested};
 pub use brief::{Access, Asks, Brief, Mcp, Prepared};
 pub use error::AgentError;
 pub use parse::{
     Denial, Drift, DriftKind, JsonFields, Left, Outcome, Parser, Problem, ProblemKind, Reading, Reset,
     SeenCall, TOOLS, ToolCall, Totals, Usage, open_plain, read, read_launch, read_streams,
 };
-pub use prepare::{PROMPT_FILE, REPORT_FILE, command_line, prepare};
+pub use prepare::{PROMPT_FILE, REPORT_FILE, prepare, would_start};

@@ -1,11 +1,11 @@
 //! From a row and a brief to a launch. Writes the prompt and the files its row names, all into the launch's own folder,
 //! and nothing else; never inherits an environment.
 
-use crate::adapter::{Adapter, Feature, PromptBy, Transport};
+use crate::adapter::{Adapter, Feature, PromptBy};
 use crate::brief::{Asks, Brief, Mcp, Prepared};
 use crate::error::AgentError;
 use crate::parse::is_session;
-use crate::template::Values;
+use crate::template::{Arg, Values};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -38,25 +38,17 @@ const LANG: &str = "C.UTF-8";
 // Linux refuses a single argument of 128 KiB or more.
 const ARGUMENT_MAX: usize = 128 * 1024 - 1;
 
-/// The command line and the environment a launch would have; writes nothing.
-pub fn command_line(
+/// The agent's own program and the environment a launch would have; writes nothing.
+pub fn would_start(
     adapter: &Adapter,
     brief: &Brief,
     keep_env: &dyn Fn(&str) -> Option<OsString>,
-) -> Result<(Vec<OsString>, BTreeMap<OsString, OsString>), AgentError> {
-    refuse_acp(adapter)?;
+) -> Result<(OsString, BTreeMap<OsString, OsString>), AgentError> {
     let at = |name: &str| brief.out_dir.join(name);
     let report = at(REPORT_FILE);
     let values = values(adapter, brief, &Asks::default(), &at(PROMPT_FILE), &report)?;
-    Ok((argv(adapter, brief, &values)?, environment(adapter, brief, &values, &report, keep_env)?))
-}
-
-fn refuse_acp(adapter: &Adapter) -> Result<(), AgentError> {
-    if adapter.transport == Transport::Acp {
-        let problem = "its transport is the Agent Client Protocol, which has no driver yet\nhint: choose an adapter whose transport is `process`: claude, codex, gemini, opencode, aider or command";
-        return Err(launch(adapter, problem));
-    }
-    Ok(())
+    let argv = argv(adapter, brief, &values)?;
+    Ok((program(adapter, brief, &argv), environment(adapter, brief, &values, &report, keep_env)?))
 }
 
 /// Builds the launch with what is asked beyond the brief; `keep_env` looks up a name that may be passed on from the
@@ -67,7 +59,6 @@ pub fn prepare(
     asks: &Asks,
     keep_env: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Prepared, AgentError> {
-    refuse_acp(adapter)?;
     let brief = &with_personality(adapter, brief, asks);
     let at = |name: &str| brief.out_dir.join(name);
     let (prompt_file, report_file) = (at(PROMPT_FILE), at(REPORT_FILE));
@@ -90,7 +81,8 @@ pub fn prepare(
     }
     let stdin_file = (adapter.prompt == PromptBy::Stdin).then_some(prompt_file);
     let left_out = left_out(adapter, brief, asks);
-    Ok(Prepared { argv, env, stdin_file, dir: brief.dir.clone(), report_file, left_out })
+    let program = program(adapter, brief, &argv);
+    Ok(Prepared { argv, program, env, stdin_file, dir: brief.dir.clone(), report_file, left_out })
 }
 
 /// A personality that cannot be told to the program itself goes before the prompt: it is never dropped.
@@ -216,7 +208,8 @@ fn argv(adapter: &Adapter, brief: &Brief, values: &Values) -> Result<Vec<OsStrin
     for arg in adapter.argv(brief.access) {
         arg.fill(values, &brief.args, &mut argv).map_err(|name| no_value(adapter, name))?;
     }
-    if argv.first().is_none_or(|program| program.is_empty()) {
+    let nothing = |words: &[OsString]| words.first().is_none_or(|program| program.is_empty());
+    if nothing(&argv) || (is_named_by_words(adapter, brief) && nothing(&brief.args)) {
         let problem = "no program to run\nhint: configure the agent's words: args = [\"program\", …]";
         return Err(launch(adapter, problem));
     }
@@ -231,6 +224,18 @@ fn argv(adapter: &Adapter, brief: &Brief, values: &Values) -> Result<Vec<OsStrin
         refuse_nul(adapter, arg)?;
     }
     Ok(argv)
+}
+
+/// Whether the words configured for the agent begin with its program.
+fn is_named_by_words(adapter: &Adapter, brief: &Brief) -> bool {
+    adapter.program.is_none() && adapter.argv(brief.access).contains(&Arg::Args)
+}
+
+/// The agent's own program.
+fn program(adapter: &Adapter, brief: &Brief, argv: &[OsString]) -> OsString {
+    let words = brief.args.first().filter(|_| is_named_by_words(adapter, brief));
+    let row = || adapter.program.as_ref().filter(|_| adapter.uses("program", brief.access));
+    words.cloned().or_else(|| row().map(OsString::from)).or_else(|| argv.first().cloned()).unwrap_or_default()
 }
 
 fn environment(

@@ -18,6 +18,7 @@ mod inside;
 mod keeper;
 mod launch;
 mod left;
+mod piped;
 mod proc;
 mod record;
 mod roots;
@@ -31,6 +32,7 @@ pub use inside::contained;
 pub use keeper::{Keeper, run_to_end};
 pub use launch::{Launch, Started, Stdin, find_program};
 pub use left::{Left, Swept, belongs, end_left_behind, processor_ticks, survivors, sweep};
+pub use piped::{Piped, PipedChild};
 pub use record::{Cause, Exit, ExitHow, exit_of};
 pub use walls::{Wall, Walls};
 

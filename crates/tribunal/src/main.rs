@@ -41,6 +41,11 @@ fn main() -> ExitCode {
             std::io::stdin().lock(),
             std::io::stdout().lock(),
         )),
+        (Some("acp"), _) => ExitCode::from(tribunal_agent::acp::main(
+            args.into_iter().skip(2),
+            std::io::stdin().lock(),
+            std::io::stdout(),
+        )),
         _ => guarded(args),
     }
 }

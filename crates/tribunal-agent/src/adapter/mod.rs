@@ -37,15 +37,6 @@ pub enum PromptBy {
     File,
 }
 
-/// How Tribunal talks with a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transport {
-    /// One process per launch: prompt in, output out.
-    Process,
-    /// The Agent Client Protocol over standard input and output. No driver for it is built in: it cannot be launched.
-    Acp,
-}
-
 /// Something a launch may ask of a program beyond its prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Feature {
@@ -114,8 +105,6 @@ pub struct Adapter {
     pub name: String,
     /// The program itself, `{program}`; `None` where the words configured for the agent name it.
     pub program: Option<String>,
-    /// How Tribunal talks with it.
-    pub transport: Transport,
     /// Whether several may run at once.
     pub parallel_execution: bool,
     /// Whether it can report through tools.

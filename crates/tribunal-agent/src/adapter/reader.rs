@@ -1,6 +1,6 @@
 //! Reads one row and collects everything that is wrong with it. Never fills in a required key: what is missing is named.
 
-use super::{Adapter, Feature, Home, PromptBy, Transport};
+use super::{Adapter, Feature, Home, PromptBy};
 use crate::brief::Access;
 use crate::parse::{JsonFields, Parser, ProblemKind};
 use crate::prepare::RESERVED;
@@ -21,7 +21,7 @@ const REQUIRED: [&str; 8] = [
 ];
 /// What a program that is one process per launch needs on top.
 const OF_PROCESS: [&str; 2] = ["prompt", "parser"];
-const OPTIONAL: [&str; 24] = [
+const OPTIONAL: [&str; 23] = [
     "cleanup_coordination",
     "config_files",
     "coordinate_parallel",
@@ -45,7 +45,6 @@ const OPTIONAL: [&str; 24] = [
     "shutdown_agents",
     "tested",
     "timeout_ms",
-    "transport",
 ];
 
 /// Reads one row.
@@ -63,12 +62,10 @@ impl<'a> Reader<'a> {
     /// The adapter, unless something is wrong with the row.
     pub(super) fn adapter(mut self) -> Option<Adapter> {
         let before = self.problems.len();
-        let transport = self.transport();
-        self.names_of_keys(transport);
+        self.names_of_keys();
         let program = self.row.contains_key("program").then(|| self.text("program"));
         let adapter = Adapter {
             name: self.name.to_owned(),
-            transport,
             parallel_execution: self.flag("parallel_execution"),
             structured_messaging: self.flag("structured_messaging"),
             spawn_agent_personality: self.one_of("spawn_agent_personality", &["prompt", "system"]),
@@ -119,10 +116,9 @@ impl<'a> Reader<'a> {
         self.problem(&format!("`{key}` must be {expected}"));
     }
 
-    fn names_of_keys(&mut self, transport: Transport) {
-        let own: &[&str] = if transport == Transport::Process { &OF_PROCESS } else { &[] };
-        let required = REQUIRED.iter().chain(own);
-        let missing: Vec<_> = required.copied().filter(|key| !self.row.contains_key(*key)).collect();
+    fn names_of_keys(&mut self) {
+        let missing: Vec<_> =
+            REQUIRED.into_iter().chain(OF_PROCESS).filter(|key| !self.row.contains_key(*key)).collect();
         if !missing.is_empty() {
             let list = missing.join(", ");
             self.problem(&format!("missing required key(s): {list}"));
@@ -177,13 +173,6 @@ impl<'a> Reader<'a> {
     fn coordination(&mut self) -> String {
         let several = self.row.get("parallel_execution") == Some(&Value::Boolean(true));
         self.method("coordinate_parallel", if several { &["engine", "none"] } else { &["none", "engine"] })
-    }
-
-    fn transport(&mut self) -> Transport {
-        match self.method("transport", &["process", "acp"]).as_str() {
-            "acp" => Transport::Acp,
-            _ => Transport::Process,
-        }
     }
 
     fn prompt(&mut self) -> PromptBy {

@@ -284,9 +284,12 @@ pub(crate) fn is_session(id: &str) -> bool {
     !id.is_empty() && id.len() <= 128 && id.bytes().all(plain) && !id.starts_with(['-', '.'])
 }
 
-/// FNV-1a over the name and the arguments' JSON: stable over releases, which a journal needs.
+/// FNV-1a over the name and the arguments' JSON with sorted keys: stable over releases, which a journal needs, and the
+/// same for a call whose arguments come in another order.
 fn digest(name: &str, args: &Value) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let mut args = args.clone();
+    args.sort_all_objects();
     let args = args.to_string();
     name.bytes().chain([0]).chain(args.bytes()).fold(0xcbf2_9ce4_8422_2325, step)
 }

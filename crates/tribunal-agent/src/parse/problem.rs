@@ -124,7 +124,7 @@ impl Problem {
     }
 
     /// What a program says of a failed model request.
-    pub(super) fn of_words(status: Option<u16>, text: &str) -> Self {
+    pub(crate) fn of_words(status: Option<u16>, text: &str) -> Self {
         let status = status.or_else(|| status_in(text));
         let reset = reset_in(text);
         let kind = match classify(status, &text.to_lowercase()) {

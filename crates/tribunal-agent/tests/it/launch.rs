@@ -300,7 +300,7 @@ fn what_cannot_be_asked_is_refused_before_anything_is_written() {
     }
     let named = |asks: &mut Asks, name: &str| asks.mcp.as_mut().unwrap().name = name.into();
     check("codex", &|asks| named(asks, "a.b=1"), "is no name for an MCP server");
-    check("acp", &|_| {}, "which has no driver yet\nhint: choose an adapter");
+    check("acp", &|_| {}, "no program to run\nhint: configure the agent's words");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Adapter rows: what is read and what is refused.
 
-use tribunal_agent::{Access, Adapters, Feature, Parser, PromptBy, Tested, Transport};
+use tribunal_agent::{Access, Adapters, Feature, Parser, PromptBy, Tested};
 
 /// A row that looks like a real agent program.
 pub const ROW: &str = r#"
@@ -96,7 +96,6 @@ fn faults_in_rows_are_named() {
     also("env_write = { TRIBUNAL_ROLE = 'x' }", "Tribunal's own");
     also("defaults = { nothing = 'x' }", "`defaults` must be texts by the names of placeholders");
     also("fields = { text = 'result' }", "`fields` must be JSON pointers");
-    also("transport = 'pigeon'", "`transport` must be one of process, acp, not `pigeon`");
     also("like = 'nobody'", "`like` must name an adapter known before: acp, aider");
     check("\"prompt\"", "\"system\"", "`read_only` never uses {personality}");
     check("\"--ask\"", "\"{personality}\"", "`read_only` also uses {personality}");
@@ -131,6 +130,7 @@ fn what_each_program_can_be_told() {
     check("gemini", &[Model, TurnCap, Mcp, Resume]);
     check("opencode", &[Model, Mcp, Resume]);
     check("aider", &[Model]);
+    check("acp", &[Mcp, Resume]);
     check("command", &[]);
 }
 
@@ -157,7 +157,6 @@ fn methods_left_out_have_the_defaults() {
     let robot = adapters.get("robot").unwrap();
     let methods = [&robot.coordinate_parallel, &robot.shutdown_agents, &robot.cleanup_coordination];
     assert_eq!(methods, ["engine", "none", "none"]);
-    assert_eq!((robot.timeout_ms, robot.transport), (600_000, Transport::Process));
+    assert_eq!(robot.timeout_ms, 600_000);
     assert_eq!(adapters.get("aider").unwrap().coordinate_parallel, "none");
-    assert_eq!(adapters.get("acp").unwrap().transport, Transport::Acp);
 }

@@ -217,7 +217,7 @@ fn it_waits_for_a_signal() {
     assert!(waiting);
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::USR1).unwrap();
-    assert!(lines.map(Result::unwrap).any(|line| line == r#"{"text":"on","type":"final"}"#));
+    assert!(lines.map(Result::unwrap).any(|line| line == r#"{"type":"final","text":"on"}"#));
     assert!(child.wait().unwrap().success());
 }
 

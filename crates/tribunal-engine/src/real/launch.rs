@@ -346,7 +346,7 @@ pub(crate) fn agent_walls(
         more: [(prepared.report_file.clone(), true)].into_iter().chain(scene).collect(),
         row: Some(row),
         env: &env,
-        program: prepared.argv.first().map(OsString::as_os_str),
+        program: Some(&prepared.program),
     })
 }
 

@@ -91,16 +91,15 @@ impl Looking<'_> {
             _ => key,
         };
         let keep = |name: &str| std::env::var_os(name);
-        let (argv, env) = tribunal_agent::command_line(row, &self.brief(place, worded), &keep)
+        let (program, env) = tribunal_agent::would_start(row, &self.brief(place, worded), &keep)
             .map_err(|error| wrong(&key, error.to_string()))?;
-        let Some(program) = argv.first() else { return Ok(()) };
         // A path from the working directory is one of the tree the agent will work in, which is not there yet.
-        let elsewhere = program.as_encoded_bytes().contains(&b'/') && !Path::new(program).is_absolute();
+        let elsewhere = program.as_encoded_bytes().contains(&b'/') && !Path::new(&program).is_absolute();
         if elsewhere {
             return Ok(());
         }
         let env: Vec<(OsString, OsString)> = env.into_iter().collect();
-        match tribunal_process::find_program(program, self.root, &env) {
+        match tribunal_process::find_program(&program, self.root, &env) {
             Ok(_) => Ok(()),
             Err(error) => {
                 let here = doctor::installed(self.adapters, &doctor::environment());

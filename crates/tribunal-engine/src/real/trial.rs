@@ -52,8 +52,10 @@ pub struct Trial {
     pub silent: Duration,
     /// Whether it is kept to its own files.
     pub sandbox: Sandbox,
-    /// The Tribunal program it reports by, as what; it has nothing to report by where there is none.
-    pub reports: Option<(PathBuf, Part)>,
+    /// The Tribunal program: rows may start it, and agents report by it.
+    pub own_binary: PathBuf,
+    /// As what it reports by tools; it has none otherwise.
+    pub reports: Option<Part>,
 }
 
 /// What came of it.
@@ -103,12 +105,11 @@ pub fn run(adapters: &Adapters, row: &Adapter, trial: &Trial) -> Result<Tried, T
     static TRIALS: AtomicU64 = AtomicU64::new(0);
     let marker = format!("trial-{}-{}", std::process::id(), TRIALS.fetch_add(1, Ordering::Relaxed));
     let id = "trial".to_owned();
-    let (mut brief, mut asks, desk) = (brief(trial), trial.asks.clone(), Desk::new()?);
-    if let Some((program, part)) = trial.reports.as_ref().filter(|_| row.can(Feature::Mcp, trial.access)) {
-        brief.own_binary = program.clone();
-        asks.mcp = server(program, &trial.out_dir);
+    let (brief, mut asks, desk) = (brief(trial), trial.asks.clone(), Desk::new()?);
+    if let Some(part) = trial.reports.filter(|_| row.can(Feature::Mcp, trial.access)) {
+        asks.mcp = server(&trial.own_binary, &trial.out_dir);
         let backstage = Backstage { context: context_of(&brief.prompt), checks: None };
-        desk.open(&id, &marker, &trial.out_dir, Clerk::new(mandate(*part)), backstage)?;
+        desk.open(&id, &marker, &trial.out_dir, Clerk::new(mandate(part)), backstage)?;
     }
     let keep = |name: &str| trial.environment.get(name).cloned();
     let prepared = tribunal_agent::prepare(row, &brief, &asks, &keep)?;
@@ -245,7 +246,7 @@ fn brief(trial: &Trial) -> Brief {
         model: trial.model.clone(),
         args: trial.args.clone(),
         scenario: None,
-        own_binary: std::env::current_exe().unwrap_or_default(),
+        own_binary: trial.own_binary.clone(),
         env: BTreeMap::new(),
     }
 }
@@ -272,6 +273,7 @@ pub fn contract(
         deadline: Duration::from_secs(120),
         silent: Duration::from_secs(60),
         sandbox,
+        own_binary: std::env::current_exe()?,
         reports: None,
     };
     std::fs::create_dir_all(&trial.dir)?;

@@ -219,7 +219,7 @@ fn a_setting_that_nobody_knows_is_named_with_its_place() {
 
 #[test]
 fn agents_that_cannot_be_launched() {
-    let table: [(&str, &str, &[&str]); 6] = [
+    let table: [(&str, &str, &[&str]); 8] = [
         (
             "unknown",
             "[agents]\ndefault = \"clod\"\n",
@@ -245,7 +245,21 @@ fn agents_that_cannot_be_launched() {
             "[agents.roles.dev]\nadapter = \"command\"\nargs = [\"/no/such/agent\"]\n",
             &["tribunal.toml:3", "/no/such/agent"],
         ),
-        ("protocol", "[agents.roles.dev]\nadapter = \"acp\"\nargs = [\"sh\"]\n", &["Agent Client Protocol"]),
+        (
+            "no words for the protocol",
+            "[agents.roles.dev]\nadapter = \"acp\"\n",
+            &["tribunal.toml:2", "agents.roles.dev.adapter", "no program to run", "args = ["],
+        ),
+        (
+            "an empty word for the protocol",
+            "[agents.roles.dev]\nadapter = \"acp\"\nargs = [\"\", \"acp\"]\n",
+            &["tribunal.toml:3", "agents.roles.dev.args", "no program to run"],
+        ),
+        (
+            "no program for the protocol",
+            "[agents.roles.dev]\nadapter = \"acp\"\nargs = [\"no-such-agent\", \"acp\"]\n",
+            &["tribunal.toml:3", "agents.roles.dev.args", "no-such-agent", "PATH"],
+        ),
     ];
     for (name, settings, says) in table {
         let (_folder, stage) = crate::stage();

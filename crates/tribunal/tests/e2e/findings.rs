@@ -28,7 +28,9 @@ fn file(stage: &Stage, name: &str, text: &str) -> String {
 }
 
 fn keys(value: &Value) -> Vec<&str> {
-    value.as_object().unwrap().keys().map(String::as_str).collect()
+    let mut keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys
 }
 
 const ANSWER: &str = "I looked at it.\n\nFINDINGS:\n\

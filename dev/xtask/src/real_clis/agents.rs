@@ -30,7 +30,7 @@ pub fn agent(name: &'static str, bin: &Path, home: &Path, port: u16) -> Result<A
         let dir = file.parent().map_or(Ok(()), std::fs::create_dir_all);
         dir.and_then(|()| std::fs::write(&file, text)).map_err(|error| format!("{}: {error}", file.display()))
     };
-    let model = match name {
+    let model = match name.trim_end_matches("-acp") {
         "claude" => {
             set("ANTHROPIC_BASE_URL", &url);
             set("ANTHROPIC_API_KEY", "scripted");

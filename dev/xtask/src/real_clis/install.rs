@@ -14,6 +14,20 @@ pub struct Pin {
     pub version: &'static str,
     /// Where it comes from.
     pub from: From,
+    /// The program itself.
+    pub program: &'static str,
+}
+
+impl Pin {
+    const fn new(
+        agent: &'static str,
+        package: &'static str,
+        version: &'static str,
+        from: From,
+        program: &'static str,
+    ) -> Pin {
+        Pin { agent, package, version, from, program }
+    }
 }
 
 /// A registry of packages.
@@ -21,28 +35,73 @@ pub struct Pin {
 pub enum From {
     /// npm.
     Npm,
+    /// npm, with a Node of its own.
+    NpmNode22,
     /// PyPI.
     PyPi,
 }
 
 /// What the conformance table is about.
-pub const PINS: [Pin; 5] = [
-    Pin { agent: "claude", package: "@anthropic-ai/claude-code", version: "2.1.325", from: From::Npm },
-    Pin { agent: "codex", package: "@openai/codex", version: "0.166.0", from: From::Npm },
-    Pin { agent: "gemini", package: "@google/gemini-cli", version: "0.61.0", from: From::Npm },
-    Pin { agent: "opencode", package: "opencode-ai", version: "1.18.33", from: From::Npm },
-    Pin { agent: "aider", package: "aider-chat", version: "0.86.2", from: From::PyPi },
+pub const PINS: [Pin; 9] = [
+    Pin::new("claude", "@anthropic-ai/claude-code", "2.1.325", From::Npm, "claude"),
+    Pin::new("codex", "@openai/codex", "0.166.0", From::Npm, "codex"),
+    Pin::new("gemini", "@google/gemini-cli", "0.61.0", From::Npm, "gemini"),
+    Pin::new("opencode", "opencode-ai", "1.18.33", From::Npm, "opencode"),
+    Pin::new("aider", "aider-chat", "0.86.2", From::PyPi, "aider"),
+    Pin::new(
+        "claude-acp",
+        "@agentclientprotocol/claude-agent-acp",
+        "0.99.1",
+        From::NpmNode22,
+        "claude-agent-acp",
+    ),
+    Pin::new("codex-acp", "@agentclientprotocol/codex-acp", "2.6.0", From::Npm, "codex-acp"),
+    Pin::new("gemini-acp", "@google/gemini-cli", "0.61.0", From::Npm, "gemini"),
+    Pin::new("opencode-acp", "opencode-ai", "1.18.33", From::Npm, "opencode"),
 ];
+
+/// Rows of the agents that are spoken to by the Agent Client Protocol: what a person would write into tribunal.toml.
+pub const ACP_ROWS: &str = r#"
+[claude-acp]
+like = "claude"
+program = "claude-agent-acp"
+parser = "events"
+spawn_agent_personality = "prompt"
+read_only = ["{self}", "acp", "--read-only", ["--session", "{session}"], ["--mcp", "{mcp_argv_json}"], "--", "{program}"]
+write = ["{self}", "acp", ["--session", "{session}"], ["--mcp", "{mcp_argv_json}"], "--", "{program}"]
+
+[codex-acp]
+like = "codex"
+program = "codex-acp"
+parser = "events"
+spawn_agent_personality = "prompt"
+# Another model judges every call of an MCP tool, at a cost and in vain: it answers in words.
+read_only = ["{self}", "acp", "--read-only", "--mode", "read-only", ["--session", "{session}"], "--", "{program}"]
+write = ["{self}", "acp", ["--session", "{session}"], "--", "{program}"]
+
+[gemini-acp]
+like = "gemini"
+parser = "events"
+# It does not find the sessions it kept.
+read_only = ["{self}", "acp", "--read-only", "--", "{program}", "--skip-trust", "--acp", ["-m", "{model}"]]
+write = ["{self}", "acp", "--", "{program}", "--skip-trust", "--acp", ["-m", "{model}"]]
+
+[opencode-acp]
+like = "opencode"
+parser = "events"
+read_only = ["{self}", "acp", "--read-only", ["--session", "{session}"], "--", "{program}", "acp"]
+write = ["{self}", "acp", ["--session", "{session}"], "--", "{program}", "acp"]
+"#;
 
 impl Pin {
     fn folder(&self, cache: &Path) -> PathBuf {
-        cache.join("programs").join(format!("{}-{}", self.agent, self.version))
+        cache.join("programs").join(format!("{}-{}", self.program, self.version))
     }
 
     /// The folder with the program in it.
     fn bin(&self, cache: &Path) -> PathBuf {
         match self.from {
-            From::Npm => self.folder(cache).join("node_modules/.bin"),
+            From::Npm | From::NpmNode22 => self.folder(cache).join("node_modules/.bin"),
             From::PyPi => self.folder(cache).join("bin"),
         }
     }
@@ -50,7 +109,7 @@ impl Pin {
     /// The folder with the program in it, if it was installed before.
     pub fn installed(&self, cache: &Path) -> Option<PathBuf> {
         let stamp = self.folder(cache).join("installed");
-        stamp.is_file().then(|| self.bin(cache)).filter(|bin| bin.join(self.agent).exists())
+        stamp.is_file().then(|| self.bin(cache)).filter(|bin| bin.join(self.program).exists())
     }
 
     /// Installs it unless it is there.
@@ -63,10 +122,11 @@ impl Pin {
         out::progress(format!("installing {} {} …", self.package, self.version));
         let at = folder.display().to_string();
         match self.from {
-            From::Npm => {
+            From::Npm | From::NpmNode22 => {
                 let package = format!("{}@{}", self.package, self.version);
-                let args =
-                    ["install", "--prefix", &at, "--no-audit", "--no-fund", "--loglevel=error", &package];
+                let mut args =
+                    vec!["install", "--prefix", &at, "--no-audit", "--no-fund", "--loglevel=error", &package];
+                args.extend((self.from == From::NpmNode22).then_some("node@22"));
                 run("npm", &args, &folder)?;
             }
             From::PyPi => {
@@ -76,7 +136,7 @@ impl Pin {
             }
         }
         std::fs::write(folder.join("installed"), self.version).map_err(|error| error.to_string())?;
-        self.installed(cache).ok_or_else(|| format!("{} has no program {}", self.package, self.agent))
+        self.installed(cache).ok_or_else(|| format!("{} has no program {}", self.package, self.program))
     }
 }
 

@@ -124,7 +124,8 @@ fn row(args: &Args, pin: &'static Pin, bin: &Path, cache: &Path, ours: &Path) ->
     let _old = std::fs::remove_dir_all(&dir);
     let server = Server::start(&args.server, &dir.join("server"), &server::rules())?;
     let agent = agents::agent(pin.agent, bin, &dir.join("home"), server.port)?;
-    let adapters = Adapters::built_in().map_err(|error| error.to_string())?;
+    let mut adapters = Adapters::built_in().map_err(|error| error.to_string())?;
+    adapters.add_toml("real-clis", install::ACP_ROWS).map_err(|error| error.to_string())?;
     let sandbox = Sandbox::of("auto", || Containment::detect().can_wall());
     let bench = Bench {
         adapters: &adapters,

@@ -1,0 +1,426 @@
+//! The conversation with the agent, by the official crate: initialize, a session, the prompt, its end. Pipes are read and
+//! written by threads of their own, so that no runtime is needed.
+
+use super::Options;
+use super::print::Printer;
+use crate::parse::{Problem, ProblemKind, TOOLS, Usage};
+use crate::reporting::SERVER;
+use agent_client_protocol::schema::ProtocolVersion;
+use agent_client_protocol::v1::ConnectionTo;
+use agent_client_protocol::v1::schema::{
+    CancelNotification, ContentBlock, InitializeRequest, LoadSessionRequest, McpServer, McpServerStdio,
+    NewSessionRequest, PermissionOptionKind, PromptRequest, PromptResponse, RequestPermissionOutcome,
+    RequestPermissionRequest, RequestPermissionResponse, SelectedPermissionOutcome, SessionId,
+    SessionNotification, SessionUpdate, SetSessionModeRequest, StopReason, TextContent, ToolKind,
+};
+use agent_client_protocol::{Agent, Client, Error, ErrorCode, Lines};
+use futures::channel::{mpsc, oneshot};
+use futures::future::{Either, select};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use tribunal_process::Piped;
+
+/// Bytes of one line of the protocol.
+const LINE_MAX: usize = 64 << 20;
+
+/// How long an agent may take to end by itself.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// How a launch ended.
+pub(super) enum Ending {
+    /// With an answer, and what it cost.
+    Answered(Option<Usage>),
+    /// Without.
+    Stopped(Problem),
+}
+
+/// Plays the launch to its end; the error says why it could not begin.
+pub(super) fn play(options: &Options, prompt: String, printer: &Arc<Printer>) -> Result<Ending, String> {
+    let Piped { stdin, stdout, child } = Piped::start(&options.argv).map_err(|error| error.to_string())?;
+    // After the agent was started: it must not inherit that the signal waits.
+    let cancel = super::signals::on_term().map_err(|error| format!("no thread: {error}"))?;
+    let lines = Lines::new(writer(stdin)?, reader(stdout)?);
+    let ending: Arc<Mutex<Option<Ending>>> = Arc::default();
+    let talk = converse(options.clone(), prompt, Arc::clone(printer), lines, cancel, Arc::clone(&ending));
+    let ended = futures::executor::block_on(talk);
+    // Its input is closed by now: it may write its session down before it is ended.
+    let status = child.end(PATIENCE);
+    let known = ending.lock().ok().and_then(|mut ending| ending.take());
+    Ok(known.unwrap_or_else(|| {
+        let why = ended
+            .err()
+            .map(|error| problem(&error))
+            .unwrap_or_else(|| Problem::new(ProblemKind::Other, "the agent broke the conversation off"));
+        Ending::Stopped(Problem { message: format!("{} (the agent: {status})", why.message), ..why })
+    }))
+}
+
+/// Lines for the agent.
+fn writer(
+    mut pipe: impl Write + Send + 'static,
+) -> Result<impl futures::Sink<String, Error = std::io::Error> + Send + 'static, String> {
+    let (lines, queue) = std::sync::mpsc::channel::<String>();
+    let thread = std::thread::Builder::new().name("to-agent".to_owned());
+    let write = move || {
+        for line in queue {
+            if pipe.write_all(line.as_bytes()).and_then(|()| pipe.write_all(b"\n")).is_err()
+                || pipe.flush().is_err()
+            {
+                return;
+            }
+        }
+    };
+    thread.spawn(write).map_err(|error| format!("no thread: {error}"))?;
+    Ok(futures::sink::unfold(lines, |lines, line: String| async move {
+        lines.send(line).map_err(|_| std::io::Error::from(std::io::ErrorKind::BrokenPipe))?;
+        Ok(lines)
+    }))
+}
+
+/// Lines of the agent; the end of them is the end of the conversation.
+fn reader(
+    pipe: impl std::io::Read + Send + 'static,
+) -> Result<impl futures::Stream<Item = std::io::Result<String>> + Send + 'static, String> {
+    let (send, lines) = mpsc::unbounded();
+    let thread = std::thread::Builder::new().name("of-agent".to_owned());
+    let read = move || {
+        let mut pipe = BufReader::new(pipe);
+        loop {
+            let mut line = Vec::new();
+            let got = std::io::Read::take(&mut pipe, LINE_MAX as u64).read_until(b'\n', &mut line);
+            let sent = match got {
+                Ok(0) => return,
+                Ok(_) => send.unbounded_send(Ok(String::from_utf8_lossy(&line).trim_end().to_owned())),
+                Err(error) => send.unbounded_send(Err(error)),
+            };
+            if sent.is_err() {
+                return;
+            }
+        }
+    };
+    thread.spawn(read).map_err(|error| format!("no thread: {error}"))?;
+    Ok(lines)
+}
+
+async fn converse(
+    options: Options,
+    prompt: String,
+    printer: Arc<Printer>,
+    lines: impl agent_client_protocol::ConnectTo<Client> + 'static,
+    cancel: oneshot::Receiver<()>,
+    ending: Arc<Mutex<Option<Ending>>>,
+) -> Result<(), Error> {
+    let (heard, asked) = (Arc::clone(&printer), Arc::clone(&printer));
+    let read_only = options.read_only;
+    Client
+        .v1()
+        .name("tribunal")
+        .on_receive_notification(
+            async move |notification: SessionNotification, _cx| {
+                tell(&heard, &notification.update);
+                Ok(())
+            },
+            agent_client_protocol::on_receive_notification!(),
+        )
+        .on_receive_request(
+            async move |request: RequestPermissionRequest, responder, _cx| {
+                responder.respond(RequestPermissionResponse::new(permit(&asked, &request, read_only)))
+            },
+            agent_client_protocol::on_receive_request!(),
+        )
+        .connect_with(lines, async move |cx: ConnectionTo<Agent>| {
+            let ended = turn(&cx, &options, prompt, &printer, cancel).await;
+            let ended = ended.unwrap_or_else(|error| Ending::Stopped(problem(&error)));
+            if let Ok(mut ending) = ending.lock() {
+                *ending = Some(ended);
+            }
+            Ok(())
+        })
+        .await
+}
+
+/// One session, one prompt.
+async fn turn(
+    cx: &ConnectionTo<Agent>,
+    options: &Options,
+    prompt: String,
+    printer: &Printer,
+    cancel: oneshot::Receiver<()>,
+) -> Result<Ending, Error> {
+    let hello = cx.send_request(InitializeRequest::new(ProtocolVersion::V1)).block_task().await?;
+    let session = match &options.session {
+        Some(id) if hello.agent_capabilities.load_session => load(cx, options, id, printer).await?,
+        Some(_) => {
+            let text = "the agent cannot go on in an earlier session";
+            return Ok(Ending::Stopped(Problem::new(ProblemKind::Setup, text)));
+        }
+        None => {
+            let ask = NewSessionRequest::new(here()).mcp_servers(servers(options));
+            cx.send_request(ask).block_task().await?.session_id
+        }
+    };
+    printer.start(&session.0);
+    if let Some(mode) = &options.mode {
+        cx.send_request(SetSessionModeRequest::new(session.clone(), mode.clone())).block_task().await?;
+    }
+    let ask = PromptRequest::new(session.clone(), vec![ContentBlock::Text(TextContent::new(prompt))]);
+    let answer = Box::pin(cx.send_request(ask).block_task());
+    let answer = match select(answer, cancel).await {
+        Either::Left((answer, _)) => answer?,
+        // Whoever ends us waits a little: the agent may still say that it has stopped.
+        Either::Right((_, answer)) => {
+            cx.send_notification(CancelNotification::new(session))?;
+            answer.await?
+        }
+    };
+    Ok(ending(&answer))
+}
+
+async fn load(
+    cx: &ConnectionTo<Agent>,
+    options: &Options,
+    id: &str,
+    printer: &Printer,
+) -> Result<SessionId, Error> {
+    printer.replay(true);
+    let session = SessionId::new(id.to_owned());
+    let ask = LoadSessionRequest::new(session.clone(), here()).mcp_servers(servers(options));
+    let loaded = cx.send_request(ask).block_task().await;
+    printer.replay(false);
+    loaded.map(|_| session)
+}
+
+fn here() -> PathBuf {
+    std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"))
+}
+
+fn servers(options: &Options) -> Vec<McpServer> {
+    let server = options.mcp.split_first().map(|(program, args)| {
+        McpServer::Stdio(McpServerStdio::new(SERVER, PathBuf::from(program)).args(args.to_vec()))
+    });
+    server.into_iter().collect()
+}
+
+fn tell(printer: &Printer, update: &SessionUpdate) {
+    match update {
+        SessionUpdate::AgentMessageChunk(chunk) => {
+            if let ContentBlock::Text(text) = &chunk.content {
+                printer.say(&text.text);
+            }
+        }
+        SessionUpdate::ToolCall(call) => {
+            let name = call.name.as_ref().unwrap_or(&call.title);
+            // Without its arguments a call is told apart by its id.
+            let id = || json!({"id": call.tool_call_id.0.to_string()});
+            let args = call.raw_input.clone().filter(|args| args != &json!({}));
+            printer.tool(name, &args.unwrap_or_else(id));
+        }
+        SessionUpdate::AgentThoughtChunk(_) => printer.think(),
+        _ => {}
+    }
+}
+
+/// What a reviewer may have: it reads, and it reports. A maker has what it asks for.
+fn permit(
+    printer: &Printer,
+    request: &RequestPermissionRequest,
+    read_only: bool,
+) -> RequestPermissionOutcome {
+    let fields = &request.tool_call.fields;
+    let title = fields.title.clone().unwrap_or_default();
+    let kind = fields.kind.unwrap_or_default();
+    let allowed = !read_only || matches!(kind, ToolKind::Read | ToolKind::Search | ToolKind::Think) || {
+        // The title of a command is the command: only what is none may be one of our tools.
+        kind == ToolKind::Other && TOOLS.iter().any(|tool| title.contains(tool))
+    };
+    let wanted = match allowed {
+        true => [PermissionOptionKind::AllowOnce, PermissionOptionKind::AllowAlways],
+        false => [PermissionOptionKind::RejectOnce, PermissionOptionKind::RejectAlways],
+    };
+    if !allowed {
+        printer.denied(&title, "a reviewer only reads");
+    }
+    let option = wanted.iter().find_map(|kind| request.options.iter().find(|option| option.kind == *kind));
+    match option {
+        Some(option) => {
+            RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(option.option_id.clone()))
+        }
+        None => RequestPermissionOutcome::Cancelled,
+    }
+}
+
+fn ending(answer: &PromptResponse) -> Ending {
+    let stopped = |kind, text: &str| Ending::Stopped(Problem::new(kind, text));
+    match answer.stop_reason {
+        StopReason::EndTurn => Ending::Answered(usage(answer)),
+        StopReason::MaxTokens => stopped(ProblemKind::Truncated, "it reached the limit of its output"),
+        StopReason::MaxTurnRequests => stopped(ProblemKind::MaxTurns, "it took more turns than it may"),
+        StopReason::Refusal => stopped(ProblemKind::Refusal, "the model refused"),
+        StopReason::Cancelled => stopped(ProblemKind::Interrupted, "it was called off"),
+        _ => stopped(ProblemKind::Other, "it stopped for a reason nobody knows"),
+    }
+}
+
+/// Agents differ in what they count: some the last step alone. So all of it is an estimate.
+fn usage(answer: &PromptResponse) -> Option<Usage> {
+    let told = answer.usage.as_ref();
+    let usage = told.map(|usage| {
+        let cached = usage.cached_read_tokens.unwrap_or(0) + usage.cached_write_tokens.unwrap_or(0);
+        Usage {
+            input: usage.input_tokens + cached,
+            output: usage.output_tokens + usage.thought_tokens.unwrap_or(0),
+            cached: usage.cached_read_tokens.unwrap_or(0),
+            estimated: true,
+            ..Usage::default()
+        }
+    });
+    usage.or_else(|| {
+        let count = answer.meta.as_ref()?.get("quota")?.get("token_count")?.clone();
+        let number = |name: &str| count.get(name).and_then(Value::as_u64);
+        let (input, output) = (number("input_tokens")?, number("output_tokens")?);
+        Some(Usage { input, output, estimated: true, ..Usage::default() })
+    })
+}
+
+/// What the agent says went wrong, as a kind.
+fn problem(error: &Error) -> Problem {
+    if error.code == ErrorCode::AUTH_REQUIRED {
+        return Problem::new(ProblemKind::Auth, error.message.clone());
+    }
+    let data = error.data.as_ref().map(|data| match data {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    });
+    let text = [Some(error.message.clone()), data].into_iter().flatten().collect::<Vec<_>>().join(": ");
+    Problem::of_words(None, &text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agent_client_protocol::v1::schema::{
+        ContentChunk, InitializeResponse, NewSessionResponse, PermissionOption, ToolCall, ToolCallUpdate,
+        ToolCallUpdateFields,
+    };
+    use std::io;
+
+    /// What was printed, for a test to read.
+    #[derive(Clone, Default)]
+    struct Paper(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Paper {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Wants to use a tool, asks first, says what came of it, and stops for a reason.
+    fn agent(
+        kind: ToolKind,
+        title: &'static str,
+        stop: StopReason,
+    ) -> impl agent_client_protocol::ConnectTo<Client> {
+        Agent
+            .v1()
+            .name("scripted")
+            .on_receive_request(
+                async move |hello: InitializeRequest, responder, _cx| {
+                    responder.respond(InitializeResponse::new(hello.protocol_version))
+                },
+                agent_client_protocol::on_receive_request!(),
+            )
+            .on_receive_request(
+                async move |_: NewSessionRequest, responder, _cx| {
+                    responder.respond(NewSessionResponse::new("s-1"))
+                },
+                agent_client_protocol::on_receive_request!(),
+            )
+            .on_receive_request(
+                async move |asked: PromptRequest, responder, cx: ConnectionTo<Client>| {
+                    let (id, on) = (asked.session_id, cx.clone());
+                    cx.spawn(async move {
+                        let call = ToolCall::new("t-1", title).kind(kind);
+                        on.send_notification(SessionNotification::new(
+                            id.clone(),
+                            SessionUpdate::ToolCall(call),
+                        ))?;
+                        let fields = ToolCallUpdateFields::new().title(title.to_owned()).kind(kind);
+                        let options = vec![
+                            PermissionOption::new("yes", "Yes", PermissionOptionKind::AllowOnce),
+                            PermissionOption::new("no", "No", PermissionOptionKind::RejectOnce),
+                        ];
+                        let ask = RequestPermissionRequest::new(
+                            id.clone(),
+                            ToolCallUpdate::new("t-1", fields),
+                            options,
+                        );
+                        let said = match on.send_request(ask).block_task().await?.outcome {
+                            RequestPermissionOutcome::Selected(chosen) => chosen.option_id.0.to_string(),
+                            _ => "none".to_owned(),
+                        };
+                        let chunk =
+                            ContentChunk::new(ContentBlock::Text(TextContent::new(format!("I may: {said}"))));
+                        on.send_notification(SessionNotification::new(
+                            id,
+                            SessionUpdate::AgentMessageChunk(chunk),
+                        ))?;
+                        responder.respond(PromptResponse::new(stop))
+                    })
+                },
+                agent_client_protocol::on_receive_request!(),
+            )
+    }
+
+    /// The last event, and all of them.
+    fn played(
+        read_only: bool,
+        agent: impl agent_client_protocol::ConnectTo<Client> + 'static,
+    ) -> (Value, String) {
+        let paper = Paper::default();
+        let printer = Arc::new(Printer::new(paper.clone()));
+        let ending: Arc<Mutex<Option<Ending>>> = Arc::default();
+        let (_keep, cancel) = oneshot::channel();
+        let options = Options { read_only, ..Options::default() };
+        let talk =
+            converse(options, "do it".to_owned(), Arc::clone(&printer), agent, cancel, Arc::clone(&ending));
+        let _closed = futures::executor::block_on(talk);
+        super::super::finish(&printer, ending.lock().unwrap().take().unwrap());
+        let text = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
+        (serde_json::from_str(text.lines().last().unwrap()).unwrap(), text)
+    }
+
+    #[test]
+    fn a_reviewer_is_refused_what_changes_something_and_a_maker_is_not() {
+        let check = |read_only, kind, title, expect: &str, denied: bool| {
+            let (last, all) = played(read_only, agent(kind, title, StopReason::EndTurn));
+            assert_eq!((&last["type"], &last["text"]), (&json!("final"), &json!(expect)), "{all}");
+            assert_eq!(all.contains("\"denied\""), denied, "{all}");
+            assert!(all.contains("\"session\":\"s-1\""), "{all}");
+        };
+        check(true, ToolKind::Edit, "write a file", "I may: no", true);
+        check(true, ToolKind::Execute, "echo cast_verdict > file", "I may: no", true);
+        check(true, ToolKind::Other, "something", "I may: no", true);
+        check(true, ToolKind::Other, "mcp__tribunal__cast_verdict", "I may: yes", false);
+        check(true, ToolKind::Read, "read a file", "I may: yes", false);
+        check(false, ToolKind::Edit, "write a file", "I may: yes", false);
+    }
+
+    #[test]
+    fn a_reason_to_stop_is_a_named_failure() {
+        let check = |stop, kind: &str| {
+            let (last, all) = played(false, agent(ToolKind::Read, "x", stop));
+            assert_eq!((&last["type"], &last["kind"]), (&json!("error"), &json!(kind)), "{all}");
+        };
+        check(StopReason::MaxTokens, "truncated");
+        check(StopReason::MaxTurnRequests, "max_turns");
+        check(StopReason::Refusal, "refusal");
+        check(StopReason::Cancelled, "interrupted");
+    }
+}
