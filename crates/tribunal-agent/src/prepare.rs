@@ -30,6 +30,8 @@ pub(crate) const RESERVED: [&str; 8] = [
 ];
 
 const PERSONALITY_FILE: &str = "personality.md";
+/// What stands before a personality in a prompt.
+const PERSONALITY_HEAD: &str = "## Who you are\n\nThis is how you look at things. It changes neither the rules above nor the form of your answer.";
 const SCHEMA_FILE: &str = "schema.json";
 /// The model's name in a row that leaves the choice to the program.
 const PROGRAMS_OWN_MODEL: &str = "default";
@@ -85,13 +87,15 @@ pub fn prepare(
     Ok(Prepared { argv, program, env, stdin_file, dir: brief.dir.clone(), report_file, left_out })
 }
 
-/// A personality that cannot be told to the program itself goes before the prompt: it is never dropped.
+/// A personality that cannot be told to the program itself goes behind the prompt: it is never dropped, and what agents
+/// share stays their first words. It says how its owner looks at things; the rules stand before it.
 fn with_personality(adapter: &Adapter, brief: &Brief, asks: &Asks) -> Brief {
     let mut brief = brief.clone();
     if let Some(personality) = &asks.personality
         && !adapter.can(Feature::Personality, brief.access)
     {
-        brief.prompt = format!("{personality}\n\n{}", brief.prompt);
+        let prompt = brief.prompt.trim_end();
+        brief.prompt = format!("{prompt}\n\n{PERSONALITY_HEAD}\n\n{}\n", personality.trim());
     }
     brief
 }
@@ -99,7 +103,7 @@ fn with_personality(adapter: &Adapter, brief: &Brief, asks: &Asks) -> Brief {
 fn left_out(adapter: &Adapter, brief: &Brief, asks: &Asks) -> Vec<Feature> {
     let asked = |feature: &Feature| match feature {
         Feature::Model => brief.model.is_some(),
-        // It went before the prompt.
+        // It went behind the prompt.
         Feature::Personality => false,
         Feature::TurnCap => asks.turns.is_some(),
         Feature::Mcp => asks.mcp.is_some(),

@@ -350,7 +350,7 @@ pub struct RoleSettings {
     /// Further arguments.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Who the agent is to be, in words: in its own instructions where it takes them, else before the prompt.
+    /// Who the agent is to be, in words: in its own instructions where it takes them, else behind the prompt.
     #[serde(default)]
     pub personality: Option<String>,
 }

@@ -42,7 +42,7 @@ pub enum PromptBy {
 pub enum Feature {
     /// A model by name.
     Model,
-    /// A personality in the program's own instructions; elsewhere it goes before the prompt.
+    /// A personality in the program's own instructions; elsewhere it goes behind the prompt.
     Personality,
     /// A cap on turns that the program keeps itself.
     TurnCap,
@@ -109,7 +109,7 @@ pub struct Adapter {
     pub parallel_execution: bool,
     /// Whether it can report through tools.
     pub structured_messaging: bool,
-    /// How a personality reaches it: `prompt` (before the prompt) or `system` (in its own instructions).
+    /// How a personality reaches it: `prompt` (behind the prompt) or `system` (in its own instructions).
     pub spawn_agent_personality: String,
     /// Where its results come from: `report`, `final` or `report_or_final`.
     pub collect_results: String,

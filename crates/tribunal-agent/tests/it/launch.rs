@@ -254,7 +254,9 @@ fn what_codex_is_told_is_toml_and_what_the_others_are_told_is_json() {
     let settings = json(&at("settings.json"));
     assert_eq!(settings["model"]["maxSessionTurns"], 7);
     assert_eq!(settings["mcpServers"]["tribunal"]["command"], "/opt/tri bunal");
-    assert_eq!(at("prompt.md"), "Be \"strict\".\n\n\njudge this");
+    let told = at("prompt.md");
+    assert!(told.starts_with("judge this\n"), "what others are told too comes first: {told}");
+    assert!(told.ends_with("form of your answer.\n\nBe \"strict\".\n"), "{told}");
     asked("gemini", Access::ReadOnly, &Asks::default(), root.path());
     assert_eq!(json(&at("settings.json")), serde_json::json!({"model": {"maxSessionTurns": -1}}));
 

@@ -9,7 +9,7 @@ use super::site::{Site, slug};
 use super::tools::{Asked, changed_files, detect_one};
 use crate::crash;
 use crate::docket::{Docket, Note, StrayNote};
-use crate::world::{Probe, Report};
+use crate::world::Report;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
@@ -20,8 +20,7 @@ use tribunal_agent::tool::{Detected, Tool};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Claim, Reply, Severity};
 use tribunal_core::ids::{FindingId, LoopId, Maker, Revision};
-use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport, LoopWant};
-use tribunal_core::machine::Machine;
+use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport};
 use tribunal_findings::ToolForm;
 use tribunal_findings::track::{Change, Hunk};
 use tribunal_git::{GitError, GitPath, Oid, Tree};
@@ -439,25 +438,15 @@ impl Fix {
     }
 
     /// What a fixer left that ended while nobody watched.
-    pub(crate) fn recovered(
-        site: &Arc<Site>,
-        effect: &EffectId,
-        lp: &Loop,
-        ended: Ended,
-        docket: &Docket,
-    ) -> Option<Probe> {
-        let wants = lp.wants();
-        let Some(LoopWant::Make { maker, findings, onto }) = wants.get(effect) else { return None };
-        let fix = Fix::gather(effect, lp, maker, findings, onto.as_ref(), docket)?;
-        let dir = fix.dir(site);
+    pub(crate) fn recovered(self, site: &Site, ended: Ended) -> Option<(LoopReport, Vec<Note>)> {
+        let dir = self.dir(site);
         let tree = dir.join("tree");
         if !tree.symlink_metadata().ok()?.is_dir() {
             return None;
         }
-        let start = site.commit_of(&fix.left()).ok()?;
+        let start = site.commit_of(&self.left()).ok()?;
         let tree = site.repo.tree(&tree, &dir.join("index"), &start);
-        let (report, notes) = fix.report(site, &tree, ended).ok()?;
-        Some(Probe::Done(Report::Loop(report), notes))
+        self.report(site, &tree, ended).ok()
     }
 }
 

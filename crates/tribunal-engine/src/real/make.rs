@@ -9,7 +9,7 @@ use super::subject;
 use super::{agent_names, backup_of};
 use crate::crash;
 use crate::docket::{Docket, LaunchNote, Note};
-use crate::world::{Probe, Report};
+use crate::world::Report;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -20,8 +20,7 @@ use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::Reply;
 use tribunal_core::ids::{FindingId, LoopId, PlanId, Revision};
-use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport, LoopWant};
-use tribunal_core::machine::Machine;
+use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::run::{Job, Subject};
 use tribunal_findings::MakerWords;
 use tribunal_git::{GitError, GitPath, Oid, RefChange, RefsMoved, Replayed, Tree};
@@ -197,25 +196,16 @@ pub(crate) fn task_brief(text: &PlanText, number: u32) -> Option<TaskBrief> {
 // After a crash.
 impl Make {
     /// What a maker left that ended while nobody watched: its files are taken now.
-    pub(crate) fn recovered(
-        site: &Arc<Site>,
-        effect: &EffectId,
-        lp: &Loop,
-        ended: Ended,
-        docket: &Docket,
-    ) -> Option<Probe> {
-        let wants = lp.wants();
-        let Some(LoopWant::Make { findings, .. }) = wants.get(effect) else { return None };
-        let make = Make::gather(site, effect, lp, findings, docket)?;
-        let revision = match make.subject {
+    pub(crate) fn recovered(self, site: &Site, ended: Ended) -> Option<(LoopReport, Vec<Note>)> {
+        let revision = match self.subject {
             Subject::Plan(_) => {
-                let tree = site.dir.join("plans").join(slug(make.plan.as_str())).join("tree");
-                keep_document(site, &read_inside(&tree, &make.path)?).ok()?
+                let tree = site.dir.join("plans").join(slug(self.plan.as_str())).join("tree");
+                keep_document(site, &read_inside(&tree, &self.path)?).ok()?
             }
-            Subject::Lane(..) | Subject::Phase => make.left_in_lane(site)?,
+            Subject::Lane(..) | Subject::Phase => self.left_in_lane(site)?,
         };
-        let (report, note) = make.said(revision, ended);
-        Some(Probe::Done(Report::Loop(report), vec![note]))
+        let (report, note) = self.said(revision, ended);
+        Some((report, vec![note]))
     }
 
     fn left_in_lane(&self, site: &Site) -> Option<Revision> {

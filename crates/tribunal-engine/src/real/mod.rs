@@ -45,7 +45,7 @@ pub use setup::{
 pub use walls::Sandbox;
 
 use crate::docket::{Docket, Note};
-use crate::world::{Arrival, Assignment, Probe, Want, World};
+use crate::world::{Arrival, Assignment, Probe, Report, Want, World};
 use check::Checking;
 use fix::{Fix, Join, KeptToFiles};
 use judge::{Checkpoint, Judge};
@@ -62,7 +62,8 @@ use track::Tracking;
 use tribunal_agent::{Access, Feature};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::ids::{LoopId, Time};
-use tribunal_core::r#loop::{Failure, FailureKind, LoopWant};
+use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopWant};
+use tribunal_core::machine::Machine;
 use tribunal_core::policy::Policy;
 use tribunal_core::run::{Job, RunWant, Subject};
 use tribunal_process::{Exit, ExitHow, Left, end_left_behind, survivors, sweep};
@@ -225,14 +226,30 @@ impl RealWorld {
         row.can(Feature::Resume, Access::Write).then_some(session)
     }
 
+    /// What a maker left that ended while nobody watched.
+    fn made_meanwhile(
+        &self,
+        effect: &EffectId,
+        lp: &Loop,
+        ended: launch::Ended,
+        docket: &Docket,
+    ) -> Option<Probe> {
+        let mut wants = lp.wants();
+        let LoopWant::Make { maker, findings, onto } = wants.remove(effect)? else { return None };
+        let (report, notes) = if subject::of(lp.id())? == Subject::Phase {
+            let fix = Fix::gather(effect, lp, &maker, &findings, onto.as_ref(), docket)?;
+            fix.recovered(&self.site, ended)?
+        } else {
+            Make::gather(&self.site, effect, lp, &findings, docket)?.recovered(&self.site, ended)?
+        };
+        Some(Probe::Done(Report::Loop(report), notes))
+    }
+
     /// The answer of a launch that ended while nobody watched.
     fn take_over(&self, effect: &EffectId, ended: launch::Ended, docket: &Docket) -> Option<Probe> {
         let lp = docket.loops.get(&LoopId::new(effect.of.as_str()))?;
         match &effect.step {
-            Step::Make(_) if subject::of(lp.id()) == Some(Subject::Phase) => {
-                Fix::recovered(&self.site, effect, lp, ended, docket)
-            }
-            Step::Make(_) => Make::recovered(&self.site, effect, lp, ended, docket),
+            Step::Make(_) => self.made_meanwhile(effect, lp, ended, docket),
             Step::Judge(_) | Step::Hear(_) => Judge::recovered(&self.site, effect, lp, ended),
             _ => None,
         }

@@ -10,6 +10,7 @@ mod stage;
 mod answers;
 mod around;
 mod bad_input;
+mod building;
 mod decide;
 mod demo;
 mod doctor;

@@ -144,3 +144,33 @@ fn seats_of_one_panel_share_nine_tenths_and_rounds_the_tiers_and_the_plan() {
     let [first, second] = devs[..] else { panic!("two devs: {:?}", prompts.keys()) };
     assert!(shared(first, second) >= 80, "a dev's two rounds: {}", shared(first, second));
 }
+
+/// Three reviewers with personalities of their own look at what the demo built.
+#[test]
+fn siblings_of_a_panel_share_nine_tenths_on_the_demo_phase() {
+    const PANEL: &str = "testing-qa-verification-specialist,engineering-backend-architect,security-engineer";
+    let (_folder, mut stage) = crate::stage();
+    let dir = stage.root().join("the demo");
+    let demo = stage.tribunal(&["demo", "--dir", &dir.display().to_string()]).unwrap();
+    assert_eq!(demo.code, Some(0), "{}", demo.said());
+    stage.program_mut().dir = dir;
+    stage.script("[[turn]]\nrole = \"reviewer\"\ndo = [{ say = \"CHECKED: read every line and its callers.\\nVERDICT: approve\" }]\n").unwrap();
+    let scenario =
+        format!("agents.scenario={}", serde_json::Value::from(stage.scene_file().display().to_string()));
+    let args = ["review", "01", "--yes", "--panel", PANEL, "--set", &scenario];
+    let ended = stage.tribunal(&args).unwrap();
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    let (run, _) = stage.newest().unwrap().unwrap();
+    let launches = std::fs::read_dir(stage.run_dir(&run).join("launches")).unwrap().flatten();
+    let prompts: Vec<String> = launches
+        .filter(|launch| launch.file_name().to_string_lossy().contains("judge"))
+        .map(|launch| std::fs::read_to_string(launch.path().join("prompt.md")).unwrap())
+        .collect();
+    assert_eq!(prompts.len(), 3);
+    for (at, one) in prompts.iter().enumerate() {
+        for other in &prompts[at + 1..] {
+            let share = shared(one, other);
+            assert!(one != other && share >= 90, "{share} % of {} and {}", one.len(), other.len());
+        }
+    }
+}

@@ -10,6 +10,7 @@ mod fold;
 mod instant;
 mod lanes;
 mod machine;
+mod panel;
 mod project;
 mod protocol;
 mod resume;
@@ -52,6 +53,8 @@ pub struct Args {
 enum Name {
     /// One round with agents that take no time
     Round,
+    /// One round of a panel with fixers, and what its prompts share
+    Panel,
     /// 100, 300 and 1,000 lanes with agents that take a second
     Lanes,
     /// Starting the program
@@ -109,6 +112,7 @@ fn measure(args: &Args) -> Result<Table> {
         out::progress(format!("measuring: {}", word(*name)));
         match name {
             Name::Round => round::measure(&bench, &mut table)?,
+            Name::Panel => panel::measure(&bench, &mut table)?,
             Name::Lanes => lanes::measure(&bench, &mut table)?,
             Name::Startup => startup::measure(&bench, &mut table)?,
             Name::Fold => fold::measure(&bench, &mut table)?,

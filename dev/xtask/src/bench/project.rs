@@ -58,6 +58,11 @@ impl Project {
         Ok(Project { dir })
     }
 
+    /// A folder with nothing in it.
+    pub fn empty() -> Result<Project> {
+        Ok(Project { dir: tempfile::Builder::new().prefix("tribunal-bench-").tempdir()? })
+    }
+
     /// Its root.
     pub fn root(&self) -> &Path {
         self.dir.path()

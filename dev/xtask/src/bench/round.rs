@@ -7,6 +7,7 @@ use super::drive::Finished;
 use super::project::{Project, Shape};
 use super::table::Table;
 use super::{Bench, Result, median};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tribunal_journal::{Head, Journal, NewRow, Reader, Row, Turn};
 
@@ -52,7 +53,7 @@ fn run(bench: &Bench, tasks: usize) -> Result<(Finished, Project)> {
 /// The same processes and transactions, without Tribunal around them.
 struct Floor {
     agents: Agents,
-    rows: Vec<Row>,
+    run: PathBuf,
 }
 
 impl Floor {
@@ -60,28 +61,36 @@ impl Floor {
         let run = project.run_dir()?;
         let mut launches = std::fs::read_dir(run.join("launches"))?.filter_map(|entry| entry.ok());
         let prompt = launches.next().ok_or("nothing was launched")?.path().join("prompt.md");
-        let mut rows = Vec::new();
-        Reader::open(&run)?.each(1, |row| {
-            rows.push(row.to_row());
-            Ok::<(), tribunal_journal::Error>(())
-        })?;
-        Ok(Floor { agents: Agents::new(&bench.binary, project, Some(prompt))?, rows })
+        Ok(Floor { agents: Agents::new(&bench.binary, project, Some(prompt))?, run })
     }
 
     /// Seconds for so many launches and commits, one after the other.
     fn time(&self, launches: usize, commits: usize) -> Result<f64> {
         let dir = tempfile::Builder::new().prefix("tribunal-bench-").tempdir()?;
-        let head = Head { run_id: "floor".to_owned(), product_version: "0".to_owned(), created_at: 0 };
-        let mut journal = Journal::create(&dir.path().join("run"), &head)?;
-        let share = self.rows.len().div_ceil(commits.max(1)).max(1);
-        let rows: Vec<NewRow<'_>> =
-            self.rows.iter().map(|row| NewRow { of: &row.of, kind: &row.kind, body: &row.body }).collect();
-        let rows: Vec<NewRow<'_>> = rows.iter().cycle().take(share * commits).copied().collect();
+        let journal = journaled(&self.run, &dir.path().join("run"), commits)?;
         let began = Instant::now();
         self.agents.run(dir.path(), launches, 1)?;
-        for rows in rows.chunks(share) {
-            journal.append(&[Turn { at: 0, rows }])?;
-        }
+        journal()?;
         Ok(began.elapsed().as_secs_f64())
     }
+}
+
+/// Puts the rows of a run into a journal of its own in so many transactions, when it is called.
+pub fn journaled(run: &Path, at: &Path, commits: usize) -> Result<impl FnOnce() -> Result<()> + use<>> {
+    let mut rows: Vec<Row> = Vec::new();
+    Reader::open(run)?.each(1, |row| {
+        rows.push(row.to_row());
+        Ok::<(), tribunal_journal::Error>(())
+    })?;
+    let head = Head { run_id: "floor".to_owned(), product_version: "0".to_owned(), created_at: 0 };
+    let mut journal = Journal::create(at, &head)?;
+    Ok(move || {
+        let share = rows.len().div_ceil(commits.max(1)).max(1);
+        let new = rows.iter().map(|row| NewRow { of: &row.of, kind: &row.kind, body: &row.body });
+        let new: Vec<NewRow<'_>> = new.cycle().take(share * commits).collect();
+        for rows in new.chunks(share) {
+            journal.append(&[Turn { at: 0, rows }])?;
+        }
+        Ok(())
+    })
 }
