@@ -167,6 +167,11 @@ fn done() -> Tool {
     tool("report_task_done", "Say that the task is done, and what you did.", properties, &["done", "summary"])
 }
 
+/// What a call tells a person, under any of the names agents give it.
+pub fn escalation(call: &ToolCall) -> Option<&str> {
+    ["about", "message", "reason", "issue"].iter().find_map(|name| call.args.get(*name)?.as_str())
+}
+
 fn escalate() -> Tool {
     let properties = json!({"about": text("what a person must know or decide")});
     tool("escalate", "Tell a person something that you cannot settle.", properties, &["about"])

@@ -59,6 +59,8 @@ defences! {
     Utf8 = "utf8", "Bytes that are no text approve nothing.";
     Escapes = "escapes", "No control character of an agent reaches a terminal or a prompt.";
     Fence = "fence", "What agents wrote cannot end the block it stands in.";
+    OwnSocket = "own_socket", "Only processes of a launch are heard at its socket.";
+    RoundClosed = "round_closed", "What a launch says after it was called off does not count.";
     InsideAgent = "inside_agent", "Commands that steer runs refuse callers inside an agent.";
 }
 

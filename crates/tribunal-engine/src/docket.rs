@@ -307,6 +307,13 @@ pub struct LaunchNote {
     pub unread: Vec<String>,
 }
 
+impl LaunchNote {
+    /// The loop or plan it was for.
+    pub fn of(&self) -> &str {
+        self.effect.rsplit_once("/e").map_or("run", |(of, _)| of)
+    }
+}
+
 /// A stuck lane that a person took as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Acceptance {

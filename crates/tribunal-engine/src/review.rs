@@ -22,6 +22,9 @@ use tribunal_view::facts::{FindingView, QuestionView};
 use tribunal_view::review::{self, Part, Review, Round, Story, Word};
 use tribunal_view::{events, plain, question};
 
+/// Refusals that a report lists.
+const REFUSED_MAX: usize = 20;
+
 /// Where a finding's lines came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -296,6 +299,33 @@ pub fn gate_notes(gates: &GateSettings) -> Vec<String> {
 pub fn forgeable(docket: &Docket) -> Vec<String> {
     let sandbox = &docket.about.sandbox;
     if sandbox.starts_with("unsandboxed") { vec![sandbox.clone()] } else { Vec::new() }
+}
+
+/// What agents want a person to know: `dev of 01-01/task-1: the key is missing`.
+pub fn escalated(docket: &Docket) -> Vec<String> {
+    of_launches(docket, |launch| &launch.escalated)
+}
+
+/// What agents wanted and were refused.
+pub fn refused(docket: &Docket) -> Vec<String> {
+    of_launches(docket, |launch| &launch.denied)
+}
+
+/// Both, as every report says it.
+pub fn from_agents(docket: &Docket) -> Vec<String> {
+    let told = escalated(docket).into_iter().map(|text| format!("for you: {text}"));
+    let refused = refused(docket).into_iter().take(REFUSED_MAX).map(|text| format!("refused: {text}"));
+    told.chain(refused).collect()
+}
+
+/// What is on record of launches, each once.
+fn of_launches(docket: &Docket, list: impl Fn(&LaunchNote) -> &Vec<String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let lines = docket.launches.iter().flat_map(|launch| {
+        let who = format!("{} of {}", launch.role, launch.of());
+        list(launch).iter().map(move |text| format!("{who}: {}", plain::line(text)))
+    });
+    lines.filter(|line| seen.insert(line.clone())).collect()
 }
 
 /// What nobody reviewed, and so says every report.

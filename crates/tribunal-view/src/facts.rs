@@ -61,6 +61,10 @@ pub struct RunView {
     pub unreviewed: Vec<String>,
     /// Warnings, in order.
     pub warnings: Vec<String>,
+    /// What agents want a person to know.
+    pub escalated: Vec<String>,
+    /// What agents wanted and were refused.
+    pub refused: Vec<String>,
     /// Problems agents came upon and left alone.
     pub discovered: Vec<String>,
     /// Where the report is.

@@ -24,8 +24,10 @@ pub fn matters(what: &Kind) -> bool {
         Kind::Tracked { .. } => false,
         // That it passed is said when it ends.
         Kind::Ruled { ruling, .. } => !ruling.starts_with("pass"),
+        // An agent's end is worth a line when there is more to say than that it ended.
+        Kind::Note { topic, text, .. } if topic == "launch" => !text.ends_with(" ended"),
         Kind::Note { topic, .. } => {
-            !matches!(topic.as_str(), "launch" | "lane" | "rework" | "closing" | "ignored" | "run")
+            !matches!(topic.as_str(), "lane" | "rework" | "closing" | "ignored" | "run")
         }
         Kind::Opened { subject, .. } => subject == "run",
         _ => true,

@@ -29,12 +29,14 @@ pub fn markdown(run: &RunView) -> String {
         "Open questions",
         run.questions.iter().map(|q| format!("{} ({}): {}", q.subject, q.id, q.why)),
     );
+    list(&mut out, "Told to a person", run.escalated.iter().cloned());
     list(&mut out, "Decisions", run.decisions.iter().cloned());
     list(&mut out, "Refused landings", run.refused_landings.iter().cloned());
     let take = run.take.iter().map(|command| format!("what landed is not on the branch yet: {command}"));
     list(&mut out, "At the end", run.finish.iter().cloned().chain(take));
     list(&mut out, "Not reviewed", run.unreviewed.iter().cloned());
     list(&mut out, "Warnings", run.warnings.iter().cloned());
+    list(&mut out, "Refused to agents", run.refused.iter().take(20).cloned());
     list(&mut out, "Found on the way, left alone", run.discovered.iter().take(20).cloned());
     out
 }

@@ -24,6 +24,9 @@ pub fn text(run: &RunView, style: Style) -> String {
         let line = format!("  running {} for {}, {since}", activity.who, activity.of);
         let _ = writeln!(out, "{}", style.fit(&line));
     }
+    for told in run.escalated.iter().rev().take(3) {
+        let _ = writeln!(out, "  for you: {}", style.wrap(&plain::clipped(told, 300), "    "));
+    }
     for warning in run.warnings.iter().rev().take(3) {
         let _ = writeln!(out, "  warning: {}", style.wrap(&plain::clipped(warning, 300), "    "));
     }

@@ -11,7 +11,9 @@ use tribunal_core::r#loop::{Loop, LoopEvent, Outcome};
 use tribunal_core::run::{Ending, Job, Run, RunEvent, Standing};
 use tribunal_engine::inbox::{self, OpenQuestion, Reaction};
 use tribunal_engine::mail::Body;
-use tribunal_engine::review::{Origins, entry_number, last_word, ruling_word, unreviewed};
+use tribunal_engine::review::{
+    Origins, entry_number, escalated, last_word, refused, ruling_word, unreviewed,
+};
 use tribunal_engine::{Docket, DocketError, Fact, Note, Stamped};
 use tribunal_journal::{Mail, Reader};
 use tribunal_view::events::{self, Event, Kind};
@@ -269,6 +271,8 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
         finish: chronicle.finish.iter().map(|text| plain::line(text)).collect(),
         unreviewed: [unreviewed(docket), around.gates.clone()].concat(),
         warnings: docket.warnings.iter().map(|text| plain::line(text)).chain(left_behind(docket)).collect(),
+        escalated: escalated(docket),
+        refused: refused(docket),
         discovered: discovered(docket, chronicle),
         report: around.report.as_deref().map(crate::config::shown),
         review: around.review.as_deref().map(crate::config::shown),
@@ -624,7 +628,7 @@ fn plan_of(event: &RunEvent) -> Option<&str> {
 /// The loop or plan a note is about.
 fn of_note(note: &Note) -> &str {
     match note {
-        Note::Launch(launch) => launch.effect.rsplit_once("/e").map_or("run", |(of, _)| of),
+        Note::Launch(launch) => launch.of(),
         _ => "run",
     }
 }
@@ -651,11 +655,14 @@ fn note_kind(note: &Note) -> Option<Kind> {
             events::note("ignored", &format!("{effect} reported when nobody asked any more"))
         }
         Note::Launch(launch) => {
-            let unread = match launch.unread.is_empty() {
+            let said = |what: &str, list: &[String]| match list.is_empty() {
                 true => String::new(),
-                false => format!("; not read: {}", launch.unread.join("; ")),
+                false => format!("; {what}: {}", list.join("; ")),
             };
-            let text = format!("{} ({}) ended{unread}", launch.role, launch.agent);
+            let more = said("not read", &launch.unread)
+                + &said("for a person", &launch.escalated)
+                + &said("refused", &launch.denied);
+            let text = format!("{} ({}) ended{more}", launch.role, launch.agent);
             let figures = [
                 ("ms", launch.ms),
                 ("tokens_in", launch.tokens_in),

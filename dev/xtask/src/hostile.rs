@@ -1,7 +1,7 @@
 //! `cargo xtask hostile`: the tests of hostile agents, and the proof that they are worth something: each must pass with
 //! every defence up, and fail when its own is taken away. It knows which defence each case is about, and nothing else.
 
-use crate::out;
+use crate::{out, survivors};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use std::collections::BTreeMap;
@@ -122,6 +122,17 @@ const CASES: &[Case] = &[
         &[OwnWords],
     ),
     Case(
+        "dev looks for the reviewer's socket",
+        "reporting::hostile_dev_looks_for_the_reviewers_socket",
+        &[Walls, OwnSocket],
+    ),
+    Case(
+        "dev votes at the reviewer's socket, no sandbox",
+        "reporting::hostile_dev_speaks_at_the_reviewers_socket",
+        &[OwnSocket],
+    ),
+    Case("reviewer votes after its time", "reporting::hostile_reviewer_votes_after_its_time", &[RoundClosed]),
+    Case(
         "reviewer approves without evidence",
         "hostile_words::hostile_reviewer_approves_without_evidence",
         &[Evidence],
@@ -165,10 +176,15 @@ pub fn run(args: &Args) -> ExitCode {
 
 fn play(args: &Args) -> Res<bool> {
     let binary = build(args.prove)?;
+    survivors::adopt();
     complete(&binary)?;
     let wanted = |case: &&Case| args.only.as_ref().is_none_or(|word| case.1.contains(word.as_str()));
     let cases: Vec<&Case> = CASES.iter().filter(wanted).collect();
     let rows = in_pairs(&cases, |case| row(&binary, case, args.prove));
+    match survivors::end_orphans() {
+        0 => {}
+        left => out::progress(format!("{left} left running in the end, ended")),
+    }
     out::line(format!("{:<51} {:<27} {:<7} without", "case", "defence", "with"));
     let mut good = true;
     for row in rows {
@@ -211,9 +227,12 @@ enum Ended {
 
 fn test_with(binary: &Path, test: &str, undefended: &str) -> Res<Ended> {
     let log = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
+    // Everything of the test is below this folder, so that what it leaves running is known by it.
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let output = |file: &File| file.try_clone().map(Stdio::from).map_err(|error| error.to_string());
     let mut command = command(binary);
     command.args(["--exact", test, "--nocapture"]).env(VARIABLE, undefended).env("RUST_BACKTRACE", "0");
+    command.env("TMPDIR", folder.path());
     command.stdin(Stdio::null()).stdout(output(log.as_file())?).stderr(output(log.as_file())?);
     let mut child = command.process_group(0).spawn().map_err(|error| error.to_string())?;
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or("no process")?;
@@ -224,6 +243,10 @@ fn test_with(binary: &Path, test: &str, undefended: &str) -> Res<Ended> {
         let _ = kill_process_group(pid, Signal::KILL);
     }
     let status = child.wait().map_err(|error| error.to_string())?;
+    match survivors::end_below(folder.path()) {
+        0 => {}
+        left => out::progress(format!("{test}: {left} left running, ended")),
+    }
     let said = std::fs::read(log.path()).map_err(|error| error.to_string())?;
     Ok(match (ended, status.success()) {
         (0, _) => Ended::Failed(format!("it did not end within {LIMIT_S} s")),

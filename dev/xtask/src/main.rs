@@ -8,6 +8,7 @@ mod hostile;
 mod out;
 mod real_clis;
 mod sim;
+mod survivors;
 mod tidy;
 
 use clap::{Parser, Subcommand};

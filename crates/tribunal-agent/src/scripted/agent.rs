@@ -104,14 +104,21 @@ impl<'a, R: Read, W: Write> Agent<'a, R, W> {
             }
             Step::Report { tool, args, each_finding } => self.report(tool, args, *each_finding)?,
             Step::Mcp { tool, args, each_finding, refused, at } => {
-                let argv = speak::server(at.as_deref())?;
+                let servers = speak::servers(at.as_deref())?;
+                if servers.is_empty() && !*refused {
+                    return Err("no launch's socket is to be seen".to_owned());
+                }
                 for args in self.calls(args, *each_finding)? {
-                    self.call(&argv, tool, &args, *refused)?;
+                    servers.iter().try_for_each(|argv| self.call(argv, tool, &args, *refused))?;
                 }
             }
             Step::WaitSignal => {
                 self.print(&json!({"type": "message", "text": "waiting for a signal"}))?;
                 signals::wait_usr1();
+            }
+            Step::WaitTerm => {
+                self.print(&json!({"type": "message", "text": "waiting for the end"}))?;
+                signals::wait_term();
             }
             Step::WaitFile { path } => self.wait_file(path)?,
             Step::Pause { ms } => wait::pause(*ms).map_err(|error| error.to_string())?,

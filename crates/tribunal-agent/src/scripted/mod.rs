@@ -18,7 +18,7 @@
 //!   { say = "Done." },                         # all that is said is the final text
 //!   { usage = { input = 1200, output = 80, cost_usd = 0.02 } },
 //!   { report = { tool = "report_task_done", args = { task = "{task}" } } },
-//!   { mcp = { tool = "escalate", args = { about = "…" } } },   # by the server its row names; refused = true, at = "DIR"
+//!   { mcp = { tool = "escalate", args = { about = "…" } } },   # by the server its row names; refused = true, at = "DIR" or "*"
 //! ]
 //!
 //! [[turn]]
@@ -36,6 +36,7 @@
 //! optional = true        # may stay unused
 //! do = [
 //!   { wait = "signal" },                       # SIGUSR1
+//!   { wait = "term" },                         # SIGTERM, and goes on
 //!   { wait = "file:go" },                      # until somebody writes the file `go` beside the scenario
 //!   { pause_ms = 1000 },
 //!   { event = { type = "error", kind = "rate_limit", message = "slow down", retry_after_ms = 50 } },
@@ -110,6 +111,9 @@ fn play(path: &Path, asked: &Asked, stdin: impl Read, stdout: &mut impl Write) -
     let report = std::env::var_os("TRIBUNAL_REPORT").map(PathBuf::from);
     let scenario = Scenario::load(path).map_err(|error| error.to_string())?;
     let turn = scenario.find(asked).ok_or_else(|| beyond(path, asked))?;
+    if turn.steps.contains(&Step::WaitTerm) {
+        signals::hold_term();
+    }
     marks::mark(path, turn, asked).map_err(|error| error.to_string())?;
     Agent::new(asked, dir, path, report, stdin, stdout).play(turn)
 }

@@ -62,6 +62,8 @@ pub enum Step {
     Mcp { tool: String, args: serde_json::Value, each_finding: bool, refused: bool, at: Option<String> },
     /// Waits for SIGUSR1.
     WaitSignal,
+    /// Waits for being asked to end, and does not end by it.
+    WaitTerm,
     /// Waits until somebody writes this file.
     WaitFile { path: String },
     /// Waits for a time.
@@ -317,6 +319,7 @@ fn call(table: &Table, value: &Value) -> Result<(String, serde_json::Value, bool
 fn wait(value: &Value) -> Result<Step, String> {
     match value.as_str() {
         Some("signal") => Ok(Step::WaitSignal),
+        Some("term") => Ok(Step::WaitTerm),
         Some(text) if text.len() > 5 && text.starts_with("file:") => {
             Ok(Step::WaitFile { path: text["file:".len()..].to_owned() })
         }

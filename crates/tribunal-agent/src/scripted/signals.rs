@@ -1,19 +1,37 @@
-//! The three signal calls the scripted agent needs. Never installs a handler.
+//! The signal calls the scripted agent needs. Never installs a handler.
 
 use std::mem::MaybeUninit;
 
 /// Keeps SIGUSR1 pending until somebody waits for it.
-#[expect(unsafe_code, reason = "blocking a signal has no safe call in our dependencies")]
 pub(super) fn hold_usr1() {
-    let set = usr1();
+    hold(libc::SIGUSR1);
+}
+
+/// Keeps SIGTERM pending until somebody waits for it.
+pub(super) fn hold_term() {
+    hold(libc::SIGTERM);
+}
+
+#[expect(unsafe_code, reason = "blocking a signal has no safe call in our dependencies")]
+fn hold(signal: libc::c_int) {
+    let set = only(signal);
     // SAFETY: `set` is an initialised signal set, and the old mask is not asked for.
     unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
 }
 
 /// Waits for SIGUSR1, which must be held.
-#[expect(unsafe_code, reason = "waiting for a signal has no safe call in our dependencies")]
 pub(super) fn wait_usr1() {
-    let set = usr1();
+    wait(libc::SIGUSR1);
+}
+
+/// Waits for SIGTERM, which must be held.
+pub(super) fn wait_term() {
+    wait(libc::SIGTERM);
+}
+
+#[expect(unsafe_code, reason = "waiting for a signal has no safe call in our dependencies")]
+fn wait(signal: libc::c_int) {
+    let set = only(signal);
     let mut signal = 0;
     // SAFETY: `set` is an initialised signal set and `signal` outlives the call.
     unsafe { libc::sigwait(&raw const set, &raw mut signal) };
@@ -29,12 +47,12 @@ pub(super) fn ignore_term() {
 }
 
 #[expect(unsafe_code, reason = "signal sets are built by libc")]
-fn usr1() -> libc::sigset_t {
+fn only(signal: libc::c_int) -> libc::sigset_t {
     let mut set = MaybeUninit::uninit();
     // SAFETY: sigemptyset initialises the whole set before it is read.
     unsafe {
         libc::sigemptyset(set.as_mut_ptr());
-        libc::sigaddset(set.as_mut_ptr(), libc::SIGUSR1);
+        libc::sigaddset(set.as_mut_ptr(), signal);
         set.assume_init()
     }
 }

@@ -1,8 +1,10 @@
 //! Calls a tool as an agent does: it starts the MCP server it was given and speaks the protocol with it. One call, one
 //! server. It plays a client and holds the server to nothing.
 
+use crate::reporting::SOCKET_FILE;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The variable that holds the server's command line, as a list of texts.
@@ -16,8 +18,26 @@ pub(super) struct Called {
     pub(super) text: String,
 }
 
-/// The server's command line, by the environment; `at` is another launch's folder.
-pub(super) fn server(at: Option<&str>) -> Result<Vec<String>, String> {
+/// Every other launch that can be seen.
+const OTHERS: &str = "*";
+
+/// Command lines of the server, by the environment; `at` is another launch's folder, or `*` for every one with a socket.
+pub(super) fn servers(at: Option<&str>) -> Result<Vec<Vec<String>>, String> {
+    let own = server(None)?;
+    match at {
+        Some(OTHERS) => Ok(others(&own).iter().filter_map(|dir| server(dir.to_str()).ok()).collect()),
+        at => Ok(vec![server(at)?]),
+    }
+}
+
+/// Folders beside one's own that hold a socket.
+fn others(own: &[String]) -> Vec<PathBuf> {
+    let own = Path::new(own.last().map_or("", String::as_str));
+    let folders = own.parent().and_then(|all| all.read_dir().ok()).into_iter().flatten().flatten();
+    folders.map(|entry| entry.path()).filter(|dir| dir != own && dir.join(SOCKET_FILE).exists()).collect()
+}
+
+fn server(at: Option<&str>) -> Result<Vec<String>, String> {
     let text = std::env::var(SERVER).map_err(|_| format!("{SERVER} is not set, so no tool can be called"))?;
     let mut argv: Vec<String> = serde_json::from_str(&text).map_err(|error| format!("{SERVER}: {error}"))?;
     if let (Some(at), Some(dir)) = (at, argv.last_mut()) {

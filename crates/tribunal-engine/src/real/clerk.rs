@@ -3,6 +3,7 @@
 
 use tribunal_agent::reporting::{self, Part, VOTES};
 use tribunal_agent::{TOOLS, ToolCall};
+use tribunal_core::defence::{Defence, stands};
 use tribunal_core::ids::FindingId;
 use tribunal_view::plain;
 
@@ -100,7 +101,7 @@ impl Clerk {
     }
 
     fn rule(&self, call: &ToolCall) -> Result<Ruling, String> {
-        if self.closed {
+        if self.closed && stands(Defence::RoundClosed) {
             return Err("this round is closed: nothing more is heard".to_owned());
         }
         if self.calls > CALLS_MAX {
@@ -208,9 +209,7 @@ impl Clerk {
 }
 
 fn escalated(call: &ToolCall) -> Result<String, String> {
-    let about =
-        ["about", "message", "reason", "issue"].iter().find_map(|name| call.args.get(*name)?.as_str());
-    let about = plain::clipped(about.unwrap_or_default(), WORDS_MAX);
+    let about = plain::clipped(reporting::escalation(call).unwrap_or_default(), WORDS_MAX);
     if about.is_empty() { Err("it does not say what about".to_owned()) } else { Ok(about) }
 }
 

@@ -16,6 +16,7 @@ use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tribunal_agent::reporting::{self, Answer, Ask, HEARD_FILE, LINE_MAX, SOCKET_FILE};
+use tribunal_core::defence::{Defence, stands};
 
 /// Calls of one launch that may be under way at once.
 const VISITORS_MAX: usize = 8;
@@ -236,7 +237,7 @@ impl Counter {
 
     fn is_ours(&self, pid: i32, uid: u32, id: &str) -> bool {
         let own = rustix::process::geteuid().as_raw();
-        uid == own && tribunal_process::belongs(pid, &self.run_marker, id)
+        uid == own && (tribunal_process::belongs(pid, &self.run_marker, id) || !stands(Defence::OwnSocket))
     }
 
     /// Hears and answers those who are there.

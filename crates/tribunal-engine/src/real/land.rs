@@ -9,7 +9,7 @@ use super::site::{PlanText, Site, slug};
 use super::{standing, subject};
 use crate::crash;
 use crate::docket::{Docket, DocketError, Fact, LaunchNote, Note};
-use crate::review::{Record, forgeable, gate_notes, unreviewed};
+use crate::review::{Record, forgeable, from_agents, gate_notes, unreviewed};
 use crate::world::{Probe, Report};
 use std::collections::BTreeSet;
 use std::fs;
@@ -545,7 +545,9 @@ impl Finishing {
                 source,
             })
         })?;
-        let notes = [unreviewed(&docket), gate_notes(&site.settings.gates), forgeable(&docket)].concat();
+        let notes =
+            [unreviewed(&docket), gate_notes(&site.settings.gates), forgeable(&docket), from_agents(&docket)]
+                .concat();
         let review = record.review(&docket, &site.run, notes, &[]);
         Ok(tribunal_view::review::markdown(&review))
     }

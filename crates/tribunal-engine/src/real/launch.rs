@@ -526,12 +526,8 @@ pub(crate) fn words(outcome: &Outcome) -> String {
 /// What it wants a person to know.
 fn escalated(outcome: &Outcome) -> Vec<String> {
     let asks = outcome.reports.iter().filter(|call| call.tool == "escalate");
-    let about = |call: &tribunal_agent::ToolCall| {
-        let text =
-            ["about", "message", "reason", "issue"].iter().find_map(|name| call.args.get(*name)?.as_str());
-        text.map(|text| plain::clipped(text, REMARK_MAX))
-    };
-    asks.filter_map(about).take(REMARKS_MAX).collect()
+    let about = asks.filter_map(reporting::escalation).map(|text| plain::clipped(text, REMARK_MAX));
+    about.take(REMARKS_MAX).collect()
 }
 
 /// The server an agent starts to report by; none where its folder cannot be named to it.

@@ -7,7 +7,7 @@ use crate::exit::Done;
 use crate::failure::Failure;
 use crate::out;
 use crate::place::Place;
-use tribunal_view::facts::QuestionView;
+use tribunal_view::facts::{QuestionView, RunView};
 use tribunal_view::question;
 
 /// Lists open questions.
@@ -17,10 +17,14 @@ pub fn run(globals: &Globals, args: &Inbox) -> Result<Done, Failure> {
         Some(wanted) => vec![place.find(Some(wanted))?],
         None => place.runs(),
     };
-    let mut open: Vec<QuestionView> = Vec::new();
+    let (mut open, mut told): (Vec<QuestionView>, Vec<String>) = Default::default();
     for id in &runs {
-        match questions(&place, id) {
-            Ok(found) => open.extend(found),
+        match waiting(&place, id) {
+            Ok(view) => {
+                // What an agent told is news while the run can still be steered.
+                told.extend(view.escalated.into_iter().filter(|_| view.ending.is_none()));
+                open.extend(view.questions);
+            }
             Err(failure) if args.run.is_some() => return Err(failure),
             Err(failure) => out::say(&format!("warning: run {id} cannot be read: {}", failure.message)),
         }
@@ -33,6 +37,7 @@ pub fn run(globals: &Globals, args: &Inbox) -> Result<Done, Failure> {
         out::json(&open)?;
         return Ok(Done::Passed);
     }
+    told.iter().for_each(|told| out::say(&format!("for you: {told}")));
     if open.is_empty() {
         out::say("nothing waits for you");
         return Ok(Done::Passed);
@@ -43,13 +48,13 @@ pub fn run(globals: &Globals, args: &Inbox) -> Result<Done, Failure> {
     Ok(Done::Passed)
 }
 
-fn questions(place: &Place, id: &str) -> Result<Vec<QuestionView>, Failure> {
+fn waiting(place: &Place, id: &str) -> Result<RunView, Failure> {
     let seen = place.read(id)?;
     let mut view = status::view(&seen)?;
     if !view.questions.is_empty() {
         add_places(&mut view, &place.run_dir(id), &seen.docket()?);
     }
-    Ok(view.questions)
+    Ok(view)
 }
 
 /// Where two runs ask under one name, the commands name the run.

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::out;
 use crate::place::{Place, Seen};
 use std::path::Path;
-use tribunal_engine::review::{Record, forgeable, last_word, unreviewed};
+use tribunal_engine::review::{Record, forgeable, from_agents, last_word, unreviewed};
 use tribunal_engine::{Docket, DocketError, Fact};
 use tribunal_view::review::Review;
 use tribunal_view::sarif::{self, Item};
@@ -56,7 +56,7 @@ pub fn read(seen: &Seen) -> Result<(Docket, Record), Failure> {
 
 /// The review of a run as it stands.
 pub fn of(docket: &Docket, record: &Record, run: &str, run_dir: &Path) -> Review {
-    let notes = [unreviewed(docket), status::gates(run_dir), forgeable(docket)].concat();
+    let notes = [unreviewed(docket), status::gates(run_dir), forgeable(docket), from_agents(docket)].concat();
     record.review(docket, run, notes, &facts::questions(docket, run))
 }
 

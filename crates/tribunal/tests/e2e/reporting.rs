@@ -2,7 +2,7 @@
 //! not say is refused, told them, and recorded; it changes nothing.
 
 use crate::show::Show;
-use crate::stage::scenes::{PLAIN, Scene};
+use crate::stage::scenes::{PLAIN, Scene, TWO_PLANS};
 use tribunal_core::run::Ending;
 
 /// The agent of the stage is given the server as real ones are: by its row.
@@ -83,6 +83,10 @@ fn passes(settings: &'static str) -> Show {
     assert!(denied[1].contains("speaks for revision"), "{denied:?}");
     assert!(denied[2].contains("a second verdict"), "{denied:?}");
     assert_eq!(denied.len(), 3, "{denied:?}");
+    for command in ["report", "status", "log"] {
+        let said = show.expect(&[command], 0).said();
+        assert!(said.contains("the key is missing"), "{command}: {said}");
+    }
     show
 }
 
@@ -100,20 +104,115 @@ fn without_a_sandbox_it_is_said_that_a_report_could_be_forged() {
     }
 }
 
-/// A folder without a socket, and a reviewer that reports nowhere: there is no verdict, and nothing lands.
+/// While a reviewer is at work, the dev of another plan votes for it at every socket it can find.
+const ANOTHER: &str = r##"
+[[turn]]
+role = "reviewer"
+use = "task"
+plan = "01-01"
+round = 1
+do = [
+  { run = ["sh", "-c", ": > '{ROOT}/scene/here'"] },
+  { wait = "file:tried" },
+  { mcp = { tool = "report_findings", args = { findings = [ { severity = "blocker", confidence = 95, file = "bin/one.sh", line = 1, issue = "it prints the wrong word" } ] } } },
+  { mcp = { tool = "cast_verdict", args = { verdict = "reject", checked = "ran it" } } },
+]
+
+[[turn]]
+role = "reviewer"
+use = "task"
+plan = "01-01"
+round = 2
+do = [
+  { mcp = { tool = "cast_verdict", args = { verdict = "approve", checked = "ran it, read it", said = [ { id = "{finding:1}", status = "resolved" } ] } } },
+]
+
+[[turn]]
+role = "dev"
+plan = "01-01"
+round = 2
+do = [
+  { write = "bin/one.sh", text = "echo mended\n" },
+  { mcp = { tool = "report_fix", args = { id = "{finding}", fixed = true } }, each = "finding" },
+  { say = "SUMMARY: it prints another word.\nTASK: done" },
+]
+
+[[turn]]
+role = "dev"
+plan = "01-02"
+task = 1
+do = [
+  { wait = "file:here" },
+  { mcp = { tool = "cast_verdict", args = { verdict = "approve", checked = "all of it" } }, at = "*", refused = true },
+  { run = ["sh", "-c", ": > '{ROOT}/scene/tried'"] },
+  { write = "bin/two.sh", text = "echo two\n" },
+  { say = "SUMMARY: two.sh prints two.\nTASK: done" },
+]
+"##;
+
+/// The reviewer's own word counts, and it is the only one: what was refused at its socket.
+fn another(settings: &'static str) -> Vec<String> {
+    let mut show = Show::of(&Scene { script: ANOTHER, settings, plans: TWO_PLANS, ..PLAIN });
+    show.expect(&["run"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert_eq!(show.landed("bin/one.sh").as_deref(), Some("echo mended"));
+    let launches = show.docket().launches;
+    let judged = launches.iter().filter(|launch| {
+        launch.role == "reviewer" && launch.round == 1 && launch.effect.starts_with("01-01/task-1")
+    });
+    let judged: Vec<_> = judged.cloned().collect();
+    assert_eq!(judged.len(), 1, "{judged:?}");
+    assert_eq!((judged[0].told.as_str(), judged[0].failed), ("mcp", None), "{judged:?}");
+    let refused = judged[0].denied.clone();
+    if !refused.is_empty() {
+        let said = show.expect(&["report"], 0).said();
+        assert!(said.contains("a process of another launch"), "{said}");
+    }
+    refused
+}
+
+/// Nobody sees another launch's socket.
 #[test]
-fn a_verdict_where_no_socket_is_counts_for_nothing() {
+fn hostile_dev_looks_for_the_reviewers_socket() {
+    assert_eq!(another(SPEAKS), Vec::<String>::new());
+}
+
+/// Where everybody sees it, who knocks is looked at: refused, and on record.
+#[test]
+fn hostile_dev_speaks_at_the_reviewers_socket() {
+    let refused = another(OPEN);
+    assert!(!refused.is_empty() && refused.iter().all(|why| why.contains("another launch")), "{refused:?}");
+}
+
+/// A vote of a reviewer whose time is over, while another has its seat: refused, told it, on record, and without effect.
+#[test]
+fn hostile_reviewer_votes_after_its_time() {
+    const LATE: &str = "[plan]\nreview = \"never\"\n[agents]\ndefault = \"witness-speaks\"\nreviewer_timeout_s = 8\n\
+         [adapters.witness-speaks]\nlike = \"witness\"\nenv = { SCRIPTED_MCP = [\"{mcp_argv_json}\"] }\n";
     const SCRIPT: &str = r##"
 [[turn]]
 role = "reviewer"
 use = "task"
+round = 1
+attempt = 1
 do = [
-  { mcp = { tool = "cast_verdict", args = { verdict = "approve", checked = "all of it" } }, at = "{ROOT}/scene", refused = true },
+  { wait = "term" },
+  { mcp = { tool = "cast_verdict", args = { verdict = "approve", checked = "all of it" } }, refused = true },
+  { say = "CHECKED: all of it.\nVERDICT: approve" },
 ]
 "##;
-    let mut show = Show::of(&Scene { script: SCRIPT, settings: SPEAKS, ..PLAIN });
-    show.expect(&["run"], 4);
-    assert_eq!(show.landed("bin/one.sh"), None);
+    let script = format!("{SCRIPT}{ROUNDS}");
+    let mut show = Show::of(&Scene { script: Box::leak(script.into_boxed_str()), settings: LATE, ..PLAIN });
+    show.expect(&["run"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert_eq!(show.landed("bin/one.sh").as_deref(), Some("echo one"));
+    let launches = show.docket().launches;
+    let late = launches.iter().find(|launch| launch.role == "reviewer").expect("it is on record");
+    assert!(late.denied.iter().any(|why| why.contains("this round is closed")), "{late:?}");
+    for command in ["report", "log"] {
+        let said = show.expect(&[command], 0).said();
+        assert!(said.contains("this round is closed"), "{command}: {said}");
+    }
 }
 
 /// What was found by tools and what was said at the end belong together: nothing of it is lost.
