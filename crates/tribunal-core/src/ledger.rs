@@ -218,7 +218,11 @@ impl Ledger {
     /// Takes one round's tracking report in. `adjudicated` says whether somebody hears contested findings.
     pub fn track(&mut self, findings: &[Tracked], round: u32, adjudicated: bool) {
         for tracked in findings {
-            let entry = self.entries.entry(tracked.id).or_insert_with(|| Entry::first(tracked, round));
+            let entry = self.entries.entry(tracked.id).or_insert_with(|| Entry {
+                severity: tracked.severity,
+                makers: tracked.makers,
+                ..Entry::new(tracked.claim.clone(), BTreeSet::new(), round)
+            });
             // A round may be tracked again, after a seat was asked again or a full sitting: the same
             // reopening and the same contest are not a second one.
             let mut first = |what| self.counted.insert((round, tracked.id, what));
@@ -299,14 +303,15 @@ impl Ledger {
 }
 
 impl Entry {
-    fn first(tracked: &Tracked, round: u32) -> Entry {
+    /// An open finding of this round that nothing has happened to: the maker's to fix, as bad as its claim says.
+    pub fn new(claim: Claim, by: BTreeSet<Source>, round: u32) -> Entry {
         Entry {
-            by: BTreeSet::new(),
-            claim: tracked.claim.clone(),
-            severity: tracked.severity,
+            by,
+            severity: claim.severity,
+            claim,
             fate: Fate::Open,
             first_round: round,
-            makers: tracked.makers,
+            makers: true,
             region: None,
             fixer: None,
             reply: None,

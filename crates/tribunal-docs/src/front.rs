@@ -117,6 +117,25 @@ pub(crate) struct Front<'a> {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// A document opened: its block, the fields of it by the names of `keys`, and what is wrong with it. An error when the
+/// block cannot be read.
+pub(crate) fn open<'a>(
+    text: &'a str,
+    keys: &[&str],
+    synonyms: &[(&str, &str)],
+) -> Result<(Front<'a>, Fields, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let mut front = read(text, &|key| keys.contains(&key) || synonyms.iter().any(|(from, _)| *from == key));
+    let fields = front.take_fields(synonyms);
+    let mut diagnostics = std::mem::take(&mut front.diagnostics);
+    if front.refused {
+        return Err(crate::in_order(diagnostics));
+    }
+    if !front.present {
+        diagnostics.push(Diagnostic::new(1, 1, "no frontmatter; expected `---` on the first line"));
+    }
+    Ok((front, fields, diagnostics))
+}
+
 /// Reads the block; `known` says which keys the caller cannot do without once they are there.
 pub(crate) fn read<'a>(text: &'a str, known: &dyn Fn(&str) -> bool) -> Front<'a> {
     let Some(cut) = cut(text) else {

@@ -411,17 +411,10 @@ fn given(parts: &[(&str, &Option<String>)]) -> Vec<(String, Value)> {
 
 /// Reads a plan; `path` is the label it is known by and may give phase and plan numbers.
 pub fn read_plan(path: &str, text: &str) -> Read<Plan> {
-    let mut front =
-        front::read(text, &|key| KEYS.contains(&key) || SYNONYMS.iter().any(|(from, _)| *from == key));
-    let mut fields = front.take_fields(&SYNONYMS);
-    let mut diagnostics = std::mem::take(&mut front.diagnostics);
-    if front.refused {
-        return Read { value: None, recovered: false, diagnostics: crate::in_order(diagnostics) };
-    }
-    if !front.present {
-        let message = "no frontmatter; expected `---` on the first line";
-        diagnostics.push(Diagnostic::new(1, 1, message));
-    }
+    let (front, mut fields, mut diagnostics) = match front::open(text, &KEYS, &SYNONYMS) {
+        Ok(opened) => opened,
+        Err(diagnostics) => return Read { value: None, recovered: false, diagnostics },
+    };
     let lines = markdown::lines(front.body, front.body_line);
     let mut plan = Plan {
         path: path.to_owned(),

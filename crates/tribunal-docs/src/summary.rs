@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::markdown::{self, Line, heading};
 use crate::names::PlanId;
 use crate::yaml::{Value, emit};
-use crate::{CheckStatus, Diagnostic, Plan, Read, front, plan, task};
+use crate::{CheckStatus, Plan, Read, front, plan, task};
 
 /// The nine frontmatter fields a summary must have.
 pub(crate) const FIELDS: [&str; 9] = [
@@ -113,17 +113,10 @@ pub struct FileChange {
 
 /// Reads a summary; `path` is the label it is known by and may give phase and plan numbers.
 pub fn read_summary(path: &str, text: &str) -> Read<Summary> {
-    let mut front =
-        front::read(text, &|key| FIELDS.contains(&key) || SYNONYMS.iter().any(|(from, _)| *from == key));
-    let mut fields = front.take_fields(&SYNONYMS);
-    let mut diagnostics = std::mem::take(&mut front.diagnostics);
-    if front.refused {
-        return Read { value: None, recovered: false, diagnostics: crate::in_order(diagnostics) };
-    }
-    if !front.present {
-        let message = "no frontmatter; expected `---` on the first line";
-        diagnostics.push(Diagnostic::new(1, 1, message));
-    }
+    let (front, mut fields, diagnostics) = match front::open(text, &FIELDS, &SYNONYMS) {
+        Ok(opened) => opened,
+        Err(diagnostics) => return Read { value: None, recovered: false, diagnostics },
+    };
     let lines = markdown::lines(front.body, front.body_line);
     let mut summary = Summary {
         path: path.to_owned(),

@@ -683,24 +683,5 @@ fn decision(choice: LaneChoice) -> LaneDecision {
 }
 
 fn entry(claim: Claim) -> Entry {
-    Entry {
-        by: BTreeSet::from([Source::Check(Check::new("lint"))]),
-        severity: claim.severity,
-        claim,
-        fate: Fate::Open,
-        first_round: 1,
-        makers: true,
-        region: None,
-        fixer: None,
-        reply: None,
-        survived_touched: 0,
-        survived_untouched: 0,
-        reopened: 0,
-        ordered: false,
-        referred: None,
-        contested: false,
-        heard_referral: false,
-        heard_contest: false,
-        flipped: false,
-    }
+    Entry::new(claim, BTreeSet::from([Source::Check(Check::new("lint"))]), 1)
 }

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tribunal_agent::Access;
 use tribunal_core::effect::{EffectId, FinishStep};
-use tribunal_core::finding::{Claim, Fate, Source};
+use tribunal_core::finding::{Claim, Source};
 use tribunal_core::ids::{Check, FindingId, PlanId, Revision};
 use tribunal_core::ledger::{Entry, Handed};
 use tribunal_core::r#loop::{Failure, FailureKind, Loop};
@@ -204,31 +204,9 @@ fn conflicts(files: &[GitPath], text: &str) -> RunReport {
 fn refused(refusal: Refusal, claims: Vec<Claim>) -> RunReport {
     let check = if refusal == Refusal::RedCheck { VERIFICATION } else { LANDING };
     let by = BTreeSet::from([Source::Check(Check::new(check))]);
-    let findings = claims.into_iter().map(|claim| Handed { id: FindingId(0), entry: entry(claim, &by) });
+    let findings =
+        claims.into_iter().map(|claim| Handed { id: FindingId(0), entry: Entry::new(claim, by.clone(), 0) });
     RunReport::LandingRefused { refusal, findings: findings.collect() }
-}
-
-fn entry(claim: Claim, by: &BTreeSet<Source>) -> Entry {
-    Entry {
-        by: by.clone(),
-        severity: claim.severity,
-        claim,
-        fate: Fate::Open,
-        first_round: 0,
-        makers: true,
-        region: None,
-        fixer: None,
-        reply: None,
-        survived_touched: 0,
-        survived_untouched: 0,
-        reopened: 0,
-        ordered: false,
-        referred: None,
-        contested: false,
-        heard_referral: false,
-        heard_contest: false,
-        flipped: false,
-    }
 }
 
 /// Whether a landing that was intended before a crash has happened.

@@ -120,32 +120,16 @@ pub fn run(adapters: &Adapters, row: &Adapter, trial: &Trial) -> Result<Tried, T
     let watch = Watch::new(Disk { at: PathBuf::new(), free: 0 }, move |id| {
         stops.upgrade().into_iter().for_each(|keeper| keeper.stop(id, GRACE));
     })?;
-    let launch = Launch {
-        id: id.clone(),
-        run_marker: marker.clone(),
-        argv: prepared.argv,
-        env: prepared.env.into_iter().collect(),
-        dir: prepared.dir,
-        stdin: prepared.stdin_file.map_or(Stdin::Null, Stdin::File),
-        out_dir: trial.out_dir.clone(),
-        output_max: OUTPUT_MAX,
-        walls,
-    };
+    let began = Instant::now();
     let limits = Limits {
         turns_max: trial.asks.turns.filter(|_| prepared.left_out.contains(&Feature::TurnCap)),
         silent: trial.silent,
         ..Limits::default()
     };
-    let began = Instant::now();
-    keeper.spawn(launch)?;
-    watch.begin(Watched::new(
-        id.clone(),
-        marker.clone(),
-        Reading::of(row),
-        row.parser,
-        &trial.out_dir,
-        limits,
-    ));
+    let left_out = prepared.left_out.clone();
+    keeper.spawn(launch(&id, &marker, trial, prepared, walls))?;
+    let (reading, out_dir) = (Reading::of(row), &trial.out_dir);
+    watch.begin(Watched::new(id.clone(), marker.clone(), reading, row.parser, out_dir, limits));
     let (exit, late) = match told.recv_timeout(trial.deadline) {
         Ok(exit) => (exit, false),
         Err(_) => {
@@ -156,7 +140,7 @@ pub fn run(adapters: &Adapters, row: &Adapter, trial: &Trial) -> Result<Tried, T
     let late = late.then(|| Failure::new(FailureKind::TimedOut, "the deadline passed"));
     let (stopped, refused) = (watch.end(&id).or(late), desk.shut(&id));
     let took = began.elapsed();
-    let flight = flight(row, trial, prepared.left_out);
+    let flight = flight(row, trial, left_out);
     let ended = read_back(row, &flight, &exit, stopped, took);
     let survivors = survivors(&marker);
     Ok(Tried {
@@ -169,6 +153,21 @@ pub fn run(adapters: &Adapters, row: &Adapter, trial: &Trial) -> Result<Tried, T
         told: ended.note.told,
         refused,
     })
+}
+
+/// The process of a trial.
+fn launch(id: &str, marker: &str, trial: &Trial, prepared: Prepared, walls: Option<Walls>) -> Launch {
+    Launch {
+        id: id.to_owned(),
+        run_marker: marker.to_owned(),
+        argv: prepared.argv,
+        env: prepared.env.into_iter().collect(),
+        dir: prepared.dir,
+        stdin: prepared.stdin_file.map_or(Stdin::Null, Stdin::File),
+        out_dir: trial.out_dir.clone(),
+        output_max: OUTPUT_MAX,
+        walls,
+    }
 }
 
 /// The walls a run would raise, without a project behind them.

@@ -60,11 +60,11 @@ impl Moves {
         olds: impl Iterator<Item = (&'p str, Option<u32>)>,
         news: impl Iterator<Item = (&'p str, Option<u32>)>,
     ) -> Self {
-        let old = Stretches::taken_out(change, anchors, olds);
+        let old = Stretches::touched(change, anchors, Side::Before, olds);
         if old.lines.is_empty() {
             return Self::default();
         }
-        let new = Stretches::put_in(change, anchors, news);
+        let new = Stretches::touched(change, anchors, Side::After, news);
         Blocks::new(&old, &new).moves()
     }
 
@@ -75,12 +75,12 @@ impl Moves {
         anchors: &mut Anchors<'_>,
         olds: impl Iterator<Item = (&'p str, Option<u32>)>,
     ) -> Self {
-        let old = Stretches::taken_out(change, anchors, olds);
+        let old = Stretches::touched(change, anchors, Side::Before, olds);
         if old.lines.is_empty() {
             return Self::default();
         }
         let news = change.files().iter().filter_map(|file| Some((file.new.as_deref()?, None)));
-        let new = Stretches::put_in(change, anchors, news.take(FILES_MAX));
+        let new = Stretches::touched(change, anchors, Side::After, news.take(FILES_MAX));
         let mut blocks = Blocks::new(&old, &new);
         blocks.add_lone_lines();
         blocks.moves()
@@ -151,42 +151,31 @@ fn touching(
 }
 
 impl Stretches {
-    /// The stretches of the earlier tree that hold or touch one of the places.
-    fn taken_out<'p>(
+    /// The stretches of one side's tree that hold or touch one of the places.
+    fn touched<'p>(
         change: &Change,
         anchors: &mut Anchors<'_>,
+        side: Side,
         places: impl Iterator<Item = (&'p str, Option<u32>)>,
     ) -> Self {
+        let hunks = |path: &str| {
+            let file = match side {
+                Side::Before => change.file_from(path),
+                Side::After => change.file_at(path),
+            };
+            file.map_or(&[][..], |file| &file.hunks)
+        };
+        let span = |hunk: &Hunk| match side {
+            Side::Before => (hunk.old_start, hunk.old_len),
+            Side::After => (hunk.new_start, hunk.new_len),
+        };
         let mut met = BTreeSet::new();
         for (path, line) in places {
-            let hunks = change.file_from(path).map_or(&[][..], |file| &file.hunks);
-            met.extend(touching(hunks, line, |h| (h.old_start, h.old_len)).map(|n| (path, n)));
+            met.extend(touching(hunks(path), line, span).map(|n| (path, n)));
         }
         let mut all = Self::default();
         for (path, n) in met {
-            let hunk = change.file_from(path).map(|file| file.hunks[n]);
-            let span = hunk.map_or((1, 0), |hunk| (hunk.old_start, hunk.old_len));
-            all.add(anchors, Side::Before, path, span);
-        }
-        all
-    }
-
-    /// The same of the later tree.
-    fn put_in<'p>(
-        change: &Change,
-        anchors: &mut Anchors<'_>,
-        places: impl Iterator<Item = (&'p str, Option<u32>)>,
-    ) -> Self {
-        let mut met = BTreeSet::new();
-        for (path, line) in places {
-            let hunks = change.file_at(path).map_or(&[][..], |file| &file.hunks);
-            met.extend(touching(hunks, line, |h| (h.new_start, h.new_len)).map(|n| (path, n)));
-        }
-        let mut all = Self::default();
-        for (path, n) in met {
-            let hunk = change.file_at(path).map(|file| file.hunks[n]);
-            let span = hunk.map_or((1, 0), |hunk| (hunk.new_start, hunk.new_len));
-            all.add(anchors, Side::After, path, span);
+            all.add(anchors, side, path, span(&hunks(path)[n]));
         }
         all
     }

@@ -131,25 +131,7 @@ fn refused(scene: &Scene, effect: &EffectId, rng: &mut Rng) -> Option<Attempt> {
 
 /// A finding of the landing; the engine gives it its id.
 fn handed(text: &str) -> Handed {
-    let entry = Entry {
-        by: BTreeSet::from([Source::Check(Check::new("landing"))]),
-        claim: Claim::new(Severity::Blocker, text),
-        severity: Severity::Blocker,
-        fate: Fate::Open,
-        first_round: 0,
-        makers: true,
-        region: None,
-        fixer: None,
-        reply: None,
-        survived_touched: 0,
-        survived_untouched: 0,
-        reopened: 0,
-        ordered: false,
-        referred: None,
-        contested: false,
-        heard_referral: false,
-        heard_contest: false,
-        flipped: false,
-    };
+    let by = BTreeSet::from([Source::Check(Check::new("landing"))]);
+    let entry = Entry::new(Claim::new(Severity::Blocker, text), by, 0);
     Handed { id: FindingId(0), entry }
 }
