@@ -7,7 +7,7 @@ use crate::rng::Rng;
 use crate::run_laws::{RunLaws, written};
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::{EffectId, Step};
-use tribunal_core::finding::{Claim, Fate, Severity, Source};
+use tribunal_core::finding::{Claim, Severity, Source};
 use tribunal_core::ids::{Check, FindingId, LoopId, Of, PlanId, Revision, Time};
 use tribunal_core::ledger::{Entry, Handed};
 use tribunal_core::r#loop::{Failure, FailureKind, Opened, Opening, Outcome};

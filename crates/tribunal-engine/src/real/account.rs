@@ -1,7 +1,7 @@
 //! A plan's SUMMARY: the dev's words, and beside them what Tribunal knows from git. It renders and reads; whether it is
 //! good is judged by the delivery's checks, and nothing a dev writes about commits, counts or dates is believed.
 
-use super::make::read_inside;
+use super::inside;
 use super::site::{Site, lock, now};
 use super::{subject, takeover};
 use crate::crash;
@@ -203,7 +203,7 @@ pub(crate) fn take_words(
     path: &str,
 ) -> Result<Option<Oid>, GitError> {
     let known = words_of(site, plan)?;
-    let Some(bytes) = read_inside(tree, path).filter(|bytes| bytes.len() <= WORDS_MAX) else {
+    let Some(bytes) = inside::read(tree, path).filter(|bytes| bytes.len() <= WORDS_MAX) else {
         return Ok(known);
     };
     if site.repo.file_at(parent, &GitPath::from(path))?.as_deref() == Some(&bytes) {

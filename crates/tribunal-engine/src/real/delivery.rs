@@ -209,7 +209,7 @@ fn suite(site: &Site, commit: &Oid, argv: &[String]) -> Result<Ran, GitError> {
 
 /// What the tests said: in the file they were told to write, otherwise in words.
 fn report(dir: &Path, out: &Path) -> Option<TestReport> {
-    let text = |path: &Path| super::make::plain_file(path).unwrap_or_default();
+    let text = |path: &Path| super::inside::text(path).unwrap_or_default();
     let words = [text(&out.join("stdout")), text(&out.join("stderr"))].concat();
     read_tests(&text(&dir.join("junit.xml")))
         .or_else(|| read_tests(&words))

@@ -3,6 +3,7 @@
 //! is put back stays reachable. Who fixes what is not decided here.
 
 use super::clerk::Mandate;
+use super::inside;
 use super::launch::{Ended, Speech, words};
 use super::make::digest;
 use super::site::{Site, slug};
@@ -323,8 +324,7 @@ impl Fix {
             let texts = (site.repo.file_at(tree.base(), &path)?, site.repo.file_at(&captured, &path)?);
             let (Some(before), Some(after)) = texts else { continue };
             let kept = with_hunks(&before, &after, &changed.hunks, wanted);
-            let at = tree.path().join(&file);
-            fs::write(&at, kept).map_err(|source| GitError::Io { path: at.clone(), source })?;
+            inside::write(tree.path(), &file, &kept)?;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 
 use super::account::{Account, summary_path, take_words};
 use super::check::{self, Command, LANDING, VERIFICATION};
+use super::inside;
 use super::launch::{Ended, words};
 use super::make::{digest, place_of, plan_brief, save};
 use super::site::{PlanText, Site, slug};
@@ -550,11 +551,7 @@ impl Finishing {
         fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
         let tree = site.shelf.checkout(&dir.join("tree"), &dir.join("index"), &head, "boundary")?;
         for file in files {
-            let path = tree.path().join(&file.path);
-            if let Some(parent) = path.parent() {
-                fs::create_dir_all(parent).map_err(|source| GitError::Io { path: path.clone(), source })?;
-            }
-            fs::write(&path, &file.bytes).map_err(|source| GitError::Io { path: path.clone(), source })?;
+            inside::write(tree.path(), &file.path, &file.bytes)?;
         }
         let captured = tree.capture()?;
         let planning = [site.project.planning_path()];

@@ -3,6 +3,7 @@
 
 use super::account::{Account, summary_path, take_words, words_of};
 use super::clerk::Mandate;
+use super::inside;
 use super::launch::{Ended, Session, Speech, session_of, words};
 use super::site::{PlanText, Site, slug};
 use super::subject;
@@ -200,7 +201,7 @@ impl Make {
         let revision = match self.subject {
             Subject::Plan(_) => {
                 let tree = site.dir.join("plans").join(slug(self.plan.as_str())).join("tree");
-                keep_document(site, &read_inside(&tree, &self.path)?).ok()?
+                keep_document(site, &inside::read(&tree, &self.path)?).ok()?
             }
             Subject::Lane(..) | Subject::Phase => self.left_in_lane(site)?,
         };
@@ -225,12 +226,14 @@ impl Make {
     fn plan(mut self, site: &Arc<Site>) -> Result<(), GitError> {
         let dir = site.dir.join("plans").join(slug(self.plan.as_str()));
         let (tree, index) = (dir.join("tree"), dir.join("index"));
-        if !tree.exists() {
+        // What an architect before left is gone on from, unless its document is a document no more.
+        if inside::read(&tree, &self.path).is_none() {
+            site.shelf.discard(&tree)?;
+            site.shelf.discard(&index)?;
             fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
             site.shelf.checkout(&tree, &index, &site.run_head()?, "plan")?;
         }
-        let file = tree.join(&self.path);
-        put(&file, self.text.text.as_bytes())?;
+        inside::write(&tree, &self.path, self.text.text.as_bytes())?;
         self.brief.document = Some(Document { path: self.path.clone(), text: self.text.text.clone() });
         let mut brief = site.brief(&self.effect, "architect", &agent_names(&self.effect));
         brief.loop_use = "plan".to_owned();
@@ -256,7 +259,7 @@ impl Make {
             site.fail(&self.effect, failure, vec![Note::Launch(Box::new(ended.note))]);
             return Ok(());
         }
-        let Some(bytes) = read_inside(tree, &self.path) else {
+        let Some(bytes) = inside::read(tree, &self.path) else {
             let failure =
                 Failure::new(FailureKind::Garbled, format!("{} is gone or no plain file", self.path));
             site.fail(&self.effect, failure, vec![Note::Launch(Box::new(ended.note))]);
@@ -277,11 +280,11 @@ pub(crate) fn document_tree(run_dir: &Path, plan: &PlanId) -> std::path::PathBuf
 
 /// Lays a plan out where a person may mend it, unless an architect or a person has had it.
 pub(crate) fn lay_out(site: &Site, plan: &PlanId, path: &str, revision: &Revision) -> Result<(), GitError> {
-    let file = document_tree(&site.dir, plan).join(path);
-    if file.exists() {
+    let tree = document_tree(&site.dir, plan);
+    if inside::is_taken(&tree.join(path)) {
         return Ok(());
     }
-    put(&file, &site.repo.read_blob(&site.commit_of(revision)?)?)
+    inside::write(&tree, path, &site.repo.read_blob(&site.commit_of(revision)?)?)
 }
 
 /// Stores a document and names its revision.
@@ -316,36 +319,6 @@ pub(crate) fn digest(parts: &[&[u8]]) -> Revision {
         hasher.update(part);
     }
     Revision::new(&hasher.finalize().to_hex()[..24])
-}
-
-fn put(file: &Path, bytes: &[u8]) -> Result<(), GitError> {
-    let io = |source| GitError::Io { path: file.to_path_buf(), source };
-    if let Some(dir) = file.parent() {
-        fs::create_dir_all(dir).map_err(io)?;
-    }
-    fs::write(file, bytes).map_err(io)
-}
-
-/// Reads a file as text if it is a plain one.
-pub(crate) fn plain_file(path: &Path) -> Option<String> {
-    let plain = path.symlink_metadata().ok()?.is_file();
-    let bytes = plain.then(|| fs::read(path).ok())??;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Reads a file of a tree whose agent is gone, following no link.
-pub(crate) fn read_inside(tree: &Path, path: &str) -> Option<Vec<u8>> {
-    let mut at = tree.to_path_buf();
-    let mut parts = Path::new(path).components().peekable();
-    while let Some(part) = parts.next() {
-        at.push(part);
-        let meta = at.symlink_metadata().ok()?;
-        let fits = if parts.peek().is_some() { meta.is_dir() } else { meta.is_file() };
-        if !fits && stands(Defence::NoFollow) {
-            return None;
-        }
-    }
-    fs::read(at).ok()
 }
 
 // The dev in its lane.

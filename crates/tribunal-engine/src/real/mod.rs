@@ -12,6 +12,7 @@ mod error;
 mod examine;
 mod fix;
 mod guard;
+mod inside;
 mod judge;
 mod land;
 mod launch;

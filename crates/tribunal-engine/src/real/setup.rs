@@ -7,14 +7,13 @@ use super::error::SetupError;
 use super::guard::{CONTRACT, INTEGRITY};
 use super::make::{
     begin_branch, digest, document_tree, keep_document, keep_documents, keep_fix, keep_fix_on_head,
-    read_inside,
 };
 use super::pool::Pool;
 use super::project::{PhaseFiles, Project};
 use super::site::{Site, lock, now, slug};
 use super::takeover::{self, History};
 use super::walls::Sandbox;
-use super::{RealWorld, context, roster, standing, subject};
+use super::{RealWorld, context, inside, roster, standing, subject};
 use crate::budget::Caps;
 use crate::docket::{Docket, Note, RunNote};
 use crate::engine::{Engine, Options};
@@ -595,7 +594,7 @@ pub fn fixed(
     let subject = lp.and_then(|lp| subject::of(lp.id()));
     if let Some(Subject::Plan(plan)) = &subject {
         let path = docket.about.paths.get(plan).cloned().unwrap_or_default();
-        let bytes = read_inside(&document_tree(&site.dir, plan), &path)
+        let bytes = inside::read(&document_tree(&site.dir, plan), &path)
             .ok_or_else(|| SetupError::Refused(format!("{path} is gone or no plain file")))?;
         return Ok(keep_document(&site, &bytes)?);
     }

@@ -108,6 +108,28 @@ fn hostile_dev_links_its_summary_to_a_secret() {
     );
 }
 
+/// What we write into an agent's tree ourselves must not leave it by a link the agent left there.
+#[test]
+fn hostile_architect_links_its_plan_to_a_users_file() {
+    const SCRIPT: &str = r##"
+[[turn]]
+role = "reviewer"
+use = "plan"
+round = 1
+do = [ { say = "[id:1] [severity:blocker] [file:{PLAN}:15] issue: it is wrong\nVERDICT: reject" } ]
+
+[[turn]]
+role = "architect"
+round = 2
+do = [ { run = ["ln", "-sf", "{HOME}/notes", "{PLAN}"] }, { say = "FIXED: {finding:1}\nSUMMARY: done." } ]
+"##;
+    let mut show = show("[agents]\nwritable = []\n", SCRIPT);
+    let said = show.expect(&["run"], 1).stdout;
+    assert!(said.contains("is gone or no plain file"), "{said}");
+    let notes = std::fs::read_to_string(show.stage.home().join("notes")).unwrap();
+    assert_eq!(notes, "notes\n", "nothing was written through the link");
+}
+
 #[test]
 fn hostile_dev_links_out_of_its_tree() {
     let script = dev_also("{ fault = \"symlink-outside\" },").replace("task = 1", "task = 1\nround = 1");

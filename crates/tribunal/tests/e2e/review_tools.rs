@@ -148,6 +148,28 @@ fn what_a_tool_can_mend_is_mended_judged_again_and_lands() {
     assert_eq!(project.review(&DIFF, 0).code, Some(0));
 }
 
+/// A formatter that a project steers leaves a link where it should have laid out a file.
+#[test]
+fn hostile_formatter_leaves_a_link_to_a_users_file() {
+    let project = Project::new("", "bad\n");
+    let victim = project.stage.root().join("victim");
+    std::fs::write(&victim, "mine\n").unwrap();
+    let script = format!("#!/bin/sh\nln -sf '{}' a.txt\n", victim.display());
+    std::fs::write(project.stage.root().join("bin/mylint"), script).unwrap();
+    let row = ROW.replace("form = \"lines\"", "form = \"rewrite\"");
+    project.stage.write("tribunal.toml", &row).unwrap();
+    project.stage.git(&["commit", "-q", "-am", "chore: lay out"]).unwrap();
+    let ended = project.stage.tribunal(&[&["review"], &DIFF[..], &["--fix"]].concat()).unwrap();
+    assert_eq!(
+        std::fs::read_to_string(&victim).unwrap(),
+        "mine\n",
+        "written through a link: {}",
+        ended.said()
+    );
+    let kept = project.stage.git(&["ls-tree", "HEAD", "a.txt"]).unwrap();
+    assert!(kept.starts_with("100644"), "no link landed: {kept}\n{}", ended.said());
+}
+
 #[test]
 fn what_no_tool_can_mend_is_left_and_nothing_lands() {
     let project = Project::new("", "bad new\nworse new\n");

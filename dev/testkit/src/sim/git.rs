@@ -7,7 +7,7 @@ use super::rng::{Rng, effect_dice};
 use super::scene::Scene;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::{EffectId, FinishStep};
-use tribunal_core::finding::{Claim, Fate, Severity, Source};
+use tribunal_core::finding::{Claim, Severity, Source};
 use tribunal_core::ids::{Check, FindingId, PlanId, Revision};
 use tribunal_core::ledger::{Entry, Handed};
 use tribunal_core::r#loop::{Failure, FailureKind};
