@@ -73,6 +73,16 @@ const CASES: &[Case] = &[
         "hostile_files::hostile_dev_links_its_summary_to_a_secret",
         &[NoFollow],
     ),
+    Case(
+        "architect links its plan to a user's file",
+        "hostile_files::hostile_architect_links_its_plan_to_a_users_file",
+        &[NoFollow],
+    ),
+    Case(
+        "formatter leaves a link to a user's file",
+        "review_tools::hostile_formatter_leaves_a_link_to_a_users_file",
+        &[NoFollow],
+    ),
     Case("dev links out of the tree", "hostile_files::hostile_dev_links_out_of_its_tree", &[Links]),
     Case("reviewer edits files", "hostile_files::hostile_reviewer_edits_what_it_judges", &[ReadOnlySeat]),
     Case(
