@@ -8,10 +8,10 @@ use crate::reporting::SERVER;
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
-    CancelNotification, ContentBlock, InitializeRequest, LoadSessionRequest, McpServer, McpServerStdio,
-    NewSessionRequest, PermissionOptionKind, PromptRequest, PromptResponse, RequestPermissionOutcome,
-    RequestPermissionRequest, RequestPermissionResponse, SelectedPermissionOutcome, SessionId,
-    SessionNotification, SessionUpdate, SetSessionModeRequest, StopReason, TextContent, ToolKind,
+    CancelNotification, ClientCapabilities, ContentBlock, InitializeRequest, LoadSessionRequest, McpServer,
+    McpServerStdio, Meta, NewSessionRequest, PermissionOptionKind, PromptRequest, PromptResponse,
+    RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse, SelectedPermissionOutcome,
+    SessionId, SessionNotification, SessionUpdate, SetSessionModeRequest, StopReason, TextContent, ToolKind,
 };
 use agent_client_protocol::{Agent, Client, Error, ErrorCode, Lines};
 use futures::channel::{mpsc, oneshot};
@@ -149,7 +149,8 @@ async fn turn(
     printer: &Printer,
     cancel: oneshot::Receiver<()>,
 ) -> Result<Ending, Error> {
-    let hello = cx.send_request(InitializeRequest::new(ProtocolVersion::V1)).block_task().await?;
+    let hello = InitializeRequest::new(ProtocolVersion::V1).client_capabilities(capabilities());
+    let hello = cx.send_request(hello).block_task().await?;
     let session = match &options.session {
         Some(id) if hello.agent_capabilities.load_session => load(cx, options, id, printer).await?,
         Some(_) => {
@@ -190,6 +191,14 @@ async fn load(
     let loaded = cx.send_request(ask).block_task().await;
     printer.replay(false);
     loaded.map(|_| session)
+}
+
+/// No files and no terminals of ours. An extension asks for failures as such: without it an agent may tell a failed request
+/// as its answer, and end its turn as if nothing had happened.
+fn capabilities() -> ClientCapabilities {
+    let air = json!({"air": {"version": 1, "capabilities": ["sessionFailure"]}});
+    let meta: Meta = [("jetbrains".to_owned(), air)].into_iter().collect();
+    ClientCapabilities::new().meta(meta)
 }
 
 fn here() -> PathBuf {
@@ -253,6 +262,9 @@ fn permit(
 
 fn ending(answer: &PromptResponse) -> Ending {
     let stopped = |kind, text: &str| Ending::Stopped(Problem::new(kind, text));
+    if let Some(problem) = failure(answer) {
+        return Ending::Stopped(problem);
+    }
     match answer.stop_reason {
         StopReason::EndTurn => Ending::Answered(usage(answer)),
         StopReason::MaxTokens => stopped(ProblemKind::Truncated, "it reached the limit of its output"),
@@ -261,6 +273,33 @@ fn ending(answer: &PromptResponse) -> Ending {
         StopReason::Cancelled => stopped(ProblemKind::Interrupted, "it was called off"),
         _ => stopped(ProblemKind::Other, "it stopped for a reason nobody knows"),
     }
+}
+
+/// A failure that stands beside the end of a turn: by its words, else by its category and what could be done.
+fn failure(answer: &PromptResponse) -> Option<Problem> {
+    let told = answer.meta.as_ref()?.get("jetbrains")?.pointer("/air/sessionFailure")?;
+    let text = |name: &str| told.get(name).and_then(Value::as_str).unwrap_or_default();
+    if text("severity") != "error" {
+        return None;
+    }
+    let problem = Problem::of_words(None, text("title"));
+    if problem.kind != ProblemKind::Other {
+        return Some(problem);
+    }
+    let may = |action: &str| {
+        told.get("actions").and_then(Value::as_array).is_some_and(|all| all.contains(&json!(action)))
+    };
+    let kind = match text("category") {
+        "access" => ProblemKind::Auth,
+        "limit" if may("retry") => ProblemKind::RateLimit,
+        "limit" if may("new_session") => ProblemKind::ContextLength,
+        "limit" => ProblemKind::Quota,
+        "service" => ProblemKind::Overloaded,
+        "connection" => ProblemKind::Truncated,
+        "request" => ProblemKind::BadRequest,
+        _ => ProblemKind::Other,
+    };
+    Some(Problem { kind, ..problem })
 }
 
 /// Agents differ in what they count: some the last step alone. So all of it is an estimate.
@@ -294,6 +333,10 @@ fn problem(error: &Error) -> Problem {
         other => other.to_string(),
     });
     let text = [Some(error.message.clone()), data].into_iter().flatten().collect::<Vec<_>>().join(": ");
+    // All that Node says of an answer that breaks off.
+    if text == "terminated" {
+        return Problem::new(ProblemKind::Truncated, text);
+    }
     Problem::of_words(None, &text)
 }
 
@@ -410,6 +453,31 @@ mod tests {
         check(true, ToolKind::Other, "mcp__tribunal__cast_verdict", "I may: yes", false);
         check(true, ToolKind::Read, "read a file", "I may: yes", false);
         check(false, ToolKind::Edit, "write a file", "I may: yes", false);
+    }
+
+    #[test]
+    fn a_failure_beside_the_end_of_a_turn_is_none_of_its_answers() {
+        let check = |told: Value, expect: Option<ProblemKind>| {
+            let meta: Meta =
+                [("jetbrains".to_owned(), json!({"air": {"sessionFailure": told}}))].into_iter().collect();
+            let answer = PromptResponse::new(StopReason::EndTurn).meta(meta);
+            let got = match ending(&answer) {
+                Ending::Stopped(problem) => Some(problem.kind),
+                Ending::Answered(_) => None,
+            };
+            assert_eq!(got, expect, "{told}");
+        };
+        let of = |category: &str, title: &str, actions: &[&str]| json!({"severity": "error", "category": category, "title": title, "actions": actions});
+        check(of("limit", "last status: 429 Too Many Requests", &["retry"]), Some(ProblemKind::RateLimit));
+        check(of("limit", "no more", &["retry"]), Some(ProblemKind::RateLimit));
+        check(of("limit", "no more", &["new_session"]), Some(ProblemKind::ContextLength));
+        check(of("limit", "no more", &[]), Some(ProblemKind::Quota));
+        check(of("service", "high demand", &["retry"]), Some(ProblemKind::Overloaded));
+        check(of("connection", "gone", &["retry"]), Some(ProblemKind::Truncated));
+        check(of("access", "who", &["login"]), Some(ProblemKind::Auth));
+        check(of("moon", "phase", &[]), Some(ProblemKind::Other));
+        check(json!({"severity": "warning", "category": "service", "title": "again"}), None);
+        check(json!("strange"), None);
     }
 
     #[test]

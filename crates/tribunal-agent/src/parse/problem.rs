@@ -185,20 +185,23 @@ const BUSY: [&str; 9] = [
     "service unavailable",
     "apiconnectionerror",
 ];
-const AUTH: [&str; 8] = [
+const AUTH: [&str; 10] = [
     "unauthorized",
     "authentication",
     "invalid api key",
+    "invalid x-api-key",
+    "incorrect api key",
     "invalid_api_key",
     "not logged in",
     "/login",
     "permission_error",
     "permissiondenied",
 ];
-const BROKEN: [&str; 6] = [
+const BROKEN: [&str; 7] = [
     "stream disconnected",
     "connection closed",
     "connection was closed",
+    "connection reset",
     "stream ended",
     "peer closed",
     "incomplete chunked read",

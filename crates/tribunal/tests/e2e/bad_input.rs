@@ -439,6 +439,8 @@ fn a_full_disk() {
                 let words = ["no space left", "room", "unable to write", "left on the disk"];
                 assert!(words.iter().any(|word| text.contains(word)), "{free} KiB: {text}")
             }
+            // The one before had landed its plan when the room ran out.
+            Some(2) if text.contains("no plan to run") => break,
             code => panic!("{free} KiB: {code:?} {text}"),
         }
         assert!(!text.contains("panicked") && !text.contains("bug:"), "{free} KiB: {text}");

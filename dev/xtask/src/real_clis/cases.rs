@@ -306,9 +306,10 @@ fn fails(bench: &Bench<'_>, prompt: &str, expected: &[FailureKind]) -> Cell {
     })())
 }
 
-/// OpenCode asks again and again without a word, so that nobody can tell why it stands still.
+/// Some ask again and again without a word, so that nobody can tell why they stand still.
 fn is_silent(bench: &Bench<'_>, kind: Option<FailureKind>) -> bool {
-    bench.agent.name.starts_with("opencode") && kind == Some(FailureKind::Stalled)
+    let silent = bench.agent.name.starts_with("opencode") || bench.agent.name == "gemini-acp";
+    silent && kind == Some(FailureKind::Stalled)
 }
 
 fn truncated(bench: &Bench<'_>) -> Cell {

@@ -122,6 +122,8 @@ pub fn rules() -> Value {
         json!({"match": {"prompt": prompt, "turn": [0, 3], "unless": "heard"}, "answer": {"text": "Reporting.", "tool": call}})
     };
     let status = |code: u16| json!({"status": code});
+    // Some tell only the message, so it is one that is really sent.
+    let refused = json!({"type": "error", "error": {"type": "authentication_error", "code": 401, "message": "invalid x-api-key"}});
     json!({
         "models": ["fake-model", "claude-sonnet-4-5", "gpt-5.5", "gemini-2.5-pro"],
         "rules": [
@@ -142,7 +144,7 @@ pub fn rules() -> Value {
             rule("CASE429", status(429)),
             rule("CASE500", status(500)),
             rule("CASE529", status(529)),
-            rule("CASE401", status(401)),
+            rule("CASE401", json!({"status": 401, "error": refused})),
             rule("CASETRUNC", json!({"text": super::cases::CUT, "truncate": 2})),
             rule("CASEHANG", json!({"text": "This answer hangs.", "hang": 600})),
             rule("PLAIN", json!({"text": "The plain answer is 42."})),
