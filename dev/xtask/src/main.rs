@@ -3,6 +3,7 @@
 
 mod bench;
 mod crash;
+mod docs;
 mod findings;
 mod hostile;
 mod out;
@@ -29,6 +30,8 @@ enum Chore {
     Converge(findings::ConvergeArgs),
     /// Kills the real program at every crash point and starts it again
     Crash(crash::Args),
+    /// Checks the book: every command, flag and key exists, every example runs
+    Docs(docs::Args),
     /// Measures dedupe on labelled pairs
     EvalDedupe(findings::DedupeArgs),
     /// Measures the tracker on labelled windows, beside the naive fingerprint
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Chore::Bench(args) => bench::run(&args),
         Chore::Converge(args) => findings::converge(&args),
         Chore::Crash(args) => crash::run(&args),
+        Chore::Docs(args) => docs::run(&args),
         Chore::EvalDedupe(args) => findings::eval_dedupe(&args),
         Chore::EvalTracker(args) => findings::eval_tracker(&args),
         Chore::FitTracker(args) => findings::fit_tracker(&args),

@@ -4,6 +4,7 @@
 use crate::stage::Stage;
 use crate::stage::program::Ended;
 use serde_json::{Value, json};
+use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use tempfile::TempDir;
@@ -146,6 +147,35 @@ fn what_a_tool_can_mend_is_mended_judged_again_and_lands() {
     assert_eq!(subject, "fix(review): review round 1, 1 of 1 findings");
     assert_eq!(project.stage.git(&["status", "--porcelain"]).unwrap(), "");
     assert_eq!(project.review(&DIFF, 0).code, Some(0));
+}
+
+/// What the action of this repository runs: annotations, SARIF and the code, which it ends with.
+#[test]
+fn the_action_annotates_and_ends_as_the_review_did() {
+    let project = Project::new("", "worse new\n");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../dev/action.sh");
+    let (root, program) = (project.stage.root(), project.stage.program());
+    let told = root.join("told");
+    std::fs::create_dir_all(root.join("tribunal/bin")).unwrap();
+    std::os::unix::fs::symlink(&program.binary, root.join("tribunal/bin/tribunal")).unwrap();
+    let env = [
+        ("DIFF", OsStr::new("main...HEAD")),
+        ("SARIF", OsStr::new("found.sarif")),
+        ("GITHUB_OUTPUT", told.as_os_str()),
+        ("RUNNER_TEMP", root.as_os_str()),
+    ];
+    let run = |code: i32| {
+        let running = program.launch(OsStr::new("bash"), &[script.into()], &env).unwrap();
+        let ended = running.wait().unwrap();
+        assert_eq!(ended.code, Some(code), "{}", ended.said());
+        assert!(std::fs::read_to_string(&told).unwrap().ends_with(&format!("code={code}\n")));
+        let sarif = std::fs::read_to_string(project.stage.project().join("found.sarif")).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&sarif).unwrap()["version"], "2.1.0");
+        ended.stdout
+    };
+    assert!(run(1).contains("::error file=a.txt,line=1"));
+    project.commit("fine\n");
+    run(0);
 }
 
 /// A formatter that a project steers leaves a link where it should have laid out a file.
