@@ -1,10 +1,12 @@
-//! Faces that speak a protocol. So far one: the MCP server that an agent starts to report by.
+//! Faces that speak a protocol: the MCP server that an agent starts to report by, and HTTP for the browser.
 //!
-//! It holds no state and decides nothing: every call goes to the engine through the launch's own socket, and what the
-//! engine answers is what the agent is told. It never writes to standard output but for the protocol.
+//! They hold no state of a run and decide nothing. MCP: every call goes to the engine through the launch's own socket.
+//! HTTP: every page comes from a [`web::Site`]; what is here is who may ask, and how it is said on the wire. Nothing
+//! here starts a process, and nothing but the protocol is written to standard output.
 
 mod engine;
 mod mcp;
+pub mod web;
 
 pub use engine::{ServerError, ask};
 pub use mcp::serve;

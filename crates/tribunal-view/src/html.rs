@@ -8,7 +8,7 @@ use crate::words::{self, and, count};
 use std::fmt::Write;
 
 /// Colours and letters of the four parts of a bar.
-const PARTS: [(&str, &str); 4] =
+pub(crate) const PARTS: [(&str, &str); 4] =
     [("open", "#b3261e"), ("open and new", "#e8833a"), ("settled", "#3d7d5a"), ("set aside", "#9aa0a6")];
 const BAR: u32 = 22;
 const LEFT: u32 = 80;
@@ -148,7 +148,7 @@ fn rounds(out: &mut String, review: &Review) {
     }
 }
 
-fn standing(part: &Part) -> &str {
+pub(crate) fn standing(part: &Part) -> &str {
     match (part.outcome.as_str(), part.waits.as_str()) {
         ("", "") => "goes on",
         ("", waits) => waits,
@@ -156,7 +156,7 @@ fn standing(part: &Part) -> &str {
     }
 }
 
-fn total(bar: &Bar) -> u32 {
+pub(crate) fn total(bar: &Bar) -> u32 {
     bar.old + bar.new + bar.settled + bar.aside
 }
 
@@ -165,7 +165,7 @@ fn numbers(bar: &Bar) -> [u32; 4] {
 }
 
 /// One bar per round; widths are shares of the fullest.
-fn picture(out: &mut String, part: &Part) {
+pub(crate) fn picture(out: &mut String, part: &Part) {
     let bars: Vec<&Bar> = part.rounds.iter().map(|round| &round.bar).collect();
     let most = bars.iter().map(|bar| total(bar)).max().unwrap_or(0).max(1);
     let rows = u32::try_from(bars.len()).unwrap_or(u32::MAX);

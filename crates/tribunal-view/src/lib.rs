@@ -28,6 +28,7 @@ pub mod sarif;
 pub mod status;
 pub mod style;
 pub mod summary;
+pub mod web;
 pub mod words;
 
 #[cfg(test)]

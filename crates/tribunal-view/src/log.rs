@@ -34,6 +34,11 @@ pub fn matters(what: &Kind) -> bool {
     }
 }
 
+/// What an event says in words.
+pub fn words(what: &Kind) -> String {
+    words_of(what).1
+}
+
 /// What the event says in words, with its symbol.
 pub(crate) fn words_of(what: &Kind) -> (Option<Mark>, String) {
     use Mark::{Complete, Failed, Running, Warning};

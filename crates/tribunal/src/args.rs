@@ -82,6 +82,10 @@ pub enum Command {
     Resume(Resume),
     /// Call a run off
     Cancel(Cancel),
+    /// Watch a run on this terminal, live, and decide what it asks
+    Watch(Watch),
+    /// Show runs, findings and the inbox in a browser, live
+    Serve(Serve),
     /// List the questions that wait for a person
     Inbox(Inbox),
     /// Answer a question
@@ -285,6 +289,32 @@ pub struct Status {
     pub run: Option<String>,
 }
 
+/// `tribunal watch`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Keys: arrows select, Tab changes the list, Enter opens a run or answers a question, PgDn and PgUp \
+    scroll, q quits; the run goes on.\n\nExamples:\n  tribunal watch                   the newest run\n  \
+    tribunal watch 20260301-0915     another one"
+)]
+pub struct Watch {
+    /// The run; the newest without it
+    pub run: Option<String>,
+}
+
+/// `tribunal serve`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "It listens on this machine only, starts no program, and shows a link that signs one browser in; \
+    the next link is shown when that one was used. Sign-ins outlive it.\n\nExamples:\n  \
+    tribunal serve                   the link is on stdout\n  tribunal serve --port 8080       on another port\n  \
+    ssh -L 4517:127.0.0.1:4517 host  to look at a machine elsewhere"
+)]
+pub struct Serve {
+    /// The port; 4517, or any free one if that is taken
+    #[arg(long, value_name = "PORT")]
+    pub port: Option<u16>,
+}
+
 /// `tribunal log`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tribunal log                     what mattered in the newest run\n  \
@@ -446,7 +476,8 @@ pub struct Decide {
     pub set: SetArgs,
 }
 
-fn reaction(word: &str) -> Result<Reaction, String> {
+/// An answer by its word.
+pub fn reaction(word: &str) -> Result<Reaction, String> {
     let lower = word.to_lowercase().replace('_', "-");
     let meant = match lower.as_str() {
         "retry" => "again",

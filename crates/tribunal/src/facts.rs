@@ -15,7 +15,7 @@ use tribunal_engine::review::{
     Origins, entry_number, escalated, last_word, refused, ruling_word, unreviewed,
 };
 use tribunal_engine::{Docket, DocketError, Fact, Note, Stamped};
-use tribunal_journal::{Mail, Reader};
+use tribunal_journal::{Mail, Reader, RowRef};
 use tribunal_view::events::{self, Event, Kind};
 use tribunal_view::facts::{
     Activity, EMPTY, EffortView, FindingView, LoopView, OfferView, PlanState, PlanView, QuestionView,
@@ -62,13 +62,16 @@ impl Story {
     /// Reads a journal.
     pub fn read(reader: &Reader) -> Result<Story, DocketError> {
         let mut story = Story { docket: Docket::default(), chronicle: Chronicle::default() };
-        reader.each(1, |row| {
-            story.docket.take(&row)?;
-            let fact = Fact::decode(&row)?;
-            story.chronicle.take(row.at, &fact);
-            Ok::<(), DocketError>(())
-        })?;
+        reader.each(1, |row| story.take(&row).map(drop))?;
         Ok(story)
+    }
+
+    /// Takes the next row.
+    pub fn take(&mut self, row: &RowRef<'_>) -> Result<Fact, DocketError> {
+        self.docket.take(row)?;
+        let fact = Fact::decode(row)?;
+        self.chronicle.take(row.at, &fact);
+        Ok(fact)
     }
 }
 

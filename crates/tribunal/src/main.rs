@@ -13,6 +13,9 @@ mod place;
 mod progress;
 mod protocol;
 mod signals;
+mod tui;
+mod watched;
+mod web;
 
 use failure::Failure;
 use std::ffi::OsString;

@@ -8,6 +8,7 @@ mod findings;
 mod hostile;
 mod out;
 mod real_clis;
+mod screenshots;
 mod sim;
 mod survivors;
 mod tidy;
@@ -44,6 +45,8 @@ enum Chore {
     Hostile(hostile::Args),
     /// Plays the real agent programs against a scripted model server
     RealClis(real_clis::Args),
+    /// Takes the pictures of the README in a real browser
+    Screenshots(screenshots::Args),
     /// Simulates runs with faults, seed by seed
     Sim(sim::Args),
     /// Checks the rules of the house that no compiler checks
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Chore::Fuzz(args) => findings::fuzz(&args),
         Chore::Hostile(args) => hostile::run(&args),
         Chore::RealClis(args) => real_clis::run(&args),
+        Chore::Screenshots(args) => screenshots::run(&args),
         Chore::Sim(args) => sim::run(&args),
         Chore::Tidy(args) => tidy::run(&args),
     }

@@ -23,31 +23,14 @@ pub fn run(globals: &Globals, args: &Decide) -> Result<Done, Failure> {
     let place = Place::here()?;
     let config = config::here(Some(&place), &args.set)?;
     let settings = &config.settings;
-    let (seen, docket, question) = asked(&place, args)?;
+    let (seen, docket, question) = asked(&place, args.run.as_deref(), &args.id)?;
     // An answer after which agents work is not spent on a run whose agents cannot be launched.
     let works = matches!(args.option, Reaction::Again | Reaction::AskAgain | Reaction::Fixed);
     if works && !args.no_resume && !seen.is_live() {
         resume::check_agents(&place, &place.project()?, &config, &seen.id)?;
     }
     let body = letter(&place, settings, &seen, &docket, &question, args)?;
-    let letter = body.letter(Time(now())).map_err(Failure::bug)?;
-    match tribunal_journal::post(&seen.dir, &letter)? {
-        Posted::First => {
-            out::say(&format!("{}: {}, by {}", question.subject, args.option.word(), who(args)));
-        }
-        Posted::Already(earlier) => {
-            let earlier = Body::read(&earlier).map_err(Failure::bug)?;
-            if !same(&earlier, &body) {
-                return Err(Failure::work(format!(
-                    "{} was answered before: {}",
-                    question.id,
-                    answer_words(&earlier)
-                ))
-                .hint("the first answer counts"));
-            }
-            out::say(&format!("{} was answered so before", question.id));
-        }
-    }
+    out::say(&post(&seen, &question, &body)?);
     if args.no_resume || seen.is_live() {
         return Ok(Done::Passed);
     }
@@ -56,9 +39,42 @@ pub fn run(globals: &Globals, args: &Decide) -> Result<Done, Failure> {
     resume::go_on(globals, &place, settings, &id, args.waiting, None)
 }
 
+/// Records an answer that needs no program to be started, and says what became of it. The run is not resumed here.
+pub fn record(place: &Place, run: &str, id: &str, answer: Answer) -> Result<String, Failure> {
+    if answer.reaction == Reaction::Fixed {
+        return Err(Failure::usage("what you fixed is taken from its tree, which git must read")
+            .hint(format!("`tribunal decide {id} fixed` on a terminal does that")));
+    }
+    let (seen, _, question) = asked(place, Some(run), id)?;
+    let body = inbox::answer(&question, answer)?;
+    let said = post(&seen, &question, &body)?;
+    match seen.is_live() {
+        true => Ok(said),
+        false => Ok(format!("{said}. Nobody runs it now: `tribunal resume {run}` goes on.")),
+    }
+}
+
+/// Leaves the letter; the first answer counts.
+fn post(seen: &Seen, question: &OpenQuestion, body: &Body) -> Result<String, Failure> {
+    let letter = body.letter(Time(now())).map_err(Failure::bug)?;
+    match tribunal_journal::post(&seen.dir, &letter)? {
+        Posted::First => Ok(format!("{}: {}", question.subject, answer_words(body))),
+        Posted::Already(earlier) => {
+            let earlier = Body::read(&earlier).map_err(Failure::bug)?;
+            if same(&earlier, body) {
+                return Ok(format!("{} was answered so before", question.id));
+            }
+            let words = answer_words(&earlier);
+            Err(Failure::work(format!("{} was answered before: {words}", question.id))
+                .hint("the first answer counts"))
+        }
+    }
+}
+
 /// The question that is meant, in the newest run that has it.
-fn asked(place: &Place, args: &Decide) -> Result<(Seen, Docket, OpenQuestion), Failure> {
-    let runs = match &args.run {
+fn asked(place: &Place, run: Option<&str>, id: &str) -> Result<(Seen, Docket, OpenQuestion), Failure> {
+    let wanted_id = id;
+    let runs = match run {
         Some(wanted) => vec![place.find(Some(wanted))?],
         None => place.runs(),
     };
@@ -66,20 +82,20 @@ fn asked(place: &Place, args: &Decide) -> Result<(Seen, Docket, OpenQuestion), F
     let mut late = None;
     for id in runs {
         let seen = match place.read(&id) {
-            Err(failure) if args.run.is_some() => return Err(failure),
+            Err(failure) if run.is_some() => return Err(failure),
             read => read,
         };
         let Ok(seen) = seen else { continue };
         let Ok(docket) = seen.docket() else { continue };
         let open = inbox::questions(&docket);
-        if let Some(question) = inbox::find(&docket, &open, &args.id) {
+        if let Some(question) = inbox::find(&docket, &open, wanted_id) {
             let question = question.clone();
             return Ok((seen, docket, question));
         }
         others.extend(open.into_iter().map(|question| question.id));
-        late = late.or_else(|| answered(&seen, &docket, &args.id));
+        late = late.or_else(|| answered(&seen, &docket, wanted_id));
     }
-    Err(unknown(&args.id, &others, late))
+    Err(unknown(wanted_id, &others, late))
 }
 
 /// What was answered before to a question of this name.
@@ -141,8 +157,12 @@ fn letter(
 
 /// Who decides: as said, else the user's name.
 fn who(args: &Decide) -> String {
-    let name =
-        args.by.clone().or_else(|| ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok()));
+    user(args.by.clone())
+}
+
+/// A name, else the user's.
+pub fn user(name: Option<String>) -> String {
+    let name = name.or_else(|| ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok()));
     let name = tribunal_view::plain::clipped(&name.unwrap_or_default(), 100);
     if name.is_empty() { format!("user {}", rustix::process::getuid().as_raw()) } else { name }
 }

@@ -2,7 +2,7 @@
 
 mod cancel;
 mod config;
-mod decide;
+pub mod decide;
 mod delta;
 mod demo;
 mod doctor;
@@ -14,14 +14,16 @@ mod intake;
 mod log;
 mod mcp;
 mod replay;
-mod report;
+pub mod report;
 mod resume;
 mod review;
-mod run;
+pub mod run;
 mod schema;
+mod serve;
 mod show;
-mod status;
+pub mod status;
 pub mod uat;
+mod watch;
 
 use crate::args::{Cli, Command, Globals};
 use crate::exit::Done;
@@ -77,6 +79,8 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
         Command::Report(args) => report::run(globals, &args),
         Command::Resume(args) => resume::run(globals, &args),
         Command::Cancel(args) => cancel::run(globals, &args),
+        Command::Watch(args) => watch::run(globals, &args),
+        Command::Serve(args) => serve::run(globals, &args),
         Command::Inbox(args) => inbox::run(globals, &args),
         Command::Decide(args) => decide::run(globals, &args),
         Command::Uat(args) => uat::run(globals, &args),
@@ -127,6 +131,8 @@ fn steers(command: &Command) -> bool {
         | Command::Resume(_)
         | Command::Cancel(_)
         | Command::Decide(_)
+        | Command::Serve(_)
+        | Command::Watch(_)
         | Command::Uat(_)
         | Command::Gc(_)
         | Command::Config(_) => true,

@@ -43,7 +43,11 @@ pub fn run(globals: &Globals, args: &Status) -> Result<Done, Failure> {
 
 /// A run as people see it now.
 pub fn view(seen: &Seen) -> Result<RunView, Failure> {
-    let story = Story::read(&seen.reader)?;
+    view_of(seen, &Story::read(&seen.reader)?)
+}
+
+/// A run as people see it now, its journal being read already.
+pub fn view_of(seen: &Seen, story: &Story) -> Result<RunView, Failure> {
     let there = |name: &str| Some(seen.dir.join(name)).filter(|path| path.is_file());
     let around = Around {
         id: seen.id.clone(),

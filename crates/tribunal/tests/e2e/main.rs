@@ -7,6 +7,10 @@
 #[expect(dead_code, reason = "`cargo xtask crash` uses the rest")]
 mod stage;
 
+#[path = "../browser/mod.rs"]
+#[expect(dead_code, reason = "`cargo xtask screenshots` uses the rest")]
+mod browser;
+
 mod answers;
 mod around;
 mod bad_input;
@@ -22,15 +26,19 @@ mod hostile;
 mod hostile_files;
 mod hostile_gates;
 mod hostile_words;
+mod in_a_browser;
 mod limits;
 mod prompts;
 mod reporting;
 mod review_panel;
 mod review_tools;
+mod serve;
+mod server;
 mod show;
 mod terminal;
 mod traps;
 mod uat;
+mod watch;
 mod why;
 mod worktree;
 

@@ -11,7 +11,7 @@ use tribunal_engine::{Docket, DocketError, Engine, Fact, Note, Options};
 use tribunal_journal::{Head, Journal, Reader, Synchronous};
 
 /// Tasks of each plan.
-const TASKS: u32 = 20;
+pub(super) const TASKS: u32 = 20;
 
 /// Measures `fold_x`.
 pub fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
@@ -62,7 +62,8 @@ fn write(dir: &Path, rows: usize) -> Result<u64> {
     journal_of(dir, plans)
 }
 
-fn journal_of(dir: &Path, plans: usize) -> Result<u64> {
+/// Writes the journal of a run with so many plans, to its end; returns how many rows it has.
+pub(super) fn journal_of(dir: &Path, plans: usize) -> Result<u64> {
     let head = Head { run_id: "bench".to_owned(), product_version: "0".to_owned(), created_at: 0 };
     let options = tribunal_journal::Options { synchronous: Synchronous::Off };
     let journal = Journal::create_with(dir, &head, options)?;

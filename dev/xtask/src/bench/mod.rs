@@ -16,6 +16,7 @@ mod protocol;
 mod resume;
 mod round;
 mod sarif;
+mod serve;
 mod starts;
 mod startup;
 mod table;
@@ -69,6 +70,8 @@ enum Name {
     Findings,
     /// Commands of the protocol, contexts and metrics
     Protocol,
+    /// Serving a journal of a million events to 50 clients
+    Serve,
     /// 200 agents at once, and 5,000 one after the other
     Crowd,
 }
@@ -101,6 +104,11 @@ pub fn run(args: &Args) -> ExitCode {
     }
 }
 
+/// The release binary, built first.
+pub fn built() -> Result<std::path::PathBuf> {
+    Ok(Binary::build()?.path().to_owned())
+}
+
 fn measure(args: &Args) -> Result<Table> {
     let binary = args.binary.as_deref().map_or_else(Binary::build, Binary::given)?;
     let bench = Bench { binary, quick: args.quick, kept: RefCell::default() };
@@ -119,6 +127,7 @@ fn measure(args: &Args) -> Result<Table> {
             Name::Resume => resume::measure(&bench, &mut table)?,
             Name::Disk => disk::measure(&bench, &mut table)?,
             Name::Findings => findings::measure(&bench, &mut table)?,
+            Name::Serve => serve::measure(&bench, &mut table)?,
             Name::Crowd => crowd::measure(&bench, &mut table)?,
             Name::Protocol => protocol::measure(&bench, &mut table)?,
         }

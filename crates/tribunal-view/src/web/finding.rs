@@ -1,0 +1,113 @@
+//! Findings: the list, and one finding's story: what was claimed, where, by whom, what its maker said and did, what
+//! the next round saw, and how it ended, each step with its place in the journal.
+
+use super::html::Html;
+use super::{Shell, cell, fact, pages, table, table_end};
+use crate::facts::{FindingView, RunView};
+use crate::review::Review;
+
+/// Findings on a page.
+const SHOWN: usize = 200;
+
+/// One step of a finding's story.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Its place in the journal.
+    pub seq: u64,
+    /// Since the run began, as a clock.
+    pub when: String,
+    /// The loop.
+    pub of: String,
+    /// What happened.
+    pub text: String,
+}
+
+pub(super) fn table_of<'a>(
+    html: &mut Html,
+    run: &str,
+    caption: &str,
+    findings: impl Iterator<Item = &'a FindingView>,
+) {
+    table(html, caption, &["finding", "severity", "stands", "where", "claim", "by"]);
+    for finding in findings {
+        html.raw("<tr><th scope=\"row\">")
+            .link(&["runs", run, "findings", &finding.id], &finding.id)
+            .raw("</th>");
+        html.raw("<td class=\"").text(&finding.severity).raw("\">").text(&finding.severity).raw("</td>");
+        cell(html, format!("{} {}", finding.fate, finding.fate_note));
+        html.raw("<td><code>").text(&finding.place).raw("</code></td>");
+        cell(html, &finding.claim);
+        cell(html, finding.by.join(", "));
+        html.raw("</tr>\n");
+    }
+    table_end(html);
+}
+
+/// All findings of a run, a page of them.
+pub fn findings(view: &RunView, from: usize, waiting: usize) -> String {
+    let title = format!("Findings of run {}", view.id);
+    Shell { title: &title, waiting, run: Some(&view.id), live: None }.around(|html| {
+        html.raw("<h1>").text(&title).raw("</h1>\n");
+        if view.findings.is_empty() {
+            html.raw("<p>Nothing was found.</p>\n");
+            return;
+        }
+        table_of(html, &view.id, "In the order they were found", view.findings.iter().skip(from).take(SHOWN));
+        pages(html, &["runs", &view.id, "findings"], from, SHOWN, view.findings.len());
+    })
+}
+
+/// One finding's story.
+pub fn finding(view: &RunView, review: &Review, steps: &[Step], id: &str, waiting: usize) -> Option<String> {
+    let finding = view.findings.iter().find(|finding| finding.id == id)?;
+    let story = review.findings.iter().find(|story| story.finding.id == id);
+    let title = format!("Finding {id}");
+    let page = Shell { title: &title, waiting, run: Some(&view.id), live: None }.around(|html| {
+        html.raw("<h1>")
+            .text(&title)
+            .raw("</h1>\n<p>")
+            .text(&finding.claim)
+            .raw("</p>\n<dl class=\"facts\">\n");
+        fact(html, "severity", &finding.severity);
+        fact(html, "stands", &format!("{} {}", finding.fate, finding.fate_note));
+        fact(html, "where", &finding.place);
+        fact(html, "raised by", &finding.by.join(", "));
+        fact(html, "confidence", &format!("{} of 100", finding.confidence));
+        fact(html, "first seen", &format!("round {}", finding.first_round));
+        fact(html, "origin", &finding.provenance);
+        fact(html, "suggestion", &finding.suggestion);
+        fact(html, "the maker says", &finding.reply);
+        let settled = story.and_then(|story| story.settled_in).map(|round| format!("round {round}"));
+        fact(html, "settled in", &settled.unwrap_or_default());
+        fact(html, "why it is open", story.map(|story| story.why.as_str()).unwrap_or_default());
+        fact(html, "what would help", story.map(|story| story.advice.as_str()).unwrap_or_default());
+        html.raw("<dt>held by</dt><dd>").link(&["runs", &view.id, "loops", &finding.of], &finding.of);
+        html.raw("</dd>\n</dl>\n");
+        if !finding.details.trim().is_empty() {
+            html.raw("<h2>In full</h2>\n<pre tabindex=\"0\">").block(&finding.details).raw("</pre>\n");
+        }
+        if let Some(story) = story.filter(|story| !story.tried.is_empty()) {
+            html.raw("<h2>What was tried</h2>\n<ul>\n");
+            story.tried.iter().for_each(|tried| {
+                html.raw("<li>").text(tried).raw("</li>\n");
+            });
+            html.raw("</ul>\n");
+        }
+        told(html, &view.id, steps);
+    });
+    Some(page)
+}
+
+fn told(html: &mut Html, run: &str, steps: &[Step]) {
+    html.raw("<h2>Its story</h2>\n");
+    table(html, "Step by step", &["event", "when", "loop", "what happened"]);
+    for step in steps {
+        html.raw("<tr><th scope=\"row\"><a href=\"").place(&["runs", run, "journal"]).raw("?from=");
+        html.text(step.seq).raw("\">#").text(step.seq).raw("</a></th>");
+        cell(html, &step.when);
+        cell(html, &step.of);
+        cell(html, &step.text);
+        html.raw("</tr>\n");
+    }
+    table_end(html);
+}

@@ -1,0 +1,120 @@
+//! Writing markup so that nothing can be forgotten: markup is what stands in this program's text, everything else is
+//! escaped. There is no way to put a text of somebody else in unescaped.
+
+use crate::plain;
+use std::fmt::{Display, Write};
+
+/// One line of somebody's text at most.
+const LINE_MAX: usize = 2_000;
+/// Several lines of it.
+const BLOCK_MAX: usize = 60_000;
+
+/// Markup under way.
+#[derive(Debug, Default)]
+pub struct Html(String);
+
+impl Html {
+    /// Markup of our own.
+    pub fn raw(&mut self, markup: &'static str) -> &mut Html {
+        self.0.push_str(markup);
+        self
+    }
+
+    /// A text on one line, escaped.
+    pub fn text(&mut self, text: impl Display) -> &mut Html {
+        escape(&mut self.0, &plain::clipped(&text.to_string(), LINE_MAX));
+        self
+    }
+
+    /// A text of several lines, escaped.
+    pub fn block(&mut self, text: &str) -> &mut Html {
+        escape(&mut self.0, &plain::capped(text, BLOCK_MAX));
+        self
+    }
+
+    /// A place on this server, made of names that may hold anything.
+    pub fn place(&mut self, names: &[&str]) -> &mut Html {
+        self.0.push_str(&place(names));
+        self
+    }
+
+    /// A link to a place on this server.
+    pub fn link(&mut self, names: &[&str], text: impl Display) -> &mut Html {
+        self.raw("<a href=\"").place(names).raw("\">").text(text).raw("</a>")
+    }
+
+    /// Lets a picture of this crate write itself.
+    pub(super) fn draw(&mut self, picture: impl FnOnce(&mut String)) -> &mut Html {
+        picture(&mut self.0);
+        self
+    }
+
+    /// The markup.
+    pub fn done(self) -> String {
+        self.0
+    }
+}
+
+/// A path of names, each of which may hold anything.
+pub fn place(names: &[&str]) -> String {
+    let mut out = String::new();
+    for name in names {
+        out.push('/');
+        for byte in name.bytes() {
+            match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => out.push(char::from(byte)),
+                // A name of dots would be taken for a step upwards.
+                b'.' if !name.bytes().all(|byte| byte == b'.') => out.push('.'),
+                _ => {
+                    let _ = write!(out, "%{byte:02X}");
+                }
+            }
+        }
+    }
+    if out.is_empty() { "/".to_owned() } else { out }
+}
+
+fn escape(out: &mut String, text: &str) {
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn places_hold_any_name() {
+        let table = [
+            (&["runs", "20260301-0915"][..], "/runs/20260301-0915"),
+            (&["runs", "a/b", "..", "x y"], "/runs/a%2Fb/%2E%2E/x%20y"),
+            (&["\"><script>"], "/%22%3E%3Cscript%3E"),
+            (&[], "/"),
+        ];
+        for (names, expect) in table {
+            assert_eq!(place(names), expect);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_becomes_markup(text in "\\PC{0,80}|[<>\"'&/a-z=\\x00-\\x20]{0,80}") {
+            let mut html = Html::default();
+            html.raw("<p title=\"").text(&text).raw("\">").block(&text).raw("</p>").link(&[&text], &text);
+            let page = html.done();
+            prop_assert_eq!(page.matches('<').count(), 4);
+            prop_assert_eq!(page.matches('>').count(), 4);
+            prop_assert_eq!(page.matches('"').count(), 4);
+            prop_assert!(!page.contains('\''));
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The journal itself: rows as they are recorded.
+
+use super::{Shell, cell, table, table_end};
+use crate::words;
+
+/// A row of the journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JournalRow {
+    /// Its place.
+    pub seq: u64,
+    /// When, in milliseconds since 1970.
+    pub at: u64,
+    /// The machine it is a fact of.
+    pub of: String,
+    /// The kind of fact.
+    pub kind: String,
+    /// The fact, as JSON.
+    pub body: String,
+}
+
+/// A page of rows; `last` is the journal's last, `step` how many are on a page.
+pub fn journal(run: &str, rows: &[JournalRow], last: u64, step: u64, waiting: usize) -> String {
+    let title = format!("Journal of run {run}");
+    Shell { title: &title, waiting, run: Some(run), live: None }.around(|html| {
+        html.raw("<h1>").text(&title).raw("</h1>\n<p>").text(last).raw(" rows. ");
+        let first = rows.first().map_or(1, |row| row.seq);
+        let before = first.saturating_sub(step).max(1);
+        let places = [
+            (first > 1).then_some(("First", 1)),
+            (first > 1).then_some(("Before", before)),
+            (first + step <= last).then_some(("After", first + step)),
+            (first + step <= last).then_some(("Last", (last + 1).saturating_sub(step).max(1))),
+        ];
+        for (words, from) in places.into_iter().flatten() {
+            html.raw("<a href=\"").place(&["runs", run, "journal"]).raw("?from=").text(from).raw("\">");
+            html.text(words).raw("</a> ");
+        }
+        html.raw("</p>\n");
+        table(html, "Rows of the journal", &["row", "when", "of", "kind", "fact"]);
+        for row in rows {
+            html.raw("<tr><th scope=\"row\">#").text(row.seq).raw("</th>");
+            cell(html, words::timestamp(row.at));
+            cell(html, &row.of);
+            cell(html, &row.kind);
+            html.raw("<td><code>").text(&row.body).raw("</code></td></tr>\n");
+        }
+        table_end(html);
+    })
+}

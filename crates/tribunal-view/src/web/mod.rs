@@ -1,0 +1,142 @@
+//! The pages of `tribunal serve`, as text: runs, one run, its loops, findings and journal, and the inbox. Pure: it
+//! words what it is given. Pages are readable without the script, which only keeps them up to date, and hold no inline
+//! script or style, so that the strictest rules of a browser let them pass.
+
+mod finding;
+pub mod html;
+mod inbox;
+mod journal;
+mod run;
+mod runs;
+
+pub use finding::{Step, finding, findings};
+pub use inbox::{Said, inbox, is_letter};
+pub use journal::{JournalRow, journal};
+pub use run::{Told, loops, one_loop, run, told};
+pub use runs::{RunLine, runs};
+
+use crate::style::Mark;
+use html::Html;
+
+/// The styles.
+pub const STYLE: &str = include_str!("style.css");
+/// The script.
+pub const SCRIPT: &str = include_str!("live.js");
+
+/// What every page has around it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shell<'a> {
+    /// Its title.
+    pub title: &'a str,
+    /// Questions that wait for a person.
+    pub waiting: usize,
+    /// The run it is about.
+    pub run: Option<&'a str>,
+    /// It is kept up to date from this place of the run's journal on.
+    pub live: Option<u64>,
+}
+
+impl Shell<'_> {
+    /// A page around its middle.
+    pub(crate) fn around(&self, middle: impl FnOnce(&mut Html)) -> String {
+        let mut html = Html::default();
+        html.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+        html.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
+        html.text(self.title).raw(" — Tribunal</title>\n<link rel=\"stylesheet\" href=\"/style.css\">\n");
+        html.raw("<link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\">\n");
+        if self.live.is_some() {
+            html.raw("<script src=\"/live.js\" defer></script>\n");
+        }
+        html.raw("</head>\n<body");
+        if let (Some(seq), Some(run)) = (self.live, self.run) {
+            html.raw(" data-seq=\"").text(seq).raw("\" data-stream=\"").place(&["runs", run, "events"]);
+            html.raw("?after=").text(seq).raw("\"");
+        }
+        html.raw(">\n<a class=\"skip\" href=\"#main\">To the content</a>\n<header><nav aria-label=\"Main\">");
+        html.raw("<a class=\"name\" href=\"/\">Tribunal</a> <a href=\"/\">Runs</a> <a href=\"/inbox\">Inbox");
+        if self.waiting > 0 {
+            html.raw(" (").text(self.waiting).raw(")");
+        }
+        html.raw("</a>");
+        if let Some(run) = self.run {
+            html.raw(" ").link(&["runs", run], format!("Run {run}"));
+            html.raw(" ").link(&["runs", run, "findings"], "Findings");
+            html.raw(" ").link(&["runs", run, "loops"], "Loops");
+            html.raw(" ").link(&["runs", run, "journal"], "Journal");
+            html.raw(" ").link(&["runs", run, "report"], "Report");
+        }
+        html.raw("</nav></header>\n<main id=\"main\" tabindex=\"-1\">\n");
+        middle(&mut html);
+        html.raw("</main>\n</body>\n</html>\n");
+        html.done()
+    }
+}
+
+/// A page that says no.
+pub fn refusal(words: &str) -> String {
+    Shell { title: "No", ..Shell::default() }.around(|html| {
+        html.raw("<h1>No</h1>\n<p>").text(words).raw("</p>\n");
+    })
+}
+
+/// A symbol with its word, so that neither colour nor shape says anything alone.
+pub(crate) fn mark(html: &mut Html, mark: Mark, word: &str) {
+    html.raw("<span class=\"mark ").text(class(mark)).raw("\"><span aria-hidden=\"true\">");
+    html.text(mark.symbol()).raw("</span> ").text(word).raw("</span>");
+}
+
+/// The class of a mark.
+pub(crate) fn class(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Running => "running",
+        Mark::Complete => "complete",
+        Mark::Failed => "failed",
+        Mark::Skipped => "skipped",
+        Mark::Warning => "warning",
+    }
+}
+
+/// The first row of a table that may be wider than the page.
+pub(crate) fn table(html: &mut Html, caption: &str, head: &[&str]) {
+    // Who has no mouse scrolls it by keyboard: it can be focused.
+    html.raw("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"").text(caption);
+    html.raw("\"><table><caption>").text(caption).raw("</caption><thead><tr>");
+    head.iter().for_each(|cell| {
+        html.raw("<th scope=\"col\">").text(cell).raw("</th>");
+    });
+    html.raw("</tr></thead><tbody>\n");
+}
+
+/// The end of a table.
+pub(crate) fn table_end(html: &mut Html) {
+    html.raw("</tbody></table></div>\n");
+}
+
+/// A cell.
+pub(crate) fn cell(html: &mut Html, text: impl std::fmt::Display) {
+    html.raw("<td>").text(text).raw("</td>");
+}
+
+/// One line of a list of facts; nothing where there is nothing to say.
+pub(crate) fn fact(html: &mut Html, name: &'static str, value: &str) {
+    if !value.trim().is_empty() {
+        html.raw("<dt>").raw(name).raw("</dt><dd>").text(value).raw("</dd>\n");
+    }
+}
+
+/// Links to what comes before and after on a page of many.
+pub(crate) fn pages(html: &mut Html, names: &[&str], from: usize, step: usize, all: usize) {
+    if all <= step {
+        return;
+    }
+    html.raw("<nav aria-label=\"Pages\"><p>");
+    html.text(format!("{} to {} of {all}. ", (from + 1).min(all), (from + step).min(all)));
+    for (at, words) in
+        [(from.checked_sub(step), "Before"), (Some(from + step).filter(|at| *at < all), "After")]
+    {
+        if let Some(at) = at {
+            html.raw("<a href=\"").place(names).raw("?from=").text(at).raw("\">").text(words).raw("</a> ");
+        }
+    }
+    html.raw("</p></nav>\n");
+}

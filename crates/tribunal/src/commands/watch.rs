@@ -1,0 +1,19 @@
+//! `tribunal watch`: a run on a terminal, live.
+
+use crate::args::{Globals, Watch};
+use crate::exit::Done;
+use crate::failure::Failure;
+use crate::place::Place;
+use crate::{out, tui};
+use std::io::IsTerminal;
+
+/// Watches a run.
+pub fn run(globals: &Globals, args: &Watch) -> Result<Done, Failure> {
+    let place = Place::here()?;
+    let id = place.find(args.run.as_deref())?;
+    if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
+        return Err(Failure::usage("`tribunal watch` needs a terminal")
+            .hint("`tribunal status` and `tribunal log --follow` do not; `tribunal serve` needs a browser"));
+    }
+    tui::watch(&place, id, out::stdout_style(globals).colour)
+}

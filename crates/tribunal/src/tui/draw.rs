@@ -1,0 +1,228 @@
+//! The screen: a line about the run, the list that is looked at, what is selected in full, and the keys. Meaning is
+//! never in colour alone, and the sixteen colours of any terminal are enough.
+
+use super::state::{Model, State, View, answers};
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::Line;
+use ratatui::widgets::{Block, Borders, Clear, List, ListItem, ListState, Paragraph, Wrap};
+use tribunal_view::style::{Mark, Style as Words};
+use tribunal_view::{detail, question, words};
+
+/// Below this nothing can be read.
+const COLUMNS_MIN: u16 = 20;
+const ROWS_MIN: u16 = 6;
+
+const KEYS: &str = "↑↓ select  Tab list  Enter open/decide  PgDn/PgUp scroll  d inbox  q quit";
+const KEYS_SHORT: &str = "↑↓ Tab Enter PgDn d q";
+
+/// Draws everything.
+pub fn screen(frame: &mut Frame<'_>, model: &Model, state: &mut State, colour: bool) {
+    let area = frame.area();
+    if area.width < COLUMNS_MIN || area.height < ROWS_MIN {
+        frame.render_widget(Paragraph::new("too small; q quits"), area);
+        return;
+    }
+    let list = if area.height >= 16 { Constraint::Percentage(45) } else { Constraint::Min(3) };
+    let rest = if area.height >= 16 { Constraint::Min(3) } else { Constraint::Length(0) };
+    let [head, tabs, top, bottom, foot] =
+        Layout::vertical([Constraint::Length(1), Constraint::Length(1), list, rest, Constraint::Length(1)])
+            .areas(area);
+    frame.render_widget(Paragraph::new(headline(model)).style(bold()), head);
+    frame.render_widget(Paragraph::new(names(model, state)), tabs);
+    entries(frame, top, model, state, colour);
+    if bottom.height > 0 {
+        full(frame, bottom, model, state);
+    }
+    let keys = if usize::from(area.width) > KEYS.chars().count() { KEYS } else { KEYS_SHORT };
+    let said = if state.message.is_empty() { keys } else { &state.message };
+    frame.render_widget(Paragraph::new(said).style(Style::new().add_modifier(Modifier::REVERSED)), foot);
+    choices(frame, area, state);
+}
+
+fn bold() -> Style {
+    Style::new().add_modifier(Modifier::BOLD)
+}
+
+fn headline(model: &Model) -> String {
+    let view = &model.shown.view;
+    let stands = view.ending.as_deref().unwrap_or(&view.stage);
+    let open = view.findings.iter().filter(|finding| finding.fate == "open").count();
+    let effort = &view.effort;
+    let end = if view.live { model.now } else { view.at };
+    format!(
+        "{} {stands} · {} · {} running · {open}/{} findings open · {} · {} tokens · {}",
+        view.mark().symbol(),
+        words::clock(end.saturating_sub(view.began)),
+        view.running.len(),
+        view.findings.len(),
+        words::money(effort.cost_micros),
+        words::amount(effort.tokens_in + effort.tokens_out),
+        view.id,
+    )
+}
+
+fn names(model: &Model, state: &State) -> Line<'static> {
+    let waiting = model.shown.view.questions.iter().filter(|question| question.answered.is_none()).count();
+    let mut spans = Vec::new();
+    for (n, view) in View::ALL.into_iter().enumerate() {
+        let count = if view == View::Inbox && waiting > 0 { format!(" ({waiting})") } else { String::new() };
+        let name = format!(" {} {}{count} ", n + 1, view.name());
+        // Brackets as well as reverse: a terminal may show neither bold nor colour.
+        let name = if view == state.view { format!("[{}]", name.trim()) } else { name };
+        spans.push(ratatui::text::Span::styled(name, if view == state.view { bold() } else { Style::new() }));
+    }
+    Line::from(spans)
+}
+
+fn entries(frame: &mut Frame<'_>, area: Rect, model: &Model, state: &State, colour: bool) {
+    let lines = lines(model, state.view);
+    let items = lines.into_iter().map(|(mark, text)| {
+        let style = mark.filter(|_| colour).map_or(Style::new(), |mark| Style::new().fg(hue(mark)));
+        let symbol = mark.map_or(' ', Mark::symbol);
+        ListItem::new(format!("{symbol} {text}")).style(style)
+    });
+    let items: Vec<ListItem<'_>> = items.collect();
+    if items.is_empty() {
+        let block = Block::new().borders(Borders::TOP);
+        frame.render_widget(Paragraph::new("nothing here").block(block), area);
+        return;
+    }
+    let list = List::new(items)
+        .block(Block::new().borders(Borders::TOP))
+        .highlight_symbol("> ")
+        .highlight_style(Style::new().add_modifier(Modifier::REVERSED));
+    let mut at = ListState::default().with_selected(Some(state.selected()));
+    frame.render_stateful_widget(list, area, &mut at);
+}
+
+fn hue(mark: Mark) -> Color {
+    match mark {
+        Mark::Running => Color::Blue,
+        Mark::Complete => Color::Green,
+        Mark::Failed => Color::Red,
+        Mark::Skipped => Color::DarkGray,
+        Mark::Warning => Color::Yellow,
+    }
+}
+
+/// One line for each entry of a list.
+fn lines(model: &Model, of: View) -> Vec<(Option<Mark>, String)> {
+    let view = &model.shown.view;
+    match of {
+        View::Loops => view
+            .loops
+            .iter()
+            .rev()
+            .map(|lp| {
+                let who: Vec<&str> =
+                    view.running.iter().filter(|one| one.of == lp.id).map(|one| one.who.as_str()).collect();
+                let who = if who.is_empty() { String::new() } else { format!(" — {}", who.join(", ")) };
+                let stands = lp.outcome.as_deref().unwrap_or(&lp.state);
+                let text = format!("{} {stands} {}/{}{who}", lp.id, lp.round, lp.rounds_max);
+                (Some(mark_of(lp.outcome.as_deref(), &lp.state)), text)
+            })
+            .collect(),
+        View::Findings => view
+            .findings
+            .iter()
+            .map(|finding| {
+                let mark = match finding.fate.as_str() {
+                    "open" | "unresolved" => Mark::Warning,
+                    "fixed" | "refuted" | "waived" => Mark::Complete,
+                    _ => Mark::Skipped,
+                };
+                (Some(mark), format!("{} ({})", finding.line(), finding.fate))
+            })
+            .collect(),
+        View::Inbox => view
+            .questions
+            .iter()
+            .map(|question| {
+                let answered = question.answered.as_ref().map(|answer| format!(" (answered: {answer})"));
+                let text = format!("{}: {}{}", question.subject, question.why, answered.unwrap_or_default());
+                (Some(Mark::Warning), text)
+            })
+            .collect(),
+        View::Events => {
+            let text =
+                |told: &tribunal_view::web::Told| format!("{:>6} {:<13} {}", told.when, told.of, told.text);
+            model.shown.tail.iter().map(|told| (None, text(told))).collect()
+        }
+        View::Runs => model
+            .runs
+            .iter()
+            .map(|line| {
+                let live = if line.live { ", live" } else { "" };
+                let (landed, all) = line.plans;
+                let text = format!("{} {} {}{live} {landed}/{all} landed", line.id, line.phase, line.stands);
+                (line.mark.or(Some(Mark::Failed)), text)
+            })
+            .collect(),
+    }
+}
+
+fn mark_of(outcome: Option<&str>, state: &str) -> Mark {
+    match outcome {
+        None if state == "waiting" => Mark::Warning,
+        None => Mark::Running,
+        Some("accepted") => Mark::Complete,
+        Some(outcome) if outcome.starts_with("passed") => Mark::Complete,
+        Some(_) => Mark::Failed,
+    }
+}
+
+/// What is selected, in full.
+fn full(frame: &mut Frame<'_>, area: Rect, model: &Model, state: &mut State) {
+    let style = Words { colour: false, width: usize::from(area.width.saturating_sub(2)).max(20) };
+    let text = text(model, state, style);
+    let lines = u16::try_from(text.lines().count()).unwrap_or(u16::MAX);
+    state.scroll = state.scroll.min(lines.saturating_sub(1));
+    let block = Block::new().borders(Borders::TOP);
+    let paragraph = Paragraph::new(text).wrap(Wrap { trim: false }).scroll((state.scroll, 0)).block(block);
+    frame.render_widget(paragraph, area);
+}
+
+fn text(model: &Model, state: &State, style: Words) -> String {
+    let view = &model.shown.view;
+    let at = state.selected();
+    match state.view {
+        View::Loops => {
+            let Some(lp) = state.loop_of(view) else { return view.happened.clone() };
+            let mut text = detail::one_loop(lp, view, style);
+            if !model.output.is_empty() {
+                text.push_str("  at work now, last lines\n");
+                model.output.iter().for_each(|line| text.push_str(&format!("    {line}\n")));
+            }
+            text
+        }
+        View::Findings => view.findings.get(at).map(|one| detail::finding(one, style)).unwrap_or_default(),
+        View::Inbox => view.questions.get(at).map(|one| question::text(one, style)).unwrap_or_default(),
+        View::Events => {
+            model.shown.tail.get(at).map(|told| format!("#{} {}", told.seq, told.text)).unwrap_or_default()
+        }
+        View::Runs => {
+            model.runs.get(at).map(|line| format!("Enter looks at run {}", line.id)).unwrap_or_default()
+        }
+    }
+}
+
+/// The answers to choose from, over everything else.
+fn choices(frame: &mut Frame<'_>, area: Rect, state: &State) {
+    let Some((question, at)) = &state.choosing else { return };
+    let offers = answers(question);
+    let items: Vec<ListItem<'_>> =
+        offers.iter().map(|offer| ListItem::new(format!("{}: {}", offer.word, offer.meaning))).collect();
+    let height = u16::try_from(offers.len()).unwrap_or(5).saturating_add(2).min(area.height);
+    let width = area.width.saturating_sub(4).min(70);
+    let place =
+        Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
+    let title = format!(" Answer to {} (Enter decides, Esc leaves) ", question.id);
+    let list = List::new(items)
+        .block(Block::bordered().title(title))
+        .highlight_symbol("> ")
+        .highlight_style(Style::new().add_modifier(Modifier::REVERSED));
+    frame.render_widget(Clear, place);
+    frame.render_stateful_widget(list, place, &mut ListState::default().with_selected(Some(*at)));
+}

@@ -1,0 +1,41 @@
+//! The last lines an agent wrote, from the files of its launch. Links are not followed, and what would move the cursor
+//! is taken out.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use tribunal_view::plain;
+
+/// Bytes read from the end.
+const BYTES: u64 = 8 << 10;
+/// Lines kept.
+const LINES: usize = 60;
+
+/// The last lines of whoever works on `of` now.
+pub fn tail(run_dir: &Path, of: &str) -> Vec<String> {
+    newest(&run_dir.join("launches"), of).and_then(|dir| read(&dir.join("stdout"))).unwrap_or_default()
+}
+
+/// The launch that began last and has not ended.
+fn newest(launches: &Path, of: &str) -> Option<PathBuf> {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || ".-+".contains(c) { c } else { '_' };
+    let prefix: String = of.chars().map(plain).chain("_e".chars()).collect();
+    let entries = std::fs::read_dir(launches).ok()?.filter_map(Result::ok);
+    let of = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix));
+    let open = of.filter(|entry| !entry.path().join("exit.json").exists());
+    open.max_by_key(|entry| entry.metadata().and_then(|meta| meta.modified()).ok()).map(|entry| entry.path())
+}
+
+fn read(path: &Path) -> Option<Vec<String>> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let flags = i32::try_from(flags.bits()).ok()?;
+    let mut file = File::options().read(true).custom_flags(flags).open(path).ok()?;
+    let length = file.metadata().ok().filter(|meta| meta.is_file())?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(BYTES))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(BYTES).read_to_end(&mut bytes).ok()?;
+    let text = plain::block(&String::from_utf8_lossy(&bytes));
+    let lines: Vec<String> = text.lines().map(|line| plain::clipped(line, 400)).collect();
+    Some(lines[lines.len().saturating_sub(LINES)..].to_vec())
+}

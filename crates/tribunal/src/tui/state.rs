@@ -1,0 +1,223 @@
+//! What is looked at, and what a key means. No terminal in here: keys go in, actions come out.
+
+use crate::web::Shown;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use std::sync::Arc;
+use tribunal_view::facts::{LoopView, OfferView, QuestionView, RunView};
+use tribunal_view::web::{RunLine, is_letter};
+
+/// What there is to see now.
+pub struct Model {
+    /// All runs, newest first.
+    pub runs: Vec<RunLine>,
+    /// The run that is looked at.
+    pub shown: Arc<Shown>,
+    /// The last lines of the agent at work on what is selected.
+    pub output: Vec<String>,
+    /// The time, in milliseconds since 1970.
+    pub now: u64,
+}
+
+/// The lists one can look at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum View {
+    /// Loops, newest first.
+    #[default]
+    Loops,
+    /// Findings, open ones first.
+    Findings,
+    /// Questions to a person.
+    Inbox,
+    /// What happened.
+    Events,
+    /// Runs.
+    Runs,
+}
+
+impl View {
+    /// All, in the order of their keys.
+    pub const ALL: [View; 5] = [View::Loops, View::Findings, View::Inbox, View::Events, View::Runs];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            View::Loops => "Loops",
+            View::Findings => "Findings",
+            View::Inbox => "Inbox",
+            View::Events => "Events",
+            View::Runs => "Runs",
+        }
+    }
+
+    fn place(self) -> usize {
+        View::ALL.iter().position(|view| *view == self).unwrap_or(0)
+    }
+}
+
+/// What is looked at.
+#[derive(Debug, Default)]
+pub struct State {
+    /// The run.
+    pub run: String,
+    /// The list.
+    pub view: View,
+    /// What is selected in each list.
+    at: [usize; 5],
+    /// Lines of the detail that are above the screen.
+    pub scroll: u16,
+    /// The answers to choose from, and which is selected.
+    pub choosing: Option<(QuestionView, usize)>,
+    /// What became of the last answer.
+    pub message: String,
+    /// Whoever has not moved sees the newest event.
+    pub follows: bool,
+}
+
+/// What a key asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing beyond the screen.
+    None,
+    /// To end.
+    Quit,
+    /// To answer a question.
+    Decide {
+        /// The question.
+        id: String,
+        /// The answer.
+        word: String,
+    },
+}
+
+impl State {
+    /// Looks at a run.
+    pub fn new(run: String) -> State {
+        State { run, follows: true, ..State::default() }
+    }
+
+    /// What is selected in the list that is looked at.
+    pub fn selected(&self) -> usize {
+        self.at[self.view.place()]
+    }
+
+    /// Entries of the list that is looked at.
+    pub fn len(&self, model: &Model) -> usize {
+        let view = &model.shown.view;
+        match self.view {
+            View::Loops => view.loops.len(),
+            View::Findings => view.findings.len(),
+            View::Inbox => view.questions.len(),
+            View::Events => model.shown.tail.len(),
+            View::Runs => model.runs.len(),
+        }
+    }
+
+    /// Keeps the selection inside its list.
+    pub fn fit(&mut self, model: &Model) {
+        let last = self.len(model).saturating_sub(1);
+        let at = &mut self.at[self.view.place()];
+        *at = if self.view == View::Events && self.follows { last } else { (*at).min(last) };
+    }
+
+    /// The loop that is selected.
+    pub fn loop_of<'a>(&self, view: &'a RunView) -> Option<&'a LoopView> {
+        view.loops.iter().rev().nth(self.at[View::Loops.place()])
+    }
+
+    /// The loop on which somebody works whose output is wanted.
+    pub fn running(&self, view: &RunView) -> Option<String> {
+        let selected = self.loop_of(view).filter(|_| self.view == View::Loops)?;
+        view.running.iter().find(|activity| activity.of == selected.id).map(|activity| activity.of.clone())
+    }
+
+    /// What a key means.
+    pub fn key(&mut self, key: KeyEvent, model: &Model) -> Action {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        if control && key.code == KeyCode::Char('c') {
+            return Action::Quit;
+        }
+        if self.choosing.is_some() {
+            return self.choose(key.code);
+        }
+        match key.code {
+            KeyCode::Char('q') => return Action::Quit,
+            KeyCode::Tab | KeyCode::Right => self.turn(1),
+            KeyCode::BackTab | KeyCode::Left => self.turn(View::ALL.len() - 1),
+            KeyCode::Char(digit @ '1'..='5') => {
+                let place = usize::try_from(u32::from(digit) - u32::from('1')).unwrap_or(0);
+                self.look(View::ALL[place]);
+            }
+            KeyCode::Down | KeyCode::Char('j') => self.select(1, model),
+            KeyCode::Up | KeyCode::Char('k') => self.select(-1, model),
+            KeyCode::Home => self.select(isize::MIN, model),
+            KeyCode::End => self.select(isize::MAX, model),
+            KeyCode::PageDown | KeyCode::Char(' ') => self.scroll = self.scroll.saturating_add(5),
+            KeyCode::PageUp | KeyCode::Char('b') => self.scroll = self.scroll.saturating_sub(5),
+            KeyCode::Char('d') => self.look(View::Inbox),
+            KeyCode::Enter => self.enter(model),
+            _ => {}
+        }
+        Action::None
+    }
+
+    fn turn(&mut self, by: usize) {
+        self.look(View::ALL[(self.view.place() + by) % View::ALL.len()]);
+    }
+
+    fn look(&mut self, view: View) {
+        self.view = view;
+        self.scroll = 0;
+        self.message.clear();
+    }
+
+    fn select(&mut self, by: isize, model: &Model) {
+        let last = self.len(model).saturating_sub(1);
+        let at = &mut self.at[self.view.place()];
+        *at = at.saturating_add_signed(by).min(last);
+        self.follows = self.view != View::Events || *at == last;
+        self.scroll = 0;
+    }
+
+    fn enter(&mut self, model: &Model) {
+        match self.view {
+            View::Runs => {
+                if let Some(line) = model.runs.get(self.selected()) {
+                    *self = State::new(line.id.clone());
+                }
+            }
+            View::Inbox => {
+                let question = model.shown.view.questions.get(self.selected());
+                match question.filter(|question| question.answered.is_none()) {
+                    Some(question) => self.choosing = Some((question.clone(), 0)),
+                    None => "nothing waits for an answer here".clone_into(&mut self.message),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn choose(&mut self, code: KeyCode) -> Action {
+        let Some((question, at)) = &mut self.choosing else { return Action::None };
+        let offers = answers(question);
+        match code {
+            KeyCode::Down | KeyCode::Char('j') => *at = (*at + 1).min(offers.len().saturating_sub(1)),
+            KeyCode::Up | KeyCode::Char('k') => *at = at.saturating_sub(1),
+            KeyCode::Esc | KeyCode::Char('q') => self.choosing = None,
+            KeyCode::Enter => {
+                let chosen = offers.get(*at).map(|offer| offer.word.clone());
+                let id = question.id.clone();
+                self.choosing = None;
+                if let Some(word) = chosen {
+                    return Action::Decide { id, word };
+                }
+            }
+            _ => {}
+        }
+        Action::None
+    }
+}
+
+/// The answers that can be given here: what needs a program to be started is named as a command instead.
+pub fn answers(question: &QuestionView) -> Vec<&OfferView> {
+    question.offers.iter().filter(|offer| is_letter(offer)).collect()
+}

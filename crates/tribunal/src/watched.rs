@@ -1,0 +1,189 @@
+//! A run that is looked at again and again: its journal is folded once, and then row by row as it grows. Reads only;
+//! nothing here starts a process or makes the run's writer wait.
+
+use crate::commands::{report, status};
+use crate::facts::{self, Chronicle, Story};
+use crate::failure::Failure;
+use crate::place::{Place, Seen};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use tribunal_core::run::RunEvent;
+use tribunal_engine::review::Record;
+use tribunal_engine::{Docket, DocketError, Fact};
+use tribunal_journal::{Reader, RowRef};
+use tribunal_view::events::{Event, Kind};
+use tribunal_view::facts::RunView;
+use tribunal_view::review::Review;
+use tribunal_view::web::{Step, Told, told};
+use tribunal_view::{log, plain, words};
+
+/// Events kept for a page.
+const TAIL: usize = 200;
+/// Steps kept of one finding.
+const STEPS: usize = 200;
+
+/// The steps of each finding, by its id.
+pub type Steps = BTreeMap<String, Arc<Vec<Step>>>;
+
+/// A run and all that is known of it.
+pub struct Watched {
+    seen: Seen,
+    story: Story,
+    record: Record,
+    tail: VecDeque<Told>,
+    steps: Steps,
+    began: u64,
+    seq: u64,
+}
+
+impl Watched {
+    /// Begins to look at a run.
+    pub fn open(place: &Place, run: &str) -> Result<Watched, Failure> {
+        let seen = place.read(run)?;
+        let story = Story { docket: Docket::default(), chronicle: Chronicle::default() };
+        let (record, tail, steps) = (Record::default(), VecDeque::new(), Steps::new());
+        Ok(Watched { seen, story, record, tail, steps, began: 0, seq: 0 })
+    }
+
+    /// Whether anything was committed since the last call; true the first time.
+    pub fn changed(&self) -> Result<bool, Failure> {
+        Ok(self.seen.reader.changed()?)
+    }
+
+    /// Takes what is new.
+    pub fn follow(&mut self) -> Result<(), Failure> {
+        let Watched { seen, story, record, tail, steps, began, seq } = self;
+        seen.reader.each(*seq + 1, |row| {
+            let fact = story.take(&row)?;
+            record.take(&fact).map_err(|source| DocketError::OutOfOrder {
+                seq: row.seq,
+                machine: row.of.to_owned(),
+                source,
+            })?;
+            if *seq == 0 {
+                *began = row.at;
+            }
+            *seq = row.seq;
+            if let Some(event) = facts::event(&seen.id, row.seq, row.at, &fact) {
+                tail.push_back(told(&event, *began));
+                if tail.len() > TAIL {
+                    tail.pop_front();
+                }
+                note_steps(steps, &event, *began);
+            }
+            Ok::<(), DocketError>(())
+        })?;
+        Ok(())
+    }
+
+    /// The place of the last row that was read.
+    pub fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// An orchestrator runs it now.
+    pub fn is_live(&self) -> bool {
+        self.seen.is_live()
+    }
+
+    /// The run as people see it now.
+    pub fn view(&self) -> Result<RunView, Failure> {
+        let mut view = status::view_of(&self.seen, &self.story)?;
+        if !view.questions.is_empty() {
+            crate::commands::run::add_places(&mut view, &self.seen.dir, &self.story.docket);
+        }
+        Ok(view)
+    }
+
+    /// The review of its findings as it stands.
+    pub fn review(&self) -> Review {
+        report::of(&self.story.docket, &self.record, &self.seen.id, &self.seen.dir)
+    }
+
+    /// Its last events.
+    pub fn tail(&self) -> Vec<Told> {
+        self.tail.iter().cloned().collect()
+    }
+
+    /// What happened to each finding.
+    pub fn steps(&self) -> Steps {
+        self.steps.clone()
+    }
+}
+
+/// Notes an event with every finding it is about.
+fn note_steps(steps: &mut Steps, event: &Event, began: u64) {
+    for (id, text) in about_findings(&event.what) {
+        let of = Arc::make_mut(steps.entry(id).or_default());
+        if of.len() < STEPS {
+            let when = words::clock(event.at.saturating_sub(began));
+            of.push(Step { seq: event.seq, when, of: event.of.clone(), text });
+        }
+    }
+}
+
+/// What an event says about each finding it names.
+fn about_findings(what: &Kind) -> Vec<(String, String)> {
+    match what {
+        Kind::Tracked { findings, .. } => {
+            let words = |one: &tribunal_view::events::TrackedView| {
+                let by = one.by.join(", ");
+                let text = format!("{}, {} ({}); held by {by}", one.fate, one.mark, one.claim.severity);
+                (one.id.clone(), text)
+            };
+            findings.iter().map(words).collect()
+        }
+        Kind::Made { who, replies, .. } => {
+            let words = |(id, reply): (&String, &String)| (id.clone(), format!("{who} answers: {reply}"));
+            replies.iter().map(words).collect()
+        }
+        Kind::Answered { seat, said, .. } => {
+            let words = |(id, word): (&String, &String)| (id.clone(), format!("{seat} says: {word}"));
+            said.iter().map(words).collect()
+        }
+        Kind::Heard { finding, .. } => vec![(finding.clone(), log::words(what))],
+        Kind::Ruled { findings, .. } => {
+            let text = plain::clipped(&log::words(what), 200);
+            findings.iter().map(|id| (id.clone(), text.clone())).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What keeps a reading of rows from its end.
+enum Stop {
+    Enough,
+    Failed(DocketError),
+}
+
+impl From<tribunal_journal::Error> for Stop {
+    fn from(error: tribunal_journal::Error) -> Stop {
+        Stop::Failed(error.into())
+    }
+}
+
+/// Calls `f` with at most so many rows.
+pub fn some_rows(
+    reader: &Reader,
+    from: u64,
+    most: usize,
+    mut f: impl FnMut(&RowRef<'_>) -> Result<(), DocketError>,
+) -> Result<(), DocketError> {
+    let mut left = most;
+    let read = reader.each(from, |row| {
+        if left == 0 {
+            return Err(Stop::Enough);
+        }
+        left -= 1;
+        f(&row).map_err(Stop::Failed)
+    });
+    match read {
+        Ok(()) | Err(Stop::Enough) => Ok(()),
+        Err(Stop::Failed(error)) => Err(error),
+    }
+}
+
+/// Whether a fact is the end of its run.
+pub fn is_end(fact: &Fact) -> bool {
+    matches!(fact, Fact::Run(RunEvent::Ended { .. }))
+}

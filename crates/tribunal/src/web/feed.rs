@@ -1,0 +1,89 @@
+//! News of a run as they are committed. Each carries its place in the journal, so that a client that comes back, to
+//! this server or to the next, gets what it missed and nothing twice.
+
+use crate::facts;
+use crate::place::Seen;
+use crate::watched::{is_end, some_rows};
+use tribunal_engine::{DocketError, Fact};
+use tribunal_server::web::{Feed, News};
+use tribunal_view::web::told;
+
+/// Rows read at a time.
+const ROWS: usize = 500;
+
+/// The end of a journal, followed.
+pub struct Tail {
+    seen: Seen,
+    next: u64,
+    began: Option<u64>,
+    ended: bool,
+    over: bool,
+}
+
+impl Tail {
+    /// News after the row at `after`.
+    pub fn new(seen: Seen, after: u64) -> Tail {
+        Tail { seen, next: after.saturating_add(1), began: None, ended: false, over: false }
+    }
+
+    fn read(&mut self) -> Result<Vec<News>, DocketError> {
+        let began = self.began()?;
+        let mut news = Vec::new();
+        let Tail { seen, next, ended, .. } = self;
+        some_rows(&seen.reader, *next, ROWS, |row| {
+            let fact = Fact::decode(row)?;
+            *next = row.seq + 1;
+            *ended |= is_end(&fact);
+            if let Some(event) = facts::event(&seen.id, row.seq, row.at, &fact) {
+                let data = serde_json::to_string(&told(&event, began)).unwrap_or_default();
+                news.push(News { id: row.seq, kind: "told", data });
+            }
+            Ok(())
+        })?;
+        Ok(news)
+    }
+
+    /// When the run began; and whether it has ended before what is told here.
+    fn began(&mut self) -> Result<u64, DocketError> {
+        if let Some(began) = self.began {
+            return Ok(began);
+        }
+        let mut began = None;
+        some_rows(&self.seen.reader, 1, 1, |row| {
+            began = Some(row.at);
+            Ok(())
+        })?;
+        let last = self.seen.reader.last_seq()?;
+        // Somebody who has seen it all may come back: the end is among the last rows.
+        let mut ended = false;
+        some_rows(&self.seen.reader, last.saturating_sub(50).max(1), 51, |row| {
+            ended |= row.seq < self.next && is_end(&Fact::decode(row)?);
+            Ok(())
+        })?;
+        self.ended |= ended;
+        // A client that names a place we have not come to is told everything that follows ours.
+        self.next = self.next.min(last + 1);
+        self.began = began;
+        Ok(began.unwrap_or(0))
+    }
+}
+
+impl Feed for Tail {
+    fn next(&mut self) -> Option<Vec<News>> {
+        if self.over {
+            return None;
+        }
+        // Asked before the rows are read: what is written last is written by somebody who lives.
+        let live = self.seen.is_live();
+        let first = self.began.is_none();
+        if !first && !self.seen.reader.changed().ok()? && !self.ended {
+            return Some(Vec::new());
+        }
+        let mut news = self.read().ok()?;
+        if self.ended && !live && news.len() < ROWS {
+            self.over = true;
+            news.push(News { id: self.next.saturating_sub(1), kind: "over", data: "{}".to_owned() });
+        }
+        Some(news)
+    }
+}

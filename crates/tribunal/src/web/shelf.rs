@@ -1,0 +1,195 @@
+//! What was read of each run, and the pages made of it, kept until the run changes. A page that exists is handed out
+//! while a newer one is made, so that readers never wait for each other; only few runs are kept in full.
+
+use crate::failure::Failure;
+use crate::place::Place;
+use crate::watched::{Steps, Watched};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+use tribunal_view::facts::{EMPTY, PlanState, RunView};
+use tribunal_view::review::Review;
+use tribunal_view::web::{RunLine, Told};
+
+/// Runs that are kept in full.
+const KEPT: usize = 6;
+/// Pages that are kept of one state of a run.
+const PAGES: usize = 64;
+/// Making what is shown may take one part in so many of the time.
+const SHARE: u32 = 4;
+
+/// One state of a run, ready to be shown.
+pub struct Shown {
+    /// The place of its last row.
+    pub seq: u64,
+    /// The run.
+    pub view: RunView,
+    /// Its findings.
+    pub review: Review,
+    /// Its last events.
+    pub tail: Vec<Told>,
+    /// What happened to each finding.
+    pub steps: Steps,
+    made: Instant,
+    cost: Duration,
+    pages: Mutex<BTreeMap<String, Arc<[u8]>>>,
+}
+
+impl Shown {
+    /// A page of it, made once.
+    pub fn page(&self, key: &str, make: &dyn Fn() -> Option<String>) -> Option<Arc<[u8]>> {
+        if let Some(page) = held(&self.pages).get(key) {
+            return Some(Arc::clone(page));
+        }
+        let page: Arc<[u8]> = Arc::from(make()?.into_bytes());
+        let mut pages = held(&self.pages);
+        if pages.len() >= PAGES {
+            pages.clear();
+        }
+        pages.insert(key.to_owned(), Arc::clone(&page));
+        Some(page)
+    }
+}
+
+/// A run on the shelf.
+struct Kept {
+    watched: Mutex<Option<Watched>>,
+    shown: Mutex<Option<Arc<Shown>>>,
+}
+
+/// The runs that were asked for lately.
+#[derive(Default)]
+struct Asked {
+    /// How often anything was.
+    count: u64,
+    /// Each with the count at which it was asked for last.
+    runs: BTreeMap<String, (u64, Arc<Kept>)>,
+}
+
+/// All runs that somebody asked for.
+pub struct Shelf {
+    place: Place,
+    kept: Mutex<Asked>,
+    /// Of runs that will not change any more.
+    lines: Mutex<BTreeMap<String, RunLine>>,
+}
+
+impl Shelf {
+    /// An empty one.
+    pub fn new(place: Place) -> Shelf {
+        Shelf { place, kept: Mutex::default(), lines: Mutex::default() }
+    }
+
+    /// Whether there is such a run. Only a plain name is looked for.
+    pub fn has(&self, run: &str) -> bool {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        !run.is_empty()
+            && run.chars().all(plain)
+            && self.place.run_dir(run).join(tribunal_journal::FILE).is_file()
+    }
+
+    /// A run as it stands; at most a moment old.
+    pub fn snapshot(&self, run: &str) -> Result<Arc<Shown>, Failure> {
+        let kept = self.kept(run);
+        let last = held(&kept.shown).clone();
+        let mut watched = match (kept.watched.try_lock(), &last) {
+            (Ok(watched), _) => watched,
+            (Err(TryLockError::Poisoned(poisoned)), _) => poisoned.into_inner(),
+            // Somebody else is at it: what there is will do.
+            (Err(TryLockError::WouldBlock), Some(last)) => return Ok(Arc::clone(last)),
+            (Err(TryLockError::WouldBlock), None) => held(&kept.watched),
+        };
+        let last = last.or_else(|| held(&kept.shown).clone());
+        if let (Some(last), Some(watched)) = (&last, watched.as_ref()) {
+            let soon = last.made.elapsed() < last.cost * SHARE;
+            if soon || (watched.is_live() == last.view.live && !watched.changed()?) {
+                return Ok(Arc::clone(last));
+            }
+        }
+        let shown = Arc::new(self.make(run, &mut watched)?);
+        *held(&kept.shown) = Some(Arc::clone(&shown));
+        Ok(shown)
+    }
+
+    fn make(&self, run: &str, watched: &mut Option<Watched>) -> Result<Shown, Failure> {
+        // Taken out, so that one whose reading failed half-way is not gone on with.
+        let mut this = match watched.take() {
+            Some(this) => this,
+            None => {
+                let this = Watched::open(&self.place, run)?;
+                // The first answer is always yes; what comes after this moment is a change.
+                this.changed()?;
+                this
+            }
+        };
+        let began = Instant::now();
+        this.follow()?;
+        let (view, review) = (this.view()?, this.review());
+        let shown = Shown {
+            seq: this.seq(),
+            view,
+            review,
+            tail: this.tail(),
+            steps: this.steps(),
+            made: Instant::now(),
+            cost: began.elapsed(),
+            pages: Mutex::default(),
+        };
+        *watched = Some(this);
+        Ok(shown)
+    }
+
+    fn kept(&self, run: &str) -> Arc<Kept> {
+        let mut shelf = held(&self.kept);
+        let Asked { count, runs } = &mut *shelf;
+        *count += 1;
+        if !runs.contains_key(run) && runs.len() >= KEPT {
+            let oldest = runs.iter().min_by_key(|(_, (asked, _))| *asked).map(|(run, _)| run.clone());
+            oldest.into_iter().for_each(|run| drop(runs.remove(&run)));
+        }
+        let new = || (0, Arc::new(Kept { watched: Mutex::new(None), shown: Mutex::new(None) }));
+        let entry = runs.entry(run.to_owned()).or_insert_with(new);
+        entry.0 = *count;
+        Arc::clone(&entry.1)
+    }
+
+    /// A run on one line. What cannot be read says so.
+    pub fn line(&self, run: &str) -> RunLine {
+        if let Some(line) = held(&self.lines).get(run) {
+            return line.clone();
+        }
+        let line = match self.snapshot(run) {
+            Ok(shown) => line(&shown.view),
+            Err(failure) => {
+                let stands = format!("cannot be read: {}", failure.message);
+                RunLine { id: run.to_owned(), stands, over: true, ..RunLine::default() }
+            }
+        };
+        if line.over && !line.live && line.mark.is_some() {
+            held(&self.lines).insert(run.to_owned(), line.clone());
+        }
+        line
+    }
+}
+
+fn line(view: &RunView) -> RunLine {
+    let landed = view.plans.iter().filter(|plan| plan.state == PlanState::Landed).count();
+    let open = view.findings.iter().filter(|finding| finding.fate == "open").count();
+    RunLine {
+        id: view.id.clone(),
+        phase: view.phase.clone(),
+        mark: Some(view.mark()),
+        stands: view.ending.clone().unwrap_or_else(|| view.stage.clone()),
+        live: view.live,
+        began: view.began,
+        plans: (landed, view.plans.len()),
+        findings: (open, view.findings.len()),
+        questions: view.questions.iter().filter(|question| question.answered.is_none()).count(),
+        cost: view.effort.money(),
+        over: view.ending.is_some() || (view.stage == EMPTY && !view.live),
+    }
+}
+
+fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
