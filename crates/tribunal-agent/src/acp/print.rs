@@ -30,9 +30,13 @@ impl Printer {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The session.
-    pub(super) fn start(&self, session: &str) {
-        self.state().print(&json!({"type": "start", "session": session}));
+    /// The session, where it can be gone on in.
+    pub(super) fn start(&self, session: Option<&str>) {
+        let mut event = json!({"type": "start"});
+        if let Some(session) = session {
+            event["session"] = session.into();
+        }
+        self.state().print(&event);
     }
 
     /// Whether what comes now was said before.

@@ -29,6 +29,7 @@ mod hostile_words;
 mod in_a_browser;
 mod limits;
 mod prompts;
+mod protocol_agents;
 mod reporting;
 mod review_panel;
 mod review_tools;

@@ -41,7 +41,7 @@ impl Table {
     /// For people.
     pub fn text(&self) -> String {
         let mut text = format!("{}\n\n", self.machine);
-        let _ = writeln!(text, "{:<20} {:>10} {:>8}     conditions", "measure", "value", "goal");
+        let _ = writeln!(text, "{:<20} {:>10} {:>8}      conditions", "measure", "value", "goal");
         for row in &self.rows {
             let goal = row.goal.map_or(String::new(), |goal| format!("{goal}"));
             let met = match row.goal {
@@ -51,7 +51,7 @@ impl Table {
             };
             let _ = writeln!(
                 text,
-                "{:<20} {:>10.2} {:>8} {:<4}{}",
+                "{:<20} {:>10.2} {:>8} {:<4} {}",
                 row.key, row.value, goal, met, row.conditions
             );
         }
