@@ -91,7 +91,9 @@ fn decide(browser: &mut Browser, tab: &Tab, option: &str) {
 
 #[test]
 fn a_live_run_is_followed_and_decided_in_a_browser() {
-    let mut show = Show::of(&Scene { script: SCRIPT, ..PLAIN });
+    let titled =
+        |plan: &str| plan.replace("Tool 01", "<script>window.owned=1</script><img src=x onerror=owned()>");
+    let mut show = Show::with_plan(&Scene { script: SCRIPT, ..PLAIN }, titled);
     let Some(mut browser) = browser(&show) else { return };
     let axe = axe(&show);
     let running = show.stage.program().start(&["run", "--attach"], &[]).unwrap();
@@ -113,6 +115,7 @@ fn a_live_run_is_followed_and_decided_in_a_browser() {
     // A finding's story, a loop, the journal, the inbox: words of agents are words.
     let other = browser.tab().unwrap();
     for (path, holds) in [
+        (format!("/runs/{run}"), "<script>window.owned=1</script>"),
         (format!("/runs/{run}/findings/F-1"), "Its story"),
         (format!("/runs/{run}/findings"), "F-1"),
         (format!("/runs/{run}/loops"), "task-1"),

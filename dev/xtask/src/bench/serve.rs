@@ -33,7 +33,9 @@ pub fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let files = server.crowd(&["/style.css".to_owned()], asks)?;
     let shown = server.crowd(&pages, asks)?;
     let again = server.crowd(&["/style.css".to_owned()], asks)?;
-    let floor = p99(&files).max(p99(&again));
+    // Before and after: what else the machine does meanwhile falls on both.
+    let files = [files, again].concat();
+    let floor = p99(&files);
     let forks = server.forks.load(Ordering::SeqCst) + server.reaped();
     table.detail(format!(
         "serve: {rows} events, {loops} loops; first look {:.2} s; {CLIENTS} clients, {} requests: first byte p50 {:.2} ms, \
@@ -53,7 +55,7 @@ pub fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         format!("{CLIENTS} clients, {rows} events, {loops} loops"),
     );
     table.add("serve_forks", forks as f64, 0.0, "processes the server started");
-    table.add("rss_mb_serve", peak as f64 / 1024.0, 600.0, "the most memory it held");
+    table.add("rss_mb_serve", peak as f64 / 1024.0, 300.0, "the most memory it held");
     Ok(())
 }
 
