@@ -191,3 +191,31 @@ fn hostile_words_stay_words() {
     let body = server.get(&cookie, &format!("/runs/{run}/findings/F-1")).body;
     assert!(body.contains("&lt;script&gt;document.title=&#39;owned&#39;"), "{body}");
 }
+
+/// Two browsers and a terminal answer at the same moment: one answer counts, the others are told which.
+#[test]
+fn of_answers_at_once_the_first_counts() {
+    let mut show = lost();
+    show.expect(&["run"], 4);
+    let server = Server::start(&show.stage);
+    let (run, first) = (show.run(), server.sign_in());
+    let second = server.sign_in_with(&server.next_link());
+    let own = format!("http://127.0.0.1:{}", server.port);
+    // Both have the page open before anybody answers: an answered question has no form any more.
+    let open = [(&first, "accept"), (&second, "stop")].map(|(cookie, option)| {
+        let token = server.form_token(cookie);
+        (cookie, format!("token={token}&run={run}&id=01-01%2Ftask-1&option={option}&by=Ada"))
+    });
+    let post = |(cookie, body): &(&String, String)| {
+        server.ask("POST", "/decide", &[("Cookie", cookie), ("Origin", &own)], body).body
+    };
+    let words = ["decide", TASK, "ask-again", "--no-resume", "--by", "Tom"];
+    let answers = std::thread::scope(|scope| {
+        let one = scope.spawn(|| post(&open[0]));
+        let two = scope.spawn(|| post(&open[1]));
+        let three = scope.spawn(|| show.stage.tribunal(&words).unwrap().said());
+        [one, two, three].map(|answer| answer.join().unwrap())
+    });
+    let late = answers.iter().filter(|said| said.contains("answered before"));
+    assert_eq!(late.count(), 2, "{answers:?}");
+}

@@ -70,7 +70,12 @@ impl Server {
 
     /// The cookie of a browser that opened the link.
     pub fn sign_in(&self) -> String {
-        let path = self.link.split_once(&format!(":{}", self.port)).unwrap().1;
+        self.sign_in_with(&self.link)
+    }
+
+    /// The cookie of a browser that opened this link.
+    pub fn sign_in_with(&self, link: &str) -> String {
+        let path = link.split_once(&format!(":{}", self.port)).unwrap().1;
         let got = self.ask("GET", path, &[], "");
         assert_eq!(got.status, 303, "{got:?}");
         let cookie = &got.headers["set-cookie"];
