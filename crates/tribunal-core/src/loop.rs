@@ -1125,7 +1125,11 @@ impl Loop {
     }
 
     fn ask(&self, why: Why) -> LoopEvent {
-        LoopEvent::Asked(Question { why, revision: self.current.clone() })
+        let question = Question { why, revision: self.current.clone() };
+        match self.policy.unattended {
+            true => self.end(question.outcome_of_stop()),
+            false => LoopEvent::Asked(question),
+        }
     }
 
     fn end(&self, outcome: Outcome) -> LoopEvent {
@@ -1379,6 +1383,7 @@ impl Loop {
             },
             _ => false,
         };
+        let may = may && !self.policy.unattended;
         may.then(|| self.enter(State::Waiting { question: question.clone() }))
     }
 
@@ -1422,6 +1427,9 @@ impl Loop {
             (State::Ended { .. }, _) => false,
             (State::Closing { outcome: settled }, said) => settled == said,
             (_, Outcome::Cancelled) => true,
+            (State::Checking { .. } | State::Ruled { .. }, said) if self.policy.unattended => {
+                matches!(self.settle(), Some(LoopEvent::Ended { outcome, .. }) if outcome == *said)
+            }
             (State::Ruled { ruling, .. }, said) => match ruling {
                 Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } if self.policy.approval => false,
                 Ruling::Pass { .. } => *said == Outcome::Passed,
@@ -1444,6 +1452,8 @@ impl Loop {
         let left = match outcome {
             Outcome::PassedWithWarnings => Fate::Carried,
             Outcome::Accepted(by) => Fate::Waived(by.clone()),
+            // It is about something that nobody has.
+            _ if self.policy.unattended => Fate::Discarded,
             _ => Fate::Unresolved,
         };
         self.ledger.close(&left);

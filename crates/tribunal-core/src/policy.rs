@@ -120,6 +120,9 @@ pub struct Policy {
     /// What is good is put to a person, who has the last word.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub approval: bool,
+    /// Nobody is asked: where a person would be, it ends, and what it made is dropped with what was said of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unattended: bool,
     /// Who hears contested findings.
     pub adjudicator: Option<Seat>,
     /// Deadlines.
@@ -147,6 +150,7 @@ impl Policy {
             at_the_cap: AtTheCap::End,
             confirm: false,
             approval: false,
+            unattended: false,
             adjudicator: None,
             timeouts: Timeouts { make_ms: 3_600_000, judge_ms: 600_000 },
         };

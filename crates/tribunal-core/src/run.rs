@@ -88,6 +88,9 @@ pub struct RunSpec {
     pub qa: bool,
     /// Whether the phase is reviewed at the end.
     pub review: bool,
+    /// How a polish of what the review passed is judged; none where nothing is polished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub polish: Option<Box<Policy>>,
     /// What exists already and is reviewed at once; nothing is built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exists: Option<Exists>,
@@ -588,6 +591,8 @@ pub enum Subject {
     Lane(PlanId, Job),
     /// Everything that landed.
     Phase,
+    /// What the review passed, made better. It blocks nothing: what does not pass is dropped.
+    Polish,
 }
 
 /// What the world should be doing for a run.
@@ -773,6 +778,7 @@ enum Stage {
     Gating,
     Building { wave: u32 },
     Reviewing,
+    Polishing { ending: Ending },
     Closing { ending: Ending },
     Finishing { ending: Ending, step: usize, fails: u32 },
     Ended { ending: Ending },
@@ -784,6 +790,7 @@ impl Stage {
             Stage::Gating => "gating",
             Stage::Building { .. } => "building",
             Stage::Reviewing => "reviewing",
+            Stage::Polishing { .. } => "polishing",
             Stage::Closing { .. } => "closing",
             Stage::Finishing { .. } => "finishing",
             Stage::Ended { .. } => "ended",
@@ -923,6 +930,7 @@ impl Run {
             Subject::Lane(_, Job::Repair) => &self.spec.policies.repair,
             Subject::Lane(_, Job::Qa) => &self.spec.policies.qa,
             Subject::Phase => &self.spec.policies.phase,
+            Subject::Polish => self.spec.polish.as_deref().unwrap_or(&self.spec.policies.phase),
         }
     }
 
@@ -1108,7 +1116,7 @@ impl Run {
 
     fn decide_cancel(&self) -> Option<RunEvent> {
         match self.stage {
-            Stage::Gating | Stage::Building { .. } | Stage::Reviewing => {
+            Stage::Gating | Stage::Building { .. } | Stage::Reviewing | Stage::Polishing { .. } => {
                 Some(RunEvent::Closing { ending: Ending::Cancelled })
             }
             Stage::Closing { .. } | Stage::Finishing { .. } | Stage::Ended { .. } => None,
@@ -1241,14 +1249,7 @@ impl Run {
         open: &[Handed],
     ) -> Option<()> {
         if effect.of == Of::run() {
-            let Stage::Reviewing = self.stage else { return None };
-            let ending = if outcome.is_good() { self.ending_by_landings() } else { Ending::Shut };
-            if outcome.is_good() {
-                // What the fixers made of it is what was approved.
-                self.tip = revision.cloned().or_else(|| self.tip.take());
-            }
-            self.enter(Stage::Closing { ending });
-            return Some(());
+            return self.apply_own_loop_ended(outcome, revision);
         }
         let qa = self.spec.qa;
         let ticket = self.next_ticket();
@@ -1275,6 +1276,25 @@ impl Run {
         })?;
         self.tickets += u32::from(queued);
         debug_assert!(qa || job != Job::Qa, "BUG: a QA loop ended in a run without QA");
+        Some(())
+    }
+
+    /// The review of it all, or the polish after it: whose end changes what is taken, never how the run ends.
+    fn apply_own_loop_ended(&mut self, outcome: &Outcome, revision: Option<&Revision>) -> Option<()> {
+        let good = outcome.is_good();
+        let next = match self.stage {
+            Stage::Reviewing => match if good { self.ending_by_landings() } else { Ending::Shut } {
+                Ending::Passed if self.spec.polish.is_some() => Stage::Polishing { ending: Ending::Passed },
+                ending => Stage::Closing { ending },
+            },
+            Stage::Polishing { ending } => Stage::Closing { ending },
+            _ => return None,
+        };
+        if good {
+            // What the fixers made of it is what was approved.
+            self.tip = revision.cloned().or_else(|| self.tip.take());
+        }
+        self.enter(next);
         Some(())
     }
 
@@ -1450,7 +1470,7 @@ impl Run {
             }
             (Stage::Building { .. }, RunEvent::ReviewOpened) if built => Stage::Reviewing,
             (
-                Stage::Gating | Stage::Building { .. } | Stage::Reviewing,
+                Stage::Gating | Stage::Building { .. } | Stage::Reviewing | Stage::Polishing { .. },
                 RunEvent::Closing { ending: Ending::Cancelled },
             ) => Stage::Closing { ending: Ending::Cancelled },
             (Stage::Building { .. }, RunEvent::Closing { ending })
@@ -1564,6 +1584,12 @@ impl Run {
                     .map_or_else(Default::default, |exists| (exists.open.clone(), exists.since.clone()));
                 let opening = Opening::Judge { revision: self.tip.clone()?, open, since };
                 Some((effect, RunWant::Loop { id, subject: Subject::Phase, opening }))
+            }
+            Stage::Polishing { .. } => {
+                let effect = self.effect(Step::Loop, Try::default());
+                let id = LoopId::new(format!("phase.polish.{}", self.entry));
+                let opening = Opening::Make { rounds: None, open: Vec::new() };
+                Some((effect, RunWant::Loop { id, subject: Subject::Polish, opening }))
             }
             Stage::Finishing { ending, step, fails } => {
                 let wanted = *self.finish_steps(*ending).get(*step)?;
@@ -1697,7 +1723,7 @@ impl Machine for Run {
             Stage::Building { wave } => self.settle_building(wave),
             Stage::Closing { .. } => self.wants().is_empty().then_some(RunEvent::FinishOrdered),
             Stage::Finishing { ending, step, .. } => self.settle_finishing(ending, step),
-            Stage::Reviewing | Stage::Ended { .. } => None,
+            Stage::Reviewing | Stage::Polishing { .. } | Stage::Ended { .. } => None,
         }
     }
 

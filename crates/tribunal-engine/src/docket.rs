@@ -447,12 +447,26 @@ impl Note {
     }
 }
 
+fn is_polish(id: &LoopId) -> bool {
+    id.as_str().starts_with("phase.polish.")
+}
+
 impl Docket {
     /// Folds a whole journal.
     pub fn read(reader: &tribunal_journal::Reader) -> Result<Docket, DocketError> {
         let mut docket = Docket::default();
         reader.each(1, |row| docket.take(&row))?;
         Ok(docket)
+    }
+
+    /// The last loop that is not about a polish: of a review, the one that judged what was there.
+    pub fn examined(&self) -> Option<&Loop> {
+        self.loops.iter().rev().find(|(id, _)| !is_polish(id)).map(|(_, lp)| lp)
+    }
+
+    /// The loop that polished what a review passed.
+    pub fn polish(&self) -> Option<&Loop> {
+        self.loops.iter().rev().find(|(id, _)| is_polish(id)).map(|(_, lp)| lp)
     }
 
     /// Folds one row.

@@ -375,6 +375,7 @@ mod tests {
             land: Land::Group,
             qa: false,
             review: false,
+            polish: None,
             exists: None,
             checkpoint_every: None,
             landing_rounds: 2,

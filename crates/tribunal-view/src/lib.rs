@@ -16,6 +16,7 @@ pub mod html;
 pub mod intake;
 pub mod live;
 pub mod log;
+pub mod map;
 pub mod metrics;
 pub mod plain;
 pub mod prompt;

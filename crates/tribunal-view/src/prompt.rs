@@ -96,6 +96,8 @@ pub enum MakerJob {
     Summary,
     /// Mend what a phase review found.
     Phase,
+    /// Make what a phase review passed clean.
+    Polish,
 }
 
 /// What a maker needs to know.
@@ -280,6 +282,7 @@ fn maker_text(brief: &MakerBrief) -> String {
         MakerJob::Repair => "# Repair a plan's work\n\nYou are the developer. The work could not land as it was; the folder holds it rebased as far as possible. Repair it.\n",
         MakerJob::Delivery => "# Mend a delivery\n\nYou are the developer. The plan's work is done but its delivery did not pass. Mend what is listed, nothing else.\n",
         MakerJob::Summary => "# Say what was built\n\nYou are the developer. The plan's work is done and approved, but nothing says what was built. Read the work in the current folder and say it; change nothing.\n",
+        MakerJob::Polish => "# Polish what a review passed\n\nThe work below is correct and approved. Make it clean without changing what it does: what makes any check or test worse is put back.\n",
         MakerJob::Phase => "# Mend what a review found\n\nA review of the whole phase found what is listed. Mend it, nothing else.\n",
     });
     out.push_str(DATA_RULE);

@@ -92,6 +92,8 @@ pub enum Command {
     Decide(Decide),
     /// Try out what a phase built, one scenario at a time
     Uat(Uat),
+    /// Write a page about the repository for agents: CODEBASE.md
+    Map(Map),
     /// Remove old runs
     Gc(Gc),
     /// Show what is read from a reviewer's answer
@@ -489,6 +491,20 @@ pub fn reaction(word: &str) -> Result<Reaction, String> {
         let words: Vec<&str> = Reaction::ALL.iter().map(|reaction| reaction.word()).collect();
         format!("it is one of {}", words.join(", "))
     })
+}
+
+/// `tribunal map`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tribunal map\n  tribunal map --print\n\nLanguages, stack, conventions, entry points, tests and risk areas, from names, sizes and history; no model is asked."
+)]
+pub struct Map {
+    /// Print it instead
+    #[arg(long)]
+    pub print: bool,
+    /// Also over a CODEBASE.md that a person wrote
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `tribunal gc`.

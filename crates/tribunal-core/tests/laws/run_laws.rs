@@ -653,6 +653,7 @@ pub fn written(want: &RunWant) -> Option<String> {
         RunWant::Loop { subject: Subject::Plan(id), opening, .. } => format!("{id} gate {opening:?}"),
         RunWant::Loop { subject: Subject::Lane(id, job), opening, .. } => format!("{id} {job:?} {opening:?}"),
         RunWant::Loop { subject: Subject::Phase, opening, .. } => format!("phase {opening:?}"),
+        RunWant::Loop { subject: Subject::Polish, opening, .. } => format!("polish {opening:?}"),
         RunWant::Summary { plan, revision } => format!("{plan} summary {:?}", Some(revision)),
         RunWant::Checkpoint { plan } => format!("{plan} checkpoint"),
         RunWant::Land { plan, revision } => format!("{plan} land {:?}", Some(revision)),

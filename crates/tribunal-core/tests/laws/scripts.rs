@@ -196,6 +196,30 @@ fn checks_that_did_not_run_are_asked_again() {
     assert_eq!(live.outcome(), Some(&Outcome::Passed));
 }
 
+/// Where a person would be asked, a loop that nobody attends ends, and what was said of it is gone with it.
+#[test]
+fn nobody_is_asked_where_nobody_attends() {
+    let alone = |policy: Policy| opened(Policy { unattended: true, attempts_max: 1, ..policy });
+    let failed = |text: &str| LoopReport::Failed(Failure::new(FailureKind::DidNotRun, text));
+    let mut unrun = alone(phase());
+    say(&mut unrun, "make:fixer", made(1));
+    say(&mut unrun, "check:lint", failed("no linter"));
+    say(&mut unrun, "check:types", found(&[]));
+    assert_eq!((unrun.outcome(), unrun.question()), (Some(&Outcome::Failed), None));
+    let mut lost = alone(Policy { checks: Vec::new(), ..phase() });
+    say(&mut lost, "make:fixer", made(1));
+    say(&mut lost, "judge:alpha", failed("lost"));
+    say(&mut lost, "track", tracked(Vec::new()));
+    assert_eq!((lost.outcome(), lost.question()), (Some(&Outcome::Failed), None));
+    let mut spent = alone(Policy { rounds_max: 1, seats: Vec::new(), ..phase() });
+    say(&mut spent, "make:fixer", made(1));
+    say(&mut spent, "check:lint", found(&[1]));
+    say(&mut spent, "check:types", found(&[]));
+    say(&mut spent, "track", tracked(vec![finding(1, Severity::Blocker)]));
+    assert_eq!((spent.outcome(), spent.question()), (Some(&Outcome::Exhausted), None));
+    assert_eq!(spent.ledger().get(FindingId(1)).unwrap().fate, Fate::Discarded);
+}
+
 #[test]
 fn deadlines_by_kind_of_work() {
     let mut live = opened(phase());
@@ -285,6 +309,7 @@ fn spec(plans: Vec<PlanSpec>) -> RunSpec {
         land: Land::Group,
         qa: true,
         review: true,
+        polish: None,
         exists: None,
         checkpoint_every: Some(2),
         landing_rounds: 1,
@@ -717,4 +742,42 @@ fn a_run_can_review_what_exists() {
         let tip = if outcome.is_good() { &fixed } else { &revision };
         assert_eq!(run.tip(), Some(tip), "what was approved is what there is to take");
     }
+}
+
+#[test]
+fn a_polish_changes_what_is_taken_and_never_how_it_ends() {
+    let exists = tribunal_core::run::Exists { revision: Revision::new("r1"), open: Vec::new(), since: None };
+    let polish = Some(Box::new(Policy { unattended: true, ..Policy::of(Use::Phase) }));
+    let begun = || {
+        run(&RunSpec {
+            exists: Some(exists.clone()),
+            polish: polish.clone(),
+            finish: Vec::new(),
+            ..spec(Vec::new())
+        })
+    };
+    for (outcome, tip) in [(Outcome::Passed, "r3"), (Outcome::Exhausted, "r2"), (Outcome::Failed, "r2")] {
+        let mut run = begun();
+        tell(&mut run, "run", "loop", ended(Outcome::Passed, "r2"));
+        assert_eq!((run.stage_name(), run.ending()), ("polishing", None));
+        let RunWant::Loop { id, subject, opening } = &run.wants()[&effect(&run, "run", "loop")] else {
+            panic!()
+        };
+        assert_eq!((id.as_str(), subject), ("phase.polish.2", &Subject::Polish));
+        assert!(matches!(opening, Opening::Make { .. }));
+        assert!(run.policy(subject).unattended);
+        tell(&mut run, "run", "loop", ended(outcome.clone(), "r3"));
+        assert_eq!(
+            (run.ending(), run.tip()),
+            (Some(Ending::Passed), Some(&Revision::new(tip))),
+            "{outcome:?}"
+        );
+    }
+    let mut shut = begun();
+    tell(&mut shut, "run", "loop", ended(Outcome::Exhausted, "r2"));
+    assert_eq!(shut.ending(), Some(Ending::Shut), "what did not pass is not polished");
+    let mut off = begun();
+    tell(&mut off, "run", "loop", ended(Outcome::Passed, "r2"));
+    turn(&mut off, &RunIn::Cancel).unwrap();
+    assert_eq!(off.ending(), Some(Ending::Cancelled));
 }

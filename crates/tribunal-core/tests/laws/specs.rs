@@ -43,6 +43,7 @@ pub fn spec(rng: &mut Rng) -> RunSpec {
         land: *rng.pick(&[Land::Group, Land::Each]),
         qa: rng.chance(60),
         review: rng.chance(40),
+        polish: None,
         exists: None,
         checkpoint_every: rng.chance(60).then(|| 1 + u32::try_from(rng.below(3)).unwrap()),
         landing_rounds: u32::try_from(rng.below(3)).unwrap(),

@@ -2,7 +2,7 @@
 //! is not green, it did not run.
 
 use super::account::Account;
-use super::delivery::{Delivery, REGRESSION};
+use super::delivery::{Delivery, REGRESSION, TestCommand, worse};
 use super::guard::{CONTRACT, Guard, INTEGRITY};
 use super::site::{PlanText, Site, slug};
 use super::subject;
@@ -52,6 +52,8 @@ pub(crate) struct Checking {
     plan: Option<PlanChecking>,
     guard: Option<Guard>,
     delivery: Option<Box<Delivery>>,
+    /// What a polish stands on, and the command that runs the tests.
+    polished: Option<(Revision, Option<TestCommand>)>,
     /// A check that did not run stops nothing, and every report says so.
     lenient: bool,
 }
@@ -90,7 +92,7 @@ impl Checking {
                 others: others(docket, plan),
                 found: subject::found_revision(docket, plan)?,
             }),
-            Subject::Lane(..) | Subject::Phase => None,
+            Subject::Lane(..) | Subject::Phase | Subject::Polish => None,
         };
         let guarded = matches!(check.as_str(), CONTRACT | INTEGRITY);
         let guard = if guarded { guard(site, &subject, docket) } else { None };
@@ -104,6 +106,12 @@ impl Checking {
             plan,
             guard,
             delivery,
+            polished: match subject {
+                Subject::Polish if check.as_str() == REGRESSION => {
+                    Some((docket.run.as_ref()?.tip()?.clone(), tests(site, docket)))
+                }
+                _ => None,
+            },
             lenient: site.settings.gates.errors == "continue",
         })
     }
@@ -131,6 +139,10 @@ impl Checking {
     fn findings(&self, site: &Site) -> Result<Result<Vec<Claim>, String>, GitError> {
         if let Some(delivery) = &self.delivery {
             return delivery.findings(site, self.check.as_str(), &site.commit_of(&self.revision)?);
+        }
+        if let Some((before, tests)) = &self.polished {
+            let (before, now) = (site.commit_of(before)?, site.commit_of(&self.revision)?);
+            return worse(site, tests.as_ref(), &before, &now);
         }
         if let Some(guard) = &self.guard {
             let commit = site.commit_of(&self.revision)?;
@@ -229,7 +241,7 @@ pub(crate) fn applies(site: &Site, subject: &Subject, check: &Check, docket: &Do
 
 /// The command that runs the project's tests, and whether somebody configured it. It is read from the commit the run
 /// began with: no agent can change it.
-pub(crate) fn tests(site: &Site, docket: &Docket) -> Option<(Vec<String>, bool)> {
+pub(crate) fn tests(site: &Site, docket: &Docket) -> Option<TestCommand> {
     let configured = &site.settings.checks.test;
     if !configured.is_empty() {
         return Some((configured.clone(), true));

@@ -20,12 +20,15 @@ pub(crate) const COMPLETION: &str = "verify-plan-completion";
 /// Whether tests got fewer or worse.
 pub(crate) const REGRESSION: &str = "check-regression";
 
+/// The command that runs the tests, and whether somebody configured it.
+pub(crate) type TestCommand = (Vec<String>, bool);
+
 /// A delivery to be judged, gathered from the docket.
 pub(crate) struct Delivery {
     pub(crate) account: Account,
     pub(crate) plan: Arc<PlanText>,
-    /// The command that runs the tests, and whether somebody configured it.
-    pub(crate) tests: Option<(Vec<String>, bool)>,
+    /// What runs the tests.
+    pub(crate) tests: Option<TestCommand>,
     /// It was mended, so its SUMMARY is written again.
     pub(crate) mended: bool,
 }
@@ -129,23 +132,33 @@ impl Delivery {
     }
 
     fn regression(&self, site: &Site, commit: &Oid) -> Result<Result<Vec<Claim>, String>, GitError> {
-        let Some((argv, configured)) = &self.tests else {
-            return Ok(Err("no test command is configured, and none is known for this project".to_owned()));
-        };
         let base = site.work(commit)?.base.clone().unwrap_or_else(|| commit.clone());
-        let (before, now) = match (suite(site, &base, argv)?, suite(site, commit, argv)?) {
-            (Ran::Tests(before), Ran::Tests(now)) => (before, now),
-            (Ran::DidNotRun(why), _) => return Ok(Err(format!("at {}: {why}", base.short()))),
-            (_, Ran::DidNotRun(why)) => return Ok(Err(why)),
-        };
-        if before.is_none() && now.is_none() && *configured {
-            return Ok(Err(format!("`{}` ran no test", argv.join(" "))));
-        }
-        // A project without tests has none to lose.
-        let (before, now) = (before.unwrap_or_default(), now.unwrap_or_default());
-        let worse = qa::regressions(&before, &now);
-        Ok(Ok(worse.into_iter().map(|one| regressed(&one)).collect()))
+        worse(site, self.tests.as_ref(), &base, commit)
     }
+}
+
+/// What tests did before and do no more.
+pub(crate) fn worse(
+    site: &Site,
+    tests: Option<&TestCommand>,
+    base: &Oid,
+    commit: &Oid,
+) -> Result<Result<Vec<Claim>, String>, GitError> {
+    let Some((argv, configured)) = tests else {
+        return Ok(Err("no test command is configured, and none is known for this project".to_owned()));
+    };
+    let (before, now) = match (suite(site, base, argv)?, suite(site, commit, argv)?) {
+        (Ran::Tests(before), Ran::Tests(now)) => (before, now),
+        (Ran::DidNotRun(why), _) => return Ok(Err(format!("at {}: {why}", base.short()))),
+        (_, Ran::DidNotRun(why)) => return Ok(Err(why)),
+    };
+    if before.is_none() && now.is_none() && *configured {
+        return Ok(Err(format!("`{}` ran no test", argv.join(" "))));
+    }
+    // A project without tests has none to lose.
+    let (before, now) = (before.unwrap_or_default(), now.unwrap_or_default());
+    let worse = qa::regressions(&before, &now);
+    Ok(Ok(worse.into_iter().map(|one| regressed(&one)).collect()))
 }
 
 /// The plan's claims as if its dev had declared them.

@@ -6,6 +6,7 @@ use super::error::SetupError;
 use super::fix::SCOPE;
 use super::make::{begin_branch, digest};
 use super::panel::{self, Ground};
+use super::polish;
 use super::project::{PhaseFiles, Project};
 use super::setup::{SHELF, keep_settings, listen, options, policies, run_id, world};
 use super::site::{Site, now};
@@ -379,7 +380,7 @@ fn taken_over(
     let mut note = plan.note.clone();
     let mut exists = Exists { revision, open: Vec::new(), since: None };
     let Some((earlier, docket)) = earlier(project, &site.run, &note.key) else { return Ok((exists, note)) };
-    let Some(lp) = docket.loops.values().next_back() else { return Ok((exists, note)) };
+    let Some(lp) = docket.examined() else { return Ok((exists, note)) };
     let Some(since) = lp.tracked().cloned() else { return Ok((exists, note)) };
     let Some(commit) = site.repo.ref_at(&format!("refs/tribunal/{earlier}/rev/{since}"))? else {
         return Ok((exists, note));
@@ -422,6 +423,8 @@ fn spec(plan: &ReviewPlan, exists: Exists) -> Result<RunSpec, SetupError> {
     let settings = &plan.settings;
     let mut policies = policies(settings)?;
     policies.phase = policy(plan, policies.phase);
+    let polished = settings.phase.polish && plan.ask.fix && !plan.note.seats.is_empty();
+    let polish = polished.then(|| Box::new(polish_policy(plan, &policies.phase)));
     let mut finish = Vec::new();
     if plan.phase.is_some() {
         finish.push(FinishStep::Boundary);
@@ -435,6 +438,7 @@ fn spec(plan: &ReviewPlan, exists: Exists) -> Result<RunSpec, SetupError> {
         land: Land::Group,
         qa: false,
         review: true,
+        polish,
         exists: Some(exists),
         checkpoint_every: None,
         landing_rounds: 0,
@@ -463,6 +467,17 @@ fn policy(plan: &ReviewPlan, row: Policy) -> Policy {
         confirm: row.confirm && !note.seats.is_empty(),
         ..row
     }
+}
+
+/// A polish is small: of the reviewers who share a large change between them each judges all of it once.
+fn polish_policy(plan: &ReviewPlan, phase: &Policy) -> Policy {
+    let mut policy = polish::policy(phase);
+    let once = |seat: &Seat| {
+        let known = plan.note.seats.iter().find(|known| known.id == seat.as_str());
+        known.and_then(|known| known.scope).is_none_or(|scope| scope == 1)
+    };
+    policy.seats.retain(once);
+    policy
 }
 
 fn about(project: &Project, plan: &ReviewPlan, note: ReviewNote, site: &Site) -> Note {

@@ -6,14 +6,16 @@ use super::clerk::Mandate;
 use super::inside;
 use super::launch::{Ended, Speech, words};
 use super::make::digest;
+use super::polish::{PUT_BACK, Polish, PutBack};
 use super::site::{Site, slug};
+use super::subject;
 use super::tools::{Asked, changed_files, detect_one};
 use crate::crash;
 use crate::docket::{Docket, Note, StrayNote};
 use crate::world::Report;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tribunal_agent::Access;
 use tribunal_agent::reporting::Part;
@@ -22,6 +24,7 @@ use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Claim, Reply, Severity};
 use tribunal_core::ids::{FindingId, LoopId, Maker, Revision};
 use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport};
+use tribunal_core::run::Subject;
 use tribunal_findings::ToolForm;
 use tribunal_findings::track::{Change, Hunk};
 use tribunal_git::{GitError, GitPath, Oid, Tree};
@@ -44,7 +47,7 @@ const NAMED: usize = 12;
 
 /// Whether a fixer is an agent.
 pub(crate) fn is_agent(maker: &Maker) -> bool {
-    maker.as_str() != NOBODY && !maker.as_str().starts_with(TOOL)
+    !matches!(maker.as_str(), NOBODY | PUT_BACK) && !maker.as_str().starts_with(TOOL)
 }
 
 /// One fixer's work, gathered from the docket.
@@ -66,6 +69,7 @@ pub(crate) struct Fix {
     rounds_max: u32,
     goal: PlanBrief,
     feedback: String,
+    polish: Option<Polish>,
 }
 
 impl Fix {
@@ -81,13 +85,18 @@ impl Fix {
         let entries = || findings.iter().filter_map(|id| Some((*id, lp.ledger().get(*id)?)));
         let review = docket.about.review.as_ref();
         let base = review.map_or(&docket.about.base, |review| &review.base);
+        let polish = match subject::of(lp.id())? {
+            Subject::Polish => Some(Polish::of(lp, findings, base, docket)?),
+            _ => None,
+        };
+        let began = polish.as_ref().map(|polish| &polish.from);
         Some(Fix {
             effect: effect.clone(),
             of: lp.id().clone(),
             maker: maker.clone(),
             findings: entries().map(|(id, entry)| (id, entry.claim.clone())).collect(),
             lines: entries().map(|(id, entry)| FindingLine::of(id, entry)).collect(),
-            judged: lp.revision()?.clone(),
+            judged: lp.revision().or(began)?.clone(),
             onto: onto.cloned(),
             alone: lp.crew_size() == 1,
             base: base.clone(),
@@ -101,6 +110,7 @@ impl Fix {
                 ..PlanBrief::default()
             },
             feedback: docket.said.get(lp.id()).cloned().unwrap_or_default(),
+            polish,
         })
     }
 
@@ -113,6 +123,7 @@ impl Fix {
                 self.made(site, self.left(), BTreeMap::new(), Vec::new());
                 Ok(())
             }
+            PUT_BACK => self.put_back(site),
             name => match name.strip_prefix(TOOL) {
                 Some(tool) => self.by_tool(site, tool),
                 None => self.by_agent(site),
@@ -143,10 +154,34 @@ impl Fix {
 
     fn checkout(&self, site: &Site) -> Result<Tree, GitError> {
         let dir = self.dir(site);
+        self.spare(site, &dir)?;
         site.shelf.discard(&dir)?;
+        self.sweep(site)?;
         fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
         let start = site.commit_of(&self.left())?;
         site.shelf.checkout(&dir.join("tree"), &dir.join("index"), &start, "fix")
+    }
+
+    /// Takes away the checkouts of rounds that are over: what their fixers made is in the journal.
+    fn sweep(&self, site: &Site) -> Result<(), GitError> {
+        let now = slug(&format!("{}/e{}/", self.effect.of, self.effect.entry));
+        let all = fs::read_dir(site.dir.join("fixers")).into_iter().flatten().flatten();
+        let over = all.filter(|entry| !entry.file_name().to_string_lossy().starts_with(&now));
+        over.map(|entry| entry.path()).try_for_each(|path| site.shelf.discard(&path).map(drop))
+    }
+
+    /// Keeps what an earlier launch left there, which nobody took.
+    fn spare(&self, site: &Site, dir: &Path) -> Result<(), GitError> {
+        let tree = dir.join("tree");
+        if !tree.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+            return Ok(());
+        }
+        let start = site.commit_of(&self.left())?;
+        let captured = site.repo.tree(&tree, &dir.join("index"), &start).capture()?.tree;
+        match captured == site.repo.tree_of(&start)? {
+            true => Ok(()),
+            false => self.snapshot(site, &captured, &start),
+        }
     }
 
     fn set(&self) -> BTreeSet<String> {
@@ -168,7 +203,11 @@ impl Fix {
         let start = tree.base().clone();
         let captured = tree.capture()?.tree;
         let set = self.set();
-        let inside = |path: &GitPath| self.anywhere() || set.contains(&path.to_string());
+        let polished = self.polish.as_ref().map(|polish| polish.files(site)).transpose()?;
+        let inside = |path: &GitPath| match &polished {
+            Some(files) => files.contains(path),
+            None => self.anywhere() || set.contains(&path.to_string()),
+        };
         let (kept, strayed): (Vec<GitPath>, Vec<GitPath>) =
             site.repo.changed_paths(&start, &captured)?.into_iter().partition(inside);
         let mut united = captured.clone();
@@ -201,10 +240,18 @@ impl Fix {
         let named: Vec<(FindingId, &Claim, Option<&Reply>)> =
             self.findings.iter().map(|(id, claim)| (*id, claim, replies.get(id))).collect();
         let message = match self.alone {
+            true if self.polish.is_some() => {
+                format!(
+                    "refactor({}): polish what the review passed\n\nTribunal-Run: {}\n",
+                    self.scope, site.run
+                )
+            }
             true => message(site, &self.scope, self.round, &named),
             false => format!("fix({}): part of {}\n", self.scope, self.maker),
         };
-        keep_round(site, &self.judged, tree, &message)
+        // A polish is one commit on what passed, whatever of it was put back.
+        let on = self.polish.as_ref().map_or(&self.judged, |polish| &polish.from);
+        keep_round(site, on, tree, &message)
     }
 }
 
@@ -360,6 +407,35 @@ fn with_hunks(before: &[u8], after: &[u8], hunks: &[Hunk], wanted: impl Fn(&Hunk
     out
 }
 
+// What a polish made worse.
+impl Fix {
+    fn put_back(&self, site: &Site) -> Result<(), GitError> {
+        let Some(polish) = &self.polish else {
+            self.made(site, self.left(), BTreeMap::new(), Vec::new());
+            return Ok(());
+        };
+        match polish.put_back(site, &self.judged)? {
+            PutBack::Some(tree, notes) => {
+                let revision = self.keep(site, &tree, &BTreeMap::new())?;
+                let fixed = self.findings.iter().map(|(id, _)| (*id, Reply::Fixed)).collect();
+                self.made(site, revision, fixed, notes);
+            }
+            PutBack::All(why) => {
+                let note = Note::Warning(format!("the polish was put back: {why}"));
+                site.fail(&self.effect, Failure::new(FailureKind::Refused, why), vec![note]);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the agent is to do, and with which files.
+    fn order(&self, site: &Site) -> Result<(MakerJob, PlanBrief), GitError> {
+        let Some(polish) = &self.polish else { return Ok((MakerJob::Phase, self.goal.clone())) };
+        let files = polish.files(site)?.iter().map(ToString::to_string).collect();
+        Ok((MakerJob::Polish, PlanBrief { files, ..self.goal.clone() }))
+    }
+}
+
 // Agents.
 impl Fix {
     fn by_agent(self, site: &Arc<Site>) -> Result<(), GitError> {
@@ -367,11 +443,12 @@ impl Fix {
         let name = self.maker.to_string();
         let names = [name.as_str(), "fixer", "dev"];
         let mut brief = site.brief(&self.effect, &name, &names);
-        brief.loop_use = "phase".to_owned();
+        brief.loop_use = if self.polish.is_some() { "polish" } else { "phase" }.to_owned();
         brief.round = self.round + 1;
+        let (job, goal) = self.order(site)?;
         brief.prompt = prompt::maker(&MakerBrief {
-            job: MakerJob::Phase,
-            plan: self.goal.clone(),
+            job,
+            plan: goal,
             round: self.round + 1,
             rounds_max: self.rounds_max,
             iteration: 1,
@@ -409,9 +486,8 @@ impl Fix {
                 self.snapshot(site, &captured, tree.base())?;
             }
         }
-        let reported = self.report(site, tree, ended)?;
-        site.shelf.discard(&self.dir(site))?;
-        let (report, notes) = reported;
+        // Its checkout stays until the loop has moved on: who dies before the report is in the journal takes it from there.
+        let (report, notes) = self.report(site, tree, ended)?;
         site.report(&self.effect, Report::Loop(report), notes);
         Ok(())
     }
@@ -429,6 +505,10 @@ impl Fix {
         let replies: BTreeMap<FindingId, Reply> =
             said.replies.into_iter().filter(|(id, _)| known(id)).collect();
         let taken = self.take(site, tree, &replies)?;
+        if self.polish.is_some() && !taken.changed {
+            let failure = Failure::new(FailureKind::Empty, "there was nothing to polish");
+            return Ok((LoopReport::Failed(failure), notes));
+        }
         if !taken.strayed.is_empty() {
             let files = taken.strayed.iter().map(|path| plain::line(&path.to_string())).collect();
             let (of, maker, round) = (self.of.clone(), self.maker.to_string(), self.round);

@@ -125,7 +125,7 @@ impl Judge {
             subject,
             asked: Asked::Verdict(Box::new(brief)),
             base: base_of(docket),
-            request: request::Asked::of(docket, seat),
+            request: request::Asked::of(site, lp, docket, seat),
             records: records(lp),
         })
     }
@@ -164,7 +164,7 @@ impl Judge {
             subject,
             asked: Asked::Ruling(Box::new(brief)),
             base: base_of(docket),
-            request: request::Asked::of(docket, seat),
+            request: request::Asked::of(site, lp, docket, seat),
             records: Vec::new(),
         })
     }
@@ -235,7 +235,7 @@ impl Judge {
     fn commit(&self, site: &Site) -> Result<Oid, GitError> {
         match self.subject {
             Subject::Plan(_) => site.run_head(),
-            Subject::Lane(..) | Subject::Phase => site.commit_of(&self.revision),
+            Subject::Lane(..) | Subject::Phase | Subject::Polish => site.commit_of(&self.revision),
         }
     }
 
@@ -305,7 +305,7 @@ impl Judge {
     pub(crate) fn recovered(site: &Site, effect: &EffectId, lp: &Loop, ended: Ended) -> Option<Probe> {
         let commit = match subject::of(lp.id())? {
             Subject::Plan(_) => site.run_head().ok()?,
-            Subject::Lane(..) | Subject::Phase => site.commit_of(lp.revision()?).ok()?,
+            Subject::Lane(..) | Subject::Phase | Subject::Polish => site.commit_of(lp.revision()?).ok()?,
         };
         let report = match site.seat_noted(effect).or_else(|| site.seat_now(&commit))? {
             true => LoopReport::Failed(tampered()),
@@ -439,7 +439,7 @@ fn judge_job(subject: &Subject) -> JudgeJob {
         Subject::Plan(_) => JudgeJob::Plan,
         Subject::Lane(_, Job::Task(_) | Job::Repair) => JudgeJob::Task,
         Subject::Lane(_, Job::Qa) => JudgeJob::Delivery,
-        Subject::Phase => JudgeJob::Phase,
+        Subject::Phase | Subject::Polish => JudgeJob::Phase,
     }
 }
 

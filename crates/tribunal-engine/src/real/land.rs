@@ -743,6 +743,15 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     fs::rename(&partial, path)
 }
 
+/// Whether the run branch has what the review approved: before that, being at the run branch is not being at the result.
+fn is_advanced(site: &Site, docket: &Docket) -> Result<bool, GitError> {
+    let run = docket.run.as_ref().filter(|run| run.spec().review);
+    match run.and_then(|run| run.tip()) {
+        Some(tip) => site.repo.is_ancestor(&site.commit_of(tip)?, &site.run_head()?),
+        None => Ok(true),
+    }
+}
+
 /// Whether a finishing step that was intended before a crash has happened.
 pub(crate) fn probe_finish(site: &Site, step: FinishStep, docket: &Docket) -> Probe {
     let done =
@@ -755,6 +764,9 @@ pub(crate) fn probe_finish(site: &Site, step: FinishStep, docket: &Docket) -> Pr
         },
         FinishStep::Forward => {
             let probe = || -> Result<ForwardProbe, GitError> {
+                if !is_advanced(site, docket)? {
+                    return Ok(ForwardProbe::NotDone);
+                }
                 let (old, new) = (Oid::parse(&docket.about.base)?, site.run_head()?);
                 site.repo.fast_forward_probe(&docket.about.branch, &old, &new)
             };

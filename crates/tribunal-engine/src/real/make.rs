@@ -105,7 +105,7 @@ impl Make {
         let effect = self.effect.clone();
         let done = match self.subject {
             Subject::Plan(_) => self.plan(site),
-            Subject::Lane(..) | Subject::Phase => self.lane(site),
+            Subject::Lane(..) | Subject::Phase | Subject::Polish => self.lane(site),
         };
         if let Err(error) = done {
             site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
@@ -128,7 +128,7 @@ fn maker_brief(
         Subject::Lane(_, Job::Task(n)) => (MakerJob::Task, task_brief(text, *n)),
         Subject::Lane(_, Job::Repair) => (MakerJob::Repair, None),
         Subject::Lane(_, Job::Qa) => (MakerJob::Delivery, None),
-        Subject::Phase => (MakerJob::Phase, None),
+        Subject::Phase | Subject::Polish => (MakerJob::Phase, None),
     };
     let checkpoint = docket.run.as_ref().and_then(|run| run.feedback(plan));
     let person = docket.said.get(lp.id()).map(String::as_str);
@@ -169,7 +169,7 @@ impl Make {
 fn role(subject: &Subject) -> &'static str {
     match subject {
         Subject::Plan(_) => "architect",
-        Subject::Lane(..) | Subject::Phase => "dev",
+        Subject::Lane(..) | Subject::Phase | Subject::Polish => "dev",
     }
 }
 
@@ -203,7 +203,7 @@ impl Make {
                 let tree = site.dir.join("plans").join(slug(self.plan.as_str())).join("tree");
                 keep_document(site, &inside::read(&tree, &self.path)?).ok()?
             }
-            Subject::Lane(..) | Subject::Phase => self.left_in_lane(site)?,
+            Subject::Lane(..) | Subject::Phase | Subject::Polish => self.left_in_lane(site)?,
         };
         let (report, note) = self.said(revision, ended);
         Some((report, vec![note]))
@@ -492,6 +492,7 @@ pub(crate) fn use_word(subject: &Subject) -> &'static str {
         Subject::Lane(_, Job::Repair) => "repair",
         Subject::Lane(_, Job::Qa) => "qa",
         Subject::Phase => "phase",
+        Subject::Polish => "polish",
     }
 }
 

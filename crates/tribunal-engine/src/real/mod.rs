@@ -4,6 +4,7 @@
 mod account;
 mod check;
 mod clerk;
+mod codebase;
 mod context;
 mod delivery;
 mod desk;
@@ -19,6 +20,7 @@ mod launch;
 mod make;
 mod origin;
 mod panel;
+mod polish;
 mod pool;
 mod project;
 mod request;
@@ -35,6 +37,7 @@ pub mod trial;
 mod walls;
 mod watch;
 
+pub use codebase::codebase;
 pub use error::{SetupError, WITHOUT_AGENTS};
 pub use examine::{ReviewAsk, ReviewPlan, Target, begin_review, plan_review, replace_seat};
 pub use land::{review_path, write_atomic};
@@ -113,7 +116,7 @@ impl RealWorld {
         let lp = docket.loops.get(&LoopId::new(effect.of.as_str()))?;
         let site = Arc::clone(&self.site);
         match want {
-            LoopWant::Make { maker, findings, onto } if subject::of(lp.id()) == Some(Subject::Phase) => {
+            LoopWant::Make { maker, findings, onto } if is_mended(lp) => {
                 let fix = Fix::gather(effect, lp, maker, findings, onto.as_ref(), docket)?;
                 let jobs = if fix::is_agent(maker) { &self.site.jobs } else { &self.site.slow };
                 self.work(jobs, effect, move || fix.run(&site));
@@ -237,7 +240,7 @@ impl RealWorld {
     ) -> Option<Probe> {
         let mut wants = lp.wants();
         let LoopWant::Make { maker, findings, onto } = wants.remove(effect)? else { return None };
-        let (report, notes) = if subject::of(lp.id())? == Subject::Phase {
+        let (report, notes) = if is_mended(lp) {
             let fix = Fix::gather(effect, lp, &maker, &findings, onto.as_ref(), docket)?;
             fix.recovered(&self.site, ended)?
         } else {
@@ -255,6 +258,11 @@ impl RealWorld {
             _ => None,
         }
     }
+}
+
+/// What fixers work on, each in a checkout of its own.
+fn is_mended(lp: &Loop) -> bool {
+    matches!(subject::of(lp.id()), Some(Subject::Phase | Subject::Polish))
 }
 
 /// The role an effect's agent was launched in.

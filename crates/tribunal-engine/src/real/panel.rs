@@ -5,6 +5,7 @@
 use super::error::SetupError;
 use super::examine::ReviewAsk;
 use super::land::write_atomic;
+use super::polish::POLISHER;
 use super::project::Project;
 use crate::docket::{ReviewNote, SeatNote};
 use crate::gates::read_plain;
@@ -112,7 +113,8 @@ pub(crate) fn compose(
         seat(ground, &roster, settings, note, &pick, &mut absent)?;
     }
     if ask.fix {
-        for id in roster.fixers() {
+        let polisher = settings.phase.polish.then(|| POLISHER.to_owned());
+        for id in roster.fixers().into_iter().chain(polisher) {
             match ground.person(&id, &mut absent) {
                 Some((person, _)) => inject(settings, &id, &["fixer", "dev"], &person.text),
                 None => absent.push(format!("{id}: no personality was found; its findings go to others")),

@@ -2,9 +2,12 @@
 //! part. It copies; the words are the view's.
 
 use super::site::Site;
+use super::subject;
 use crate::docket::{Docket, ReviewNote};
 use crate::gates::read_plain;
 use tribunal_core::ids::Seat;
+use tribunal_core::r#loop::Loop;
+use tribunal_core::run::Subject;
 use tribunal_docs::{read_plan, read_summary};
 use tribunal_git::{GitError, GitPath, Oid};
 use tribunal_view::prompt::Document;
@@ -24,8 +27,15 @@ pub(crate) struct Asked {
 
 impl Asked {
     /// Of a seat of a review; none where nothing that exists is reviewed.
-    pub(crate) fn of(docket: &Docket, seat: &Seat) -> Option<Asked> {
-        let review = docket.about.review.as_deref()?.clone();
+    pub(crate) fn of(site: &Site, lp: &Loop, docket: &Docket, seat: &Seat) -> Option<Asked> {
+        let mut review = docket.about.review.as_deref()?.clone();
+        if subject::of(lp.id())? == Subject::Polish {
+            // Only what the polish changed is judged; all before it has passed.
+            review.base = site.commit_of(docket.run.as_ref()?.tip()?).ok()?.to_string();
+            review.target = format!("the polish of {}", review.target);
+            review.scopes.clear();
+            review.seats.iter_mut().for_each(|seat| seat.scope = None);
+        }
         let scope = review.seats.iter().find(|known| known.id == seat.as_str()).and_then(|seat| seat.scope);
         let about = &docket.about;
         Some(Asked { review, phase: about.phase.clone(), phase_path: about.phase_path.clone(), scope })

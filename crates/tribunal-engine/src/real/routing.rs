@@ -2,6 +2,7 @@
 //! It looks up facts for the pure tables; the choice itself is theirs. Also who owns which field on the panel.
 
 use super::fix::{ANYBODY, NOBODY, TOOL};
+use super::polish::PUT_BACK;
 use super::site::Site;
 use super::{panel, subject};
 use crate::docket::Docket;
@@ -17,6 +18,8 @@ use tribunal_findings::authority::domain_of;
 
 /// Who can mend what in one loop.
 pub(crate) struct Routing {
+    /// What is found in a polish is not mended: it is put back.
+    polish: bool,
     /// Tools that mend.
     mends: BTreeSet<String>,
     /// Agents may be launched.
@@ -33,9 +36,11 @@ pub(crate) struct Routing {
 impl Routing {
     /// Of a loop whose findings go to several fixers; none for the others.
     pub(crate) fn of(site: &Site, lp: &Loop, docket: &Docket) -> Option<Routing> {
-        if subject::of(lp.id())? != Subject::Phase {
-            return None;
-        }
+        let polish = match subject::of(lp.id())? {
+            Subject::Phase => false,
+            Subject::Polish => true,
+            Subject::Plan(_) | Subject::Lane(..) => return None,
+        };
         let review = docket.about.review.as_ref();
         let tools = review.into_iter().flat_map(|review| &review.tools).map(|seat| seat.name.clone());
         let mends = |name: &String| site.tools.get(name).is_some_and(|tool| !tool.fix.is_empty());
@@ -47,6 +52,7 @@ impl Routing {
         }
         let roles = site.settings.agents.roles.iter();
         Some(Routing {
+            polish,
             mends: tools.filter(mends).collect(),
             agents: site.adapter_for(&["fixer", "dev"]).is_some(),
             roster: site.roster.get_or_init(|| panel::kept(&site.dir)).clone(),
@@ -67,6 +73,10 @@ impl Routing {
         let open: Vec<usize> = (0..tracked.len())
             .filter(|at| tracked[*at].fate == Fate::Open && tracked[*at].severity.must_fix())
             .collect();
+        if self.polish {
+            open.into_iter().for_each(|at| tracked[at].fixer = Some(Maker::new(PUT_BACK)));
+            return;
+        }
         let fields: Vec<Option<String>> = open.iter().map(|at| field(&tracked[*at])).collect();
         let wanted: Vec<Wanted<'_>> = open
             .iter()

@@ -361,6 +361,7 @@ fn run_spec(
         land,
         qa: held(settings.qa.review, ask.qa),
         review: false,
+        polish: None,
         exists: None,
         checkpoint_every: run.effort.checkpoint_every(),
         landing_rounds: run.landing_rounds,
@@ -568,7 +569,7 @@ pub fn place_to_fix(dir: &Path, docket: &Docket, effect: &EffectId) -> Option<Pa
     match subject {
         Subject::Plan(plan) => Some(document_tree(dir, &plan).join(docket.about.paths.get(&plan)?)),
         Subject::Lane(plan, _) => Some(dir.join("lanes").join(slug(plan.as_str())).join("tree")),
-        Subject::Phase => None,
+        Subject::Phase | Subject::Polish => None,
     }
 }
 

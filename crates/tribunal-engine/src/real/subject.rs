@@ -5,12 +5,17 @@ use tribunal_core::ids::{LoopId, PlanId, Revision};
 use tribunal_core::r#loop::{Loop, Outcome};
 use tribunal_core::run::{Job, Standing, Subject};
 
-/// The subject of a loop, by its name: `01-02/task-1.3`, `01-02/plan.1`, `phase.4`.
+/// Before the number of a loop that polishes.
+const POLISH: &str = "phase.polish";
+
+/// The subject of a loop, by its name: `01-02/task-1.3`, `01-02/plan.1`, `phase.4`, `phase.polish.5`.
 pub(crate) fn of(id: &LoopId) -> Option<Subject> {
     let (name, entry) = id.as_str().rsplit_once('.')?;
     entry.parse::<u32>().ok()?;
-    if name == "phase" {
-        return Some(Subject::Phase);
+    match name {
+        "phase" => return Some(Subject::Phase),
+        POLISH => return Some(Subject::Polish),
+        _ => {}
     }
     let (plan, label) = name.rsplit_once('/')?;
     let plan = PlanId::new(plan);
@@ -26,7 +31,7 @@ pub(crate) fn of(id: &LoopId) -> Option<Subject> {
 pub(crate) fn plan_of(subject: &Subject) -> Option<&PlanId> {
     match subject {
         Subject::Plan(plan) | Subject::Lane(plan, _) => Some(plan),
-        Subject::Phase => None,
+        Subject::Phase | Subject::Polish => None,
     }
 }
 

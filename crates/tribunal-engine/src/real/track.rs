@@ -140,7 +140,9 @@ impl Tracking {
             return Ok(Vec::new());
         }
         let first = match (&self.subject, self.judged.first()) {
-            (Subject::Lane(..) | Subject::Phase, Some(first)) => self.beginning(site, first)?,
+            (Subject::Lane(..) | Subject::Phase | Subject::Polish, Some(first)) => {
+                self.beginning(site, first)?
+            }
             _ => None,
         };
         let past = Past { fixes, first: first.as_ref() };
@@ -215,7 +217,9 @@ impl Tracking {
         let (from, to) = (site.commit_of(from)?, site.commit_of(to)?);
         let diff = match self.subject {
             Subject::Plan(_) => return self.document_change(site, &from, &to),
-            Subject::Lane(..) | Subject::Phase => site.repo.diff_text(&from, &to, &[], DIFF_CAP)?,
+            Subject::Lane(..) | Subject::Phase | Subject::Polish => {
+                site.repo.diff_text(&from, &to, &[], DIFF_CAP)?
+            }
         };
         Ok(read_diff(&diff.bytes))
     }
@@ -237,7 +241,9 @@ impl Tracking {
         let at = site.commit_of(revision).ok()?;
         let bytes = match self.subject {
             Subject::Plan(_) => site.repo.read_blob(&at).ok()?,
-            Subject::Lane(..) | Subject::Phase => site.repo.file_at(&at, &GitPath::from(path)).ok()??,
+            Subject::Lane(..) | Subject::Phase | Subject::Polish => {
+                site.repo.file_at(&at, &GitPath::from(path)).ok()??
+            }
         };
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }

@@ -12,6 +12,7 @@ mod inbox;
 mod init;
 mod intake;
 mod log;
+mod map;
 mod mcp;
 mod replay;
 pub mod report;
@@ -84,6 +85,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
         Command::Inbox(args) => inbox::run(globals, &args),
         Command::Decide(args) => decide::run(globals, &args),
         Command::Uat(args) => uat::run(globals, &args),
+        Command::Map(args) => map::run(globals, &args),
         Command::Gc(args) => gc::run(globals, &args),
         Command::Intake(args) => intake::run(globals, &args),
         Command::Delta(args) => delta::run(globals, &args),
@@ -134,6 +136,7 @@ fn steers(command: &Command) -> bool {
         | Command::Serve(_)
         | Command::Watch(_)
         | Command::Uat(_)
+        | Command::Map(_)
         | Command::Gc(_)
         | Command::Config(_) => true,
     }

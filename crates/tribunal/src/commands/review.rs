@@ -209,7 +209,7 @@ pub fn tell(globals: &Globals, shown: &Shown, id: &str, dir: &Path, view: &RunVi
 
 /// What fixers made of it and nobody approved can still be looked at.
 fn unapproved(docket: &Docket, note: &ReviewNote, id: &str) -> Option<String> {
-    let lp = docket.loops.values().next_back()?;
+    let lp = docket.examined()?;
     let made = lp.revision().filter(|made| lp.judged().first() != Some(made))?;
     let approved = lp.outcome().is_some_and(Outcome::is_good);
     let head = note.head.get(..12).unwrap_or(&note.head);
@@ -235,7 +235,7 @@ fn show(form: ReviewForm, one: &Examined, items: &[Item<'_>], style: Style) -> R
 
 /// Why it ended so, in a few words.
 fn reason(docket: &Docket, view: &RunView) -> String {
-    let outcome = docket.loops.values().next_back().and_then(|lp| lp.outcome());
+    let outcome = docket.examined().and_then(|lp| lp.outcome());
     let words = match outcome {
         None => view.questions.first().map_or("it is not over", |question| question.why.as_str()),
         Some(Outcome::Passed | Outcome::PassedWithWarnings) => "nothing is in the way",
@@ -318,6 +318,15 @@ fn is_aside(entry: &Entry, docket: &Docket) -> bool {
     same.any(|claim| claim.file == entry.claim.file)
 }
 
+/// What became of a polish.
+fn polished(docket: &Docket) -> Option<String> {
+    let lp = docket.polish()?;
+    Some(match lp.outcome()? {
+        outcome if outcome.is_good() => "it was polished, and the polish was judged".to_owned(),
+        outcome => format!("a polish was dropped ({}): what passed before it stands", outcome.word()),
+    })
+}
+
 fn notes(docket: &Docket, note: &ReviewNote) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     if note.seats.is_empty() {
@@ -331,6 +340,7 @@ fn notes(docket: &Docket, note: &ReviewNote) -> Vec<String> {
     if note.fix && docket.loops.values().any(left) {
         notes.push("what no tool mends was left: no agent is configured".to_owned());
     }
+    notes.extend(polished(docket));
     notes.extend(note.absent.iter().map(|absent| format!("did not judge: {absent}")));
     notes.extend(note.unasked.iter().map(|one| format!("was not looked at again: {one}")));
     notes.extend(docket.lost.values().map(|lost| plain::clipped(lost, 600)));

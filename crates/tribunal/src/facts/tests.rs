@@ -37,6 +37,7 @@ fn spec() -> RunSpec {
         land: Land::Group,
         qa: false,
         review: false,
+        polish: None,
         exists: None,
         checkpoint_every: None,
         landing_rounds: 2,

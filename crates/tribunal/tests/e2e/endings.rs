@@ -44,4 +44,5 @@ scenes! {
     branch_moved: "branch-moved",
     untracked: "untracked",
     dirty: "dirty",
+    review_fixed: "review-fixed",
 }

@@ -445,3 +445,88 @@ fn a_large_change_is_reviewed_in_parts_that_cover_all_of_it() {
     assert_eq!(covered, 5_000);
     assert_eq!(review.seats.len(), review.scopes.len());
 }
+
+/// Two files that a review passes; what the polisher makes of them is the script's.
+fn polished(text_a: &str, text_b: &str, more: &str) -> Change {
+    let (a, b) = (Value::from(text_a).to_string(), Value::from(text_b).to_string());
+    let polisher = format!(
+        "[[turn]]\nrole = \"testing-code-polisher\"\ndo = [{{ expect = \"Polish what a review passed\" }}, {{ write = \"a.py\", text = {a} }}, {{ write = \"b.py\", text = {b} }}, {{ say = \"SUMMARY: cleaner.\\nTASK: done\" }}]\n"
+    );
+    let change = Change::new(
+        &[("a.py", "begin = 1\nx = 2\n"), ("b.py", "begin = 1\ny = 2\n")],
+        &format!("{polisher}{more}"),
+    );
+    // A worktree with something in it that nobody committed is left alone.
+    std::fs::write(change.stage.project().join(".git/info/exclude"), "tribunal.toml\n").unwrap();
+    // It finds the word `ugly` in any file, by file and line.
+    let row = "[tools.ugly]\nfiles = [\"*.py\"]\nprograms = [\"grep\"]\nform = \"lines\"\nfound = [1]\ncheck = [\"sh\", \"-c\", \"grep -n ugly \\\"$@\\\" /dev/null | sed 's/$/: warning: it is ugly/' ; true\", \"sh\", \"{files}\"]\n";
+    change
+        .stage
+        .write("tribunal.toml", &format!("[phase]\npolish = true\npolish_scope = \"changed\"\n{row}"))
+        .unwrap();
+    change
+}
+
+impl Change {
+    fn polish(&self) -> Outcome {
+        self.docket().polish().unwrap().outcome().unwrap().clone()
+    }
+
+    #[track_caller]
+    fn polishes(&self) -> Ended {
+        let args = ["review", "--diff", "main..HEAD", "--yes", "--fix", "--panel", &format!("{QA},ugly")];
+        let ended = self.stage.tribunal(&args).unwrap();
+        assert_eq!(ended.code, Some(0), "a polish never blocks: {}", ended.said());
+        ended
+    }
+}
+
+#[test]
+fn what_passed_is_polished_judged_and_lands() {
+    let change = polished("begin = 1\nx = two\n", "begin = 1\ny = two\n", "");
+    let ended = change.polishes();
+    assert_eq!(change.polish(), Outcome::Passed, "{}", ended.said());
+    assert_eq!(
+        (change.file("a.py"), change.file("b.py")),
+        ("begin = 1\nx = two\n".into(), "begin = 1\ny = two\n".into())
+    );
+    let subjects = change.stage.git(&["log", "--format=%s", "main..HEAD"]).unwrap();
+    assert_eq!(
+        subjects,
+        "refactor(review): polish what the review passed\nfeat: a change",
+        "{}",
+        ended.said()
+    );
+}
+
+#[test]
+fn a_polish_that_makes_a_file_worse_is_reverted_there_and_else_altogether() {
+    // A tool finds something in one of two files: that one is put back.
+    let change = polished("begin = 1\nx = ugly\n", "begin = 1\ny = two\n", "");
+    let ended = change.polishes();
+    assert_eq!(change.polish(), Outcome::Passed, "{}", ended.said());
+    assert_eq!(
+        (change.file("a.py"), change.file("b.py")),
+        ("begin = 1\nx = 2\n".into(), "begin = 1\ny = two\n".into())
+    );
+    assert!(ended.stdout.contains("the polish of a.py was put back"), "{}", ended.stdout);
+    let subjects = change.stage.git(&["log", "--format=%s", "main..HEAD"]).unwrap();
+    assert_eq!(subjects.lines().count(), 2, "one commit, whatever was put back: {subjects}");
+    // In both, or a reviewer objects: nothing of it stays, and what passed before does.
+    let objects = format!(
+        "[[turn]]\nrole = \"reviewer\"\nuse = \"polish\"\nseat = \"{QA}\"\ndo = [{{ expect = \"the polish of main..HEAD\" }}, {{ say = {} }}]\n",
+        Value::from(finding("warning", "a.py:2", "the number was easier to read"))
+    );
+    for (word, script) in [("ugly", ""), ("fine", objects.as_str())] {
+        let change =
+            polished(&format!("begin = 1\nx = {word}\n"), &format!("begin = 1\ny = {word}\n"), script);
+        let ended = change.polishes();
+        assert_eq!(change.polish(), Outcome::Failed, "{}", ended.said());
+        assert_eq!(
+            (change.file("a.py"), change.file("b.py")),
+            ("begin = 1\nx = 2\n".into(), "begin = 1\ny = 2\n".into())
+        );
+        assert!(ended.stdout.contains("a polish was dropped"), "{}", ended.stdout);
+        assert!(ended.stdout.contains("passed"), "{}", ended.stdout);
+    }
+}

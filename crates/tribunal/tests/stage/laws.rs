@@ -195,11 +195,11 @@ fn documents(stage: &Stage) -> Res<Vec<String>> {
     Ok(if own { [vec![format!("file {}/", super::PHASE)], state.to_vec()].concat() } else { Vec::new() })
 }
 
-/// The files in the trees of lanes and architects.
+/// The files in the trees of lanes, architects and fixers.
 fn agents_files(stage: &Stage) -> Vec<std::path::PathBuf> {
     let mut files = Vec::new();
     for run in stage.runs() {
-        for kind in ["lanes", "plans"] {
+        for kind in ["lanes", "plans", "fixers"] {
             let trees = fs::read_dir(stage.run_dir(&run).join(kind)).into_iter().flatten().flatten();
             trees.for_each(|tree| walk(&tree.path().join("tree"), &mut files));
         }
@@ -334,6 +334,11 @@ fn approved(stage: &Stage, run: &str, facts: &[Fact]) -> Res<Vec<String>> {
     let mut ended: BTreeMap<PlanId, (LoopId, Outcome, Option<Revision>)> = BTreeMap::new();
     for fact in facts {
         match fact {
+            Fact::Loop(id, LoopEvent::Ended { outcome, revision: Some(revision) })
+                if id.as_str().starts_with("phase.") && outcome.is_good() =>
+            {
+                wrong.extend(judged_so(id, outcome, revision, facts));
+            }
             Fact::Loop(id, LoopEvent::Ended { outcome, revision }) => {
                 if let Some((plan, _)) =
                     id.as_str().split_once('/').filter(|(_, job)| !job.starts_with("plan"))

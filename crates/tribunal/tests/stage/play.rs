@@ -89,7 +89,7 @@ pub fn play(stage: &Stage, scene: &Scene, deaths: &Deaths) -> Res<Played> {
 /// What the user types next; nothing when the run is over.
 fn next(stage: &Stage, scene: &Scene, last: Option<&Given>) -> Res<Option<Vec<String>>> {
     let words = |words: &[&str]| Ok(Some(words.iter().map(|word| (*word).to_owned()).collect()));
-    let Some((_, docket)) = stage.newest()? else { return words(&["run"]) };
+    let Some((_, docket)) = stage.newest()? else { return words(scene.begin) };
     if docket.run.as_ref().is_some_and(|run| run.ending().is_some()) {
         return Ok(None);
     }

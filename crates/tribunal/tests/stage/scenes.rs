@@ -12,6 +12,10 @@ pub struct Scene {
     pub shows: &'static str,
     /// The plans.
     pub plans: &'static [Plan],
+    /// How it begins.
+    pub begin: &'static [&'static str],
+    /// What the user commits before, on top of the plans.
+    pub change: &'static [(&'static str, &'static str)],
     /// What the agents do, before what they do anyway.
     pub script: &'static str,
     /// And what they do besides.
@@ -378,6 +382,37 @@ do = [
 ]
 "##;
 
+/// A reviewer that finds something in two files of two fixers; both mend it, one of them a file that is not its own too.
+const REVIEW_FIXED: &str = r##"
+[[turn]]
+role = "reviewer"
+use = "phase"
+round = 1
+do = [ { say = "[id:a] [severity:warning] [confidence:90] [file:api/users.py:2] issue: x is odd | suggestion: y\n[id:b] [severity:warning] [confidence:90] [file:web/ui/list.ts:2] issue: b is odd | suggestion: y\nVERDICT: reject" } ]
+
+[[turn]]
+role = "engineering-backend-architect"
+use = "phase"
+round = 2
+do = [
+  { write = "api/users.py", text = "begin = 1\nx = 9\n" },
+  { write = "NOTES.txt", text = "not mine\n" },
+  { say = "FIXED: {finding:1}\nSUMMARY: x is 9.\nTASK: done" },
+]
+
+[[turn]]
+role = "engineering-frontend-developer"
+use = "phase"
+round = 2
+do = [ { write = "web/ui/list.ts", text = "begin = 1\nb = 9\n" }, { say = "FIXED: {finding:1}\nSUMMARY: b is 9.\nTASK: done" } ]
+
+[[turn]]
+role = "reviewer"
+use = "phase"
+round = 2
+do = [ { say = "F-1: resolved\nF-2: resolved\nCHECKED: both files again.\nVERDICT: approve" } ]
+"##;
+
 /// A dev that says when it is at work, and then waits.
 pub const AT_WORK: &str = r##"
 [[turn]]
@@ -397,6 +432,8 @@ pub const PLAIN: Scene = Scene {
     name: "",
     shows: "",
     plans: ONE,
+    begin: &["run"],
+    change: &[],
     script: "",
     more: "",
     settings: NO_GATE,
@@ -553,6 +590,22 @@ pub const SCENES: &[Scene] = &[
         user: User::Dirty,
         ..PLAIN
     },
+    Scene {
+        name: "review-fixed",
+        shows: "a change is reviewed; two fixers mend it, each in its own checkout, and it is judged again",
+        begin: &[
+            "review",
+            "--diff",
+            "HEAD~1",
+            "--fix",
+            "--yes",
+            "--panel",
+            "testing-qa-verification-specialist",
+        ],
+        change: &[("api/users.py", "begin = 1\nx = 2\n"), ("web/ui/list.ts", "begin = 1\nb = 2\n")],
+        script: REVIEW_FIXED,
+        ..PLAIN
+    },
 ];
 
 impl Scene {
@@ -573,6 +626,11 @@ impl Scene {
         stage.commit_all()?;
         if untracked {
             self.write_plans(stage)?;
+        }
+        if !self.change.is_empty() {
+            self.change.iter().try_for_each(|(path, text)| stage.write(path, text))?;
+            stage.git(&["add", "-A"])?;
+            stage.git(&["commit", "-q", "-m", "feat: a change"])?;
         }
         if self.user == User::Dirty {
             stage.write("README.md", "# tools, changed\n")?;

@@ -4,7 +4,7 @@ use super::fault::{Dials, Fault};
 use super::rng::Rng;
 use tribunal_core::effect::FinishStep;
 use tribunal_core::ids::{Check, PlanId, Revision, Seat};
-use tribunal_core::policy::{NoVerdict, Policy, Timeouts, Use};
+use tribunal_core::policy::{AtTheCap, NoVerdict, Policy, Timeouts, Use};
 use tribunal_core::run::{Land, PlanGate, PlanSpec, Policies, RunSpec, TasksDone};
 use tribunal_engine::Options;
 
@@ -101,6 +101,7 @@ fn spec(rng: &mut Rng, size: Size) -> RunSpec {
         land: *rng.pick(&[Land::Group, Land::Each]),
         qa: rng.chance(500),
         review: rng.chance(500),
+        polish: rng.chance(400).then(|| Box::new(polish(rng))),
         exists: None,
         checkpoint_every: *rng.pick(&[None, Some(1), Some(2), Some(4)]),
         landing_rounds: rng.within(0, 2) as u32,
@@ -115,6 +116,12 @@ fn spec(rng: &mut Rng, size: Size) -> RunSpec {
         finish: finish.into_iter().filter(|_| rng.chance(700)).collect(),
         step_timeout_ms: 120_000,
     }
+}
+
+/// What a polish is judged by: nobody is asked, and what does not pass is dropped.
+fn polish(rng: &mut Rng) -> Policy {
+    let row = policy(rng, Use::Phase);
+    Policy { unattended: true, at_the_cap: AtTheCap::End, confirm: false, ..row }
 }
 
 fn plans(rng: &mut Rng, size: Size) -> Vec<PlanSpec> {

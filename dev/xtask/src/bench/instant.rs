@@ -41,6 +41,7 @@ pub fn spec(plans: usize, tasks: u32) -> RunSpec {
         land: Land::Each,
         qa: false,
         review: false,
+        polish: None,
         exists: None,
         checkpoint_every: None,
         landing_rounds: 2,

@@ -1,0 +1,38 @@
+//! `tribunal map`: writes a page about the repository that every agent is given. What a person wrote is not overwritten.
+
+use crate::args::{Globals, Map};
+use crate::exit::Done;
+use crate::failure::Failure;
+use crate::out;
+use crate::place::Place;
+use tribunal_engine::real;
+use tribunal_view::map::MADE;
+
+/// Makes the map.
+pub fn run(globals: &Globals, args: &Map) -> Result<Done, Failure> {
+    let project = Place::to_work_on()?.project()?;
+    let text = real::codebase(&project)?;
+    if args.print {
+        out::data(&text)?;
+        return Ok(Done::Passed);
+    }
+    let folder = project.root().join(project.planning());
+    let path = folder.join("CODEBASE.md");
+    let shown = format!("{}/CODEBASE.md", project.planning());
+    if path.symlink_metadata().is_ok() && !args.force {
+        let ours = std::fs::read_to_string(&path).is_ok_and(|text| text.starts_with(MADE));
+        if !ours {
+            return Err(Failure::usage(format!(
+                "{shown} was not made here\nhint: `tribunal map --print` shows the map, `--force` writes it all the same"
+            )));
+        }
+    }
+    std::fs::create_dir_all(&folder)?;
+    real::write_atomic(&path, text.as_bytes())?;
+    if globals.json {
+        out::json(&serde_json::json!({ "written": shown }))?;
+    } else if !globals.quiet {
+        out::data(&format!("{shown} is written; every agent is given it\n"))?;
+    }
+    Ok(Done::Passed)
+}
