@@ -231,6 +231,9 @@ pub fn verification_threshold(report: Option<&Verification>) -> GateRuling {
     {
         return GateRuling::fail(format!("{passed} of {total} checks passed"));
     }
+    if report.total == Some(0) {
+        return GateRuling::did_not_run("the verification report counts no check");
+    }
     let status = report.status.as_deref().unwrap_or("").trim().to_ascii_lowercase();
     match status.as_str() {
         "pass" | "passed" | "complete" | "completed" | "verified" | "ok" => {
@@ -259,9 +262,14 @@ pub fn danger(line: &str) -> Option<&'static str> {
     if compact.contains(":(){") {
         return Some("a fork bomb");
     }
-    let parts: Vec<&str> = line.split(['|', ';', '&', '\n', '(', ')', '`']).collect();
+    let ends = ['|', ';', '&', '\n', '(', ')', '`'];
+    let mut parts: Vec<&str> = line.split(ends).collect();
     let fetched = parts.iter().any(|part| matches!(program(part), Some("curl" | "wget")));
-    let shelled = parts.iter().any(|part| matches!(program(part), Some("sh" | "bash" | "zsh")));
+    let shelled = parts.iter().any(|part| matches!(program(part), Some("sh" | "bash" | "zsh" | "dash")));
+    // What a shell is handed in quotes is a command line as well.
+    if shelled || parts.iter().any(|part| part.trim_start().starts_with("eval ")) {
+        parts.extend(line.split(['"', '\'']).flat_map(|part| part.split(ends)));
+    }
     if fetched && shelled {
         return Some("runs what it downloads");
     }
@@ -270,9 +278,10 @@ pub fn danger(line: &str) -> Option<&'static str> {
 
 /// The program a simple command starts, past assignments and wrappers.
 fn program(part: &str) -> Option<&str> {
-    let wrappers = ["env", "exec", "command", "nohup", "time", "xargs"];
+    let wrappers = ["env", "exec", "command", "nohup", "time", "xargs", "timeout", "nice", "eval", "setsid"];
     let mut words = part.split_whitespace();
-    let word = words.find(|word| !word.contains('=') && !wrappers.contains(word))?;
+    let is_time = |word: &str| word.trim_end_matches(['s', 'm', 'h']).parse::<f64>().is_ok();
+    let word = words.find(|word| !word.contains('=') && !wrappers.contains(word) && !is_time(word))?;
     Some(word.trim_matches(['"', '\'', '$']).rsplit('/').next().unwrap_or(word))
 }
 
@@ -289,6 +298,9 @@ fn danger_of_one(part: &str) -> Option<&'static str> {
         name if name.starts_with("mkfs") => Some("makes a file system"),
         "dd" if words.iter().any(|word| word.starts_with("of=/dev/")) => Some("writes to a device"),
         "chmod" if short('R') && has(&["777", "0777"]) => Some("opens every file to everybody"),
+        "find" if has(&["-delete"]) && words.get(1).is_some_and(|target| whole(target)) => {
+            Some("deletes a whole tree")
+        }
         "rm" if (short('r') || short('R') || has(&["--recursive"])) && words.iter().any(|w| whole(w)) => {
             Some("deletes a whole tree")
         }
@@ -422,6 +434,7 @@ mod tests {
             (Some(report(None, Some(3), Some(0), None)), GateResult::Pass),
             (Some(report(Some("passed"), None, None, None)), GateResult::Pass),
             (Some(report(Some("failed"), Some(3), Some(1), None)), GateResult::Fail),
+            (Some(report(Some("passed"), None, None, Some(0))), GateResult::DidNotRun),
             (Some(report(Some("passed"), Some(3), Some(1), None)), GateResult::Fail),
             (Some(report(Some("passed"), Some(3), None, Some(4))), GateResult::Fail),
             (Some(report(Some("checks_passed"), None, None, None)), GateResult::Fail),
@@ -453,6 +466,14 @@ mod tests {
             ("dd if=/dev/zero of=/dev/sda", true),
             ("chmod -R 777 .", true),
             ("test -f src/a.rs", false),
+            ("sh -c \"rm -rf /\"", true),
+            ("bash -c 'cd x; rm -rf ..'", true),
+            ("eval \"rm -rf /\"", true),
+            ("timeout 5 rm -rf /", true),
+            ("find / -name x -delete", true),
+            ("find build -delete", false),
+            ("grep 'git push' README.md", false),
+            ("sh -c 'cargo test'", false),
         ] {
             assert_eq!(danger(line).is_some(), dangerous, "{line}");
         }

@@ -134,6 +134,18 @@ impl Leases {
         Some(self.leases.remove(at))
     }
 
+    /// Gives some of a task's files back: how many. What is left keeps its time.
+    pub fn release_files(&mut self, task_id: &str, files: &[String]) -> usize {
+        let Some(lease) = self.leases.iter_mut().find(|lease| lease.task_id == task_id) else { return 0 };
+        let before = lease.files.len();
+        lease.files.retain(|held| !files.iter().any(|file| clean(file) == clean(held)));
+        let (given, empty) = (before - lease.files.len(), lease.files.is_empty());
+        if empty {
+            self.release(task_id);
+        }
+        given
+    }
+
     /// Drops what is over: how many.
     pub fn cleanup(&mut self, now: &Moment) -> usize {
         let before = self.leases.len();
@@ -183,6 +195,18 @@ mod tests {
         assert!(leases.acquire("c", &files(&["src/b.rs"]), None, &now).is_ok(), "all or nothing");
         assert!(leases.acquire("a", &files(&["src/c.rs"]), Some(300), &now).is_ok());
         assert_eq!(leases.leases.iter().find(|l| l.task_id == "a").unwrap().files.len(), 2);
+    }
+
+    #[test]
+    fn files_are_given_back_one_by_one() {
+        let mut leases = Leases::default();
+        let now = at(1_000, 10);
+        leases.acquire("a", &files(&["src/a.rs", "src/b.rs"]), Some(300), &now).unwrap();
+        assert_eq!(leases.release_files("a", &files(&["./src/a.rs", "src/z.rs"])), 1);
+        assert!(leases.conflicts("b", &files(&["src/a.rs"]), &now).is_empty());
+        assert_eq!(leases.conflicts("b", &files(&["src/b.rs"]), &now).len(), 1);
+        assert_eq!((leases.release_files("a", &files(&["src/b.rs"])), leases.leases.len()), (1, 0));
+        assert_eq!(leases.release_files("nobody", &files(&["src/b.rs"])), 0);
     }
 
     #[test]

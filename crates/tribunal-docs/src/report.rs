@@ -18,11 +18,12 @@ pub fn read_verification(text: &str) -> Verification {
     let status = get("status").or_else(|| get("result")).or_else(|| get("verdict"));
     let mut found = Verification {
         status,
-        passed: number(get("checks_passed")),
-        failed: number(get("checks_failed")),
-        total: number(get("checks_total")),
+        passed: number(get("checks_passed").or_else(|| get("passed"))),
+        failed: number(get("checks_failed").or_else(|| get("failed"))),
+        total: number(get("checks_total").or_else(|| get("total"))),
     };
-    if let Some((passed, total)) = get("score").as_deref().and_then(score) {
+    let scored = ["score", "checks_passed", "passed"].into_iter().find_map(|key| score(&get(key)?));
+    if let Some((passed, total)) = scored {
         found.passed = found.passed.or(Some(passed));
         found.total = found.total.or(Some(total));
     }

@@ -298,12 +298,16 @@ pub struct SummaryCheck {
 /// The gate of a summary: fields, counts, completion, commits, sections.
 pub fn check_summary(summary: &Summary, plan: &Plan, facts: &SummaryFacts<'_>) -> Vec<SummaryCheck> {
     vec![
-        check("frontmatter_fields", fields_problem(summary)),
+        check("frontmatter_fields", fields_problem(summary).or_else(|| other_plan(summary, plan))),
         check("task_count_match", count_problem(summary, plan)),
         check("completion_match", completion_problem(summary)),
         check("commit_hashes", commits_problem(summary, facts)),
         check("body_sections", sections_problem(summary)),
     ]
+}
+
+fn other_plan(summary: &Summary, plan: &Plan) -> Option<String> {
+    (summary.id != plan.id).then(|| format!("it is of plan {}, not of {}", summary.id, plan.id))
 }
 
 fn check(name: &'static str, problem: Option<String>) -> SummaryCheck {

@@ -2,6 +2,7 @@
 //! where each came from. It folds and copies; the words are the views', and it decides nothing.
 
 use crate::docket::{Docket, Fact, LaunchNote, Note};
+use crate::real::REGRESSION;
 use crate::settings::GateSettings;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -9,11 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tribunal_core::effect::Step;
 use tribunal_core::finding::{Fate, Reply, Severity, Verdict};
-use tribunal_core::ids::{FindingId, LoopId, Maker};
+use tribunal_core::ids::{Check, FindingId, LoopId, Maker};
 use tribunal_core::ledger::{Entry, Mark};
 use tribunal_core::r#loop::{Choice, Loop, LoopEvent, Outcome, Share, Why};
 use tribunal_core::machine::{Machine, OutOfOrder};
 use tribunal_core::panel::Ruling;
+use tribunal_core::policy::Use;
 use tribunal_core::run::{Ending, Run, RunEvent};
 use tribunal_findings::CycleDelta;
 use tribunal_findings::delta::{Now, Standing, cycle_delta};
@@ -350,6 +352,13 @@ pub fn unreviewed(docket: &Docket) -> Vec<String> {
     alone.dedup();
     if !alone.is_empty() {
         notes.push(format!("judged by checks only, no reviewer is configured: {}", alone.join(", ")));
+    }
+    let untested =
+        |lp: &&Loop| lp.policy().of == Use::Qa && !lp.policy().checks.contains(&Check::new(REGRESSION));
+    if docket.loops.values().any(|lp| untested(&lp)) {
+        notes.push(format!(
+            "tests were not compared with the base commit ({REGRESSION} did not run): `checks.test` names the command"
+        ));
     }
     notes.extend(not_read(docket));
     notes

@@ -172,12 +172,17 @@ pub fn held_to(text: &str, budget: u64) -> Option<(String, usize)> {
     Some((out, lost))
 }
 
-/// Tier marks, and headings about goal or must-haves with what stands below them.
+/// Tier marks, and what is said of goal and must-haves: keys of a document's first block, headings with what stands below.
 fn kept_always(lines: &[&str]) -> Vec<bool> {
     let mut inside: Option<usize> = None;
+    let block = front_lines(lines);
     lines
         .iter()
-        .map(|line| {
+        .enumerate()
+        .map(|(at, line)| {
+            if let Some(kept) = block.get(at) {
+                return *kept;
+            }
             let level = line.bytes().take_while(|byte| *byte == b'#').count();
             if line.starts_with("--- TIER ") {
                 inside = None;
@@ -191,6 +196,22 @@ fn kept_always(lines: &[&str]) -> Vec<bool> {
             inside.is_some()
         })
         .collect()
+}
+
+/// Which lines of a document's first block are kept; none without a block.
+fn front_lines(lines: &[&str]) -> Vec<bool> {
+    let is_fence = |line: &&str| line.trim_end() == "---";
+    let end = lines.iter().skip(1).position(is_fence).filter(|_| lines.first().is_some_and(is_fence));
+    let Some(end) = end else { return Vec::new() };
+    let mut kept = false;
+    let each = |line: &&str| {
+        if !line.starts_with([' ', '\t', '-', '#']) || is_fence(line) {
+            let key = line.split(':').next().unwrap_or_default().replace('-', "_");
+            kept = is_fence(line) || ["title", "goal", "objective", "must_haves"].contains(&key.trim());
+        }
+        kept
+    };
+    lines[..=end + 1].iter().map(each).collect()
 }
 
 #[cfg(test)]
@@ -241,5 +262,12 @@ mod tests {
         assert!(cut.starts_with("[… 501 lines cut …]") && lost > 500, "{cut}");
         let (none, _) = held_to(&text, 0).unwrap();
         assert!(none.contains("ship it"));
+        let plan =
+            format!("---\ntitle: T\nwave: 1\nmust_haves:\n  - \"it works\"\n---\n{}", "words\n".repeat(500));
+        let (cut, _) = held_to(&plan, 20).unwrap();
+        assert!(
+            cut.starts_with("---\ntitle: T\n[… 1 lines cut …]\nmust_haves:\n  - \"it works\"\n---\n"),
+            "{cut}"
+        );
     }
 }

@@ -31,7 +31,21 @@ pub struct TestReport {
     pub tests: BTreeMap<String, Outcome>,
 }
 
+/// How the command itself ended, where it says failure and names no test that failed.
+const COMMAND: &str = "the command that runs the tests";
+
 impl TestReport {
+    /// The same, of a command that ended as a failure: if no test failed, something else did.
+    pub fn ended_badly(mut self) -> TestReport {
+        if self.failed == 0 {
+            self.failed = 1;
+            if !self.tests.is_empty() {
+                self.tests.insert(COMMAND.to_owned(), Outcome::Failed);
+            }
+        }
+        self
+    }
+
     /// A report of named tests; the worst of two outcomes of one name counts.
     pub fn of(runner: &str, tests: impl IntoIterator<Item = (String, Outcome)>) -> TestReport {
         let mut named: BTreeMap<String, Outcome> = BTreeMap::new();

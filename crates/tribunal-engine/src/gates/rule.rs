@@ -48,6 +48,13 @@ pub fn rule(ground: &Ground, gate: Gate, asked: &Asked) -> GateRuling {
         Ok(contract) => contract,
         Err(error) => return GateRuling::fail(error.to_string()),
     };
+    // A contract of another plan says nothing about this one.
+    if contract.plan_id != asked.plan.to_string() {
+        return GateRuling::fail(format!(
+            "the contract is about plan {}, not {}",
+            contract.plan_id, asked.plan
+        ));
+    }
     facts(ground, gate, asked, &contract).unwrap_or_else(|error| GateRuling::did_not_run(error.to_string()))
 }
 

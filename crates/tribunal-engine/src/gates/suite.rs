@@ -71,6 +71,7 @@ pub fn run_tests(dir: &Path, argv: &[String], timeout: Duration) -> TestRun {
     }
     let report = done.junit.as_deref().and_then(read_tests).or_else(|| read_tests(&done.output));
     match (report, done.run) {
+        (Some(report), CommandRun::Failed(_)) if report.executed() > 0 => TestRun::Ran(report.ended_badly()),
         (Some(report), _) if report.executed() > 0 => TestRun::Ran(report),
         (_, CommandRun::Failed(how)) => TestRun::DidNotRun(format!("`{shown}` ran no test: {how}")),
         _ => TestRun::DidNotRun(format!("`{shown}` ran no test")),

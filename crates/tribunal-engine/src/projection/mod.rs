@@ -32,7 +32,17 @@ const FROM: &str = "events.from";
 /// All events of a run that is over are in the log.
 const DONE: &str = "events.done";
 /// Files of the moment, which git should not see.
-const MOMENT: [&str; 6] = [".events/", STATE, ".locks/", ".artifacts/", ".token-state/", ".*.new"];
+const MOMENT: [&str; 9] = [
+    ".events/",
+    STATE,
+    ".locks/",
+    ".artifacts/",
+    ".token-state/",
+    ".contracts/",
+    ".baseline/",
+    ".context-*.md",
+    ".*.new",
+];
 /// The state is written no more often than this while the run goes on.
 const PAUSE: Duration = Duration::from_millis(500);
 /// How long the end of a run waits for whoever holds the files.

@@ -14,6 +14,7 @@ use tribunal_docs::qa::{
 };
 use tribunal_docs::{FileChange, Plan, Summary};
 use tribunal_git::{GitError, GitPath, Oid};
+use tribunal_process::ExitHow;
 
 /// Whether the SUMMARY keeps its rules.
 pub(crate) const COMPLETION: &str = "verify-plan-completion";
@@ -212,7 +213,8 @@ fn suite(site: &Site, commit: &Oid, argv: &[String]) -> Result<Ran, GitError> {
     site.shelf.checkout(&tree, &dir.join("index"), commit, "tests")?;
     let command = Command { argv: argv.to_vec(), shown: argv.join(" "), ..Command::default() };
     let ran = match contained(site, &name, 0, &tree, &dir, &command) {
-        Ok((_, out)) => Ran::Tests(report(&dir, &out)),
+        Ok((ExitHow::Code(0), out)) => Ran::Tests(report(&dir, &out)),
+        Ok((_, out)) => Ran::Tests(report(&dir, &out).map(TestReport::ended_badly)),
         Err(why) => Ran::DidNotRun(why),
     };
     site.shelf.discard(&dir)?;

@@ -38,6 +38,7 @@ mod walls;
 mod watch;
 
 pub use codebase::codebase;
+pub(crate) use delivery::REGRESSION;
 pub use error::{SetupError, WITHOUT_AGENTS};
 pub use examine::{ReviewAsk, ReviewPlan, Target, begin_review, plan_review, replace_seat};
 pub use land::{review_path, write_atomic};

@@ -17,6 +17,7 @@ use super::{RealWorld, context, inside, roster, standing, subject};
 use crate::budget::Caps;
 use crate::docket::{Docket, Note, RunNote};
 use crate::engine::{Engine, Options};
+use crate::gates;
 use crate::route::{self, asks_first, has_team, is_turbo};
 use crate::settings::{Settings, When};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,8 +31,8 @@ use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat};
 use tribunal_core::policy::{NoVerdict, Policy, Timeouts, Use};
 use tribunal_core::run::{Job, Land, PlanGate, PlanSpec, Policies, RunSpec, Standing, Subject, Was};
 use tribunal_docs::qa::CHECKS;
-use tribunal_docs::{Completions, Phase, Plan};
-use tribunal_git::{GitError, Oid, Shelf};
+use tribunal_docs::{CheckStatus, Completions, Phase, Plan};
+use tribunal_git::{Archive, GitError, Oid, Shelf};
 use tribunal_journal::{Head, Journal, Poke};
 use tribunal_process::{Containment, Keeper};
 
@@ -69,7 +70,7 @@ pub fn begin(
     let head = project.repo().head()?;
     let branch = head.branch.clone().ok_or(SetupError::Detached)?;
     let files = project.phase(ask.phase.as_deref())?;
-    let plans = plans_to_run(&files, ask)?;
+    let plans = plans_to_run(project, &files, ask)?;
     roster::check(project, settings)?;
     if settings.agents.sandbox == "required" {
         // Asked before anything is written.
@@ -166,7 +167,11 @@ pub(super) fn run_id(project: &Project, ms: u64, phase: &str) -> String {
     std::iter::once(stem.clone()).chain(numbered).find(free).unwrap_or(stem)
 }
 
-fn plans_to_run(files: &PhaseFiles, ask: &Ask) -> Result<Vec<(String, String, Plan)>, SetupError> {
+fn plans_to_run(
+    project: &Project,
+    files: &PhaseFiles,
+    ask: &Ask,
+) -> Result<Vec<(String, String, Plan)>, SetupError> {
     let mut problems = Vec::new();
     let mut plans = Vec::new();
     for document in &files.plans {
@@ -180,13 +185,10 @@ fn plans_to_run(files: &PhaseFiles, ask: &Ask) -> Result<Vec<(String, String, Pl
             ),
         }
     }
-    let complete = |plan: &Plan| {
-        files.summaries.iter().any(|document| {
-            let summary = tribunal_docs::read_summary(&document.path, &document.text).value;
-            summary.is_some_and(|summary| summary.id == plan.id && summary.is_complete())
-        })
-    };
-    let (done, open): (Vec<_>, Vec<_>) = plans.into_iter().partition(|(_, _, plan)| complete(plan));
+    let complete = standing::completed(files);
+    let (done, open): (Vec<_>, Vec<_>) =
+        plans.into_iter().partition(|(_, _, plan)| complete.contains(&plan.id));
+    problems.extend(empty_words(project, files, &done)?);
     let mut completions = Completions::default();
     done.iter().for_each(|(_, _, plan)| completions.note(plan.id.clone(), true));
     let phase = Phase {
@@ -220,6 +222,34 @@ fn plans_to_run(files: &PhaseFiles, ask: &Ask) -> Result<Vec<(String, String, Pl
         return Err(SetupError::Plans { problems: vec![text] });
     }
     Ok(chosen)
+}
+
+/// Summaries that say complete and do not hold: whether their plan is built is for a person to say, not for us to guess.
+fn empty_words(
+    project: &Project,
+    files: &PhaseFiles,
+    done: &[(String, String, Plan)],
+) -> Result<Vec<String>, SetupError> {
+    let mut problems = Vec::new();
+    for (_, _, plan) in done {
+        let read = files.summaries.iter().filter_map(|document| {
+            let summary = tribunal_docs::read_summary(&document.path, &document.text).value?;
+            (summary.id == plan.id && summary.is_complete()).then_some((&document.path, summary))
+        });
+        for (path, summary) in read {
+            let archive = Archive::open(project.root())?;
+            let delivery = gates::Delivery { archive: &archive, plan, summary: &summary };
+            let wrong = gates::summary_checks(&delivery).into_iter();
+            let wrong = wrong.filter(|check| check.status != CheckStatus::Pass);
+            problems.extend(wrong.map(|check| {
+                format!(
+                    "{path}: it says complete, but {} does not hold: {}\n  mend it, or remove it and the plan is built anew",
+                    check.name, check.detail
+                )
+            }));
+        }
+    }
+    Ok(problems)
 }
 
 /// What a chosen plan depends on in its phase is finished or chosen too.

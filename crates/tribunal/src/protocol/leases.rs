@@ -78,11 +78,18 @@ fn act(leases: &mut Leases, wanted: &Wanted<'_>, now: &Moment) -> Came {
         },
         LeaseAction::Renew => match leases.renew(wanted.task, wanted.ttl_ms, now) {
             None => Came::NoLease,
-            Some(Ok(())) => Came::Done("acquired", 0),
+            // Files named beside it are asked for as well.
+            Some(Ok(())) => match leases.acquire(wanted.task, &wanted.files, wanted.ttl_ms, now) {
+                Ok(()) => Came::Done("acquired", 0),
+                Err(conflicts) => Came::Conflicts(conflicts),
+            },
             Some(Err(conflicts)) => Came::Conflicts(conflicts),
         },
         LeaseAction::Release => {
-            let files = leases.release(wanted.task).map_or(0, |lease| lease.files.len());
+            let files = match wanted.files.is_empty() {
+                true => leases.release(wanted.task).map_or(0, |lease| lease.files.len()),
+                false => leases.release_files(wanted.task, &wanted.files),
+            };
             Came::Done("released", files)
         }
         LeaseAction::Check => match leases.conflicts(wanted.task, &wanted.files, now) {

@@ -82,6 +82,17 @@ pub fn validate(path: &Path, dir: &Path) -> Result<Answer, Failure> {
         let said = said.map(|d| format!("{}:{}: {}", d.line, d.column, d.message)).unwrap_or_default();
         return refused(format!("{}:{said}. Fix: mend the frontmatter", path.display()));
     };
+    if !plan.has_frontmatter {
+        return refused(format!("{}: no frontmatter. Fix: begin it with `---`", path.display()));
+    }
+    if !dir.is_dir() {
+        return Err(Failure::usage(format!("{} is no folder", dir.display())));
+    }
+    let here = std::path::absolute(dir).ok().and_then(|dir| phase_dir(&dir.file_name()?.to_string_lossy()));
+    if let Some(here) = here.filter(|here| here.number != plan.id.phase) {
+        let (own, other) = (&plan.id, &here.number);
+        return refused(format!("plan {own} is not of phase {other}. Fix: name the folder of its own phase"));
+    }
     let mut plans = others(path, dir);
     let id = plan.id.clone();
     plans.push(plan);

@@ -93,7 +93,8 @@ pub fn regression(phase_dir: &Path, base: Option<&str>) -> Result<Answer, Failur
 
 fn compared(ground: &Ground, archive: &Archive, dir: &Path, base: Option<&str>) -> Result<Judged, Failure> {
     let checks = settings(ground)?.settings.checks;
-    let command = checks.commands.get("test").or_else(|| checks.commands.get("tests"));
+    let named = checks.commands.get("test").or_else(|| checks.commands.get("tests"));
+    let command = Some(&checks.test).filter(|argv| !argv.is_empty()).or(named);
     let timeout = Duration::from_secs(checks.timeout_s);
     gates::check_regression(ground, archive, dir, base, command.map(Vec::as_slice), timeout)
         .map_err(bad_revision)

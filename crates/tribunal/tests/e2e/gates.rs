@@ -113,6 +113,46 @@ fn a_lost_test_is_a_hard_stop() {
     assert_eq!(show.ended(), Ending::Passed);
 }
 
+/// Every test it names passes, and the command that runs them fails all the same.
+#[test]
+fn a_test_command_that_fails_is_no_pass() {
+    let settings = format!("{NO_GATE}[checks]\ntest = [\"sh\", \"tests/run.sh\"]\n");
+    let script = LOSES_A_TEST.replace("tests/list", "tests/run.sh").replace(
+        "test a ... ok\\n\\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\\n",
+        "cat tests/list; exit 1\\n",
+    );
+    let mut show = Show::of(&Scene { script: script.leak(), settings: settings.leak(), ..PLAIN });
+    let list =
+        "test a ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
+    show.user_commits(&[("tests/list", list), ("tests/run.sh", "cat tests/list\n")]);
+    show.expect(&["run"], 4);
+    let asked = show.expect(&["inbox"], 0).stdout;
+    assert!(asked.contains("the command that runs the tests: "), "{asked}");
+}
+
+/// Without a command that runs tests none was compared, and everybody is told.
+#[test]
+fn tests_that_nobody_ran_are_told() {
+    let mut show = Show::of(&PLAIN);
+    let said = show.expect(&["run"], 0).stdout;
+    assert!(said.contains("check-regression did not run"), "{said}");
+    assert!(show.expect(&["report"], 0).stdout.contains("check-regression did not run"));
+}
+
+/// A SUMMARY that says complete and does not hold is neither believed nor built over.
+#[test]
+fn a_summary_of_empty_words_finishes_no_plan() {
+    let path = ".planning/phases/01-tools/01-01-SUMMARY.md";
+    let mut show = Show::of(&PLAIN);
+    show.user_commits(&[(path, "---\nphase: \"01\"\nplan: \"01\"\nstatus: complete\n---\n")]);
+    let said = show.expect(&["run"], 2).said();
+    assert!(
+        said.contains("01-01-SUMMARY.md: it says complete, but frontmatter_fields does not hold"),
+        "{said}"
+    );
+    assert!(said.contains("remove it and the plan is built anew"), "{said}");
+}
+
 #[test]
 fn tests_that_cannot_run_are_no_pass() {
     let settings = format!("{NO_GATE}[checks]\ntest = [\"no-such-runner\"]\n");

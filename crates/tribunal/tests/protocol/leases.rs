@@ -29,6 +29,18 @@ fn a_file_has_one_holder() {
 }
 
 #[test]
+fn files_beside_release_and_renew_are_the_ones_meant() {
+    let field = Field::new();
+    field.ask(&["lease-lock", "acquire", "t1", "src/a", "src/b"], 0);
+    assert_eq!(field.ask(&["lease-lock", "release", "t1", "src/a"], 0)["count"], 1);
+    field.ask(&["lease-lock", "check", "t2", "src/b"], 2);
+    field.ask(&["lease-lock", "acquire", "t2", "src/a"], 0);
+    assert_eq!(field.ask(&["lease-lock", "renew", "t2", "src/b"], 2)["result"], "conflict");
+    field.ask(&["lease-lock", "renew", "t2", "src/c"], 0);
+    field.ask(&["lease-lock", "check", "t1", "src/c"], 2);
+}
+
+#[test]
 fn a_lease_ends_and_a_lock_does_not() {
     let field = Field::new();
     field.ask(&["lease-lock", "acquire", "t1", "--ttl=0", "src/a"], 0);

@@ -54,6 +54,20 @@ fn review_plan_sees_the_other_plans_and_the_limit_of_tasks() {
 }
 
 #[test]
+fn validate_plan_passes_nothing_it_could_not_read() {
+    let field = Field::new();
+    let other = ".planning/phases/01-tools/01-07-PLAN.md";
+    for text in ["", "no frontmatter\n", "\u{1}\u{2}\u{3}"] {
+        field.write(other, text);
+        assert_eq!(field.ask(&["validate-plan", other, PHASE], 1)["ok"], false, "{text:?}");
+    }
+    field.write(other, &PLAN_TEXT.replace("phase: 01", "phase: 02"));
+    let strange = field.ask(&["validate-plan", other, PHASE], 1);
+    assert!(strange.to_string().contains("not of phase 01"), "{strange}");
+    field.refused(&["validate-plan", PLAN, "nowhere"]);
+}
+
+#[test]
 fn validate_plan_names_what_is_missing_and_the_way_out() {
     let field = Field::new();
     let fine = field.ask(&["validate-plan", PLAN, PHASE], 0);

@@ -14,6 +14,11 @@ fn a_summary_is_held_to_its_plan_and_to_git() {
     field.delivered();
     let fine = field.ask(&["verify-plan-completion", SUMMARY, PLAN], 0);
     assert_eq!(fine["checks"].as_array().unwrap().len(), 5);
+    let text = std::fs::read_to_string(field.stage.project().join(SUMMARY)).unwrap();
+    let other = SUMMARY.replace("01-01", "01-07");
+    field.write(&other, &text.replace("plan: 01", "plan: 07").replace("plan: \"01\"", "plan: \"07\""));
+    let strange = field.ask(&["verify-plan-completion", &other, PLAN], 1);
+    assert_eq!(status(&strange, "frontmatter_fields"), "fail", "{strange}");
     field.summary(&["deadbeefdeadbeefdeadbeefdeadbeefdeadbeef"], "- `src/parser.txt`");
     let foreign = field.ask(&["verify-plan-completion", SUMMARY, PLAN], 1);
     assert_eq!(
