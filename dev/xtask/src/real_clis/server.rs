@@ -121,9 +121,16 @@ pub fn rules() -> Value {
         let call = json!({"suffix": tool, "else": format!("mcp__tribunal__{tool}"), "ns_else": "mcp__tribunal__", "args": args});
         json!({"match": {"prompt": prompt, "turn": [0, 3], "unless": "heard"}, "answer": {"text": "Reporting.", "tool": call}})
     };
-    let status = |code: u16| json!({"status": code});
     // Some tell only the message, so it is one that is really sent.
-    let refused = json!({"type": "error", "error": {"type": "authentication_error", "code": 401, "message": "invalid x-api-key"}});
+    let status = |code: u16, kind: &str, status: &str, message: &str| {
+        let error = json!({"type": kind, "code": code, "status": status, "message": message});
+        json!({"status": code, "error": {"type": "error", "error": error}})
+    };
+    let limited =
+        status(429, "rate_limit_error", "RESOURCE_EXHAUSTED", "This request would exceed your rate limit.");
+    let broken = status(500, "api_error", "INTERNAL", "Internal server error");
+    let busy = status(529, "overloaded_error", "UNAVAILABLE", "Overloaded");
+    let stranger = status(401, "authentication_error", "UNAUTHENTICATED", "invalid x-api-key");
     json!({
         "models": ["fake-model", "claude-sonnet-4-5", "gpt-5.5", "gemini-2.5-pro"],
         "rules": [
@@ -141,10 +148,10 @@ pub fn rules() -> Value {
             turn("CASESLOW", json!(0), json!({"shell": "setsid sleep 600 & sleep 601 & sleep 602"})),
             rule("CASESLOW", json!({"text": "Slept."})),
             rule("CASELOOP", json!({"shell": "echo {nreq}"})),
-            rule("CASE429", status(429)),
-            rule("CASE500", status(500)),
-            rule("CASE529", status(529)),
-            rule("CASE401", json!({"status": 401, "error": refused})),
+            rule("CASE429", limited),
+            rule("CASE500", broken),
+            rule("CASE529", busy),
+            rule("CASE401", stranger),
             rule("CASETRUNC", json!({"text": super::cases::CUT, "truncate": 2})),
             rule("CASEHANG", json!({"text": "This answer hangs.", "hang": 600})),
             rule("PLAIN", json!({"text": "The plain answer is 42."})),
