@@ -44,6 +44,9 @@ pub struct Args {
     /// Leave out the whole run with two programs
     #[arg(long)]
     no_run: bool,
+    /// The program; built first if not given
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
 }
 
 /// Plays all cases and prints the table.
@@ -69,7 +72,10 @@ fn play(args: &Args) -> Res<bool> {
         None => beside_us()?,
     };
     let wanted = |pin: &&Pin| args.only.is_empty() || args.only.iter().any(|name| name == pin.agent);
-    let ours = whole::build()?;
+    let ours = match &args.binary {
+        Some(binary) => std::path::absolute(binary).map_err(|error| error.to_string())?,
+        None => whole::build()?,
+    };
     let mut rows = Vec::new();
     for pin in PINS.iter().filter(wanted) {
         let bin = match args.short {

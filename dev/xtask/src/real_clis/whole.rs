@@ -292,7 +292,7 @@ fn start(program: &Path, args: &[&str], dir: &Path, env: &[(OsString, OsString)]
 pub fn build() -> Res<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = std::process::Command::new(cargo)
-        .args(["build", "--quiet", "--package", "tribunal"])
+        .args(["build", "--quiet", "--release", "--package", "tribunal"])
         .status()
         .map_err(|error| format!("cargo: {error}"))?;
     if !status.success() {
