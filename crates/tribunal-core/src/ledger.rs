@@ -218,11 +218,8 @@ impl Ledger {
     /// Takes one round's tracking report in. `adjudicated` says whether somebody hears contested findings.
     pub fn track(&mut self, findings: &[Tracked], round: u32, adjudicated: bool) {
         for tracked in findings {
-            let entry = self.entries.entry(tracked.id).or_insert_with(|| Entry {
-                severity: tracked.severity,
-                makers: tracked.makers,
-                ..Entry::new(tracked.claim.clone(), BTreeSet::new(), round)
-            });
+            let new = || Entry::new(tracked.claim.clone(), BTreeSet::new(), round);
+            let entry = self.entries.entry(tracked.id).or_insert_with(new);
             // A round may be tracked again, after a seat was asked again or a full sitting: the same
             // reopening and the same contest are not a second one.
             let mut first = |what| self.counted.insert((round, tracked.id, what));
