@@ -249,7 +249,13 @@ fn table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
 /// Text that cannot become markup, a control character, or an attribute's end.
 fn escaped(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
-    for c in plain::clipped(raw, 2_000).chars() {
+    escape(&mut out, &plain::clipped(raw, 2_000));
+    out
+}
+
+/// Adds text so that it cannot become markup or an attribute's end.
+pub(crate) fn escape(out: &mut String, text: &str) {
+    for c in text.chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
@@ -259,5 +265,4 @@ fn escaped(raw: &str) -> String {
             c => out.push(c),
         }
     }
-    out
 }

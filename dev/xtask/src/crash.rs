@@ -90,10 +90,7 @@ pub fn run(args: &Args) -> ExitCode {
 
 fn matrix(args: &Args) -> Res<bool> {
     let began = Instant::now();
-    let binary = match &args.binary {
-        Some(binary) => std::path::absolute(binary).map_err(|error| error.to_string())?,
-        None => build()?,
-    };
+    let binary = crate::program::tribunal(args.binary.as_deref())?;
     let folder = tempfile::Builder::new().prefix("crash-").tempdir().map_err(|error| error.to_string())?;
     let known = leave_alone(args, &binary, folder.path())?;
     let tasks = tasks(args, &known)?;
@@ -111,21 +108,6 @@ fn matrix(args: &Args) -> Res<bool> {
         out::line(format!("kept in {}", folder.keep().display()));
     }
     Ok(good)
-}
-
-/// Builds the program beside this one.
-#[expect(clippy::disallowed_methods, reason = "chores call cargo")]
-fn build() -> Res<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = std::process::Command::new(cargo)
-        .args(["build", "--quiet", "--release", "--package", "tribunal"])
-        .status()
-        .map_err(|error| format!("cargo: {error}"))?;
-    if !status.success() {
-        return Err("the program does not build".to_owned());
-    }
-    let own = std::env::current_exe().map_err(|error| error.to_string())?;
-    Ok(own.with_file_name("tribunal"))
 }
 
 /// Plays each scene once without a death: that is what the others are compared with.

@@ -2,11 +2,12 @@
 //! settings is the defaults file. `--write` renews that page. It judges words by the program, never the other way round.
 
 use crate::out;
+use crate::program::{self, command};
 use clap::Parser;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{ExitCode, Stdio};
 
 type Res<T> = Result<T, String>;
 
@@ -54,8 +55,12 @@ fn check(args: &Args) -> Res<Vec<String>> {
     if args.write {
         std::fs::write(SETTINGS, settings(&defaults)).map_err(|error| format!("{SETTINGS}: {error}"))?;
     }
-    let mut book =
-        Book { binary: binary(args)?, help: BTreeMap::new(), keys: keys(&defaults), wrong: Vec::new() };
+    let mut book = Book {
+        binary: program::tribunal(args.binary.as_deref())?,
+        help: BTreeMap::new(),
+        keys: keys(&defaults),
+        wrong: Vec::new(),
+    };
     if read(Path::new(SETTINGS))? != settings(&defaults) {
         book.wrong
             .push(format!("{SETTINGS}: it is not the defaults file; cargo xtask docs --write renews it"));
@@ -289,26 +294,6 @@ fn project() -> Res<tempfile::TempDir> {
     let dir = tempfile::tempdir().map_err(|error| error.to_string())?;
     let made = command("git").args(["init", "-q"]).current_dir(dir.path()).status();
     made.map_err(|error| error.to_string()).map(|_| dir)
-}
-
-fn binary(args: &Args) -> Res<PathBuf> {
-    if let Some(given) = &args.binary {
-        return given.canonicalize().map_err(|error| format!("{}: {error}", given.display()));
-    }
-    let mut cargo = command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "--release", "--locked", "--package", "tribunal"]);
-    let built = cargo.status().map_err(|error| error.to_string())?;
-    let own = std::env::current_exe().map_err(|error| error.to_string())?;
-    let binary = own.with_file_name("tribunal");
-    (built.success() && binary.is_file())
-        .then_some(binary)
-        .ok_or_else(|| "the program could not be built".to_owned())
-}
-
-/// A command, not yet run.
-#[expect(clippy::disallowed_methods, reason = "a chore starts programs as a user would")]
-fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
-    Command::new(program)
 }
 
 #[cfg(test)]

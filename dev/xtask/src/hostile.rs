@@ -1,6 +1,7 @@
 //! `cargo xtask hostile`: the tests of hostile agents, and the proof that they are worth something: each must pass with
 //! every defence up, and fail when its own is taken away. It knows which defence each case is about, and nothing else.
 
+use crate::program::{cargo, command};
 use crate::{out, survivors};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{ExitCode, Stdio};
 use std::sync::Mutex;
 use tribunal_core::defence::Defence::{self, *};
 
@@ -301,7 +302,7 @@ fn complete(binary: &Path) -> Res<()> {
 /// Builds the end-to-end tests; for a proof with the switches in it.
 fn build(prove: bool) -> Res<PathBuf> {
     out::progress("building the tests");
-    let mut cargo = command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = cargo();
     cargo.args(["test", "--quiet", "--package", "tribunal", "--test", "e2e", "--no-run"]);
     cargo.args(["--message-format", "json"]);
     if prove {
@@ -337,10 +338,4 @@ fn in_pairs<T: Sync, R: Send>(items: &[T], each: impl Fn(&T) -> R + Sync) -> Vec
         }
     });
     done.into_inner().map(|done| done.into_values().collect()).unwrap_or_default()
-}
-
-/// A command, not yet run.
-#[expect(clippy::disallowed_methods, reason = "a chore starts programs as a user would")]
-fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
-    Command::new(program)
 }

@@ -7,6 +7,7 @@ mod docs;
 mod findings;
 mod hostile;
 mod out;
+mod program;
 mod real_clis;
 mod screenshots;
 mod sim;

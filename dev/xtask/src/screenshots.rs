@@ -34,10 +34,7 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 fn take(args: &Args) -> Result<(), String> {
-    let binary = match &args.binary {
-        Some(binary) => binary.canonicalize().map_err(|error| format!("{}: {error}", binary.display()))?,
-        None => crate::bench::built().map_err(|error| error.to_string())?,
-    };
+    let binary = crate::program::tribunal(args.binary.as_deref())?;
     let dir = tempfile::tempdir().map_err(|error| error.to_string())?;
     std::fs::create_dir_all(FOLDER).map_err(|error| error.to_string())?;
     let browser = Browser::start(&dir.path().join("browser"))?;

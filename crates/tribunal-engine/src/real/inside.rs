@@ -29,7 +29,8 @@ pub(crate) fn write(tree: &Path, path: &str, bytes: &[u8]) -> Result<(), GitErro
     let at = tree.join(path);
     let io = |source| GitError::Io { path: at.clone(), source };
     if !stands(Defence::NoFollow) {
-        return fs::write(&at, bytes).map_err(io);
+        let made = at.parent().map_or(Ok(()), fs::create_dir_all);
+        return made.and_then(|()| fs::write(&at, bytes)).map_err(io);
     }
     folders(tree, path).and_then(|()| anew(&at)?.write_all(bytes)).map_err(io)
 }

@@ -1,6 +1,7 @@
 //! Writing markup so that nothing can be forgotten: markup is what stands in this program's text, everything else is
 //! escaped. There is no way to put a text of somebody else in unescaped.
 
+use crate::html::escape;
 use crate::plain;
 use std::fmt::{Display, Write};
 
@@ -72,19 +73,6 @@ pub fn place(names: &[&str]) -> String {
         }
     }
     if out.is_empty() { "/".to_owned() } else { out }
-}
-
-fn escape(out: &mut String, text: &str) {
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
 }
 
 #[cfg(test)]

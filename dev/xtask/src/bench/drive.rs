@@ -2,10 +2,12 @@
 //! points it passed. It never looks into the process and never waits without a reason to.
 
 use super::{Result, machine};
+use crate::program;
+pub use crate::program::command;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// The program that is measured.
@@ -35,22 +37,9 @@ impl Finished {
 }
 
 impl Binary {
-    /// Builds the program in release, beside this one.
-    pub fn build() -> Result<Binary> {
-        let own = std::env::current_exe()?;
-        let target = own.parent().and_then(Path::parent).ok_or("this program lies nowhere")?;
-        let mut cargo = command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["build", "--quiet", "--release", "--package", "tribunal"]);
-        let built = cargo.env("CARGO_TARGET_DIR", target).status()?;
-        if !built.success() {
-            return Err("the release binary could not be built".into());
-        }
-        Ok(Binary { path: target.join("release/tribunal") })
-    }
-
-    /// Takes a program as it is.
-    pub fn given(path: &Path) -> Result<Binary> {
-        Ok(Binary { path: path.canonicalize()? })
+    /// The program that was named, otherwise built in release.
+    pub fn of(given: Option<&Path>) -> Result<Binary> {
+        Ok(Binary { path: program::tribunal(given)? })
     }
 
     /// Where it is.
@@ -146,12 +135,6 @@ impl Watched {
         let cpu = machine::spent_by_children().saturating_sub(self.before);
         Ok(Finished { wall, cpu, own: self.cpu.own, peak_kb: self.peak_kb, points: self.points() })
     }
-}
-
-/// A command, not yet run.
-#[expect(clippy::disallowed_methods, reason = "a measurement starts programs as a user would")]
-pub fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
-    Command::new(program)
 }
 
 /// Runs git in a directory.

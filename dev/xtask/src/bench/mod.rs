@@ -104,13 +104,8 @@ pub fn run(args: &Args) -> ExitCode {
     }
 }
 
-/// The release binary, built first.
-pub fn built() -> Result<std::path::PathBuf> {
-    Ok(Binary::build()?.path().to_owned())
-}
-
 fn measure(args: &Args) -> Result<Table> {
-    let binary = args.binary.as_deref().map_or_else(Binary::build, Binary::given)?;
+    let binary = Binary::of(args.binary.as_deref())?;
     let bench = Bench { binary, quick: args.quick, kept: RefCell::default() };
     let mut table = Table::new(machine::describe());
     for name in Name::value_variants() {

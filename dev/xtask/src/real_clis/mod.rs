@@ -72,10 +72,7 @@ fn play(args: &Args) -> Res<bool> {
         None => beside_us()?,
     };
     let wanted = |pin: &&Pin| args.only.is_empty() || args.only.iter().any(|name| name == pin.agent);
-    let ours = match &args.binary {
-        Some(binary) => std::path::absolute(binary).map_err(|error| error.to_string())?,
-        None => whole::build()?,
-    };
+    let ours = crate::program::tribunal(args.binary.as_deref())?;
     let mut rows = Vec::new();
     for pin in PINS.iter().filter(wanted) {
         let bin = match args.short {

@@ -286,18 +286,3 @@ fn start(program: &Path, args: &[&str], dir: &Path, env: &[(OsString, OsString)]
         .spawn()
         .map_err(|error| format!("{}: {error}", program.display()))
 }
-
-/// Builds the program beside this one.
-#[expect(clippy::disallowed_methods, reason = "chores call cargo")]
-pub fn build() -> Res<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = std::process::Command::new(cargo)
-        .args(["build", "--quiet", "--release", "--package", "tribunal"])
-        .status()
-        .map_err(|error| format!("cargo: {error}"))?;
-    if !status.success() {
-        return Err("the program does not build".to_owned());
-    }
-    let own = std::env::current_exe().map_err(|error| error.to_string())?;
-    Ok(own.with_file_name("tribunal"))
-}
