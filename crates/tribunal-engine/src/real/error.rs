@@ -156,8 +156,8 @@ fn way_out_of(error: &tribunal_git::GitError) -> &'static str {
 
 /// What works where no agent is installed.
 pub const WITHOUT_AGENTS: &str = "no agent program is installed here (claude, codex, gemini, opencode, aider, or one of your own); what works \
-     without one: `tribunal demo`, the checks and gates that `tribunal protocol` lists, `docs`, `intake`, `delta`, and \
-     reading every run";
+     without one: `tribunal demo`, `tribunal review` by the linters installed here, the checks and gates that `tribunal \
+     protocol` lists, `docs`, `intake`, `delta`, and reading every run";
 
 pub(crate) fn way_to_an_agent(installed: &[String]) -> String {
     match installed {
