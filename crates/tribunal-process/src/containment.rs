@@ -149,6 +149,15 @@ impl Containment {
             }
         }
     }
+
+    /// Cuts a launch off from our terminal and our descriptors. Our own monitor sees to its descriptors itself, and its
+    /// init to a session: so nothing is left to do between fork and exec, and starting it does not copy our memory.
+    pub(crate) fn detach(&self, command: &mut Command) {
+        match self {
+            Self::Namespace(Namespace(Maker::Own { .. })) => _ = command.process_group(0),
+            Self::Namespace(Namespace(Maker::Bubblewrap { .. })) | Self::Subreaper => detach(command),
+        }
+    }
 }
 
 /// The whole file system as it is, a fresh /proc, and a new session, so that `kill 0` stays inside.

@@ -19,6 +19,7 @@ use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::process::{Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, setsid, wait};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
+use crate::launch::keep_descriptors;
 use crate::proc::{Proc, own_pid};
 use crate::record::{self, Cause, Exit, ExitHow};
 use crate::walls::{Walls, here};
@@ -36,6 +37,7 @@ pub fn contained() -> Option<ExitCode> {
         HOOKED.store(true, Ordering::Relaxed);
         return None;
     }
+    keep_descriptors();
     let stage = args.next().unwrap_or_default();
     let done = match stage.to_str() {
         Some("monitor") => monitor(args.collect()),

@@ -96,7 +96,7 @@ impl Launch {
         command.current_dir(&self.dir);
         command.stdin(open_input(self.stdin)?);
         command.stdout(clone(&stdout, &self.out_dir)?).stderr(clone(&stderr, &self.out_dir)?);
-        detach(&mut command);
+        containment.detach(&mut command);
         let (root, pidfd) = bear(&mut command, &program)?;
         let born = Born { root, pidfd, marker, stdout, stderr };
         let running = Running { pid: Some(root.pid), start_time: Some(root.start), ..running };
@@ -210,13 +210,23 @@ pub(crate) fn detach(command: &mut Command) {
     unsafe {
         command.pre_exec(|| {
             rustix::process::setsid()?;
-            let (first, last, flags) = (3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
-            if libc::syscall(libc::SYS_close_range, first, last, flags) != 0 {
-                // Before Linux 5.11. Descriptors are given out from below: this reaches all of a usual table.
-                (3..4096).for_each(|fd| _ = libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC));
-            }
+            keep_descriptors();
             Ok(())
         });
+    }
+}
+
+/// Every descriptor beyond 0, 1, 2 is closed at the next exec, whoever opened it without close-on-exec. It only makes
+/// system calls, for it is called between fork and exec.
+#[expect(unsafe_code, reason = "close_range has no safe wrapper")]
+pub(crate) fn keep_descriptors() {
+    let (first, last, flags) = (3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
+    // SAFETY: numbers in, a number out; no descriptor is closed under anyone who still uses it.
+    unsafe {
+        if libc::syscall(libc::SYS_close_range, first, last, flags) != 0 {
+            // Before Linux 5.11. Descriptors are given out from below: this reaches all of a usual table.
+            (3..4096).for_each(|fd| _ = libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC));
+        }
     }
 }
 

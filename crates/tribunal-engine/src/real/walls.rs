@@ -188,10 +188,11 @@ impl Ground<'_> {
             let path = expand(path, home.as_deref(), room.env).and_then(|path| path.canonicalize().ok());
             path.into_iter().for_each(|path| plan.show(&path, room.write || room.row.is_none()));
         }
+        let places = home.as_deref().map_or_else(|| Ok(BTreeMap::new()), |home| self.homes(room, home))?;
         if let Some(home) = &home {
-            House { home, scratch: &scratch }.open(plan, &self.homes(room, home)?)?;
+            House { home, scratch: &scratch }.open(plan, &places)?;
         }
-        self.programs(plan, room, home.as_deref());
+        self.programs(plan, room, home.as_deref(), &places);
         if let Some(project) = &self.project {
             for path in [project.root, project.git[0], project.git[1]] {
                 path.canonicalize()
@@ -210,15 +211,22 @@ impl Ground<'_> {
         Ok(())
     }
 
-    /// The programs it runs, where they lie in a covered place.
-    fn programs(&self, plan: &mut Plan, room: &Room<'_>, home: Option<&Path>) {
+    /// The programs it runs, where they lie in a covered place and are not seen yet.
+    fn programs(
+        &self,
+        plan: &mut Plan,
+        room: &Room<'_>,
+        home: Option<&Path>,
+        places: &BTreeMap<PathBuf, Place>,
+    ) {
         if is_covered(self.own_binary) {
             plan.show(self.own_binary, false);
         }
         let root = self.project.as_ref().map(|project| project.root);
         // A folder above these would show more than programs.
-        let holds = |path: &Path, place: Option<&Path>| place.is_some_and(|place| place.starts_with(path));
-        let keeps = |path: &Path| !holds(path, home) && !holds(path, root);
+        let keep = home.into_iter().chain(root).chain(places.keys().map(PathBuf::as_path));
+        let keep: Vec<&Path> = keep.collect();
+        let keeps = |path: &Path| !keep.iter().any(|place| place.starts_with(path));
         let path = value(room.env, "PATH").unwrap_or_default();
         let program = room.program.and_then(|name| find_program(name, room.tree, room.env).ok());
         let program = program.and_then(|path| path.canonicalize().ok());
@@ -226,6 +234,9 @@ impl Ground<'_> {
             .chain(program.as_deref().and_then(Path::parent).map(Path::to_path_buf));
         for bin in bins.filter_map(|bin| bin.canonicalize().ok()).filter(|bin| is_covered(bin) && keeps(bin))
         {
+            if plan.shows(&bin) {
+                continue;
+            }
             // `bin` and `.bin` are parts of an installation.
             let whole = bin.parent().filter(|_| bin.ends_with("bin") || bin.ends_with(".bin"));
             let shown =
@@ -387,8 +398,27 @@ impl Plan {
         self.0.insert(to.to_path_buf(), wall);
     }
 
+    /// The rule that a place is under, its own or the nearest above.
+    fn rule(&self, path: &Path) -> Option<&Wall> {
+        path.ancestors().find_map(|above| self.0.get(above))
+    }
+
+    /// Is what lies there seen as it is?
+    fn shows(&self, path: &Path) -> bool {
+        matches!(self.rule(path), Some(Wall::Show { from, to, .. }) if from == to)
+    }
+
+    /// A rule that says what the one above it says already is left out: every one costs a mount.
     fn walls(self) -> Walls {
-        Walls(self.0.into_values().collect())
+        let says_more =
+            |(path, wall): &(&PathBuf, &Wall)| match (wall, path.parent().and_then(|up| self.rule(up))) {
+                (
+                    Wall::Show { from, to, write },
+                    Some(Wall::Show { from: outside, to: inside, write: same }),
+                ) => from != to || outside != inside || write != same,
+                _ => true,
+            };
+        Walls(self.0.iter().filter(says_more).map(|(_, wall)| wall.clone()).collect())
     }
 }
 
@@ -419,4 +449,98 @@ fn expand(text: &str, home: Option<&Path>, env: &[(OsString, OsString)]) -> Opti
         return Some(if rest.is_empty() { folder } else { folder.join(rest) });
     }
     Path::new(text).is_absolute().then(|| text.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(path: &Path) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "text").unwrap();
+    }
+
+    /// What a command sees of a home with these files, when PATH names these folders of it.
+    fn seen(files: &[&str], path: &[&str]) -> (tempfile::TempDir, Walls) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let home = root.join("home");
+        files.iter().for_each(|file| put(&home.join(file)));
+        fs::create_dir_all(root.join("tree")).unwrap();
+        let (own, tree) = (root.join("own"), root.join("tree"));
+        let adapters = Adapters::default();
+        let environment = BTreeMap::from([("HOME".to_owned(), home.clone().into_os_string())]);
+        let ground = Ground {
+            sandbox: Sandbox::Walls,
+            environment: &environment,
+            adapters: &adapters,
+            writable: &[],
+            own_binary: Path::new("/usr/bin/env"),
+            project: None,
+        };
+        let bins = std::env::join_paths(path.iter().map(|bin| home.join(bin))).unwrap();
+        let env = [("PATH".into(), bins)];
+        let room = Room {
+            tree: &tree,
+            write: true,
+            own: &own,
+            more: Vec::new(),
+            row: None,
+            env: &env,
+            program: None,
+        };
+        let walls = ground.walls(&room).unwrap().unwrap();
+        (folder, walls)
+    }
+
+    /// Whether a path is seen from inside, by the nearest rule.
+    fn shown(walls: &Walls, path: &Path) -> bool {
+        let rules: BTreeMap<&Path, bool> = walls
+            .0
+            .iter()
+            .map(|wall| match wall {
+                Wall::Hide(path) => (path.as_path(), false),
+                Wall::Show { from, to, .. } => (to.as_path(), from == to),
+            })
+            .collect();
+        path.ancestors().find_map(|above| rules.get(above).copied()).unwrap_or(true)
+    }
+
+    #[test]
+    fn a_folder_of_programs_shows_no_secret_beside_it() {
+        let files =
+            [".cargo/bin/cargo", ".cargo/credentials.toml", ".cargo/config.toml", ".ssh/id", "tool/bin/x"];
+        for path in [vec![".cargo/bin", "tool/bin"], vec![".cargo"], vec![".ssh"], vec!["."]] {
+            let (folder, walls) = seen(&files, &path);
+            let home = folder.path().canonicalize().unwrap().join("home");
+            let saw: Vec<&str> = files.into_iter().filter(|file| shown(&walls, &home.join(file))).collect();
+            assert_eq!(saw, [".cargo/bin/cargo", ".cargo/config.toml", "tool/bin/x"], "{path:?}");
+        }
+    }
+
+    #[test]
+    fn no_rule_repeats_the_one_above_it() {
+        let mut plan = Plan::default();
+        plan.hide("/tmp".into());
+        for (path, write) in
+            [("/tmp/a", false), ("/tmp/a/b", false), ("/tmp/a/c", true), ("/tmp/a/c/d", false)]
+        {
+            plan.show(Path::new(path), write);
+        }
+        plan.put(Path::new("/tmp/x"), Path::new("/tmp/a/e"), false);
+        plan.show(Path::new("/tmp/a/e/f"), false);
+        let rules = plan.walls().0.into_iter().map(|wall| match wall {
+            Wall::Hide(path) => format!("hide {}", path.display()),
+            Wall::Show { from, to, write } => format!("{} {} {write}", from.display(), to.display()),
+        });
+        let expect = [
+            "hide /tmp",
+            "/tmp/a /tmp/a false",
+            "/tmp/a/c /tmp/a/c true",
+            "/tmp/a/c/d /tmp/a/c/d false",
+            "/tmp/x /tmp/a/e false",
+            "/tmp/a/e/f /tmp/a/e/f false",
+        ];
+        assert_eq!(rules.collect::<Vec<_>>(), expect);
+    }
 }
