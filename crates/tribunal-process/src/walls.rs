@@ -44,6 +44,13 @@ pub enum Wall {
     },
 }
 
+impl Wall {
+    /// Whether it may be left out when there is nothing to show any more: what is only read, in its own place.
+    fn may_be_gone(&self) -> bool {
+        matches!(self, Wall::Show { from, to, write: false } if from == to)
+    }
+}
+
 impl Walls {
     /// As words, for the process that raises them.
     pub(crate) fn words(&self) -> Vec<OsString> {
@@ -80,7 +87,11 @@ impl Walls {
                 Wall::Hide(path) if path.is_dir() => args.extend([plain("--tmpfs"), path.into()]),
                 Wall::Hide(path) => args.extend([plain("--ro-bind"), plain("/dev/null"), path.into()]),
                 Wall::Show { from, to, write } => {
-                    let word = if *write { "--bind" } else { "--ro-bind" };
+                    let word = match (write, wall.may_be_gone()) {
+                        (true, _) => "--bind",
+                        (false, true) => "--ro-bind-try",
+                        (false, false) => "--ro-bind",
+                    };
                     args.extend([plain(word), from.into(), to.into()]);
                 }
             }
@@ -102,7 +113,10 @@ impl Walls {
         for wall in &self.0 {
             taken.push(match wall {
                 Wall::Hide(_) => None,
-                Wall::Show { from, .. } => Some(take(from)?),
+                Wall::Show { from, .. } => match take(from) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound && wall.may_be_gone() => None,
+                    handle => Some(handle?),
+                },
             });
         }
         let devices: Vec<(&str, OwnedFd)> = DEVICES

@@ -22,8 +22,9 @@ fn walled(script: &str, check: impl Fn(&str, &Path)) {
         let show = |name: &str, write| Wall::Show { from: hall.join(name), to: hall.join(name), write };
         let file = dir.join("netrc");
         fs::write(&file, "password").unwrap();
-        let walls =
-            Walls(vec![Wall::Hide(hall.clone()), show("mine", true), show("shown", false), Wall::Hide(file)]);
+        // One that was there when the walls were planned may be gone when they are raised.
+        let (mine, shown, gone) = (show("mine", true), show("shown", false), show("gone", false));
+        let walls = Walls(vec![Wall::Hide(hall.clone()), mine, shown, gone, Wall::Hide(file)]);
         let launch =
             Launch { walls: Some(walls), dir: hall.join("mine"), ..stand.launch("x", &["sh", "-c", script]) };
         stand.keeper.spawn(launch).unwrap();
@@ -72,6 +73,27 @@ fn what_programs_expect_is_there() {
     let script = "echo x > /dev/null && head -c1 /dev/urandom > /dev/null && echo y > /dev/shm/z && : < /dev/zero \
                   && echo one | cat /dev/stdin && ps -e > /dev/null && test $(ls -d /proc/[0-9]* | wc -l) -lt 9";
     walled(script, |said, _| assert_eq!(said, "one\n"));
+}
+
+/// What covers another place, or is to be written to, must be there: without it more would be seen, or work be lost.
+#[test]
+fn a_wall_that_cannot_be_raised_starts_nothing() {
+    each(|name, containment| {
+        if !containment.can_wall() {
+            return skip("no walls here");
+        }
+        let stand = Stand::new(containment);
+        let dir = stand.dir.path().canonicalize().unwrap();
+        let gone = dir.join("gone");
+        let cover = Wall::Show { from: gone.clone(), to: dir.clone(), write: false };
+        let write = Wall::Show { from: gone.clone(), to: gone, write: true };
+        for (id, wall) in [("cover", cover), ("write", write)] {
+            let launch = stand.launch(id, &["sh", "-c", "echo started"]);
+            stand.keeper.spawn(Launch { walls: Some(Walls(vec![wall])), ..launch }).unwrap();
+            assert_ne!(stand.exit().how, ExitHow::Code(0), "{name}");
+            assert_eq!(stand.read(id, "stdout"), "", "{name}");
+        }
+    });
 }
 
 #[test]

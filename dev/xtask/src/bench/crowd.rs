@@ -8,7 +8,7 @@ use super::project::{Project, SCENE, Shape};
 use super::table::Table;
 use super::{Bench, Result};
 use crate::out;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -192,13 +192,28 @@ fn growth(bench: &Bench, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Descriptors of a process and zombies below it.
+/// Descriptors of a launch that is alive: its output, its errors, its handle.
+const PER_LAUNCH: usize = 3;
+
+/// Descriptors of a process and zombies below it, but for what the launches alive at this moment need. None when one
+/// began or ended while we looked.
 fn held(pid: &str) -> Option<usize> {
+    let before = children(pid);
     let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count();
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten();
-    let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-    let zombies = children.map(|list| list.split_whitespace().filter(|child| is_zombie(child)).count());
-    Some(descriptors + zombies.sum::<usize>())
+    let children = Some(children(pid)).filter(|now| *now == before)?;
+    let count = |is: fn(&str) -> bool| children.iter().filter(|child| is(child)).count();
+    (descriptors + count(is_zombie)).checked_sub(PER_LAUNCH * count(is_launch))
+}
+
+fn children(pid: &str) -> BTreeSet<String> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+/// A zombie has no command line: it counts as one, and what it holds as well.
+fn is_launch(pid: &str) -> bool {
+    fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(b"tribunal-contain\0"))
 }
 
 fn is_zombie(pid: &str) -> bool {
