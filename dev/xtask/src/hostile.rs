@@ -65,6 +65,11 @@ const CASES: &[Case] = &[
     Case("dev reads secrets", "hostile_files::hostile_dev_reads_secrets", &[Walls]),
     Case("a check reaches out of its tree", "hostile_files::hostile_check_reaches_out_of_its_tree", &[Walls]),
     Case(
+        "a check of the protocol reaches out of its tree",
+        "hostile_files::hostile_check_of_the_protocol_reaches_out_of_its_tree",
+        &[Walls],
+    ),
+    Case(
         "dev rewrites .git: fsmonitor, hooks, filters",
         "hostile_files::hostile_dev_rewrites_its_git",
         &[NoDiscovery],

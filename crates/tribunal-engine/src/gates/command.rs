@@ -1,14 +1,20 @@
-//! One command, contained, to its end or its deadline: passed, failed, or did not run. Its output goes to a folder of
-//! its own that nobody shares, is capped, and is taken away afterwards.
+//! One command, contained, to its end or its deadline: passed, failed, or did not run. It stands behind the walls of a
+//! run: it writes to its tree and sees no journal and no secrets. Its output goes to a folder of its own that nobody
+//! shares, is capped, and is taken away afterwards.
 
+use super::Ground;
 use super::clock::unique_id;
-use std::ffi::OsString;
+use crate::real::walls::{self, Estate, SCRATCH, Sandbox};
+use crate::real::{adapters, doctor};
+use crate::settings::Settings;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tribunal_core::gate::CommandRun;
-use tribunal_process::{Cause, Containment, Exit, ExitHow, Launch, Stdin, run_to_end};
+use tribunal_git::Repo;
+use tribunal_process::{Cause, Containment, Exit, ExitHow, Launch, Stdin, Walls, run_to_end};
 
 /// Bytes of output a command may write.
 const OUTPUT_MAX: u64 = 64 << 20;
@@ -16,7 +22,7 @@ const OUTPUT_MAX: u64 = 64 << 20;
 const TAIL_MAX: usize = 2_000;
 const GRACE: Duration = Duration::from_secs(2);
 /// What a command sees of our environment; secrets are not among it.
-const KEPT: [&str; 16] = [
+const KEPT: [&str; 14] = [
     "PATH",
     "HOME",
     "USER",
@@ -24,9 +30,7 @@ const KEPT: [&str; 16] = [
     "LC_ALL",
     "CARGO_HOME",
     "RUSTUP_HOME",
-    "CARGO_TARGET_DIR",
     "GOPATH",
-    "GOCACHE",
     "GOMODCACHE",
     "JAVA_HOME",
     "VIRTUAL_ENV",
@@ -34,6 +38,20 @@ const KEPT: [&str; 16] = [
     "NODE_PATH",
     "TZ",
 ];
+
+/// What every command is kept to.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    settings: Settings,
+    timeout: Duration,
+}
+
+impl Bounds {
+    /// What the settings say.
+    pub fn of(settings: &Settings) -> Bounds {
+        Bounds { timeout: Duration::from_secs(settings.checks.timeout_s), settings: settings.clone() }
+    }
+}
 
 /// A command that has ended.
 pub struct Finished {
@@ -46,38 +64,87 @@ pub struct Finished {
 }
 
 /// Runs a line its author wrote for a shell.
-pub fn run_line(dir: &Path, line: &str, timeout: Duration) -> Finished {
-    run_argv(dir, &["sh".to_owned(), "-c".to_owned(), line.to_owned()], timeout)
+pub fn run_line(ground: &Ground, tree: &Path, line: &str, bounds: &Bounds) -> Finished {
+    run_argv(ground, tree, &["sh".to_owned(), "-c".to_owned(), line.to_owned()], bounds)
 }
 
-/// Runs a program.
-pub fn run_argv(dir: &Path, argv: &[String], timeout: Duration) -> Finished {
+/// Runs a program in a tree of the project: its own, or a checkout.
+pub fn run_argv(ground: &Ground, tree: &Path, argv: &[String], bounds: &Bounds) -> Finished {
     let room = match Room::new() {
         Ok(room) => room,
         Err(error) => return lost(format!("no room for its output: {error}")),
     };
+    let own = room.0.join(SCRATCH);
     let kept = KEPT.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
     let mut env: Vec<(OsString, OsString)> = kept.collect();
-    env.push(("TMPDIR".into(), room.0.clone().into()));
-    env.push(("TRIBUNAL_JUNIT".into(), room.0.join("junit.xml").into()));
+    env.push(("TMPDIR".into(), own.clone().into()));
+    env.push(("TRIBUNAL_JUNIT".into(), own.join("junit.xml").into()));
+    // What compilers keep lies beside the user's own, which nobody but the user writes to.
+    env.push(("GOCACHE".into(), own.join("go").into()));
+    let walls = match walled(ground, tree, argv, bounds, &room, &env) {
+        Ok(walls) => walls,
+        Err(why) => return lost(why),
+    };
     let launch = Launch {
         id: "check".to_owned(),
         run_marker: format!("protocol-{}", unique_id()),
         argv: argv.iter().map(OsString::from).collect(),
         env,
-        dir: dir.to_path_buf(),
+        dir: tree.to_path_buf(),
         stdin: Stdin::Null,
         out_dir: room.0.join("out"),
         output_max: OUTPUT_MAX,
-        walls: None,
+        walls,
     };
+    let timeout = bounds.timeout;
     let exit = match run_to_end(Containment::detect(), launch, timeout, GRACE) {
         Ok(exit) => exit,
         Err(error) => return lost(error.to_string()),
     };
     let output = format!("{}{}", text(&room.0.join("out/stdout")), text(&room.0.join("out/stderr")));
-    let junit = Some(text(&room.0.join("junit.xml"))).filter(|text| !text.is_empty());
+    let junit = Some(text(&own.join("junit.xml"))).filter(|text| !text.is_empty());
     Finished { run: judged(&exit, &output, timeout), output, junit }
+}
+
+/// The walls a run would raise around a check. The tree is the command's to write to, but for what judges it there: git,
+/// the planning folder and Tribunal's settings.
+fn walled(
+    ground: &Ground,
+    tree: &Path,
+    argv: &[String],
+    bounds: &Bounds,
+    room: &Room,
+    env: &[(OsString, OsString)],
+) -> Result<Option<Walls>, String> {
+    let agents = &bounds.settings.agents;
+    let sandbox = Sandbox::of(&agents.sandbox, || Containment::detect().can_wall());
+    if sandbox == Sandbox::Missing && agents.sandbox == "required" {
+        return Err("agents.sandbox is \"required\", and this machine permits no walls".to_owned());
+    }
+    let root = ground.root();
+    let repo = Repo::open(root).ok();
+    let git = repo.as_ref().map_or([root, root], |repo| [repo.common_dir(), repo.objects_dir()]);
+    let place = walls::Ground {
+        sandbox,
+        environment: &doctor::environment(),
+        adapters: &adapters(&bounds.settings).map_err(|error| error.to_string())?,
+        writable: &agents.writable,
+        own_binary: &std::env::current_exe().map_err(|error| error.to_string())?,
+        project: Some(Estate { root, git, runs: root.join(crate::real::FOLDER) }),
+    };
+    let judges = [".git", ground.planning(), "tribunal.toml"].map(|name| (root.join(name), false));
+    place.walls(&walls::Room {
+        tree,
+        write: true,
+        own: &room.0,
+        more: judges
+            .into_iter()
+            .filter(|(path, _)| path.symlink_metadata().is_ok_and(|m| !m.is_symlink()))
+            .collect(),
+        row: None,
+        env,
+        program: argv.first().map(OsStr::new),
+    })
 }
 
 fn lost(why: String) -> Finished {

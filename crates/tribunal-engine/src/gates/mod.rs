@@ -17,7 +17,7 @@ mod suite;
 
 pub use artifacts::{Artifact, REGISTRY, kept, register, registered, sha256};
 pub use clock::{iso, moment, unique_id};
-pub use command::{Finished, run_argv, run_line};
+pub use command::{Bounds, Finished, run_argv, run_line};
 pub use context::{FAMILIES, tiers};
 pub use contract::{ContractError, generate, hash_of, load, token_state};
 pub use documents::{Ground, PhaseDocuments, documents, plans_beside, read_plain, summary_of};

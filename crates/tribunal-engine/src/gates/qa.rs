@@ -2,11 +2,11 @@
 //! by running them. The judgement itself is `tribunal_docs::qa`.
 
 use super::GatesError;
+use super::command::Bounds;
 use super::documents::{self, Ground};
 use super::suite::{self, Baseline, TestRun};
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::Duration;
 use tribunal_docs::qa::{
     ChangedFile, CommitFact, DiffFacts, DiffReport, LintReport, Regression, RequirementFacts,
     RequirementsReport, TestReport, diff_against_plan, regressions, validate_requirements,
@@ -140,7 +140,7 @@ pub fn check_regression(
     phase_dir: &Path,
     base: Option<&str>,
     command: Option<&[String]>,
-    timeout: Duration,
+    bounds: &Bounds,
 ) -> Result<Judged, GatesError> {
     let Some(argv) = suite::test_command(ground, command) else {
         let why = "no test command is configured, and none is known for this project";
@@ -156,11 +156,11 @@ pub fn check_regression(
     };
     let name = phase_dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let phase = tribunal_docs::phase_dir(&name).map_or(name, |dir| dir.number);
-    let baseline = match suite::baseline(ground, &phase, &base, &argv, timeout)? {
+    let baseline = match suite::baseline(ground, &phase, &base, &argv, bounds)? {
         Ok(baseline) => baseline,
         Err(why) => return Ok(Judged::DidNotRun(why)),
     };
-    Ok(match suite::run_tests(ground.root(), &argv, timeout) {
+    Ok(match suite::run_tests(ground, ground.root(), &argv, bounds) {
         TestRun::Ran(current) => {
             let regressions = regressions(&baseline.report, &current);
             Judged::Compared { baseline, current, regressions }

@@ -1,12 +1,11 @@
 //! Gates, repair and completion with their facts gathered. The answers are core's; an error here is a gate that did
 //! not run, never one that passed.
 
-use super::command::run_line;
+use super::command::{Bounds, run_line};
 use super::contract::{self, ContractError};
 use super::documents::{Ground, read_plain, summary_of};
 use super::{GatesError, artifacts, qa};
 use std::path::PathBuf;
-use std::time::Duration;
 use tribunal_core::contract::Contract;
 use tribunal_core::gate::{
     self, CommandRun, Completion, Gate, GateResult, GateRuling, Verification, completion,
@@ -26,8 +25,8 @@ pub struct Asked {
     pub task: u32,
     /// The contract's file.
     pub contract: PathBuf,
-    /// How long one command may take.
-    pub timeout: Duration,
+    /// What every command is kept to.
+    pub bounds: Bounds,
 }
 
 /// What came of a repair.
@@ -72,7 +71,7 @@ fn facts(ground: &Ground, gate: Gate, asked: &Asked, contract: &Contract) -> Res
                 dirty.iter().map(|path| String::from_utf8_lossy(path.as_bytes()).into_owned()).collect();
             gate::protected_file(contract, &dirty)
         }
-        Gate::RequiredChecks => gate::required_checks(&checks(ground, contract, asked.timeout)),
+        Gate::RequiredChecks => gate::required_checks(&checks(ground, contract, &asked.bounds)),
         Gate::CommitHygiene => hygiene(ground)?,
         Gate::ArtifactPersistence => {
             let there = ground.phase_dirs(&id.phase).iter().any(|dir| summary_of(dir, id).is_some());
@@ -84,10 +83,10 @@ fn facts(ground: &Ground, gate: Gate, asked: &Asked, contract: &Contract) -> Res
 }
 
 /// Runs a contract's checks, each contained; a dangerous one is not run at all.
-fn checks(ground: &Ground, contract: &Contract, timeout: Duration) -> Vec<(String, CommandRun)> {
+fn checks(ground: &Ground, contract: &Contract, bounds: &Bounds) -> Vec<(String, CommandRun)> {
     let run = |line: &String| match gate::danger(line) {
         Some(why) => (line.clone(), CommandRun::DidNotRun(format!("it is forbidden: it {why}"))),
-        None => (line.clone(), run_line(ground.root(), line, timeout).run),
+        None => (line.clone(), run_line(ground, ground.root(), line, bounds).run),
     };
     contract.verification_checks.iter().map(run).collect()
 }
@@ -171,7 +170,7 @@ pub fn complete(
         evidence_found: found,
         must_haves: contract.must_haves.len(),
         breaches: breaches.collect(),
-        checks: checks(ground, &contract, asked.timeout),
+        checks: checks(ground, &contract, &asked.bounds),
     })
 }
 

@@ -1,11 +1,10 @@
 //! The project's tests: which command runs them, what it says, and what it said at the base commit. A run in which no
 //! test was executed did not run.
 
-use super::command::{Room, run_argv};
+use super::command::{Bounds, Room, run_argv};
 use super::{GatesError, Ground};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use std::time::Duration;
 use tribunal_core::gate::CommandRun;
 use tribunal_docs::qa::{TestReport, read_tests};
 use tribunal_git::{Oid, Repo};
@@ -63,9 +62,9 @@ pub fn detected_tests(
 }
 
 /// Runs the tests in a directory.
-pub fn run_tests(dir: &Path, argv: &[String], timeout: Duration) -> TestRun {
+pub fn run_tests(ground: &Ground, dir: &Path, argv: &[String], bounds: &Bounds) -> TestRun {
     let shown = argv.join(" ");
-    let done = run_argv(dir, argv, timeout);
+    let done = run_argv(ground, dir, argv, bounds);
     if let CommandRun::DidNotRun(why) = &done.run {
         return TestRun::DidNotRun(format!("`{shown}`: {why}"));
     }
@@ -84,7 +83,7 @@ pub(crate) fn baseline(
     phase: &str,
     base: &Oid,
     argv: &[String],
-    timeout: Duration,
+    bounds: &Bounds,
 ) -> Result<Result<Baseline, String>, GatesError> {
     let name = format!(".baseline/{}.json", super::contract::file_name(phase)?);
     let recorded = ground.state().read(&name)?;
@@ -92,7 +91,7 @@ pub(crate) fn baseline(
     if let Some(found) = recorded.filter(|found| found.commit == base.as_str() && found.command == argv) {
         return Ok(Ok(found));
     }
-    let report = match tests_at(ground, base, argv, timeout)? {
+    let report = match tests_at(ground, base, argv, bounds)? {
         TestRun::Ran(report) => report,
         TestRun::DidNotRun(why) => return Ok(Err(format!("at {}: {why}", base.short()))),
     };
@@ -103,15 +102,10 @@ pub(crate) fn baseline(
 }
 
 /// Runs the tests on a checkout of a commit that nobody else sees.
-fn tests_at(
-    ground: &Ground,
-    commit: &Oid,
-    argv: &[String],
-    timeout: Duration,
-) -> Result<TestRun, GatesError> {
+fn tests_at(ground: &Ground, commit: &Oid, argv: &[String], bounds: &Bounds) -> Result<TestRun, GatesError> {
     let room = Room::new().map_err(GatesError::io("make", &std::env::temp_dir()))?;
     let repo = Repo::open(ground.root())?;
     let tree = room.0.join("tree");
     repo.checkout(&tree, &room.0.join("index"), commit, "baseline")?;
-    Ok(run_tests(&tree, argv, timeout))
+    Ok(run_tests(ground, &tree, argv, bounds))
 }

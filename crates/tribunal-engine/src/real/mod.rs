@@ -34,7 +34,7 @@ mod takeover;
 mod tools;
 mod track;
 pub mod trial;
-mod walls;
+pub(crate) mod walls;
 mod watch;
 
 pub use codebase::codebase;
@@ -43,6 +43,7 @@ pub use error::{SetupError, WITHOUT_AGENTS};
 pub use examine::{ReviewAsk, ReviewPlan, Target, begin_review, plan_review, replace_seat};
 pub use land::{review_path, write_atomic};
 pub use project::{FOLDER, PhaseFiles, Project};
+pub(crate) use roster::adapters;
 pub use roster::check as check_agents;
 pub use setup::{
     Ask, GcAsk, GcReport, SETTINGS, begin, fixed, gc, marker, place_to_fix, resume, settings_of,

@@ -200,7 +200,8 @@ impl Ground<'_> {
                     .filter(|path| is_covered(path))
                     .for_each(|path| plan.show(&path, false));
             }
-            plan.hide(project.runs.canonicalize()?);
+            // A project in which nothing ever ran has nothing to hide.
+            project.runs.canonicalize().into_iter().for_each(|runs| plan.hide(runs));
         }
         plan.show(&room.own.canonicalize()?, false);
         plan.show(&scratch, true);

@@ -4,14 +4,13 @@ use super::args::{Complete, GateArgs};
 use super::{Answer, ground, listed, plan_id, settings};
 use crate::failure::Failure;
 use serde_json::{Map, Value, json};
-use std::time::Duration;
 use tribunal_core::gate::{Gate, GateResult, GateRuling};
-use tribunal_engine::gates::{self, Asked, Ground, Repair};
+use tribunal_engine::gates::{self, Asked, Bounds, Ground, Repair};
 use tribunal_view::protocol as view;
 
-/// Commands of gates end after this unless the settings say otherwise.
+/// What gates need of the settings.
 struct Settings {
-    timeout: Duration,
+    bounds: Bounds,
     autonomy: String,
 }
 
@@ -19,24 +18,24 @@ fn of(ground: &Ground) -> Result<Settings, Failure> {
     let config = settings(ground)?;
     let autonomy = config.values.get(&crate::config::Key::new(&["run", "autonomy"]));
     Ok(Settings {
-        timeout: Duration::from_secs(config.settings.checks.timeout_s),
+        bounds: Bounds::of(&config.settings),
         autonomy: autonomy.and_then(|value| value.value.as_str()).unwrap_or_default().to_owned(),
     })
 }
 
-fn asked(args: &GateArgs, timeout: Duration) -> Result<Asked, Failure> {
+fn asked(args: &GateArgs, bounds: Bounds) -> Result<Asked, Failure> {
     let word = args.task.rsplit(['T', 't', '-']).next().unwrap_or(&args.task);
     let task = word
         .parse()
         .map_err(|_| Failure::usage(format!("{:?} is no task", args.task)).hint("give its number, from 1"))?;
-    Ok(Asked { plan: plan_id(&args.phase, &args.plan)?, task, contract: args.contract.clone(), timeout })
+    Ok(Asked { plan: plan_id(&args.phase, &args.plan)?, task, contract: args.contract.clone(), bounds })
 }
 
 /// `hard-gate`: 0 pass, 2 fail, 3 did not run.
 pub fn hard_gate(args: &GateArgs) -> Result<Answer, Failure> {
     let ground = ground(None)?;
     let set = of(&ground)?;
-    let asked = asked(args, set.timeout)?;
+    let asked = asked(args, set.bounds)?;
     let ruling = match Gate::parse(&args.gate) {
         Some(gate) => gates::rule(&ground, gate, &asked),
         None => GateRuling::fail(format!("there is no gate {:?}", args.gate)),
@@ -64,7 +63,7 @@ fn note(ground: &Ground, event: &str, asked: &Asked, data: Value) -> Result<Stri
 /// `auto-repair`: 0 repaired, 2 not.
 pub fn auto_repair(args: &GateArgs) -> Result<Answer, Failure> {
     let ground = ground(None)?;
-    let asked = asked(args, of(&ground)?.timeout)?;
+    let asked = asked(args, of(&ground)?.bounds)?;
     let gate = Gate::parse(&args.gate);
     let repair = match gate {
         Some(gate) => gates::repair(&ground, gate, &asked),
@@ -96,7 +95,7 @@ pub fn two_phase(args: &Complete) -> Result<Answer, Failure> {
         plan: plan_id(&args.phase, &args.plan)?,
         task: 0,
         contract: args.contract.clone(),
-        timeout: of(&ground)?.timeout,
+        bounds: of(&ground)?.bounds,
     };
     let named = |item: &&String| item.starts_with("files_modified=");
     let files: Vec<String> =

@@ -5,10 +5,9 @@ use super::{Answer, ground, plan, settings};
 use crate::failure::Failure;
 use serde_json::{Map, Value};
 use std::path::Path;
-use std::time::Duration;
 use tribunal_docs::qa::CHECKS;
 use tribunal_docs::{CheckStatus, Plan, Summary, read_summary};
-use tribunal_engine::gates::{self, Delivery, Ground, Judged, read_plain};
+use tribunal_engine::gates::{self, Bounds, Delivery, Ground, Judged, read_plain};
 use tribunal_git::Archive;
 use tribunal_view::protocol as view;
 
@@ -92,11 +91,11 @@ pub fn regression(phase_dir: &Path, base: Option<&str>) -> Result<Answer, Failur
 }
 
 fn compared(ground: &Ground, archive: &Archive, dir: &Path, base: Option<&str>) -> Result<Judged, Failure> {
-    let checks = settings(ground)?.settings.checks;
+    let settings = settings(ground)?.settings;
+    let checks = &settings.checks;
     let named = checks.commands.get("test").or_else(|| checks.commands.get("tests"));
     let command = Some(&checks.test).filter(|argv| !argv.is_empty()).or(named);
-    let timeout = Duration::from_secs(checks.timeout_s);
-    gates::check_regression(ground, archive, dir, base, command.map(Vec::as_slice), timeout)
+    gates::check_regression(ground, archive, dir, base, command.map(Vec::as_slice), &Bounds::of(&settings))
         .map_err(bad_revision)
 }
 

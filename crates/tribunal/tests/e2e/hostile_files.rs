@@ -85,6 +85,29 @@ exit 0
     show(STRICT, &script).passes();
 }
 
+/// The same of a check that somebody runs by hand, over a tree an agent worked in.
+#[test]
+fn hostile_check_of_the_protocol_reaches_out_of_its_tree() {
+    let mut show = show(STRICT, &dev_also(""));
+    show.expect(&["run"], 0);
+    let (root, home) = (show.stage.project().to_owned(), show.stage.home().to_owned());
+    let (at, home) = (root.display(), home.display());
+    let probe = format!(
+        "cat '{home}/.ssh/id' && exit 3\necho x >> '{home}/notes' && exit 4\nls '{at}'/.tribunal/runs/*/*.db && exit 5\n\
+         echo x >> .git/config && exit 6\necho x >> .planning/.events/event-log.jsonl && exit 7\n\
+         test -n \"$TEST_API_KEY\" && exit 8\necho x >> tribunal.toml && exit 9\n\
+         echo x > written && git status --short > /dev/null && exit 0\n"
+    );
+    show.stage.program_mut().env.push(("TEST_API_KEY".into(), "a secret".into()));
+    show.stage.write("bin/one.sh", &probe).unwrap();
+    let plan = format!("{}/01-01-PLAN.md", crate::stage::PHASE);
+    show.stage.tribunal(&["generate-contract", &plan]).unwrap();
+    let gate = ["hard-gate", "required_checks", "01", "01", "1", ".planning/.contracts/01-01.json"];
+    let ended = show.stage.tribunal(&gate).unwrap();
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    assert!(root.join("written").is_file(), "the tree itself is its own");
+}
+
 #[test]
 fn hostile_dev_rewrites_its_git() {
     let mut show = Show::script(&dev_also("{ commit = \"mine: my own commit\" }, { fault = \"edit-git\" },"));
