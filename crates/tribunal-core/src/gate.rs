@@ -329,33 +329,39 @@ pub struct Completion {
     pub task_known: bool,
     /// Evidence that names something which is not there.
     pub evidence_missing: Vec<String>,
+    /// Evidence that was given, words included.
+    pub evidence_given: usize,
     /// Evidence that could be verified: files and commits that exist.
     pub evidence_found: usize,
     /// How many must_haves the contract has.
     pub must_haves: usize,
-    /// Files changed that are not inside the contract, each with why.
+    /// Files changed that are not inside the contract or were not declared, each with why.
     pub breaches: Vec<String>,
     /// The contract's checks.
     pub checks: Vec<(String, CommandRun)>,
 }
 
-/// Whether a task that says it is done is: how many checks passed, how many failed, and what is wrong.
+/// Whether a task that says it is done is: how many checks passed, how many failed, and what is wrong. Without a contract
+/// there is nothing to hold it against, so nothing passed.
 pub fn completion(facts: &Completion) -> (usize, usize, Vec<String>) {
-    let mut errors: Vec<Vec<String>> =
-        vec![facts.contract.iter().map(|why| format!("contract: {why}")).collect()];
+    if let Some(why) = &facts.contract {
+        return (0, 1, vec![format!("contract: {why}")]);
+    }
+    let mut errors: Vec<Vec<String>> = vec![Vec::new()];
     errors.push(match facts.task_known {
         true => Vec::new(),
         false => vec!["contract: it has no such task".to_owned()],
     });
     errors
         .push(facts.evidence_missing.iter().map(|item| format!("artifacts: {item} is not there")).collect());
-    let proven = facts.evidence_found > 0 || facts.checks.iter().any(|(_, run)| *run == CommandRun::Passed);
-    errors.push(match facts.must_haves == 0 || proven {
-        true => Vec::new(),
-        false => vec![
-            "must_haves: nothing shows them: name a file or a commit, or give the plan a check".to_owned(),
-        ],
-    });
+    let checked = facts.checks.iter().any(|(_, run)| *run == CommandRun::Passed);
+    let unshown = match (facts.must_haves, facts.evidence_given, facts.evidence_found) {
+        (0, ..) | (_, _, 1..) => None,
+        (_, 0, _) => Some("no evidence is given: name a file, a commit, or say what shows them"),
+        _ if checked => None,
+        _ => Some("nothing shows them: name a file or a commit, or give the plan a check"),
+    };
+    errors.push(unshown.iter().map(|why| format!("must_haves: {why}")).collect());
     errors.push(facts.breaches.iter().map(|breach| format!("files: {breach}")).collect());
     for (command, run) in &facts.checks {
         errors.push(match run {
@@ -483,6 +489,7 @@ mod tests {
     fn a_completion_needs_every_part() {
         let good = Completion {
             task_known: true,
+            evidence_given: 1,
             evidence_found: 1,
             must_haves: 1,
             checks: vec![("a".into(), CommandRun::Passed)],
@@ -491,6 +498,12 @@ mod tests {
         assert_eq!(completion(&good), (6, 0, vec![]));
         let words_only = Completion { evidence_found: 0, checks: vec![], ..good.clone() };
         assert_eq!(completion(&words_only).1, 1);
+        let in_words = Completion { evidence_found: 0, ..good.clone() };
+        assert_eq!(completion(&in_words).1, 0, "a check passed beside the words");
+        let silent = Completion { evidence_given: 0, ..in_words };
+        assert_eq!(completion(&silent).1, 1);
+        let no_contract = Completion { contract: Some("gone".into()), ..good.clone() };
+        assert_eq!(completion(&no_contract), (0, 1, vec!["contract: gone".into()]));
         let lost =
             Completion { checks: vec![("a".into(), CommandRun::DidNotRun("x".into()))], ..good.clone() };
         assert_eq!(completion(&lost).1, 1);

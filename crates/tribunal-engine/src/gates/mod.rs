@@ -5,6 +5,7 @@
 mod artifacts;
 mod clock;
 mod command;
+mod complete;
 mod context;
 mod contract;
 mod documents;
@@ -18,6 +19,7 @@ mod suite;
 pub use artifacts::{Artifact, REGISTRY, kept, register, registered, sha256};
 pub use clock::{iso, moment, unique_id};
 pub use command::{Bounds, Finished, run_argv, run_line};
+pub use complete::complete;
 pub use context::{FAMILIES, tiers};
 pub use contract::{ContractError, generate, hash_of, load, token_state};
 pub use documents::{Ground, PhaseDocuments, documents, plans_beside, read_plain, summary_of};
@@ -27,7 +29,7 @@ pub use qa::{
     Delivery, Judged, base_of, check_regression, commit_lint, diff, known_commits, lint_of, requirements,
     summary_checks,
 };
-pub use rule::{Asked, Repair, complete, repair, rule};
+pub use rule::{Asked, Repair, repair, rule};
 pub use state::Folder;
 pub use suite::{Baseline, TestRun, detected_tests, run_tests, test_command};
 

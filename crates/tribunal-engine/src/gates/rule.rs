@@ -2,14 +2,12 @@
 //! not run, never one that passed.
 
 use super::command::{Bounds, run_line};
-use super::contract::{self, ContractError};
+use super::contract;
 use super::documents::{Ground, read_plain, summary_of};
 use super::{GatesError, artifacts, qa};
 use std::path::PathBuf;
 use tribunal_core::contract::Contract;
-use tribunal_core::gate::{
-    self, CommandRun, Completion, Gate, GateResult, GateRuling, Verification, completion,
-};
+use tribunal_core::gate::{self, CommandRun, Gate, GateResult, GateRuling, Verification};
 use tribunal_docs::PlanId;
 use tribunal_git::Archive;
 
@@ -83,7 +81,7 @@ fn facts(ground: &Ground, gate: Gate, asked: &Asked, contract: &Contract) -> Res
 }
 
 /// Runs a contract's checks, each contained; a dangerous one is not run at all.
-fn checks(ground: &Ground, contract: &Contract, bounds: &Bounds) -> Vec<(String, CommandRun)> {
+pub(super) fn checks(ground: &Ground, contract: &Contract, bounds: &Bounds) -> Vec<(String, CommandRun)> {
     let run = |line: &String| match gate::danger(line) {
         Some(why) => (line.clone(), CommandRun::DidNotRun(format!("it is forbidden: it {why}"))),
         None => (line.clone(), run_line(ground, ground.root(), line, bounds).run),
@@ -145,60 +143,4 @@ fn renew(ground: &Ground, asked: &Asked) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!("the contract belongs at {}", path.display())),
     }
-}
-
-/// The second step of a completion: checks passed, checks failed, what is wrong.
-pub fn complete(
-    ground: &Ground,
-    task_id: &str,
-    asked: &Asked,
-    evidence: &[String],
-    files: &[String],
-) -> (usize, usize, Vec<String>) {
-    let contract = match contract::load(&asked.contract) {
-        Ok(contract) => contract,
-        Err(error) => return completion(&untold(&error)),
-    };
-    let id = &asked.plan;
-    let about = contract.phase_id == id.phase && contract.plan_id == id.to_string();
-    let (found, missing) = evidence_there(ground, evidence);
-    let breaches = files.iter().filter_map(|file| Some(format!("{file} {}", contract.breach(file)?.words())));
-    completion(&Completion {
-        contract: (!about).then(|| format!("it is about plan {}, not {id}", contract.plan_id)),
-        task_known: contract.task_ids.iter().any(|known| known == task_id),
-        evidence_missing: missing,
-        evidence_found: found,
-        must_haves: contract.must_haves.len(),
-        breaches: breaches.collect(),
-        checks: checks(ground, &contract, &asked.bounds),
-    })
-}
-
-fn untold(error: &ContractError) -> Completion {
-    Completion { contract: Some(error.to_string()), task_known: true, ..Completion::default() }
-}
-
-/// Evidence that is a file or a commit: how many are there, and which are not. Words are neither.
-fn evidence_there(ground: &Ground, evidence: &[String]) -> (usize, Vec<String>) {
-    let mut archive = None;
-    let (mut found, mut missing) = (0, Vec::new());
-    for item in evidence {
-        let word = item.strip_prefix("commit:").or_else(|| item.strip_prefix("file:")).unwrap_or(item).trim();
-        let hash = (7..=64).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let words = word.contains(char::is_whitespace) && !ground.exists(word);
-        let path = !words && (word.contains('/') || word.contains('.'));
-        let there = if hash {
-            let archive = archive.get_or_insert_with(|| Archive::open(ground.root()).ok());
-            archive.as_ref().is_some_and(|archive| archive.commit(word).is_ok())
-        } else if path {
-            ground.exists(word)
-        } else {
-            continue;
-        };
-        match there {
-            true => found += 1,
-            false => missing.push(word.to_owned()),
-        }
-    }
-    (found, missing)
 }

@@ -98,17 +98,28 @@ pub fn two_phase(args: &Complete) -> Result<Answer, Failure> {
         bounds: of(&ground)?.bounds,
     };
     let named = |item: &&String| item.starts_with("files_modified=");
-    let files: Vec<String> =
+    let declared: Vec<String> =
         args.evidence.iter().filter(named).map(|item| item["files_modified=".len()..].to_owned()).collect();
-    let files = listed(&ground, &files);
-    let evidence: Vec<String> = args.evidence.iter().filter(|item| !named(item)).cloned().collect();
-    let evidence = listed(&ground, &evidence);
+    let files = (!declared.is_empty()).then(|| listed(&ground, &declared));
+    let evidence: Vec<String> =
+        args.evidence.iter().filter(|item| !named(item)).flat_map(|item| marked(&ground, item)).collect();
     let data = json!({ "task_id": args.task_id, "evidence": evidence, "files_modified": files });
     note(&ground, "task_completed_candidate", &asked, data)?;
-    let (passed, failed, errors) = gates::complete(&ground, &args.task_id, &asked, &evidence, &files);
+    let (passed, failed, errors) =
+        gates::complete(&ground, &args.task_id, &asked, &evidence, files.as_deref());
     let confirmed = failed == 0;
     let event = if confirmed { "task_completed_confirmed" } else { "task_completion_rejected" };
     let ts = note(&ground, event, &asked, json!({ "task_id": args.task_id, "errors": errors }))?;
     let body = view::completion(&args.task_id, confirmed, passed, failed, &errors, &ts);
     Ok(Answer::new(body, if confirmed { 0 } else { 2 }))
+}
+
+/// A list of evidence; the mark before it is the mark of each.
+fn marked(ground: &Ground, item: &str) -> Vec<String> {
+    let mark = ["commit:", "file:"].into_iter().find(|mark| item.starts_with(mark)).unwrap_or_default();
+    let items = listed(ground, &[item[mark.len()..].to_owned()]);
+    items
+        .into_iter()
+        .map(|one| if mark.is_empty() || one.starts_with(mark) { one } else { format!("{mark}{one}") })
+        .collect()
 }

@@ -147,6 +147,47 @@ fn a_completion_is_confirmed_only_when_everything_holds() {
 }
 
 #[test]
+fn a_completion_believes_no_word_that_git_contradicts() {
+    let field = Field::new();
+    field.ask(&["generate-contract", PLAN], 0);
+    let commit = field.delivered();
+    let ask = |rest: &[&str], code: i32| {
+        field.ask(&[&["two-phase-complete", "01-01-T1", "01", "01", CONTRACT], rest].concat(), code)
+    };
+    for (rest, code) in [
+        (&[][..], 2),
+        (&["file:nowhere"], 2),
+        (&["commit:nowhere"], 2),
+        (&["file:src/parser.txt"], 0),
+        (&["file:src/parser.txt, src/nowhere"], 2),
+        (&[&format!("commit:{commit}")], 0),
+        (&["the check passes"], 0),
+        (&["README"], 0),
+    ] {
+        ask(rest, code);
+    }
+    for task in ["1-1-T1", "T1"] {
+        field.ask(&["two-phase-complete", task, "1", "1", CONTRACT, "src/parser.txt"], 0);
+    }
+    field.ask(&["two-phase-complete", "01-02-T1", "1", "1", CONTRACT, "src/parser.txt"], 2);
+    let none = field.ask(&["two-phase-complete", "01-01-T1", "1", "1", "none.json", "src/parser.txt"], 2);
+    assert_eq!((&none["checks_passed"], &none["checks_failed"]), (&json!(0), &json!(1)));
+    field.write("other.txt", "nobody asked");
+    let declared = ["src/parser.txt", "files_modified=src/parser.txt"];
+    assert!(ask(&declared, 2)["errors"].to_string().contains("other.txt"), "uncommitted");
+    let beside = field.commit("feat(01-01): beside");
+    ask(&["src/parser.txt"], 0);
+    assert!(ask(&[&beside], 2)["errors"].to_string().contains("other.txt"), "committed");
+    field.write("other.txt", "changed");
+    assert!(ask(&["src/parser.txt"], 2)["errors"].to_string().contains("other.txt"), "changed");
+    field.git(&["checkout", "-q", "other.txt"]);
+    field.write("src/parser.txt", "third\n");
+    let undeclared = ask(&["src/parser.txt", "files_modified="], 2);
+    assert!(undeclared["errors"].to_string().contains("not declared"), "{undeclared}");
+    ask(&["src/parser.txt", "files_modified=./src/parser.txt"], 0);
+}
+
+#[test]
 fn artifacts_are_registered_and_watched() {
     let field = Field::new();
     field.delivered();

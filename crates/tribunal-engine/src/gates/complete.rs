@@ -1,0 +1,161 @@
+//! The second step of a completion with its facts gathered: what a task shows for itself, what really changed, and
+//! whether its checks pass. It believes no list of files that git contradicts; whether it is enough is core's to say.
+
+use super::documents::Ground;
+use super::rule::{Asked, checks};
+use super::{GatesError, contract};
+use std::collections::BTreeSet;
+use tribunal_core::contract::{Breach, Contract, clean, covers};
+use tribunal_core::gate::{Completion, completion};
+use tribunal_docs::PlanId;
+use tribunal_git::{Archive, GitPath, Oid};
+
+/// The second step of a completion: checks passed, checks failed, what is wrong. `files` is what the task says it
+/// changed; without it nothing is held against a declaration.
+pub fn complete(
+    ground: &Ground,
+    task_id: &str,
+    asked: &Asked,
+    evidence: &[String],
+    files: Option<&[String]>,
+) -> (usize, usize, Vec<String>) {
+    let wrong = |why: String| completion(&Completion { contract: Some(why), ..Completion::default() });
+    let contract = match contract::load(&asked.contract) {
+        Ok(contract) => contract,
+        Err(error) => return wrong(error.to_string()),
+    };
+    let id = &asked.plan;
+    if contract.phase_id != id.phase || contract.plan_id != id.to_string() {
+        return wrong(format!("it is about plan {}, not {id}", contract.plan_id));
+    }
+    let archive = Archive::open(ground.root()).ok();
+    let shown = shown(ground, archive.as_ref(), evidence);
+    let work = Work { ground, archive: archive.as_ref(), contract: &contract };
+    let breaches = work.breaches(&shown.commits, files);
+    let breaches = breaches.unwrap_or_else(|error| vec![format!("what changed cannot be seen: {error}")]);
+    completion(&Completion {
+        contract: None,
+        task_known: is_task_of(task_id, id, &contract),
+        evidence_missing: shown.missing,
+        evidence_given: evidence.len(),
+        evidence_found: shown.found,
+        must_haves: contract.must_haves.len(),
+        breaches,
+        checks: checks(ground, &contract, &asked.bounds),
+    })
+}
+
+/// Whether a contract has this task: `01-02-T1`, with its numbers as people write them.
+fn is_task_of(task_id: &str, id: &PlanId, contract: &Contract) -> bool {
+    let known = |name: &str| contract.task_ids.iter().any(|known| known == name);
+    let Some((plan, number)) = task_id.rsplit_once(['T', 't']) else { return known(task_id) };
+    let plan = plan.trim_end_matches('-');
+    let same = plan.is_empty() || PlanId::new(&id.phase, plan) == *id;
+    let number = number.parse().ok().filter(|_| same);
+    known(task_id) || number.is_some_and(|number| known(&tribunal_docs::task_id(id, number)))
+}
+
+/// What evidence comes to.
+#[derive(Default)]
+struct Shown {
+    found: usize,
+    missing: Vec<String>,
+    commits: Vec<Oid>,
+}
+
+/// Evidence that is a file or a commit, by its mark or its looks: what is there, and what is not. Words are neither.
+fn shown(ground: &Ground, archive: Option<&Archive>, evidence: &[String]) -> Shown {
+    let mut shown = Shown::default();
+    for item in evidence {
+        let (mark, word) = match item.split_once(':') {
+            Some((mark @ ("commit" | "file"), word)) => (mark, word.trim()),
+            _ => ("", item.trim()),
+        };
+        let hash = (7..=64).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let there = ground.exists(word);
+        let prose = !there && (word.contains(char::is_whitespace) || !word.contains(['/', '.']));
+        let there = match mark {
+            "file" => there,
+            "commit" => commit(archive, word).is_some(),
+            _ if there => true,
+            _ if hash => commit(archive, word).is_some(),
+            _ if prose => continue,
+            _ => false,
+        };
+        match there {
+            true => shown.found += 1,
+            false => shown.missing.push(word.to_owned()),
+        }
+        if mark == "commit" || (mark.is_empty() && hash) {
+            shown.commits.extend(commit(archive, word));
+        }
+    }
+    shown
+}
+
+fn commit(archive: Option<&Archive>, word: &str) -> Option<Oid> {
+    archive?.commit(word).ok()
+}
+
+/// What a task did, as git sees it.
+struct Work<'a> {
+    ground: &'a Ground,
+    archive: Option<&'a Archive>,
+    contract: &'a Contract,
+}
+
+impl Work<'_> {
+    /// Files declared or changed that the contract does not permit, and files changed that nobody declared.
+    fn breaches(&self, commits: &[Oid], declared: Option<&[String]>) -> Result<Vec<String>, GatesError> {
+        let listed: BTreeSet<String> = declared.into_iter().flatten().cloned().collect();
+        let changed = self.changed(commits, declared.is_some())?;
+        let breach = |file: &String| Some(format!("{file} {}", self.contract.breach(file)?.words()));
+        let mut found: Vec<String> = listed.union(&changed).filter_map(breach).collect();
+        if declared.is_some() {
+            let names: BTreeSet<String> = listed.iter().filter_map(|file| clean(file)).collect();
+            let silent = changed.iter().filter(|file| {
+                self.contract.breach(file).is_none() && !names.iter().any(|name| covers(name, file))
+            });
+            found.extend(silent.map(|file| format!("{file} was changed and is not declared")));
+        }
+        Ok(found)
+    }
+
+    /// The files of these commits, and those that are not committed; planning files are nobody's work, and what another
+    /// plan's contract allows is that plan's. A file that is new and not committed may be the user's: outside the contract
+    /// it counts where the task says that it named them all.
+    fn changed(&self, commits: &[Oid], all: bool) -> Result<BTreeSet<String>, GatesError> {
+        let Some(archive) = self.archive else { return Ok(BTreeSet::new()) };
+        let text = |path: &GitPath| String::from_utf8_lossy(path.as_bytes()).into_owned();
+        let touched = archive.touched(commits)?;
+        let mut changed: BTreeSet<String> = touched.values().flatten().map(|file| text(&file.path)).collect();
+        let others = self.others();
+        let theirs = |file: &String| {
+            self.contract.breach(file) == Some(Breach::NotAllowed)
+                && others.iter().any(|other| !other.allowed_paths.is_empty() && other.breach(file).is_none())
+        };
+        let base = archive.commit("HEAD").ok();
+        let is_new = |path: &GitPath| {
+            base.as_ref().is_none_or(|base| archive.file_at(base, path).is_ok_and(|file| file.is_none()))
+        };
+        for path in archive.dirty(self.ground.root())? {
+            let file = text(&path);
+            let outside = self.contract.breach(&file) == Some(Breach::NotAllowed);
+            if !theirs(&file) && (all || !outside || !is_new(&path)) {
+                changed.insert(file);
+            }
+        }
+        changed.retain(|file| {
+            ![self.ground.planning(), crate::real::FOLDER].iter().any(|dir| covers(dir, file))
+        });
+        Ok(changed)
+    }
+
+    /// The contracts of other plans that are whole.
+    fn others(&self) -> Vec<Contract> {
+        let dir = self.ground.state().path(".contracts");
+        let paths = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        let contracts = paths.filter_map(|path| contract::load(&path).ok());
+        contracts.filter(|other| other.plan_id != self.contract.plan_id).collect()
+    }
+}
