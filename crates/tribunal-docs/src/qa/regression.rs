@@ -85,7 +85,7 @@ impl TestReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RegressionKind {
-    /// A test that ran before is gone, and fewer run.
+    /// A test that ran before is gone, or fewer run.
     FewerTests,
     /// A test fails that did not before.
     NewlyFailing,
@@ -119,12 +119,17 @@ fn by_name(before: &TestReport, now: &TestReport) -> Vec<Regression> {
     let mut add = |kind, test: &String, detail: &str| {
         found.push(Regression { kind, test: Some(test.clone()), detail: detail.to_owned() });
     };
-    let fewer = now.executed() < before.executed();
+    let mut new: BTreeMap<&String, Outcome> = BTreeMap::new();
+    new.extend(now.tests.iter().filter(|(test, _)| !before.tests.contains_key(*test)).map(|(t, o)| (t, *o)));
     for (test, outcome) in &before.tests {
-        match (outcome, now.tests.get(test)) {
-            (Outcome::Passed | Outcome::Failed, None) if fewer => {
-                add(RegressionKind::FewerTests, test, "it is gone");
-            }
+        // A test named by the line it stands in is the same one when the line moved.
+        let bare = without_line(test);
+        let is = now.tests.get(test).copied().or_else(|| {
+            let moved = new.keys().find(|name| bare != test && without_line(name) == bare).copied()?;
+            new.remove(moved)
+        });
+        match (outcome, is) {
+            (Outcome::Passed | Outcome::Failed, None) => add(RegressionKind::FewerTests, test, "it is gone"),
             (Outcome::Passed | Outcome::Skipped, Some(Outcome::Failed)) => {
                 add(RegressionKind::NewlyFailing, test, "it failed now and not before");
             }
@@ -134,11 +139,16 @@ fn by_name(before: &TestReport, now: &TestReport) -> Vec<Regression> {
             _ => {}
         }
     }
-    let new = now.tests.iter().filter(|(test, _)| !before.tests.contains_key(*test));
-    for (test, _) in new.filter(|(_, outcome)| **outcome == Outcome::Failed) {
+    for (test, _) in new.iter().filter(|(_, outcome)| **outcome == Outcome::Failed) {
         add(RegressionKind::NewlyFailing, test, "it is new and fails");
     }
     found
+}
+
+/// `src/lib.rs - sum (line 12)` without its line; any other name as it is.
+fn without_line(name: &str) -> &str {
+    let bare = name.strip_suffix(')').and_then(|name| name.rsplit_once(" (line "));
+    bare.filter(|(_, line)| line.bytes().all(|byte| byte.is_ascii_digit())).map_or(name, |(bare, _)| bare)
 }
 
 fn by_count(before: &TestReport, now: &TestReport) -> Vec<Regression> {
@@ -193,8 +203,22 @@ mod tests {
             &[("a", Failed), ("b", Skipped), ("c", Failed), ("x", Passed)],
             &[(NewlyFailing, "a"), (NewlySkipped, "b")],
         );
-        check(&[("a", Passed), ("renamed", Passed), ("c", Failed)], &[]);
+        check(&[("a", Passed), ("renamed", Passed), ("c", Failed)], &[(FewerTests, "b")]);
+        check(
+            &[("a", Passed), ("c", Failed), ("x", Passed), ("y", Passed), ("z", Passed)],
+            &[(FewerTests, "b")],
+        );
         check(&[("a", Passed), ("b", Passed), ("c", Failed), ("x", Failed)], &[(NewlyFailing, "x")]);
+    }
+
+    #[test]
+    fn a_line_that_moved_is_no_other_test() {
+        let before = named(&[("lib.rs - a (line 3)", Passed), ("lib.rs - a (line 9)", Passed)]);
+        let moved = named(&[("lib.rs - a (line 4)", Passed), ("lib.rs - a (line 12)", Failed)]);
+        let found = regressions(&before, &moved);
+        assert_eq!(found.iter().map(|r| r.kind).collect::<Vec<_>>(), [RegressionKind::NewlyFailing]);
+        let fewer = named(&[("lib.rs - a (line 4)", Passed), ("lib.rs - b (line 12)", Passed)]);
+        assert_eq!(regressions(&before, &fewer).len(), 1);
     }
 
     #[test]

@@ -23,9 +23,14 @@ pub enum ContractError {
 
 /// sha256 of a contract's canonical JSON (keys sorted, no blanks) without its hash.
 pub fn hash_of(contract: &Value) -> String {
-    let mut bare = contract.clone();
+    seal_of(contract, "contract_hash")
+}
+
+/// sha256 of canonical JSON without the key that holds it.
+pub(crate) fn seal_of(value: &Value, key: &str) -> String {
+    let mut bare = value.clone();
     if let Some(map) = bare.as_object_mut() {
-        map.remove("contract_hash");
+        map.remove(key);
     }
     Sha256::digest(canonical(&bare).as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }

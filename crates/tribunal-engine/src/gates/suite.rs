@@ -2,12 +2,16 @@
 //! test was executed did not run.
 
 use super::command::{Bounds, Room, run_argv};
+use super::contract::seal_of;
 use super::{GatesError, Ground};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use tribunal_core::gate::CommandRun;
 use tribunal_docs::qa::{TestReport, read_tests};
 use tribunal_git::{Oid, Repo};
+
+/// The key of a recorded baseline that holds its hash.
+const SEAL: &str = "seal";
 
 /// What a run of the tests gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,8 +90,7 @@ pub(crate) fn baseline(
     bounds: &Bounds,
 ) -> Result<Result<Baseline, String>, GatesError> {
     let name = format!(".baseline/{}.json", super::contract::file_name(phase)?);
-    let recorded = ground.state().read(&name)?;
-    let recorded: Option<Baseline> = recorded.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let recorded = ground.state().read(&name)?.and_then(|bytes| believed(&bytes));
     if let Some(found) = recorded.filter(|found| found.commit == base.as_str() && found.command == argv) {
         return Ok(Ok(found));
     }
@@ -96,9 +99,18 @@ pub(crate) fn baseline(
         TestRun::DidNotRun(why) => return Ok(Err(format!("at {}: {why}", base.short()))),
     };
     let baseline = Baseline { commit: base.to_string(), command: argv.to_vec(), report };
-    let text = serde_json::to_vec_pretty(&baseline).unwrap_or_default();
+    let mut sealed = serde_json::to_value(&baseline).unwrap_or_default();
+    sealed[SEAL] = seal_of(&sealed, SEAL).into();
+    let text = serde_json::to_vec_pretty(&sealed).unwrap_or_default();
     ground.state().write(&name, &text)?;
     Ok(Ok(baseline))
+}
+
+/// A record that nobody changed; any other is made anew.
+fn believed(bytes: &[u8]) -> Option<Baseline> {
+    let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
+    let whole = value.get(SEAL)?.as_str()? == seal_of(&value, SEAL);
+    whole.then(|| serde_json::from_value(value).ok())?
 }
 
 /// Runs the tests on a checkout of a commit that nobody else sees.

@@ -117,6 +117,7 @@ fn tests_are_compared_with_the_base_commit() {
     assert_eq!(same["fixable_by"], "architect");
     for (lines, kind, test) in [
         ("'TAP version 13' 'ok 1 - one' '1..1'", "fewer_tests", "two"),
+        ("'TAP version 13' 'ok 1 - one' 'ok 2 - three' 'ok 3 - four' '1..3'", "fewer_tests", "two"),
         ("'TAP version 13' 'ok 1 - one' 'not ok 2 - two' '1..2'", "newly_failing", "two"),
         ("'TAP version 13' 'ok 1 - one' 'ok 2 - two # SKIP' '1..2'", "newly_skipped", "two"),
     ] {
@@ -125,6 +126,30 @@ fn tests_are_compared_with_the_base_commit() {
         let found = worse["regressions"].as_array().unwrap();
         let named = found.iter().any(|one| one["kind"] == kind && one["test"] == test);
         assert!(named, "{lines}: {worse}");
+    }
+}
+
+/// Whoever removes a test might also remove it from the record.
+#[test]
+fn a_record_of_tests_that_somebody_edited_is_made_anew() {
+    let field = Field::new();
+    suite(&field, "'TAP version 13' 'ok 1 - one' 'ok 2 - two' '1..2'");
+    field.commit("test(01): a suite");
+    field.delivered();
+    field.ask(&["check-regression", PHASE], 0);
+    let record = ".planning/.baseline/01.json";
+    let text = field.read(record);
+    suite(&field, "'TAP version 13' 'ok 1 - one' '1..1'");
+    for edited in [
+        text.replace("\"passed\": 2", "\"passed\": 1").replace("\"two\": \"passed\"", "\"two\": \"skipped\""),
+        text.lines().filter(|line| !line.contains("seal")).collect::<String>().replace(",}", "}"),
+        "{ half".to_owned(),
+    ] {
+        assert_ne!(edited, text);
+        field.write(record, &edited);
+        let worse = field.ask(&["check-regression", PHASE], 1);
+        assert_eq!(worse["regressions"][0]["test"], "two", "{worse}");
+        assert_eq!(field.read(record), text, "it is as the base commit says again");
     }
 }
 
