@@ -35,15 +35,28 @@ pub(super) struct Course {
     pub failed: BTreeMap<String, bool>,
     /// One entry per round that was ruled: verdict, findings, blockers among them.
     pub cycles: Vec<(&'static str, usize, usize)>,
-    /// One entry per remediation: the checks that had failed, and how many of them a dev can mend.
-    pub remediations: Vec<(Vec<String>, usize)>,
+    /// One entry per judging of a delivery that did not pass.
+    pub deliveries: Vec<Delivered>,
     /// How it ended.
     pub outcome: Option<Outcome>,
     open: usize,
     high: usize,
+    /// What the maker cannot mend.
+    stops: usize,
     /// What must be mended, in words.
     errors: Vec<String>,
     lost: String,
+}
+
+/// A judging of a delivery that did not pass.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Delivered {
+    /// The checks that failed.
+    pub checks: Vec<String>,
+    /// How many of them a dev can mend.
+    pub dev: usize,
+    /// What stops the loop, because no dev can mend it.
+    pub stops: usize,
 }
 
 /// Folds rows into events.
@@ -249,6 +262,7 @@ impl Names {
             LoopEvent::RoundBegan { round, .. } => {
                 course.round = *round;
                 course.failed.clear();
+                course.stops = 0;
                 course.lost.clear();
                 Vec::new()
             }
@@ -273,6 +287,7 @@ impl Names {
             LoopEvent::Tracked { findings, .. } => course.tracked(&plan, findings),
             LoopEvent::Ruled { ruling } => course.ruled(&plan, ruling),
             LoopEvent::ReworkOrdered { .. } => course.sent_back(&plan, task),
+            LoopEvent::Asked(_) => course.stopped(&plan),
             LoopEvent::Ended { outcome, revision } => {
                 course.ended(&plan, task, (outcome, revision.as_ref()), care)
             }
@@ -300,6 +315,7 @@ impl Course {
         let must = |finding: &&Tracked| finding.severity != Severity::Suggestion;
         let errors = open.clone().filter(must).take(ERRORS_MAX);
         self.errors = errors.map(|finding| plain::clipped(&finding.claim.claim, CLAIM_MAX)).collect();
+        self.stops = open.clone().filter(must).filter(|finding| !finding.makers).count();
         let escaped = open.filter(must).filter(|finding| finding.mark == Mark::Late).count();
         let said = (escaped > 0).then(|| say("regression_escape", plan, json!({ "count": escaped })));
         said.into_iter().collect()
@@ -338,19 +354,33 @@ impl Course {
         if self.of != Some(Use::Qa) {
             return Vec::new();
         }
+        self.delivered(plan, 0)
+    }
+
+    /// A delivery that did not pass: the loop begins with the first of them.
+    fn delivered(&mut self, plan: &str, stops: usize) -> Vec<Said> {
         let dev = self.failed.values().filter(|dev| **dev).count();
         let count = self.failed.len();
         let mut said = Vec::new();
-        if !self.reworked {
+        if self.deliveries.is_empty() {
             // The protocol counts remediations, the policy judgings.
             let data = json!({ "max_cycles": self.max.saturating_sub(1), "failed_count": count });
             said.push(say("qa_loop_start", plan, data));
         }
-        self.reworked = true;
-        self.remediations.push((self.failed.keys().cloned().collect(), dev));
-        let data = json!({ "cycle": self.remediations.len(), "failed_count": count, "dev_fixable": dev });
+        let stops = stops.max(count - dev);
+        self.deliveries.push(Delivered { checks: self.failed.keys().cloned().collect(), dev, stops });
+        let cycle = self.deliveries.len();
+        let data = json!({ "cycle": cycle, "failed_count": count, "dev_fixable": dev, "hard_stop": stops });
         said.push(say("qa_loop_cycle", plan, data));
         said
+    }
+
+    /// What no dev can mend goes to a person, and nobody is sent back.
+    fn stopped(&mut self, plan: &str) -> Vec<Said> {
+        match std::mem::take(&mut self.stops) {
+            stops @ 1.. if self.of == Some(Use::Qa) => self.delivered(plan, stops),
+            _ => Vec::new(),
+        }
     }
 
     fn ended(
@@ -361,22 +391,22 @@ impl Course {
         care: Value,
     ) -> Vec<Said> {
         self.outcome = Some(outcome.clone());
+        let mut before = if outcome.is_good() { Vec::new() } else { self.stopped(plan) };
         let said = match (self.of, task) {
             (Some(Use::Plan), _) if self.reworked => {
                 let data = json!({ "cycles_used": self.round, "final_verdict": final_verdict(outcome) });
                 say("review_loop_end", plan, data)
             }
-            (Some(Use::Qa), _) if self.reworked => {
+            (Some(Use::Qa), _) if !self.deliveries.is_empty() => {
+                let stopped = self.deliveries.last().is_some_and(|last| last.stops > 0);
                 let status = match outcome {
                     outcome if outcome.is_good() => "pass",
                     Outcome::Exhausted => "max_exceeded",
+                    _ if stopped => "hard_stop",
                     _ => "failed",
                 };
-                say(
-                    "qa_loop_end",
-                    plan,
-                    json!({ "cycles_used": self.remediations.len(), "final_status": status }),
-                )
+                let data = json!({ "cycles_used": self.deliveries.len(), "final_status": status });
+                say("qa_loop_end", plan, data)
             }
             (Some(Use::Task), Some(task)) if outcome.is_good() => {
                 let data = json!({ "task_id": task, "revision": revision.map(Revision::as_str) });
@@ -387,9 +417,10 @@ impl Course {
                 let data = json!({ "task_id": task, "owner": "person", "reason": outcome.word(), "next_action": next });
                 say("task_blocked", plan, data)
             }
-            _ => return Vec::new(),
+            _ => return before,
         };
-        vec![said]
+        before.push(said);
+        before
     }
 }
 

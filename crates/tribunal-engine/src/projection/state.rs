@@ -1,7 +1,7 @@
 //! `.execution-state.json` as the protocol has it, from what the journal says. A pure function; keys it does not know are
 //! kept, and so is what another run or tool said of plans this run does not have.
 
-use super::events::{Course, Names};
+use super::events::{Course, Delivered, Names};
 use crate::docket::Docket;
 use crate::gates::iso;
 use crate::inbox;
@@ -119,18 +119,18 @@ fn review(course: &Course) -> Value {
 }
 
 fn qa(course: &Course) -> Value {
-    let cycle = |(at, (checks, dev)): (usize, &(Vec<String>, usize))| {
+    let cycle = |(at, judged): (usize, &Delivered)| {
         json!({
             "cycle": at + 1,
-            "failed_count": checks.len(),
-            "checks": checks,
-            "dev_fixable": dev,
-            "hard_stop": checks.len() - dev.min(&checks.len()),
+            "failed_count": judged.checks.len(),
+            "checks": judged.checks,
+            "dev_fixable": judged.dev,
+            "hard_stop": judged.stops,
         })
     };
-    let cycles: Vec<Value> = course.remediations.iter().enumerate().map(cycle).collect();
+    let cycles: Vec<Value> = course.deliveries.iter().enumerate().map(cycle).collect();
     json!({
-        "cycle": course.remediations.len(),
+        "cycle": course.deliveries.len(),
         "max": course.max.saturating_sub(1),
         "status": word(course),
         "failed_checks_per_cycle": cycles,

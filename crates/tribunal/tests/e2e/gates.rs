@@ -108,9 +108,19 @@ fn a_lost_test_is_a_hard_stop() {
     assert_eq!(launches(&show, "/qa"), 1, "no dev is sent: {:?}", show.stage.launched());
     let asked = show.expect(&["inbox"], 0).stdout;
     assert!(asked.contains("b: "), "the test is named: {asked}");
+    let state =
+        std::fs::read_to_string(show.stage.project().join(".planning/.execution-state.json")).unwrap();
+    let state: serde_json::Value = serde_json::from_str(&state).unwrap();
+    let cycle = &state["qa_loops"]["01-01"]["failed_checks_per_cycle"][0];
+    assert_eq!((&cycle["hard_stop"], &cycle["dev_fixable"]), (&1.into(), &0.into()), "{state}");
     let id = show.questions()[0].0.clone();
     show.expect(&["decide", &id, "accept"], 0);
     assert_eq!(show.ended(), Ending::Passed);
+    let log =
+        std::fs::read_to_string(show.stage.project().join(".planning/.events/event-log.jsonl")).unwrap();
+    for event in ["qa_loop_start", "qa_loop_cycle", "qa_loop_end"] {
+        assert_eq!(log.matches(event).count(), 1, "{event}: {log}");
+    }
 }
 
 /// Every test it names passes, and the command that runs them fails all the same.
