@@ -244,29 +244,22 @@ impl<'a> Work<'a> {
         if stayed { How::Scored } else { How::Moved }
     }
 
-    /// Same rule and words at the very line the diff leads to, in the order of the reports.
+    /// Same rule and words at the very line the diff leads to, or about no file at all, in the order of the reports.
     fn exact(&mut self) -> Vec<Pair> {
         let mut waiting: Vec<(u64, usize, bool)> = Vec::with_capacity(self.after.len());
         for (n, claim) in self.after.iter().enumerate() {
-            let Some(file) = claim.file.as_deref() else { continue };
-            waiting.push((hash_at(claim, file, claim.line), n, true));
+            waiting.push((hash_at(claim, claim.file.as_deref(), claim.line), n, true));
         }
         waiting.sort_unstable();
         // For the first of each hash: how many of it are given away, so that a crowd is not searched again and again.
         let mut given: Vec<usize> = vec![0; waiting.len()];
         let mut found = Vec::new();
         for (n, claim) in self.before.iter().enumerate() {
-            let Some(old) = claim.file.as_deref() else { continue };
-            let Some(file) = self.change.new_path(old) else { continue };
-            let line = match claim.line.map(|line| self.change.map_line(old, line)) {
-                Some(Mapped::Kept(line)) => Some(line),
-                Some(Mapped::Changed(_)) => continue,
-                None => None,
-            };
+            let Some((file, line)) = self.kept_place(claim) else { continue };
             let hash = hash_at(claim, file, line);
             let from = waiting.partition_point(|one| one.0 < hash);
             let same = |other: &Claim| {
-                (other.line, other.file.as_deref()) == (line, Some(file))
+                (other.line, other.file.as_deref()) == (line, file)
                     && (&other.rule, &other.claim) == (&claim.rule, &claim.claim)
             };
             let free = from + given.get(from).copied().unwrap_or(0);
@@ -283,6 +276,17 @@ impl<'a> Work<'a> {
         self.free_before = (0..olds.len()).filter(|n| olds[*n]).collect();
         self.free_after = (0..news.len()).filter(|n| news[*n]).collect();
         pairs
+    }
+
+    /// Where an earlier finding is now, unless its place is gone or changed.
+    fn kept_place(&self, claim: &'a Claim) -> Option<(Option<&'a str>, Option<u32>)> {
+        let Some(old) = claim.file.as_deref() else { return Some((None, claim.line)) };
+        let file = self.change.new_path(old)?;
+        match claim.line.map(|line| self.change.map_line(old, line)) {
+            Some(Mapped::Kept(line)) => Some((Some(file), Some(line))),
+            Some(Mapped::Changed(_)) => None,
+            None => Some((Some(file), None)),
+        }
     }
 
     /// Anchors and texts of what is left; nothing when one side has nothing left.
@@ -432,8 +436,8 @@ fn paired(before: usize, after: usize, gain: f64, how: How) -> Pair {
 }
 
 /// One number for a claim's rule and words at a place; equal ones have equal numbers.
-fn hash_at(claim: &Claim, file: &str, line: Option<u32>) -> u64 {
-    let texts = [claim.claim.as_str(), claim.rule.as_deref().unwrap_or_default(), file];
+fn hash_at(claim: &Claim, file: Option<&str>, line: Option<u32>) -> u64 {
+    let texts = [claim.claim.as_str(), claim.rule.as_deref().unwrap_or_default(), file.unwrap_or_default()];
     hash_texts(u64::from(line.unwrap_or(0)), &texts)
 }
 

@@ -76,6 +76,42 @@ fn a_delivery_is_mended_in_two_rounds() {
     assert!(report.contains("bin/other.sh"), "{report}");
 }
 
+/// A dev that says it mended its delivery, and did nothing; then it does.
+const MENDED_LATE: &str = r###"
+[[turn]]
+role = "dev"
+use = "qa"
+round = 2
+do = [ { expect = "bin/other.sh" }, { say = "FIXED: {finding:1}\nFIXED: {finding:2}\nTASK: done" } ]
+
+[[turn]]
+role = "reviewer"
+use = "qa"
+round = 2
+do = [ { say = "CHECKED: nothing was mended.\nVERDICT: approve" } ]
+
+[[turn]]
+role = "dev"
+use = "qa"
+round = 3
+do = [
+  { expect = "bin/other.sh" },
+  { write = "{SUMMARY}", text = "## What Was Built\n\n- one.sh\n\n## Files Modified\n\n- `bin/one.sh` -- created: prints one\n" },
+  { say = "FIXED: {finding:1}\nFIXED: {finding:2}\nTASK: done" },
+]
+"###;
+
+/// What was not mended is the same finding, not a new one.
+#[test]
+fn a_failed_check_keeps_its_id_until_it_is_mended() {
+    let mut show = Show::of(&Scene { script: DELIVERY_WRONG, more: MENDED_LATE, ..PLAIN });
+    show.expect(&["run"], 0);
+    let docket = show.docket();
+    let (_, lp) = docket.loops.iter().find(|(id, _)| id.as_str().contains("/qa")).unwrap();
+    let ids: Vec<String> = lp.ledger().iter().map(|entry| format!("{entry:?}")).collect();
+    assert_eq!(ids.len(), 2, "{ids:#?}");
+}
+
 /// The project has tests; the dev takes one out.
 const LOSES_A_TEST: &str = r##"
 [[turn]]
