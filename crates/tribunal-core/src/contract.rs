@@ -11,8 +11,10 @@ pub struct Contract {
     /// The plan across phases: `01-02`.
     pub plan_id: String,
     /// The phase as written.
+    #[serde(deserialize_with = "written")]
     pub phase: String,
     /// The plan as written.
+    #[serde(deserialize_with = "written")]
     pub plan: String,
     /// What it is for.
     pub objective: String,
@@ -37,6 +39,20 @@ pub struct Contract {
     /// sha256 of everything above; empty until it is sealed.
     #[serde(default)]
     pub contract_hash: String,
+}
+
+/// A number as other tools write it, or as we do: in quotes.
+fn written<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Text(String),
+        Number(u64),
+    }
+    Ok(match Written::deserialize(from)? {
+        Written::Text(text) => text,
+        Written::Number(number) => number.to_string(),
+    })
 }
 
 /// Why a file is not inside a contract.

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::Serialize;
 
+use tribunal_core::contract::{clean, covers};
+
 use crate::names::PlanId;
 use crate::{Dependency, Plan};
 
@@ -553,24 +555,38 @@ impl<'a> Graph<'a> {
         one != other && self.components[one] == self.components[other]
     }
 
-    /// The claims of each wave: who claims a file, in order.
+    /// The claims of each wave: who claims a file, itself or by a folder or a pattern that holds it, in order.
     fn claims(&self) -> BTreeMap<(u32, String), Vec<usize>> {
-        let mut claims: BTreeMap<(u32, String), Vec<usize>> = BTreeMap::new();
+        let mut claims: BTreeMap<(u32, String), BTreeSet<usize>> = BTreeMap::new();
         for (place, plan) in self.plans.iter().enumerate() {
             for file in plan.claimed_files() {
-                let who = claims.entry((self.waves[place], file)).or_default();
-                who.push(place);
+                let file = clean(&file).unwrap_or(file);
+                claims.entry((self.waves[place], file)).or_default().insert(place);
             }
         }
-        claims.retain(|_, who| who.len() > 1);
-        claims
+        let wide: Vec<(u32, String)> =
+            claims.keys().filter(|(_, file)| file.contains(['*', '?'])).cloned().collect();
+        let mut held: BTreeMap<(u32, String), Vec<usize>> = BTreeMap::new();
+        for ((wave, file), who) in &claims {
+            let mut all = who.clone();
+            let above = std::iter::successors(file.rsplit_once('/'), |(path, _)| path.rsplit_once('/'));
+            let above = above.map(|(path, _)| path.to_owned());
+            let met = wide.iter().filter(|(other, pattern)| other == wave && covers(pattern, file));
+            for path in above.chain(met.map(|(_, pattern)| pattern.clone())) {
+                all.extend(claims.get(&(*wave, path)).into_iter().flatten());
+            }
+            if all.len() > 1 {
+                held.insert((*wave, file.clone()), all.into_iter().collect());
+            }
+        }
+        held
     }
 
     /// A file both plans call sequential is theirs one after the other, by their own word.
     fn is_sequential(&self, file: &str, one: usize, other: usize) -> bool {
         let named = |place: usize| {
             let files = &self.plans[place].sequential_files;
-            files.iter().any(|f| f.trim_start_matches("./") == file)
+            files.iter().any(|f| covers(f, file))
         };
         named(one) && named(other)
     }

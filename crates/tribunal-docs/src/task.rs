@@ -219,22 +219,41 @@ fn bold_field(line: &str) -> Option<(String, &str)> {
     Some((name.trim().to_ascii_lowercase(), value.trim()))
 }
 
-/// Paths in one line of a file list: in backticks, or parted by commas; `(new)` behind a path marks it.
+/// Paths in one line of a file list: in backticks, or parted by commas; `(new)` behind a path marks it. Beside paths in
+/// backticks a bare word counts if it looks like one, up to the first remark in words.
 pub(crate) fn planned_files(text: &str) -> Vec<PlannedFile> {
-    let parts = match text.matches('`').count() >= 2 {
-        true => ticked(text),
-        false => parted(text),
-    };
-    let in_ticks = text.matches('`').count() >= 2;
-    let mut files = Vec::new();
-    for (path, remark) in parts {
-        let path = if in_ticks { ticked_path(path) } else { clean_path(path) };
-        if let Some(path) = path {
-            let new = is_new(remark);
-            files.push(PlannedFile { path, new });
+    let file = |path: Option<String>, remark: &str| Some(PlannedFile { path: path?, new: is_new(remark) });
+    if text.matches('`').count() < 2 {
+        return parted(text)
+            .into_iter()
+            .filter_map(|(path, remark)| file(clean_path(path), remark))
+            .collect();
+    }
+    let at = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
+    let mut files: Vec<(usize, PlannedFile)> = Vec::new();
+    files.extend(
+        ticked(text)
+            .into_iter()
+            .filter_map(|(path, remark)| Some((at(path), file(ticked_path(path), remark)?))),
+    );
+    for (path, remark) in parted(text) {
+        if path.contains('`') {
+            if remark.starts_with(['-', '—', '–']) {
+                break;
+            }
+        } else if is_path(path) {
+            files.extend(file(clean_path(path), remark).map(|file| (at(path), file)));
         }
     }
-    files
+    files.sort_by_key(|(at, _)| *at);
+    files.into_iter().map(|(_, file)| file).collect()
+}
+
+/// A word that can hardly be anything but a path.
+fn is_path(word: &str) -> bool {
+    let ending = word.rsplit_once('.').map_or("", |(_, ending)| ending);
+    word.contains('/')
+        || ((1..=8).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
 /// Each backticked text with what follows it up to the next comma or backtick.

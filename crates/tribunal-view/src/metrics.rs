@@ -29,6 +29,16 @@ pub struct Metrics {
     pub events: u64,
 }
 
+/// Whether an event is of a phase, however it writes its number.
+fn is_phase(written: Option<&Value>, phase: &str) -> bool {
+    let bare = |text: &str| text.trim_start_matches('0').to_owned();
+    match written {
+        Some(Value::String(written)) => written == phase || bare(written) == bare(phase),
+        Some(number @ Value::Number(_)) => text(number) == bare(phase),
+        _ => false,
+    }
+}
+
 impl Metrics {
     /// Takes one line of the log; `phase` narrows.
     pub fn take(&mut self, line: &[u8], phase: Option<&str>) {
@@ -37,13 +47,16 @@ impl Metrics {
             return;
         };
         let word = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
-        if phase.is_some_and(|phase| word("phase") != phase) {
+        if phase.is_some_and(|phase| !is_phase(event.get("phase"), phase)) {
             return;
         }
         self.events += 1;
         let empty = Map::new();
         let data = event.get("data").and_then(Value::as_object).unwrap_or(&empty);
-        self.count(word("event"), word("plan"), word("correlation_id"), at_ms(word("ts")), data);
+        // Other tools write a plan as a number.
+        let plan = event.get("plan").filter(|plan| plan.is_number()).map(text);
+        let plan = plan.as_deref().unwrap_or(word("plan"));
+        self.count(word("event"), plan, word("correlation_id"), at_ms(word("ts")), data);
     }
 
     fn count(&mut self, event: &str, plan: &str, run: &str, at: Option<u64>, data: &Map<String, Value>) {

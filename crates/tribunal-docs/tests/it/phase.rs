@@ -89,6 +89,19 @@ fn waves_duplicates_and_claims() {
     assert_eq!(problems(plans), [row("01-02", FileClaim, "a.rs")]);
     let plans = vec![plan("1", "1", "[]", "[a.rs]"), plan("2", "2", "[]", "[a.rs]")];
     assert_eq!(problems(plans), []);
+    for (one, two, subject) in [
+        ("[src/]", "[src/a.rs]", "src/a.rs"),
+        ("[src/deep/a.rs]", "[src]", "src/deep/a.rs"),
+        ("[src/*.rs]", "[src/a.rs]", "src/a.rs"),
+        ("[src]", "[./src/]", "src"),
+    ] {
+        let plans = vec![plan("1", "1", "[]", one), plan("2", "1", "[]", two)];
+        assert_eq!(problems(plans), [row("01-02", FileClaim, subject)], "{one} {two}");
+    }
+    for (one, two) in [("[src]", "[srcs/a.rs]"), ("[src/a]", "[src/a.rs]"), ("[src/*.rs]", "[src/deep/a.rs]")]
+    {
+        assert_eq!(problems(vec![plan("1", "1", "[]", one), plan("2", "1", "[]", two)]), [], "{one} {two}");
+    }
     let plans = vec![plan("1", "1", "[]", "[]"), plan("01", "1", "[]", "[]")];
     assert_eq!(problems(plans), [row("01-01", DuplicateId, "01-01")]);
 }

@@ -201,6 +201,13 @@ fn files_in_every_form() {
         [path("a.rs"), new("b.rs"), path("c.rs")]
     );
     assert_eq!(files("**Files created:** `a.rs`"), [new("a.rs")]);
+    assert_eq!(files("**Files:** a.rs, `b.rs`"), [path("a.rs"), path("b.rs")]);
+    assert_eq!(
+        files("**Files:** `b.rs` (new), src/Makefile (new), `d.rs`, words, e.rs"),
+        [new("b.rs"), new("src/Makefile"), path("d.rs"), path("e.rs")]
+    );
+    assert_eq!(files("**Files:** `a.rs` -- reads x, y.z and so on"), [path("a.rs")]);
+    assert_eq!(files("**Files:** `a.rs` (see b.rs, c.rs)"), [path("a.rs")]);
     assert_eq!(files("**Files:** `a.rs`\n**Files:** `a.rs` (new)"), [new("a.rs")]);
     assert_eq!(files("**File:** `a.rs` (renewed)"), [path("a.rs")]);
     assert_eq!(files("**File:** none"), []);

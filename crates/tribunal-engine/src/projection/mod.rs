@@ -81,6 +81,21 @@ struct Files {
     registry: bool,
 }
 
+impl Files {
+    /// A word for people about what git tracks: it says what it said before the run.
+    fn left_alone(self, planning: &str) -> Option<String> {
+        let files = [(LOG, self.log, "log"), (STATE, self.state, "status")];
+        let tracked = files.into_iter().filter(|(_, free, _)| !free);
+        let words = tracked.map(|(name, _, command)| {
+            format!(
+                "git tracks {planning}/{name}: it was left alone and says what it said before; `tribunal {command}` \
+                 has it all, and after `git rm --cached {planning}/{name}` it is kept up to date"
+            )
+        });
+        Some(words.collect::<Vec<_>>().join("; ")).filter(|words| !words.is_empty())
+    }
+}
+
 /// What the thread has to write.
 enum Work {
     Lines(Vec<String>),
@@ -155,8 +170,7 @@ impl Projection {
                     // Without the mark the next run looks once more, and finds everything there.
                     let _ = write_atomic(&self.run_dir.join(DONE), b"");
                 }
-                (!self.writes.log)
-                    .then(|| format!("git tracks {LOG}: it was left alone; `tribunal log` has it all"))
+                self.writes.left_alone(self.project.planning())
             }
             Ok(Err(why)) => Some(format!("{why}; the next run adds what is missing")),
             Err(_) => Some(format!("{LOG} is held by somebody; the next run adds what is missing")),

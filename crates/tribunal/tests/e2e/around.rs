@@ -339,6 +339,16 @@ fn what_a_dead_run_did_not_tell_the_next_one_does() {
 }
 
 #[test]
+fn a_state_that_git_tracks_is_left_alone_and_told() {
+    let mut show = Show::of(&PLAIN);
+    let state = ".planning/.execution-state.json";
+    show.user_commits(&[(state, "{\"phase\": 1, \"status\": \"running\"}\n")]);
+    let ended = show.expect(&["run"], 0);
+    assert!(ended.stderr.contains(&format!("git tracks {state}")), "{}", ended.stderr);
+    assert!(ended.stderr.contains(&format!("git rm --cached {state}")), "{}", ended.stderr);
+}
+
+#[test]
 fn a_log_that_git_tracks_is_left_alone() {
     let mut show = Show::of(&PLAIN);
     show.user_acts(|stage| {
@@ -348,7 +358,7 @@ fn a_log_that_git_tracks_is_left_alone() {
     });
     let ended = show.expect(&["run"], 0);
     assert_eq!(read(&show, ".planning/.events/event-log.jsonl"), "{}\n");
-    assert!(ended.stderr.contains("git tracks .events/event-log.jsonl"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("git tracks .planning/.events/event-log.jsonl"), "{}", ended.stderr);
     // The registry names events: without a log there is none, rather than half of one.
     assert!(!show.stage.project().join(".planning/.artifacts").exists());
 }

@@ -109,6 +109,28 @@ fn many_writers_of_the_state_lose_nothing() {
     assert_eq!(state["steps_completed"].as_array().unwrap().len(), 8);
 }
 
+/// Other tools of the protocol write phase and plan as numbers.
+#[test]
+fn numbers_are_numbers_however_they_are_written() {
+    let field = Field::new();
+    let line =
+        |phase: &str| format!("{{\"event\":\"gate_passed\",\"phase\":{phase},\"plan\":1,\"data\":{{}}}}\n");
+    let log: String = ["1", "\"1\"", "\"01\"", "2", "\"10\"", "null"].map(line).concat();
+    field.write(".planning/.events/event-log.jsonl", &log);
+    for phase in ["1", "01"] {
+        let (code, stdout, _) = field.run(&["metrics-report", phase, "--json"]);
+        let found: Value = serde_json::from_str(&stdout).unwrap();
+        assert_eq!((code, &found["events"]), (0, &json!(3)), "{found}");
+    }
+    field.ask(&["generate-contract", PLAN], 0);
+    let text = field.read(CONTRACT);
+    let mut contract: Value = serde_json::from_str(&text).unwrap();
+    (contract["phase"], contract["plan"]) = (json!(1), json!(1));
+    contract["contract_hash"] = tribunal_engine::gates::hash_of(&contract).into();
+    field.write(CONTRACT, &contract.to_string());
+    field.ask(&["hard-gate", "contract_compliance", "1", "1", "1", CONTRACT], 0);
+}
+
 /// A message on stdin, from a file.
 fn message(field: &Field, message: &Value, code: i32) -> Vec<String> {
     field.write("m.json", &message.to_string());
