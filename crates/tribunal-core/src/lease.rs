@@ -1,7 +1,7 @@
 //! Leases over files, decided: who holds what, until when, and who must wait. Time comes in; the table is stored by the
 //! caller under a lock, so that two askers never see the same free file.
 
-use crate::contract::clean;
+use crate::contract::{clean, covers};
 use serde::{Deserialize, Serialize};
 
 /// A moment as the machine knows it: the wall clock, and time since boot, which no one can turn back.
@@ -154,13 +154,20 @@ impl Leases {
     }
 }
 
-/// Whether one path is the other, or a folder around it.
+/// Whether one path is the other, a folder around it or a pattern that covers it; of two patterns, whether they could
+/// meet.
 fn overlap(one: &str, other: &str) -> bool {
     let (Some(one), Some(other)) = (clean(one), clean(other)) else { return one == other };
-    let under = |path: &str, dir: &str| {
-        path.strip_prefix(dir).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    let fixed = |path: &str| path.split(['*', '?']).next().map_or(0, str::len);
+    if fixed(&one) < one.len() && fixed(&other) < other.len() {
+        let (one, other) = (&one[..fixed(&one)], &other[..fixed(&other)]);
+        return one.starts_with(other) || other.starts_with(one);
+    }
+    // A folder that is asked for holds whatever a pattern below it covers.
+    let below = |pattern: &str, folder: &str| {
+        fixed(pattern) < pattern.len() && pattern[..fixed(pattern)].starts_with(&format!("{folder}/"))
     };
-    under(&one, &other) || under(&other, &one)
+    covers(&one, &other) || covers(&other, &one) || below(&one, &other) || below(&other, &one)
 }
 
 #[cfg(test)]
@@ -186,6 +193,10 @@ mod tests {
             ("src", false),
             ("src/a.rs/x", false),
             ("src/b.rs", true),
+            ("src/*.rs", false),
+            ("**/a.rs", false),
+            ("src/*.md", true),
+            ("lib/**", true),
         ] {
             assert_eq!(leases.conflicts("b", &files(&[asked]), &now).is_empty(), free, "{asked}");
         }
@@ -195,6 +206,22 @@ mod tests {
         assert!(leases.acquire("c", &files(&["src/b.rs"]), None, &now).is_ok(), "all or nothing");
         assert!(leases.acquire("a", &files(&["src/c.rs"]), Some(300), &now).is_ok());
         assert_eq!(leases.leases.iter().find(|l| l.task_id == "a").unwrap().files.len(), 2);
+    }
+
+    #[test]
+    fn patterns_meet_what_they_cover() {
+        for (held, asked, meet) in [
+            ("src/*.rs", "src/a.rs", true),
+            ("src/*.rs", "src", true),
+            ("src/**", "src/deep/a.rs", true),
+            ("src/*.rs", "src/a*", true),
+            ("src/*.rs", "lib/*.rs", false),
+            ("src/*.rs", "lib", false),
+            ("src/*.rs", "src/deep/a.rs", false),
+        ] {
+            assert_eq!(overlap(held, asked), meet, "{held} {asked}");
+            assert_eq!(overlap(asked, held), meet, "{asked} {held}");
+        }
     }
 
     #[test]

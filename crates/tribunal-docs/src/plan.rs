@@ -257,7 +257,12 @@ impl MustHaves {
             Value::List(items) => items.len(),
             _ => 0,
         });
-        self.truths.len() + self.artifacts.len() + self.key_links.len() + other.sum::<usize>()
+        self.statements().count() + self.artifacts.len() + self.key_links.len() + other.sum::<usize>()
+    }
+
+    /// The statements that say something.
+    pub fn statements(&self) -> impl Iterator<Item = &String> {
+        self.truths.iter().filter(|truth| !truth.trim().is_empty())
     }
 
     /// Whether there is nothing in it.
@@ -269,7 +274,7 @@ impl MustHaves {
     pub fn entries(&self) -> Vec<String> {
         let artifacts = self.artifacts.iter().map(|artifact| artifact.path.clone());
         let links = self.key_links.iter().map(|link| format!("{} → {}", link.from, link.to));
-        let truths = self.truths.iter().cloned();
+        let truths = self.statements().cloned();
         truths.chain(artifacts).chain(links).collect()
     }
 

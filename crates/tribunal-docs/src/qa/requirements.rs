@@ -66,7 +66,7 @@ impl RequirementsReport {
 pub fn validate_requirements(plan: &Plan, facts: &RequirementFacts<'_>) -> RequirementsReport {
     let musts = &plan.must_haves;
     let mut requirements: Vec<Requirement> =
-        musts.truths.iter().map(|truth| judged(truth.clone(), shown_truth(plan, truth, facts))).collect();
+        musts.statements().map(|truth| judged(truth.clone(), shown_truth(plan, truth, facts))).collect();
     requirements
         .extend(musts.artifacts.iter().map(|artifact| judged(artifact.path.clone(), there(artifact, facts))));
     requirements.extend(
@@ -119,7 +119,7 @@ fn shown_truth(plan: &Plan, truth: &str, facts: &RequirementFacts<'_>) -> Result
     }
     for artifact in plan.expected_artifacts.iter().chain(&plan.must_haves.artifacts) {
         let provides = artifact.provides.as_deref().unwrap_or("");
-        if names_path(truth, &artifact.path) || serves(truth, &BTreeSet::from_iter(significant(provides))) {
+        if names_path(truth, &artifact.path) || serves(truth, &words_in(provides)) {
             return there(artifact, facts);
         }
     }
@@ -166,12 +166,31 @@ fn passing_test(truth: &str, tests: Option<&TestReport>) -> Option<String> {
 fn task_words(task: &Task) -> BTreeSet<String> {
     let files: String = task.files.iter().map(|file| format!(" {}", file.path)).collect();
     let done = task.done.as_deref().unwrap_or("");
-    significant(&format!("{} {} {done}{files}", task.title, task.body)).collect()
+    words_in(&format!("{} {} {done}{files}", task.title, task.body))
 }
 
-/// Whether words share at least half of what a must_have says, and never fewer than two.
+/// The words of a text: those that carry meaning by their stems, and every other as it is.
+fn words_in(text: &str) -> BTreeSet<String> {
+    significant(text).chain(every_word(text)).collect()
+}
+
+/// Words of at least two letters in any script, but for those that stand in every sentence.
+fn every_word(text: &str) -> impl Iterator<Item = String> + '_ {
+    const COMMON: [&str; 28] = [
+        "a", "an", "the", "is", "are", "be", "it", "its", "to", "of", "in", "on", "at", "by", "as", "and",
+        "or", "no", "not", "for", "with", "that", "this", "has", "have", "must", "can", "all",
+    ];
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_lowercase);
+    words.filter(|word| word.chars().count() >= 2 && !COMMON.contains(&word.as_str()))
+}
+
+/// Whether words share at least half of what a must_have says, and never fewer than two. Where it says little with long
+/// words, its short ones count.
 fn serves(truth: &str, words: &BTreeSet<String>) -> bool {
-    let wanted: BTreeSet<String> = significant(truth).collect();
+    let mut wanted: BTreeSet<String> = significant(truth).collect();
+    if wanted.len() < 2 {
+        wanted = every_word(truth).collect();
+    }
     let shared = wanted.intersection(words).count();
     shared >= 2.max(wanted.len().div_ceil(2))
 }
@@ -226,5 +245,27 @@ mod tests {
         let found = validate_requirements(&plan, &facts);
         assert_eq!((found.total, found.verified), (3, 2), "{found:?}");
         assert!(!found.passes());
+    }
+
+    #[test]
+    fn short_words_and_other_scripts_can_be_shown() {
+        for (truth, task, expect) in [
+            ("add two", "Add two numbers", true),
+            ("add two", "Add three numbers", false),
+            ("sum is ok", "The sum is ok now", true),
+            ("all", "All of it", false),
+            ("сумма верна", "Сумма верна всегда", true),
+            ("the API has a CLI", "a CLI for the API", true),
+            ("the parser accepts quoted fields", "the parser is here", false),
+        ] {
+            let text = format!(
+                "---\nphase: 1\nplan: 1\nmust_haves: [\"{truth}\", \" \"]\n---\n\n### Task 1: {task}\n\n**File:** `a.rs`\n"
+            );
+            let plan = read_plan("01-01-PLAN.md", &text).value.unwrap();
+            let changed = BTreeSet::from(["a.rs".to_owned()]);
+            let facts = RequirementFacts { file: &|_| None, changed: &changed, tests: None };
+            let report = validate_requirements(&plan, &facts);
+            assert_eq!((report.total, report.verified), (1, usize::from(expect)), "{truth} {task}");
+        }
     }
 }

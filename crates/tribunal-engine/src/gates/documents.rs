@@ -84,6 +84,17 @@ impl Ground {
         clean(plain.strip_prefix(&self.root).ok()?.to_str()?)
     }
 
+    /// A path of the project without the links in it; nothing when they lead outside. What is not there yet is below what
+    /// is.
+    pub fn real(&self, path: &str) -> Option<String> {
+        let root = self.root.canonicalize().ok()?;
+        let whole = root.join(path);
+        let there = whole.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+        let (above, real) = there?;
+        let rest = whole.strip_prefix(above).ok()?;
+        clean(real.join(rest).strip_prefix(&root).ok()?.to_str()?)
+    }
+
     /// Whether something lies at a path beneath the root.
     pub fn exists(&self, path: &str) -> bool {
         self.beneath(path, OFlags::PATH, ResolveFlags::BENEATH).is_some()

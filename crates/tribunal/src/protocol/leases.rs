@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use serde_json::{Map, json};
 use tribunal_core::contract::clean;
 use tribunal_core::lease::{Conflict, Leases, Moment};
+use tribunal_docs::PlanId;
 use tribunal_engine::gates::{self, Ground, iso, with_leases};
 use tribunal_view::protocol as view;
 
@@ -40,11 +41,22 @@ pub fn run(args: &Lease, timed: bool) -> Result<Answer, Failure> {
         let data =
             json!({ "task_id": wanted.task, "held_by": conflicts[0].held_by, "file": conflicts[0].file });
         let data = data.as_object().cloned().unwrap_or_else(Map::new);
-        gates::append(&ground.state(), "lease_conflict", "", "", data)?;
+        let plan = plan_of(wanted.task);
+        let phase = plan.as_ref().map(|id| id.phase.clone()).unwrap_or_default();
+        let plan = plan.map(|id| id.to_string()).unwrap_or_default();
+        gates::append(&ground.state(), "lease_conflict", &phase, &plan, data)?;
     }
     let shown: Vec<(&Conflict, Option<String>)> =
         conflicts.iter().map(|conflict| (conflict, conflict.expires_ms.map(iso))).collect();
     Ok(Answer::new(view::lease(&word, result, wanted.task, &wanted.files, &shown, count), code))
+}
+
+/// The plan a task's name says it is of: `01-02-T1`.
+fn plan_of(task: &str) -> Option<PlanId> {
+    let (plan, number) = task.rsplit_once("-T")?;
+    number.parse::<u32>().ok()?;
+    let argument = tribunal_docs::plan_argument(plan)?;
+    Some(PlanId::new(&argument.phase?, &argument.number))
 }
 
 fn wanted<'a>(args: &'a Lease, timed: bool, ground: &Ground) -> Result<Wanted<'a>, Failure> {
@@ -54,7 +66,8 @@ fn wanted<'a>(args: &'a Lease, timed: bool, ground: &Ground) -> Result<Wanted<'a
     }
     let mut files = Vec::new();
     for file in listed(ground, &args.files) {
-        let Some(file) = clean(&file).or_else(|| ground.relative(std::path::Path::new(&file))) else {
+        let named = clean(&file).or_else(|| ground.relative(std::path::Path::new(&file)));
+        let Some(file) = named.and_then(|file| ground.real(&file)) else {
             return Err(Failure::usage(format!("{file:?} is not inside the project")));
         };
         files.push(file);
@@ -63,7 +76,15 @@ fn wanted<'a>(args: &'a Lease, timed: bool, ground: &Ground) -> Result<Wanted<'a
         return Err(Failure::usage("which files? FILES is missing"));
     }
     let ttl_s = match (timed, args.ttl) {
-        (false, _) => None,
+        (false, Some(_)) => {
+            return Err(
+                Failure::usage("a lock of lock-lite has no end").hint("take --ttl away, or use lease-lock")
+            );
+        }
+        (false, None) => None,
+        (true, Some(0)) => {
+            return Err(Failure::usage("--ttl=0 would hold nothing").hint("give at least one second"));
+        }
         (true, Some(ttl)) => Some(ttl),
         (true, None) => Some(settings(ground)?.settings.gates.lease_ttl_s),
     };
@@ -90,7 +111,8 @@ fn act(leases: &mut Leases, wanted: &Wanted<'_>, now: &Moment) -> Came {
                 true => leases.release(wanted.task).map_or(0, |lease| lease.files.len()),
                 false => leases.release_files(wanted.task, &wanted.files),
             };
-            Came::Done("released", files)
+            // Who holds nothing gives nothing back.
+            Came::Done(if files == 0 { "clear" } else { "released" }, files)
         }
         LeaseAction::Check => match leases.conflicts(wanted.task, &wanted.files, now) {
             conflicts if conflicts.is_empty() => Came::Done("clear", 0),

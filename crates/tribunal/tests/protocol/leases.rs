@@ -40,13 +40,50 @@ fn files_beside_release_and_renew_are_the_ones_meant() {
     field.ask(&["lease-lock", "check", "t1", "src/c"], 2);
 }
 
+/// Makes every lease older.
+fn age(field: &Field, ms: u64) {
+    let table = ".planning/.locks/leases.json";
+    let mut leases: serde_json::Value = serde_json::from_str(&field.read(table)).unwrap();
+    for lease in leases["leases"].as_array_mut().unwrap() {
+        lease["at_up_ms"] = (lease["at_up_ms"].as_u64().unwrap() - ms).into();
+        lease["at_wall_ms"] = (lease["at_wall_ms"].as_u64().unwrap() - ms).into();
+    }
+    field.write(table, &leases.to_string());
+}
+
+#[test]
+fn a_file_has_one_holder_whatever_it_is_called() {
+    let field = Field::new();
+    std::os::unix::fs::symlink("src", field.stage.project().join("link")).unwrap();
+    std::os::unix::fs::symlink("/etc", field.stage.project().join("away")).unwrap();
+    field.ask(&["lease-lock", "acquire", "01-01-T1", "src/parser.txt", "lib/*.rs"], 0);
+    for file in ["link/parser.txt", "link", "src/*.txt", "lib/a.rs", "lib", "**/parser.txt"] {
+        field.ask(&["lease-lock", "acquire", "01-02-T1", file], 2);
+    }
+    for file in ["link/new.txt", "lib/a.md"] {
+        field.ask(&["lease-lock", "check", "01-02-T1", file], 0);
+    }
+    field.refused(&["lease-lock", "acquire", "t", "away/passwd"]);
+    let (name, event) = field.events().remove(0);
+    assert_eq!(
+        (name.as_str(), &event["phase"], &event["plan"]),
+        ("lease_conflict", &json!("01"), &json!("01-02"))
+    );
+    let none = field.ask(&["lease-lock", "release", "nobody"], 0);
+    assert_eq!((&none["result"], &none["count"]), (&json!("clear"), &json!(0)));
+}
+
 #[test]
 fn a_lease_ends_and_a_lock_does_not() {
     let field = Field::new();
-    field.ask(&["lease-lock", "acquire", "t1", "--ttl=0", "src/a"], 0);
+    field.ask(&["lease-lock", "acquire", "t1", "--ttl=1", "src/a"], 0);
+    age(&field, 2_000);
     field.ask(&["lease-lock", "acquire", "t2", "src/a"], 0);
-    field.ask(&["lease-lock", "acquire", "t3", "--ttl=0", "src/z"], 0);
+    field.ask(&["lease-lock", "acquire", "t3", "--ttl=1", "src/z"], 0);
+    age(&field, 2_000);
     assert_eq!(field.ask(&["lease-lock", "cleanup"], 0)["count"], 1);
+    field.refused(&["lease-lock", "acquire", "t1", "--ttl=0", "src/a"]);
+    field.refused(&["lock-lite", "acquire", "t1", "--ttl=5", "src/a"]);
     field.ask(&["lock-lite", "acquire", "t4", "src/lock"], 0);
     let held = field.ask(&["lock-lite", "acquire", "t5", "src/lock"], 2);
     assert_eq!(held["conflicts"][0]["expires_at"], serde_json::Value::Null);
