@@ -36,6 +36,9 @@ pub struct Contract {
     pub max_token_budget: u64,
     /// Seconds a dev may take.
     pub timeout_seconds: u64,
+    /// The commit it was made at, where there was one: what came after it is the plan's work or another's.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub base_commit: String,
     /// sha256 of everything above; empty until it is sealed.
     #[serde(default)]
     pub contract_hash: String,

@@ -151,7 +151,7 @@ pub fn contract_compliance(contract: &Contract, phase: &str, plan_id: &str, task
     )
 }
 
-/// Whether what is changed now, and what the contract allows, keeps off what it forbids.
+/// Whether what was changed since the contract was made, and what it allows, keeps off what it forbids.
 pub fn protected_file(contract: &Contract, changed: &[String]) -> GateRuling {
     let forbidden = |file: &&String| contract.breach(file) == Some(Breach::Forbidden);
     let mut problems: Vec<String> =

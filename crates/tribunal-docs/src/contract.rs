@@ -44,6 +44,7 @@ pub fn contract_of(plan: &Plan) -> Contract {
         verification_checks: checks,
         max_token_budget: tables::tokens_for("dev", score),
         timeout_seconds: TIMEOUT_S,
+        base_commit: String::new(),
         contract_hash: String::new(),
     }
 }

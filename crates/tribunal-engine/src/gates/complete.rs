@@ -1,6 +1,7 @@
 //! The second step of a completion with its facts gathered: what a task shows for itself, what really changed, and
 //! whether its checks pass. It believes no list of files that git contradicts; whether it is enough is core's to say.
 
+use super::changed::{is_of, others};
 use super::documents::Ground;
 use super::rule::{Asked, checks};
 use super::{GatesError, contract};
@@ -129,11 +130,9 @@ impl Work<'_> {
         let text = |path: &GitPath| String::from_utf8_lossy(path.as_bytes()).into_owned();
         let touched = archive.touched(commits)?;
         let mut changed: BTreeSet<String> = touched.values().flatten().map(|file| text(&file.path)).collect();
-        let others = self.others();
-        let theirs = |file: &String| {
-            self.contract.breach(file) == Some(Breach::NotAllowed)
-                && others.iter().any(|other| !other.allowed_paths.is_empty() && other.breach(file).is_none())
-        };
+        let others = others(self.ground, self.contract);
+        let theirs =
+            |file: &String| self.contract.breach(file) == Some(Breach::NotAllowed) && is_of(&others, file);
         let base = archive.commit("HEAD").ok();
         let is_new = |path: &GitPath| {
             base.as_ref().is_none_or(|base| archive.file_at(base, path).is_ok_and(|file| file.is_none()))
@@ -149,13 +148,5 @@ impl Work<'_> {
             ![self.ground.planning(), crate::real::FOLDER].iter().any(|dir| covers(dir, file))
         });
         Ok(changed)
-    }
-
-    /// The contracts of other plans that are whole.
-    fn others(&self) -> Vec<Contract> {
-        let dir = self.ground.state().path(".contracts");
-        let paths = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
-        let contracts = paths.filter_map(|path| contract::load(&path).ok());
-        contracts.filter(|other| other.plan_id != self.contract.plan_id).collect()
     }
 }

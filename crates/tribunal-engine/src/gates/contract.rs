@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use tribunal_core::contract::Contract;
 use tribunal_docs::Plan;
+use tribunal_git::Archive;
 
 /// Why a contract is not believed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -51,17 +52,29 @@ fn canonical(value: &Value) -> String {
     }
 }
 
-/// Writes a plan's contract, sealed: its path and itself.
+/// Writes a plan's contract, sealed: its path and itself. One that is made again keeps the commit it was first made at:
+/// nobody makes their own commits the ground they stand on by asking twice.
 pub fn generate(ground: &Ground, plan: &Plan) -> Result<(PathBuf, Contract), GatesError> {
     let mut contract = tribunal_docs::contract_of(plan);
     let name = format!(".contracts/{}.json", file_name(&contract.plan_id)?);
     let value = |contract: &Contract| serde_json::to_value(contract).unwrap_or_default();
+    contract.base_commit = base_of(ground, &ground.state().path(&name), &contract.plan_id);
     contract.contract_hash = hash_of(&value(&contract));
     let mut text = serde_json::to_string_pretty(&value(&contract)).unwrap_or_default();
     text.push('\n');
     let folder: Folder = ground.state();
     folder.write(&name, text.as_bytes())?;
     Ok((folder.path(&name), contract))
+}
+
+fn base_of(ground: &Ground, before: &Path, plan_id: &str) -> String {
+    let Ok(archive) = Archive::open(ground.root()) else { return String::new() };
+    let known =
+        |contract: &Contract| contract.plan_id == plan_id && archive.commit(&contract.base_commit).is_ok();
+    match load(before).ok().filter(known) {
+        Some(before) => before.base_commit,
+        None => archive.commit("HEAD").map(|head| head.to_string()).unwrap_or_default(),
+    }
 }
 
 /// Where the planning folder keeps what a plan has left of its token budget.

@@ -3,6 +3,7 @@
 //! Nothing here decides, prints, or follows a symbolic link out of the planning folder.
 
 mod artifacts;
+mod changed;
 mod clock;
 mod command;
 mod complete;

@@ -4,7 +4,7 @@
 use super::command::{Bounds, run_line};
 use super::contract;
 use super::documents::{Ground, read_plain, summary_of};
-use super::{GatesError, artifacts, qa};
+use super::{GatesError, artifacts, changed, qa};
 use std::path::PathBuf;
 use tribunal_core::contract::Contract;
 use tribunal_core::gate::{self, CommandRun, Gate, GateResult, GateRuling, Verification};
@@ -64,10 +64,7 @@ fn facts(ground: &Ground, gate: Gate, asked: &Asked, contract: &Contract) -> Res
         // Where nothing is forbidden, nobody need look.
         Gate::ProtectedFile if contract.forbidden_paths.is_empty() => gate::protected_file(contract, &[]),
         Gate::ProtectedFile => {
-            let dirty = Archive::open(ground.root())?.dirty(ground.root())?;
-            let dirty: Vec<String> =
-                dirty.iter().map(|path| String::from_utf8_lossy(path.as_bytes()).into_owned()).collect();
-            gate::protected_file(contract, &dirty)
+            gate::protected_file(contract, &changed::since(ground, contract, &asked.contract)?)
         }
         Gate::RequiredChecks => gate::required_checks(&checks(ground, contract, &asked.bounds)),
         Gate::CommitHygiene => hygiene(ground)?,

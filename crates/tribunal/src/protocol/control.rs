@@ -32,9 +32,13 @@ impl Steps {
             }
             Err(failure) => ("did_not_run", failure.message.clone()),
         };
+        self.add(name, status, &evidence);
+        answer.ok()
+    }
+
+    fn add(&mut self, name: &str, status: &str, evidence: &str) {
         self.failed |= status != "pass";
         self.list.push(json!({ "name": name, "status": status, "evidence": evidence }));
-        answer.ok()
     }
 }
 
@@ -44,6 +48,8 @@ struct Task<'a> {
     plan: Option<PathBuf>,
     contract: PathBuf,
     id: String,
+    /// What it takes: as said, otherwise as its plan says.
+    files: Vec<String>,
 }
 
 /// 0, or 2 when a step failed or did not run.
@@ -60,16 +66,7 @@ pub fn run(args: &Control) -> Result<Answer, Failure> {
         ControlAction::Full | ControlAction::Compile => {
             context_path = path(steps.note("compile-context", compiled(&task, &ground)));
         }
-        ControlAction::PreTask => {
-            for gate in ["contract_compliance", "lease", "protected_file"] {
-                let answer = match gate {
-                    "lease" if args.claimed_files.is_empty() => continue,
-                    "lease" => leases::run(&lease(&task, LeaseAction::Acquire), true),
-                    gate => gates::hard_gate(&gate_args(&task, gate)),
-                };
-                steps.note(gate, answer);
-            }
-        }
+        ControlAction::PreTask => before(&task, &mut steps),
         ControlAction::PostTask => {
             for gate in ["required_checks", "commit_hygiene"] {
                 steps.note(gate, gates::hard_gate(&gate_args(&task, gate)));
@@ -92,13 +89,53 @@ pub fn run(args: &Control) -> Result<Answer, Failure> {
     Ok(Answer::new(body, if steps.failed { 2 } else { 0 }))
 }
 
+/// The gates before a task. Files are taken only for a task its contract knows, and kept only while every gate is open.
+fn before(task: &Task<'_>, steps: &mut Steps) {
+    steps.note("contract_compliance", gates::hard_gate(&gate_args(task, "contract_compliance")));
+    let taken = match (steps.failed, task.files.is_empty()) {
+        (true, _) => {
+            steps.add("lease", "did_not_run", "no files are taken: contract_compliance is not open");
+            false
+        }
+        (_, true) => {
+            steps.add("lease", "pass", "the task claims no files");
+            false
+        }
+        _ => {
+            let answer = steps.note("lease", leases::run(&lease(task, LeaseAction::Acquire), true));
+            answer.is_some_and(|answer| answer.code == 0)
+        }
+    };
+    steps.note("protected_file", gates::hard_gate(&gate_args(task, "protected_file")));
+    if steps.failed && taken {
+        steps.note("lease", leases::run(&lease(task, LeaseAction::Release), true));
+    }
+}
+
 fn task<'a>(args: &'a Control, ground: &Ground) -> Result<Task<'a>, Failure> {
     let id = plan_id(&args.phase, &args.plan)?;
-    let plan = args.plan_path.clone().or_else(|| ground.plan(&id).map(|(path, _)| path));
+    let found = match &args.plan_path {
+        None => ground.plan(&id),
+        Some(path) => {
+            let read = plan::read(path)
+                .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
+            read.value.map(|plan| (path.clone(), plan))
+        }
+    };
     let number = args.task.parse().unwrap_or(0);
+    let claimed = || {
+        let (_, plan) = found.as_ref()?;
+        let task = plan.tasks.iter().find(|task| task.number == number)?;
+        Some(task.files.iter().map(|file| file.path.clone()).collect())
+    };
+    let files = match args.claimed_files.is_empty() {
+        true => claimed().unwrap_or_default(),
+        false => args.claimed_files.clone(),
+    };
     Ok(Task {
         args,
-        plan,
+        files,
+        plan: args.plan_path.clone().or(found.map(|(path, _)| path)),
         contract: ground.state().path(&format!(".contracts/{id}.json")),
         id: args.task_id.clone().unwrap_or_else(|| task_id(&id, number)),
     })
@@ -130,5 +167,10 @@ fn gate_args(task: &Task<'_>, gate: &str) -> GateArgs {
 }
 
 fn lease(task: &Task<'_>, action: LeaseAction) -> Lease {
-    Lease { action, task_id: Some(task.id.clone()), ttl: None, files: task.args.claimed_files.clone() }
+    // After a task everything it holds is given back, whatever is named beside it.
+    let files = match task.args.action {
+        ControlAction::PostTask => Vec::new(),
+        _ => task.files.clone(),
+    };
+    Lease { action, task_id: Some(task.id.clone()), ttl: None, files }
 }

@@ -5,15 +5,34 @@ use super::{Answer, ground};
 use crate::failure::Failure;
 use serde_json::{Map, Value, json};
 use tribunal_docs::PlanId;
-use tribunal_engine::gates::{self, Folder};
+use tribunal_engine::gates::{self, Folder, Ground};
 
 const LOCK: &str = ".locks/state.lock";
 /// Lists that `+=` adds to.
 const LISTS: [&str; 3] = ["findings_per_cycle", "failed_checks_per_cycle", "steps_completed"];
+/// Keys of the phase; others only where the state has them already.
+const PHASE: [&str; 8] = [
+    "phase",
+    "phase_name",
+    "status",
+    "started_at",
+    "wave",
+    "total_waves",
+    "correlation_id",
+    "steps_completed",
+];
+/// Keys of a loop.
+const LOOP: [&str; 5] = ["cycle", "max", "status", "findings_per_cycle", "failed_checks_per_cycle"];
+/// What a plan and a phase can be.
+const PLAN_STATUS: [&str; 4] = ["pending", "running", "complete", "failed"];
+const PHASE_STATUS: [&str; 4] = ["running", "awaiting_approval", "complete", "failed"];
 
 /// Applies KEY=VALUE and KEY+=VALUE: `status` is the plan's, `review_loops.…` and `qa_loops.…` are its loops', anything
 /// else is the phase's. 0, or 1 when the state or a change makes no sense.
 pub fn run(plan: &str, changes: &[String]) -> Result<Answer, Failure> {
+    if let Some(change) = changes.iter().find(|change| !change.contains('=')) {
+        return Err(Failure::usage(format!("{change:?} is not KEY=VALUE")));
+    }
     let ground = ground(None)?;
     let folder = ground.state();
     let _guard = folder.lock(LOCK)?;
@@ -22,13 +41,17 @@ pub fn run(plan: &str, changes: &[String]) -> Result<Answer, Failure> {
         Err(why) => return Ok(Answer::new(json!({ "error": why }), 1)),
     };
     let phase = state.get("phase").map(|phase| phase.as_str().map_or(phase.to_string(), str::to_owned));
+    let refused = |why: String| Ok(Answer::new(json!({ "error": why }), 1));
     let id = match plan {
         "-" | "phase" => String::new(),
-        plan => PlanId::new(&plan_phase(plan).or(phase).unwrap_or_default(), plan).to_string(),
+        plan => match known(&ground, &state, plan, phase.as_deref()) {
+            Some(id) => id.to_string(),
+            None => return refused(format!("there is no plan {plan:?}")),
+        },
     };
     for change in changes {
         if let Err(why) = apply(&mut state, &id, change) {
-            return Ok(Answer::new(json!({ "error": why }), 1));
+            return refused(why);
         }
     }
     let mut text = serde_json::to_vec_pretty(&state).map_err(Failure::bug)?;
@@ -38,8 +61,13 @@ pub fn run(plan: &str, changes: &[String]) -> Result<Answer, Failure> {
     Ok(Answer::new(json!({ "path": path, "plan": id, "changes": changes.len() }), 0))
 }
 
-fn plan_phase(plan: &str) -> Option<String> {
-    tribunal_docs::plan_argument(plan)?.phase
+/// The plan of an argument, if the state lists it or there is a document of it.
+fn known(ground: &Ground, state: &Map<String, Value>, plan: &str, phase: Option<&str>) -> Option<PlanId> {
+    let argument = tribunal_docs::plan_argument(plan)?;
+    let id = PlanId::new(argument.phase.as_deref().or(phase)?, plan);
+    let listed = state.get("plans").and_then(Value::as_array).into_iter().flatten();
+    let mut listed = listed.filter_map(|entry| entry.get("id")?.as_str());
+    (listed.any(|known| known == id.to_string()) || ground.plan(&id).is_some()).then_some(id)
 }
 
 /// The state as it is; a missing one is empty, a broken one is left alone.
@@ -59,15 +87,38 @@ fn apply(state: &mut Map<String, Value>, plan: &str, change: &str) -> Result<(),
     let parts: Vec<&str> = key.split('.').collect();
     let value = typed(value);
     match (plan.is_empty(), parts.as_slice()) {
-        (false, ["status" | "wave" | "title"]) => plan_entry(state, plan)?.insert(key.to_owned(), value),
-        (false, [loops @ ("review_loops" | "qa_loops"), field]) => {
-            let entry = object(object(state, loops)?, plan)?;
-            return set(entry, field, value, adds);
+        (false, ["status" | "wave" | "title"]) => {
+            fits(key, &value, &PLAN_STATUS)?;
+            plan_entry(state, plan)?.insert(key.to_owned(), value);
+            Ok(())
         }
-        (_, [field]) if !field.is_empty() => return set(state, field, value, adds),
-        _ => return Err(format!("there is no key {key:?} to set")),
+        (false, [loops @ ("review_loops" | "qa_loops"), field]) if LOOP.contains(field) => {
+            fits(field, &value, &[])?;
+            set(object(object(state, loops)?, plan)?, field, value, adds)
+        }
+        (_, [field])
+            if PHASE.contains(field) || state.get(*field).is_some_and(|there| !there.is_object()) =>
+        {
+            fits(field, &value, &PHASE_STATUS)?;
+            set(state, field, value, adds)
+        }
+        _ => Err(format!("there is no key {key:?} to set")),
+    }
+}
+
+/// Whether a value can be one of its key's.
+fn fits(key: &str, value: &Value, statuses: &[&str]) -> Result<(), String> {
+    let good = match key {
+        "status" => value.as_str().is_some_and(|word| statuses.is_empty() || statuses.contains(&word)),
+        "wave" | "total_waves" | "cycle" | "max" => value.is_u64(),
+        _ => true,
     };
-    Ok(())
+    let one_of = if key == "status" { format!("; one of {}", statuses.join(", ")) } else { String::new() };
+    if good {
+        Ok(())
+    } else {
+        Err(format!("{value} is no {key}{}", if statuses.is_empty() { "" } else { &one_of }))
+    }
 }
 
 /// JSON where it is JSON, otherwise the text itself; a plan's number is never made a float.

@@ -94,6 +94,45 @@ fn a_contract_edited_by_hand_opens_nothing() {
     gate(&field, "contract_compliance", 0);
 }
 
+/// Git shows neither what it is told to ignore nor what is committed already.
+#[test]
+fn a_forbidden_file_is_seen_wherever_it_hides() {
+    let field = Field::new();
+    field.write(".gitignore", "secret/\n");
+    field.write("secret/old", "the user's own\n");
+    field.commit("chore: ignore");
+    field.ask(&["generate-contract", PLAN], 0);
+    gate(&field, "protected_file", 0);
+    field.write("secret/new", "mine\n");
+    let seen = gate(&field, "protected_file", 2);
+    assert!(seen["evidence"].as_str().unwrap().contains("secret/new"), "{seen}");
+    assert!(!seen["evidence"].as_str().unwrap().contains("secret/old"), "{seen}");
+    std::fs::remove_file(field.stage.project().join("secret/new")).unwrap();
+    gate(&field, "protected_file", 0);
+    let field = Field::new();
+    field.ask(&["generate-contract", PLAN], 0);
+    field.write("secret", "mine\n");
+    field.commit("feat(01-01): sneak it in");
+    gate(&field, "protected_file", 2);
+    field.ask(&["generate-contract", PLAN], 0);
+    gate(&field, "protected_file", 2);
+    // What is another plan's to change is no breach of this one.
+    let other = ".planning/phases/01-tools/01-02-PLAN.md";
+    field.write(
+        other,
+        &PLAN_TEXT
+            .replace("plan: 01", "plan: 02")
+            .replace("src/parser.txt", "secret")
+            .replace("files_forbidden:\n  - secret\n", ""),
+    );
+    field.ask(&["generate-contract", other], 0);
+    let text = field.read(CONTRACT);
+    field.git(&["commit", "-q", "--allow-empty", "-m", "chore: x"]);
+    std::fs::remove_file(field.stage.project().join(CONTRACT)).unwrap();
+    field.write(CONTRACT, &text);
+    gate(&field, "protected_file", 0);
+}
+
 #[test]
 fn what_cannot_be_repaired_is_blocked_with_a_way_out() {
     let field = Field::new();
@@ -233,6 +272,27 @@ fn the_control_plane_is_the_sum_of_the_others() {
     let post = control("post-task", &["--task-id=01-01-T1"], 0);
     assert_eq!(names(&post), ["required_checks pass", "commit_hygiene pass", "lease pass"]);
     control("pre-task", &["--task-id=other", "--claimed-files=src/b.txt"], 0);
+    let none = control("post-task", &["--task-id=nobody"], 0);
+    assert_eq!(none["steps"][2]["evidence"], "clear", "nothing was held: {none}");
+    control("post-task", &["--task-id=other"], 0);
+    // Without files named, the plan's task says what it takes; a gate that stays shut gives it back.
+    let own = control("pre-task", &[], 0);
+    assert_eq!(names(&own), ["contract_compliance pass", "lease pass", "protected_file pass"]);
+    field.ask(&["lease-lock", "check", "other", "src/parser.txt"], 2);
+    control("post-task", &[], 0);
+    field.ask(&["lease-lock", "check", "other", "src/parser.txt"], 0);
+    field.write("secret", "x");
+    let shut = control("pre-task", &[], 2);
+    assert_eq!(names(&shut)[2], "protected_file fail");
+    field.ask(&["lease-lock", "check", "other", "src/parser.txt"], 0);
+    std::fs::remove_file(field.stage.project().join("secret")).unwrap();
+    let unknown =
+        field.ask(&["control-plane", "pre-task", "1", "01", "7", "--claimed-files=src/parser.txt"], 2);
+    assert_eq!(names(&unknown)[..2], ["contract_compliance fail", "lease did_not_run"]);
+    field.ask(&["lease-lock", "check", "other", "src/parser.txt"], 0);
+    for action in ["full", "pre-task", "post-task", "compile"] {
+        field.refused(&["control-plane", action, "1", "01", "1", "--plan-path=nowhere.md"]);
+    }
     assert_eq!(names(&control("compile", &[], 0)), ["compile-context pass"]);
     field.refused(&["control-plane", "sideways", "1", "1", "1"]);
 }

@@ -60,6 +60,8 @@ fn the_execution_state_is_edited_not_rewritten() {
         "{\"phase\": 1, \"mine\": [1], \"plans\": [{\"id\": \"01-01\", \"title\": \"t\", \"status\": \"pending\"}]}",
     );
     field.ask(&["update-exec-state", "1", "status=complete"], 0);
+    field.ask(&["update-exec-state", "01-02", "status=running"], 1);
+    field.write(".planning/phases/01-tools/01-02-PLAN.md", "---\nphase: 1\nplan: 2\n---\n");
     field.ask(&["update-exec-state", "01-02", "status=running", "wave=2"], 0);
     field.ask(
         &[
@@ -85,8 +87,25 @@ fn the_execution_state_is_edited_not_rewritten() {
         (&json!("complete"), &json!(3), &json!([1]))
     );
     assert_eq!(found["steps_completed"], json!(["plan_gate"]));
-    field.ask(&["update-exec-state", "01-01", "nonsense"], 1);
-    field.ask(&["update-exec-state", "01-01", "a.b.c=1"], 1);
+    field.refused(&["update-exec-state", "01-01", "nonsense"]);
+    for (plan, change) in [
+        ("01-01", "a.b.c=1"),
+        ("01-01", "status=bogus"),
+        ("-", "status=bogus"),
+        ("-", "status=pending"),
+        ("-", "invented=1"),
+        ("01-01", "review_loops.invented=1"),
+        ("01-01", "review_loops.cycle=soon"),
+        ("-", "plans.0=1"),
+        ("-", "review_loops=1"),
+        ("-", "wave=-1"),
+        ("99-99", "status=complete"),
+        ("banana", "status=complete"),
+    ] {
+        field.ask(&["update-exec-state", plan, change], 1);
+    }
+    field.ask(&["update-exec-state", "-", "mine+=2"], 0);
+    field.ask(&["update-exec-state", "-", "mine=[1]"], 0);
     assert_eq!(state(&field), found, "a change that makes no sense changes nothing");
     field.write(".planning/.execution-state.json", "{ half");
     field.ask(&["update-exec-state", "01-01", "status=complete"], 1);

@@ -155,7 +155,7 @@ fn no_temporary_file_is_shared_or_left() {
         for n in 0..12 {
             let program = field.stage.program().clone();
             scope.spawn(move || {
-                let note = format!("note={n}");
+                let note = format!("phase_name={n}");
                 for args in [&["generate-contract", PLAN][..], &["update-exec-state", "-", &note]] {
                     assert_eq!(program.run(args, &[]).unwrap().code, Some(0), "{args:?}");
                 }
@@ -165,7 +165,7 @@ fn no_temporary_file_is_shared_or_left() {
     field.ask(&["hard-gate", "contract_compliance", "1", "1", "1", CONTRACT], 0);
     let state: serde_json::Value =
         serde_json::from_str(&field.read(".planning/.execution-state.json")).unwrap();
-    assert!(state["note"].is_number(), "{state}");
+    assert!(state["phase_name"].is_number(), "{state}");
     for folder in ["", "/.contracts", "/.events"] {
         let entries = std::fs::read_dir(field.stage.project().join(format!(".planning{folder}"))).unwrap();
         let names: Vec<String> =
@@ -184,7 +184,7 @@ fn shell_signs_in_titles_and_messages_are_only_text() {
     field.write("x", "1");
     field.commit("$(touch pwned)\n\nbody `touch pwned`");
     field.ask(&["commit-lint", "HEAD~1..HEAD"], 1);
-    field.ask(&["log-event", "x", "1", "note=$(touch pwned)"], 0);
+    field.ask(&["log-event", "x", "1", "phase_name=$(touch pwned)"], 0);
     field.ask(&["hard-gate", "commit_hygiene", "1", "1", "1", CONTRACT], 2);
     assert!(!field.stage.project().join("pwned").exists());
 }

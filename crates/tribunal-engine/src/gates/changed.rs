@@ -1,0 +1,91 @@
+//! What was changed since a contract was made: committed, not committed, and in files that git is told to ignore. It
+//! looks; what a contract says to it is core's. No link is followed.
+
+use super::{GatesError, Ground, contract};
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use tribunal_core::contract::{Breach, Contract, covers};
+use tribunal_git::{Archive, GitPath};
+
+/// Entries of forbidden folders that are looked at; more are nobody's secrets.
+const ENTRIES_MAX: usize = 20_000;
+
+/// Paths changed since the contract was made; `path` is its file.
+pub(super) fn since(ground: &Ground, contract: &Contract, path: &Path) -> Result<Vec<String>, GatesError> {
+    let archive = Archive::open(ground.root())?;
+    let mut changed: BTreeSet<String> = archive.dirty(ground.root())?.iter().map(text).collect();
+    changed.extend(committed(ground, &archive, contract)?);
+    changed.extend(touched(ground, contract, path));
+    Ok(changed.into_iter().collect())
+}
+
+fn text(path: &GitPath) -> String {
+    String::from_utf8_lossy(path.as_bytes()).into_owned()
+}
+
+/// Files of the commits since then, but for what another plan's contract allows.
+fn committed(
+    ground: &Ground,
+    archive: &Archive,
+    contract: &Contract,
+) -> Result<BTreeSet<String>, GatesError> {
+    if contract.base_commit.is_empty() || archive.commit(&contract.base_commit).is_err() {
+        return Ok(BTreeSet::new());
+    }
+    let commits = archive.commits(&format!("{}..HEAD", contract.base_commit))?;
+    let oids: Vec<_> = commits.into_iter().map(|commit| commit.oid).collect();
+    let touched = archive.touched(&oids)?;
+    let mut files: BTreeSet<String> = touched.values().flatten().map(|file| text(&file.path)).collect();
+    files.retain(|file| contract.breach(file) == Some(Breach::Forbidden));
+    if !files.is_empty() {
+        let others = others(ground, contract);
+        files.retain(|file| !is_of(&others, file));
+    }
+    Ok(files)
+}
+
+/// Whether a file is another plan's to change.
+pub(super) fn is_of(others: &[Contract], file: &str) -> bool {
+    others.iter().any(|other| !other.allowed_paths.is_empty() && other.breach(file).is_none())
+}
+
+/// The contracts of other plans that are whole.
+pub(super) fn others(ground: &Ground, own: &Contract) -> Vec<Contract> {
+    let dir = ground.state().path(".contracts");
+    let paths = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let contracts = paths.filter_map(|path| contract::load(&path).ok());
+    contracts.filter(|other| other.plan_id != own.plan_id).collect()
+}
+
+/// Forbidden files that lie there and were written after the contract was: git says nothing of those it is to ignore. The
+/// time is that of the inode, which nobody can set.
+fn touched(ground: &Ground, contract: &Contract, path: &Path) -> Vec<String> {
+    let time = |meta: &std::fs::Metadata| (meta.ctime(), meta.ctime_nsec());
+    let Ok(made) = path.symlink_metadata().map(|meta| time(&meta)) else { return Vec::new() };
+    let mut open: Vec<PathBuf> = Vec::new();
+    for pattern in &contract.forbidden_paths {
+        let fixed = pattern.split(['*', '?']).next().unwrap_or_default();
+        let fixed = if fixed.len() < pattern.len() {
+            fixed.rsplit_once('/').map_or("", |(dir, _)| dir)
+        } else {
+            fixed
+        };
+        open.push(ground.root().join(fixed.trim_start_matches("./")));
+    }
+    let (mut found, mut seen) = (Vec::new(), 0);
+    while let Some(path) = open.pop().filter(|_| seen < ENTRIES_MAX) {
+        seen += 1;
+        let Ok(meta) = path.symlink_metadata() else { continue };
+        if meta.is_dir() {
+            let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
+            open.extend(entries.filter(|entry| entry.file_name() != ".git").map(|entry| entry.path()));
+        } else if time(&meta) > made {
+            let name = path.strip_prefix(ground.root()).ok().and_then(Path::to_str);
+            let forbidden =
+                |name: &&str| contract.forbidden_paths.iter().any(|pattern| covers(pattern, name));
+            found.extend(name.filter(forbidden).map(str::to_owned));
+        }
+    }
+    found
+}
