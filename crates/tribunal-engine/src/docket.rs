@@ -70,6 +70,8 @@ pub enum Note {
         /// The command.
         command: String,
     },
+    /// Who reviews what the run built, chosen by what changed.
+    Convened(Box<ReviewNote>),
     /// A fixer changed files that were not its own; they were put back.
     Strayed(Box<StrayNote>),
     /// What a tool found beside what is reviewed: shown on request, counted nowhere else.
@@ -392,6 +394,8 @@ pub struct Docket {
     pub said: BTreeMap<LoopId, String>,
     /// What was lost last, by loop or lane: the step, and why.
     pub lost: BTreeMap<String, String>,
+    /// Who reviews what this run built.
+    pub convened: Option<Box<ReviewNote>>,
     /// Files that fixers changed and that were put back, in order.
     pub strayed: Vec<StrayNote>,
     /// What tools found beside what is reviewed, as of their last look.
@@ -441,6 +445,7 @@ impl Note {
             Note::Left { .. } => "left",
             Note::Aside(_) => "aside",
             Note::Strayed(_) => "strayed",
+            Note::Convened(_) => "convened",
             Note::Resumed => "resumed",
             Note::Ignored { .. } => "ignored",
         }
@@ -457,6 +462,11 @@ impl Docket {
         let mut docket = Docket::default();
         reader.each(1, |row| docket.take(&row))?;
         Ok(docket)
+    }
+
+    /// Who reviews it all, and how: what exists, or what this run built.
+    pub fn review(&self) -> Option<&ReviewNote> {
+        self.about.review.as_deref().or(self.convened.as_deref())
     }
 
     /// The last loop that is not about a polish: of a review, the one that judged what was there.
@@ -600,6 +610,7 @@ impl Docket {
                 self.spent = None;
             }
             Note::Strayed(stray) => self.strayed.push((**stray).clone()),
+            Note::Convened(review) => self.convened = Some(review.clone()),
             Note::Aside(aside) => {
                 self.asides.insert((aside.of.clone(), aside.check.clone()), (**aside).clone());
             }

@@ -548,6 +548,8 @@ impl<W: World> Engine<W> {
             if self.docket.loops.contains_key(id) {
                 continue;
             }
+            let notes = self.world.convene(subject, &self.docket);
+            self.note(notes);
             let Some(run) = &self.docket.run else { continue };
             let policy = self.world.policy(subject, run.policy(subject), &self.docket);
             let at = self.world.now();

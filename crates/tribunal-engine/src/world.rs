@@ -73,6 +73,11 @@ pub trait World {
     /// The time now.
     fn now(&mut self) -> Time;
 
+    /// What is found out before a loop is opened, and belongs in the journal: who sits on it.
+    fn convene(&mut self, _subject: &Subject, _docket: &Docket) -> Vec<Note> {
+        Vec::new()
+    }
+
     /// The policy a loop is opened with: the row, less the checks that do not apply to this subject.
     fn policy(&mut self, subject: &Subject, row: &Policy, docket: &Docket) -> Policy;
 

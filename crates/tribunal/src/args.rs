@@ -170,6 +170,12 @@ pub struct Run {
     /// Do not judge deliveries
     #[arg(long)]
     pub no_qa: bool,
+    /// When everything has landed, have a panel review it all before it comes to your branch
+    #[arg(long, overrides_with = "no_panel")]
+    pub panel: bool,
+    /// No such review
+    #[arg(long)]
+    pub no_panel: bool,
     /// When it passed, try it out at once
     #[arg(long)]
     pub uat: bool,

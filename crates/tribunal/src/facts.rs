@@ -648,6 +648,10 @@ fn note_kind(note: &Note) -> Option<Kind> {
             let files = stray.files.join(", ");
             events::note("strayed", &format!("{} changed {files}, which was put back", stray.maker))
         }
+        Note::Convened(review) => {
+            let seats: Vec<&str> = review.seats.iter().map(|seat| seat.id.as_str()).collect();
+            events::note("panel", &format!("{} is reviewed by {}", review.target, seats.join(", ")))
+        }
         Note::Aside(aside) if aside.count == 0 => return None,
         Note::Aside(aside) => {
             let text = format!("{}: {} on lines that did not change", aside.check, aside.count);

@@ -121,6 +121,7 @@ impl Names {
             | Note::Left { .. }
             | Note::Aside(_)
             | Note::Strayed(_)
+            | Note::Convened(_)
             | Note::Spent(_)
             | Note::Raised(_) => Vec::new(),
         }

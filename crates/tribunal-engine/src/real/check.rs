@@ -339,8 +339,14 @@ pub(crate) fn commands(site: &Site, subject: &Subject, check: &Check, docket: &D
         let argv = site.settings.checks.commands.get(check.as_str()).cloned().unwrap_or_default();
         return vec![Command { shown: argv.join(" "), argv, ..Command::default() }];
     }
-    let Some(plan) = subject::plan_of(subject) else { return Vec::new() };
-    plan_commands(site, docket, plan, subject)
+    match subject::plan_of(subject) {
+        Some(plan) => plan_commands(site, docket, plan, subject),
+        // What all plans verify themselves by.
+        None => {
+            let plans = docket.about.paths.keys();
+            plans.flat_map(|plan| plan_commands(site, docket, plan, subject)).collect()
+        }
+    }
 }
 
 /// Every command that judges this subject, for a seat that wants to see for itself.

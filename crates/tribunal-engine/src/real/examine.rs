@@ -82,12 +82,12 @@ pub struct ReviewPlan {
 }
 
 /// Two commits, and what they are called.
-struct Ends {
-    base: Oid,
-    head: Oid,
-    target: String,
-    key: String,
-    phase: Option<PhaseFiles>,
+pub(super) struct Ends {
+    pub(super) base: Oid,
+    pub(super) head: Oid,
+    pub(super) target: String,
+    pub(super) key: String,
+    pub(super) phase: Option<PhaseFiles>,
 }
 
 impl ReviewPlan {
@@ -106,35 +106,9 @@ pub fn plan_review(
     let repo = project.repo();
     let user = repo.head()?;
     let ends = ends(project, &user, &ask.target)?;
-    let tools = Tools::load(&settings.tools)?;
-    let change =
-        change_between(repo, &ends.base, &ends.head)?.map_err(|why| SetupError::Refused(why.clone()))?;
-    let changed = changed_files(&change);
-    let found = detect(project, &tools, &ends, &changed)?;
-    let mut note = ReviewNote {
-        target: ends.target.clone(),
-        key: ends.key,
-        base: ends.base.to_string(),
-        head: ends.head.to_string(),
-        fix: ask.fix,
-        include_filtered: ask.include_filtered,
-        ..ReviewNote::default()
-    };
-    seat_tools(&mut note, found, &tools, ask, settings)?;
     let asked = settings.clone();
     let mut settings = settings.clone();
-    let changes = repo.changes(&ends.base, &ends.head)?;
-    let documents = documents(project, ends.phase.as_ref());
-    let ground = Ground {
-        project,
-        base: &ends.base,
-        user: &user.commit,
-        changed: &changed,
-        changes: &changes,
-        documents: &documents,
-    };
-    let roster = panel::compose(&ground, &mut settings, &mut note, ask, &tools)?;
-    coverage_is_whole(&note, &changes)?;
+    let (note, roster) = seated(project, &mut settings, ask, &ends, &user.commit, None)?;
     let plan = ReviewPlan {
         note,
         phase: ends.phase,
@@ -151,6 +125,47 @@ pub fn plan_review(
         return Err(SetupError::NoJudge { target: ends.target });
     }
     Ok(plan)
+}
+
+/// Who judges a change: tools and reviewers. The settings get the personalities; a roster that is given is not looked for.
+pub(super) fn seated(
+    project: &Project,
+    settings: &mut Settings,
+    ask: &ReviewAsk,
+    ends: &Ends,
+    user: &Oid,
+    roster: Option<Roster>,
+) -> Result<(ReviewNote, Roster), SetupError> {
+    let repo = project.repo();
+    let tools = Tools::load(&settings.tools)?;
+    let change =
+        change_between(repo, &ends.base, &ends.head)?.map_err(|why| SetupError::Refused(why.clone()))?;
+    let changed = changed_files(&change);
+    let found = detect(project, &tools, ends, &changed)?;
+    let mut note = ReviewNote {
+        target: ends.target.clone(),
+        key: ends.key.clone(),
+        base: ends.base.to_string(),
+        head: ends.head.to_string(),
+        fix: ask.fix,
+        include_filtered: ask.include_filtered,
+        ..ReviewNote::default()
+    };
+    seat_tools(&mut note, found, &tools, ask, settings)?;
+    let changes = repo.changes(&ends.base, &ends.head)?;
+    let documents = documents(project, ends.phase.as_ref());
+    let ground = Ground {
+        project,
+        base: &ends.base,
+        user,
+        changed: &changed,
+        changes: &changes,
+        documents: &documents,
+    };
+    let roster = roster.map_or_else(|| ground.roster(), Ok)?;
+    panel::compose(&ground, &roster, settings, &mut note, ask, &tools)?;
+    coverage_is_whole(&note, &changes)?;
+    Ok((note, roster))
 }
 
 /// A change is reviewed whole, or not at all.

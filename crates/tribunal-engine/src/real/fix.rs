@@ -83,7 +83,7 @@ impl Fix {
         docket: &Docket,
     ) -> Option<Fix> {
         let entries = || findings.iter().filter_map(|id| Some((*id, lp.ledger().get(*id)?)));
-        let review = docket.about.review.as_ref();
+        let review = docket.review();
         let base = review.map_or(&docket.about.base, |review| &review.base);
         let polish = match subject::of(lp.id())? {
             Subject::Polish => Some(Polish::of(lp, findings, base, docket)?),

@@ -320,7 +320,7 @@ impl Judge {
 
 /// What the files that steer agents are taken from: the commit before a change under review, or the user's own.
 fn base_of(docket: &Docket) -> String {
-    docket.about.review.as_ref().map_or(&docket.about.base, |review| &review.base).clone()
+    docket.review().map_or(&docket.about.base, |review| &review.base).clone()
 }
 
 /// Why a seat is asked again.

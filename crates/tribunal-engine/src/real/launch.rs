@@ -262,7 +262,9 @@ impl Site {
     /// What is asked of the program beyond its brief.
     fn asks(&self, names: &[&str], session: Option<&Session>) -> Asks {
         let roles = &self.settings.agents.roles;
-        let personality = names.iter().find_map(|name| roles.get(*name)?.personality.clone());
+        // A seat of one part of a large change is its owner's.
+        let owner = |name: &&str| roles.get(*name).or_else(|| roles.get(name.split_once('@')?.0));
+        let personality = names.iter().find_map(|name| owner(name)?.personality.clone());
         Asks {
             personality: personality.filter(|text| !text.trim().is_empty()),
             turns: self.turns(names),

@@ -6,6 +6,7 @@ mod check;
 mod clerk;
 mod codebase;
 mod context;
+mod convene;
 mod delivery;
 mod desk;
 pub mod doctor;
@@ -299,8 +300,22 @@ impl World for RealWorld {
         site::now()
     }
 
+    fn convene(&mut self, subject: &Subject, docket: &Docket) -> Vec<Note> {
+        if *subject != Subject::Phase || docket.review().is_some() {
+            return Vec::new();
+        }
+        match convene::convene(&self.site, docket) {
+            Ok(note) => note.into_iter().map(|note| Note::Convened(Box::new(note))).collect(),
+            // Nobody sits, and nobody is no quorum.
+            Err(error) => vec![Note::Warning(format!("no panel could be put together: {error}"))],
+        }
+    }
+
     fn policy(&mut self, subject: &Subject, row: &Policy, docket: &Docket) -> Policy {
         let mut policy = row.clone();
+        if let (Subject::Phase | Subject::Polish, Some(review)) = (subject, docket.convened.as_deref()) {
+            convene::seat(&self.site, subject, review, &mut policy);
+        }
         policy.checks.retain(|check| check::applies(&self.site, subject, check, docket));
         if let Subject::Plan(plan) = subject {
             policy.approval = docket.about.approval.contains(plan);

@@ -95,22 +95,22 @@ fn user_folder() -> Option<PathBuf> {
 /// Chooses the reviewers and gives them, and those who may mend, their personalities.
 pub(crate) fn compose(
     ground: &Ground<'_>,
+    roster: &Roster,
     settings: &mut Settings,
     note: &mut ReviewNote,
     ask: &ReviewAsk,
     tools: &Tools,
-) -> Result<Roster, SetupError> {
-    let roster = ground.roster()?;
+) -> Result<(), SetupError> {
     let words = ground.documents.to_lowercase();
     note.types = roster.kinds_of(ground.changed, &words);
     if settings.agents.adapter_for(&["reviewer"]).is_none() {
-        return Ok(roster);
+        return Ok(());
     }
     note.scopes = scopes(ground.changes);
-    let picks = picks(&roster, ground, settings, note, ask, tools, &words)?;
+    let picks = picks(roster, ground, settings, note, ask, tools, &words)?;
     let mut absent = Vec::new();
     for pick in picks {
-        seat(ground, &roster, settings, note, &pick, &mut absent)?;
+        seat(ground, roster, settings, note, &pick, &mut absent)?;
     }
     if ask.fix {
         let polisher = settings.phase.polish.then(|| POLISHER.to_owned());
@@ -122,6 +122,22 @@ pub(crate) fn compose(
         }
     }
     note.absent.extend(absent);
+    Ok(())
+}
+
+/// Gives everybody of the roster their personality, before it is known who will sit: a run reads them once.
+pub(crate) fn people(ground: &Ground<'_>, settings: &mut Settings) -> Result<Roster, SetupError> {
+    let roster = ground.roster()?;
+    let fixers = roster.fixers().into_iter().chain([POLISHER.to_owned()]);
+    let parts = [(roster.names(), &["reviewer"][..]), (fixers.collect(), &["fixer", "dev"])];
+    for (ids, like) in parts {
+        for id in ids {
+            let own = settings.agents.roles.get(&id).is_some_and(|role| role.personality.is_some());
+            if let Some((person, _)) = ground.person(&id, &mut Vec::new()).filter(|_| !own) {
+                inject(settings, &id, like, &person.text);
+            }
+        }
+    }
     Ok(roster)
 }
 

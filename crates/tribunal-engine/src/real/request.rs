@@ -1,6 +1,7 @@
 //! What a panel is told before it judges: gathered from plans, summaries, the roadmap and git, once for all seats of a
 //! part. It copies; the words are the view's.
 
+use super::account::summary_path;
 use super::site::Site;
 use super::subject;
 use crate::docket::{Docket, ReviewNote};
@@ -28,7 +29,7 @@ pub(crate) struct Asked {
 impl Asked {
     /// Of a seat of a review; none where nothing that exists is reviewed.
     pub(crate) fn of(site: &Site, lp: &Loop, docket: &Docket, seat: &Seat) -> Option<Asked> {
-        let mut review = docket.about.review.as_deref()?.clone();
+        let mut review = docket.review()?.clone();
         if subject::of(lp.id())? == Subject::Polish {
             // Only what the polish changed is judged; all before it has passed.
             review.base = site.commit_of(docket.run.as_ref()?.tip()?).ok()?.to_string();
@@ -80,12 +81,12 @@ impl Asked {
             ..Request::default()
         };
         if !self.phase_path.is_empty() {
-            self.phase(site, &mut request);
+            self.phase(site, commit, &mut request);
         }
         Ok(Document { path: "review request".to_owned(), text: request::text(&request) })
     }
 
-    fn phase(&self, site: &Site, request: &mut Request) {
+    fn phase(&self, site: &Site, commit: &Oid, request: &mut Request) {
         let root = site.project.root();
         let read = |path: &str| {
             let bytes = read_plain(&root.join(path)).ok()?;
@@ -96,8 +97,19 @@ impl Asked {
         let roadmap = read(&format!("{}/ROADMAP.md", site.project.planning())).unwrap_or_default();
         request.criteria = criteria(&roadmap, &self.phase);
         let Ok(files) = site.project.phase(Some(&self.phase)) else { return };
-        let summaries: Vec<_> =
-            files.summaries.iter().filter_map(|doc| read_summary(&doc.path, &doc.text).value).collect();
+        // What the change itself brings counts; what git does not track lies beside the plans.
+        let brought = files.plans.iter().filter_map(|plan| {
+            let path = summary_path(&plan.path);
+            let bytes = site.repo.file_at(commit, &GitPath::from(path.as_str())).ok()??;
+            read_summary(&path, &String::from_utf8_lossy(&bytes)).value
+        });
+        let mut summaries: Vec<_> = brought.collect();
+        let beside = files.summaries.iter().filter_map(|doc| read_summary(&doc.path, &doc.text).value);
+        for summary in beside {
+            if !summaries.iter().any(|known| known.id == summary.id) {
+                summaries.push(summary);
+            }
+        }
         for plan in files.plans.iter().filter_map(|doc| read_plan(&doc.path, &doc.text).value) {
             let summary = summaries.iter().find(|summary| summary.id == plan.id);
             let status = summary.and_then(|s| s.status.clone()).unwrap_or_else(|| "no summary".to_owned());

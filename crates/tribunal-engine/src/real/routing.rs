@@ -41,7 +41,7 @@ impl Routing {
             Subject::Polish => true,
             Subject::Plan(_) | Subject::Lane(..) => return None,
         };
-        let review = docket.about.review.as_ref();
+        let review = docket.review();
         let tools = review.into_iter().flat_map(|review| &review.tools).map(|seat| seat.name.clone());
         let mends = |name: &String| site.tools.get(name).is_some_and(|tool| !tool.fix.is_empty());
         let mut owners: BTreeMap<String, BTreeSet<Seat>> = BTreeMap::new();

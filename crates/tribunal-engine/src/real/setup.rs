@@ -13,7 +13,7 @@ use super::project::{PhaseFiles, Project};
 use super::site::{Site, lock, now, slug};
 use super::takeover::{self, History};
 use super::walls::Sandbox;
-use super::{RealWorld, context, inside, roster, standing, subject};
+use super::{RealWorld, context, inside, panel, polish, roster, standing, subject};
 use crate::budget::Caps;
 use crate::docket::{Docket, Note, RunNote};
 use crate::engine::{Engine, Options};
@@ -29,6 +29,7 @@ use tribunal_core::contract::{clean, covers};
 use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat};
 use tribunal_core::policy::{NoVerdict, Policy, Timeouts, Use};
+use tribunal_core::roster::Roster;
 use tribunal_core::run::{Job, Land, PlanGate, PlanSpec, Policies, RunSpec, Standing, Subject, Was};
 use tribunal_docs::qa::CHECKS;
 use tribunal_docs::{CheckStatus, Completions, Phase, Plan};
@@ -57,6 +58,8 @@ pub struct Ask {
     pub review: Option<bool>,
     /// The delivery gate, where the user says so.
     pub qa: Option<bool>,
+    /// The review of the whole phase by a panel, where the user says so.
+    pub panel: Option<bool>,
     /// Stay and wait for a person.
     pub attached: bool,
 }
@@ -76,6 +79,12 @@ pub fn begin(
         // Asked before anything is written.
         sandbox(settings, &Containment::detect())?;
     }
+    let mut settings = settings.clone();
+    let roster = match held(settings.phase.review, ask.panel) {
+        true => Some(people(project, &head.commit, &mut settings)?),
+        false => None,
+    };
+    let settings = &settings;
     let policies = policies(settings)?;
     project.prepare()?;
     let at = now();
@@ -93,9 +102,18 @@ pub fn begin(
     let about = about(project, settings, &files, &plans, &branch, &head.commit, &site)?;
     context::keep(project, &dir, &files.number)?;
     keep_settings(&dir, settings)?;
+    roster.iter().try_for_each(|roster| panel::keep(&dir, roster))?;
     let engine = Engine::begin(journal, world, options(settings, ask.attached), &spec, about)?;
     listen(&dir, &engine)?;
     Ok((run, engine))
+}
+
+/// The roster, and everybody's personality in the settings: as they are when the run begins.
+fn people(project: &Project, at: &Oid, settings: &mut Settings) -> Result<Roster, SetupError> {
+    panel::people(
+        &panel::Ground { project, base: at, user: at, changed: &[], changes: &[], documents: "" },
+        settings,
+    )
 }
 
 /// Goes on with a run.
@@ -381,6 +399,8 @@ fn run_spec(
         finish.push(FinishStep::Push);
     }
     let reviewed = held(settings.plan.review, ask.review);
+    let panel = held(settings.phase.review, ask.panel);
+    let polish = (panel && settings.phase.polish).then(|| Box::new(polish::policy(&policies.phase)));
     if !reviewed {
         // A plan that only a person approves is judged by its form alone before.
         policies.plan.seats = Vec::new();
@@ -390,8 +410,8 @@ fn run_spec(
         gate: (reviewed || approved).then_some(gate),
         land,
         qa: held(settings.qa.review, ask.qa),
-        review: false,
-        polish: None,
+        review: panel,
+        polish,
         exists: None,
         checkpoint_every: run.effort.checkpoint_every(),
         landing_rounds: run.landing_rounds,

@@ -29,8 +29,7 @@ const ASIDE_MAX: usize = 500;
 
 /// Whether a check is a tool's.
 pub(crate) fn is_one(check: &Check, docket: &Docket) -> bool {
-    let review = docket.about.review.as_ref();
-    review.is_some_and(|review| review.tools.iter().any(|tool| tool.name == check.as_str()))
+    docket.review().is_some_and(|review| review.tools.iter().any(|tool| tool.name == check.as_str()))
 }
 
 /// One look of one tool.
@@ -64,7 +63,7 @@ impl Looking {
         revision: &Revision,
         docket: &Docket,
     ) -> Option<Looking> {
-        let review = docket.about.review.as_ref()?;
+        let review = docket.review()?;
         let seat = review.tools.iter().find(|tool| tool.name == check.as_str())?;
         site.tools.get(check.as_str())?;
         Some(Looking {

@@ -35,6 +35,7 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
         plan: args.plan.clone(),
         review: asked(args.review, args.no_review),
         qa: asked(args.qa, args.no_qa),
+        panel: asked(args.panel, args.no_panel),
         attached: args.waiting.attach,
     };
     let (id, engine) = real::begin(&project, settings, &ask).map_err(|error| config.located(error))?;

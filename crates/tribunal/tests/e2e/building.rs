@@ -122,3 +122,50 @@ fn a_stuck_lane_blocks_its_group_and_its_siblings_finish() {
     assert!(show.landed("bin/one.sh").is_some() && show.landed("bin/two.sh").is_some());
     assert_eq!(show.landed("bin/three.sh").as_deref(), Some("echo three"));
 }
+
+/// A panel looks at everything that landed, chosen by what changed; what it finds is mended on the run branch.
+#[test]
+fn a_panel_reviews_what_a_run_built_before_it_comes_to_the_user() {
+    const QA: &str = "testing-qa-verification-specialist";
+    let finds = format!(
+        r##"
+[[turn]]
+role = "reviewer"
+use = "phase"
+seat = "{QA}"
+round = 1
+do = [ {{ expect = "phase 01" }}, {{ say = "[id:a] [severity:warning] [confidence:95] [file:bin/one.sh:2] issue: it prints the wrong word | suggestion: print 1\nVERDICT: reject" }} ]
+
+[[turn]]
+role = "engineering-senior-developer"
+use = "phase"
+round = 2
+do = [ {{ write = "bin/one.sh", text = "#!/bin/sh\necho 1\n", executable = true }}, {{ say = "FIXED: {{finding:1}}\nSUMMARY: it prints 1.\nTASK: done" }} ]
+
+[[turn]]
+role = "reviewer"
+use = "phase"
+seat = "{QA}"
+round = 2
+do = [ {{ say = "F-1: resolved\nCHECKED: it prints 1.\nVERDICT: approve" }} ]
+"##
+    );
+    let mut show = Show::script(&finds);
+    let ended = show.expect(&["run", "--panel"], 0);
+    assert_eq!(show.ended(), Ending::Passed, "{}", ended.said());
+    let docket = show.docket();
+    let seats: Vec<&str> = docket.review().unwrap().seats.iter().map(|seat| seat.id.as_str()).collect();
+    assert!(seats.contains(&QA) && seats.len() > 1, "{seats:?}");
+    let phase = docket.examined().unwrap();
+    assert_eq!(
+        (phase.id().as_str().starts_with("phase."), phase.outcome(), phase.round()),
+        (true, Some(&Outcome::Passed), 2)
+    );
+    assert_eq!(show.landed("bin/one.sh").as_deref(), Some("#!/bin/sh\necho 1"));
+    assert_eq!(
+        show.stage.git(&["show", "main:bin/one.sh"]).unwrap(),
+        "#!/bin/sh\necho 1",
+        "and only then is it the user's"
+    );
+    assert!(show.messages().contains("fix(01): review round 1"), "{}", show.messages());
+}
