@@ -41,16 +41,57 @@ pub(crate) fn convene(site: &Site, docket: &Docket) -> Result<Option<ReviewNote>
     Ok(Some(note))
 }
 
-/// The policy of a run's review, or of the polish after it, with those who sit.
-pub(crate) fn seat(site: &Site, subject: &Subject, review: &ReviewNote, policy: &mut Policy) {
+/// The policy of a run's review, or of the polish after it, with those who sit. A review on which nobody sits is not
+/// passed by its checks: a person has the last word.
+pub(crate) fn seat(site: &Site, subject: &Subject, review: Option<&ReviewNote>, policy: &mut Policy) {
+    let polish = match subject {
+        Subject::Phase => false,
+        Subject::Polish => true,
+        Subject::Plan(_) | Subject::Lane(..) => return,
+    };
+    let tools = review.into_iter().flat_map(|review| &review.tools).map(|tool| tool.name.as_str());
     let commands = site.settings.checks.commands.keys().map(String::as_str);
-    let tools = review.tools.iter().map(|tool| tool.name.as_str());
     let agents = site.adapter_for(&["fixer", "dev"]).map(|_| SCOPE);
-    let worse = (*subject == Subject::Polish).then_some(REGRESSION);
-    let names = tools.chain(commands).chain([VERIFICATION]).chain(agents).chain(worse);
+    let names = tools.chain(commands).chain([VERIFICATION]).chain(agents).chain(polish.then_some(REGRESSION));
     policy.checks = names.map(Check::new).collect();
-    let once = |scope: Option<usize>| *subject != Subject::Polish || scope.is_none_or(|scope| scope == 1);
-    policy.seats =
-        review.seats.iter().filter(|seat| once(seat.scope)).map(|seat| Seat::new(&seat.id)).collect();
+    sit(review, polish, policy);
+}
+
+fn sit(review: Option<&ReviewNote>, polish: bool, policy: &mut Policy) {
+    let once = |scope: Option<usize>| !polish || scope.is_none_or(|scope| scope == 1);
+    let seats = review.into_iter().flat_map(|review| &review.seats).filter(|seat| once(seat.scope));
+    policy.seats = seats.map(|seat| Seat::new(&seat.id)).collect();
     policy.confirm &= !policy.seats.is_empty();
+    match (policy.seats.is_empty(), polish) {
+        (false, _) => {}
+        (true, false) => policy.approval = true,
+        // Nobody is asked about a polish, and nothing is approved by its checks alone.
+        (true, true) => policy.seats = vec![Seat::new("reviewer")],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::docket::SeatNote;
+    use tribunal_core::policy::Use;
+
+    #[test]
+    fn a_review_on_which_nobody_sits_is_put_to_a_person() {
+        let seat = |id: &str, scope| SeatNote { id: id.to_owned(), scope, ..SeatNote::default() };
+        let empty = ReviewNote::default();
+        let two =
+            ReviewNote { seats: vec![seat("a", Some(1)), seat("a@2", Some(2))], ..ReviewNote::default() };
+        let check = |review: Option<&ReviewNote>, polish, seats: usize, approval: bool| {
+            let mut policy = Policy { seats: vec![Seat::new("of the row")], ..Policy::of(Use::Phase) };
+            sit(review, polish, &mut policy);
+            assert_eq!((policy.seats.len(), policy.approval), (seats, approval), "{review:?} {polish}");
+        };
+        check(None, false, 0, true);
+        check(Some(&empty), false, 0, true);
+        check(Some(&two), false, 2, false);
+        check(Some(&two), true, 1, false);
+        check(Some(&empty), true, 1, false);
+        check(None, true, 1, false);
+    }
 }

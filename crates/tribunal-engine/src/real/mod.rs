@@ -306,15 +306,15 @@ impl World for RealWorld {
         }
         match convene::convene(&self.site, docket) {
             Ok(note) => note.into_iter().map(|note| Note::Convened(Box::new(note))).collect(),
-            // Nobody sits, and nobody is no quorum.
+            // Nobody sits: then a person is asked.
             Err(error) => vec![Note::Warning(format!("no panel could be put together: {error}"))],
         }
     }
 
     fn policy(&mut self, subject: &Subject, row: &Policy, docket: &Docket) -> Policy {
         let mut policy = row.clone();
-        if let (Subject::Phase | Subject::Polish, Some(review)) = (subject, docket.convened.as_deref()) {
-            convene::seat(&self.site, subject, review, &mut policy);
+        if docket.about.review.is_none() {
+            convene::seat(&self.site, subject, docket.convened.as_deref(), &mut policy);
         }
         policy.checks.retain(|check| check::applies(&self.site, subject, check, docket));
         if let Subject::Plan(plan) = subject {
