@@ -4,6 +4,9 @@
 /// The version every envelope names.
 pub const VERSION: &str = "2.0";
 
+/// How deep a verdict of qa looked: the tiers of the gate policy at which somebody looks.
+pub const TIERS: [&str; 3] = ["quick", "standard", "deep"];
+
 /// What every envelope must have.
 pub const ENVELOPE: [&str; 9] =
     ["id", "type", "phase", "task", "author_role", "timestamp", "schema_version", "payload", "confidence"];

@@ -162,6 +162,10 @@ pub(crate) fn read<'a>(text: &'a str, known: &dyn Fn(&str) -> bool) -> Front<'a>
         let message = "the frontmatter has no closing `---`; it ends here as far as can be told";
         front.diagnostics.push(Diagnostic::new(cut.body_line, 1, message));
     }
+    if let Some(line) = second_block(front.body, cut.body_line).filter(|_| cut.closed) {
+        let message = "a second block between `---` lines; only the first is read as frontmatter";
+        front.diagnostics.push(Diagnostic::new(line, 1, message));
+    }
     let yaml = &text[cut.yaml.0..cut.yaml.1];
     if yaml.len() > FRONT_MAX {
         front.refused = true;
@@ -175,6 +179,29 @@ pub(crate) fn read<'a>(text: &'a str, known: &dyn Fn(&str) -> bool) -> Front<'a>
     }
     front.diagnostics.sort();
     front
+}
+
+/// The line of a second block of keys between fences that names a phase or a plan: two documents put together, or one
+/// frontmatter written twice. Code shows such blocks without meaning them.
+fn second_block(body: &str, first_line: u32) -> Option<u32> {
+    let (mut code, mut open, mut named) = (false, None, false);
+    for (number, line) in (first_line..).zip(body.lines()) {
+        let line = line.trim_end();
+        let fence = line == "---";
+        if line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~") {
+            (code, open) = (!code, None);
+        } else if fence && open.is_some() && named {
+            return open;
+        } else if fence && !code {
+            (open, named) = (Some(number), false);
+        } else if is_key_line(line) {
+            let key = canonical_key(line.split(':').next().unwrap_or_default());
+            named |= matches!(key.as_str(), "phase" | "plan");
+        } else if !line.is_empty() && !line.starts_with([' ', '\t', '-', '#']) {
+            open = None;
+        }
+    }
+    None
 }
 
 impl Front<'_> {

@@ -120,6 +120,14 @@ pub struct StructuralReport {
 }
 
 impl StructuralReport {
+    /// The report of a plan that could not be looked at further than its first check that failed.
+    fn cut_short(findings: Vec<PlanFinding>) -> Self {
+        let mut report = StructuralReport::of(findings);
+        let last = report.checks.iter().position(|check| check.status == CheckStatus::Fail);
+        report.checks.truncate(last.map_or(report.checks.len(), |last| last + 1));
+        report
+    }
+
     fn of(mut findings: Vec<PlanFinding>) -> Self {
         findings.sort_by(|a, b| (a.severity, a.line, &a.id).cmp(&(b.severity, b.line, &b.id)));
         findings.dedup_by(|a, b| a.id == b.id);
@@ -152,7 +160,7 @@ pub fn missing_plan(file: &str) -> StructuralReport {
         format!("{file} does not exist"),
         "write the plan, or correct its path".to_owned(),
     );
-    StructuralReport::of(findings.list)
+    StructuralReport::cut_short(findings.list)
 }
 
 /// The report for a plan that could not be read.
@@ -167,7 +175,7 @@ pub fn unreadable_plan(file: &str, diagnostics: &[Diagnostic]) -> StructuralRepo
             "make it valid YAML; put texts with `: ` or quotes in quotes".to_owned(),
         );
     }
-    StructuralReport::of(findings.list)
+    StructuralReport::cut_short(findings.list)
 }
 
 /// Checks one plan as the protocol's table says.

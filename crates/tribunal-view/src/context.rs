@@ -79,9 +79,12 @@ pub fn compile(role: &str, phase: &str, material: &Material, budget: u64) -> Com
             material.must_haves.iter().map(|must| format!("- {}\n", plain::line(must))).collect();
         three.push_str(&format!("## Must-haves\n{list}\n"));
     }
+    // What is cut is named at the end, and that takes room as well.
+    let names = material.tail.iter().map(|part| part.name.len() + 2).sum::<usize>() + 20;
     for part in &material.tail {
-        let left = budget.saturating_sub(tokens_of(&three));
-        let room = usize::try_from(left.saturating_mul(4)).unwrap_or(usize::MAX).min(DOCUMENT_MAX);
+        let left = budget.saturating_sub(tokens_of(&three)).saturating_mul(4);
+        let left = usize::try_from(left).unwrap_or(usize::MAX).saturating_sub(names + part.name.len() + 8);
+        let room = left.min(DOCUMENT_MAX);
         if room < 200 && part.text.len() > room {
             cut.push(Cut { part: part.name.clone(), tokens: tokens_of(&part.text) });
             continue;

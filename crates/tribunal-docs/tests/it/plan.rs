@@ -293,3 +293,22 @@ fn a_block_without_an_action_is_its_own_text() {
     let got = body("<task type=\"auto\">\n  <name>N</name>\n  <done>it is so</done>\n</task>\n");
     assert_eq!(got.tasks[0].body, "<done>it is so</done>");
 }
+
+#[test]
+fn a_second_block_of_frontmatter_is_told() {
+    let first = "---\nphase: 1\nplan: 2\ntitle: t\n---\n";
+    for (rest, line) in [
+        ("---\nphase: 2\nplan: 1\n---\n# Body\n", Some(6)),
+        ("\n---\nphase: 2\n---\n", Some(7)),
+        ("# Body\n\nwords\n\n---\nphase: 2\nplan: 7\n---\n", Some(10)),
+        ("# Body\n\n---\n\nwords\n\n---\n", None),
+        ("# Body\n\n---\nNote: words\n---\n", None),
+        ("# Body\n\n```yaml\n---\nphase: 2\nplan: 7\n---\n```\n", None),
+        ("# Body\n", None),
+    ] {
+        let read = read_plan("01-02-PLAN.md", &format!("{first}{rest}"));
+        let told = read.diagnostics.iter().find(|one| one.message.contains("second block"));
+        assert_eq!(told.map(|one| one.line), line, "{rest}");
+        assert_eq!(read.value.unwrap().id.to_string(), "01-02", "{rest}");
+    }
+}

@@ -59,6 +59,15 @@ pub enum GatesError {
         /// What to do.
         hint: &'static str,
     },
+    /// A folder that is a link: what is written there would lie elsewhere.
+    #[error(
+        "{} is a symbolic link, and state is not kept behind one\nhint: put the folder itself there, or work where it lies",
+        path.display()
+    )]
+    Linked {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A name that would lead out of its folder.
     #[error("{name:?} is no name for a file")]
     BadName {

@@ -164,12 +164,20 @@ impl Folder {
         }
         let last = parts.pop().unwrap_or_default();
         let mut at = self.path.clone();
-        let mut dir = open_top(&self.path, make).map_err(GatesError::io("open", &self.path))?;
+        let mut dir = open_top(&self.path, make).map_err(|error| refused(&at, error))?;
         for part in parts {
             at.push(part);
-            dir = step(dir.as_fd(), part, make).map_err(GatesError::io("open", &at))?;
+            dir = step(dir.as_fd(), part, make).map_err(|error| refused(&at, error))?;
         }
         Ok((dir, last))
+    }
+}
+
+/// Why a folder could not be opened; a link is told as one.
+fn refused(path: &Path, error: std::io::Error) -> GatesError {
+    match path.symlink_metadata().is_ok_and(|meta| meta.is_symlink()) {
+        true => GatesError::Linked { path: path.to_owned() },
+        false => GatesError::io("open", path)(error),
     }
 }
 

@@ -56,6 +56,14 @@ pub enum SetupError {
         /// The phase's folder.
         path: String,
     },
+    /// Everything that was asked for is built.
+    #[error(
+        "{what} is finished: its SUMMARY says so and holds\nhint: run the next phase; to build a plan anew, remove its SUMMARY"
+    )]
+    Finished {
+        /// The phase's folder, or the plan.
+        what: String,
+    },
     /// Plans that cannot be run as they are.
     #[error("{}\nhint: mend the plans and run again; nothing was changed", problems.join("\n"))]
     Plans {
@@ -186,6 +194,7 @@ impl SetupError {
             | SetupError::PhaseTwice { .. }
             | SetupError::WhichPhase { .. }
             | SetupError::NoPlans { .. }
+            | SetupError::Finished { .. }
             | SetupError::Plans { .. }
             | SetupError::Document { .. }
             | SetupError::Unfinished { .. }

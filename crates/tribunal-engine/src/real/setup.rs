@@ -226,13 +226,14 @@ fn plans_to_run(
         return Err(SetupError::Plans { problems });
     }
     let wanted = ask.plan.as_deref().and_then(tribunal_docs::plan_argument);
+    let number = wanted.as_ref().map(|wanted| wanted.number.clone());
     let chosen: Vec<_> = match (&ask.plan, wanted) {
         (None, _) => open,
         (Some(_), Some(wanted)) => open.into_iter().filter(|(_, _, p)| p.id.plan == wanted.number).collect(),
         (Some(_), None) => Vec::new(),
     };
     if chosen.is_empty() {
-        return Err(SetupError::NoPlans { path: files.path.clone() });
+        return Err(nothing_to_run(files, ask.plan.is_some(), number.as_deref(), &done));
     }
     nothing_is_skipped(&chosen, &done)?;
     if let Some((path, _, _)) = chosen.iter().find(|(_, _, plan)| plan.tasks.is_empty()) {
@@ -240,6 +241,21 @@ fn plans_to_run(
         return Err(SetupError::Plans { problems: vec![text] });
     }
     Ok(chosen)
+}
+
+/// Why there is nothing to run: it is done, or it is not there.
+fn nothing_to_run(
+    files: &PhaseFiles,
+    narrowed: bool,
+    number: Option<&str>,
+    done: &[(String, String, Plan)],
+) -> SetupError {
+    let asked = done.iter().find(|(_, _, plan)| number == Some(plan.id.plan.as_str()));
+    match (narrowed, asked) {
+        (true, Some((_, _, plan))) => SetupError::Finished { what: format!("plan {}", plan.id) },
+        (false, _) if !done.is_empty() => SetupError::Finished { what: files.path.clone() },
+        _ => SetupError::NoPlans { path: files.path.clone() },
+    }
 }
 
 /// Summaries that say complete and do not hold: whether their plan is built is for a person to say, not for us to guess.

@@ -15,22 +15,31 @@ const LOCK: &str = ".locks/tokens.lock";
 
 /// `compile-context`: 0, 1 when there is no such folder or plan.
 pub fn compiled(phase: &str, role: &str, dir: &Path, plan_path: Option<&Path>) -> Result<Answer, Failure> {
-    if role.is_empty() || !role.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
-        return Err(Failure::usage(format!("{role:?} is no role")));
+    let role = &role.to_ascii_lowercase();
+    if tables::turns_base(role).is_none() {
+        let hint = "one of scout, qa, architect, debugger, lead, dev, docs, researcher, reviewer";
+        return Err(Failure::usage(format!("{role:?} is no role")).hint(hint));
     }
+    let number =
+        tribunal_docs::plan_argument(phase).map(|argument| argument.phase.unwrap_or(argument.number));
+    let Some(number) = number else {
+        return Err(Failure::usage(format!("{phase:?} is no phase")).hint("give its number: 1 or 01"));
+    };
     let refused = |why: String| Ok(Answer::new(json!({ "error": why }), 1));
     if !dir.is_dir() {
         return refused(format!("{} is no folder", dir.display()));
     }
+    if let Some(other) = of_folder(dir).filter(|other| *other != number) {
+        return refused(format!("{} is the folder of phase {other}, not {number}", dir.display()));
+    }
     let ground = ground(Some(dir))?;
     let plan = match plan_path {
         None => None,
-        Some(path) => match plan::read(path).ok().and_then(|read| read.value) {
+        Some(path) => match plan_at(path, dir, &number) {
             Some(plan) => Some(plan),
-            None => return refused(format!("{} cannot be read", path.display())),
+            None => return refused(format!("there is no plan {} that can be read", path.display())),
         },
     };
-    let number = PlanId::new(phase, "").phase;
     let material = material(&ground, &number, role, dir, plan.as_ref());
     let found = compile(role, &number, &material, budget(role, plan.as_ref()));
     let name = format!(".context-{role}.md");
@@ -44,6 +53,23 @@ pub fn compiled(phase: &str, role: &str, dir: &Path, plan_path: Option<&Path>) -
         "cut": found.cut,
     });
     Ok(Answer::new(body, 0))
+}
+
+/// The phase a folder's name says.
+fn of_folder(dir: &Path) -> Option<String> {
+    let whole = std::path::absolute(dir).ok()?;
+    Some(tribunal_docs::phase_dir(&whole.file_name()?.to_string_lossy())?.number)
+}
+
+/// A plan by its file, or by its number in the phase's folder.
+fn plan_at(path: &Path, dir: &Path, phase: &str) -> Option<Plan> {
+    if let Some(plan) = plan::read(path).ok().and_then(|read| read.value) {
+        return Some(plan);
+    }
+    let argument = tribunal_docs::plan_argument(path.to_str()?)?;
+    let id = PlanId::new(argument.phase.as_deref().unwrap_or(phase), &argument.number);
+    let found = gates::documents(dir).ok()?.plans;
+    found.into_iter().map(|(_, plan)| plan).find(|plan| plan.id == id)
 }
 
 fn budget(role: &str, plan: Option<&Plan>) -> u64 {

@@ -4,7 +4,7 @@ use super::{Answer, ground};
 use crate::failure::Failure;
 use serde_json::{Map, Value, json};
 use std::io::Read;
-use tribunal_core::message::{ENVELOPE, Kind, VERSION, kind};
+use tribunal_core::message::{ENVELOPE, Kind, TIERS, VERSION, kind};
 use tribunal_engine::gates;
 
 /// A longer message is refused.
@@ -46,6 +46,10 @@ fn errors(message: &Map<String, Value>) -> Vec<String> {
     };
     let missing = kind.payload.iter().filter(|field| payload.get(**field).is_none_or(Value::is_null));
     errors.extend(missing.map(|field| format!("payload: {field} is missing")));
+    let tier = payload.get("tier").filter(|tier| kind.payload.contains(&"tier") && !tier.is_null());
+    if let Some(tier) = tier.filter(|tier| !tier.as_str().is_some_and(|tier| TIERS.contains(&tier))) {
+        errors.push(format!("payload: tier is {tier}: one of {}", TIERS.join(", ")));
+    }
     errors.extend(roles(kind, word("author_role"), message.get("target_role").and_then(Value::as_str)));
     errors.extend(files(payload));
     errors

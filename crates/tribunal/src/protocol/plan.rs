@@ -31,6 +31,9 @@ pub fn review(path: &Path, dir: Option<&Path>) -> Result<Answer, Failure> {
 
 fn structure(path: &Path, dir: Option<&Path>) -> Result<StructuralReport, Failure> {
     let label = path.display().to_string();
+    if let Some(dir) = dir.filter(|dir| !dir.is_dir()) {
+        return Err(Failure::usage(format!("{} is no folder", dir.display())));
+    }
     let read = match read(path) {
         Ok(read) => read,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(missing_plan(&label)),

@@ -22,6 +22,10 @@ const TRANSIENT: [&str; 10] = [
     ".*.new",
 ];
 
+/// What a configuration can say.
+const TRACKING: [&str; 3] = ["manual", "ignore", "commit"];
+const PUSH: [&str; 3] = ["never", "after_phase", "always"];
+
 /// 0 done or nothing to do, 1 it could not be done.
 pub fn run(action: PlanningAction, args: &[String]) -> Result<Answer, Failure> {
     let (words, config) = match (action, args) {
@@ -41,6 +45,11 @@ pub fn run(action: PlanningAction, args: &[String]) -> Result<Answer, Failure> {
         config.get(key).and_then(Value::as_str).unwrap_or(otherwise).to_owned()
     };
     let (tracking, push) = (word("planning_tracking", "manual"), word("auto_push", "never"));
+    for (key, value, known) in [("planning_tracking", &tracking, &TRACKING), ("auto_push", &push, &PUSH)] {
+        if !known.contains(&value.as_str()) {
+            return refused(format!("{key} is {value:?}: one of {}", known.join(", ")));
+        }
+    }
     let ground = ground(None)?;
     let done = match action {
         PlanningAction::CommitBoundary => boundary(&ground, words, &tracking, &push),
@@ -67,8 +76,21 @@ fn boundary(ground: &Ground, words: &str, tracking: &str, push: &str) -> Result<
     let at = i64::try_from(moment().wall_ms / 1000).unwrap_or(0);
     let words = tribunal_view::plain::clipped(words, 120);
     let message = format!("chore(planning): {}", if words.is_empty() { "planning files" } else { &words });
+    for pattern in TRANSIENT {
+        repo.exclude(&format!("/{}/{pattern}", ground.planning()))?;
+    }
     let paths = [GitPath::from(ground.planning()), GitPath::from("CLAUDE.md")];
-    let commit = repo.commit_paths(&paths, &message, &Signature::new(name, email, at))?;
+    let commit = match repo.commit_paths(&paths, &message, &Signature::new(name, email, at)) {
+        Err(error) if error.to_string().contains("ignored by") => {
+            let planning = ground.planning();
+            let why = format!("planning_tracking is commit, and git ignores {planning}");
+            let hint = format!(
+                "take {planning}/ out of .gitignore: `tribunal planning-git sync-ignore CONFIG` does"
+            );
+            return Ok(Answer::new(json!({ "done": "nothing", "error": why, "hint": hint }), 1));
+        }
+        other => other?,
+    };
     let Some(commit) = commit else {
         return Ok(Answer::new(json!({ "done": "nothing", "reason": "planning files are as committed" }), 0));
     };
@@ -100,13 +122,56 @@ fn push_words(pushed: Pushed) -> (Value, bool) {
 
 /// `ignore` keeps the whole folder out of git, `commit` keeps only what is of the moment out, `manual` touches nothing.
 fn ignored(ground: &Ground, tracking: &str) -> Result<Answer, GitError> {
-    let added = match tracking {
-        "ignore" => add_lines(ground, ".gitignore", &[format!("{}/", ground.planning()).as_str()])?,
-        "commit" => add_lines(ground, &format!("{}/.gitignore", ground.planning()), &TRANSIENT)?,
-        _ => Vec::new(),
+    let whole = format!("{}/", ground.planning());
+    let (mut added, mut removed) = (Vec::new(), Vec::new());
+    match tracking {
+        "ignore" => added = add_lines(ground, ".gitignore", &[whole.as_str()])?,
+        "commit" => {
+            removed = drop_line(ground, ".gitignore", &whole)?;
+            added = add_lines(ground, &format!("{}/.gitignore", ground.planning()), &TRANSIENT)?;
+        }
+        _ => {}
+    }
+    let done = match (added.is_empty() && removed.is_empty(), tracking) {
+        (true, _) => "nothing",
+        (_, "ignore") => "ignored",
+        _ => "synced",
     };
-    let done = if added.is_empty() { "nothing" } else { "ignored" };
-    Ok(Answer::new(json!({ "done": done, "added": added, "planning_tracking": tracking }), 0))
+    let mut body = json!({ "done": done, "added": added, "removed": removed, "planning_tracking": tracking });
+    if done == "nothing" {
+        let why = if tracking == "manual" { "planning_tracking is manual" } else { "every line is there" };
+        body["reason"] = why.into();
+    }
+    if tracking == "ignore" && tracks(ground)? {
+        let hint = format!(
+            "git tracks files in {whole} already and goes on to: `git rm -r --cached {whole}` ends it"
+        );
+        body["hint"] = hint.into();
+    }
+    Ok(Answer::new(body, 0))
+}
+
+/// Whether HEAD has the planning folder.
+fn tracks(ground: &Ground) -> Result<bool, GitError> {
+    let repo = Repo::open(ground.root())?;
+    let Ok(head) = repo.head() else { return Ok(false) };
+    let folder = format!("{}/", ground.planning());
+    let entries = repo.list_tree(&head.commit)?;
+    Ok(entries.iter().any(|entry| entry.path.as_bytes().starts_with(folder.as_bytes())))
+}
+
+/// Takes a line out of a file; everything else in it stays.
+fn drop_line(ground: &Ground, file: &str, line: &str) -> Result<Vec<String>, GitError> {
+    let io = |error: tribunal_engine::gates::GatesError| GitError::Odd { what: error.to_string() };
+    let folder = tribunal_engine::gates::Folder::new(ground.root());
+    let Some(before) = folder.read(file).map_err(io)? else { return Ok(Vec::new()) };
+    let is_it = |there: &&[u8]| there.trim_ascii() == line.as_bytes();
+    if !before.split_inclusive(|byte| *byte == b'\n').any(|there| is_it(&there)) {
+        return Ok(Vec::new());
+    }
+    let kept = before.split_inclusive(|byte| *byte == b'\n').filter(|there| !is_it(there));
+    folder.write_flushed(file, &kept.collect::<Vec<_>>().concat()).map_err(io)?;
+    Ok(vec![line.to_owned()])
 }
 
 /// Adds the lines a file does not have; everything else in it stays.

@@ -36,7 +36,12 @@ pub fn completion(summary_path: &Path, plan_path: &Path) -> Result<Answer, Failu
 pub fn lint(range: &str) -> Result<Answer, Failure> {
     let archive = Archive::open(ground(None)?.root())?;
     let report = gates::commit_lint(&archive, range).map_err(bad_revision)?;
-    Ok(Answer::new(view::plain(&report), u8::from(!report.violations.is_empty())))
+    let mut body = view::plain(&report);
+    // Where there is nothing to look at, nothing is in order.
+    if report.total == 0 {
+        body["reason"] = format!("{range:?} has no commits").into();
+    }
+    Ok(Answer::new(body, u8::from(report.total == 0 || !report.violations.is_empty())))
 }
 
 /// A revision that does not exist is the caller's mistake.
@@ -53,7 +58,9 @@ pub fn diff(summary_path: &Path, commits: &[String]) -> Result<Answer, Failure> 
         return Ok(Answer::new(view::reason(&format!("{} cannot be read", summary_path.display())), 1));
     };
     let archive = Archive::open(ground(Some(summary_path))?.root())?;
-    let hashes = if commits.is_empty() { &found.commit_hashes[..] } else { commits };
+    let named = commits.iter().map(|hash| hash.trim().to_owned()).filter(|hash| !hash.is_empty());
+    let named: Vec<String> = named.collect();
+    let hashes = if commits.is_empty() { &found.commit_hashes } else { &named };
     let report = gates::diff(&archive, &found, hashes)?;
     Ok(Answer::new(view::plain(&report), u8::from(!report.passes())))
 }

@@ -184,6 +184,8 @@ fn a_plan_whose_dependency_is_not_finished() {
     show.expect(&["run", "--plan", "01"], 0);
     show.expect(&["run", "--plan", "02"], 0);
     assert_eq!(show.landed("bin/two.sh").as_deref(), Some("#!/bin/sh\necho two"));
+    refused(&show.stage, &["run", "--plan", "02"], 2, &["plan 01-02 is finished", "hint: "]);
+    refused(&show.stage, &["run"], 2, &["01-tools is finished", "run the next phase"]);
 }
 
 #[test]
@@ -440,7 +442,7 @@ fn a_full_disk() {
                 assert!(words.iter().any(|word| text.contains(word)), "{free} KiB: {text}")
             }
             // The one before had landed its plan when the room ran out.
-            Some(2) if text.contains("no plan to run") => break,
+            Some(2) if text.contains("is finished") => break,
             code => panic!("{free} KiB: {code:?} {text}"),
         }
         assert!(!text.contains("panicked") && !text.contains("bug:"), "{free} KiB: {text}");

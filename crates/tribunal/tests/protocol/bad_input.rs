@@ -116,3 +116,18 @@ fn the_planning_folder_of_the_original_tool_is_used_in_place() {
     assert!(field.read(".yolo-planning/.events/event-log.jsonl").contains("gate_passed"));
     assert!(!field.stage.project().join(".planning").exists());
 }
+
+#[test]
+fn a_planning_folder_that_is_a_link_is_told() {
+    let field = Field::new();
+    let root = field.stage.project();
+    std::fs::rename(root.join(".planning"), field.stage.root().join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(field.stage.root().join("elsewhere"), root.join(".planning")).unwrap();
+    for args in
+        [&["generate-contract", PLAN][..], &["log-event", "x", "1"], &["lease-lock", "acquire", "t", "a"]]
+    {
+        let (code, _, stderr) = field.run(args);
+        assert_eq!(code, 3, "{stderr}");
+        assert!(stderr.contains(".planning is a symbolic link") && stderr.contains("hint: "), "{stderr}");
+    }
+}

@@ -50,6 +50,14 @@ fn what_does_not_fit_is_named_and_the_goal_stays() {
         "{made}"
     );
     assert!(field.read(&format!("{PHASE}/.context-scout.md")).contains("parse everything"));
+    assert!(made["tokens"]["tier3"].as_u64().unwrap() <= 1_200, "a scout's budget for a small plan: {made}");
+    for (phase, plan, code) in
+        [("1", "01", 0), ("01", "1", 0), ("1", "01-01", 0), ("1", "7", 1), ("2", "01", 1)]
+    {
+        field.ask(&["compile-context", phase, "Dev", PHASE, plan], code);
+    }
+    field.refused(&["compile-context", "banana", "dev", PHASE]);
+    field.refused(&["compile-context", "1", "banana", PHASE]);
     field.ask(&["compile-context", "1", "dev", "nowhere"], 1);
     field.ask(&["compile-context", "1", "dev", PHASE, "gone.md"], 1);
     field.refused(&["compile-context", "1", "../dev", PHASE]);

@@ -22,6 +22,17 @@ fn only_planning_files_are_committed_never_what_was_staged() {
     field.refused(&["planning-git", "commit-boundary", "c.json"]);
 }
 
+/// What is of the moment is nobody's history.
+#[test]
+fn state_of_the_moment_is_not_committed() {
+    let field = Field::new();
+    field.write("c.json", "{\"planning_tracking\": \"commit\"}");
+    field.ask(&["compile-context", "1", "dev", crate::PHASE], 0);
+    field.ask(&["generate-contract", crate::PLAN], 0);
+    field.ask(&["log-event", "x", "1"], 0);
+    assert_eq!(field.ask(&["planning-git", "commit-boundary", "x", "c.json"], 0)["done"], "nothing");
+}
+
 #[test]
 fn a_push_is_asked_for_and_needs_an_upstream() {
     let field = Field::new();
@@ -48,7 +59,23 @@ fn ignoring_keeps_what_others_wrote() {
     assert_eq!(field.ask(&["planning-git", "sync-ignore", "ignore.json"], 0)["added"], json!([".planning/"]));
     assert_eq!(field.read(".gitignore"), "target\n.planning/\n");
     assert_eq!(field.ask(&["planning-git", "sync-ignore", "ignore.json"], 0)["done"], "nothing");
-    field.ask(&["planning-git", "sync-ignore", "commit.json"], 0);
+    let tracked = field.ask(&["planning-git", "sync-ignore", "ignore.json"], 0);
+    assert!(tracked["hint"].as_str().unwrap().contains("git rm -r --cached .planning/"), "{tracked}");
+    field.write(".planning/NEW.md", "x");
+    field.git(&["rm", "-rq", "--cached", ".planning"]);
+    field.git(&["commit", "-qm", "chore: no planning"]);
+    assert_eq!(field.ask(&["planning-git", "sync-ignore", "ignore.json"], 0).get("hint"), None);
+    let shut = field.ask(&["planning-git", "commit-boundary", "x", "commit.json"], 1);
+    assert!(shut["hint"].as_str().unwrap().contains("sync-ignore"), "{shut}");
+    let synced = field.ask(&["planning-git", "sync-ignore", "commit.json"], 0);
+    assert_eq!((&synced["done"], &synced["removed"]), (&json!("synced"), &json!([".planning/"])));
+    assert_eq!(field.read(".gitignore"), "target\n");
+    field.ask(&["planning-git", "commit-boundary", "x", "commit.json"], 0);
+    field.write("odd.json", "{\"planning_tracking\": \"sometimes\"}");
+    for action in [&["sync-ignore"][..], &["commit-boundary", "x"]] {
+        let odd = field.ask(&[&["planning-git"], action, &["odd.json"]].concat(), 1);
+        assert!(odd["error"].as_str().unwrap().contains("manual, ignore, commit"), "{odd}");
+    }
     assert!(field.read(".planning/.gitignore").contains(".execution-state.json\n"));
 }
 

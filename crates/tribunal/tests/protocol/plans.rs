@@ -26,7 +26,16 @@ fn review_plan_answers_in_three_ways() {
     assert_eq!(field.ask(&["review-plan", PLAN], 1)["verdict"], "reject");
     let missing = field.ask(&["review-plan", "nowhere-PLAN.md"], 1);
     assert_eq!(missing["findings"][0]["check"], "file");
+    assert_eq!(
+        missing["checks"],
+        json!([{ "name": "file", "status": "fail" }]),
+        "nothing else was looked at"
+    );
+    field.write(PLAN, &PLAN_TEXT.replace("- the parser accepts quoted fields", "- \"\"\n  - \" \""));
+    let blank = field.ask(&["review-plan", PLAN], 1);
+    assert_eq!(blank["findings"][0]["check"], "must_haves", "{blank}");
     field.refused(&["review-plan"]);
+    field.refused(&["review-plan", PLAN, "nowhere"]);
 }
 
 #[test]

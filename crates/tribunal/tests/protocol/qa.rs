@@ -47,6 +47,8 @@ fn commits_are_linted_and_mended_in_words() {
     assert_eq!((&violation["hash"], &violation["fixable_by"]), (&json!(wrong), &json!("dev")));
     assert_eq!(violation["suggested_fix"], "feat(a): add $(id) `x` \"quoted\"");
     assert_eq!(field.ask(&["commit-lint", "HEAD~2..HEAD~1"], 0)["violations"], json!([]));
+    let nothing = field.ask(&["commit-lint", "HEAD..HEAD"], 1);
+    assert_eq!((&nothing["ok"], &nothing["total"]), (&json!(false), &json!(0)), "{nothing}");
     for range in ["nowhere..HEAD", "--all", ""] {
         field.refused(&["commit-lint", "--", range]);
     }
@@ -71,6 +73,7 @@ fn declared_files_are_compared_with_changed_ones() {
     field.summary(&[], "- `src/parser.txt`");
     field.ask(&["diff-against-plan", SUMMARY], 1);
     field.ask(&["diff-against-plan", SUMMARY, "--commits", &commit[..9]], 0);
+    field.ask(&["diff-against-plan", SUMMARY, "--commits", &format!(" {commit}, {} ,", &commit[..9])], 0);
     let foreign =
         field.ask(&["diff-against-plan", SUMMARY, "--commits", &format!("{commit},0123456789abcdef")], 1);
     assert_eq!(texts(&foreign["unknown_commits"]), ["0123456789abcdef"]);

@@ -191,5 +191,13 @@ fn messages_are_held_to_their_kind_their_roles_and_the_contract() {
         let errors = message(&field, &bad, 2);
         assert!(errors.iter().any(|said| said.starts_with(error)), "{at}: {errors:?}");
     }
+    for (tier, code) in
+        [(json!("quick"), 0), (json!("deep"), 0), (json!("skip"), 2), (json!("huge"), 2), (json!(1), 2)]
+    {
+        let mut verdict = good.clone();
+        (verdict["type"], verdict["author_role"]) = (json!("qa_verdict"), json!("qa"));
+        verdict["payload"] = json!({ "tier": tier, "result": "pass", "checks": [] });
+        message(&field, &verdict, code);
+    }
     message(&field, &json!([]), 2);
 }
