@@ -3,6 +3,7 @@
 
 use super::{Folder, GatesError};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -119,6 +120,13 @@ impl Ground {
         let root = openat(CWD, &self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         let fd = openat2(root.ok()?, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve).ok()?;
         Some(File::from(fd))
+    }
+
+    /// The numbers of all phases, in order.
+    pub fn phases(&self) -> BTreeSet<String> {
+        let dir = self.root.join(&self.planning).join("phases");
+        let entries = std::fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
+        entries.filter_map(|entry| Some(phase_dir(&entry.file_name().to_string_lossy())?.number)).collect()
     }
 
     /// The folders of a phase; more than one when a number was given twice.

@@ -61,10 +61,16 @@ pub fn run(plan: &str, changes: &[String]) -> Result<Answer, Failure> {
     Ok(Answer::new(json!({ "path": path, "plan": id, "changes": changes.len() }), 0))
 }
 
-/// The plan of an argument, if the state lists it or there is a document of it.
+/// The plan of an argument, if the state lists it or there is a document of it. A bare number is of the state's phase;
+/// where the state has none, of the only phase with such a plan.
 fn known(ground: &Ground, state: &Map<String, Value>, plan: &str, phase: Option<&str>) -> Option<PlanId> {
     let argument = tribunal_docs::plan_argument(plan)?;
-    let id = PlanId::new(argument.phase.as_deref().or(phase)?, plan);
+    let Some(phase) = argument.phase.as_deref().or(phase) else {
+        let named = ground.phases().into_iter().map(|phase| PlanId::new(&phase, plan));
+        let mut found = named.filter(|id| ground.plan(id).is_some());
+        return found.next().filter(|_| found.next().is_none());
+    };
+    let id = PlanId::new(phase, plan);
     let listed = state.get("plans").and_then(Value::as_array).into_iter().flatten();
     let mut listed = listed.filter_map(|entry| entry.get("id")?.as_str());
     (listed.any(|known| known == id.to_string()) || ground.plan(&id).is_some()).then_some(id)

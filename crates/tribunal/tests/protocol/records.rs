@@ -113,6 +113,17 @@ fn the_execution_state_is_edited_not_rewritten() {
 }
 
 #[test]
+fn a_state_that_is_not_there_yet_is_begun() {
+    let field = Field::new();
+    assert_eq!(field.ask(&["update-exec-state", "1", "status=running"], 0)["plan"], "01-01");
+    field.write(".planning/phases/02-more/02-01-PLAN.md", "---\nphase: 2\nplan: 1\n---\n");
+    field.ask(&["update-exec-state", "1", "status=complete"], 1);
+    field.ask(&["update-exec-state", "02-01", "status=running"], 0);
+    field.ask(&["update-exec-state", "-", "phase=1", "status=running"], 0);
+    assert_eq!(field.ask(&["update-exec-state", "1", "status=complete"], 0)["plan"], "01-01");
+}
+
+#[test]
 fn many_writers_of_the_state_lose_nothing() {
     let field = Field::new();
     std::thread::scope(|scope| {
