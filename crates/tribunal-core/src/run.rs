@@ -94,6 +94,9 @@ pub struct RunSpec {
     /// What exists already and is reviewed at once; nothing is built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exists: Option<Exists>,
+    /// An artifact to be made and judged; where plans are built, what judges them all against it at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chain: Option<Box<ChainSpec>>,
     /// Iterations between checkpoints.
     pub checkpoint_every: Option<u32>,
     /// Repairs per lane after refused landings.
@@ -106,6 +109,18 @@ pub struct RunSpec {
     pub finish: Vec<FinishStep>,
     /// Deadline of a summary, checkpoint or finishing step, in milliseconds.
     pub step_timeout_ms: u64,
+}
+
+/// One artifact of a chain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChainSpec {
+    /// What it is called: `spec`. It names its loop.
+    pub name: String,
+    /// How it is judged.
+    pub policy: Policy,
+    /// Spent rounds do not shut the gate: it goes on, not approved, with what is open on record.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub goes_on: bool,
 }
 
 /// Something that is there to be reviewed.
@@ -151,6 +166,8 @@ pub enum Was {
 pub enum Ending {
     /// Everything landed and passed.
     Passed,
+    /// An artifact was not approved and goes on all the same, with what is open on record.
+    Concerns,
     /// A gate stayed shut.
     Shut,
     /// A person stopped it.
@@ -164,6 +181,7 @@ impl Ending {
     pub fn word(self) -> &'static str {
         match self {
             Ending::Passed => "passed",
+            Ending::Concerns => "concerns",
             Ending::Shut => "shut",
             Ending::Stopped => "stopped",
             Ending::Cancelled => "cancelled",
@@ -593,6 +611,8 @@ pub enum Subject {
     Phase,
     /// What the review passed, made better. It blocks nothing: what does not pass is dropped.
     Polish,
+    /// An artifact of a chain, or what was built held against it.
+    Chain,
 }
 
 /// What the world should be doing for a run.
@@ -855,6 +875,7 @@ impl Run {
         let plans: Vec<PlanRun> = plans.collect();
         let stage = match &spec.exists {
             Some(_) => Stage::Reviewing,
+            None if spec.chain.is_some() && spec.plans.is_empty() => Stage::Reviewing,
             None if gated => Stage::Gating,
             None => Stage::Building { wave: first_wave(spec) },
         };
@@ -931,6 +952,9 @@ impl Run {
             Subject::Lane(_, Job::Qa) => &self.spec.policies.qa,
             Subject::Phase => &self.spec.policies.phase,
             Subject::Polish => self.spec.polish.as_deref().unwrap_or(&self.spec.policies.phase),
+            Subject::Chain => {
+                self.spec.chain.as_ref().map_or(&self.spec.policies.phase, |chain| &chain.policy)
+            }
         }
     }
 
@@ -988,7 +1012,9 @@ impl Run {
 
     fn finish_steps(&self, ending: Ending) -> &[FinishStep] {
         match ending {
-            Ending::Passed => &self.spec.finish,
+            Ending::Passed | Ending::Concerns => &self.spec.finish,
+            // Where nothing was built there is only the record of it to bring.
+            Ending::Shut if self.spec.chain.is_some() && self.spec.plans.is_empty() => &self.spec.finish,
             Ending::Shut | Ending::Stopped => {
                 let boundary = self.spec.finish.first() == Some(&FinishStep::Boundary);
                 &self.spec.finish[..usize::from(boundary)]
@@ -1282,7 +1308,9 @@ impl Run {
     /// The review of it all, or the polish after it: whose end changes what is taken, never how the run ends.
     fn apply_own_loop_ended(&mut self, outcome: &Outcome, revision: Option<&Revision>) -> Option<()> {
         let good = outcome.is_good();
+        let goes_on = *outcome == Outcome::Exhausted && self.goes_on();
         let next = match self.stage {
+            Stage::Reviewing if goes_on => Stage::Closing { ending: Ending::Concerns },
             Stage::Reviewing => match if good { self.ending_by_landings() } else { Ending::Shut } {
                 Ending::Passed if self.spec.polish.is_some() => Stage::Polishing { ending: Ending::Passed },
                 ending => Stage::Closing { ending },
@@ -1290,12 +1318,19 @@ impl Run {
             Stage::Polishing { ending } => Stage::Closing { ending },
             _ => return None,
         };
-        if good {
+        // What was built stays as its own panels approved it, where the last word on it is not a good one.
+        if good || (goes_on && self.tip.is_none()) {
             // What the fixers made of it is what was approved.
             self.tip = revision.cloned().or_else(|| self.tip.take());
         }
         self.enter(next);
         Some(())
+    }
+
+    /// Whether an artifact goes on when its rounds are spent; not where a plan is missing.
+    fn goes_on(&self) -> bool {
+        self.spec.chain.as_ref().is_some_and(|chain| chain.goes_on)
+            && self.ending_by_landings() == Ending::Passed
     }
 
     fn apply_lane_opened(&mut self, plan: &PlanId) -> Option<()> {
@@ -1574,6 +1609,7 @@ impl Run {
 
     fn own_want(&self) -> Option<(EffectId, RunWant)> {
         match &self.stage {
+            Stage::Reviewing if self.spec.chain.is_some() => self.chain_want(),
             Stage::Reviewing => {
                 let effect = self.effect(Step::Loop, Try::default());
                 let id = LoopId::new(format!("phase.{}", self.entry));
@@ -1598,6 +1634,18 @@ impl Run {
             }
             Stage::Gating | Stage::Building { .. } | Stage::Closing { .. } | Stage::Ended { .. } => None,
         }
+    }
+
+    /// The loop about an artifact: made first, or judged where it is what was built.
+    fn chain_want(&self) -> Option<(EffectId, RunWant)> {
+        let chain = self.spec.chain.as_ref()?;
+        let id = LoopId::new(format!("chain.{}.{}", chain.name, self.entry));
+        let opening = match &self.tip {
+            Some(tip) => Opening::Judge { revision: tip.clone(), open: Vec::new(), since: None },
+            None => Opening::Make { rounds: None, open: Vec::new() },
+        };
+        let effect = self.effect(Step::Loop, Try::default());
+        Some((effect, RunWant::Loop { id, subject: Subject::Chain, opening }))
     }
 
     fn plan_wants(&self, at: usize, head: Option<usize>) -> Vec<(EffectId, RunWant)> {

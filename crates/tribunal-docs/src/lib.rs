@@ -1,6 +1,7 @@
 //! Planning documents people and models write, into types and back: plans, summaries, phases.
 //! Must never do IO, know the time, panic on a document, or turn a scalar into something it was not written as.
 
+pub mod chain;
 mod contract;
 mod front;
 pub mod integrity;

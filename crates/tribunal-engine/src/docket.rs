@@ -10,11 +10,12 @@ use tribunal_agent::Totals;
 use tribunal_agent::tool::Detected;
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::Claim;
-use tribunal_core::ids::{Check, FindingId, LoopId, PlanId, Seat, Time};
+use tribunal_core::ids::{Check, FindingId, LoopId, PlanId, Revision, Seat, Time};
 use tribunal_core::r#loop::{FailureKind, Loop, LoopEvent, Outcome};
 use tribunal_core::machine::{Machine, OutOfOrder};
 use tribunal_core::panel::Unusable;
 use tribunal_core::run::{LaneChoice, LaneDecision, Run, RunEvent};
+use tribunal_docs::chain::Artifact;
 use tribunal_journal::RowRef;
 
 /// The machine name of the run in the journal.
@@ -132,6 +133,39 @@ pub struct RunNote {
     /// What exists and is reviewed, where nothing is built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<Box<ReviewNote>>,
+    /// The artifact of a chain that it makes, or judges what it built against.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chain: Option<Box<ChainNote>>,
+}
+
+/// One artifact of a feature's chain.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChainNote {
+    /// The feature.
+    pub feature: String,
+    /// Which artifact.
+    pub artifact: Artifact,
+    /// The feature's folder, from the project's root.
+    pub folder: String,
+    /// The folder its plans are in, or will be; empty where none is needed.
+    #[serde(default)]
+    pub plans: String,
+    /// What a person says is wanted.
+    #[serde(default)]
+    pub wanted: String,
+    /// Earlier artifacts, from the project's root.
+    #[serde(default)]
+    pub earlier: Vec<String>,
+    /// What it is made on: the run branch, with the feature's documents as they lay in the user's folder.
+    pub ground: Revision,
+    /// `hotfix`, `quick`, `standard` or `full`.
+    pub mode: String,
+    /// Why nobody reviews it; none where somebody does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
+    /// What is missing before it, and stopped nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// What exists and is reviewed.

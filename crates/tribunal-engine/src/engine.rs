@@ -20,7 +20,7 @@ use tribunal_journal::{Journal, NewRow, Turn};
 pub const PROVISIONAL: u32 = 1 << 30;
 
 /// What the names of the run's own loops begin with; those of a lane begin with the lane's name and a slash.
-const PHASE: &str = "phase.";
+const OWN: [&str; 2] = ["phase.", "chain."];
 
 /// How the engine behaves.
 #[derive(Clone, Debug, Default)]
@@ -571,12 +571,18 @@ impl<W: World> Engine<W> {
         wanted: &BTreeMap<LoopId, (EffectId, RunWant)>,
     ) -> Result<Vec<LoopId>, EngineError> {
         // Loops are named after their lane, so those of one lane stand together.
-        let first = if lane.as_str() == RUN { PHASE.to_owned() } else { format!("{lane}/") };
-        let unwanted: Vec<LoopId> = self
-            .docket
-            .loops
-            .range(LoopId::new(&first)..)
-            .take_while(|(id, _)| id.as_str().starts_with(&first))
+        let prefixes = match lane.as_str() {
+            RUN => OWN.map(str::to_owned).to_vec(),
+            lane => vec![format!("{lane}/")],
+        };
+        let loops = &self.docket.loops;
+        let named = |first: &String| {
+            let first = first.clone();
+            loops.range(LoopId::new(&first)..).take_while(move |(id, _)| id.as_str().starts_with(&first))
+        };
+        let unwanted: Vec<LoopId> = prefixes
+            .iter()
+            .flat_map(named)
             .filter(|(id, lp)| lp.outcome().is_none() && !wanted.contains_key(*id))
             .map(|(id, _)| id.clone())
             .collect();

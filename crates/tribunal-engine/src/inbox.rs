@@ -377,6 +377,7 @@ mod tests {
             review: false,
             polish: None,
             exists: None,
+            chain: None,
             checkpoint_every: None,
             landing_rounds: 2,
             attempts_max: 2,

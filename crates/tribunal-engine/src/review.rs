@@ -20,6 +20,7 @@ use tribunal_core::run::{Ending, Run, RunEvent};
 use tribunal_findings::CycleDelta;
 use tribunal_findings::delta::{Now, Standing, cycle_delta};
 use tribunal_view::bars::Bar;
+use tribunal_view::chain::{Answered, Found, Iteration, PhaseOfChain};
 use tribunal_view::facts::{FindingView, QuestionView};
 use tribunal_view::review::{self, Part, Review, Round, Story, Word};
 use tribunal_view::{events, plain, question};
@@ -118,6 +119,8 @@ struct Told {
     before: BTreeMap<FindingId, Severity>,
     marks: BTreeMap<FindingId, Mark>,
     raised: BTreeSet<String>,
+    /// What each round found, or found still there, as it was then.
+    found: BTreeMap<u32, Vec<Found>>,
 }
 
 /// Everything a report needs that the docket does not keep.
@@ -250,6 +253,78 @@ impl Record {
     }
 }
 
+// The artifact of a chain.
+impl Record {
+    /// What one phase of a chain came to; none where the run makes no artifact.
+    pub fn chain(&self, docket: &Docket, run: &str, ending: Ending) -> Option<PhaseOfChain> {
+        let note = docket.about.chain.as_ref()?;
+        let told = self.order.iter().rev().filter_map(|id| self.loops.get(id));
+        let told = told.into_iter().find(|told| told.lp.policy().of == Use::Chain);
+        let outcome = told.and_then(|told| told.lp.outcome());
+        let open = |entry: &Entry| {
+            matches!(entry.fate, Fate::Open | Fate::Unresolved | Fate::Carried | Fate::Advisory)
+        };
+        let notes = told.into_iter().flat_map(|told| told.lp.ledger().iter());
+        let notes = notes
+            .filter(|(_, entry)| open(entry))
+            .map(|(id, entry)| format!("{id} [{}] {}", entry.severity, plain::line(&entry.claim.claim)));
+        Some(PhaseOfChain {
+            feature: note.feature.clone(),
+            name: note.artifact.command().to_owned(),
+            run: run.to_owned(),
+            mode: note.mode.clone(),
+            started: docket.began.unwrap_or_default().0,
+            completed: docket.at.0,
+            outcome: chain_outcome(outcome, ending, note.skipped.is_some()),
+            approved: outcome.is_some_and(Outcome::is_good) && note.skipped.is_none(),
+            skipped: note.skipped.clone(),
+            iterations_max: told.map_or(0, |told| told.lp.rounds_max()),
+            iterations: told.map(|told| told.iterations(&self.said)).unwrap_or_default(),
+            notes: notes.collect(),
+        })
+    }
+}
+
+fn chain_outcome(outcome: Option<&Outcome>, ending: Ending, skipped: bool) -> String {
+    match outcome {
+        Some(Outcome::Passed | Outcome::PassedWithWarnings) if skipped => {
+            "not reviewed; its checks passed".to_owned()
+        }
+        Some(Outcome::Passed) => "approved".to_owned(),
+        Some(Outcome::PassedWithWarnings) => "approved with warnings".to_owned(),
+        Some(Outcome::Accepted(by)) => format!("accepted as it is by {}", plain::line(by)),
+        Some(Outcome::Exhausted) if ending == Ending::Concerns => {
+            "not approved, its rounds are spent; it goes on with open concerns".to_owned()
+        }
+        Some(Outcome::Exhausted) => "not approved: its rounds are spent".to_owned(),
+        Some(other) => format!("not approved: {}", other.word()),
+        None => format!("not judged: the run is {}", ending.word()),
+    }
+}
+
+/// What a judging came to, as a chain calls it.
+fn decision(ruling: &str, alone: bool) -> &'static str {
+    match ruling {
+        "rework" => "needs revision",
+        "no quorum" => "no verdict",
+        _ if alone => "checks passed, not reviewed",
+        "pass with warnings" => "approved with warnings",
+        "pass" => "approved",
+        _ => "approved by checks only",
+    }
+}
+
+fn found(id: FindingId, entry: &Entry) -> Found {
+    let view = FindingView::of(id, entry, "");
+    Found {
+        id: id.to_string(),
+        severity: entry.severity.to_string(),
+        place: tribunal_view::prompt::FindingLine::of(id, entry).place,
+        claim: view.claim,
+        by: entry.by.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+    }
+}
+
 /// How the run ends or has ended.
 fn ending(run: &Run) -> Option<&'static str> {
     run.ending().or_else(|| run.closing()).map(Ending::word)
@@ -335,12 +410,22 @@ pub fn unreviewed(docket: &Docket) -> Vec<String> {
     let Some(run) = &docket.run else { return Vec::new() };
     let mut notes = Vec::new();
     // Where nothing was built there was no plan to judge.
-    let built = docket.about.review.is_none();
+    let built = docket.about.review.is_none() && !run.spec().plans.is_empty();
     if built && run.spec().gate.is_none() {
         notes.push("plans were not judged before any code".to_owned());
     }
     if built && !run.spec().qa {
         notes.push("deliveries were not judged (no QA gate)".to_owned());
+    }
+    if let Some((note, why)) =
+        docket.about.chain.as_ref().and_then(|note| Some((note, note.skipped.as_ref()?)))
+    {
+        notes.push(format!("nobody reviewed the {} ({})", note.artifact.word(), plain::line(why)));
+    }
+    if run.closing() == Some(Ending::Concerns) {
+        notes.push(
+            "it was not approved: its rounds are spent, and chain.on_exhausted lets it go on".to_owned(),
+        );
     }
     let mut alone: Vec<&str> = docket
         .loops
@@ -411,6 +496,7 @@ impl Told {
             before: BTreeMap::new(),
             marks: BTreeMap::new(),
             raised: BTreeSet::new(),
+            found: BTreeMap::new(),
         }
     }
 
@@ -499,6 +585,7 @@ impl Told {
         // A round that is judged again, after a question or in full, is one round.
         self.rounds.retain(|known| known.bar.round != round.bar.round);
         self.rounds.push(Round { open, ..round });
+        self.found.insert(self.lp.round(), self.standing());
         self.settle();
     }
 
@@ -511,6 +598,47 @@ impl Told {
                 self.settled.remove(&id);
             }
         }
+    }
+
+    fn standing(&self) -> Vec<Found> {
+        let round = self.lp.round();
+        let here = |entry: &Entry| entry.first_round == round || is_live(entry) || entry.is_open_must_fix();
+        let entries = self.lp.ledger().iter().filter(|(_, entry)| here(entry));
+        entries.map(|(id, entry)| found(id, entry)).collect()
+    }
+
+    /// Every judging of an artifact.
+    fn iterations(&self, said: &BTreeMap<String, String>) -> Vec<Iteration> {
+        let alone = self.lp.policy().seats.is_empty();
+        let one = |round: &Round| {
+            let number = round.bar.round;
+            let tries: Vec<&Try> = self.tries.iter().filter(|one| one.round + 1 == number).collect();
+            let changes = tries.iter().filter_map(|one| match &one.by {
+                Some(by) => Some(format!("mended by {}", plain::line(by))),
+                None => said.get(&one.effect).cloned(),
+            });
+            Iteration {
+                number,
+                decision: decision(&round.ruling, alone).to_owned(),
+                changes: changes.collect::<Vec<_>>().join(" "),
+                answers: tries.iter().flat_map(|one| self.answers(one)).collect(),
+                findings: self.found.get(&number).cloned().unwrap_or_default(),
+            }
+        };
+        self.rounds.iter().map(one).collect()
+    }
+
+    /// What became of the findings that one version was made for.
+    fn answers(&self, one: &Try) -> Vec<Answered> {
+        let fate = |id: &FindingId| self.lp.ledger().get(*id).map(|entry| &entry.fate);
+        let word = |id: &FindingId| match (one.replies.get(id), fate(id)) {
+            (Some(Reply::Fixed), _) => "fixed".to_owned(),
+            (Some(Reply::Refuted(why)), _) => format!("refuted: {}", plain::line(why)),
+            (Some(Reply::CannotFix(why)), _) => format!("cannot be fixed: {}", plain::line(why)),
+            (None, Some(Fate::Fixed)) => "fixed (the maker said nothing of it)".to_owned(),
+            (None, _) => "not answered".to_owned(),
+        };
+        one.findings.iter().map(|id| Answered { id: id.to_string(), word: word(id) }).collect()
     }
 
     /// What the round changed, from the ledger before it and after it.

@@ -239,10 +239,28 @@ impl Repo {
         for entry in &then {
             line(&mut input, entry.mode.as_str(), entry.oid.as_str(), &entry.path);
         }
+        self.tree_edited(&tree, input)
+    }
+
+    /// The tree of a commit, but with these files in it: plain ones, whatever was there.
+    pub fn tree_placing(&self, at: &Oid, files: &[(GitPath, Oid)]) -> Result<Oid, GitError> {
+        let tree = self.tree_of(at)?;
+        if let Some((path, _)) = files.iter().find(|(path, _)| !path.is_inside()) {
+            return Err(GitError::odd(format!("{path} is no path in a repository")));
+        }
+        let mut input = Vec::new();
+        for (path, blob) in files {
+            line(&mut input, Mode::File.as_str(), blob.as_str(), path);
+        }
+        if input.is_empty() { Ok(tree) } else { self.tree_edited(&tree, input) }
+    }
+
+    /// A tree with lines of `update-index --index-info` applied.
+    fn tree_edited(&self, tree: &Oid, input: Vec<u8>) -> Result<Oid, GitError> {
         let index = self.inner.engine.join(crate::files::unique("index"));
         let call = || self.objects().env("GIT_INDEX_FILE", &index);
         let made = (|| {
-            call().arg("read-tree").arg(&tree).ok()?;
+            call().arg("read-tree").arg(tree).ok()?;
             call().args(["update-index", "-z", "--replace", "--index-info"]).input(input).ok()?;
             Oid::from_bytes(&call().arg("write-tree").ok()?)
         })();

@@ -17,9 +17,12 @@ pub struct RunView {
     pub id: String,
     /// The phase's number and name.
     pub phase: String,
+    /// The artifact it makes, where it builds no phase: `spec of login`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<String>,
     /// `empty`, `gating`, `building`, `reviewing`, `closing`, `finishing` or `ended`.
     pub stage: String,
-    /// `passed`, `shut`, `stopped` or `cancelled`, once it has ended.
+    /// `passed`, `concerns`, `shut`, `stopped` or `cancelled`, once it has ended.
     pub ending: Option<String>,
     /// An orchestrator runs it now.
     pub live: bool,

@@ -57,6 +57,27 @@ pub struct Document {
     pub text: String,
 }
 
+/// What an artifact of a chain is for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ArtifactBrief {
+    /// The feature.
+    pub feature: String,
+    /// `spec`.
+    pub word: String,
+    /// The file it is, or what its files are called.
+    pub path: String,
+    /// Sections it must have.
+    pub sections: Vec<String>,
+    /// What a person says is wanted; may be empty.
+    pub wanted: String,
+    /// Who works from it, in words.
+    pub readers: String,
+    /// Earlier artifacts, where they lie.
+    pub earlier: Vec<String>,
+    /// What its files must look like; may be empty.
+    pub form: String,
+}
+
 /// One finding as an agent sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FindingLine {
@@ -98,6 +119,10 @@ pub enum MakerJob {
     Phase,
     /// Make what a phase review passed clean.
     Polish,
+    /// Write or revise an artifact.
+    Artifact,
+    /// Bring what was built in line with its spec.
+    Implementation,
 }
 
 /// What a maker needs to know.
@@ -111,6 +136,8 @@ pub struct MakerBrief {
     pub task: Option<TaskBrief>,
     /// The document it revises (a plan) or may write (a SUMMARY).
     pub document: Option<Document>,
+    /// The artifact, where one is made.
+    pub artifact: Option<ArtifactBrief>,
     /// The round its work will be judged in, from 1.
     pub round: u32,
     /// Rounds at most.
@@ -152,6 +179,10 @@ pub enum JudgeJob {
     Delivery,
     /// Everything a phase built.
     Phase,
+    /// An artifact.
+    Artifact,
+    /// What was built, against its spec.
+    Implementation,
 }
 
 /// What a reviewer needs to know.
@@ -169,6 +200,8 @@ pub struct JudgeBrief {
     pub task: Option<TaskBrief>,
     /// The document, when that is the subject.
     pub document: Option<Document>,
+    /// The artifact, where one is judged.
+    pub artifact: Option<ArtifactBrief>,
     /// The diff that is judged: the whole of it in round 1, else what changed since it was last judged.
     pub diff: String,
     /// From 1.
@@ -283,12 +316,15 @@ fn maker_text(brief: &MakerBrief) -> String {
         MakerJob::Delivery => "# Mend a delivery\n\nYou are the developer. The plan's work is done but its delivery did not pass. Mend what is listed, nothing else.\n",
         MakerJob::Summary => "# Say what was built\n\nYou are the developer. The plan's work is done and approved, but nothing says what was built. Read the work in the current folder and say it; change nothing.\n",
         MakerJob::Polish => "# Polish what a review passed\n\nThe work below is correct and approved. Make it clean without changing what it does: what makes any check or test worse is put back.\n",
+        MakerJob::Artifact => "# Write one artifact of a feature\n\nYou are the executor of this phase. Write the artifact described below from the earlier ones, so that the next phase can be done from it alone.\n",
+        MakerJob::Implementation => "# Bring what was built in line with its spec\n\nYou are the developer. Everything planned is built; the final reviewer held it against the spec and found what is listed. Mend it, nothing else.\n",
         MakerJob::Phase => "# Mend what a review found\n\nA review of the whole phase found what is listed. Mend it, nothing else.\n",
     });
     out.push_str(DATA_RULE);
     maker_rules(&mut out, brief.job);
     plan_part(&mut out, &brief.plan);
     task_part(&mut out, brief.task.as_ref());
+    artifact_part(&mut out, brief.artifact.as_ref());
     document_part(&mut out, brief.document.as_ref());
     if brief.findings.is_empty() {
         list_part(&mut out, "Other plans being built at the same time", &brief.lanes);
@@ -351,6 +387,9 @@ fn maker_rules(out: &mut String, job: MakerJob) {
     out.push_str("- Do not commit, push, or change branches: the files you leave are taken as they are.\n");
     if job == MakerJob::Plan {
         out.push_str("- Change only the plan's document. Keep its id, phase, requirements and must-haves.\n");
+    } else if job == MakerJob::Artifact {
+        out.push_str("- Write only the artifact: whatever else you change is put back.\n");
+        out.push_str("- Answer every finding you are given: mend it, or refute it with a reason.\n");
     } else {
         out.push_str("- Change only what the work needs; leave unrelated problems alone and report them.\n");
         out.push_str("- Do not delete, skip or weaken tests to make something pass.\n");
@@ -377,6 +416,8 @@ fn judge_text(brief: &JudgeBrief) -> String {
         JudgeJob::Plan => "You judge a plan before any code is written: could a developer build the right thing from this document alone?\n",
         JudgeJob::Task => "You judge one task's work. Intent first: what was it for, what would a reasonable user expect, does the work serve that? Then its quality.\n",
         JudgeJob::Delivery => "You judge a plan's delivery because a check failed. Say who can mend each failure; you cannot turn a failed check into a pass.\n",
+        JudgeJob::Artifact => "You judge one artifact of a feature by a single question: can the next phase be done well from this artifact alone? Whatever somebody would have to guess is a finding.\n",
+        JudgeJob::Implementation => "You judge what was built against the spec below: is everything in it that the spec asks for, nothing that it excludes, and are its success criteria met? Quote the line of the spec that is not.\n",
         JudgeJob::Phase => "You judge everything a phase built, against its goal and must-haves.\n",
     });
     out.push_str("The current folder holds exactly what is judged. Read it; change nothing.\n");
@@ -385,6 +426,7 @@ fn judge_text(brief: &JudgeBrief) -> String {
     depth_part(&mut out, &brief.depth);
     plan_part(&mut out, &brief.plan);
     task_part(&mut out, brief.task.as_ref());
+    artifact_part(&mut out, brief.artifact.as_ref());
     document_part(&mut out, brief.document.as_ref());
     let title = if brief.round <= 1 { "The change" } else { "What changed since it was last judged" };
     diff_part(&mut out, title, &brief.diff);
@@ -521,6 +563,32 @@ fn task_part(out: &mut String, task: Option<&TaskBrief>) {
     let _ =
         writeln!(out, "\n## Task {} of {}: {}\n", task.number, task.of.max(task.number), line(&task.title));
     out.push_str(&fenced("text", task.body.trim(), DIFF_MAX));
+}
+
+fn artifact_part(out: &mut String, artifact: Option<&ArtifactBrief>) {
+    let Some(artifact) = artifact else { return };
+    let _ = writeln!(out, "\n## The {} of {}\n", line(&artifact.word), line(&artifact.feature));
+    if !artifact.path.is_empty() {
+        let _ = writeln!(out, "- where: `{}`", line(&artifact.path).replace('`', "'"));
+    }
+    if !artifact.sections.is_empty() {
+        let _ = writeln!(out, "- sections it must have: {}", artifact.sections.join(", "));
+    }
+    let _ = writeln!(out, "- who works from it: {}", line(&artifact.readers));
+    match artifact.earlier.is_empty() {
+        true => out.push_str("- earlier artifacts: none\n"),
+        false => {
+            let _ = writeln!(
+                out,
+                "- earlier artifacts, in the current folder: {}",
+                artifact.earlier.iter().map(|path| line(path)).collect::<Vec<_>>().join(", ")
+            );
+        }
+    }
+    if !artifact.form.is_empty() {
+        let _ = write!(out, "\n{}", artifact.form);
+    }
+    text_part(out, "What is wanted, in the words of a person", &artifact.wanted);
 }
 
 fn document_part(out: &mut String, document: Option<&Document>) {

@@ -115,6 +115,7 @@ pub fn was(was: Was) -> String {
 pub fn subject(of: &str) -> String {
     let short = of.rsplit_once('.').map_or(of, |(short, _)| short);
     match short.split_once('/') {
+        None if short.starts_with("chain.") => format!("the {}", short.trim_start_matches("chain.")),
         None if short.ends_with(".polish") => "the polish of the phase".to_owned(),
         None => "the whole phase".to_owned(),
         Some((plan, "plan")) => format!("plan {plan}, before any code"),

@@ -15,7 +15,11 @@ pub fn markdown(run: &RunView) -> String {
             format!("not over ({})", run.stage)
         }
     });
-    let _ = writeln!(out, "# Run {}: phase {}\n", run.id, text(&run.phase));
+    let it = match &run.artifact {
+        Some(artifact) => text(artifact),
+        None => format!("phase {}", text(&run.phase)),
+    };
+    let _ = writeln!(out, "# Run {}: {it}\n", run.id);
     let _ = writeln!(out, "**Result:** {result}\n");
     let _ = writeln!(out, "{}\n", summary::sentences(run));
     table(&mut out, &["", ""], &facts(run));

@@ -48,7 +48,11 @@ pub fn headline(run: &RunView) -> String {
         (None, true, true) => run.stage.clone(),
         (None, true, false) => format!("{}, not running (`tribunal resume` goes on)", run.stage),
     };
-    format!("{}  phase {}, {state}, {}", run.id, plain::line(&run.phase), words::duration(run.ms()))
+    let it = match &run.artifact {
+        Some(artifact) => plain::line(artifact),
+        None => format!("phase {}", plain::line(&run.phase)),
+    };
+    format!("{}  {it}, {state}, {}", run.id, words::duration(run.ms()))
 }
 
 /// One line for each plan.

@@ -44,7 +44,9 @@ pub fn text(run: &RunView, style: Style) -> String {
 /// The box around the name of a phase that is over; none where the terminal is too narrow for it.
 fn banner(run: &RunView, style: Style) -> Option<String> {
     let word = match run.ending.as_deref()? {
+        "passed" if run.artifact.is_some() => "Written",
         "passed" => "Built",
+        "concerns" => "Open concerns",
         "shut" => "The gate stayed shut",
         "stopped" => "Stopped",
         "cancelled" => "Cancelled",
@@ -52,7 +54,10 @@ fn banner(run: &RunView, style: Style) -> Option<String> {
     };
     let (number, name) = run.phase.split_once('-').unwrap_or((&run.phase, ""));
     let name = if name.is_empty() { String::new() } else { format!(": {}", plain::clipped(name, 60)) };
-    let text = format!("Phase {}{name} -- {word}", plain::clipped(number, 20));
+    let text = match &run.artifact {
+        Some(artifact) => format!("{} -- {word}", plain::clipped(artifact, 90)),
+        None => format!("Phase {}{name} -- {word}", plain::clipped(number, 20)),
+    };
     let width = text.chars().count() + 4;
     let bar = "═".repeat(width);
     (style.width == 0 || width + 2 <= style.width).then(|| format!("╔{bar}╗\n║  {text}  ║\n╚{bar}╝\n\n"))
@@ -69,16 +74,20 @@ fn wrapped(value: &str, style: Style) -> String {
 }
 
 fn headline(run: &RunView) -> String {
-    let phase = plain::line(&run.phase);
+    let it = match &run.artifact {
+        Some(artifact) => format!("The {}", plain::line(artifact)),
+        None => format!("Phase {}", plain::line(&run.phase)),
+    };
     let time = words::duration(run.ms());
     match run.ending.as_deref() {
-        Some("passed") => format!("Phase {phase} passed in {time}"),
-        Some("shut") => format!("Phase {phase}: the gate stayed shut after {time}"),
-        Some("stopped") => format!("Phase {phase} was stopped after {time}"),
-        Some("cancelled") => format!("Phase {phase} was cancelled after {time}"),
-        Some(other) => format!("Phase {phase} ended {other} after {time}"),
-        None if !run.questions.is_empty() => format!("Phase {phase} waits for you after {time}"),
-        None => format!("Phase {phase} is not over; `tribunal resume {}` goes on", run.id),
+        Some("passed") => format!("{it} passed in {time}"),
+        Some("concerns") => format!("{it} was not approved and goes on, with open concerns, after {time}"),
+        Some("shut") => format!("{it}: the gate stayed shut after {time}"),
+        Some("stopped") => format!("{it} was stopped after {time}"),
+        Some("cancelled") => format!("{it} was cancelled after {time}"),
+        Some(other) => format!("{it} ended {other} after {time}"),
+        None if !run.questions.is_empty() => format!("{it} waits for you after {time}"),
+        None => format!("{it} is not over; `tribunal resume {}` goes on", run.id),
     }
 }
 
@@ -97,6 +106,9 @@ fn rows(run: &RunView) -> Vec<(&'static str, String)> {
         ("Agents", agents(run)),
         ("Time", words::duration(run.ms())),
     ];
+    if run.artifact.is_some() {
+        rows.remove(0);
+    }
     if !run.care.is_empty() {
         rows.push(("Effort", run.care.clone()));
     }
@@ -167,7 +179,10 @@ fn agents(run: &RunView) -> String {
 
 /// What happened, in two to four plain sentences.
 pub fn sentences(run: &RunView) -> String {
-    let mut said = vec![headline(run), format!("Landed: {}", landed(run))];
+    let mut said = vec![headline(run)];
+    if run.artifact.is_none() {
+        said.push(format!("Landed: {}", landed(run)));
+    }
     let landed = run.plans.iter().filter(|plan| plan.state == PlanState::Landed && !plan.built.is_empty());
     let built: Vec<&str> = landed.map(|plan| plan.built.trim_end_matches('.')).collect();
     // At most four sentences: what a person must do comes before what was built.

@@ -66,6 +66,16 @@ pub enum Command {
     Run(Run),
     /// Review what is there: a range of commits, what is staged, a patch, a phase
     Review(Review),
+    /// Write the spec of a feature, and have it reviewed
+    Specify(Specify),
+    /// Write the design of a feature from its spec, and have it reviewed
+    Design(Design),
+    /// Write the plans of a feature, and have them reviewed
+    CreatePlan(CreatePlan),
+    /// List the tasks of a feature's plans, and have the list reviewed
+    CreateTasks(CreateTasks),
+    /// Build a feature's plans, and hold what was built against its spec
+    Implement(Implement),
     /// Say where a run stands
     Status(Status),
     /// Print what happened, event by event
@@ -244,6 +254,95 @@ pub struct Review {
     /// Settings.
     #[command(flatten)]
     pub set: SetArgs,
+}
+
+/// What every step of an artifact chain takes.
+#[derive(Debug, Args)]
+pub struct ChainArgs {
+    /// The feature: the name of its folder in the planning folder's `features`
+    #[arg(allow_hyphen_values = true)]
+    pub feature: String,
+    /// How many rounds of review: hotfix 1, quick 2, standard 3, full 5; `chain.mode` without it
+    #[arg(long, value_name = "MODE")]
+    pub mode: Option<String>,
+    /// Have it reviewed
+    #[arg(long, overrides_with = "no_review")]
+    pub review: bool,
+    /// Skip the review; both files beside the artifact and the commit say so
+    #[arg(long)]
+    pub no_review: bool,
+    /// Begin a new run even if one for this is not over
+    #[arg(long)]
+    pub fresh: bool,
+    /// How it waits.
+    #[command(flatten)]
+    pub waiting: WaitArgs,
+    /// Settings.
+    #[command(flatten)]
+    pub set: SetArgs,
+}
+
+/// `tribunal specify`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tribunal specify login People sign in with a link they get by mail\n  \
+    tribunal specify login                       from brainstorm.md and the like in its folder\n  \
+    tribunal specify login --mode quick          at most two rounds of review\n  \
+    tribunal specify login --no-review           nobody judges it, and its files say so\n\n\
+    It writes features/FEATURE/spec.md in the planning folder, and beside it .meta.json and .review-history.md. \
+    Exit codes: 0 it is there, 1 it was not approved, 2 something is missing before it, 4 a person is asked.")]
+pub struct Specify {
+    /// What every step takes.
+    #[command(flatten)]
+    pub chain: ChainArgs,
+    /// What is wanted, in your words
+    pub wanted: Vec<String>,
+}
+
+/// `tribunal design`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tribunal design login\n  tribunal design login --mode full\n\n\
+    It writes features/FEATURE/design.md from spec.md, which should be there.")]
+pub struct Design {
+    /// What every step takes.
+    #[command(flatten)]
+    pub chain: ChainArgs,
+}
+
+/// `tribunal create-plan`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tribunal create-plan login\n  tribunal create-plan login --set plan.tasks_max=3\n\n\
+    It writes phases/NN-FEATURE/NN-MM-PLAN.md, NN the next free number. They pass the same structural check that \
+    `tribunal run` makes before any code."
+)]
+pub struct CreatePlan {
+    /// What every step takes.
+    #[command(flatten)]
+    pub chain: ChainArgs,
+}
+
+/// `tribunal create-tasks`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tribunal create-tasks login\n\n\
+    It writes features/FEATURE/tasks.md, where every task of every plan is named. Without a plan it is refused.")]
+pub struct CreateTasks {
+    /// What every step takes.
+    #[command(flatten)]
+    pub chain: ChainArgs,
+}
+
+/// `tribunal implement`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tribunal implement login\n  tribunal implement login --no-review    without the final review\n  \
+    tribunal implement login --effort thorough\n\n\
+    It is `tribunal run` on the feature's plans; then the final reviewer holds everything that was built against spec.md, \
+    and only what is approved comes to your branch. Without a spec or a plan it is refused."
+)]
+pub struct Implement {
+    /// What every step takes.
+    #[command(flatten)]
+    pub chain: ChainArgs,
 }
 
 /// The forms of a review's result.

@@ -23,7 +23,8 @@ impl Done {
     /// How a run ended.
     pub fn of(end: &End) -> Done {
         match end {
-            End::Ended(Ending::Passed) => Done::Passed,
+            // What goes on with concerns was configured to go on: the next command may follow.
+            End::Ended(Ending::Passed | Ending::Concerns) => Done::Passed,
             End::Ended(Ending::Shut | Ending::Stopped | Ending::Cancelled) => Done::Shut,
             End::Waiting | End::Spent(_) => Done::Waits,
             End::Suspended { signal } => Done::Signal(*signal),
@@ -58,6 +59,7 @@ mod tests {
     fn every_end_has_its_code() {
         let table = [
             (End::Ended(Ending::Passed), 0),
+            (End::Ended(Ending::Concerns), 0),
             (End::Ended(Ending::Shut), 1),
             (End::Ended(Ending::Stopped), 1),
             (End::Ended(Ending::Cancelled), 1),

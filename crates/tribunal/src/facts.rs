@@ -9,8 +9,10 @@ use tribunal_core::ids::{FindingId, LoopId, PlanId};
 use tribunal_core::ledger::{Entry, Mark, Tracked};
 use tribunal_core::r#loop::{Loop, LoopEvent, Outcome};
 use tribunal_core::run::{Ending, Job, Run, RunEvent, Standing};
+use tribunal_engine::docket::ChainNote;
 use tribunal_engine::inbox::{self, OpenQuestion, Reaction};
 use tribunal_engine::mail::Body;
+use tribunal_engine::real::Artifact;
 use tribunal_engine::review::{
     Origins, entry_number, escalated, last_word, refused, ruling_word, unreviewed,
 };
@@ -253,6 +255,11 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
     let mut view = RunView {
         id: around.id.clone(),
         phase: plain::line(&phase.unwrap_or_else(|| about.phase.clone())),
+        artifact: about
+            .chain
+            .as_ref()
+            .filter(|chain| chain.artifact != Artifact::Implementation)
+            .map(|chain| format!("{} of {}", chain.artifact.word(), plain::line(&chain.feature))),
         stage: run.map_or(EMPTY, Run::stage_name).to_owned(),
         ending: run.and_then(Run::ending).map(|ending| ending.word().to_owned()),
         live: around.live,
@@ -537,6 +544,12 @@ fn next(docket: &Docket, take: Option<&String>, around: &Around) -> Vec<String> 
     let show = format!("tribunal show {id}");
     let take = take.cloned();
     let ending = docket.run.as_ref().and_then(Run::ending);
+    match (ending, &docket.about.chain) {
+        (Some(ending), Some(chain)) if chain.artifact != Artifact::Implementation => {
+            return take.into_iter().chain([show, next_of_chain(chain, ending)]).collect();
+        }
+        _ => {}
+    }
     match ending {
         None => Vec::new(),
         Some(Ending::Passed) => {
@@ -549,6 +562,13 @@ fn next(docket: &Docket, take: Option<&String>, around: &Around) -> Vec<String> 
         // What landed is taken first: the next run builds on the user's branch.
         Some(_) => take.into_iter().chain([show, format!("tribunal run {phase}")]).collect(),
     }
+}
+
+/// The command that comes after an artifact; the same again where its gate stayed shut.
+fn next_of_chain(chain: &ChainNote, ending: Ending) -> String {
+    let goes_on = matches!(ending, Ending::Passed | Ending::Concerns);
+    let after = Artifact::ALL.into_iter().find(|after| goes_on && *after > chain.artifact);
+    format!("tribunal {} {}", after.unwrap_or(chain.artifact).command(), chain.feature)
 }
 
 /// Open questions as people see them, without the place where a person may fix things.

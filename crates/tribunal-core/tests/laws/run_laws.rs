@@ -548,7 +548,7 @@ impl RunLaws {
         };
         let boundary = |step: &&FinishStep| **step == FinishStep::Boundary;
         let left = match ending {
-            Ending::Passed => self.spec.finish.clone(),
+            Ending::Passed | Ending::Concerns => self.spec.finish.clone(),
             Ending::Shut | Ending::Stopped => {
                 self.spec.finish.iter().take(1).filter(boundary).copied().collect()
             }
@@ -654,6 +654,7 @@ pub fn written(want: &RunWant) -> Option<String> {
         RunWant::Loop { subject: Subject::Lane(id, job), opening, .. } => format!("{id} {job:?} {opening:?}"),
         RunWant::Loop { subject: Subject::Phase, opening, .. } => format!("phase {opening:?}"),
         RunWant::Loop { subject: Subject::Polish, opening, .. } => format!("polish {opening:?}"),
+        RunWant::Loop { subject: Subject::Chain, opening, .. } => format!("chain {opening:?}"),
         RunWant::Summary { plan, revision } => format!("{plan} summary {:?}", Some(revision)),
         RunWant::Checkpoint { plan } => format!("{plan} checkpoint"),
         RunWant::Land { plan, revision } => format!("{plan} land {:?}", Some(revision)),

@@ -311,6 +311,7 @@ fn spec(plans: Vec<PlanSpec>) -> RunSpec {
         review: true,
         polish: None,
         exists: None,
+        chain: None,
         checkpoint_every: Some(2),
         landing_rounds: 1,
         attempts_max: 2,

@@ -45,6 +45,7 @@ pub fn spec(rng: &mut Rng) -> RunSpec {
         review: rng.chance(40),
         polish: None,
         exists: None,
+        chain: None,
         checkpoint_every: rng.chance(60).then(|| 1 + u32::try_from(rng.below(3)).unwrap()),
         landing_rounds: u32::try_from(rng.below(3)).unwrap(),
         attempts_max: 1 + u32::try_from(rng.below(3)).unwrap(),

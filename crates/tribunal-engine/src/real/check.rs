@@ -2,13 +2,14 @@
 //! is not green, it did not run.
 
 use super::account::Account;
+use super::artifact::{self, ARTIFACT};
 use super::delivery::{Delivery, REGRESSION, TestCommand, worse};
 use super::guard::{CONTRACT, Guard, INTEGRITY};
 use super::site::{PlanText, Site, slug};
 use super::subject;
 use super::walls::Room;
 use crate::crash;
-use crate::docket::{Docket, Note};
+use crate::docket::{ChainNote, Docket, Note};
 use crate::world::Report;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -51,6 +52,8 @@ pub(crate) struct Checking {
     commands: Vec<Command>,
     plan: Option<PlanChecking>,
     guard: Option<Guard>,
+    /// The artifact that is looked at.
+    artifact: Option<Box<ChainNote>>,
     delivery: Option<Box<Delivery>>,
     /// What a polish stands on, and the command that runs the tests.
     polished: Option<(Revision, Option<TestCommand>)>,
@@ -92,7 +95,7 @@ impl Checking {
                 others: others(docket, plan),
                 found: subject::found_revision(docket, plan)?,
             }),
-            Subject::Lane(..) | Subject::Phase | Subject::Polish => None,
+            Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain => None,
         };
         let guarded = matches!(check.as_str(), CONTRACT | INTEGRITY);
         let guard = if guarded { guard(site, &subject, docket) } else { None };
@@ -105,9 +108,10 @@ impl Checking {
             commands: commands(site, &subject, check, docket),
             plan,
             guard,
+            artifact: docket.about.chain.clone().filter(|_| check.as_str() == ARTIFACT),
             delivery,
             polished: match subject {
-                Subject::Polish if check.as_str() == REGRESSION => {
+                Subject::Polish | Subject::Chain if check.as_str() == REGRESSION => {
                     Some((docket.run.as_ref()?.tip()?.clone(), tests(site, docket)))
                 }
                 _ => None,
@@ -144,9 +148,13 @@ impl Checking {
             let (before, now) = (site.commit_of(before)?, site.commit_of(&self.revision)?);
             return worse(site, tests.as_ref(), &before, &now);
         }
+        if let Some(note) = &self.artifact {
+            return artifact::gaps(site, note, &self.revision).map(Ok);
+        }
         if let Some(guard) = &self.guard {
             let commit = site.commit_of(&self.revision)?;
             let base = match site.repo.parents_of(&commit)?.into_iter().next() {
+                _ if guard.since_landing => site.run_head()?,
                 Some(parent) if guard.one_commit => parent,
                 _ => site.work(&commit)?.base.clone().unwrap_or_else(|| commit.clone()),
             };
@@ -233,6 +241,7 @@ pub(crate) fn applies(site: &Site, subject: &Subject, check: &Check, docket: &Do
     }
     match check.as_str() {
         STRUCTURE => matches!(subject, Subject::Plan(_)),
+        ARTIFACT => *subject == Subject::Chain,
         VERIFICATION => !commands(site, subject, check, docket).is_empty(),
         REGRESSION => tests(site, docket).is_some(),
         _ => true,
@@ -259,6 +268,9 @@ pub(crate) fn tests(site: &Site, docket: &Docket) -> Option<TestCommand> {
 
 /// What the gates of a task's change need.
 fn guard(site: &Site, subject: &Subject, docket: &Docket) -> Option<Guard> {
+    if *subject == Subject::Chain {
+        return Some(Guard::of_all(site.project.planning_path()));
+    }
     let plan = subject::plan_of(subject)?;
     let text = approved(site, docket, plan)?;
     let mut held = BTreeMap::new();
@@ -275,6 +287,7 @@ fn guard(site: &Site, subject: &Subject, docket: &Docket) -> Option<Guard> {
         strict: crate::route::gate_policy(&site.settings.run, &text.plan).two_phase,
         planning: site.project.planning_path(),
         one_commit: matches!(subject, Subject::Lane(_, Job::Task(_))),
+        since_landing: false,
     })
 }
 
@@ -312,7 +325,7 @@ fn others(docket: &Docket, plan: &PlanId) -> Vec<(String, Revision)> {
     paths.filter_map(|(id, path)| Some((path.clone(), subject::plan_revision(docket, id)?))).collect()
 }
 
-fn plan_claim(finding: &PlanFinding) -> Claim {
+pub(super) fn plan_claim(finding: &PlanFinding) -> Claim {
     let severity = match finding.severity {
         PlanSeverity::High => Severity::Blocker,
         PlanSeverity::Medium => Severity::Warning,
@@ -330,7 +343,7 @@ fn plan_claim(finding: &PlanFinding) -> Claim {
 /// The commands of a check. Those of a plan come from the document as the run found it, never from one an
 /// agent revised.
 pub(crate) fn commands(site: &Site, subject: &Subject, check: &Check, docket: &Docket) -> Vec<Command> {
-    if matches!(check.as_str(), STRUCTURE | LANDING | CONTRACT | INTEGRITY)
+    if matches!(check.as_str(), STRUCTURE | LANDING | ARTIFACT | REGRESSION | CONTRACT | INTEGRITY)
         || CHECKS.contains(&check.as_str())
     {
         return Vec::new();
@@ -351,7 +364,7 @@ pub(crate) fn commands(site: &Site, subject: &Subject, check: &Check, docket: &D
 
 /// Every command that judges this subject, for a seat that wants to see for itself.
 pub(crate) fn askable(site: &Site, subject: &Subject, docket: &Docket) -> Vec<Command> {
-    if matches!(subject, Subject::Plan(_)) {
+    if matches!(subject, Subject::Plan(_)) || (*subject == Subject::Chain && !artifact::is_code(docket)) {
         return Vec::new();
     }
     let named = site.settings.checks.commands.keys().map(|name| Check::new(name.as_str()));

@@ -47,7 +47,7 @@ pub(crate) fn seat(site: &Site, subject: &Subject, review: Option<&ReviewNote>, 
     let polish = match subject {
         Subject::Phase => false,
         Subject::Polish => true,
-        Subject::Plan(_) | Subject::Lane(..) => return,
+        Subject::Plan(_) | Subject::Lane(..) | Subject::Chain => return,
     };
     let tools = review.into_iter().flat_map(|review| &review.tools).map(|tool| tool.name.as_str());
     let commands = site.settings.checks.commands.keys().map(String::as_str);

@@ -455,6 +455,7 @@ fn spec(plan: &ReviewPlan, exists: Exists) -> Result<RunSpec, SetupError> {
         review: true,
         polish,
         exists: Some(exists),
+        chain: None,
         checkpoint_every: None,
         landing_rounds: 0,
         attempts_max: settings.run.attempts_max,

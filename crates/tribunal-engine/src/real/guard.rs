@@ -34,9 +34,23 @@ pub(crate) struct Guard {
     pub(crate) planning: GitPath,
     /// The change is one commit on its parent, not everything the lane did.
     pub(crate) one_commit: bool,
+    /// The change is everything since the last landing.
+    pub(crate) since_landing: bool,
 }
 
 impl Guard {
+    /// Of what is mended after everything landed: it is bound by no plan's contract.
+    pub(crate) fn of_all(planning: GitPath) -> Guard {
+        Guard {
+            contract: Contract::default(),
+            held: BTreeMap::new(),
+            strict: false,
+            planning,
+            one_commit: false,
+            since_landing: true,
+        }
+    }
+
     /// What one gate finds about the change from `base` to `commit`.
     pub(crate) fn findings(
         &self,

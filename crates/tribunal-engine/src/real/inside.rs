@@ -47,8 +47,8 @@ pub(crate) fn text(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Makes the folders a file lies in.
-fn folders(tree: &Path, path: &str) -> std::io::Result<()> {
+/// Makes the folders a file lies in; one that is none is refused.
+pub(crate) fn folders(tree: &Path, path: &str) -> std::io::Result<()> {
     fs::create_dir_all(tree)?;
     let mut at: PathBuf = tree.to_path_buf();
     for part in Path::new(path).parent().into_iter().flat_map(Path::components) {

@@ -6,7 +6,7 @@ use super::clerk::Mandate;
 use super::launch::{Ended, Speech, words};
 use super::make::{lay_out, plan_brief, task_brief, task_number, use_word};
 use super::site::{PlanText, Site, lock, slug};
-use super::{request, subject};
+use super::{artifact, request, subject};
 use crate::crash;
 use crate::docket::{Docket, LaunchNote, Note};
 use crate::world::{Probe, Report};
@@ -56,6 +56,8 @@ pub(crate) struct Judge {
     base: String,
     /// What is told of something that exists.
     request: Option<request::Asked>,
+    /// What an artifact was made on.
+    ground: Option<Revision>,
     /// What it may say by tools; a ruling is no verdict, and has none.
     mandate: Option<Mandate>,
     /// What it may have run.
@@ -87,12 +89,13 @@ impl Judge {
         let line = |id: &FindingId| lp.ledger().get(*id).map(|entry| FindingLine::of(*id, entry));
         let known = lp.ledger().open().filter(|(id, _)| !put.contains(id));
         let brief = JudgeBrief {
-            job: judge_job(&subject),
+            job: judge_job(&subject, docket),
             seat: seat.to_string(),
             depth: site.effort_of(plan.as_ref(), docket).depth().to_owned(),
             plan: text.as_ref().map(|text| plan_brief(text)).unwrap_or_default(),
             task: task_number(&subject).and_then(|n| task_brief(text.as_ref()?, n)),
             document: document(site, &subject, &revision, docket),
+            artifact: artifact::judged(&subject, docket),
             diff: String::new(),
             round: lp.round(),
             rounds_max: lp.rounds_max(),
@@ -126,6 +129,7 @@ impl Judge {
             asked: Asked::Verdict(Box::new(brief)),
             base: base_of(docket),
             request: request::Asked::of(site, lp, docket, seat),
+            ground: artifact::ground(docket),
             records: records(lp),
         })
     }
@@ -165,6 +169,7 @@ impl Judge {
             asked: Asked::Ruling(Box::new(brief)),
             base: base_of(docket),
             request: request::Asked::of(site, lp, docket, seat),
+            ground: artifact::ground(docket),
             records: Vec::new(),
         })
     }
@@ -235,7 +240,7 @@ impl Judge {
     fn commit(&self, site: &Site) -> Result<Oid, GitError> {
         match self.subject {
             Subject::Plan(_) => site.run_head(),
-            Subject::Lane(..) | Subject::Phase | Subject::Polish => site.commit_of(&self.revision),
+            _ => site.commit_of(&self.revision),
         }
     }
 
@@ -259,6 +264,10 @@ impl Judge {
             (None, Some(request)) => Oid::parse(request.base())?,
             (None, None) => match self.subject {
                 Subject::Lane(_, Job::Task(_)) => first_parent(site, commit)?,
+                Subject::Chain => match &self.ground {
+                    Some(ground) => site.commit_of(ground)?,
+                    None => Oid::parse(&self.base)?,
+                },
                 _ => site.repo.merge_base(commit, &site.run_head()?)?.unwrap_or_else(|| commit.clone()),
             },
         };
@@ -305,7 +314,7 @@ impl Judge {
     pub(crate) fn recovered(site: &Site, effect: &EffectId, lp: &Loop, ended: Ended) -> Option<Probe> {
         let commit = match subject::of(lp.id())? {
             Subject::Plan(_) => site.run_head().ok()?,
-            Subject::Lane(..) | Subject::Phase | Subject::Polish => site.commit_of(lp.revision()?).ok()?,
+            _ => site.commit_of(lp.revision()?).ok()?,
         };
         let report = match site.seat_noted(effect).or_else(|| site.seat_now(&commit))? {
             true => LoopReport::Failed(tampered()),
@@ -434,16 +443,21 @@ fn not_read(effect: &EffectId, outcome: &Outcome) -> Vec<String> {
     intake(outcome).unread.into_iter().take(UNREAD_MAX).map(line).collect()
 }
 
-fn judge_job(subject: &Subject) -> JudgeJob {
+fn judge_job(subject: &Subject, docket: &Docket) -> JudgeJob {
     match subject {
         Subject::Plan(_) => JudgeJob::Plan,
         Subject::Lane(_, Job::Task(_) | Job::Repair) => JudgeJob::Task,
         Subject::Lane(_, Job::Qa) => JudgeJob::Delivery,
         Subject::Phase | Subject::Polish => JudgeJob::Phase,
+        Subject::Chain if artifact::is_code(docket) => JudgeJob::Implementation,
+        Subject::Chain => JudgeJob::Artifact,
     }
 }
 
 fn document(site: &Site, subject: &Subject, revision: &Revision, docket: &Docket) -> Option<Document> {
+    if *subject == Subject::Chain {
+        return artifact::document(site, revision, docket);
+    }
     let Subject::Plan(plan) = subject else { return None };
     let path = docket.about.paths.get(plan)?;
     let text = site.plan_text(path, revision).ok()?;

@@ -9,7 +9,7 @@ use super::make::{digest, place_of, plan_brief, save};
 use super::site::{PlanText, Site, slug};
 use super::{standing, subject};
 use crate::crash;
-use crate::docket::{Docket, DocketError, Fact, LaunchNote, Note};
+use crate::docket::{ChainNote, Docket, DocketError, Fact, LaunchNote, Note};
 use crate::review::{Record, forgeable, from_agents, gate_notes, unreviewed};
 use crate::world::{Probe, Report};
 use std::collections::BTreeSet;
@@ -24,7 +24,9 @@ use tribunal_core::ledger::{Entry, Handed};
 use tribunal_core::r#loop::{Failure, FailureKind, Loop};
 use tribunal_core::policy::Use;
 use tribunal_core::run::{Ending, Job, Refusal, RunReport, Subject};
+use tribunal_docs::chain::Artifact;
 use tribunal_git::{Forward, ForwardProbe, GitError, GitPath, Oid, Pushed, RefChange, RefsMoved, Replayed};
+use tribunal_view::chain::PhaseOfChain;
 use tribunal_view::plain;
 use tribunal_view::prompt::{self, Document, MakerBrief, MakerJob};
 
@@ -161,7 +163,9 @@ fn not_reviewed(docket: &Docket, plan: &PlanId) -> Option<String> {
     let gate = run.spec().gate.is_none().then_some("the plan, before any code");
     let alone = |lp: &Loop| lp.policy().seats.is_empty() && lp.policy().of != Use::Plan;
     let work = subject::loops_of(docket, plan).any(alone).then_some("the work, but for checks");
-    let what: Vec<&str> = [gate, work].into_iter().flatten().collect();
+    let chain = docket.about.chain.as_ref().filter(|note| note.skipped.is_some());
+    let chain = chain.map(|_| "what was built, against its spec");
+    let what: Vec<&str> = [gate, work, chain].into_iter().flatten().collect();
     (!what.is_empty()).then(|| format!("Tribunal-Not-Reviewed: {}", what.join("; ")))
 }
 
@@ -355,6 +359,15 @@ pub(crate) fn date(ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
+/// Writes what one phase came to into a document that may be there already; the error says why it cannot.
+type Render = fn(Option<&str>, &PhaseOfChain) -> Result<String, String>;
+
+/// What a chain keeps beside its artifacts.
+const RECORDS: [(&str, Render); 2] = [
+    (".meta.json", tribunal_view::chain::meta),
+    (".review-history.md", |before, phase| Ok(tribunal_view::chain::history(before, phase))),
+];
+
 /// One finishing step, gathered from the docket.
 pub(crate) struct Finishing {
     effect: EffectId,
@@ -371,6 +384,9 @@ pub(crate) struct Finishing {
     approved: Option<Revision>,
     /// What exists and was reviewed.
     target: Option<Reviewed>,
+    /// The artifact of a chain, and the version of it that is taken.
+    chain: Option<Box<ChainNote>>,
+    tip: Option<Revision>,
 }
 
 /// Where the fixes of a review belong.
@@ -407,6 +423,8 @@ impl Finishing {
             phase: about.phase.clone(),
             review: review_path(&about.phase_path),
             approved: docket.run.as_ref().filter(|run| run.spec().review).and_then(|run| run.tip().cloned()),
+            chain: about.chain.clone(),
+            tip: docket.run.as_ref().and_then(|run| run.tip().cloned()),
             target: about.review.as_ref().map(|review| Reviewed {
                 head: review.head.clone(),
                 on_branch: review.head == about.base && !about.branch.is_empty(),
@@ -457,13 +475,17 @@ impl Finishing {
                 notes.push(Note::Warning(format!("STATE.md and ROADMAP.md were left as they are: {error}")))
             }
         }
+        if let Some(note) = &self.chain {
+            files.extend(self.chain_files(site, note, notes)?);
+        }
         let (tracked, untracked): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| file.tracked);
         // The commit comes last: where it is found after a crash, everything before it was done.
         let written = match untracked.is_empty() {
             true => None,
             false => Some(write_untracked(site.project.root(), &untracked)?),
         };
-        let committed = match tracked.is_empty() {
+        // What goes on unapproved says so in a commit, also where that commit brings nothing else.
+        let committed = match tracked.is_empty() && !(self.ending == Ending::Concerns && self.is_code()) {
             true => None,
             false => Some(self.commit(site, &tracked).map_err(|error| error.to_string())?),
         };
@@ -471,10 +493,55 @@ impl Finishing {
         Ok(if done.is_empty() { "no planning document changed".to_owned() } else { done.join("; ") })
     }
 
+    fn is_code(&self) -> bool {
+        self.chain.as_ref().is_some_and(|note| note.artifact == Artifact::Implementation)
+    }
+
+    /// The artifact, unless its gate stayed shut, and the record of how it was made.
+    fn chain_files(
+        &self,
+        site: &Site,
+        note: &ChainNote,
+        notes: &mut Vec<Note>,
+    ) -> Result<Vec<Written>, String> {
+        let mut files = Vec::new();
+        let text = |error: GitError| error.to_string();
+        if let (Ending::Passed | Ending::Concerns, Some(tip), false) =
+            (self.ending, &self.tip, self.is_code())
+        {
+            let (ground, tip) =
+                (site.commit_of(&note.ground).map_err(text)?, site.commit_of(tip).map_err(text)?);
+            for (path, bytes) in note.files_at(site, &tip).map_err(text)? {
+                let before = site.repo.file_at(&ground, &GitPath::from(path.as_str())).map_err(text)?;
+                if before.as_ref() != Some(&bytes) {
+                    files.push(Written { before, ..self.written(&path, bytes) });
+                }
+            }
+        }
+        let head = site.run_head().map_err(text)?;
+        let (docket, record) = self.read(site).map_err(|error| error.to_string())?;
+        let phase = record.chain(&docket, &site.run, self.ending);
+        for (name, render) in RECORDS {
+            let path = format!("{}/{name}", note.folder);
+            let before = match self.tracked {
+                true => site.repo.file_at(&head, &GitPath::from(path.as_str())).map_err(text)?,
+                false => inside::read(site.project.root(), &path),
+            };
+            let known = before.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+            match phase.as_ref().map(|phase| render(known.as_deref(), phase)) {
+                Some(Ok(text)) => files.push(Written { before, ..self.written(&path, text.into_bytes()) }),
+                Some(Err(why)) => notes.push(Note::Warning(format!("{path} was left as it is: {why}"))),
+                None => {}
+            }
+        }
+        Ok(files)
+    }
+
     /// STATE.md and ROADMAP.md, where the project has them: what this run makes of the phase, and nothing else in them.
     fn standing_files(&self, site: &Site) -> Result<Vec<Written>, String> {
-        // A review that did not pass moves no phase on.
-        if self.target.is_some() && self.ending != Ending::Passed {
+        // A review that did not pass moves no phase on, and an artifact none at all.
+        let artifact = self.chain.is_some() && !self.is_code();
+        if artifact || (self.target.is_some() && self.ending != Ending::Passed) {
             return Ok(Vec::new());
         }
         let landed: Vec<String> = self.landed.iter().map(|(plan, _)| plan.to_string()).collect();
@@ -515,6 +582,16 @@ impl Finishing {
 
     /// The review of the run, from its journal.
     fn reviewed(&self, site: &Site) -> Result<String, DocketError> {
+        let (docket, record) = self.read(site)?;
+        let notes =
+            [unreviewed(&docket), gate_notes(&site.settings.gates), forgeable(&docket), from_agents(&docket)]
+                .concat();
+        let review = record.review(&docket, &site.run, notes, &[]);
+        Ok(tribunal_view::review::markdown(&review))
+    }
+
+    /// Everything the journal says.
+    fn read(&self, site: &Site) -> Result<(Docket, Record), DocketError> {
         let (mut docket, mut record) = (Docket::default(), Record::default());
         tribunal_journal::Reader::open(&site.dir)?.each(1, |row| {
             docket.take(&row)?;
@@ -524,11 +601,7 @@ impl Finishing {
                 source,
             })
         })?;
-        let notes =
-            [unreviewed(&docket), gate_notes(&site.settings.gates), forgeable(&docket), from_agents(&docket)]
-                .concat();
-        let review = record.review(&docket, &site.run, notes, &[]);
-        Ok(tribunal_view::review::markdown(&review))
+        Ok((docket, record))
     }
 
     fn review_file(&self, text: String) -> Option<Written> {
@@ -557,8 +630,7 @@ impl Finishing {
         let planning = [site.project.planning_path()];
         let only_planning = site.repo.tree_with(&head, &captured.tree, &planning)?;
         let who = site.signature();
-        let message =
-            format!("docs({}): plans and summaries of the run\n\nTribunal-Run: {}\n", self.phase, site.run);
+        let message = self.message(site);
         let commit = site.repo.commit(&only_planning, std::slice::from_ref(&head), &message, &who, &who)?;
         let changes =
             [RefChange::forward(site.name("head"), &head, &commit), RefChange::create(done, &commit)];
@@ -569,9 +641,30 @@ impl Finishing {
         Ok(format!("{} committed", documents(files.len())))
     }
 
+    /// What the commit of planning documents says. What nobody approved says so.
+    fn message(&self, site: &Site) -> String {
+        let run = format!("Tribunal-Run: {}", site.run);
+        let Some(note) = &self.chain else {
+            return format!("docs({}): plans and summaries of the run\n\n{run}\n", self.phase);
+        };
+        let word = note.artifact.word();
+        let what = match self.ending {
+            Ending::Passed | Ending::Concerns => word.to_owned(),
+            _ => format!("review of the {word}"),
+        };
+        let mut trailers = vec![run];
+        trailers
+            .extend(note.skipped.as_ref().map(|why| format!("Tribunal-Not-Reviewed: the {word} ({why})")));
+        if self.ending == Ending::Concerns {
+            trailers.push(format!("Tribunal-Not-Approved: the {word}, its rounds were spent"));
+        }
+        format!("docs({}): {what}\n\n{}\n", note.feature, trailers.join("\n"))
+    }
+
     /// Brings the result to the user's branch, or names the one command that does.
     fn forward(&self, site: &Site, notes: &mut Vec<Note>) -> Result<String, String> {
-        if self.ending != Ending::Passed {
+        let record = self.chain.is_some() && !self.is_code();
+        if !matches!(self.ending, Ending::Passed | Ending::Concerns) && !record {
             return Ok("the run did not pass; the branch stays".to_owned());
         }
         let text = |error: GitError| error.to_string();
@@ -638,14 +731,14 @@ fn documents(n: usize) -> String {
     tribunal_view::words::count(n, "planning document")
 }
 
-struct Written {
-    path: String,
-    before: Option<Vec<u8>>,
+pub(super) struct Written {
+    pub(super) path: String,
+    pub(super) before: Option<Vec<u8>>,
     /// It is rendered anew by every run: what an earlier one left there is replaced.
-    rendered: bool,
+    pub(super) rendered: bool,
     /// Git has it on the run branch, or is to have it.
-    tracked: bool,
-    bytes: Vec<u8>,
+    pub(super) tracked: bool,
+    pub(super) bytes: Vec<u8>,
 }
 
 /// Pushes the user's branch where it has the result. What came of it is a note: the result is there either way.
@@ -719,6 +812,10 @@ fn write_untracked(root: &Path, files: &[Written]) -> Result<String, String> {
         if now != file.before && now.is_some() && !file.rendered {
             kept.push(file.path.clone());
             continue;
+        }
+        if path.parent().is_some_and(|parent| !parent.is_dir()) {
+            inside::folders(root, &file.path)
+                .map_err(|error| format!("cannot make the folder of {}: {error}", file.path))?;
         }
         crash::point("document:before");
         write_atomic(&path, &file.bytes).map_err(|error| format!("cannot write {}: {error}", file.path))?;

@@ -52,13 +52,13 @@ pub(crate) struct Make {
 }
 
 /// Where a making loop stands in git.
-struct Ground {
+pub(super) struct Ground {
     /// The parent of the loop's commit.
-    parent: Oid,
+    pub(super) parent: Oid,
     /// What its tree is made from at first.
-    start: Oid,
+    pub(super) start: Oid,
     /// A task that changed nothing is a commit all the same; a remark on what is there is none.
-    may_be_empty: bool,
+    pub(super) may_be_empty: bool,
 }
 
 impl Make {
@@ -105,7 +105,7 @@ impl Make {
         let effect = self.effect.clone();
         let done = match self.subject {
             Subject::Plan(_) => self.plan(site),
-            Subject::Lane(..) | Subject::Phase | Subject::Polish => self.lane(site),
+            Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain => self.lane(site),
         };
         if let Err(error) = done {
             site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
@@ -128,7 +128,7 @@ fn maker_brief(
         Subject::Lane(_, Job::Task(n)) => (MakerJob::Task, task_brief(text, *n)),
         Subject::Lane(_, Job::Repair) => (MakerJob::Repair, None),
         Subject::Lane(_, Job::Qa) => (MakerJob::Delivery, None),
-        Subject::Phase | Subject::Polish => (MakerJob::Phase, None),
+        Subject::Phase | Subject::Polish | Subject::Chain => (MakerJob::Phase, None),
     };
     let checkpoint = docket.run.as_ref().and_then(|run| run.feedback(plan));
     let person = docket.said.get(lp.id()).map(String::as_str);
@@ -138,6 +138,7 @@ fn maker_brief(
         plan: plan_brief(text),
         task,
         document: None,
+        artifact: None,
         round: lp.round() + 1,
         rounds_max: lp.rounds_max(),
         iteration: effect.n.fails + 1,
@@ -169,7 +170,7 @@ impl Make {
 fn role(subject: &Subject) -> &'static str {
     match subject {
         Subject::Plan(_) => "architect",
-        Subject::Lane(..) | Subject::Phase | Subject::Polish => "dev",
+        Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain => "dev",
     }
 }
 
@@ -203,7 +204,9 @@ impl Make {
                 let tree = site.dir.join("plans").join(slug(self.plan.as_str())).join("tree");
                 keep_document(site, &inside::read(&tree, &self.path)?).ok()?
             }
-            Subject::Lane(..) | Subject::Phase | Subject::Polish => self.left_in_lane(site)?,
+            Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain => {
+                self.left_in_lane(site)?
+            }
         };
         let (report, note) = self.said(revision, ended);
         Some((report, vec![note]))
@@ -451,17 +454,20 @@ impl Make {
         site.report(&effect, Report::Loop(report), vec![note]);
     }
 
-    /// What the maker says, as a report; replies to findings it was not given do not count.
     fn said(self, revision: Revision, ended: Ended) -> (LoopReport, Note) {
-        let words: MakerWords = tribunal_findings::read_maker(&words(&ended.outcome));
-        let known = |id: &FindingId| self.findings.contains(id);
-        let replies: BTreeMap<FindingId, Reply> =
-            words.replies.into_iter().filter(|(id, _)| known(id)).collect();
-        let mut note = ended.note;
-        note.summary = if words.summary.is_empty() { prose(&ended.outcome) } else { words.summary };
-        note.discovered = words.discovered;
-        (LoopReport::Made { revision, done: words.done, replies }, Note::Launch(Box::new(note)))
+        said(&self.findings, revision, ended)
     }
+}
+
+/// What a maker says, as a report; replies to findings it was not given do not count.
+pub(super) fn said(given: &[FindingId], revision: Revision, ended: Ended) -> (LoopReport, Note) {
+    let words: MakerWords = tribunal_findings::read_maker(&words(&ended.outcome));
+    let replies: BTreeMap<FindingId, Reply> =
+        words.replies.into_iter().filter(|(id, _)| given.contains(id)).collect();
+    let mut note = ended.note;
+    note.summary = if words.summary.is_empty() { prose(&ended.outcome) } else { words.summary };
+    note.discovered = words.discovered;
+    (LoopReport::Made { revision, done: words.done, replies }, Note::Launch(Box::new(note)))
 }
 
 /// What an agent said in plain sentences, where it named no summary.
@@ -493,6 +499,7 @@ pub(crate) fn use_word(subject: &Subject) -> &'static str {
         Subject::Lane(_, Job::Qa) => "qa",
         Subject::Phase => "phase",
         Subject::Polish => "polish",
+        Subject::Chain => "chain",
     }
 }
 
@@ -519,7 +526,7 @@ fn rebased(site: &Site, head: &Oid) -> Result<Ground, GitError> {
 }
 
 /// The lane's tree at a commit: as it is when it came from there, else saved and made anew.
-fn lane_tree(site: &Site, plan: &PlanId, wanted: &Oid) -> Result<Tree, GitError> {
+pub(super) fn lane_tree(site: &Site, plan: &PlanId, wanted: &Oid) -> Result<Tree, GitError> {
     let dir = site.lane_dir(plan);
     let (path, index) = (dir.join("tree"), dir.join("index"));
     if let Some(at) = &place_of(site, plan)
@@ -544,7 +551,7 @@ fn lane_tree(site: &Site, plan: &PlanId, wanted: &Oid) -> Result<Tree, GitError>
 }
 
 /// Whether an agent has done away with its working folder: what is missing then is not work.
-fn is_gone(tree: &Path) -> bool {
+pub(super) fn is_gone(tree: &Path) -> bool {
     stands(Defence::TreeGone) && tree.join(".git").symlink_metadata().is_err()
 }
 
@@ -574,7 +581,7 @@ fn free_snapshot(site: &Site, plan: &PlanId) -> Result<String, GitError> {
     }
 }
 
-fn note_place(site: &Site, plan: &PlanId, commit: &Oid) -> Result<(), GitError> {
+pub(super) fn note_place(site: &Site, plan: &PlanId, commit: &Oid) -> Result<(), GitError> {
     write_note(&site.lane_dir(plan).join("at"), commit)
 }
 
@@ -592,7 +599,7 @@ pub(crate) fn place_of(site: &Site, plan: &PlanId) -> Option<Oid> {
 }
 
 /// Commits a lane's files on its ground and names the revision. The same files give the same revision.
-fn keep_work(
+pub(super) fn keep_work(
     site: &Site,
     plan: &PlanId,
     ground: &Ground,

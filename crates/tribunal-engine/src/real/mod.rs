@@ -2,6 +2,8 @@
 //! to, on worker threads, and reports what came of it; what it means is not decided here.
 
 mod account;
+mod artifact;
+mod chain;
 mod check;
 mod clerk;
 mod codebase;
@@ -38,6 +40,7 @@ pub mod trial;
 pub(crate) mod walls;
 mod watch;
 
+pub use chain::{Artifact, ChainAsk, begin_chain, begin_implementation, plans_of};
 pub use codebase::codebase;
 pub(crate) use delivery::REGRESSION;
 pub use error::{SetupError, WITHOUT_AGENTS};
@@ -53,6 +56,7 @@ pub use walls::Sandbox;
 
 use crate::docket::{Docket, Note};
 use crate::world::{Arrival, Assignment, Probe, Report, Want, World};
+use artifact::Crafting;
 use check::Checking;
 use fix::{Fix, Join, KeptToFiles};
 use judge::{Checkpoint, Judge};
@@ -123,6 +127,10 @@ impl RealWorld {
                 let fix = Fix::gather(effect, lp, maker, findings, onto.as_ref(), docket)?;
                 let jobs = if fix::is_agent(maker) { &self.site.jobs } else { &self.site.slow };
                 self.work(jobs, effect, move || fix.run(&site));
+            }
+            LoopWant::Make { findings, .. } if subject::of(lp.id()) == Some(Subject::Chain) => {
+                let crafting = Crafting::gather(&site, effect, lp, findings, docket)?;
+                self.work(&self.site.jobs, effect, move || crafting.run(&site));
             }
             LoopWant::Make { findings, .. } => {
                 let make = Make::gather(&site, effect, lp, findings, docket)?;
@@ -246,6 +254,8 @@ impl RealWorld {
         let (report, notes) = if is_mended(lp) {
             let fix = Fix::gather(effect, lp, &maker, &findings, onto.as_ref(), docket)?;
             fix.recovered(&self.site, ended)?
+        } else if subject::of(lp.id()) == Some(Subject::Chain) {
+            Crafting::gather(&self.site, effect, lp, &findings, docket)?.recovered(&self.site, ended)?
         } else {
             Make::gather(&self.site, effect, lp, &findings, docket)?.recovered(&self.site, ended)?
         };
@@ -287,6 +297,9 @@ pub(crate) fn backup_of(maker: &str) -> &'static str {
 pub(crate) fn agent_names(effect: &EffectId) -> Vec<&str> {
     match &effect.step {
         Step::Make(maker) if effect.of.as_str().starts_with("phase.") => vec![maker.as_str(), "fixer", "dev"],
+        Step::Make(maker) if effect.of.as_str().starts_with("chain.") && !effect.n.backup => {
+            vec![maker.as_str(), "dev"]
+        }
         Step::Make(maker) if effect.n.backup => vec![backup_of(maker.as_str()), maker.as_str()],
         Step::Make(maker) => vec![maker.as_str()],
         Step::Judge(seat) if effect.n.backup => vec!["backup", seat.as_str(), "reviewer"],

@@ -228,6 +228,17 @@ fn scoped(id: &str, n: usize, count: usize) -> String {
     if count > 1 { format!("{id}@{n}") } else { id.to_owned() }
 }
 
+/// Gives one seat or role its personality, where it has none of its own.
+pub(crate) fn personify(project: &Project, settings: &mut Settings, id: &str, others: &[&str]) {
+    let own = settings.agents.roles.get(id).is_some_and(|role| role.personality.is_some());
+    let planned = project.root().join(project.planning()).join("agents").join(format!("{id}.md"));
+    let texts = [super::inside::text(&planned), Ground::owned(&format!("agents/{id}.md"))];
+    let found = texts.into_iter().flatten().find_map(|text| roster::read_personality(id, &text));
+    if let Some(person) = found.or_else(|| roster::person(id)).filter(|_| !own) {
+        inject(settings, id, others, &person.text);
+    }
+}
+
 /// A role with this personality; all else is as it is set for the role, or for the first of the others that is set.
 fn inject(settings: &mut Settings, id: &str, others: &[&str], text: &str) {
     let roles = &mut settings.agents.roles;

@@ -30,11 +30,28 @@ pub fn adapters(settings: &Settings) -> Result<Adapters, SetupError> {
 
 /// Refuses settings with which an agent of the run could never be launched.
 pub fn check(project: &Project, settings: &Settings) -> Result<(), SetupError> {
+    check_places(project, settings, &places(settings))
+}
+
+fn check_places(project: &Project, settings: &Settings, places: &[Place]) -> Result<(), SetupError> {
     let adapters = adapters(settings)?;
     let own_binary =
         std::env::current_exe().map_err(|error| SetupError::io("find", Path::new("tribunal"), &error))?;
     let looking = Looking { settings, adapters: &adapters, root: project.root(), own_binary };
-    places(settings).iter().try_for_each(|place| looking.at(place))
+    places.iter().try_for_each(|place| looking.at(place))
+}
+
+/// The same for one step of an artifact chain: who makes it, and who judges it, where somebody does.
+pub(super) fn check_chain(
+    project: &Project,
+    settings: &Settings,
+    seat: Option<&str>,
+) -> Result<(), SetupError> {
+    let place =
+        |names: [&str; 2], access| Place { names: names.map(str::to_owned).to_vec(), access, needed: true };
+    let maker = place(["executor", "dev"], Access::Write);
+    let seat = seat.map(|seat| place([seat, "reviewer"], Access::ReadOnly));
+    check_places(project, settings, &std::iter::once(maker).chain(seat).collect::<Vec<_>>())
 }
 
 fn places(settings: &Settings) -> Vec<Place> {

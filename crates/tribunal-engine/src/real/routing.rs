@@ -39,7 +39,7 @@ impl Routing {
         let polish = match subject::of(lp.id())? {
             Subject::Phase => false,
             Subject::Polish => true,
-            Subject::Plan(_) | Subject::Lane(..) => return None,
+            Subject::Plan(_) | Subject::Lane(..) | Subject::Chain => return None,
         };
         let review = docket.review();
         let tools = review.into_iter().flat_map(|review| &review.tools).map(|seat| seat.name.clone());

@@ -1,6 +1,7 @@
 //! Beginning, resuming and clearing away runs: from documents and settings to a spec, from a folder to an
 //! engine. Everything that can be wrong is found here, before anything is written.
 
+use super::chain::Feature;
 use super::check::{LANDING, STRUCTURE, VERIFICATION};
 use super::doctor::environment;
 use super::error::SetupError;
@@ -13,7 +14,7 @@ use super::project::{PhaseFiles, Project};
 use super::site::{Site, lock, now, slug};
 use super::takeover::{self, History};
 use super::walls::Sandbox;
-use super::{RealWorld, context, inside, panel, polish, roster, standing, subject};
+use super::{RealWorld, artifact, context, inside, panel, polish, roster, standing, subject};
 use crate::budget::Caps;
 use crate::docket::{Docket, Note, RunNote};
 use crate::engine::{Engine, Options};
@@ -70,6 +71,16 @@ pub fn begin(
     settings: &Settings,
     ask: &Ask,
 ) -> Result<(String, Engine<RealWorld>), SetupError> {
+    begin_for(project, settings, ask, None)
+}
+
+/// The same, with everything that was built held against a feature's spec at the end.
+pub(super) fn begin_for(
+    project: &Project,
+    settings: &Settings,
+    ask: &Ask,
+    last: Option<&Feature>,
+) -> Result<(String, Engine<RealWorld>), SetupError> {
     let head = project.repo().head()?;
     let branch = head.branch.clone().ok_or(SetupError::Detached)?;
     let files = project.phase(ask.phase.as_deref())?;
@@ -98,8 +109,13 @@ pub fn begin(
     begin_branch(&site, &head.commit)?;
     let approved = plans.iter().any(|(_, _, plan)| asks_first(&settings.run, plan));
     let specs = plan_specs(&site, &plans, &head.commit)?;
-    let spec = run_spec(settings, ask, specs, policies, approved)?;
-    let about = about(project, settings, &files, &plans, &branch, &head.commit, &site)?;
+    let mut spec = run_spec(settings, ask, specs, policies, approved)?;
+    let mut about = about(project, settings, &files, &plans, &branch, &head.commit, &site)?;
+    if let Some(feature) = last {
+        about.chain = Some(Box::new(feature.note(&site, &head.commit)?));
+        (spec.review, spec.chain) = (true, Some(Box::new(feature.spec(settings)?)));
+    }
+    let about = Note::Run(Box::new(about));
     context::keep(project, &dir, &files.number)?;
     keep_settings(&dir, settings)?;
     roster.iter().try_for_each(|roster| panel::keep(&dir, roster))?;
@@ -377,7 +393,7 @@ fn is_pattern(path: &str) -> bool {
     path.contains(['*', '?'])
 }
 
-fn held(when: When, asked: Option<bool>) -> bool {
+pub(super) fn held(when: When, asked: Option<bool>) -> bool {
     match (when, asked) {
         (_, Some(asked)) => asked,
         (When::Always, None) => true,
@@ -385,7 +401,7 @@ fn held(when: When, asked: Option<bool>) -> bool {
     }
 }
 
-fn one_of<T: Clone>(
+pub(super) fn one_of<T: Clone>(
     key: &'static str,
     value: &str,
     allowed: &'static str,
@@ -429,6 +445,7 @@ fn run_spec(
         review: panel,
         polish,
         exists: None,
+        chain: None,
         checkpoint_every: run.effort.checkpoint_every(),
         landing_rounds: run.landing_rounds,
         attempts_max: run.attempts_max,
@@ -504,7 +521,7 @@ fn about(
     branch: &str,
     base: &Oid,
     site: &Site,
-) -> Result<Note, SetupError> {
+) -> Result<RunNote, SetupError> {
     let id = |plan: &Plan| PlanId::new(plan.id.to_string());
     let title = |plan: &Plan| plan.title.clone().unwrap_or_default();
     let tracked = project.repo().list_tree(base)?;
@@ -515,7 +532,7 @@ fn about(
     let said = |name: &str| site.environment.get(name).and_then(|value| value.clone().into_string().ok());
     let correlation = said("TRIBUNAL_CORRELATION_ID").or_else(|| said("YOLO_CORRELATION_ID"));
     let correlation = correlation.or_else(|| takeover::correlation(project, &files.number));
-    Ok(Note::Run(Box::new(RunNote {
+    Ok(RunNote {
         phase: files.number.clone(),
         branch: branch.to_owned(),
         base: base.as_str().to_owned(),
@@ -537,7 +554,8 @@ fn about(
         effort: standing::effort_word(settings),
         autonomy: settings.run.autonomy.clone(),
         review: None,
-    })))
+        chain: None,
+    })
 }
 
 /// The world of a run. `shelf` is where trees are kept for reuse: no two processes may share it.
@@ -611,7 +629,7 @@ pub(super) fn world(
 }
 
 /// What keeps launches to their own files here; refused where the settings require it and nothing does.
-fn sandbox(settings: &Settings, containment: &Containment) -> Result<Sandbox, SetupError> {
+pub(super) fn sandbox(settings: &Settings, containment: &Containment) -> Result<Sandbox, SetupError> {
     let setting = settings.agents.sandbox.as_str();
     match Sandbox::of(setting, || containment.can_wall()) {
         Sandbox::Missing if setting == "required" => Err(SetupError::NoSandbox),
@@ -635,6 +653,7 @@ pub fn place_to_fix(dir: &Path, docket: &Docket, effect: &EffectId) -> Option<Pa
     match subject {
         Subject::Plan(plan) => Some(document_tree(dir, &plan).join(docket.about.paths.get(&plan)?)),
         Subject::Lane(plan, _) => Some(dir.join("lanes").join(slug(plan.as_str())).join("tree")),
+        Subject::Chain => Some(dir.join("lanes").join(slug(artifact::LANE)).join("tree")),
         Subject::Phase | Subject::Polish => None,
     }
 }
@@ -664,6 +683,11 @@ pub fn fixed(
         let bytes = inside::read(&document_tree(&site.dir, plan), &path)
             .ok_or_else(|| SetupError::Refused(format!("{path} is gone or no plain file")))?;
         return Ok(keep_document(&site, &bytes)?);
+    }
+    if subject == Some(Subject::Chain) {
+        return artifact::fixed(&site, docket)
+            .ok_or_else(|| SetupError::Refused("what was mended cannot be taken".to_owned()))?
+            .map_err(SetupError::from);
     }
     let plan = match &subject {
         Some(subject) => subject::plan_of(subject).cloned(),

@@ -196,7 +196,7 @@ impl Site {
 
     /// Reports a lost attempt.
     pub(crate) fn fail(&self, effect: &EffectId, failure: Failure, notes: Vec<Note>) {
-        let of_loop = effect.of.as_str().contains('/') || effect.of.as_str().starts_with("phase.");
+        let of_loop = super::subject::is_loop(effect.of.as_str());
         let report = match of_loop {
             true => Report::Loop(LoopReport::Failed(failure)),
             false => Report::Run(RunReport::Failed(failure)),

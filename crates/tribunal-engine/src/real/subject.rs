@@ -5,16 +5,20 @@ use tribunal_core::ids::{LoopId, PlanId, Revision};
 use tribunal_core::r#loop::{Loop, Outcome};
 use tribunal_core::run::{Job, Standing, Subject};
 
+/// Before the name of an artifact, in the name of its loop.
+const CHAIN: &str = "chain.";
+
 /// Before the number of a loop that polishes.
 const POLISH: &str = "phase.polish";
 
-/// The subject of a loop, by its name: `01-02/task-1.3`, `01-02/plan.1`, `phase.4`, `phase.polish.5`.
+/// The subject of a loop, by its name: `01-02/task-1.3`, `01-02/plan.1`, `phase.4`, `phase.polish.5`, `chain.spec.1`.
 pub(crate) fn of(id: &LoopId) -> Option<Subject> {
     let (name, entry) = id.as_str().rsplit_once('.')?;
     entry.parse::<u32>().ok()?;
     match name {
         "phase" => return Some(Subject::Phase),
         POLISH => return Some(Subject::Polish),
+        artifact if artifact.starts_with(CHAIN) => return Some(Subject::Chain),
         _ => {}
     }
     let (plan, label) = name.rsplit_once('/')?;
@@ -31,8 +35,13 @@ pub(crate) fn of(id: &LoopId) -> Option<Subject> {
 pub(crate) fn plan_of(subject: &Subject) -> Option<&PlanId> {
     match subject {
         Subject::Plan(plan) | Subject::Lane(plan, _) => Some(plan),
-        Subject::Phase | Subject::Polish => None,
+        Subject::Phase | Subject::Polish | Subject::Chain => None,
     }
+}
+
+/// Whether a name is that of a loop; those of lanes and of the run itself are not.
+pub(crate) fn is_loop(of: &str) -> bool {
+    of.contains('/') || of.starts_with("phase.") || of.starts_with(CHAIN)
 }
 
 /// All loops of a plan, in order of their names.

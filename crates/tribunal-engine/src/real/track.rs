@@ -140,7 +140,7 @@ impl Tracking {
             return Ok(Vec::new());
         }
         let first = match (&self.subject, self.judged.first()) {
-            (Subject::Lane(..) | Subject::Phase | Subject::Polish, Some(first)) => {
+            (Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain, Some(first)) => {
                 self.beginning(site, first)?
             }
             _ => None,
@@ -217,7 +217,7 @@ impl Tracking {
         let (from, to) = (site.commit_of(from)?, site.commit_of(to)?);
         let diff = match self.subject {
             Subject::Plan(_) => return self.document_change(site, &from, &to),
-            Subject::Lane(..) | Subject::Phase | Subject::Polish => {
+            Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain => {
                 site.repo.diff_text(&from, &to, &[], DIFF_CAP)?
             }
         };
@@ -241,7 +241,7 @@ impl Tracking {
         let at = site.commit_of(revision).ok()?;
         let bytes = match self.subject {
             Subject::Plan(_) => site.repo.read_blob(&at).ok()?,
-            Subject::Lane(..) | Subject::Phase | Subject::Polish => {
+            Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain => {
                 site.repo.file_at(&at, &GitPath::from(path)).ok()??
             }
         };

@@ -1,6 +1,7 @@
 //! The dispatcher: parses the command line and calls one command. Each command has its own file.
 
 mod cancel;
+mod chain;
 mod config;
 pub mod decide;
 mod delta;
@@ -35,6 +36,7 @@ use crate::protocol::args::{Lean, Protocol};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
+use tribunal_engine::real::Artifact;
 
 /// Runs the command line.
 pub fn main(args: Vec<OsString>) -> Result<Done, Failure> {
@@ -72,6 +74,11 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
         Command::Doctor(args) => doctor::run(globals, &args),
         Command::Run(args) => run::run(globals, &args),
         Command::Review(args) => review::run(globals, &args),
+        Command::Specify(args) => chain::run(globals, Artifact::Spec, &args.chain, &args.wanted.join(" ")),
+        Command::Design(args) => chain::run(globals, Artifact::Design, &args.chain, ""),
+        Command::CreatePlan(args) => chain::run(globals, Artifact::Plan, &args.chain, ""),
+        Command::CreateTasks(args) => chain::run(globals, Artifact::Tasks, &args.chain, ""),
+        Command::Implement(args) => chain::run(globals, Artifact::Implementation, &args.chain, ""),
         Command::Status(args) => status::run(globals, &args),
         Command::Log(args) => log::run(globals, &args),
         Command::Explain(args) => explain::run(globals, &args),
@@ -130,6 +137,11 @@ fn steers(command: &Command) -> bool {
         | Command::Doctor(_)
         | Command::Run(_)
         | Command::Review(_)
+        | Command::Specify(_)
+        | Command::Design(_)
+        | Command::CreatePlan(_)
+        | Command::CreateTasks(_)
+        | Command::Implement(_)
         | Command::Resume(_)
         | Command::Cancel(_)
         | Command::Decide(_)

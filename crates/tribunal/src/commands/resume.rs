@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::out;
 use crate::place::{Place, never_began};
 use tribunal_engine::budget::Caps;
-use tribunal_engine::real::{self, Project};
+use tribunal_engine::real::{self, Artifact, Project};
 use tribunal_engine::settings::Settings;
 
 /// Goes on with a run.
@@ -29,8 +29,10 @@ pub fn run(globals: &Globals, args: &Resume) -> Result<Done, Failure> {
 /// Refuses to go on where the agents of a run could never be launched, unless it needs none any more.
 pub fn check_agents(place: &Place, project: &Project, config: &Config, id: &str) -> Result<(), Failure> {
     let docket = place.read(id)?.docket()?;
-    // A review has the agents it found when it began, or none.
-    if docket.run.as_ref().is_none_or(|run| run.closing().is_some()) || docket.about.review.is_some() {
+    // What builds nothing has the agents it found when it began, or none.
+    let about = &docket.about;
+    let builds = about.review.is_none() && !about.phase.is_empty();
+    if docket.run.as_ref().is_none_or(|run| run.closing().is_some()) || !builds {
         return Ok(());
     }
     let dir = place.run_dir(id);
@@ -67,6 +69,19 @@ pub fn unfinished_of(place: &Place, phase: &str) -> Option<String> {
         docket.is_ok_and(|docket| {
             docket.about.review.is_none()
                 && docket.about.phase == phase
+                && docket.run.as_ref().is_some_and(|run| run.ending().is_none())
+        })
+    };
+    place.runs().into_iter().find(open)
+}
+
+/// The newest run that makes this artifact and is not over.
+pub fn unfinished_chain(place: &Place, artifact: Artifact, feature: &str) -> Option<String> {
+    let open = |id: &String| {
+        let docket = place.read(id).and_then(|seen| seen.docket());
+        docket.is_ok_and(|docket| {
+            let chain = docket.about.chain.as_ref();
+            chain.is_some_and(|chain| chain.artifact == artifact && chain.feature == feature)
                 && docket.run.as_ref().is_some_and(|run| run.ending().is_none())
         })
     };

@@ -9,6 +9,7 @@ use crate::progress::Progress;
 use crate::{config, out, signals};
 use std::io::IsTerminal;
 use std::path::Path;
+use tribunal_engine::docket::RunNote;
 use tribunal_engine::real::{self, Ask, Project, RealWorld};
 use tribunal_engine::settings::Settings;
 use tribunal_engine::{Docket, End, Engine, Projection, Stamped, Watch};
@@ -49,7 +50,7 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
     stay.with(engine, Chronicle::default())
 }
 
-fn asked(yes: bool, no: bool) -> Option<bool> {
+pub fn asked(yes: bool, no: bool) -> Option<bool> {
     (yes || no).then_some(yes)
 }
 
@@ -78,11 +79,8 @@ impl Stay<'_> {
         let progress = Progress::new(self.globals, self.id, before, self.waiting.attach);
         let interrupt = move |signal| handle.interrupt(signal);
         let caught = signals::catch(self.settings.run.grace_s, interrupt, progress.speaker())?;
-        // A review builds nothing that scripts of the protocol follow.
-        let files = match engine.docket().about.review {
-            Some(_) => None,
-            None => Some(Projection::open(self.project, self.id)),
-        };
+        // What builds nothing, scripts of the protocol do not follow.
+        let files = builds(&engine.docket().about).then(|| Projection::open(self.project, self.id));
         let mut watching = Watching { progress, files };
         let ended = engine.run(&mut watching);
         let Watching { progress, files } = watching;
@@ -103,7 +101,7 @@ impl Stay<'_> {
         drop(engine);
         let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
         let wanted = super::uat::wanted(Some("passed"), &about.autonomy) && terminal && !self.globals.quiet;
-        let built = about.review.is_none();
+        let built = builds(&about);
         if done != Done::Passed || self.globals.json || !built || !(self.uat || wanted) {
             return Ok(done);
         }
@@ -170,8 +168,13 @@ impl Stay<'_> {
     }
 }
 
+/// Whether a run builds plans.
+fn builds(about: &RunNote) -> bool {
+    about.review.is_none() && !about.phase.is_empty()
+}
+
 /// What an earlier run left is said: nobody should wonder where a task is.
-fn tell_taken_over(docket: &Docket) {
+pub fn tell_taken_over(docket: &Docket) {
     for plan in docket.run.iter().flat_map(|run| run.spec().plans.iter()) {
         if let Some(done) = &plan.done {
             let (id, tasks, next) = (&plan.id, done.tasks, done.tasks + 1);

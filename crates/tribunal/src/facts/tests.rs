@@ -39,6 +39,7 @@ fn spec() -> RunSpec {
         review: false,
         polish: None,
         exists: None,
+        chain: None,
         checkpoint_every: None,
         landing_rounds: 2,
         attempts_max: 2,

@@ -15,6 +15,7 @@ mod answers;
 mod around;
 mod bad_input;
 mod building;
+mod chain;
 mod decide;
 mod demo;
 mod doctor;

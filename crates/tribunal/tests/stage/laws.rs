@@ -192,7 +192,16 @@ fn documents(stage: &Stage) -> Res<Vec<String>> {
     let closing = docket.run.as_ref().and_then(|run| run.closing()).is_some();
     let own = closing && tracked.is_empty();
     let state = ["STATE.md", "ROADMAP.md"].map(|name| format!("file .planning/{name}:"));
-    Ok(if own { [vec![format!("file {}/", super::PHASE)], state.to_vec()].concat() } else { Vec::new() })
+    // An artifact and the record of it, in the feature's folder and that of its plans.
+    let chain = docket
+        .about
+        .chain
+        .filter(|_| stage.git(&["ls-files", ".planning"]).is_ok_and(|files| files.is_empty()));
+    let chain =
+        chain.into_iter().flat_map(|note| [note.folder, note.plans]).filter(|folder| !folder.is_empty());
+    let chain = chain.map(|folder| format!("file {folder}/"));
+    let all = [format!("file {}/", super::PHASE)].into_iter().chain(state).chain(chain);
+    Ok(if own { all.collect() } else { Vec::new() })
 }
 
 /// The files in the trees of lanes, architects and fixers.

@@ -43,6 +43,7 @@ pub fn spec(plans: usize, tasks: u32) -> RunSpec {
         review: false,
         polish: None,
         exists: None,
+        chain: None,
         checkpoint_every: None,
         landing_rounds: 2,
         attempts_max: 2,

@@ -1,0 +1,221 @@
+//! The two files a chain keeps beside its artifacts: `.meta.json`, what each phase came to, and `.review-history.md`, every
+//! iteration. Both are added to: what stood there before, from people or other tools, stays as it was.
+
+use crate::plain::{clipped, line};
+use crate::words::{count, timestamp};
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// One finding of an iteration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// `F-2`.
+    pub id: String,
+    /// `blocker`.
+    pub severity: String,
+    /// Where; may be empty.
+    pub place: String,
+    /// The claim.
+    pub claim: String,
+    /// Who raised it.
+    pub by: String,
+}
+
+/// What became of a finding that was given to the maker.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answered {
+    /// `F-2`.
+    pub id: String,
+    /// `fixed`, or `refuted: why`.
+    pub word: String,
+}
+
+/// One judging.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Iteration {
+    /// From 1.
+    pub number: u32,
+    /// `approved`, `needs revision`, …
+    pub decision: String,
+    /// What the maker says it did before it.
+    pub changes: String,
+    /// What the maker answered before it.
+    pub answers: Vec<Answered>,
+    /// What it found, or found still there.
+    pub findings: Vec<Found>,
+}
+
+/// One phase of a feature's chain, as one run left it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PhaseOfChain {
+    /// The feature.
+    pub feature: String,
+    /// `specify`.
+    pub name: String,
+    /// The run.
+    pub run: String,
+    /// `standard`.
+    pub mode: String,
+    /// When it began, in milliseconds.
+    pub started: u64,
+    /// When it was over.
+    pub completed: u64,
+    /// How it ended, in words: `approved`, `not approved: the rounds are spent`.
+    pub outcome: String,
+    /// It was approved, or taken by a named person.
+    pub approved: bool,
+    /// Why nobody reviewed it; none where somebody did.
+    pub skipped: Option<String>,
+    /// Judgings at most.
+    pub iterations_max: u32,
+    /// Every judging.
+    pub iterations: Vec<Iteration>,
+    /// What the reviewers want known: what is open, one line each.
+    pub notes: Vec<String>,
+}
+
+/// `.meta.json` with this phase in it. Everything else in it stays; what is no JSON object is refused with the reason.
+pub fn meta(before: Option<&str>, phase: &PhaseOfChain) -> Result<String, String> {
+    let mut all = match before.filter(|text| !text.trim().is_empty()) {
+        None => Map::new(),
+        Some(text) => match serde_json::from_str(text) {
+            Ok(Value::Object(map)) => map,
+            Ok(_) => return Err("it is JSON, but no object".to_owned()),
+            Err(error) => return Err(format!("it is no JSON: {error}")),
+        },
+    };
+    all.entry("feature").or_insert_with(|| json!(phase.feature));
+    all.insert("mode".to_owned(), json!(phase.mode));
+    let phases = all.entry("phases").or_insert_with(|| json!({}));
+    let Value::Object(phases) = phases else { return Err("its \"phases\" is no object".to_owned()) };
+    let mut one = match phases.remove(&phase.name) {
+        Some(Value::Object(known)) => known,
+        _ => Map::new(),
+    };
+    let facts = [
+        ("started", json!(timestamp(phase.started))),
+        ("completed", json!(timestamp(phase.completed))),
+        ("iterations", json!(phase.iterations.len())),
+        ("approved", json!(phase.approved)),
+        ("outcome", json!(phase.outcome)),
+        ("reviewerNotes", json!(phase.notes)),
+        ("skipped", json!(phase.skipped)),
+        ("run", json!(phase.run)),
+    ];
+    for (key, value) in facts {
+        one.insert(key.to_owned(), value);
+    }
+    phases.insert(phase.name.clone(), Value::Object(one));
+    let mut text = serde_json::to_string_pretty(&Value::Object(all)).map_err(|error| error.to_string())?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// `.review-history.md` with this phase at its end; once, however often it is asked for.
+pub fn history(before: Option<&str>, phase: &PhaseOfChain) -> String {
+    let title = format!("## {}, run {}\n", line(&phase.name), line(&phase.run));
+    let mut text = match before {
+        Some(before) if before.contains(&title) => return before.to_owned(),
+        Some(before) if !before.trim().is_empty() => format!("{}\n\n", before.trim_end()),
+        _ => format!("# Review history of {}\n\n", line(&phase.feature)),
+    };
+    text.push_str(&title);
+    let _ = writeln!(
+        text,
+        "\nBegan {}, mode {}, at most {}.",
+        timestamp(phase.started),
+        line(&phase.mode),
+        count(phase.iterations_max as usize, "iteration")
+    );
+    if let Some(why) = &phase.skipped {
+        let _ = writeln!(text, "\n**Nobody reviewed it** ({}): checks alone judged it.", line(why));
+    }
+    phase.iterations.iter().for_each(|iteration| one_iteration(&mut text, iteration));
+    let _ = writeln!(text, "\n**Outcome:** {}.", line(&phase.outcome));
+    if !phase.notes.is_empty() {
+        text.push_str("\nLeft open:\n\n");
+        phase.notes.iter().for_each(|note| {
+            let _ = writeln!(text, "- {}", line(note));
+        });
+    }
+    text
+}
+
+fn one_iteration(text: &mut String, iteration: &Iteration) {
+    let _ = writeln!(text, "\n### Iteration {}: {}\n", iteration.number, line(&iteration.decision));
+    let changes = match iteration.changes.trim() {
+        "" => "the maker said nothing".to_owned(),
+        changes => clipped(changes, 600),
+    };
+    let _ = writeln!(text, "Changes made: {changes}");
+    if !iteration.answers.is_empty() {
+        text.push_str("\nAnswers to the findings before:\n\n");
+        iteration.answers.iter().for_each(|answer| {
+            let _ = writeln!(text, "- {} {}", line(&answer.id), clipped(&answer.word, 600));
+        });
+    }
+    if iteration.findings.is_empty() {
+        text.push_str("\nFindings: none.\n");
+        return;
+    }
+    text.push_str("\nFindings:\n\n");
+    for found in &iteration.findings {
+        let place = if found.place.is_empty() { String::new() } else { format!(" {}", line(&found.place)) };
+        let _ = writeln!(
+            text,
+            "- {} [{}]{place} {} ({})",
+            line(&found.id),
+            line(&found.severity),
+            clipped(&found.claim, 600),
+            line(&found.by)
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn phase() -> PhaseOfChain {
+        PhaseOfChain {
+            feature: "login".into(),
+            name: "specify".into(),
+            run: "r1".into(),
+            mode: "standard".into(),
+            outcome: "approved".into(),
+            approved: true,
+            iterations_max: 3,
+            iterations: vec![Iteration { number: 1, decision: "approved".into(), ..Iteration::default() }],
+            ..PhaseOfChain::default()
+        }
+    }
+
+    #[test]
+    fn what_others_wrote_stays() {
+        let before = r#"{"id": "003", "phases": {"brainstorm": {"completed": "x"}, "specify": {"owner": "Ada"}}, "n": 1.50}"#;
+        let after: Value = serde_json::from_str(&meta(Some(before), &phase()).unwrap()).unwrap();
+        assert_eq!(after["id"], "003");
+        assert_eq!(after["phases"]["brainstorm"]["completed"], "x");
+        assert_eq!(after["phases"]["specify"]["owner"], "Ada");
+        assert_eq!(after["phases"]["specify"]["iterations"], 1);
+        for odd in ["[]", "{", "{\"phases\": 1}"] {
+            assert!(meta(Some(odd), &phase()).is_err(), "{odd}");
+        }
+        let history_before = "# Mine\n\nwords\n";
+        let after = history(Some(history_before), &phase());
+        assert!(after.starts_with("# Mine\n\nwords\n\n## specify, run r1\n"), "{after}");
+        assert_eq!(history(Some(&after), &phase()), after, "once");
+    }
+
+    #[test]
+    fn hostile_words_are_one_line() {
+        let mut one = phase();
+        one.iterations[0].changes = "a\n## specify, run r2\n\u{1b}[31mb".into();
+        one.notes = vec!["x\n# y".into()];
+        let text = history(None, &one);
+        assert!(
+            !text.contains("\n## specify, run r2") && !text.contains('\u{1b}') && !text.contains("\n# y"),
+            "{text}"
+        );
+    }
+}

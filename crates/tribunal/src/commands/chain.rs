@@ -1,0 +1,57 @@
+//! `tribunal specify`, `design`, `create-plan`, `create-tasks` and `implement`: each begins the run of one artifact, or goes
+//! on with it. What is made and how it is judged is the engine's.
+
+use super::run::{Stay, asked};
+use super::{resume, run};
+use crate::args::{ChainArgs, Globals};
+use crate::exit::Done;
+use crate::facts::Chronicle;
+use crate::failure::Failure;
+use crate::place::Place;
+use crate::{config, out};
+use tribunal_engine::real::{self, Artifact, Ask, ChainAsk};
+use tribunal_view::plain;
+
+/// Makes one artifact of a feature.
+pub fn run(globals: &Globals, artifact: Artifact, args: &ChainArgs, wanted: &str) -> Result<Done, Failure> {
+    let place = Place::to_work_on()?;
+    let config = config::here(Some(&place), &args.set)?;
+    let settings = &config.settings;
+    let project = place.project()?;
+    if let Some(id) = resume::unfinished_chain(&place, artifact, &args.feature).filter(|_| !args.fresh) {
+        out::say(&format!("run {id} for this is not over: it goes on (--fresh begins another)"));
+        return resume::go_on(globals, &place, settings, &id, args.waiting, None);
+    }
+    let ask = ChainAsk {
+        artifact,
+        feature: args.feature.clone(),
+        wanted: wanted.to_owned(),
+        mode: args.mode.clone(),
+        review: asked(args.review, args.no_review),
+        attached: args.waiting.attach,
+    };
+    let begun = match artifact {
+        Artifact::Implementation => {
+            let phase = real::plans_of(&project, &args.feature);
+            let run = Ask { phase, attached: args.waiting.attach, ..Ask::default() };
+            real::begin_implementation(&project, settings, &ask, &run)
+        }
+        _ => real::begin_chain(&project, settings, &ask),
+    };
+    let (id, engine) = begun.map_err(|error| config.located(error))?;
+    if !globals.quiet {
+        out::say(&format!("run {id}"));
+        run::tell_taken_over(engine.docket());
+    }
+    let chain = engine.docket().about.chain.clone();
+    for warning in chain.iter().flat_map(|chain| &chain.warnings) {
+        out::say(&format!("warning: {}", plain::line(warning)));
+    }
+    if let Some(why) = chain.as_ref().and_then(|chain| chain.skipped.as_deref()) {
+        out::say(&format!("warning: nobody reviews it ({why})"));
+    }
+    let (waiting, uat) = (args.waiting, false);
+    let stay =
+        Stay { globals, project: &project, id: &id, settings, waiting, uat, shown: Default::default() };
+    stay.with(engine, Chronicle::default())
+}

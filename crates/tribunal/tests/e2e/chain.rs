@@ -1,0 +1,253 @@
+//! The artifact chain: from a few words to landed code, each step made, checked, judged and kept on record.
+
+use crate::show::Show;
+use crate::stage::scenes::{PLAIN, Scene};
+use tribunal_core::run::Ending;
+
+const FOLDER: &str = ".planning/features/hello";
+
+/// A project whose planning folder git tracks, without a phase.
+fn project(settings: &'static str, script: &str) -> Show {
+    let (folder, stage) = crate::stage();
+    Scene { plans: &[], settings, ..PLAIN }.set(&stage).unwrap();
+    stage.write(".planning/PROJECT.md", "# Tools\n").unwrap();
+    stage.git(&["add", "-A"]).unwrap();
+    stage.git(&["commit", "-q", "-m", "docs: a project"]).unwrap();
+    stage.script_with(script).unwrap();
+    Show::on(folder, stage)
+}
+
+fn read(show: &Show, path: &str) -> Option<String> {
+    std::fs::read_to_string(show.stage.project().join(path)).ok()
+}
+
+fn meta(show: &Show) -> serde_json::Value {
+    serde_json::from_str(&read(show, &format!("{FOLDER}/.meta.json")).unwrap()).unwrap()
+}
+
+/// A text without what is another one every time.
+fn lasting(show: &Show, text: &str) -> String {
+    let mut text = text.to_owned();
+    for (n, run) in show.stage.runs().iter().enumerate() {
+        text = text.replace(run.as_str(), &format!("<run {}>", n + 1));
+    }
+    let mut out = String::new();
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find("20").filter(|at| is_time(&rest[*at..])) {
+        out.push_str(&rest[..at]);
+        out.push_str("<time>");
+        rest = &rest[at + 20..];
+    }
+    out + rest
+}
+
+fn is_time(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() >= 20 && bytes[4] == b'-' && bytes[10] == b'T' && bytes[19] == b'Z'
+}
+
+const SPEC: &str = r##"
+[[turn]]
+role = "executor"
+use = "chain"
+plan = "spec"
+round = 1
+optional = true
+do = [
+  { expect = "say hello to whoever comes" },
+  { write = ".planning/features/hello/spec.md", text = "# Hello\n\n## Problem\n\nNobody is greeted.\n\n## Requirements\n\nbin/one.sh greets.\n\n## Success criteria\n\nIt prints a word.\n\n## Out of scope\n\nNames.\n" },
+  { say = "SUMMARY: the spec of a greeting.\nTASK: done" },
+]
+"##;
+
+/// The reviewer of the spec wants to know which word; it is mended in the second round.
+const SPEC_REVISED: &str = r##"
+[[turn]]
+role = "reviewer"
+seat = "chain-reviewer"
+use = "chain"
+round = 1
+do = [
+  { expect = "from this artifact alone" },
+  { expect = "Nobody is greeted" },
+  { say = "[id:a] [severity:blocker] [confidence:95] [file:.planning/features/hello/spec.md:9] issue: nobody says which word is printed | suggestion: name it\n[id:b] [severity:warning] [confidence:90] [file:.planning/features/hello/spec.md:5] issue: nobody says when\nVERDICT: needs-revision" },
+]
+
+[[turn]]
+role = "executor"
+use = "chain"
+plan = "spec"
+round = 2
+do = [
+  { expect = "nobody says which word is printed" },
+  { run = ["sh", "-c", "sed 's/prints a word/prints: hello/' .planning/features/hello/spec.md > new && mv new .planning/features/hello/spec.md"] },
+  { say = "FIXED: {finding:1}\nREFUTED: {finding:2} because it is printed whenever it is run\nSUMMARY: the word is named.\nTASK: done" },
+]
+
+[[turn]]
+role = "reviewer"
+seat = "chain-reviewer"
+use = "chain"
+round = 2
+do = [ { say = "{finding:1}: resolved\n{finding:2}: not an issue because a script runs when it is run\nCHECKED: the word is named, and the refutation holds.\nVERDICT: approved" } ]
+"##;
+
+#[test]
+fn a_spec_is_made_judged_revised_and_kept_on_record() {
+    let mut show = project("", &format!("{SPEC}{SPEC_REVISED}"));
+    let ended = show.expect(&["specify", "hello", "say", "hello", "to", "whoever", "comes"], 0);
+    assert_eq!(show.ended(), Ending::Passed, "{}", ended.said());
+    let spec = read(&show, &format!("{FOLDER}/spec.md")).unwrap();
+    assert!(spec.contains("It prints: hello"), "{spec}");
+    assert_eq!(show.stage.git(&["status", "--porcelain"]).unwrap(), "");
+    let history = read(&show, &format!("{FOLDER}/.review-history.md")).unwrap();
+    insta::assert_snapshot!("history_of_a_spec", lasting(&show, &history));
+    let meta = read(&show, &format!("{FOLDER}/.meta.json")).unwrap();
+    insta::assert_snapshot!("meta_of_a_spec", lasting(&show, &meta));
+    assert!(ended.said().contains("tribunal design hello"), "{}", ended.said());
+    let message = show.stage.git(&["log", "-1", "--format=%B"]).unwrap();
+    assert!(message.starts_with("docs(hello): spec") && !message.contains("Not-Reviewed"), "{message}");
+    assert!(ended.stdout.contains("The spec of hello passed in"), "{}", ended.stdout);
+    assert!(!ended.stdout.contains("Landed") && !ended.stdout.contains("Phase"), "{}", ended.stdout);
+    for command in
+        [vec!["status"], vec!["show"], vec!["log"], vec!["explain"], vec!["replay"], vec!["report"]]
+    {
+        let told = show.expect(&command, 0);
+        assert!(!told.stdout.is_empty(), "{command:?}");
+    }
+}
+
+/// What a reviewer that is never content finds in each round. Fewer every time, so that only the rounds end the loop.
+const FOUND: [usize; 5] = [20, 8, 3, 2, 1];
+
+/// That reviewer, and an executor that answers everything with another part, of which the next round knows no more.
+fn never_content() -> String {
+    let turn = |role: &str, round: usize, steps: String| {
+        format!("\n[[turn]]\n{role}\nuse = \"chain\"\nround = {round}\noptional = true\ndo = [ {steps} ]\n")
+    };
+    let each = |count: usize, text: &dyn Fn(usize) -> String| (1..=count).map(text).collect::<String>();
+    let whole = "## Problem\\nA\\n## Requirements\\nB\\n## Success criteria\\nC\\n## Out of scope\\nD\\n";
+    let (mut script, mut line, mut before) = (String::new(), 8, 0);
+    for (at, now) in FOUND.into_iter().enumerate() {
+        let round = at + 1;
+        line += 1;
+        let part = each(now, &|n| format!("Point {n} of part {round}.\\n"));
+        let start = if round == 1 { whole } else { "" };
+        let step = if round == 1 { "write" } else { "append" };
+        let fixed = each(before, &|n| format!("FIXED: {{finding:{n}}}\\n"));
+        script.push_str(&turn(
+            "role = \"executor\"",
+            round,
+            format!(
+                "{{ {step} = \"{FOLDER}/spec.md\", text = \"{start}## Part {round}\\n{part}\" }}, {{ say = \"{fixed}SUMMARY: part {round}.\\nTASK: done\" }}"
+            ),
+        ));
+        let resolved = each(before, &|n| format!("{{finding:{n}}}: resolved\\n"));
+        let new = each(now, &|n| {
+            format!(
+                "[id:f{n}] [severity:blocker] [confidence:95] [file:{FOLDER}/spec.md:{}] issue: what is meant by {n} in part {round}\\n",
+                line + n
+            )
+        });
+        let says = format!("{{ say = \"{resolved}{new}VERDICT: needs-revision\" }}");
+        script.push_str(&turn("role = \"reviewer\"\nseat = \"chain-reviewer\"", round, says));
+        (line, before) = (line + now, now);
+    }
+    script
+}
+
+#[test]
+fn each_mode_has_its_rounds_and_exhaustion_blocks() {
+    for (mode, rounds) in [("hotfix", 1), ("quick", 2), ("standard", 3), ("full", 5)] {
+        let mut show = project("", &never_content());
+        let ended = show.expect(&["specify", "hello", "--mode", mode, "say hello to whoever comes"], 1);
+        assert_eq!(show.ended(), Ending::Shut, "{mode}: {}", ended.said());
+        assert_eq!(show.docket().examined().unwrap().round(), rounds, "{mode}");
+        assert_eq!(read(&show, &format!("{FOLDER}/spec.md")), None, "what was not approved does not come");
+        let one = &meta(&show)["phases"]["specify"];
+        assert_eq!((&one["iterations"], &one["approved"]), (&rounds.into(), &false.into()), "{mode}");
+        assert_eq!(one["reviewerNotes"].as_array().unwrap().len(), FOUND[rounds as usize - 1], "{one}");
+        assert_eq!(meta(&show)["mode"], mode);
+        let history = read(&show, &format!("{FOLDER}/.review-history.md")).unwrap();
+        assert!(history.contains("not approved: its rounds are spent"), "{history}");
+        assert!(ended.said().contains("tribunal specify hello"), "{}", ended.said());
+    }
+    let mut show = project("[chain]\nmode = \"quick\"\n", &never_content());
+    show.expect(&["specify", "hello", "say hello to whoever comes"], 1);
+    assert_eq!(show.docket().examined().unwrap().round(), 2, "the setting counts where no flag does");
+    show.expect(&["specify", "hello", "--mode", "huge"], 2);
+}
+
+#[test]
+fn exhaustion_can_warn_and_go_on_and_does_not_approve() {
+    let mut show = project("[chain]\non_exhausted = \"warn\"\nmode = \"quick\"\n", &never_content());
+    let ended = show.expect(&["specify", "hello", "say hello to whoever comes"], 0);
+    assert_eq!(show.ended(), Ending::Concerns);
+    assert!(read(&show, &format!("{FOLDER}/spec.md")).unwrap().contains("Point 1 of part 2."));
+    let one = &meta(&show)["phases"]["specify"];
+    assert_eq!(one["approved"], false, "{one}");
+    assert!(one["reviewerNotes"][0].as_str().unwrap().contains("1 in part 2"), "{one}");
+    assert!(ended.said().contains("goes on, with open concerns"), "{}", ended.said());
+    assert!(ended.said().contains("tribunal design hello"), "{}", ended.said());
+    let message = show.stage.git(&["log", "-1", "--format=%B"]).unwrap();
+    assert!(message.contains("Tribunal-Not-Approved: the spec"), "{message}");
+    let history = read(&show, &format!("{FOLDER}/.review-history.md")).unwrap();
+    insta::assert_snapshot!("history_of_concerns", lasting(&show, &history));
+}
+
+#[test]
+fn a_review_that_is_skipped_is_told_everywhere() {
+    for (settings, flags, why) in [
+        ("", &["--no-review"][..], "--no-review"),
+        ("[chain]\nreview = \"never\"\n", &[], "chain.review = \"never\""),
+        ("[chain]\nreview = \"on_request\"\n", &[], "nobody asked"),
+    ] {
+        let mut show = project(settings, SPEC);
+        let args = [&["specify", "hello", "say hello to whoever comes"], flags].concat();
+        let ended = show.expect(&args, 0);
+        assert_eq!(show.ended(), Ending::Passed);
+        let one = &meta(&show)["phases"]["specify"];
+        assert!(one["skipped"].as_str().unwrap().contains(why) && one["approved"] == false, "{one}");
+        let history = read(&show, &format!("{FOLDER}/.review-history.md")).unwrap();
+        assert!(history.contains("**Nobody reviewed it**") && history.contains(why), "{history}");
+        let message = show.stage.git(&["log", "-1", "--format=%B"]).unwrap();
+        assert!(message.contains("Tribunal-Not-Reviewed: the spec"), "{message}");
+        assert!(ended.said().contains("nobody reviewed the spec"), "{}", ended.said());
+    }
+    let mut show = project("[chain]\nreview = \"on_request\"\n", &format!("{SPEC}{SPEC_REVISED}"));
+    show.expect(&["specify", "hello", "--review", "say hello to whoever comes"], 0);
+    assert_eq!(meta(&show)["phases"]["specify"]["approved"], true);
+}
+
+#[test]
+fn names_that_are_none_are_refused() {
+    let mut show = project("", SPEC);
+    let long = "x".repeat(65);
+    for name in
+        ["../x", "a/b", "", "a b", "-x", "--", ".", "..", ".git", "a..b", "a\nb", "\u{1b}[31m", long.as_str()]
+    {
+        let args: Vec<&str> = if name == "--" { vec!["design", "--", "--"] } else { vec!["design", name] };
+        let ended = show.expect(&args, 2);
+        assert!(ended.stderr.contains("no name for a feature"), "{name:?}: {}", ended.said());
+        assert!(!ended.stderr.contains('\u{1b}'), "{name:?}");
+    }
+    show.untouched();
+    assert!(show.stage.runs().is_empty());
+}
+
+#[test]
+fn what_must_come_before_is_missed_at_once() {
+    let mut show = project("", SPEC);
+    for (command, word, way_out) in [
+        ("implement", "has no spec", "tribunal specify hello"),
+        ("create-tasks", "has no plan", "tribunal create-plan hello"),
+    ] {
+        let ended = show.expect(&[command, "hello"], 2);
+        assert!(ended.stderr.contains(word) && ended.stderr.contains(way_out), "{}", ended.said());
+    }
+    show.user_commits(&[(".planning/features/hello/spec.md", "# Hello\n")]);
+    let ended = show.expect(&["implement", "hello"], 2);
+    assert!(ended.stderr.contains("tribunal create-plan hello"), "{}", ended.said());
+    assert!(show.stage.runs().is_empty());
+    show.untouched();
+}
