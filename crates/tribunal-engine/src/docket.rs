@@ -2,6 +2,7 @@
 //! engine build it alike, from rows alone.
 
 use crate::budget::{Caps, Spent};
+use crate::editor::Remark;
 use crate::review::{Origin, entry_number};
 use crate::tokens::Tokens;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,7 @@ use tribunal_core::machine::{Machine, OutOfOrder};
 use tribunal_core::panel::Unusable;
 use tribunal_core::run::{LaneChoice, LaneDecision, Run, RunEvent};
 use tribunal_docs::chain::Artifact;
+use tribunal_findings::Excerpt;
 use tribunal_journal::RowRef;
 
 /// The machine name of the run in the journal.
@@ -59,13 +61,22 @@ pub enum Note {
     Spent(Spent),
     /// A person gave the run other caps.
     Raised(Caps),
-    /// Where the findings of a loop's next tracking came from, in their order; none where it cannot be told.
+    /// What is known of the findings of a loop's next tracking beside their claims, in their order; none where it
+    /// cannot be told.
     Traced {
         /// The loop.
         of: LoopId,
-        /// One per finding.
+        /// Where each came from.
         origins: Vec<Option<Origin>>,
+        /// The code each new one is about.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        code: Vec<Option<Excerpt>>,
+        /// The part of the last fix that each settled one went away with.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        mended: Vec<Option<String>>,
     },
+    /// An editor agent said something about a finding. It is data: it settles nothing.
+    Editor(Box<Remark>),
     /// The user's branch does not have the result: this one command takes it.
     Left {
         /// The command.
@@ -476,6 +487,7 @@ impl Note {
             Note::Spent(_) => "spent",
             Note::Raised(_) => "raised",
             Note::Traced { .. } => "traced",
+            Note::Editor(_) => "editor",
             Note::Left { .. } => "left",
             Note::Aside(_) => "aside",
             Note::Strayed(_) => "strayed",
@@ -648,7 +660,7 @@ impl Docket {
             Note::Aside(aside) => {
                 self.asides.insert((aside.of.clone(), aside.check.clone()), (**aside).clone());
             }
-            Note::Traced { .. } | Note::Ignored { .. } | Note::Resumed => {}
+            Note::Traced { .. } | Note::Editor(_) | Note::Ignored { .. } | Note::Resumed => {}
         }
     }
 }

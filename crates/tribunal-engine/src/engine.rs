@@ -400,6 +400,11 @@ impl<W: World> Engine<W> {
                 }
                 Ok(())
             }
+            // Recorded and no more: no machine hears of it.
+            Body::Editor(remark) => {
+                self.note(vec![Note::Editor(Box::new(remark))]);
+                Ok(())
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 pub mod budget;
 pub mod crash;
 pub mod docket;
+pub mod editor;
 pub mod engine;
 pub mod gates;
 pub mod inbox;

@@ -1,5 +1,6 @@
 //! Letters to a run: what other processes ask of it or answer. They are durable before the run reads them.
 
+use crate::editor::Remark;
 use serde::{Deserialize, Serialize};
 use tribunal_core::effect::EffectId;
 use tribunal_core::ids::{PlanId, Time};
@@ -37,6 +38,8 @@ pub enum Body {
         /// Who.
         by: String,
     },
+    /// What an editor agent says about a finding.
+    Editor(Remark),
 }
 
 impl Body {
@@ -46,6 +49,7 @@ impl Body {
             Body::Decide { effect, .. } | Body::DecideLane { effect, .. } => ("decide", effect.to_string()),
             Body::Cancel { .. } => ("cancel", "cancel".to_owned()),
             Body::Drop { plan, .. } => ("drop", format!("drop {plan}")),
+            Body::Editor(remark) => ("editor", remark.key()),
         };
         Ok(Letter { key, kind: kind.to_owned(), body: serde_json::to_string(self)?, at: at.0 })
     }

@@ -17,12 +17,12 @@ use tribunal_core::machine::{Machine, OutOfOrder};
 use tribunal_core::panel::Ruling;
 use tribunal_core::policy::Use;
 use tribunal_core::run::{Ending, Run, RunEvent};
-use tribunal_findings::CycleDelta;
 use tribunal_findings::delta::{Now, Standing, cycle_delta};
+use tribunal_findings::{CycleDelta, Excerpt};
 use tribunal_view::bars::Bar;
 use tribunal_view::chain::{Answered, Found, Iteration, PhaseOfChain};
 use tribunal_view::facts::{FindingView, QuestionView};
-use tribunal_view::review::{self, Part, Review, Round, Story, Word};
+use tribunal_view::review::{self, Code, Part, Review, Round, Story, Word};
 use tribunal_view::{events, plain, question};
 
 /// Refusals that a report lists.
@@ -54,19 +54,30 @@ impl Origin {
     }
 }
 
-/// The origin of every finding whose lines could be traced.
+/// What was traced of every finding: where it came from, the code it is about, the fix it went away with.
 #[derive(Clone, Debug, Default)]
 pub struct Origins {
-    traced: BTreeMap<LoopId, Vec<Option<Origin>>>,
+    traced: BTreeMap<LoopId, Traced>,
     known: BTreeMap<FindingId, Origin>,
+    code: BTreeMap<FindingId, Excerpt>,
+    mended: BTreeMap<FindingId, String>,
+}
+
+/// One note of it, until the findings it is about are known.
+#[derive(Clone, Debug, Default)]
+struct Traced {
+    origins: Vec<Option<Origin>>,
+    code: Vec<Option<Excerpt>>,
+    mended: Vec<Option<String>>,
 }
 
 impl Origins {
     /// Takes facts in their order: what was traced stands before the findings it is about.
     pub fn take(&mut self, fact: &Fact) {
         match fact {
-            Fact::Note(Note::Traced { of, origins }) => {
-                self.traced.insert(of.clone(), origins.clone());
+            Fact::Note(Note::Traced { of, origins, code, mended }) => {
+                let (origins, code, mended) = (origins.clone(), code.clone(), mended.clone());
+                self.traced.insert(of.clone(), Traced { origins, code, mended });
             }
             // A report that nobody wanted any more takes its traces with it.
             Fact::Note(Note::Ignored { effect }) => {
@@ -79,15 +90,30 @@ impl Origins {
                 }
             }
             Fact::Loop(id, LoopEvent::Tracked { findings, .. }) => {
-                let traced = self.traced.remove(id).filter(|traced| traced.len() == findings.len());
-                for (finding, origin) in findings.iter().zip(traced.unwrap_or_default()) {
-                    if let Some(origin) = origin {
-                        self.known.entry(finding.id).or_insert(origin);
-                    }
+                let traced = self.traced.remove(id).filter(|one| one.origins.len() == findings.len());
+                let Traced { origins, code, mended } = traced.unwrap_or_default();
+                let ids = || findings.iter().map(|finding| finding.id);
+                for (id, origin) in ids().zip(origins).filter_map(|(id, one)| Some((id, one?))) {
+                    self.known.entry(id).or_insert(origin);
                 }
+                for (id, code) in ids().zip(code).filter_map(|(id, one)| Some((id, one?))) {
+                    self.code.entry(id).or_insert(code);
+                }
+                // What came back and went away again went away with the later fix.
+                self.mended.extend(ids().zip(mended).filter_map(|(id, one)| Some((id, one?))));
             }
             _ => {}
         }
+    }
+
+    /// The code a finding is about, as it was when it was first seen.
+    pub fn code(&self, id: FindingId) -> Option<&Excerpt> {
+        self.code.get(&id)
+    }
+
+    /// The part of a fix that a finding went away with; empty where unknown.
+    pub fn mended(&self, id: FindingId) -> &str {
+        self.mended.get(&id).map_or("", String::as_str)
     }
 
     /// Of one finding, in words; empty where unknown.
@@ -227,7 +253,9 @@ impl Record {
         });
         let told = self.loops.get(lp.id());
         let settled = told.and_then(|told| told.settled.get(&id).copied());
-        Story::of(finding, entry, settled, tried.collect(), told.is_some_and(Told::returned))
+        let story = Story::of(finding, entry, settled, tried.collect(), told.is_some_and(Told::returned));
+        let code = self.origins.code(id).map(Code::of);
+        Story { code, fix: plain::block(self.origins.mended(id)), ..story }
     }
 
     fn tried(&self, one: &Try, id: FindingId, elsewhere: Option<&str>) -> Option<String> {

@@ -5,6 +5,7 @@ pub mod authority;
 pub mod dedupe;
 pub mod delta;
 pub mod evidence;
+pub mod excerpt;
 pub mod fingerprint;
 pub mod intake;
 pub mod maker;
@@ -15,6 +16,7 @@ pub mod triage;
 pub mod words;
 
 pub use delta::{CycleDelta, cycle_delta};
+pub use excerpt::Excerpt;
 pub use intake::report::{Place, Report, read_report};
 pub use intake::tool::{ToolForm, ToolReport, read_rewrite, read_tool};
 pub use intake::{Form, Intake, Unread, read, read_bytes, read_compiler_lines, read_sarif};

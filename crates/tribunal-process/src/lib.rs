@@ -12,6 +12,7 @@
 //! crash [`end_left_behind`] ends what one launch left; [`sweep`] ends what a run left, at its end. Linux only.
 
 mod containment;
+mod detached;
 mod error;
 mod foreground;
 mod inside;
@@ -26,6 +27,7 @@ mod tree;
 mod walls;
 
 pub use containment::{Containment, Namespace};
+pub use detached::{Detached, start_detached};
 pub use error::ProcessError;
 pub use foreground::run_in_foreground;
 pub use inside::contained;

@@ -14,12 +14,16 @@ use tribunal_agent::reporting::{self, Answer, Ask, SERVER};
 
 /// Serves the tools of the launch with this folder until standard input ends.
 pub fn serve(dir: &Path) -> Result<(), ServerError> {
+    on_stdio(Reporter { dir: dir.to_path_buf() })
+}
+
+/// Serves on standard input and output until the input ends.
+pub(crate) fn on_stdio(server: impl ServerHandler) -> Result<(), ServerError> {
     let fail = |error: &dyn std::fmt::Display| ServerError::Server(error.to_string());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| fail(&error))?;
-    let reporter = Reporter { dir: dir.to_path_buf() };
     let served = runtime.block_on(async {
-        let service = reporter.serve(rmcp::transport::stdio()).await.map_err(|error| fail(&error))?;
+        let service = server.serve(rmcp::transport::stdio()).await.map_err(|error| fail(&error))?;
         service.waiting().await.map(drop).map_err(|error| fail(&error))
     });
     // A thread may still wait for standard input.
@@ -41,7 +45,8 @@ impl Reporter {
     }
 }
 
-fn tool(tool: reporting::Tool) -> Tool {
+/// A tool as the SDK has it.
+pub(crate) fn tool(tool: reporting::Tool) -> Tool {
     let schema = tool.schema.as_object().cloned().unwrap_or_default();
     Tool::new(tool.name, tool.description, Arc::new(schema))
 }

@@ -4,6 +4,7 @@
 
 use crate::bars::{Bar, bars};
 use crate::facts::{FindingView, QuestionView};
+use crate::plain;
 use crate::report::{table, text};
 use crate::style::Style;
 use crate::words::{self, and, count};
@@ -13,8 +14,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use tribunal_core::finding::{Severity, Source};
 use tribunal_core::ledger::{Entry, Mark};
-use tribunal_findings::CycleDelta;
 use tribunal_findings::delta::{Class, Row};
+use tribunal_findings::{CycleDelta, Excerpt};
 
 /// How the review ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -61,6 +62,39 @@ pub struct Story {
     pub why: String,
     /// What a person could do about it.
     pub advice: String,
+    /// The code it is about, as it was when it was first seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<Code>,
+    /// The part of the fix that it went away with, as a patch.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub fix: String,
+    /// What editor agents said about it, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
+}
+
+/// Some lines of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Code {
+    /// The number of the first line.
+    pub from: u32,
+    /// The lines, harmless to a terminal.
+    pub text: String,
+}
+
+impl Code {
+    /// Lines that were kept with a finding.
+    pub fn of(excerpt: &Excerpt) -> Code {
+        Code { from: excerpt.from, text: plain::block(&excerpt.text) }
+    }
+
+    /// Each line after its number.
+    pub fn numbered(&self) -> String {
+        let lines = self.text.split('\n').enumerate();
+        let line =
+            |(at, line): (usize, &str)| format!("{:>5}  {line}\n", at.saturating_add(self.from as usize));
+        lines.map(line).collect()
+    }
 }
 
 /// What one reviewer or check came to.

@@ -128,9 +128,10 @@ pub enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Serve the tools an agent reports with, over standard input and output; agents start it
-    #[command(hide = true)]
+    /// Serve editor agents over MCP: start reviews, read and answer findings, see the inbox
     Mcp(Mcp),
+    /// Answer a hook of an editor agent: check a commit, a SUMMARY, the end of its work
+    Hook(Hook),
     /// Print a JSON schema
     #[command(hide = true)]
     Schema(Schema),
@@ -422,6 +423,23 @@ pub struct Serve {
     pub port: Option<u16>,
 }
 
+/// `tribunal mcp`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "It speaks the Model Context Protocol on standard input and output; an editor agent starts it. Reading \
+    starts no program; an answer to a finding is recorded and settles nothing; questions are answered by people.\n\n\
+    Examples:\n  tribunal mcp --serve\n  claude mcp add tribunal -- tribunal mcp --serve\n  \
+    tribunal init --plugin claude    writes a plugin that starts it"
+)]
+pub struct Mcp {
+    /// Serve editor agents
+    #[arg(long, required_unless_present = "dir", conflicts_with = "dir")]
+    pub serve: bool,
+    /// The folder of a launch: what agents of a run are given to report by
+    #[arg(hide = true)]
+    pub dir: Option<PathBuf>,
+}
+
 /// `tribunal log`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tribunal log                     what mattered in the newest run\n  \
@@ -695,10 +713,47 @@ pub struct ConfigShow {
 /// `tribunal init`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tribunal init\n\nAn existing tribunal.toml is left as it is. `.tribunal/` is kept out of \
+    after_help = "Examples:\n  tribunal init\n  tribunal init --plugin claude\n  tribunal init --plugin agents >> AGENTS.md\n\n\
+    An existing tribunal.toml is left as it is. `.tribunal/` is kept out of \
     your commits through .git/info/exclude."
 )]
-pub struct Init {}
+pub struct Init {
+    /// Write what an editor agent needs instead: a plugin for claude, or a paragraph of AGENTS.md on stdout
+    #[arg(long, value_name = "FOR", value_enum)]
+    pub plugin: Option<Plugin>,
+}
+
+/// Whom a plugin is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Plugin {
+    /// Claude Code: commands, hooks and tools, as files in .claude/plugins/tribunal
+    Claude,
+    /// Any agent that reads AGENTS.md: a paragraph, printed
+    Agents,
+}
+
+/// `tribunal hook`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The call comes as JSON on standard input. Exit codes: 0 goes on, 2 stops it and tells the agent why on \
+    stderr, 1 the call could not be read and nothing was checked. Only projects with a planning folder have rules.\n\n\
+    Examples:\n  tribunal hook stop < call.json\n  tribunal init --plugin claude    writes a plugin that calls it"
+)]
+pub struct Hook {
+    /// What happened
+    pub event: HookEvent,
+}
+
+/// What a hook of an editor agent is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HookEvent {
+    /// Before a tool is used: the subject of a commit
+    PreToolUse,
+    /// After a tool was used: a SUMMARY that was written
+    PostToolUse,
+    /// Before the agent stops: plans that were begun
+    Stop,
+}
 
 /// `tribunal doctor`.
 #[derive(Debug, Args)]
@@ -828,11 +883,4 @@ mod tests {
             assert_eq!(reaction(word).ok(), expect, "{word}");
         }
     }
-}
-
-/// `mcp`.
-#[derive(Debug, clap::Args)]
-pub struct Mcp {
-    /// The launch's folder
-    pub dir: PathBuf,
 }

@@ -613,6 +613,7 @@ pub fn answer_words(body: &Body) -> String {
         }
         Body::Cancel { by } => (by, "cancel"),
         Body::Drop { by, .. } => (by, "drop"),
+        Body::Editor(remark) => (&remark.by, "a remark"),
     };
     format!("{word}, by {}", plain::clipped(by, 100))
 }
@@ -664,6 +665,7 @@ fn note_kind(note: &Note) -> Option<Kind> {
         Note::Spent(spent) => events::note("budget", &spent.to_string()),
         Note::Raised(_) => events::note("budget", "a person changed what may be spent"),
         Note::Traced { .. } => return None,
+        Note::Editor(remark) => events::note("editor", &remark.words()),
         Note::Strayed(stray) => {
             let files = stray.files.join(", ");
             events::note("strayed", &format!("{} changed {files}, which was put back", stray.maker))

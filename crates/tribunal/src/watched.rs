@@ -97,7 +97,8 @@ impl Watched {
 
     /// The review of its findings as it stands.
     pub fn review(&self) -> Review {
-        report::of(&self.story.docket, &self.record, &self.seen.id, &self.seen.dir)
+        let review = report::of(&self.story.docket, &self.record, &self.seen.id, &self.seen.dir);
+        report::with_remarks(review, &self.seen)
     }
 
     /// Its last events.

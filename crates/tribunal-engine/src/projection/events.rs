@@ -117,6 +117,7 @@ impl Names {
             Note::Launch(launch) => self.ended_launch(launch),
             Note::Warning(_)
             | Note::Traced { .. }
+            | Note::Editor(_)
             | Note::Ignored { .. }
             | Note::Left { .. }
             | Note::Aside(_)

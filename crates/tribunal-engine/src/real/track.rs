@@ -10,18 +10,21 @@ use crate::review::Origin;
 use crate::world::Report;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::EffectId;
-use tribunal_core::finding::{Said, Source, Verdict};
+use tribunal_core::finding::{Fate, Said, Source, Verdict};
 use tribunal_core::ids::{Check, FindingId, LoopId, Maker, Revision, Seat};
 use tribunal_core::ledger::{Ledger, Tracked};
 use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::panel::Bench;
 use tribunal_core::run::Subject;
+use tribunal_findings::excerpt::{excerpt, hunks};
 use tribunal_findings::track::{Block, Change, Input, Outcome, Side, track};
-use tribunal_findings::{Panel, Raised, triage};
+use tribunal_findings::{Excerpt, Panel, Raised, triage};
 use tribunal_git::{GitError, GitPath, Oid};
 
 /// Bytes of diff read for tracking.
 const DIFF_CAP: usize = 64 << 20;
+/// Bytes of one file's patch read for people.
+const PATCH_CAP: usize = 1 << 20;
 
 /// What one tracking needs, gathered from the docket.
 pub(crate) struct Tracking {
@@ -133,9 +136,77 @@ impl Tracking {
         removed
     }
 
-    /// Where the findings that are new came from; no note when nothing is new.
+    /// Where the findings that are new came from, and what those that went away went away with; no note when there
+    /// is nothing of either.
     fn traced(&self, site: &Site, outcome: &Outcome, fixes: &[Change]) -> Result<Vec<Note>, GitError> {
-        let is_new = |tracked: &Tracked| tracked.id.0 >= crate::engine::PROVISIONAL;
+        let origins = self.origins(site, outcome, fixes)?;
+        let mut mended = self.mended(site, outcome);
+        if mended.iter().all(Option::is_none) {
+            mended.clear();
+        }
+        if origins.is_empty() && mended.is_empty() {
+            return Ok(Vec::new());
+        }
+        let code = if origins.is_empty() { Vec::new() } else { self.code(site, outcome) };
+        let origins = if origins.is_empty() { vec![None; outcome.tracked.len()] } else { origins };
+        Ok(vec![Note::Traced { of: LoopId::new(self.effect.of.as_str()), origins, code, mended }])
+    }
+
+    /// The code that each new finding is about.
+    fn code(&self, site: &Site, outcome: &Outcome) -> Vec<Option<Excerpt>> {
+        let mut files: BTreeMap<&str, Option<String>> = BTreeMap::new();
+        let mut code = Vec::new();
+        for tracked in &outcome.tracked {
+            let (file, line) = (tracked.claim.file.as_deref(), tracked.claim.line);
+            code.push(match (file, line) {
+                (Some(file), Some(line)) if is_new(tracked) => {
+                    let text =
+                        files.entry(file).or_insert_with(|| self.file(site, &self.bench.revision, file));
+                    let end = tracked.claim.end.unwrap_or(line);
+                    text.as_deref().and_then(|text| excerpt(text, line, end))
+                }
+                _ => None,
+            });
+        }
+        code
+    }
+
+    /// The part of the last fix that each finding which is settled by it went away with. It is for people alone: what
+    /// git cannot tell is left out.
+    fn mended(&self, site: &Site, outcome: &Outcome) -> Vec<Option<String>> {
+        let mut patches: BTreeMap<String, Option<String>> = BTreeMap::new();
+        let mut one = |tracked: &Tracked| -> Option<String> {
+            let entry = self.ledger.get(tracked.id)?;
+            if tracked.fate != Fate::Fixed || entry.fate == Fate::Fixed {
+                return None;
+            }
+            let file = entry.claim.file.clone()?;
+            let patch = patches.entry(file.clone()).or_insert_with(|| self.patch(site, &file));
+            Some(hunks(patch.as_deref()?, entry.claim.line)).filter(|text| !text.is_empty())
+        };
+        outcome.tracked.iter().map(&mut one).collect()
+    }
+
+    /// What the last fix changed in a file.
+    fn patch(&self, site: &Site, file: &str) -> Option<String> {
+        let (from, to) = self.pairs().pop()?;
+        let (from, to) = (site.commit_of(&from).ok()?, site.commit_of(&to).ok()?);
+        let bytes = match self.subject {
+            Subject::Plan(_) => site.repo.diff_blobs(&from, &to, PATCH_CAP).ok()?,
+            Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain => {
+                site.repo.diff_text(&from, &to, &[GitPath::from(file)], PATCH_CAP).ok()?.bytes
+            }
+        };
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Where the findings that are new came from; empty when nothing is new.
+    fn origins(
+        &self,
+        site: &Site,
+        outcome: &Outcome,
+        fixes: &[Change],
+    ) -> Result<Vec<Option<Origin>>, GitError> {
         if !outcome.tracked.iter().any(is_new) {
             return Ok(Vec::new());
         }
@@ -164,9 +235,7 @@ impl Tracking {
                 _ => None,
             }
         };
-        let origins =
-            outcome.tracked.iter().map(|one| if is_new(one) { origin(one) } else { None }).collect();
-        Ok(vec![Note::Traced { of: LoopId::new(self.effect.of.as_str()), origins }])
+        Ok(outcome.tracked.iter().map(|one| if is_new(one) { origin(one) } else { None }).collect())
     }
 
     /// From what the work began with to its first judged version.
@@ -247,6 +316,11 @@ impl Tracking {
         };
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
+}
+
+/// It has no id yet.
+fn is_new(tracked: &Tracked) -> bool {
+    tracked.id.0 >= crate::engine::PROVISIONAL
 }
 
 fn read_diff(bytes: &[u8]) -> Change {

@@ -4,7 +4,7 @@
 use super::html::Html;
 use super::{Shell, cell, fact, pages, table, table_end};
 use crate::facts::{FindingView, RunView};
-use crate::review::Review;
+use crate::review::{Review, Story};
 
 /// Findings on a page.
 const SHOWN: usize = 200;
@@ -93,9 +93,31 @@ pub fn finding(view: &RunView, review: &Review, steps: &[Step], id: &str, waitin
             });
             html.raw("</ul>\n");
         }
+        if let Some(story) = story {
+            with_code(html, story);
+        }
         told(html, &view.id, steps);
     });
     Some(page)
+}
+
+/// The code, the fix and what editor agents said, where they are known.
+fn with_code(html: &mut Html, story: &Story) {
+    if let Some(code) = &story.code {
+        html.raw("<h2>The code</h2>\n<pre tabindex=\"0\">").block(&code.numbered()).raw("</pre>\n");
+    }
+    if !story.fix.is_empty() {
+        html.raw("<h2>The fix it went away with</h2>\n<pre tabindex=\"0\">")
+            .block(&story.fix)
+            .raw("</pre>\n");
+    }
+    if !story.remarks.is_empty() {
+        html.raw("<h2>What editor agents said</h2>\n<ul>\n");
+        for said in &story.remarks {
+            html.raw("<li>").text(said).raw("</li>\n");
+        }
+        html.raw("</ul>\n");
+    }
 }
 
 fn told(html: &mut Html, run: &str, steps: &[Step]) {

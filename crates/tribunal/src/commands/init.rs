@@ -1,17 +1,26 @@
 //! `tribunal init`: a commented tribunal.toml with the agents that are installed, and `.tribunal/` kept out of commits.
 //! Overwrites nothing, and starts no agent.
 
-use crate::args::Globals;
+use crate::args::{Globals, Init, Plugin};
 use crate::config::{DEFAULTS, PROJECT_FILE};
 use crate::exit::Done;
 use crate::failure::Failure;
-use crate::out;
+use crate::place::Place;
+use crate::{out, plugin};
 use std::io::Write;
 use tribunal_agent::Adapters;
 use tribunal_engine::real::{Project, WITHOUT_AGENTS, doctor};
 
 /// Prepares the project.
-pub fn run(globals: &Globals) -> Result<Done, Failure> {
+pub fn run(globals: &Globals, args: &Init) -> Result<Done, Failure> {
+    match args.plugin {
+        Some(Plugin::Claude) => return plugin_for_claude(globals),
+        Some(Plugin::Agents) => {
+            out::data(plugin::AGENTS)?;
+            return Ok(Done::Passed);
+        }
+        None => {}
+    }
     let dir = std::env::current_dir()
         .map_err(|error| Failure::work(format!("the working directory is gone: {error}")))?;
     let project = Project::open(&dir)?;
@@ -43,6 +52,23 @@ pub fn run(globals: &Globals) -> Result<Done, Failure> {
     if !project.root().join(project.planning()).is_dir() {
         out::say("hint: put plans into .planning/phases/01-name/01-01-PLAN.md, then `tribunal run 01`");
     }
+    Ok(Done::Passed)
+}
+
+fn plugin_for_claude(globals: &Globals) -> Result<Done, Failure> {
+    let written = plugin::write(&Place::here()?.root)?;
+    if globals.json {
+        out::json(&serde_json::json!({ "plugin": plugin::FOLDER, "written": written }))?;
+        return Ok(Done::Passed);
+    }
+    match written.is_empty() {
+        true => out::say(&format!("{} is there already", plugin::FOLDER)),
+        false => written.iter().for_each(|path| out::say(&format!("{path} written"))),
+    }
+    out::say(&format!("hint: claude --plugin-dir {} loads it for one session", plugin::FOLDER));
+    out::say(
+        "hint: in a session, /plugin marketplace add ./.claude/plugins and /plugin install tribunal@tribunal-here keep it",
+    );
     Ok(Done::Passed)
 }
 

@@ -70,7 +70,7 @@ fn parsed(args: Vec<OsString>) -> Result<(Globals, Command), clap::Error> {
 fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
     match command {
         Command::Demo(args) => demo::run(globals, &args),
-        Command::Init(_) => init::run(globals),
+        Command::Init(args) => init::run(globals, &args),
         Command::Doctor(args) => doctor::run(globals, &args),
         Command::Run(args) => run::run(globals, &args),
         Command::Review(args) => review::run(globals, &args),
@@ -100,6 +100,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
         Command::Completions { shell } => completions(shell),
         Command::Schema(args) => schema::run(&args),
         Command::Mcp(args) => mcp::run(&args),
+        Command::Hook(args) => crate::hook::run(args.event),
         Command::Docs(args) => crate::protocol::docs(globals, &args),
         Command::Protocol => crate::protocol::list(),
         Command::Step(step) => crate::protocol::run(globals, step),
@@ -130,7 +131,7 @@ fn steers(command: &Command) -> bool {
         | Command::Protocol
         | Command::Step(_)
         | Command::Completions { .. }
-        | Command::Mcp(_)
+        | Command::Hook(_)
         | Command::Schema(_) => false,
         Command::Demo(_)
         | Command::Init(_)
@@ -151,6 +152,8 @@ fn steers(command: &Command) -> bool {
         | Command::Map(_)
         | Command::Gc(_)
         | Command::Config(_) => true,
+        // An agent of a run reports by the server of its launch; the one for editors could start reviews.
+        Command::Mcp(args) => args.serve,
     }
 }
 

@@ -9,6 +9,8 @@ use crate::failure::Failure;
 use crate::out;
 use crate::place::{Place, Seen};
 use std::path::Path;
+use tribunal_core::ids::FindingId;
+use tribunal_engine::editor::Remarks;
 use tribunal_engine::review::{Record, forgeable, from_agents, last_word, unreviewed};
 use tribunal_engine::{Docket, DocketError, Fact};
 use tribunal_view::review::Review;
@@ -54,10 +56,19 @@ pub fn read(seen: &Seen) -> Result<(Docket, Record), Failure> {
     Ok((docket, record))
 }
 
-/// The review of a run as it stands.
+/// The review of a run as it stands, without what editor agents said.
 pub fn of(docket: &Docket, record: &Record, run: &str, run_dir: &Path) -> Review {
     let notes = [unreviewed(docket), status::gates(run_dir), forgeable(docket), from_agents(docket)].concat();
     record.review(docket, run, notes, &facts::questions(docket, run))
+}
+
+/// The same with what editor agents said; without it where the letters cannot be read.
+pub fn with_remarks(mut review: Review, seen: &Seen) -> Review {
+    let remarks = Remarks::read(&seen.reader.mail().unwrap_or_default());
+    for story in &mut review.findings {
+        story.remarks = FindingId::parse(&story.finding.id).map(|id| remarks.lines(id)).unwrap_or_default();
+    }
+    review
 }
 
 fn text(
@@ -67,7 +78,7 @@ fn text(
     seen: &Seen,
     style: Style,
 ) -> Result<String, Failure> {
-    let review = || of(docket, record, &seen.id, &seen.dir);
+    let review = || with_remarks(of(docket, record, &seen.id, &seen.dir), seen);
     let last = last_word(docket);
     let origins: Vec<String> = last.iter().map(|(id, _, _)| record.provenance(*id)).collect();
     let items = || -> Vec<Item<'_>> {

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::out;
 use crate::place::Place;
 use tribunal_core::ids::FindingId;
+use tribunal_engine::editor::Remarks;
 use tribunal_view::facts::{FindingView, LoopView, RunView};
 use tribunal_view::{detail, report};
 
@@ -15,14 +16,21 @@ pub fn run(globals: &Globals, args: &Show) -> Result<Done, Failure> {
     let place = Place::here()?;
     let (run, what) = split(&place, args);
     let id = place.find(run)?;
-    let view = status::view(&place.read(&id)?)?;
+    let seen = place.read(&id)?;
+    let view = status::view(&seen)?;
     let style = out::stdout_style(globals);
     match what {
         None if globals.json => out::json(&view)?,
         None => out::data(&report::markdown(&view))?,
         Some(what) => match find(&view, what)? {
             Found::Finding(finding) if globals.json => out::json(finding)?,
-            Found::Finding(finding) => out::data(&detail::finding(finding, style))?,
+            Found::Finding(finding) => {
+                let remarks = Remarks::read(&seen.reader.mail()?);
+                let said = FindingId::parse(&finding.id).map(|id| remarks.lines(id)).unwrap_or_default();
+                let said: String =
+                    said.iter().map(|line| format!("  {}\n", style.wrap(line, "    "))).collect();
+                out::data(&(detail::finding(finding, style) + &said))?;
+            }
             Found::Loop(lp) if globals.json => out::json(lp)?,
             Found::Loop(lp) => out::data(&detail::one_loop(lp, &view, style))?,
         },

@@ -35,14 +35,16 @@ exit $found
 const ROW: &str = "[agents]\ndefault = \"\"\n[tools.mylint]\nfiles = [\"*.txt\"]\nprograms = [\"mylint\"]\nform = \"lines\"\nfound = [1]\n\
     configured = [\".mylint\"]\ncheck = [\"{program}\", \"{files}\"]\nfix = [\"{program}\", \"--fix\", \"{files}\"]\n";
 
-struct Project {
+/// A repository with a linter.
+pub struct Project {
     _folder: TempDir,
-    stage: Stage,
+    /// Where it is.
+    pub stage: Stage,
 }
 
 impl Project {
     /// A repository with a linter; `before` is on main, `after` on the branch.
-    fn new(before: &str, after: &str) -> Project {
+    pub fn new(before: &str, after: &str) -> Project {
         let (folder, mut stage) = crate::stage();
         let bin = stage.root().join("bin");
         std::fs::create_dir_all(&bin).unwrap();

@@ -1,0 +1,192 @@
+//! What editor agents say about findings: who looks at one, and what they did about it. It is kept as letters, shown to
+//! people, and heard by no machine: nothing here can approve, close or waive anything, or answer a question.
+
+use crate::mail::Body;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tribunal_core::ids::FindingId;
+use tribunal_journal::Mail;
+use tribunal_view::{plain, words};
+
+/// After so long a claim lapses: who made it may be gone.
+pub const CLAIM_MS: u64 = 3_600_000;
+/// Remarks on one finding at most.
+pub const REMARKS_MAX: u32 = 100;
+/// Characters of an answer at most.
+pub const TEXT_MAX: usize = 4_000;
+
+/// One remark on one finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remark {
+    /// The finding.
+    pub finding: FindingId,
+    /// Its place among the remarks on that finding, from 1. Only one letter can have it, so two agents that claim at
+    /// once are told apart.
+    pub n: u32,
+    /// Who says so.
+    pub by: String,
+    /// What.
+    pub word: Word,
+}
+
+/// What is said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Word {
+    /// I look at it.
+    Claim,
+    /// I do not look at it any more.
+    Release,
+    /// This is what I did or think.
+    Answer {
+        /// In one word.
+        stance: Stance,
+        /// In words.
+        text: String,
+    },
+}
+
+/// An answer in one word. None of them settles the finding: only its judges do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stance {
+    /// It is said to be fixed.
+    Fixed,
+    /// It is said to be none.
+    Disputed,
+    /// It cannot be fixed here.
+    CannotFix,
+    /// Something to know.
+    Note,
+}
+
+impl Stance {
+    /// All of them.
+    pub const ALL: [Stance; 4] = [Stance::Fixed, Stance::Disputed, Stance::CannotFix, Stance::Note];
+
+    /// As written in a call.
+    pub fn word(self) -> &'static str {
+        match self {
+            Stance::Fixed => "fixed",
+            Stance::Disputed => "disputed",
+            Stance::CannotFix => "cannot_fix",
+            Stance::Note => "note",
+        }
+    }
+}
+
+impl Remark {
+    /// The key of its letter.
+    pub fn key(&self) -> String {
+        format!("editor {} #{}", self.finding, self.n)
+    }
+
+    /// In one line, harmless to a terminal.
+    pub fn words(&self) -> String {
+        let by = plain::clipped(&self.by, 100);
+        let said = match &self.word {
+            Word::Claim => "looks at it".to_owned(),
+            Word::Release => "does not look at it any more".to_owned(),
+            Word::Answer { stance, text } => format!("answers ({}): {}", stance.word(), plain::line(text)),
+        };
+        format!("{}: editor agent {by} {said}", self.finding)
+    }
+}
+
+/// All remarks of a run, each with its time, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Remarks(BTreeMap<FindingId, Vec<(u64, Remark)>>);
+
+impl Remarks {
+    /// Those in a mailbox; letters of other kinds, and what cannot be read, are left out.
+    pub fn read(mail: &[Mail]) -> Remarks {
+        let mut all: BTreeMap<FindingId, Vec<(u64, Remark)>> = BTreeMap::new();
+        for mail in mail.iter().filter(|mail| mail.letter.kind == "editor") {
+            if let Ok(Body::Editor(remark)) = Body::read(&mail.letter) {
+                all.entry(remark.finding).or_default().push((mail.letter.at, remark));
+            }
+        }
+        all.values_mut().for_each(|of| of.sort_by_key(|(_, remark)| remark.n));
+        Remarks(all)
+    }
+
+    /// On one finding.
+    pub fn of(&self, id: FindingId) -> &[(u64, Remark)] {
+        self.0.get(&id).map_or(&[], Vec::as_slice)
+    }
+
+    /// On one finding, in words.
+    pub fn lines(&self, id: FindingId) -> Vec<String> {
+        self.of(id)
+            .iter()
+            .map(|(at, remark)| format!("{} {}", words::timestamp(*at), remark.words()))
+            .collect()
+    }
+
+    /// The place of the next remark on a finding.
+    pub fn next(&self, id: FindingId) -> u32 {
+        self.of(id).last().map_or(1, |(_, remark)| remark.n.saturating_add(1))
+    }
+
+    /// Who looks at a finding now.
+    pub fn holder(&self, id: FindingId, now: u64) -> Option<&str> {
+        let mut held: Option<(u64, &str)> = None;
+        for (at, remark) in self.of(id) {
+            held = held.filter(|(since, _)| at.saturating_sub(*since) < CLAIM_MS);
+            match (&remark.word, held) {
+                (Word::Claim, None) => held = Some((*at, &remark.by)),
+                (Word::Claim, Some((_, by))) if by == remark.by => held = Some((*at, &remark.by)),
+                (Word::Release, Some((_, by))) if by == remark.by => held = None,
+                _ => {}
+            }
+        }
+        held.filter(|(since, _)| now.saturating_sub(*since) < CLAIM_MS).map(|(_, by)| by)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tribunal_core::ids::Time;
+
+    fn remarks(said: &[(u64, &str, Word)]) -> Remarks {
+        let mail: Vec<Mail> = said
+            .iter()
+            .enumerate()
+            .map(|(at, (when, by, word))| {
+                let n = u32::try_from(at).unwrap() + 1;
+                let remark = Remark { finding: FindingId(7), n, by: (*by).to_owned(), word: word.clone() };
+                let letter = Body::Editor(remark).letter(Time(*when)).unwrap();
+                Mail { id: u64::from(n), done: false, letter }
+            })
+            .collect();
+        Remarks::read(&mail)
+    }
+
+    #[test]
+    fn who_looks_at_a_finding() {
+        let check = |said: &[(u64, &str, Word)], now: u64, expect: Option<&str>| {
+            assert_eq!(remarks(said).holder(FindingId(7), now), expect, "{said:?} at {now}");
+        };
+        let answer = Word::Answer { stance: Stance::Fixed, text: "done".to_owned() };
+        check(&[], 0, None);
+        check(&[(0, "a", Word::Claim)], 5, Some("a"));
+        check(&[(0, "a", Word::Claim), (1, "b", Word::Claim)], 5, Some("a"));
+        check(&[(0, "a", Word::Claim), (1, "b", Word::Release)], 5, Some("a"));
+        check(&[(0, "a", Word::Claim), (1, "a", Word::Release), (2, "b", Word::Claim)], 5, Some("b"));
+        check(&[(0, "a", Word::Claim), (1, "a", answer)], 5, Some("a"));
+        check(&[(0, "a", Word::Claim)], CLAIM_MS, None);
+        check(&[(0, "a", Word::Claim), (CLAIM_MS, "b", Word::Claim)], CLAIM_MS + 1, Some("b"));
+        check(&[(0, "a", Word::Claim), (9, "a", Word::Claim)], CLAIM_MS + 1, Some("a"));
+    }
+
+    #[test]
+    fn places_are_given_once_and_words_are_harmless() {
+        let text = "\u{1b}[31mred\u{7}\nnext".to_owned();
+        let all = remarks(&[(0, "a\u{1b}[2J", Word::Answer { stance: Stance::Note, text })]);
+        assert_eq!((all.next(FindingId(7)), all.next(FindingId(8))), (2, 1));
+        let (_, remark) = &all.of(FindingId(7))[0];
+        assert_eq!(remark.words(), "F-7: editor agent a answers (note): red next");
+        assert_eq!(remark.key(), "editor F-7 #1");
+    }
+}

@@ -1,0 +1,71 @@
+//! This program, started once more to do a piece of work of its own that outlives whoever asked for it: a run that an
+//! editor agent began goes on when the editor is closed. It is never used for agents or for anything an agent named.
+
+use std::ffi::OsString;
+use std::io::PipeReader;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::error::ProcessError;
+use crate::record::ExitHow;
+
+/// A process that goes on without us.
+#[derive(Debug)]
+pub struct Detached {
+    /// All it says, on either stream; who stops reading does not stop it.
+    pub output: PipeReader,
+    child: Child,
+}
+
+/// Starts a program in a process group of its own, with no input, so that no signal to our group or terminal reaches it.
+pub fn start_detached(program: &Path, args: &[OsString], dir: &Path) -> Result<Detached, ProcessError> {
+    let failed = |source| ProcessError::io("starting", program)(source);
+    let (output, ours) = std::io::pipe().map_err(failed)?;
+    let theirs = ours.try_clone().map_err(failed)?;
+    let mut command = Command::new(program);
+    command.args(args).current_dir(dir).process_group(0).stdin(Stdio::null()).stdout(ours).stderr(theirs);
+    let child = command.spawn().map_err(failed)?;
+    // The command holds the writing ends: while it lives, the end of the output would never be seen.
+    drop(command);
+    Ok(Detached { output, child })
+}
+
+impl Detached {
+    /// Waits for its end.
+    pub fn wait(mut self) -> ExitHow {
+        match self.child.wait() {
+            Ok(status) => match (status.code(), status.signal()) {
+                (Some(code), _) => ExitHow::Code(code),
+                (None, Some(signal)) => ExitHow::Signal(signal),
+                (None, None) => ExitHow::NotStarted("it ended without a code".to_owned()),
+            },
+            Err(error) => ExitHow::NotStarted(error.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn it_is_in_a_group_of_its_own_and_both_streams_are_heard() {
+        let script = "cut -d' ' -f5 /proc/$$/stat; echo $$ >&2; read line; exit 7";
+        let args = ["-c", script].map(OsString::from);
+        let mut started = start_detached(Path::new("/bin/sh"), &args, Path::new("/")).unwrap();
+        let mut text = String::new();
+        started.output.read_to_string(&mut text).unwrap();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        assert_eq!(words.len(), 2, "{text}");
+        assert_eq!(words[0], words[1], "it leads its group");
+        assert_eq!(started.wait(), ExitHow::Code(7));
+    }
+
+    #[test]
+    fn what_cannot_be_started_is_named() {
+        let told = start_detached(Path::new("/no/such"), &[], Path::new("/")).unwrap_err().to_string();
+        assert!(told.contains("/no/such"), "{told}");
+    }
+}
