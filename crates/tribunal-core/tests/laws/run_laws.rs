@@ -293,8 +293,13 @@ impl RunLaws {
             book.hold("order", self.stage == Stage::Reviewing, || "a phase loop and no review".into());
             book.saw(format!("review/{}", outcome.word()));
             let all = self.landed.len() == self.plans.len();
-            let passed = outcome.is_good() && all;
-            self.stage = Stage::Closing(if passed { Ending::Passed } else { Ending::Shut });
+            let goes_on =
+                *outcome == Outcome::Exhausted && self.spec.chain.as_ref().is_some_and(|c| c.goes_on);
+            self.stage = Stage::Closing(match (outcome.is_good(), goes_on) {
+                (true, _) if all => Ending::Passed,
+                (false, true) if all => Ending::Concerns,
+                _ => Ending::Shut,
+            });
             return;
         };
         if self.plans[&plan] == Plan::Gating {
@@ -561,7 +566,7 @@ impl RunLaws {
         book.saw(format!("ending/{}", said.word()));
         let right = matches!(&self.stage, Stage::Finishing { ending, left, .. } if *ending == said && left.is_empty());
         book.hold("order", right, || format!("ends {said:?} from {:?}", self.stage));
-        let all = said != Ending::Passed || self.landed.len() == self.plans.len();
+        let all = !matches!(said, Ending::Passed | Ending::Concerns) || self.landed.len() == self.plans.len();
         book.hold("gate", all, || "passed and not everything landed".into());
         self.stage = Stage::Ended;
     }
@@ -621,7 +626,8 @@ impl RunLaws {
             Stage::Reviewing => {
                 let revision = self.tip.clone().unwrap_or_else(|| Revision::new("none"));
                 let opening = Opening::Judge { revision, open: Vec::new(), since: None };
-                all.insert(format!("phase {opening:?}"));
+                let what = if self.spec.chain.is_some() { "chain" } else { "phase" };
+                all.insert(format!("{what} {opening:?}"));
             }
             Stage::Finishing { ending, left, .. } => {
                 all.extend(left.first().map(|step| format!("finish {step:?} {ending:?}")));

@@ -309,7 +309,11 @@ impl RunSim {
     fn outcome(&mut self, bad: bool) -> Outcome {
         let good = [Outcome::Passed, Outcome::PassedWithWarnings, Outcome::Accepted("ada".into())];
         let not = [Outcome::Exhausted, Outcome::Stale, Outcome::Stuck, Outcome::Failed, Outcome::Cancelled];
-        if bad { self.rng.pick(&not).clone() } else { self.rng.pick(&good).clone() }
+        match if bad { self.rng.pick(&not).clone() } else { self.rng.pick(&good).clone() } {
+            // An artifact that goes on unapproved is seldom met otherwise.
+            Outcome::Stuck | Outcome::Stale if self.run.stage_name() == "reviewing" => Outcome::Exhausted,
+            outcome => outcome,
+        }
     }
 
     fn handed(&mut self) -> Vec<Handed> {

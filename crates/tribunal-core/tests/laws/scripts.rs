@@ -14,8 +14,8 @@ use tribunal_core::machine::{Machine, settle, turn};
 use tribunal_core::panel::CheckState;
 use tribunal_core::policy::{Asked, AtTheCap, NoVerdict, Policy, Timeouts, Use};
 use tribunal_core::run::{
-    Ending, Job, Land, LaneChoice, LaneDecision, LaneOffer, PlanGate, PlanSpec, Policies, Refusal, Run,
-    RunEvent, RunIn, RunReport, RunSpec, RunWant, Standing, Stuck, Subject, Was,
+    ChainSpec, Ending, Job, Land, LaneChoice, LaneDecision, LaneOffer, PlanGate, PlanSpec, Policies, Refusal,
+    Run, RunEvent, RunIn, RunReport, RunSpec, RunWant, Standing, Stuck, Subject, Was,
 };
 
 fn effect<M: Machine>(machine: &M, of: &str, step: &str) -> EffectId {
@@ -781,4 +781,31 @@ fn a_polish_changes_what_is_taken_and_never_how_it_ends() {
     tell(&mut off, "run", "loop", ended(Outcome::Passed, "r2"));
     turn(&mut off, &RunIn::Cancel).unwrap();
     assert_eq!(off.ending(), Some(Ending::Cancelled));
+}
+
+/// An artifact is made and judged; it is brought when it is good, or when its rounds are spent and it may go on.
+#[test]
+fn an_artifact_goes_on_only_where_its_policy_says_so() {
+    let check = |goes_on: bool, outcome: Outcome, ending: Ending, tip: Option<&str>| {
+        let policy = Policy { rounds_max: 7, ..Policy::of(Use::Chain) };
+        let chain = Some(Box::new(ChainSpec { name: "spec".into(), policy, goes_on }));
+        let mut run = run(&RunSpec { chain, finish: Vec::new(), ..spec(Vec::new()) });
+        assert_eq!(run.stage_name(), "reviewing");
+        let RunWant::Loop { id, subject, opening } = &run.wants()[&effect(&run, "run", "loop")] else {
+            panic!()
+        };
+        assert_eq!((id.as_str(), subject), ("chain.spec.1", &Subject::Chain));
+        assert_eq!(*opening, Opening::Make { rounds: None, open: Vec::new() });
+        assert_eq!(run.policy(subject).rounds_max, 7);
+        tell(&mut run, "run", "loop", ended(outcome.clone(), "r1"));
+        let tip = tip.map(Revision::new);
+        assert_eq!((run.ending(), run.tip()), (Some(ending), tip.as_ref()), "{goes_on} {outcome:?}");
+    };
+    for goes_on in [false, true] {
+        check(goes_on, Outcome::Passed, Ending::Passed, Some("r1"));
+        check(goes_on, Outcome::Stale, Ending::Shut, None);
+        check(goes_on, Outcome::Failed, Ending::Shut, None);
+    }
+    check(false, Outcome::Exhausted, Ending::Shut, None);
+    check(true, Outcome::Exhausted, Ending::Concerns, Some("r1"));
 }

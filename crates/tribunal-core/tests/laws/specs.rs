@@ -5,7 +5,7 @@ use crate::rng::Rng;
 use tribunal_core::effect::FinishStep;
 use tribunal_core::ids::{PlanId, Revision};
 use tribunal_core::policy::{Policy, Use};
-use tribunal_core::run::{Land, PlanGate, PlanSpec, Policies, RunSpec, TasksDone};
+use tribunal_core::run::{ChainSpec, Land, PlanGate, PlanSpec, Policies, RunSpec, TasksDone};
 
 /// A spec of one to five plans.
 pub fn spec(rng: &mut Rng) -> RunSpec {
@@ -36,16 +36,28 @@ pub fn spec(rng: &mut Rng) -> RunSpec {
         let revision = Revision::new(format!("{id} as found"));
         plans.push(PlanSpec { id, wave, depends_on, after, tasks, revision, done });
     }
+    let gate = *rng.pick(&[None, Some(PlanGate::All), Some(PlanGate::Each)]);
+    let land = *rng.pick(&[Land::Group, Land::Each]);
+    let (qa, review) = (rng.chance(60), rng.chance(40));
+    // Drawn aside, so that the walks without one stay as they were.
+    let aside = &mut rng.clone();
+    let chain = (review && aside.chance(70)).then(|| {
+        Box::new(ChainSpec {
+            name: "code".into(),
+            policy: small(aside, Use::Chain),
+            goes_on: aside.chance(80),
+        })
+    });
     let finish = [FinishStep::Boundary, FinishStep::Forward, FinishStep::Push];
     RunSpec {
         plans,
-        gate: *rng.pick(&[None, Some(PlanGate::All), Some(PlanGate::Each)]),
-        land: *rng.pick(&[Land::Group, Land::Each]),
-        qa: rng.chance(60),
-        review: rng.chance(40),
+        gate,
+        land,
+        qa,
+        review,
         polish: None,
         exists: None,
-        chain: None,
+        chain,
         checkpoint_every: rng.chance(60).then(|| 1 + u32::try_from(rng.below(3)).unwrap()),
         landing_rounds: u32::try_from(rng.below(3)).unwrap(),
         attempts_max: 1 + u32::try_from(rng.below(3)).unwrap(),

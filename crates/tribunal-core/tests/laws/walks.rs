@@ -166,8 +166,8 @@ const EVENTS: &str = "intended|cleared|iterated|made|joined|failed|round_began|c
     asked_again|panel_closed|tracked|heard|ruled|confirming|rework_ordered|asked|decided|ended";
 
 const RUNS: &str = "refused/conflict|refused/red check|refused/judge again|refused/conflict/spent|\
-    refused/red check/spent|refused/judge again/spent|ending/passed|ending/shut|ending/stopped|\
-    ending/cancelled|gate/Some(All)/open|gate/Some(All)/shut|gate/Some(Each)/open|gate/Some(Each)/shut|\
+    refused/red check/spent|refused/judge again/spent|ending/passed|ending/concerns|ending/shut|\
+    ending/stopped|ending/cancelled|gate/Some(All)/open|gate/Some(All)/shut|gate/Some(Each)/open|gate/Some(Each)/shut|\
     lease/waited|checkpoint/held|checkpoint/given up|checkpoint/spans tasks|checkpoint/left behind|dropped/gating|\
     dropped/ready|dropped/working|dropped/queued|dropped/stuck|dropped/summary|drop/while landing|\
     cancel/while landing|review/passed|review/accepted|review/failed|finish/given up|width/waits|run crash|\
