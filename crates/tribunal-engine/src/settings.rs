@@ -133,6 +133,15 @@ pub struct RunSettings {
     pub attempts_max: u32,
     /// Days after which `gc` removes a finished run.
     pub keep_days: u32,
+    /// The user's command when a person is asked; empty for none.
+    #[serde(default)]
+    pub on_escalation: Vec<String>,
+    /// The user's command when the run has ended; empty for none.
+    #[serde(default)]
+    pub on_end: Vec<String>,
+    /// Seconds such a command may take.
+    #[serde(default = "half_a_minute_s")]
+    pub on_timeout_s: u64,
 }
 
 /// `[plan]`.
@@ -328,6 +337,10 @@ fn classic() -> String {
 
 fn auto() -> String {
     "auto".to_owned()
+}
+
+fn half_a_minute_s() -> u64 {
+    30
 }
 
 fn minute_ms() -> u64 {

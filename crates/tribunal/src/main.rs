@@ -10,6 +10,7 @@ mod exit;
 mod facts;
 mod failure;
 mod hook;
+mod notice;
 mod out;
 mod place;
 mod plugin;

@@ -4,6 +4,7 @@ use crate::args::{Globals, Run, WaitArgs};
 use crate::exit::Done;
 use crate::facts::{self, Around, Chronicle};
 use crate::failure::Failure;
+use crate::notice::Notices;
 use crate::place::{Place, Seen};
 use crate::progress::Progress;
 use crate::{config, out, signals};
@@ -81,9 +82,11 @@ impl Stay<'_> {
         let caught = signals::catch(self.settings.run.grace_s, interrupt, progress.speaker())?;
         // What builds nothing, scripts of the protocol do not follow.
         let files = builds(&engine.docket().about).then(|| Projection::open(self.project, self.id));
-        let mut watching = Watching { progress, files };
+        let (run, root) = (&self.settings.run, self.project.root());
+        let notices = Notices::new(run, self.id, root, engine.docket());
+        let mut watching = Watching { progress, files, notices };
         let ended = engine.run(&mut watching);
-        let Watching { progress, files } = watching;
+        let Watching { progress, files, notices } = watching;
         let chronicle = progress.finish();
         drop(caught);
         let end = ended?;
@@ -91,6 +94,8 @@ impl Stay<'_> {
         if let Some(why) = why {
             out::say(&format!("warning: {why}"));
         }
+        let told = notices.map(Notices::finish).unwrap_or_default();
+        told.iter().for_each(|why| out::say(&format!("warning: {why}")));
         let done = self.tell(engine.docket(), &chronicle, &end)?;
         self.tried_out(engine, done)
     }
@@ -196,6 +201,7 @@ fn next_phase(project: &Project, phase: &str) -> Option<String> {
 struct Watching {
     progress: Progress,
     files: Option<Result<Projection, String>>,
+    notices: Option<Notices>,
 }
 
 impl Watch for Watching {
@@ -203,6 +209,9 @@ impl Watch for Watching {
         self.progress.committed(docket, facts);
         if let Some(Ok(files)) = &mut self.files {
             files.committed(docket, facts);
+        }
+        if let Some(notices) = &mut self.notices {
+            notices.committed(docket, facts);
         }
     }
 }

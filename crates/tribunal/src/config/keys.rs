@@ -120,6 +120,7 @@ fn range(key: &str) -> (i64, i64) {
         "checks.timeout_s" | "agents.maker_timeout_s" | "agents.reviewer_timeout_s" => (1, 604_800),
         "gates.lease_ttl_s" => (1, 604_800),
         "run.grace_s" => (0, 3600),
+        "run.on_timeout_s" => (1, 3600),
         "run.backoff_ms" | "run.backoff_max_ms" => (0, 3_600_000),
         "run.keep_days" => (0, 100_000),
         _ => (0, i64::from(u32::MAX)),

@@ -31,6 +31,7 @@ mod hostile_gates;
 mod hostile_words;
 mod in_a_browser;
 mod limits;
+mod notices;
 mod prompts;
 mod protocol_agents;
 mod reporting;

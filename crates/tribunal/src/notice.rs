@@ -1,0 +1,173 @@
+//! The user's own commands when a person is asked and when a run ends (`run.on_escalation`, `run.on_end`). A command is an
+//! argv that is never filled in: the facts are in its environment and, as JSON, on its standard input. It runs contained and
+//! for a limited time, at most once per event: what was told before this process began is never told again, and what a
+//! crash cuts off is not told later. Whatever it does, the run is not changed: a failure is a warning.
+
+use crate::facts;
+use crate::watched::is_end;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tribunal_core::r#loop::LoopEvent;
+use tribunal_core::run::{Run, RunEvent};
+use tribunal_engine::gates::unique_id;
+use tribunal_engine::settings::RunSettings;
+use tribunal_engine::{Docket, Fact, Note, Stamped};
+use tribunal_process::{Cause, Containment, ExitHow, Launch, Stdin, run_to_end};
+use tribunal_view::facts::QuestionView;
+use tribunal_view::plain;
+
+/// Bytes of output a command may write.
+const OUTPUT_MAX: u64 = 1 << 20;
+const GRACE: Duration = Duration::from_secs(2);
+/// Commands that wait for their turn at most; a run asks less than that.
+const WAITING_MAX: usize = 100;
+
+/// One event, ready to be told.
+struct Told {
+    key: &'static str,
+    argv: Vec<String>,
+    env: Vec<(&'static str, String)>,
+    facts: Value,
+}
+
+/// Tells the user's commands what happens.
+pub struct Notices {
+    run: String,
+    project: PathBuf,
+    on_escalation: Vec<String>,
+    on_end: Vec<String>,
+    known: BTreeSet<String>,
+    count: usize,
+    teller: Option<(Sender<Told>, JoinHandle<Vec<String>>)>,
+}
+
+impl Notices {
+    /// Of a run, as it stands; none where the user wants none.
+    pub fn new(settings: &RunSettings, run: &str, project: &Path, docket: &Docket) -> Option<Notices> {
+        if settings.on_escalation.is_empty() && settings.on_end.is_empty() {
+            return None;
+        }
+        let (tell, told) = channel::<Told>();
+        let (root, timeout) = (project.to_owned(), Duration::from_secs(settings.on_timeout_s));
+        let teller = std::thread::Builder::new().name("notices".to_owned()).spawn(move || {
+            told.into_iter().filter_map(|told| command(&told, &root, timeout).err()).collect::<Vec<_>>()
+        });
+        Some(Notices {
+            run: run.to_owned(),
+            project: project.to_owned(),
+            on_escalation: settings.on_escalation.clone(),
+            on_end: settings.on_end.clone(),
+            known: facts::questions(docket, run).into_iter().map(|open| open.id).collect(),
+            count: 0,
+            teller: teller.ok().map(|teller| (tell, teller)),
+        })
+    }
+
+    /// These facts were committed.
+    pub fn committed(&mut self, docket: &Docket, facts: &[Stamped]) {
+        let facts = || facts.iter().map(|stamped| &stamped.fact);
+        if facts().any(asks) {
+            for open in facts::questions(docket, &self.run) {
+                if self.known.insert(open.id.clone()) {
+                    self.escalation(&open);
+                }
+            }
+        }
+        if facts().any(is_end) {
+            let ending = docket.run.as_ref().and_then(Run::ending).map_or("", |ending| ending.word());
+            let told = json!({ "event": "end", "ending": ending });
+            self.tell("run.on_end", self.on_end.clone(), vec![("TRIBUNAL_ENDING", ending.to_owned())], told);
+        }
+    }
+
+    fn escalation(&mut self, open: &QuestionView) {
+        let env = vec![
+            ("TRIBUNAL_QUESTION", plain::line(&open.id)),
+            ("TRIBUNAL_SUBJECT", plain::clipped(&open.subject, 300)),
+            ("TRIBUNAL_WHY", plain::clipped(&open.why, 1_000)),
+        ];
+        let told = json!({ "event": "escalation", "question": open });
+        self.tell("run.on_escalation", self.on_escalation.clone(), env, told);
+    }
+
+    fn tell(
+        &mut self,
+        key: &'static str,
+        argv: Vec<String>,
+        mut env: Vec<(&'static str, String)>,
+        mut facts: Value,
+    ) {
+        self.count += 1;
+        let Some((teller, _)) =
+            self.teller.as_ref().filter(|_| !argv.is_empty() && self.count <= WAITING_MAX)
+        else {
+            return;
+        };
+        facts["run"] = json!(self.run);
+        facts["project"] = json!(self.project);
+        let event = facts["event"].as_str().unwrap_or_default().to_owned();
+        env.extend([("TRIBUNAL_EVENT", event), ("TRIBUNAL_RUN", self.run.clone())]);
+        // Who should have told it has gone only with its process.
+        let _ = teller.send(Told { key, argv, env, facts });
+    }
+
+    /// Waits until all is told: what went wrong.
+    pub fn finish(self) -> Vec<String> {
+        let Some((teller, thread)) = self.teller else {
+            return vec!["the commands of run.on_escalation and run.on_end could not be run".to_owned()];
+        };
+        drop(teller);
+        thread.join().unwrap_or_else(|_| vec!["the thread of run.on_end ended badly".to_owned()])
+    }
+}
+
+/// Whether a person may have been asked by it.
+fn asks(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::Loop(_, LoopEvent::Asked(_))
+            | Fact::Run(RunEvent::LaneAsked { .. })
+            | Fact::Note(Note::Spent(_))
+    )
+}
+
+/// Runs one command to its end.
+fn command(told: &Told, project: &Path, timeout: Duration) -> Result<(), String> {
+    let failed = |why: String| format!("{}: {why}; the run is not affected", told.key);
+    let io = |error: std::io::Error| failed(error.to_string());
+    let room = tempfile::tempdir().map_err(io)?;
+    let input = room.path().join("facts.json");
+    std::fs::write(&input, told.facts.to_string() + "\n").map_err(io)?;
+    let ours = std::env::vars_os().filter(|(name, _)| name != tribunal_process::MARKER);
+    let theirs = told.env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    let theirs: Vec<(OsString, OsString)> = theirs.collect();
+    let named = |name: &OsString| theirs.iter().any(|(other, _)| other == name);
+    let mut env: Vec<(OsString, OsString)> = ours.filter(|(name, _)| !named(name)).collect();
+    env.extend(theirs.iter().cloned());
+    let launch = Launch {
+        id: "notice".to_owned(),
+        run_marker: format!("notice-{}", unique_id()),
+        argv: told.argv.iter().map(OsString::from).collect(),
+        env,
+        dir: project.to_owned(),
+        stdin: Stdin::File(input),
+        out_dir: room.path().join("out"),
+        output_max: OUTPUT_MAX,
+        walls: None,
+    };
+    let exit = run_to_end(Containment::detect(), launch, timeout, GRACE)
+        .map_err(|error| failed(error.to_string()))?;
+    match (&exit.how, &exit.cause) {
+        (ExitHow::Code(0), Cause::Itself) => Ok(()),
+        (_, Cause::Stopped) => Err(failed(format!("it was ended after {} s", timeout.as_secs()))),
+        (how, _) => {
+            let said = std::fs::read_to_string(room.path().join("out/stderr")).unwrap_or_default();
+            Err(failed(format!("it ended with {how:?} {}", plain::clipped(&said, 200)).trim_end().to_owned()))
+        }
+    }
+}
