@@ -14,12 +14,14 @@ const BAR: u32 = 22;
 const LEFT: u32 = 80;
 const ROOM: u32 = 480;
 const NUMBERS: u32 = 260;
+/// Findings whose code is shown.
+const CODE_MAX: usize = 200;
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#1c1c1e;background:#fff}\
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem;border-bottom:1px solid #ddd}h3{font-size:1rem}\
 table{border-collapse:collapse;width:100%;margin:.5rem 0}td,th{border:1px solid #ddd;padding:.3rem .5rem;text-align:left;vertical-align:top;overflow-wrap:break-word}\
 th{background:#f4f4f6;white-space:nowrap}.wide{overflow-x:auto}.result{font-weight:700}.note{border-left:4px solid #e8833a;padding-left:.7rem}code{overflow-wrap:anywhere}\
-svg{max-width:100%;height:auto}.key{display:inline-block;width:.8em;height:.8em;margin-right:.3em}\
+pre{overflow-x:auto;padding:.5rem;border:1px solid #ddd}svg{max-width:100%;height:auto}.key{display:inline-block;width:.8em;height:.8em;margin-right:.3em}\
 @media(prefers-color-scheme:dark){body{background:#1c1c1e;color:#eee}td,th,h2{border-color:#444}th{background:#2a2a2d}svg text{fill:#eee}}";
 
 /// The page.
@@ -35,6 +37,7 @@ pub fn page(review: &Review) -> String {
     fates(&mut out, review);
     open(&mut out, review);
     settled(&mut out, review);
+    code(&mut out, review);
     rounds(&mut out, review);
     judged(&mut out, review);
     list(&mut out, "Decisions", &review.decisions);
@@ -119,6 +122,37 @@ fn settled(out: &mut String, review: &Review) {
         let title = if open { "What became of the others" } else { "What was wrong, and what became of it" };
         let _ = writeln!(out, "<h2>{title}</h2>");
         table(out, &["finding", "where", "what was wrong", "fate", "origin"], &rest);
+    }
+}
+
+/// The code of each finding and the fix it went away with, where they were recorded.
+fn code(out: &mut String, review: &Review) {
+    let kept = |story: &&Story| story.code.is_some() || !story.fix.is_empty() || !story.remarks.is_empty();
+    let stories: Vec<&Story> = review.findings.iter().filter(kept).collect();
+    if stories.is_empty() {
+        return;
+    }
+    out.push_str("<h2>The code</h2>\n");
+    for story in stories.iter().take(CODE_MAX) {
+        let finding = &story.finding;
+        let _ = writeln!(out, "<h3>{} {}</h3>", escaped(&finding.id), escaped(&finding.place));
+        let _ = writeln!(out, "<p>{}</p>", escaped(&finding.claim));
+        if let Some(code) = &story.code {
+            let _ = writeln!(out, "<pre tabindex=\"0\">{}</pre>", escaped_block(&code.numbered()));
+        }
+        if !story.fix.is_empty() {
+            let _ = writeln!(
+                out,
+                "<p>It went away with:</p>\n<pre tabindex=\"0\">{}</pre>",
+                escaped_block(&story.fix)
+            );
+        }
+        for said in &story.remarks {
+            let _ = writeln!(out, "<p>{}</p>", escaped(said));
+        }
+    }
+    if stories.len() > CODE_MAX {
+        let _ = writeln!(out, "<p>And {} more, in the journal.</p>", stories.len() - CODE_MAX);
     }
 }
 
@@ -250,6 +284,13 @@ fn table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
 fn escaped(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     escape(&mut out, &plain::clipped(raw, 2_000));
+    out
+}
+
+/// The same of several lines.
+fn escaped_block(raw: &str) -> String {
+    let mut out = String::with_capacity(raw.len());
+    escape(&mut out, &plain::capped(&plain::block(raw), 16_000));
     out
 }
 

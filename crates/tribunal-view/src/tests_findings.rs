@@ -3,7 +3,7 @@
 
 use crate::bars::{Bar, bars};
 use crate::facts::FindingView;
-use crate::review::{End, Part, Review, Round, Story, Word, ended, markdown};
+use crate::review::{Code, End, Part, Review, Round, Story, Word, ended, markdown};
 use crate::sarif::{Item, log, with_baseline};
 use crate::style::Style;
 use crate::{account, annotations, delta, html, intake};
@@ -384,6 +384,9 @@ fn a_page_is_harmless() {
         finding.by = vec![hostile.to_owned()];
         story.tried = vec![hostile.to_owned()];
         story.why = hostile.to_owned();
+        story.code = Some(Code { from: 7, text: format!("{hostile}\nsecond") });
+        story.fix = format!("@@ -1 +1 @@\n-{hostile}");
+        story.remarks = vec![hostile.to_owned()];
     }
     review.name = hostile.to_owned();
     review.reason = hostile.to_owned();
@@ -396,7 +399,8 @@ fn a_page_is_harmless() {
     for bad in ["<script", "<img", "\u{1b}", "\u{202e}", "http://", "https://", "url("] {
         assert!(!page.contains(bad), "{bad}");
     }
-    let names = ["html", "head", "body", "table", "svg", "ul"];
+    assert!(page.contains("    8  second\n</pre>"), "lines stay lines");
+    let names = ["html", "head", "body", "table", "svg", "ul", "pre"];
     for name in names {
         let (open, close) = (format!("<{name}"), format!("</{name}>"));
         assert_eq!(page.matches(&open).count(), page.matches(&close).count(), "{name}");

@@ -502,7 +502,7 @@ pub struct Show {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tribunal report                              the newest run, on the terminal\n  \
-    tribunal report --format html --output review.html\n  \
+    tribunal report --html --output review.html\n  \
     tribunal report --format sarif --output tribunal.sarif\n  \
     tribunal report --format github              annotations, for a workflow of GitHub\n\n\
     Reads the journal and starts nothing. `markdown` is what a run leaves as NN-REVIEW.md."
@@ -513,6 +513,9 @@ pub struct Report {
     /// Its form; --json is short for json
     #[arg(long, value_name = "FORM", value_enum, conflicts_with = "json")]
     pub format: Option<ReportForm>,
+    /// Short for --format html: one page that needs no other file
+    #[arg(long, conflicts_with_all = ["json", "format"])]
+    pub html: bool,
     /// Write it to FILE instead of stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,

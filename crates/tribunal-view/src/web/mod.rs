@@ -6,12 +6,14 @@ mod finding;
 pub mod html;
 mod inbox;
 mod journal;
+mod queue;
 mod run;
 mod runs;
 
 pub use finding::{Step, finding, findings};
 pub use inbox::{Said, inbox, is_letter};
 pub use journal::{JournalRow, journal};
+pub use queue::queue;
 pub use run::{Told, loops, one_loop, run, told};
 pub use runs::{RunLine, runs};
 
@@ -62,6 +64,7 @@ impl Shell<'_> {
             html.raw(" ").link(&["runs", run], format!("Run {run}"));
             html.raw(" ").link(&["runs", run, "findings"], "Findings");
             html.raw(" ").link(&["runs", run, "loops"], "Loops");
+            html.raw(" ").link(&["runs", run, "queue"], "Queue");
             html.raw(" ").link(&["runs", run, "journal"], "Journal");
             html.raw(" ").link(&["runs", run, "report"], "Report");
         }

@@ -23,7 +23,12 @@ pub fn run(globals: &Globals, args: &Report) -> Result<Done, Failure> {
     let place = Place::here()?;
     let seen = place.read(&place.find(args.run.as_deref())?)?;
     let (docket, record) = read(&seen)?;
-    let form = args.format.unwrap_or(if globals.json { ReportForm::Json } else { ReportForm::Text });
+    let form = match (args.format, args.html, globals.json) {
+        (Some(form), _, _) => form,
+        (None, true, _) => ReportForm::Html,
+        (None, false, true) => ReportForm::Json,
+        (None, false, false) => ReportForm::Text,
+    };
     let style = match &args.output {
         Some(_) => Style::PLAIN,
         None => out::stdout_style(globals),

@@ -81,6 +81,7 @@ impl Pages {
         };
         Ok(match rest {
             [] => made(&|| Some(pages::run(view, review, &shown.tail, shown.seq, waiting))),
+            ["queue"] => made(&|| Some(pages::queue(view, waiting))),
             ["loops"] => made(&|| Some(pages::loops(review, at, waiting))),
             ["findings"] => made(&|| Some(pages::findings(view, at, waiting))),
             ["findings", id] => {

@@ -86,6 +86,7 @@ fn every_page_is_there_without_any_program() {
         (format!("/runs/{run}/loops/{task}"), "Round by round"),
         (format!("/runs/{run}/findings"), "F-1"),
         (format!("/runs/{run}/findings/F-1"), "Its story"),
+        (format!("/runs/{run}/queue"), "Nothing waits to land."),
         (format!("/runs/{run}/journal?from=3"), "#3<"),
         (format!("/runs/{run}/report"), "F-1"),
         ("/inbox".to_owned(), "Decide"),
@@ -190,6 +191,56 @@ fn hostile_words_stay_words() {
     }
     let body = server.get(&cookie, &format!("/runs/{run}/findings/F-1")).body;
     assert!(body.contains("&lt;script&gt;document.title=&#39;owned&#39;"), "{body}");
+}
+
+/// The first version holds markup and an escape; the second is mended.
+const MENDED: &str = r##"
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 1
+round = 1
+do = [ { write = "bin/one.sh", text = "echo one\n# <script>alert(1)</script> \u001b[31m\necho two\n" }, { say = "SUMMARY: one.\nTASK: done" } ]
+
+[[turn]]
+role = "reviewer"
+use = "task"
+plan = "01-01"
+round = 1
+do = [ { say = "[id:a] [severity:blocker] [confidence:95] [file:bin/one.sh:2] issue: there is a script in it | suggestion: take it out\nVERDICT: reject" } ]
+
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 1
+round = 2
+do = [ { write = "bin/one.sh", text = "echo one\necho two\n" }, { say = "FIXED: {finding:1}\nSUMMARY: taken out.\nTASK: done" } ]
+
+[[turn]]
+role = "reviewer"
+use = "task"
+plan = "01-01"
+round = 2
+do = [ { say = "F-1: resolved\nCHECKED: read it.\nVERDICT: approve" } ]
+"##;
+
+#[test]
+fn a_finding_shows_its_code_and_the_fix_it_went_away_with() {
+    let mut show = Show::script(MENDED);
+    show.expect(&["run"], 0);
+    let report = show.expect(&["report", "--html"], 0).stdout;
+    let server = Server::start(&show.stage);
+    let (run, cookie) = (show.run(), server.sign_in());
+    let page = server.get(&cookie, &format!("/runs/{run}/findings/F-1")).body;
+    for text in [&page, &report] {
+        assert!(text.contains("    2  # &lt;script&gt;alert(1)&lt;/script&gt;"), "{text}");
+        assert!(text.contains("-# &lt;script&gt;alert(1)&lt;/script&gt;"), "{text}");
+        assert!(!text.contains("<script>") && !text.contains('\u{1b}'), "{text}");
+    }
+    assert!(page.contains("The fix it went away with") && report.contains("It went away with"));
+    let queue = server.get(&cookie, &format!("/runs/{run}/queue")).body;
+    assert!(queue.contains("landed") && queue.contains("01-01"), "{queue}");
+    show.expect(&["replay"], 0);
 }
 
 /// Two browsers and a terminal answer at the same moment: one answer counts, the others are told which.

@@ -1,0 +1,74 @@
+//! The landing queue of a run: what waits to land, what lands now, what has landed, and what was refused and why. A
+//! review of what exists has no plans, and the page says so.
+
+use super::html::Html;
+use super::{Shell, cell, mark, table, table_end};
+use crate::facts::{PlanState, PlanView, RunView};
+use crate::style::Mark;
+
+/// The queue of a run.
+pub fn queue(view: &RunView, waiting: usize) -> String {
+    let title = format!("Landing queue of run {}", view.id);
+    Shell { title: &title, waiting, run: Some(&view.id), live: None }.around(|html| {
+        html.raw("<h1>").text(&title).raw("</h1>\n");
+        if view.plans.is_empty() {
+            html.raw("<p>This run builds no plans: nothing lands by a queue.</p>\n");
+            return;
+        }
+        let of = |state: PlanState| view.plans.iter().filter(move |plan| plan.state == state);
+        html.raw("<p>What is approved lands on the run branch, one after the other, in the order of the waves.</p>\n");
+        section(html, view, "In the queue", of(PlanState::Landing), "Nothing waits to land.");
+        section(html, view, "Landed", of(PlanState::Landed), "Nothing has landed yet.");
+        html.raw("<h2>Refused landings</h2>\n");
+        list(html, &view.refused_landings, "No landing was refused.");
+        html.raw("<h2>At the end</h2>\n");
+        list(html, &view.finish, "Nothing was done yet on the branch the run began on.");
+        if let Some(take) = &view.take {
+            html.raw("<p>To take what landed: <code>").text(take).raw("</code></p>\n");
+        }
+    })
+}
+
+fn section<'a>(
+    html: &mut Html,
+    view: &RunView,
+    caption: &str,
+    plans: impl Iterator<Item = &'a PlanView>,
+    nothing: &str,
+) {
+    html.raw("<h2>").text(caption).raw("</h2>\n");
+    let plans: Vec<&PlanView> = plans.collect();
+    if plans.is_empty() {
+        html.raw("<p>").text(nothing).raw("</p>\n");
+        return;
+    }
+    table(html, caption, &["plan", "wave", "title", "stands"]);
+    for plan in plans {
+        let now = view.running.iter().any(|one| one.of == plan.id);
+        let (symbol, word) = match (plan.state, now) {
+            (PlanState::Landed, _) if plan.with_warnings => (Mark::Warning, "landed with warnings"),
+            (PlanState::Landed, _) => (Mark::Complete, "landed"),
+            (_, true) => (Mark::Running, "lands now"),
+            (_, false) => (Mark::Skipped, "waits"),
+        };
+        html.raw("<tr><th scope=\"row\">").text(&plan.id).raw("</th>");
+        cell(html, plan.wave);
+        cell(html, &plan.title);
+        html.raw("<td>");
+        mark(html, symbol, word);
+        html.raw("</td></tr>\n");
+    }
+    table_end(html);
+}
+
+fn list(html: &mut Html, lines: &[String], nothing: &str) {
+    if lines.is_empty() {
+        html.raw("<p>").text(nothing).raw("</p>\n");
+        return;
+    }
+    html.raw("<ul>\n");
+    for line in lines {
+        html.raw("<li>").text(line).raw("</li>\n");
+    }
+    html.raw("</ul>\n");
+}
