@@ -212,7 +212,7 @@ impl Judge {
         };
         let mut brief = site.brief(&self.effect, role, &names);
         brief.loop_use = use_word(&self.subject).to_owned();
-        brief.plan = self.plan.as_ref().map(ToString::to_string);
+        brief.plan = self.plan.as_ref().map(ToString::to_string).or_else(|| self.artifact());
         brief.task = task_number(&self.subject).map(|n| n.to_string());
         brief.seat = Some(self.seat.to_string());
         if self.effect.n.again {
@@ -235,6 +235,14 @@ impl Judge {
             self.answered(site, &commit, &shared, ended);
         });
         Ok(())
+    }
+
+    /// What the artifact is called that is judged.
+    fn artifact(&self) -> Option<String> {
+        match &self.asked {
+            Asked::Verdict(brief) => Some(brief.artifact.as_ref()?.word.clone()),
+            Asked::Ruling(_) => None,
+        }
     }
 
     fn commit(&self, site: &Site) -> Result<Oid, GitError> {

@@ -192,13 +192,22 @@ pub(super) fn options(settings: &Settings, attached: bool) -> Options {
 
 /// `20261115-201530-01`: sorts by time, says which phase.
 pub(super) fn run_id(project: &Project, ms: u64, phase: &str) -> String {
-    let seconds = ms / 1000 % 86_400;
-    let date = super::land::date(ms).replace('-', "");
-    let time = format!("{:02}{:02}{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
-    let stem = format!("{date}-{time}-{}", slug(phase));
+    let stem = run_stem(ms, phase);
+    // One that began in the same second may sort behind it: the newest is found by its name.
+    let stem = match project.newest() {
+        Some(newest) if newest > stem && newest.get(..15) == stem.get(..15) => run_stem(ms + 1000, phase),
+        _ => stem,
+    };
     let free = |name: &String| !project.run_dir(name).exists();
     let numbered = (2..).map(|n| format!("{stem}.{n}"));
     std::iter::once(stem.clone()).chain(numbered).find(free).unwrap_or(stem)
+}
+
+fn run_stem(ms: u64, phase: &str) -> String {
+    let seconds = ms / 1000 % 86_400;
+    let date = super::land::date(ms).replace('-', "");
+    let time = format!("{:02}{:02}{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{date}-{time}-{}", slug(phase))
 }
 
 fn plans_to_run(

@@ -11,7 +11,7 @@ use crate::world::Report;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Fate, Said, Source, Verdict};
-use tribunal_core::ids::{Check, FindingId, LoopId, Maker, Revision, Seat};
+use tribunal_core::ids::{Check, FindingId, LoopId, Revision, Seat};
 use tribunal_core::ledger::{Ledger, Tracked};
 use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::panel::Bench;
@@ -59,7 +59,8 @@ impl Tracking {
             bench: lp.bench()?.clone(),
             judged: lp.judged().to_vec(),
             tracked: lp.tracked().cloned(),
-            architect: lp.policy().maker == Maker::new("architect"),
+            // Whoever makes an artifact is the architect of it.
+            architect: ["architect", "executor"].contains(&lp.policy().maker.as_str()),
         })
     }
 

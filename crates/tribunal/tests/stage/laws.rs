@@ -199,7 +199,10 @@ fn documents(stage: &Stage) -> Res<Vec<String>> {
         .filter(|_| stage.git(&["ls-files", ".planning"]).is_ok_and(|files| files.is_empty()));
     let chain =
         chain.into_iter().flat_map(|note| [note.folder, note.plans]).filter(|folder| !folder.is_empty());
-    let chain = chain.map(|folder| format!("file {folder}/"));
+    let chain = chain.flat_map(|folder| {
+        let above = folder.rsplit_once('/').map_or(String::new(), |(above, _)| format!("file {above}:"));
+        [format!("file {folder}/"), format!("file {folder}:"), above]
+    });
     let all = [format!("file {}/", super::PHASE)].into_iter().chain(state).chain(chain);
     Ok(if own { all.collect() } else { Vec::new() })
 }
