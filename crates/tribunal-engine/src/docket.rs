@@ -174,6 +174,9 @@ pub struct ChainNote {
     /// Why nobody reviews it; none where somebody does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
+    /// What the reviewers of earlier artifacts left open, as the record in the folder has it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub concerns: Vec<String>,
     /// What is missing before it, and stopped nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,

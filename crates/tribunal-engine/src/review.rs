@@ -455,10 +455,11 @@ pub fn unreviewed(docket: &Docket) -> Vec<String> {
             "it was not approved: its rounds are spent, and chain.on_exhausted lets it go on".to_owned(),
         );
     }
+    let skipped = docket.about.chain.as_ref().is_some_and(|note| note.skipped.is_some());
     let mut alone: Vec<&str> = docket
         .loops
         .values()
-        .filter(|lp| lp.policy().seats.is_empty())
+        .filter(|lp| lp.policy().seats.is_empty() && !(skipped && lp.policy().of == Use::Chain))
         .map(|lp| lp.policy().of.word())
         .collect();
     alone.sort_unstable();
@@ -645,10 +646,14 @@ impl Told {
                 Some(by) => Some(format!("mended by {}", plain::line(by))),
                 None => said.get(&one.effect).cloned(),
             });
+            let mut changes: Vec<String> = changes.collect();
+            if tries.is_empty() {
+                changes.push("what the plans built, as it landed".to_owned());
+            }
             Iteration {
                 number,
                 decision: decision(&round.ruling, alone).to_owned(),
-                changes: changes.collect::<Vec<_>>().join(" "),
+                changes: changes.join(" "),
                 answers: tries.iter().flat_map(|one| self.answers(one)).collect(),
                 findings: self.found.get(&number).cloned().unwrap_or_default(),
             }

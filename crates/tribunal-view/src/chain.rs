@@ -111,6 +111,25 @@ pub fn meta(before: Option<&str>, phase: &PhaseOfChain) -> Result<String, String
     Ok(text)
 }
 
+/// What `.meta.json` says that the reviewers of some phases left open, each with its phase; and phases it says were not
+/// approved. What it does not say is nothing: anybody may have written it.
+pub fn concerns(meta: &str, phases: &[&str]) -> (Vec<String>, Vec<String>) {
+    let all: Value = serde_json::from_str(meta).unwrap_or_default();
+    let (mut open, mut unapproved) = (Vec::new(), Vec::new());
+    for phase in phases {
+        let one = &all["phases"][*phase];
+        let notes = one["reviewerNotes"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        open.extend(notes.take(CONCERNS_MAX).map(|note| format!("{phase}: {}", clipped(note, 600))));
+        if one["approved"] == Value::Bool(false) && one["skipped"].is_null() {
+            unapproved.push((*phase).to_owned());
+        }
+    }
+    (open, unapproved)
+}
+
+/// Concerns of one phase that are passed on.
+const CONCERNS_MAX: usize = 20;
+
 /// `.review-history.md` with this phase at its end; once, however often it is asked for.
 pub fn history(before: Option<&str>, phase: &PhaseOfChain) -> String {
     let title = format!("## {}, run {}\n", line(&phase.name), line(&phase.run));
@@ -205,6 +224,19 @@ mod tests {
         let after = history(Some(history_before), &phase());
         assert!(after.starts_with("# Mine\n\nwords\n\n## specify, run r1\n"), "{after}");
         assert_eq!(history(Some(&after), &phase()), after, "once");
+    }
+
+    #[test]
+    fn concerns_are_passed_on() {
+        let mut one = phase();
+        (one.approved, one.notes) = (false, vec!["F-1 [blocker] who\nis it".into()]);
+        let text = meta(None, &one).unwrap();
+        let (open, unapproved) = concerns(&text, &["specify", "design"]);
+        assert_eq!(open, ["specify: F-1 [blocker] who is it"]);
+        assert_eq!(unapproved, ["specify"]);
+        for odd in ["", "[]", "{\"phases\": 3}", "{\"phases\": {\"specify\": {\"reviewerNotes\": [1]}}}"] {
+            assert_eq!(concerns(odd, &["specify"]), (Vec::new(), Vec::new()), "{odd}");
+        }
     }
 
     #[test]

@@ -74,6 +74,8 @@ pub struct ArtifactBrief {
     pub readers: String,
     /// Earlier artifacts, where they lie.
     pub earlier: Vec<String>,
+    /// What the reviewers of earlier artifacts left open.
+    pub concerns: Vec<String>,
     /// What its files must look like; may be empty.
     pub form: String,
 }
@@ -589,6 +591,7 @@ fn artifact_part(out: &mut String, artifact: Option<&ArtifactBrief>) {
         let _ = write!(out, "\n{}", artifact.form);
     }
     text_part(out, "What is wanted, in the words of a person", &artifact.wanted);
+    list_part(out, "What the reviewers of earlier artifacts left open", &artifact.concerns);
 }
 
 fn document_part(out: &mut String, document: Option<&Document>) {

@@ -107,6 +107,7 @@ impl ChainNote {
             wanted: self.wanted.clone(),
             readers: self.artifact.readers().to_owned(),
             earlier: self.earlier.clone(),
+            concerns: self.concerns.clone(),
             form: match self.artifact {
                 Artifact::Plan => PLAN_FORM.to_owned(),
                 Artifact::Tasks => {

@@ -61,6 +61,7 @@ pub(super) struct Feature {
     documents: Vec<(String, Vec<u8>)>,
     mode: String,
     skipped: Option<String>,
+    concerns: Vec<String>,
     warnings: Vec<String>,
 }
 
@@ -154,13 +155,32 @@ impl Feature {
             documents,
             mode: mode.to_owned(),
             skipped: skipped(settings.chain.review, ask.review),
+            concerns: Vec::new(),
             warnings: Vec::new(),
         };
+        feature.recall(project);
         feature.prerequisites(has_plan)?;
         if settings.agents.adapter_for(&[feature.seat_name(), "reviewer"]).is_none() {
             feature.skipped.get_or_insert_with(|| "no reviewer is configured".to_owned());
         }
         Ok(feature)
+    }
+
+    /// What the record in the folder says of earlier artifacts: whoever makes the next one is told.
+    fn recall(&mut self, project: &Project) {
+        let path = format!("{}/.meta.json", self.folder);
+        let Some(bytes) = inside::read(project.root(), &path).filter(|bytes| bytes.len() <= BYTES_MAX) else {
+            return;
+        };
+        let before = Artifact::ALL.into_iter().filter(|before| *before < self.ask.artifact);
+        let phases: Vec<&str> = before.map(Artifact::command).collect();
+        let (open, unapproved) = tribunal_view::chain::concerns(&String::from_utf8_lossy(&bytes), &phases);
+        self.concerns = open;
+        let name = &self.ask.feature;
+        let told = unapproved.iter().map(|phase| {
+            format!("what `{phase}` made was not approved; `tribunal {phase} {name}` would make it anew")
+        });
+        self.warnings.extend(told);
     }
 
     fn has(&self, artifact: Artifact) -> bool {
@@ -192,9 +212,8 @@ impl Feature {
         let mut before = vec![Artifact::Spec, Artifact::Design, Artifact::Tasks];
         before.retain(|before| *before < artifact && !self.has(*before));
         for missing in before {
-            let (word, command) = (missing.word(), missing.command());
-            self.warnings
-                .push(format!("there is no {word} of {name}; `tribunal {command} {name}` would make it"));
+            let (file, command) = (missing.file().unwrap_or_default(), missing.command());
+            self.warnings.push(format!("{name} has no {file}; `tribunal {command} {name}` would make it"));
         }
         if artifact == Artifact::Spec && self.ask.wanted.trim().is_empty() && self.documents.is_empty() {
             self.warnings.push(format!(
@@ -229,6 +248,7 @@ impl Feature {
             ground: self.ground(site, head)?,
             mode: self.mode.clone(),
             skipped: self.skipped.clone(),
+            concerns: self.concerns.clone(),
             warnings: self.warnings.clone(),
         })
     }

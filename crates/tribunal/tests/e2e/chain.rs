@@ -198,6 +198,13 @@ fn exhaustion_can_warn_and_go_on_and_does_not_approve() {
     assert!(message.contains("Tribunal-Not-Approved: the spec"), "{message}");
     let history = read(&show, &format!("{FOLDER}/.review-history.md")).unwrap();
     insta::assert_snapshot!("history_of_concerns", lasting(&show, &history));
+    // Whoever comes next is told.
+    let told = THE_REST
+        .replace("{ expect = \".planning/features/hello/spec.md\" },", "{ expect = \"specify: F-21\" },");
+    assert_ne!(told, THE_REST);
+    show.stage.script_with(&told).unwrap();
+    let ended = show.expect(&["design", "hello"], 0);
+    assert!(ended.stderr.contains("what `specify` made was not approved"), "{}", ended.stderr);
 }
 
 #[test]
@@ -461,9 +468,9 @@ fn a_build_whose_final_review_is_skipped_says_so() {
     let mut show = whole("");
     show.expect(&["specify", "hello", "say hello to whoever comes"], 0);
     let ended = show.expect(&["create-plan", "hello"], 0);
-    assert!(ended.stderr.contains("there is no design of hello"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("hello has no design.md"), "{}", ended.stderr);
     let ended = show.expect(&["implement", "hello", "--no-review"], 0);
-    assert!(ended.stderr.contains("there is no tasks of hello"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("hello has no tasks.md"), "{}", ended.stderr);
     assert_eq!(show.ended(), Ending::Passed);
     assert!(
         show.messages().contains("Tribunal-Not-Reviewed: what was built, against its spec"),
