@@ -162,8 +162,18 @@ fn judged(exit: &Exit, output: &str, timeout: Duration) -> CommandRun {
         (ExitHow::Code(code @ (126 | 127)), _) => {
             CommandRun::DidNotRun(format!("exit code {code}: {}", tail(output)))
         }
-        (ExitHow::Code(code), _) => CommandRun::Failed(format!("exit code {code}: {}", tail(output))),
+        (ExitHow::Code(code), _) => {
+            CommandRun::Failed(format!("exit code {code}: {}{}", tail(output), way_out(output)))
+        }
         (ExitHow::Signal(signal), _) => CommandRun::Failed(format!("signal {signal}: {}", tail(output))),
+    }
+}
+
+/// What a command that ran into its walls can be given.
+fn way_out(output: &str) -> &'static str {
+    match output.contains("Read-only file system") {
+        true => " (a check writes to its tree alone; agents.writable opens more)",
+        false => "",
     }
 }
 

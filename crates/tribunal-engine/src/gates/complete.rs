@@ -68,34 +68,64 @@ struct Shown {
 fn shown(ground: &Ground, archive: Option<&Archive>, evidence: &[String]) -> Shown {
     let mut shown = Shown::default();
     for item in evidence {
-        let (mark, word) = match item.split_once(':') {
-            Some((mark @ ("commit" | "file"), word)) => (mark, word.trim()),
-            _ => ("", item.trim()),
-        };
+        let (mark, word) = marked(item);
+        let (file, made) = (is_there(ground, word), commit(archive, word));
         let hash = (7..=64).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let there = ground.exists(word);
-        let prose = !there && (word.contains(char::is_whitespace) || !word.contains(['/', '.']));
+        let path = word.contains(['/', '.']) && !word.contains(char::is_whitespace) && !word.contains("://");
         let there = match mark {
-            "file" => there,
-            "commit" => commit(archive, word).is_some(),
-            _ if there => true,
-            _ if hash => commit(archive, word).is_some(),
-            _ if prose => continue,
-            _ => false,
+            Some(Mark::File) => file,
+            Some(Mark::Commit) => made.is_some(),
+            _ if file => true,
+            _ if hash => made.is_some(),
+            None if path => false,
+            _ => continue,
         };
         match there {
             true => shown.found += 1,
             false => shown.missing.push(word.to_owned()),
         }
-        if mark == "commit" || (mark.is_empty() && hash) {
-            shown.commits.extend(commit(archive, word));
+        if mark == Some(Mark::Commit) || (hash && !file) {
+            shown.commits.extend(made);
         }
     }
     shown
 }
 
+/// What evidence says it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Commit,
+    File,
+    /// A word of its author's own: what follows is shown if it is there, and words otherwise.
+    Other,
+}
+
+/// `commit:…`, `file=…`, or any other word before `:` or `=`.
+fn marked(item: &str) -> (Option<Mark>, &str) {
+    let Some((key, value)) = item.split_once([':', '=']) else { return (None, item.trim()) };
+    let mark = match key.trim().to_ascii_lowercase().as_str() {
+        "commit" | "commits" | "commit_hash" | "sha" => Mark::Commit,
+        "file" | "files" | "artifact" | "artifacts" | "path" => Mark::File,
+        key if !key.is_empty()
+            && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)) =>
+        {
+            Mark::Other
+        }
+        _ => return (None, item.trim()),
+    };
+    (Some(mark), value.trim())
+}
+
+/// Whether a file is there, by its path or by a place in it.
+fn is_there(ground: &Ground, word: &str) -> bool {
+    let place = word.rsplit_once(':').filter(|(_, line)| line.parse::<u32>().is_ok());
+    ground.exists(word) || place.is_some_and(|(path, _)| ground.exists(path))
+}
+
+/// The commit of a hash; a name such as HEAD is always there and shows nothing.
 fn commit(archive: Option<&Archive>, word: &str) -> Option<Oid> {
-    archive?.commit(word).ok()
+    let hash = (4..=64).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    archive.filter(|_| hash)?.commit(word).ok()
 }
 
 /// What a task did, as git sees it.

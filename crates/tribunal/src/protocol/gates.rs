@@ -114,12 +114,15 @@ pub fn two_phase(args: &Complete) -> Result<Answer, Failure> {
     Ok(Answer::new(body, if confirmed { 0 } else { 2 }))
 }
 
-/// A list of evidence; the mark before it is the mark of each.
+/// A list of evidence; the mark before it is the mark of each that has none.
 fn marked(ground: &Ground, item: &str) -> Vec<String> {
-    let mark = ["commit:", "file:"].into_iter().find(|mark| item.starts_with(mark)).unwrap_or_default();
-    let items = listed(ground, &[item[mark.len()..].to_owned()]);
-    items
-        .into_iter()
-        .map(|one| if mark.is_empty() || one.starts_with(mark) { one } else { format!("{mark}{one}") })
-        .collect()
+    if ground.exists(item) {
+        return vec![item.to_owned()];
+    }
+    let is_mark = |mark: &&str| {
+        !mark.is_empty() && mark.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+    };
+    let mark = item.find([':', '=']).filter(|at| is_mark(&&item[..*at]));
+    let (mark, rest) = item.split_at(mark.map_or(0, |at| at + 1));
+    listed(ground, &[rest.to_owned()]).into_iter().map(|one| format!("{mark}{one}")).collect()
 }

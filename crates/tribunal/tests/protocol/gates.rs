@@ -202,6 +202,12 @@ fn a_completion_believes_no_word_that_git_contradicts() {
         (&[&format!("commit:{commit}")], 0),
         (&["the check passes"], 0),
         (&["README"], 0),
+        (&["commit=nowhere"], 2),
+        (&["commit:HEAD"], 2),
+        (&[&format!("commit={commit}")], 0),
+        (&["artifact=src/nowhere.txt"], 2),
+        (&["files=src/parser.txt,src/nowhere.txt"], 2),
+        (&["src/parser.txt:1", "tests=12/12", "tests_passed=true", "https://example.org/ci/1"], 0),
     ] {
         ask(rest, code);
     }
