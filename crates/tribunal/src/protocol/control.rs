@@ -48,6 +48,8 @@ struct Task<'a> {
     plan: Option<PathBuf>,
     contract: PathBuf,
     id: String,
+    /// Its phase: `01`.
+    phase: String,
     /// What it takes: as said, otherwise as its plan says.
     files: Vec<String>,
 }
@@ -135,6 +137,7 @@ fn task<'a>(args: &'a Control, ground: &Ground) -> Result<Task<'a>, Failure> {
     Ok(Task {
         args,
         files,
+        phase: id.phase.clone(),
         plan: args.plan_path.clone().or(found.map(|(path, _)| path)),
         contract: ground.state().path(&format!(".contracts/{id}.json")),
         id: args.task_id.clone().unwrap_or_else(|| task_id(&id, number)),
@@ -151,7 +154,7 @@ fn contract(task: &Task<'_>) -> Result<Answer, Failure> {
 fn compiled(task: &Task<'_>, ground: &Ground) -> Result<Answer, Failure> {
     let own = task.args.phase_dir.clone();
     let of_plan = || task.plan.as_ref().and_then(|plan| plan.parent()).map(PathBuf::from);
-    let dir = own.or_else(of_plan).or_else(|| ground.phase_dirs(&task.args.phase).into_iter().next());
+    let dir = own.or_else(of_plan).or_else(|| ground.phase_dirs(&task.phase).into_iter().next());
     let dir = dir.ok_or_else(|| Failure::work(format!("there is no phase {}", task.args.phase)))?;
     context::compiled(&task.args.phase, &task.args.role, &dir, task.plan.as_deref())
 }

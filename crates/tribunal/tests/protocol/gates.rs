@@ -300,5 +300,6 @@ fn the_control_plane_is_the_sum_of_the_others() {
         field.refused(&["control-plane", action, "1", "01", "1", "--plan-path=nowhere.md"]);
     }
     assert_eq!(names(&control("compile", &[], 0)), ["compile-context pass"]);
+    field.ask(&["control-plane", "compile", "1", "9", "1"], 0);
     field.refused(&["control-plane", "sideways", "1", "1", "1"]);
 }
