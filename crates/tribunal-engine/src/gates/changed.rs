@@ -5,7 +5,7 @@ use super::{GatesError, Ground, contract};
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use tribunal_core::contract::{Breach, Contract, covers};
+use tribunal_core::contract::{Breach, Contract, clean, covers};
 use tribunal_git::{Archive, GitPath};
 
 /// Entries of forbidden folders that are looked at; more are nobody's secrets.
@@ -16,7 +16,13 @@ pub(super) fn since(ground: &Ground, contract: &Contract, path: &Path) -> Result
     let archive = Archive::open(ground.root())?;
     let mut changed: BTreeSet<String> = archive.dirty(ground.root())?.iter().map(text).collect();
     changed.extend(committed(ground, &archive, contract)?);
-    changed.extend(touched(ground, contract, path));
+    // What git tracks it has told already: a checkout writes files without changing them.
+    let head = archive.commit("HEAD").ok();
+    let tracked = |file: &str| {
+        head.as_ref()
+            .is_some_and(|head| archive.file_at(head, &GitPath::from(file)).is_ok_and(|file| file.is_some()))
+    };
+    changed.extend(touched(ground, contract, path).into_iter().filter(|file| !tracked(file)));
     Ok(changed.into_iter().collect())
 }
 
@@ -64,14 +70,14 @@ fn touched(ground: &Ground, contract: &Contract, path: &Path) -> Vec<String> {
     let time = |meta: &std::fs::Metadata| (meta.ctime(), meta.ctime_nsec());
     let Ok(made) = path.symlink_metadata().map(|meta| time(&meta)) else { return Vec::new() };
     let mut open: Vec<PathBuf> = Vec::new();
-    for pattern in &contract.forbidden_paths {
+    // What would lie outside of the project is nobody's here.
+    for pattern in contract.forbidden_paths.iter().filter_map(|pattern| clean(pattern)) {
         let fixed = pattern.split(['*', '?']).next().unwrap_or_default();
-        let fixed = if fixed.len() < pattern.len() {
-            fixed.rsplit_once('/').map_or("", |(dir, _)| dir)
-        } else {
-            fixed
+        let fixed = match fixed.len() < pattern.len() {
+            true => fixed.rsplit_once('/').map_or("", |(dir, _)| dir),
+            false => fixed,
         };
-        open.push(ground.root().join(fixed.trim_start_matches("./")));
+        open.push(ground.root().join(fixed));
     }
     let (mut found, mut seen) = (Vec::new(), 0);
     while let Some(path) = open.pop().filter(|_| seen < ENTRIES_MAX) {

@@ -110,6 +110,12 @@ fn a_forbidden_file_is_seen_wherever_it_hides() {
     std::fs::remove_file(field.stage.project().join("secret/new")).unwrap();
     gate(&field, "protected_file", 0);
     let field = Field::new();
+    field.write("secret", "as committed\n");
+    field.commit("chore: a file that is forbidden");
+    field.ask(&["generate-contract", PLAN], 0);
+    field.write("secret", "as committed\n");
+    gate(&field, "protected_file", 0);
+    let field = Field::new();
     field.ask(&["generate-contract", PLAN], 0);
     field.write("secret", "mine\n");
     field.commit("feat(01-01): sneak it in");
