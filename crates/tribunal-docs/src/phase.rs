@@ -131,12 +131,10 @@ pub(crate) fn structural_problems(plan: &Plan, others: &[&Plan]) -> Vec<Problem>
     let mut problems = graph.duplicates();
     problems.extend(graph.cycle_problems());
     problems.extend(graph.wave_problems());
-    problems.extend(graph.claim_problems());
     problems.extend(graph.self_dependencies());
-    // A claim is said of the later plan only; both sides must hear of it.
-    let claims = graph.claims_of(own);
-    problems.retain(|problem| problem.plan == plan.id && problem.kind != ProblemKind::FileClaim);
-    problems.extend(claims);
+    problems.retain(|problem| problem.plan == plan.id);
+    // Of a whole phase a claim is said of the later plan only; here both sides must hear of it.
+    problems.extend(graph.claims_of(own));
     problems.sort();
     problems.dedup();
     problems
@@ -571,7 +569,8 @@ impl<'a> Graph<'a> {
             let mut all = who.clone();
             let above = std::iter::successors(file.rsplit_once('/'), |(path, _)| path.rsplit_once('/'));
             let above = above.map(|(path, _)| path.to_owned());
-            let met = wide.iter().filter(|(other, pattern)| other == wave && covers(pattern, file));
+            let met = wide.iter().filter(|(other, pattern)| other == wave && could_cover(pattern, file));
+            let met = met.filter(|(_, pattern)| covers(pattern, file));
             for path in above.chain(met.map(|(_, pattern)| pattern.clone())) {
                 all.extend(claims.get(&(*wave, path)).into_iter().flatten());
             }
@@ -634,5 +633,29 @@ impl<'a> Graph<'a> {
             found.extend(first.map(|other| self.claim_problem(&file, own, *other)));
         }
         found
+    }
+}
+
+/// Whether what is fixed at both ends of a pattern is there: most paths are told apart by that alone.
+fn could_cover(pattern: &str, path: &str) -> bool {
+    let before = pattern.split(['*', '?']).next().unwrap_or_default();
+    let after = pattern.rsplit(['*', '?']).next().unwrap_or_default();
+    // `a/**` covers `a`, and `**/b` covers `b`.
+    path.starts_with(before.trim_end_matches('/')) && path.ends_with(after.trim_start_matches('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// What is ruled out at a glance is not covered.
+        #[test]
+        fn a_glance_loses_no_claim(pattern in "([a-b]|\\*|\\*\\*|\\?|/){1,7}", path in "[a-b]{1,2}(/[a-b]{1,2}){0,3}") {
+            let pattern = clean(&pattern).unwrap_or_else(|| "a".to_owned());
+            prop_assume!(pattern.contains(['*', '?']));
+            prop_assert!(!covers(&pattern, &path) || could_cover(&pattern, &path), "{pattern} {path}");
+        }
     }
 }

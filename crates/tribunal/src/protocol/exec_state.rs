@@ -94,37 +94,45 @@ fn apply(state: &mut Map<String, Value>, plan: &str, change: &str) -> Result<(),
     let value = typed(value);
     match (plan.is_empty(), parts.as_slice()) {
         (false, ["status" | "wave" | "title"]) => {
-            fits(key, &value, &PLAN_STATUS)?;
+            fits(key, &value, adds, &PLAN_STATUS)?;
             plan_entry(state, plan)?.insert(key.to_owned(), value);
             Ok(())
         }
         (false, [loops @ ("review_loops" | "qa_loops"), field]) if LOOP.contains(field) => {
-            fits(field, &value, &[])?;
+            fits(field, &value, adds, &[])?;
             set(object(object(state, loops)?, plan)?, field, value, adds)
         }
         (_, [field])
             if PHASE.contains(field) || state.get(*field).is_some_and(|there| !there.is_object()) =>
         {
-            fits(field, &value, &PHASE_STATUS)?;
+            fits(field, &value, adds, &PHASE_STATUS)?;
             set(state, field, value, adds)
         }
         _ => Err(format!("there is no key {key:?} to set")),
     }
 }
 
-/// Whether a value can be one of its key's.
-fn fits(key: &str, value: &Value, statuses: &[&str]) -> Result<(), String> {
-    let good = match key {
-        "status" => value.as_str().is_some_and(|word| statuses.is_empty() || statuses.contains(&word)),
-        "wave" | "total_waves" | "cycle" | "max" => value.is_u64(),
+/// Whether a value can be one of its key's, or of its list.
+fn fits(key: &str, value: &Value, adds: bool, statuses: &[&str]) -> Result<(), String> {
+    let is_plan = |entry: &Value| entry.get("id").is_some_and(Value::is_string);
+    let good = match (key, adds) {
+        ("status", false) => {
+            value.as_str().is_some_and(|word| statuses.is_empty() || statuses.contains(&word))
+        }
+        ("wave" | "total_waves" | "cycle" | "max", false) => value.is_u64(),
+        ("status" | "wave" | "total_waves" | "cycle" | "max" | "title", true) => {
+            return Err(format!("{key} is no list"));
+        }
+        ("plans", true) => is_plan(value),
+        ("plans", false) => value.as_array().is_some_and(|plans| plans.iter().all(is_plan)),
+        (key, false) if LISTS.contains(&key) => value.is_array(),
         _ => true,
     };
-    let one_of = if key == "status" { format!("; one of {}", statuses.join(", ")) } else { String::new() };
-    if good {
-        Ok(())
-    } else {
-        Err(format!("{value} is no {key}{}", if statuses.is_empty() { "" } else { &one_of }))
-    }
+    let one_of = match (key, statuses.is_empty()) {
+        ("status", false) => format!(": one of {}", statuses.join(", ")),
+        _ => String::new(),
+    };
+    if good { Ok(()) } else { Err(format!("{value} is no {key}{one_of}")) }
 }
 
 /// JSON where it is JSON, otherwise the text itself; a plan's number is never made a float.
