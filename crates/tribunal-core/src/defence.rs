@@ -58,6 +58,7 @@ defences! {
     FinalEvent = "final_event", "An answer has its end, and no error: an exit code is none.";
     Utf8 = "utf8", "Bytes that are no text approve nothing.";
     Escapes = "escapes", "No control character of an agent reaches a terminal or a prompt.";
+    Markup = "markup", "What agents wrote is no markup on a page.";
     Fence = "fence", "What agents wrote cannot end the block it stands in.";
     OwnSocket = "own_socket", "Only processes of a launch are heard at its socket.";
     RoundClosed = "round_closed", "What a launch says after it was called off does not count.";

@@ -6,6 +6,7 @@ use crate::plain;
 use crate::review::{self, End, Part, Review, Story};
 use crate::words::{self, and, count};
 use std::fmt::Write;
+use tribunal_core::defence::{Defence, stands};
 
 /// Colours and letters of the four parts of a bar.
 pub(crate) const PARTS: [(&str, &str); 4] =
@@ -296,6 +297,9 @@ fn escaped_block(raw: &str) -> String {
 
 /// Adds text so that it cannot become markup or an attribute's end.
 pub(crate) fn escape(out: &mut String, text: &str) {
+    if !stands(Defence::Markup) {
+        return out.push_str(text);
+    }
     for c in text.chars() {
         match c {
             '&' => out.push_str("&amp;"),

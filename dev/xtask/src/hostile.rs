@@ -176,6 +176,7 @@ const CASES: &[Case] = &[
         "hostile_words::hostile_words_give_no_instructions_to_the_reviewer",
         &[Fence],
     ),
+    Case("markup in a finding and a file's name", "serve::hostile_words_stay_words", &[Markup]),
 ];
 
 /// Runs the tests and prints the table.
@@ -343,4 +344,25 @@ fn in_pairs<T: Sync, R: Send>(items: &[T], each: impl Fn(&T) -> R + Sync) -> Vec
         }
     });
     done.into_inner().map(|done| done.into_values().collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// The chore says so too, but only when somebody plays it.
+    #[test]
+    fn every_hostile_test_is_a_case() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/tribunal/tests/e2e");
+        let mut tests = BTreeSet::new();
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let (path, text) = (entry.path(), std::fs::read_to_string(entry.path()).unwrap_or_default());
+            let module = path.file_stem().unwrap().to_string_lossy().into_owned();
+            let names = text.lines().filter_map(|line| line.strip_prefix("fn hostile_")?.split_once("() {"));
+            tests.extend(names.map(|(name, _)| format!("{module}::hostile_{name}")));
+        }
+        let cases: BTreeSet<String> = CASES.iter().map(|case| case.1.to_owned()).collect();
+        assert_eq!(tests, cases);
+    }
 }
