@@ -279,8 +279,10 @@ impl Live {
         let (stdout_bytes, stderr_bytes) = self.output();
         let killed = ended.max(written.as_ref().map_or(0, |w| w.killed));
         let how = written.map_or_else(|| how_from(status, self.kind), |w| w.how);
-        let exit =
-            Exit { id: self.id.clone(), how, cause: self.cause, killed, left, stdout_bytes, stderr_bytes };
+        // It may have ended before anybody looked.
+        let over = self.cause == Cause::Itself && self.is_over_limit();
+        let cause = if over { Cause::OutputLimit } else { self.cause };
+        let exit = Exit { id: self.id.clone(), how, cause, killed, left, stdout_bytes, stderr_bytes };
         // The caller has the exit in hand; the copy is for an orchestrator that dies before journaling it.
         let _ = record::write(&self.out_dir.join(EXIT_FILE), &exit);
         exit

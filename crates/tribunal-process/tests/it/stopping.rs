@@ -139,6 +139,18 @@ fn a_stop_at_the_very_start_is_a_stop() {
     });
 }
 
+/// It may be over before anybody looked: what it wrote is too much all the same.
+#[test]
+fn too_much_output_at_once_is_too_much() {
+    each(|name, containment| {
+        let stand = Stand::new(containment);
+        let script = "head -c 200000 /dev/zero; exit 0";
+        let launch = Launch { output_max: 100_000, ..stand.launch("x", &["sh", "-c", script]) };
+        stand.keeper.spawn(launch).unwrap();
+        assert_eq!(stand.exit().cause, Cause::OutputLimit, "{name}");
+    });
+}
+
 #[test]
 fn too_much_output_ends_it() {
     each(|name, containment| {
