@@ -587,6 +587,16 @@ fn stuck_lanes_offer() {
     }
 }
 
+/// Does everything that is left to do: which steps were they?
+fn finished(run: &mut Run) -> String {
+    let mut steps = Vec::new();
+    while let Some(id) = run.wants().into_keys().next() {
+        steps.push(id.step.to_string());
+        tell(run, "run", &id.step.to_string(), RunReport::Finished { note: String::new() });
+    }
+    steps.join(" ")
+}
+
 #[test]
 fn only_a_pass_moves_the_users_branch() {
     let finish = |first: FinishStep, outcome: Outcome| {
@@ -598,12 +608,7 @@ fn only_a_pass_moves_the_users_branch() {
         tell(&mut run, "01-01", "summary", RunReport::Summarised { revision: Revision::new("v2") });
         tell(&mut run, "01-01", "land", RunReport::Landed { tip: Revision::new("t") });
         tell(&mut run, "run", "loop", ended(outcome, "t"));
-        let mut steps = Vec::new();
-        while let Some(id) = run.wants().into_keys().next() {
-            steps.push(id.step.to_string());
-            tell(&mut run, "run", &id.step.to_string(), RunReport::Finished { note: String::new() });
-        }
-        steps.join(" ")
+        finished(&mut run)
     };
     assert_eq!(finish(FinishStep::Boundary, Outcome::Passed), "finish:Boundary finish:Push");
     assert_eq!(finish(FinishStep::Boundary, Outcome::Stale), "finish:Boundary");
@@ -808,4 +813,36 @@ fn an_artifact_goes_on_only_where_its_policy_says_so() {
     }
     check(false, Outcome::Exhausted, Ending::Shut, None);
     check(true, Outcome::Exhausted, Ending::Concerns, Some("r1"));
+}
+
+/// What was built stays as its own panels approved it; only what was made for its own sake is brought unapproved, and
+/// where nothing was built, so is the record of it.
+#[test]
+fn what_is_brought_when_an_artifact_is_not_approved() {
+    let steps = vec![FinishStep::Boundary, FinishStep::Push];
+    let chain =
+        |goes_on| Some(Box::new(ChainSpec { name: "code".into(), policy: Policy::of(Use::Chain), goes_on }));
+    let built = |goes_on: bool, outcome: Outcome| {
+        let base =
+            RunSpec { gate: None, qa: false, checkpoint_every: None, ..spec(vec![plan("01-01", 1, &[], 1)]) };
+        let mut run = run(&RunSpec { chain: chain(goes_on), finish: steps.clone(), ..base });
+        tell(&mut run, "01-01", "loop", good("v1"));
+        tell(&mut run, "01-01", "summary", summarised());
+        tell(&mut run, "01-01", "land", RunReport::Landed { tip: Revision::new("t") });
+        tell(&mut run, "run", "loop", ended(outcome, "mended"));
+        let steps = finished(&mut run);
+        (run.ending().unwrap(), run.tip().unwrap().to_string(), steps)
+    };
+    let all = "finish:Boundary finish:Push";
+    assert_eq!(built(true, Outcome::Exhausted), (Ending::Concerns, "t".into(), all.into()));
+    assert_eq!(built(false, Outcome::Exhausted), (Ending::Shut, "t".into(), "finish:Boundary".into()));
+    assert_eq!(built(true, Outcome::Passed), (Ending::Passed, "mended".into(), all.into()));
+    let made = |spec: RunSpec| {
+        let mut run = run(&RunSpec { finish: steps.clone(), ..spec });
+        tell(&mut run, "run", "loop", ended(Outcome::Stale, "r2"));
+        finished(&mut run)
+    };
+    assert_eq!(made(RunSpec { chain: chain(false), ..spec(Vec::new()) }), all);
+    let exists = tribunal_core::run::Exists { revision: Revision::new("r1"), open: Vec::new(), since: None };
+    assert_eq!(made(RunSpec { exists: Some(exists), ..spec(Vec::new()) }), "finish:Boundary");
 }
