@@ -132,6 +132,9 @@ pub enum Command {
     Mcp(Mcp),
     /// Answer a hook of an editor agent: check a commit, a SUMMARY, the end of its work
     Hook(Hook),
+    /// Print a run as a trace of OpenTelemetry: one line of OTLP JSON
+    #[cfg(feature = "otel")]
+    Trace(Trace),
     /// Print a JSON schema
     #[command(hide = true)]
     Schema(Schema),
@@ -735,6 +738,18 @@ pub enum Plugin {
     Agents,
 }
 
+/// `tribunal trace`.
+#[cfg(feature = "otel")]
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tribunal trace > trace.jsonl\n  tribunal trace | curl -s -H 'Content-Type: application/json' \
+    --data-binary @- http://127.0.0.1:4318/v1/traces"
+)]
+pub struct Trace {
+    /// The run; the newest without it
+    pub run: Option<String>,
+}
+
 /// `tribunal hook`.
 #[derive(Debug, Args)]
 #[command(
@@ -827,6 +842,7 @@ mod tests {
     }
 
     /// What `--help` says for every command, whole.
+    #[cfg(not(feature = "otel"))]
     #[test]
     fn the_help() {
         let mut cli = Cli::command().term_width(100).max_term_width(100);

@@ -708,4 +708,4 @@ fn note_kind(note: &Note) -> Option<Kind> {
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

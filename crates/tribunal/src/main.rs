@@ -17,6 +17,8 @@ mod plugin;
 mod progress;
 mod protocol;
 mod signals;
+#[cfg(feature = "otel")]
+mod trace;
 mod tui;
 mod watched;
 mod web;

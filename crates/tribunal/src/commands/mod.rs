@@ -101,6 +101,8 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
         Command::Schema(args) => schema::run(&args),
         Command::Mcp(args) => mcp::run(&args),
         Command::Hook(args) => crate::hook::run(args.event),
+        #[cfg(feature = "otel")]
+        Command::Trace(args) => crate::trace::run(&args),
         Command::Docs(args) => crate::protocol::docs(globals, &args),
         Command::Protocol => crate::protocol::list(),
         Command::Step(step) => crate::protocol::run(globals, step),
@@ -152,6 +154,8 @@ fn steers(command: &Command) -> bool {
         | Command::Map(_)
         | Command::Gc(_)
         | Command::Config(_) => true,
+        #[cfg(feature = "otel")]
+        Command::Trace(_) => false,
         // An agent of a run reports by the server of its launch; the one for editors could start reviews.
         Command::Mcp(args) => args.serve,
     }

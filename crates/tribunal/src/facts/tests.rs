@@ -77,7 +77,7 @@ fn launch(effect: &EffectId) -> Note {
 }
 
 /// A plan whose only round is rejected, so that the phase stops.
-fn facts() -> Vec<Vec<Fact>> {
+pub fn facts() -> Vec<Vec<Fact>> {
     let mut run = Run::open(&spec());
     let mut first = vec![Fact::Run(RunEvent::Opened(Box::new(spec())))];
     first.extend(machine::settle(&mut run).unwrap().into_iter().map(Fact::Run));

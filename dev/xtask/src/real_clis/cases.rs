@@ -50,13 +50,14 @@ pub struct Case {
 }
 
 /// All cases, in the order of the table.
-pub const CASES: [Case; 14] = [
+pub const CASES: [Case; 15] = [
     Case { name: "writes", short: true, run: writes },
     Case { name: "refused", short: true, run: refused },
     Case { name: "answers", short: true, run: answers },
     Case { name: "reports", short: true, run: reports },
     Case { name: "usage", short: true, run: usage },
     Case { name: "resumes", short: true, run: resumes },
+    Case { name: "plugin", short: true, run: super::plugin::run },
     Case { name: "turn cap", short: false, run: turn_cap },
     Case { name: "401", short: false, run: |bench| fails(bench, "CASE401", &[FailureKind::Auth]) },
     Case { name: "429", short: false, run: |bench| fails(bench, "CASE429", &[FailureKind::RateLimited]) },

@@ -4,6 +4,7 @@
 mod agents;
 mod cases;
 mod install;
+mod plugin;
 mod server;
 mod whole;
 

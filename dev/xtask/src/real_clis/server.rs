@@ -145,6 +145,8 @@ pub fn rules() -> Value {
             rule("AIDERWRITE (\\S+)", json!({"text": "I create it.\n\n{1}\n```\nhello from the script\n```\n"})),
             turn("CASEWRITE (\\S+)", json!(0), json!({"text": "I write it.", "write": {"path": "{1}", "content": "hello from the script\n"}})),
             rule("CASEWRITE (\\S+)", json!({"text": "Done: handled {1}."})),
+            turn("CASEPLUGIN", json!(0), json!({"shell": "git commit --allow-empty -m nonsense"})),
+            rule("CASEPLUGIN", json!({"text": "Tried."})),
             turn("CASESLOW", json!(0), json!({"shell": "setsid sleep 600 & sleep 601 & sleep 602"})),
             rule("CASESLOW", json!({"text": "Slept."})),
             rule("CASELOOP", json!({"shell": "echo {nreq}"})),

@@ -1,0 +1,291 @@
+//! A run as a trace of OpenTelemetry: one line of OTLP JSON, folded from the journal. The run is the root, its loops are
+//! spans, and in them agents, checks and git. Ids follow from the journal, so the same run is the same trace. It reads
+//! only, and is there only where the program was built with the feature `otel`.
+
+use crate::args::Trace as Args;
+use crate::exit::Done;
+use crate::failure::Failure;
+use crate::out;
+use crate::place::Place;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::r#loop::LoopEvent;
+use tribunal_core::run::RunEvent;
+use tribunal_engine::docket::LaunchNote;
+use tribunal_engine::{DocketError, Fact, Note};
+use tribunal_view::{events, plain};
+
+/// The root's name in ids.
+const ROOT: &str = "run";
+
+/// Prints the trace of a run.
+pub fn run(args: &Args) -> Result<Done, Failure> {
+    let place = Place::here()?;
+    let seen = place.read(&place.find(args.run.as_deref())?)?;
+    let mut fold = Fold::new(&seen.id);
+    seen.reader.each(1, |row| {
+        fold.take(row.at, &Fact::decode(&row)?);
+        Ok::<(), DocketError>(())
+    })?;
+    out::json_line(&fold.done())?;
+    Ok(Done::Passed)
+}
+
+/// One span.
+#[derive(Clone, Debug)]
+struct Span {
+    name: String,
+    parent: String,
+    start: u64,
+    end: Option<u64>,
+    failed: Option<String>,
+    attributes: Vec<(&'static str, Value)>,
+}
+
+impl Span {
+    fn new(name: impl Into<String>, parent: &str, start: u64) -> Span {
+        let (name, parent) = (name.into(), parent.to_owned());
+        Span { name, parent, start, end: None, failed: None, attributes: Vec::new() }
+    }
+}
+
+/// The spans of a run, by the names their ids are made of.
+struct Fold {
+    run: String,
+    spans: BTreeMap<String, Span>,
+    last: u64,
+}
+
+impl Fold {
+    fn new(run: &str) -> Fold {
+        Fold { run: run.to_owned(), spans: BTreeMap::new(), last: 0 }
+    }
+
+    fn take(&mut self, at: u64, fact: &Fact) {
+        self.last = self.last.max(at);
+        if self.spans.is_empty() {
+            self.spans.insert(ROOT.to_owned(), Span::new("run", "", at));
+        }
+        match fact {
+            Fact::Run(event) => self.take_run(at, event),
+            Fact::Loop(id, event) => self.take_loop(at, id.as_str(), event),
+            Fact::Note(Note::Launch(launch)) => self.launch(at, launch),
+            Fact::Note(Note::Run(about)) => {
+                self.set(ROOT, "tribunal.phase", json!(plain::line(&about.phase)))
+            }
+            Fact::Note(_) => {}
+        }
+    }
+
+    fn take_run(&mut self, at: u64, event: &RunEvent) {
+        match event {
+            RunEvent::Intended { effect, .. } => self.begin(at, effect, ROOT),
+            RunEvent::Landed { effect, .. }
+            | RunEvent::Summarised { effect, .. }
+            | RunEvent::Checkpointed { effect, .. }
+            | RunEvent::Finished { effect, .. }
+            | RunEvent::Cleared { effect } => self.end(at, &effect.to_string(), None),
+            RunEvent::LandingRefused { effect, .. } => {
+                self.end(at, &effect.to_string(), Some("refused".to_owned()));
+            }
+            RunEvent::Failed { effect, failure } => {
+                self.end(at, &effect.to_string(), Some(plain::clipped(&failure.text, 300)));
+            }
+            RunEvent::Ended { ending } => {
+                self.set(ROOT, "tribunal.ending", json!(ending.word()));
+                let failed = (ending.word() != "passed").then(|| ending.word().to_owned());
+                self.end(at, ROOT, failed);
+            }
+            _ => {}
+        }
+    }
+
+    fn take_loop(&mut self, at: u64, id: &str, event: &LoopEvent) {
+        match event {
+            LoopEvent::Opened(_) => {
+                self.spans.insert(id.to_owned(), Span::new(format!("loop {id}"), ROOT, at));
+            }
+            LoopEvent::Intended { effect, .. } => self.begin(at, effect, id),
+            LoopEvent::Made { effect, .. }
+            | LoopEvent::Iterated { effect, .. }
+            | LoopEvent::Joined { effect, .. }
+            | LoopEvent::Checked { effect, .. }
+            | LoopEvent::Answered { effect, .. }
+            | LoopEvent::Heard { effect, .. }
+            | LoopEvent::Cleared { effect } => self.end(at, &effect.to_string(), None),
+            LoopEvent::Failed { effect, failure } => {
+                self.end(at, &effect.to_string(), Some(plain::clipped(&failure.text, 300)));
+            }
+            LoopEvent::Tracked { .. } => {
+                let of_it = |(_, span): &(&String, &mut Span)| {
+                    span.parent == id && span.name == "track" && span.end.is_none()
+                };
+                self.spans.iter_mut().filter(of_it).for_each(|(_, span)| span.end = Some(at));
+            }
+            LoopEvent::Ended { outcome, .. } => {
+                self.set(id, "tribunal.outcome", json!(outcome.word()));
+                self.end(at, id, (!outcome.is_good()).then(|| outcome.word().to_owned()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Work that began. Loops are spans of their own, and people are not timed.
+    fn begin(&mut self, at: u64, effect: &EffectId, parent: &str) {
+        let name = match &effect.step {
+            Step::Loop | Step::Ask | Step::Wake(_) => return,
+            Step::Make(_) | Step::Judge(_) | Step::Hear(_) => format!("agent {}", events::who(&effect.step)),
+            Step::Check(_) => format!("check {}", events::who(&effect.step)),
+            Step::Land | Step::Join | Step::Finish(_) => format!("git {}", events::who(&effect.step)),
+            Step::Track => "track".to_owned(),
+            Step::Summary | Step::Checkpoint => events::who(&effect.step),
+        };
+        self.spans.insert(effect.to_string(), Span::new(name, parent, at));
+    }
+
+    fn end(&mut self, at: u64, of: &str, failed: Option<String>) {
+        if let Some(span) = self.spans.get_mut(of) {
+            span.end = Some(at);
+            span.failed = failed;
+        }
+    }
+
+    fn set(&mut self, of: &str, name: &'static str, value: Value) {
+        if let Some(span) = self.spans.get_mut(of) {
+            span.attributes.push((name, value));
+        }
+    }
+
+    /// An agent that ended, below the work it was launched for.
+    fn launch(&mut self, at: u64, launch: &LaunchNote) {
+        let known = self.spans.contains_key(&launch.effect);
+        let parent = if known { launch.effect.as_str() } else { ROOT };
+        let role = plain::clipped(&launch.role, 100);
+        let mut span = Span::new(format!("invoke_agent {role}"), parent, at.saturating_sub(launch.ms));
+        span.end = Some(at);
+        span.failed = launch.failed.map(|failed| format!("{failed:?}"));
+        span.attributes = vec![
+            ("gen_ai.operation.name", json!("invoke_agent")),
+            ("gen_ai.agent.name", json!(role)),
+            ("gen_ai.provider.name", json!(plain::clipped(&launch.agent, 100))),
+            ("gen_ai.usage.input_tokens", json!(launch.tokens_in)),
+            ("gen_ai.usage.output_tokens", json!(launch.tokens_out)),
+            ("tribunal.cost_micros", json!(launch.cost_micros)),
+            ("tribunal.round", json!(launch.round)),
+        ];
+        let session =
+            launch.session.as_deref().map(|id| ("gen_ai.conversation.id", json!(plain::clipped(id, 200))));
+        span.attributes.extend(session);
+        let n = self.spans.len();
+        self.spans.insert(format!("{} launch {n}", launch.effect), span);
+    }
+
+    /// The request that an exporter would send.
+    fn done(&self) -> Value {
+        let trace = format!("{:016x}{:016x}", hash("trace a", &self.run), hash("trace b", &self.run));
+        let id = |name: &str| format!("{:016x}", hash(&self.run, name));
+        let spans: Vec<Value> =
+            self.spans.iter().map(|(name, span)| self.span(span, &trace, &id(name), &id)).collect();
+        let resource = attributes(&[("service.name", json!("tribunal")), ("tribunal.run", json!(self.run))]);
+        let scope = json!({ "name": "tribunal", "version": env!("CARGO_PKG_VERSION") });
+        json!({ "resourceSpans": [{
+            "resource": { "attributes": resource },
+            "scopeSpans": [{ "scope": scope, "spans": spans }],
+        }] })
+    }
+
+    fn span(&self, span: &Span, trace: &str, own: &str, id: &dyn Fn(&str) -> String) -> Value {
+        let nanos = |ms: u64| format!("{}", u128::from(ms) * 1_000_000);
+        let mut all = span.attributes.clone();
+        all.extend(span.end.is_none().then_some(("tribunal.unfinished", json!(true))));
+        let status = match (&span.failed, span.end) {
+            (Some(why), _) => json!({ "code": 2, "message": why }),
+            (None, Some(_)) => json!({ "code": 1 }),
+            (None, None) => json!({ "code": 0 }),
+        };
+        let mut value = json!({
+            "traceId": trace,
+            "spanId": own,
+            "name": span.name,
+            "kind": 1,
+            "startTimeUnixNano": nanos(span.start),
+            "endTimeUnixNano": nanos(span.end.unwrap_or(self.last).max(span.start)),
+            "attributes": attributes(&all),
+            "status": status,
+        });
+        if !span.parent.is_empty() {
+            value["parentSpanId"] = json!(id(&span.parent));
+        }
+        value
+    }
+}
+
+/// As the protocol writes them: numbers are text.
+fn attributes(all: &[(&'static str, Value)]) -> Vec<Value> {
+    let typed = |value: &Value| match value {
+        Value::Bool(yes) => json!({ "boolValue": yes }),
+        Value::Number(number) => json!({ "intValue": number.to_string() }),
+        Value::String(text) => json!({ "stringValue": text }),
+        other => json!({ "stringValue": other.to_string() }),
+    };
+    all.iter().map(|(name, value)| json!({ "key": name, "value": typed(value) })).collect()
+}
+
+/// FNV-1a: the same on every machine and in every version.
+fn hash(salt: &str, text: &str) -> u64 {
+    let bytes = salt.bytes().chain([0]).chain(text.bytes());
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    // An id of zeros means none.
+    hash.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use tribunal_core::run::Ending;
+
+    #[test]
+    fn a_run_is_one_tree_of_spans() {
+        let mut fold = Fold::new("20260301-0915");
+        let facts = crate::facts::tests::facts();
+        for (at, fact) in (1_u64..).zip(facts.iter().flatten()) {
+            fold.take(at * 1_000, fact);
+        }
+        let root = |trace: &Value| {
+            let spans = trace["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap().clone();
+            spans.into_iter().find(|span| span["name"] == "run").unwrap()
+        };
+        assert_eq!(root(&fold.done())["status"]["code"], 0, "it is not over");
+        fold.take(99_000, &Fact::Run(RunEvent::Ended { ending: Ending::Shut }));
+        let trace = fold.done();
+        let spans = trace["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap();
+        let ids: BTreeSet<&str> = spans.iter().map(|span| span["spanId"].as_str().unwrap()).collect();
+        assert_eq!(ids.len(), spans.len(), "ids are given once");
+        let roots: Vec<&Value> = spans.iter().filter(|span| span["parentSpanId"].is_null()).collect();
+        assert_eq!(roots.len(), 1);
+        assert_eq!((&roots[0]["name"], &roots[0]["status"]["code"]), (&json!("run"), &json!(2)));
+        for span in spans {
+            let parent = span["parentSpanId"].as_str();
+            assert!(parent.is_none_or(|parent| ids.contains(parent)), "{span}");
+            let time = |name: &str| span[name].as_str().unwrap().parse::<u64>().unwrap();
+            assert!(time("startTimeUnixNano") <= time("endTimeUnixNano"), "{span}");
+            assert_eq!(span["spanId"].as_str().unwrap().len(), 16);
+            assert_eq!(span["traceId"].as_str().unwrap().len(), 32);
+        }
+        let named = |name: &str| {
+            spans.iter().find(|span| span["name"] == name).unwrap_or_else(|| panic!("{name}: {trace}"))
+        };
+        let agent = named("invoke_agent reviewer");
+        let key =
+            |key: &str| agent["attributes"].as_array().unwrap().iter().find(|one| one["key"] == key).unwrap();
+        assert_eq!(key("gen_ai.usage.input_tokens")["value"], json!({ "intValue": "1000" }));
+        assert_eq!(key("gen_ai.provider.name")["value"], json!({ "stringValue": "scripted" }));
+        let judge = spans.iter().find(|span| span["spanId"] == agent["parentSpanId"]).unwrap();
+        assert!(judge["name"].as_str().unwrap().starts_with("agent "), "{judge}");
+        assert_eq!(judge["parentSpanId"], named("loop 01-01/plan.1")["spanId"]);
+    }
+}
