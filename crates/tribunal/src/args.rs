@@ -403,8 +403,8 @@ pub struct Status {
 /// `tribunal watch`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Keys: arrows select, Tab changes the list, Enter opens a run or answers a question, PgDn and PgUp \
-    scroll, q quits; the run goes on.\n\nExamples:\n  tribunal watch                   the newest run\n  \
+    after_help = "Keys: arrows select, Tab changes the list, Enter opens a run or answers a question (n: with a note), PgDn \
+    and PgUp scroll, q quits; the run goes on.\n\nExamples:\n  tribunal watch                   the newest run\n  \
     tribunal watch 20260301-0915     another one"
 )]
 pub struct Watch {
@@ -479,13 +479,17 @@ pub struct Explain {
 #[derive(Debug, Args)]
 #[command(after_help = "Exit code 0 when every decision came out as recorded, 1 when not.\n\n\
     Examples:\n  tribunal replay            the newest run\n  \
-    tribunal replay --steps    row by row: what was decided (=), what came from outside (<)")]
+    tribunal replay --steps    row by row: what was decided (=), what came from outside (<)\n  \
+    tribunal replay --step     on this terminal, one row after the other, each in full")]
 pub struct Replay {
     /// The run, or the beginning of its id; the newest if not given
     pub run: Option<String>,
     /// Print every row
     #[arg(long)]
     pub steps: bool,
+    /// Step through the rows on this terminal
+    #[arg(long, conflicts_with_all = ["steps", "json"])]
+    pub step: bool,
 }
 
 /// `tribunal show`.

@@ -6,8 +6,10 @@ use crate::facts;
 use crate::failure::Failure;
 use crate::out;
 use crate::place::{Place, Seen};
+use crate::tui::{self, Step};
 use serde::Serialize;
 use std::fmt::Write;
+use std::io::IsTerminal;
 use tribunal_engine::replay::{Replay, Row};
 use tribunal_engine::{DocketError, Fact};
 use tribunal_view::style::{Mark, Style};
@@ -43,20 +45,29 @@ pub fn run(globals: &Globals, args: &Args) -> Result<Done, Failure> {
     let id = place.find(args.run.as_deref())?;
     let seen = place.read(&id)?;
     let style = out::stdout_style(globals);
-    let (outcome, steps) = replay(&seen, args.steps && !globals.json, style)?;
+    if args.step && !(std::io::stdout().is_terminal() && std::io::stdin().is_terminal()) {
+        return Err(Failure::usage("`tribunal replay --step` needs a terminal")
+            .hint("`tribunal replay --steps` prints every row"));
+    }
+    let lines = if args.step { Style::PLAIN } else { style };
+    let (outcome, steps) = replay(&seen, (args.steps || args.step) && !globals.json, lines)?;
     if globals.json {
         out::json(&outcome)?;
+    } else if args.step {
+        tui::walk(&seen, &steps, told(&outcome, Style::PLAIN).lines().next().unwrap_or_default())?;
+        out::data(&told(&outcome, style))?;
     } else {
-        out::data(&(steps + &told(&outcome, style)))?;
+        let line = |step: &Step| format!("{} {}\n", step.sign, step.line);
+        out::data(&(steps.iter().map(line).collect::<String>() + &told(&outcome, style)))?;
     }
     let as_recorded = outcome.differing.is_empty() && outcome.unsettled.is_empty();
     Ok(if as_recorded { Done::Passed } else { Done::Shut })
 }
 
-fn replay(seen: &Seen, steps: bool, style: Style) -> Result<(Outcome, String), Failure> {
+fn replay(seen: &Seen, steps: bool, style: Style) -> Result<(Outcome, Vec<Step>), Failure> {
     let mut replay = Replay::default();
     let mut outcome = Outcome { run: seen.id.clone(), ..Outcome::default() };
-    let (mut text, mut began) = (String::new(), 0);
+    let (mut told, mut began) = (Vec::new(), 0);
     seen.reader.each(1, |row| {
         let (fact, kind) = replay.take(&row)?;
         if outcome.rows == 0 {
@@ -84,12 +95,13 @@ fn replay(seen: &Seen, steps: bool, style: Style) -> Result<(Outcome, String), F
             }
         };
         if let Some(event) = facts::event(&seen.id, row.seq, row.at, &fact).filter(|_| steps) {
-            let _ = writeln!(text, "{sign} {}", log::line(&event, began, style));
+            let line = log::line(&event, began, style).trim_end().to_owned();
+            told.push(Step { seq: row.seq, sign, line });
         }
         Ok::<(), DocketError>(())
     })?;
     outcome.unsettled = replay.unsettled();
-    Ok((outcome, text))
+    Ok((outcome, told))
 }
 
 fn body(fact: &Fact) -> String {

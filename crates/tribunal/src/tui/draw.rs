@@ -208,6 +208,12 @@ fn text(model: &Model, state: &State, style: Words) -> String {
     }
 }
 
+/// The end of a text that may be too long for its place.
+fn last(text: &str, most: usize) -> String {
+    let skip = text.chars().count().saturating_sub(most);
+    text.chars().skip(skip).collect()
+}
+
 /// The answers to choose from, over everything else.
 fn choices(frame: &mut Frame<'_>, area: Rect, state: &State) {
     let Some((question, at)) = &state.choosing else { return };
@@ -215,12 +221,17 @@ fn choices(frame: &mut Frame<'_>, area: Rect, state: &State) {
     let items: Vec<ListItem<'_>> =
         offers.iter().map(|offer| ListItem::new(format!("{}: {}", offer.word, offer.meaning))).collect();
     let height = u16::try_from(offers.len()).unwrap_or(5).saturating_add(2).min(area.height);
+    let note = match (state.writing, state.note.as_str()) {
+        (true, note) => format!(" note: {}_ (Enter keeps it, Esc does not) ", last(note, 30)),
+        (false, "") => " n adds a note ".to_owned(),
+        (false, note) => format!(" note: {} ", last(note, 50)),
+    };
     let width = area.width.saturating_sub(4).min(70);
     let place =
         Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
     let title = format!(" Answer to {} (Enter decides, Esc leaves) ", question.id);
     let list = List::new(items)
-        .block(Block::bordered().title(title))
+        .block(Block::bordered().title(title).title_bottom(note))
         .highlight_symbol("> ")
         .highlight_style(Style::new().add_modifier(Modifier::REVERSED));
     frame.render_widget(Clear, place);

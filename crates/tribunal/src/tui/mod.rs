@@ -4,6 +4,7 @@
 mod draw;
 mod output;
 mod state;
+mod steps;
 
 use crate::commands::decide;
 use crate::exit::Done;
@@ -18,6 +19,7 @@ use state::{Action, Model, State};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+pub use steps::{Step, walk};
 use tribunal_engine::inbox::Answer;
 use tribunal_view::web::RunLine;
 
@@ -83,7 +85,7 @@ impl Watch<'_> {
             match self.state.key(key, &model) {
                 Action::None => {}
                 Action::Quit => return Ok(Done::Passed),
-                Action::Decide { id, word } => self.decide(&id, &word),
+                Action::Decide { id, word, note } => self.decide(&id, &word, note),
             }
         }
     }
@@ -97,10 +99,10 @@ impl Watch<'_> {
         Ok(Model { runs, shown, output: output.unwrap_or_default(), now: progress::now() })
     }
 
-    fn decide(&mut self, id: &str, word: &str) {
+    fn decide(&mut self, id: &str, word: &str, note: String) {
         let said = args::reaction(word).map_err(Failure::usage).and_then(|reaction| {
             let by = decide::user(None);
-            let answer = Answer { reaction, by, note: String::new(), rounds: ROUNDS, revision: None };
+            let answer = Answer { reaction, by, note, rounds: ROUNDS, revision: None };
             decide::record(self.place, &self.state.run, id, answer)
         });
         self.state.message = said.unwrap_or_else(|failure| {

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use tribunal_view::facts::{LoopView, OfferView, QuestionView, RunView};
 use tribunal_view::web::{RunLine, is_letter};
 
+/// Characters of a note at most.
+const NOTE_MAX: usize = 500;
+
 /// What there is to see now.
 pub struct Model {
     /// All runs, newest first.
@@ -67,6 +70,10 @@ pub struct State {
     pub scroll: u16,
     /// The answers to choose from, and which is selected.
     pub choosing: Option<(QuestionView, usize)>,
+    /// Why, in the person's words.
+    pub note: String,
+    /// The keys are the note's.
+    pub writing: bool,
     /// What became of the last answer.
     pub message: String,
     /// Whoever has not moved sees the newest event.
@@ -86,6 +93,8 @@ pub enum Action {
         id: String,
         /// The answer.
         word: String,
+        /// Why.
+        note: String,
     },
 }
 
@@ -135,6 +144,10 @@ impl State {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         if control && key.code == KeyCode::Char('c') {
             return Action::Quit;
+        }
+        if self.choosing.is_some() && self.writing {
+            self.write(key.code);
+            return Action::None;
         }
         if self.choosing.is_some() {
             return self.choose(key.code);
@@ -188,10 +201,27 @@ impl State {
             View::Inbox => {
                 let question = model.shown.view.questions.get(self.selected());
                 match question.filter(|question| question.answered.is_none()) {
-                    Some(question) => self.choosing = Some((question.clone(), 0)),
+                    Some(question) => {
+                        self.choosing = Some((question.clone(), 0));
+                        self.note.clear();
+                    }
                     None => "nothing waits for an answer here".clone_into(&mut self.message),
                 }
             }
+            _ => {}
+        }
+    }
+
+    /// A key while the note is written.
+    fn write(&mut self, code: KeyCode) {
+        match code {
+            KeyCode::Enter => self.writing = false,
+            KeyCode::Esc => {
+                self.note.clear();
+                self.writing = false;
+            }
+            KeyCode::Backspace => _ = self.note.pop(),
+            KeyCode::Char(c) if !c.is_control() && self.note.chars().count() < NOTE_MAX => self.note.push(c),
             _ => {}
         }
     }
@@ -203,12 +233,14 @@ impl State {
             KeyCode::Down | KeyCode::Char('j') => *at = (*at + 1).min(offers.len().saturating_sub(1)),
             KeyCode::Up | KeyCode::Char('k') => *at = at.saturating_sub(1),
             KeyCode::Esc | KeyCode::Char('q') => self.choosing = None,
+            KeyCode::Char('n') => self.writing = true,
             KeyCode::Enter => {
                 let chosen = offers.get(*at).map(|offer| offer.word.clone());
                 let id = question.id.clone();
                 self.choosing = None;
                 if let Some(word) = chosen {
-                    return Action::Decide { id, word };
+                    let note = std::mem::take(&mut self.note);
+                    return Action::Decide { id, word, note };
                 }
             }
             _ => {}

@@ -16,9 +16,13 @@ struct Terminal<'a> {
 
 impl Terminal<'_> {
     fn open<'a>(show: &'a Show, columns: u32, rows: u32) -> Terminal<'a> {
+        Terminal::with(show, "watch", columns, rows)
+    }
+
+    fn with<'a>(show: &'a Show, command: &str, columns: u32, rows: u32) -> Terminal<'a> {
         let terminal = Terminal { show, socket: show.stage.root().join("tmux").display().to_string() };
         let binary = show.stage.program().binary.display();
-        let line = format!("'{binary}' watch; echo \"it ended with $?\"; exec cat");
+        let line = format!("'{binary}' {command}; echo \"it ended with $?\"; exec cat");
         let (x, y) = (columns.to_string(), rows.to_string());
         terminal.tmux(&["new-session", "-d", "-s", "w", "-x", &x, "-y", &y, &line]);
         terminal
@@ -120,6 +124,12 @@ fn a_run_is_watched_and_decided_on_a_terminal() {
         terminal.until("the answers", |screen| screen.contains("Enter decides"));
         terminal.press(&["Down"]);
         terminal.until("accept", |screen| screen.contains("> accept"));
+        terminal.press(&["n"]);
+        terminal.until("the note", |screen| screen.contains("note: _"));
+        terminal.press(&["q no reviewerX", "BSpace"]);
+        terminal.until("the words", |screen| screen.contains("note: q no reviewer_"));
+        terminal.press(&["Enter"]);
+        terminal.until("the note to be kept", |screen| screen.contains("note: q no reviewer "));
         terminal.press(&["Enter"]);
         terminal.until("the answer", |screen| screen.contains("accept, by tester"));
         assert_eq!(running.wait().unwrap().code, Some(0));
@@ -130,7 +140,36 @@ fn a_run_is_watched_and_decided_on_a_terminal() {
         terminal.until("the shell", |screen| screen.contains("it ended with 0") && !screen.contains("Loops"));
     }
     assert_eq!(show.ended(), Ending::Passed);
+    let decided = show.expect(&["log", "--all"], 0).stdout;
+    assert!(decided.contains("q no reviewer"), "{decided}");
     show.untouched();
+}
+
+#[test]
+fn a_journal_is_stepped_through_on_a_terminal() {
+    let mut show = Show::of(&PLAIN);
+    if show.stage.program().other("tmux", &["-V"]).is_err() {
+        assert!(std::env::var_os("CI").is_none(), "no tmux is installed");
+        return;
+    }
+    show.expect(&["run"], 0);
+    let refused = show.expect(&["replay", "--step"], 2);
+    assert!(refused.stderr.contains("needs a terminal"), "{}", refused.stderr);
+    let terminal = Terminal::with(&show, "replay --step", 80, 24);
+    let first = terminal.until("the first row", |screen| screen.contains("q quit") && screen.contains("#1 "));
+    assert!(first.contains("1 of ") && first.contains("folded again"), "{first}");
+    terminal.press(&["Down"]);
+    let second = terminal.until("the second row", |screen| screen.contains("2 of "));
+    assert!(!second.contains("#1 run"), "{second}");
+    terminal.press(&["n"]);
+    terminal.until("the next decision", |screen| {
+        selected(screen).starts_with("> =") && selected(screen) != selected(&second)
+    });
+    terminal.press(&["End"]);
+    terminal.until("the last row", |screen| screen.contains("\"ending\""));
+    terminal.press(&["q"]);
+    terminal
+        .until("the shell", |screen| screen.contains("it ended with 0") && screen.contains("folded again"));
 }
 
 #[test]
