@@ -146,6 +146,17 @@ fn a_review_is_started_read_and_answered() {
 }
 
 #[test]
+fn a_review_goes_on_when_the_editor_is_closed() {
+    let project = Project::new("fine\n", "fine\nbad\n");
+    let editor = Editor::open(&project.stage, "editor");
+    let run = editor.ask("start_review", json!({"diff": "main..HEAD"}))["run"].as_str().unwrap().to_owned();
+    assert_eq!(editor.close(), Some(0));
+    ended(&project.stage, &run);
+    let (_, docket) = project.stage.newest().unwrap().unwrap();
+    assert!(docket.run.unwrap().ending().is_some());
+}
+
+#[test]
 fn what_cannot_be_reviewed_is_said() {
     let project = Project::new("fine\n", "fine\nbad\n");
     let editor = Editor::open(&project.stage, "editor");
