@@ -14,10 +14,11 @@ use crate::web::Shelf;
 use crate::{args, progress};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGHUP, SIGTERM};
 use state::{Action, Model, State};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 pub use steps::{Step, walk};
 use tribunal_engine::inbox::Answer;
@@ -48,9 +49,44 @@ fn no_terminal(error: std::io::Error) -> Failure {
         .hint("`tribunal log --follow` needs none, and `tribunal serve` shows everything in a browser")
 }
 
+/// What came of a wait for the person.
+enum Waited {
+    /// Nothing, for now.
+    Nothing,
+    /// A key, or something else that can be read.
+    Event,
+    /// The terminal was closed: nobody will ever press a key again.
+    Gone,
+}
+
+/// Waits a while for the person. A terminal that was closed is seen here: who asks the library about one is never answered.
+fn wait(look: Duration) -> Result<Waited, Failure> {
+    for patience in [Duration::ZERO, look] {
+        let stdin = rustix::stdio::stdin();
+        let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
+        let time = Timespec::try_from(patience).map_err(Failure::bug)?;
+        match poll(&mut fds, Some(&time)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(no_terminal(error.into())),
+        }
+        if fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+            return Ok(Waited::Gone);
+        }
+        // What was read before may hold more than one key.
+        if event::poll(Duration::ZERO)? {
+            return Ok(Waited::Event);
+        }
+    }
+    Ok(Waited::Nothing)
+}
+
 fn signals() -> Result<Arc<AtomicUsize>, Failure> {
     let which = Arc::new(AtomicUsize::new(0));
     for signal in [SIGTERM, SIGHUP] {
+        // Who is told twice ends at once, whatever it waits for.
+        let told = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&told))?;
+        signal_hook::flag::register(signal, told)?;
         signal_hook::flag::register_usize(signal, Arc::clone(&which), usize::try_from(signal).unwrap_or(0))?;
     }
     Ok(which)
@@ -74,9 +110,11 @@ impl Watch<'_> {
                 Ok(0) | Err(_) => {}
                 Ok(signal) => return Ok(Done::Signal(signal)),
             }
-            // A resize wakes us too, and everything is drawn anew anyway.
-            if !event::poll(LOOK)? {
-                continue;
+            match wait(LOOK)? {
+                // After a resize everything is drawn anew anyway.
+                Waited::Nothing => continue,
+                Waited::Gone => return Ok(Done::Signal(SIGHUP)),
+                Waited::Event => {}
             }
             let Event::Key(key) = event::read()? else { continue };
             if key.kind != KeyEventKind::Press {

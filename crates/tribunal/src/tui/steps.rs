@@ -1,7 +1,7 @@
 //! `tribunal replay --step` on a terminal: the rows of a journal one by one, each with what it says and whether the machines
 //! would decide the same. It reads, decides nothing, and gives the terminal back however it ends.
 
-use super::{no_terminal, signals};
+use super::{Waited, no_terminal, signals, wait};
 use crate::exit::Done;
 use crate::failure::Failure;
 use crate::place::Seen;
@@ -11,6 +11,7 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, Ke
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::{Modifier, Style};
 use ratatui::widgets::{Block, Borders, List, ListItem, ListState, Paragraph, Wrap};
+use signal_hook::consts::SIGHUP;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tribunal_view::plain;
@@ -47,8 +48,10 @@ pub fn walk(seen: &Seen, steps: &[Step], verdict: &str) -> Result<(), Failure> {
             if let Ok(signal @ 1..) = i32::try_from(signal.load(Ordering::SeqCst)) {
                 return Ok(Done::Signal(signal));
             }
-            if !event::poll(LOOK)? {
-                continue;
+            match wait(LOOK)? {
+                Waited::Nothing => continue,
+                Waited::Gone => return Ok(Done::Signal(SIGHUP)),
+                Waited::Event => {}
             }
             let Event::Key(key) = event::read()? else { continue };
             if key.kind == KeyEventKind::Press {

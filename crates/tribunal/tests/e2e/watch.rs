@@ -145,6 +145,31 @@ fn a_run_is_watched_and_decided_on_a_terminal() {
     show.untouched();
 }
 
+/// A window that is closed takes what ran in it along.
+#[test]
+fn who_loses_the_terminal_ends() {
+    let mut show = Show::of(&PLAIN);
+    if show.stage.program().other("tmux", &["-V"]).is_err() {
+        assert!(std::env::var_os("CI").is_none(), "no tmux is installed");
+        return;
+    }
+    show.expect(&["run"], 0);
+    for command in ["watch", "replay --step"] {
+        let terminal = Terminal::with(&show, command, 80, 24);
+        terminal.until("the screen", |screen| screen.contains("q quit"));
+        let shell = terminal.tmux(&["display-message", "-p", "-t", "w", "#{pane_pid}"]);
+        let shell = shell.trim();
+        let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
+        let ours = children.trim().to_owned();
+        drop(terminal);
+        let began = Instant::now();
+        while std::path::Path::new(&format!("/proc/{ours}")).exists() {
+            assert!(began.elapsed() < PATIENCE, "{command} goes on without a terminal");
+            std::thread::yield_now();
+        }
+    }
+}
+
 #[test]
 fn a_journal_is_stepped_through_on_a_terminal() {
     let mut show = Show::of(&PLAIN);
