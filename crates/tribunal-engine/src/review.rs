@@ -226,7 +226,15 @@ impl Record {
         let about = &docket.about;
         let folder = Path::new(&about.phase_path).file_name().map(|name| name.to_string_lossy().into_owned());
         let folder = folder.unwrap_or_else(|| about.phase.clone());
-        let (number, name) = folder.split_once('-').unwrap_or((folder.as_str(), folder.as_str()));
+        let artifact = about.chain.as_ref().filter(|_| about.phase.is_empty());
+        let (number, name) = match artifact {
+            Some(note) => (note.artifact.command(), note.feature.as_str()),
+            None => folder.split_once('-').unwrap_or((folder.as_str(), folder.as_str())),
+        };
+        let again = match &about.chain {
+            Some(note) => format!("tribunal {} {}", note.artifact.command(), note.feature),
+            None => format!("tribunal run {}", about.phase),
+        };
         Review {
             run: run.to_owned(),
             phase: plain::line(number),
@@ -238,7 +246,7 @@ impl Record {
             findings,
             notes,
             decisions: self.decisions.clone(),
-            next: review::next_steps(end, run, &about.phase, questions),
+            next: review::next_steps(end, run, &again, questions),
         }
     }
 

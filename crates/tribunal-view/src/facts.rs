@@ -324,6 +324,7 @@ impl RunView {
     pub fn mark(&self) -> Mark {
         match self.ending.as_deref() {
             Some("passed") => Mark::Complete,
+            Some("concerns") => Mark::Warning,
             Some(_) => Mark::Failed,
             None if !self.questions.is_empty() => Mark::Warning,
             None if self.never_began() => Mark::Skipped,

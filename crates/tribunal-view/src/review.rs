@@ -307,6 +307,9 @@ pub fn ended(ending: Option<&str>, waits: &[String], parts: &[Part], findings: &
         Some("passed") => (End::Passed, passed_words(parts, findings)),
         Some("cancelled") => (End::Cancelled, "The run was called off before it was over.".to_owned()),
         Some(_) if stale => (End::Stale, format!("Nothing moved any more: {}", each(&failed))),
+        Some("concerns") => {
+            (End::Escalated, format!("It was not approved and goes on all the same: {}", each(&failed)))
+        }
         Some("stopped") => (End::Escalated, format!("A person stopped it: {}", each(&failed))),
         Some(_) => (End::Escalated, format!("The gate stayed shut: {}", each(&failed))),
         None if !waits.is_empty() => {
@@ -842,13 +845,12 @@ fn delta_json<S: Serializer>(delta: &CycleDelta, out: S) -> Result<S::Ok, S::Err
 }
 
 /// What to do next: the answers on offer, or how to go on from an ending.
-pub fn next_steps(end: End, run: &str, phase: &str, questions: &[QuestionView]) -> Vec<String> {
+pub fn next_steps(end: End, run: &str, again: &str, questions: &[QuestionView]) -> Vec<String> {
     let mut steps: Vec<String> = questions
         .iter()
         .flat_map(|open| &open.offers)
         .map(|offer| format!("{} — {}", offer.command, offer.meaning))
         .collect();
-    let again = format!("tribunal run {phase}");
     match end {
         End::Passed => {
             steps.push("Look at the work: it comes to your branch together with this review".to_owned());

@@ -252,9 +252,11 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
     let about = &docket.about;
     let take = to_take(docket, chronicle, &around.id);
     let phase = Path::new(&about.phase_path).file_name().map(|name| name.to_string_lossy().into_owned());
+    let made = about.chain.as_ref().filter(|_| about.phase.is_empty());
+    let made = made.map(|chain| format!("{}-{}", chain.artifact.command(), chain.feature));
     let mut view = RunView {
         id: around.id.clone(),
-        phase: plain::line(&phase.unwrap_or_else(|| about.phase.clone())),
+        phase: plain::line(&phase.or(made).unwrap_or_else(|| about.phase.clone())),
         artifact: about
             .chain
             .as_ref()
@@ -559,6 +561,7 @@ fn next(docket: &Docket, take: Option<&String>, around: &Around) -> Vec<String> 
             let further = around.next_phase.as_ref().map(|phase| format!("tribunal run {phase}"));
             [first, show].into_iter().chain(uat).chain(further).collect()
         }
+        Some(Ending::Concerns) => [take.unwrap_or_else(|| "git log --oneline -10".to_owned()), show].into(),
         // What landed is taken first: the next run builds on the user's branch.
         Some(_) => take.into_iter().chain([show, format!("tribunal run {phase}")]).collect(),
     }

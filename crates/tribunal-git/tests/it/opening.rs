@@ -140,3 +140,18 @@ fn chosen_files_come_from_another_commit() {
     let none = [path("nothing")];
     assert_eq!(repo.tree_with(&head, base, &none).expect("a tree"), repo.tree_of(&head).expect("a tree"));
 }
+
+#[test]
+fn files_are_placed_whatever_was_there() {
+    let world = World::new(&[("a/b", "old\n"), ("c", "old\n"), (".gitignore", "plans/\n")]);
+    let (repo, base) = (&world.repo, &world.head);
+    let blob = repo.write_blob(b"new\n").expect("a blob");
+    let files = [path("plans/x.md"), path("c/d"), path("a/b")].map(|path| (path, blob.clone()));
+    let tree = repo.tree_placing(base, &files).expect("a tree");
+    let changed = crate::support::texts(&repo.changed_paths(base, &tree).expect("diff"));
+    assert_eq!(changed, ["a/b", "c", "c/d", "plans/x.md"], "ignored ones too, and folders over files");
+    assert_eq!(repo.tree_placing(base, &[]).expect("a tree"), repo.tree_of(base).expect("a tree"));
+    for outside in ["../x", "/x", "a/../../x", ".git/x", ""] {
+        assert!(repo.tree_placing(base, &[(path(outside), blob.clone())]).is_err(), "{outside}");
+    }
+}

@@ -1,6 +1,7 @@
 //! The artifact chain: from a few words to landed code, each step made, checked, judged and kept on record.
 
 use crate::show::Show;
+use crate::stage::play;
 use crate::stage::scenes::{PLAIN, Scene};
 use tribunal_core::run::Ending;
 
@@ -548,5 +549,100 @@ fn a_step_that_dies_goes_on() {
         assert!(read(&show, &format!("{FOLDER}/spec.md")).unwrap().contains("It prints: hello"), "{at}");
         assert_eq!(show.stage.git(&["status", "--porcelain"]).unwrap(), "", "{at}");
         at += 3;
+    }
+}
+
+#[test]
+fn a_person_mends_an_artifact_by_hand() {
+    let lost = "\n[[turn]]\nrole = \"reviewer\"\nseat = \"chain-reviewer\"\nround = 1\ndo = [ { fault = \"crash\" } ]\n";
+    let mut show = project("", &format!("{SPEC}{lost}"));
+    show.expect(&["specify", "hello", "say hello to whoever comes"], 4);
+    let place = play::place_to_fix(&show.stage, "chain.spec").unwrap();
+    let text = std::fs::read_to_string(place.join(FOLDER).join("spec.md")).unwrap();
+    std::fs::write(place.join(FOLDER).join("spec.md"), text.replace("a word", "salut")).unwrap();
+    show.expect(&["decide", "chain.spec", "fixed", "--by", "Ada"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert!(read(&show, &format!("{FOLDER}/spec.md")).unwrap().contains("It prints salut"));
+    let history = read(&show, &format!("{FOLDER}/.review-history.md")).unwrap();
+    assert!(history.contains("mended by Ada"), "{history}");
+}
+
+#[test]
+fn a_step_is_called_off_and_begun_again() {
+    let lost = "\n[[turn]]\nrole = \"reviewer\"\nseat = \"chain-reviewer\"\noptional = true\ndo = [ { fault = \"crash\" } ]\n";
+    let mut show = project("", &format!("{SPEC}{lost}"));
+    let args = ["specify", "hello", "say hello to whoever comes"];
+    show.expect(&args, 4);
+    let ended = show.expect(&args, 4);
+    assert!(ended.stderr.contains("it goes on"), "the same run: {}", ended.stderr);
+    assert_eq!(show.stage.runs().len(), 1);
+    show.expect(&["cancel"], 0);
+    assert_eq!(show.ended(), Ending::Cancelled);
+    show.untouched();
+    show.stage.script_with(&format!("{SPEC}{SPEC_REVISED}")).unwrap();
+    show.expect(&args, 0);
+    assert_eq!(show.stage.runs().len(), 2);
+}
+
+#[test]
+fn what_people_wrote_meanwhile_stays() {
+    let (folder, stage) = crate::stage();
+    Scene { plans: &[], settings: "", ..PLAIN }.set(&stage).unwrap();
+    stage.write(&format!("{FOLDER}/spec.md"), "# An older one\n").unwrap();
+    stage.write(&format!("{FOLDER}/.meta.json"), "no JSON\n").unwrap();
+    let ring = SPEC.replace("  { expect = \"say", "  { expect = \"An older one\" },\n  { run = [\"sh\", \"-c\", \"echo > '{ROOT}/at-work'\"] },\n  { wait = \"file:go\" },\n  { expect = \"say");
+    stage.script_with(&format!("{ring}{SPEC_REVISED}")).unwrap();
+    let mut show = Show::on(folder, stage);
+    let args = ["specify", "hello", "say hello to whoever comes"];
+    let bell = play::listen(&show.stage.root().join("at-work")).unwrap();
+    let running = show.stage.program().start(&args, &[]).unwrap();
+    assert!(running.reaches(&bell).unwrap(), "{}", running.stderr());
+    show.user_acts(|stage| stage.write(&format!("{FOLDER}/spec.md"), "# Mine, now\n"));
+    show.stage.open("go").unwrap();
+    let ended = running.wait().unwrap();
+    let ended = show.after(&args, ended);
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    assert_eq!(read(&show, &format!("{FOLDER}/spec.md")).as_deref(), Some("# Mine, now\n"));
+    assert_eq!(read(&show, &format!("{FOLDER}/.meta.json")).as_deref(), Some("no JSON\n"));
+    assert!(ended.said().contains("left as they are"), "{}", ended.said());
+    assert!(show.docket().warnings.iter().any(|warning| warning.contains(".meta.json was left as it is")));
+}
+
+#[test]
+fn a_folder_that_is_a_link_is_refused() {
+    let mut show = project("", SPEC);
+    show.user_acts(|stage| {
+        stage.write(".planning/elsewhere/spec.md", "# x\n")?;
+        std::fs::create_dir_all(stage.project().join(".planning/features"))
+            .map_err(|error| error.to_string())?;
+        let link = stage.project().join(FOLDER);
+        std::os::unix::fs::symlink("../elsewhere", link).map_err(|error| error.to_string())
+    });
+    let ended = show.expect(&["design", "hello"], 2);
+    assert!(ended.stderr.contains("no folder, or a link"), "{}", ended.said());
+}
+
+/// What is built and held against its spec dies here and there, and goes on.
+#[test]
+fn an_implementation_that_dies_goes_on() {
+    for at in (11..).step_by(43) {
+        let mut show =
+            project("", &format!("{SPEC}{THE_REST}{FINAL_REVISED}").replace("It prints: hello", "It prints"));
+        show.expect(&["specify", "hello", "--no-review", "say hello to whoever comes"], 0);
+        show.expect(&["create-plan", "hello", "--no-review"], 0);
+        let n = at.to_string();
+        let died =
+            show.stage.program().run(&["implement", "hello"], &[("TRIBUNAL_CRASH_AT", n.as_ref())]).unwrap();
+        if died.code == Some(0) {
+            assert!(at > 60, "it has more points than {at}");
+            return;
+        }
+        assert_eq!(died.signal, Some(9), "{at}: {}", died.said());
+        let ended = show.tribunal(&["implement", "hello"]);
+        assert_eq!(ended.code, Some(0), "died at {at}: {}", ended.said());
+        assert_eq!(show.ended(), Ending::Passed);
+        assert_eq!(read(&show, "bin/one.sh").as_deref(), Some("#!/bin/sh\necho hello\n"), "died at {at}");
+        let history = read(&show, &format!("{FOLDER}/.review-history.md")).unwrap();
+        assert_eq!(history.matches("## implement, run").count(), 1, "died at {at}: {history}");
     }
 }
