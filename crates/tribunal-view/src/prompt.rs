@@ -206,6 +206,8 @@ pub struct JudgeBrief {
     pub artifact: Option<ArtifactBrief>,
     /// The diff that is judged: the whole of it in round 1, else what changed since it was last judged.
     pub diff: String,
+    /// Files that use what changed since it was last judged.
+    pub callers: Vec<String>,
     /// From 1.
     pub round: u32,
     /// Rounds at most.
@@ -360,6 +362,7 @@ const MAKER_SPARES: &[Spare<MakerBrief>] = &[
 /// What surrounds what is judged. What is judged is always told: nobody approves what they were not shown.
 const JUDGE_SPARES: &[Spare<JudgeBrief>] = &[
     ("the other plans", |brief| !std::mem::take(&mut brief.lanes).is_empty()),
+    ("files that use what changed", |brief| !std::mem::take(&mut brief.callers).is_empty()),
     ("what the maker says it did", |brief| !std::mem::take(&mut brief.summary).is_empty()),
 ];
 
@@ -432,6 +435,7 @@ fn judge_text(brief: &JudgeBrief) -> String {
     document_part(&mut out, brief.document.as_ref());
     let title = if brief.round <= 1 { "The change" } else { "What changed since it was last judged" };
     diff_part(&mut out, title, &brief.diff);
+    list_part(&mut out, "Files that use what changed: look there for what broke", &brief.callers);
     text_part(&mut out, "What the maker says it did (a claim, not evidence)", &brief.summary);
     checks_part(&mut out, &brief.checks);
     list_part(&mut out, "Other plans being built at the same time", &brief.lanes);

@@ -6,7 +6,7 @@ use super::clerk::Mandate;
 use super::launch::{Ended, Speech, words};
 use super::make::{lay_out, plan_brief, task_brief, task_number, use_word};
 use super::site::{PlanText, Site, lock, slug};
-use super::{artifact, request, subject};
+use super::{artifact, polish, request, subject};
 use crate::crash;
 use crate::docket::{Docket, LaunchNote, Note};
 use crate::world::{Probe, Report};
@@ -31,6 +31,8 @@ use tribunal_view::prompt::{
 
 const TOUCHED: &str = "changed\n";
 const UNTOUCHED: &str = "as it was\n";
+/// Files named to a reviewer that use what changed.
+const CALLERS_MAX: usize = 40;
 
 /// A read-only checkout and how many seats use it.
 #[derive(Default)]
@@ -97,6 +99,7 @@ impl Judge {
             document: document(site, &subject, &revision, docket),
             artifact: artifact::judged(&subject, docket),
             diff: String::new(),
+            callers: Vec::new(),
             round: lp.round(),
             rounds_max: lp.rounds_max(),
             put: put.iter().filter_map(line).collect(),
@@ -185,9 +188,11 @@ impl Judge {
     fn ask(mut self, site: &Arc<Site>) -> Result<(), GitError> {
         let commit = self.commit(site)?;
         let diff = self.diff(site, &commit)?;
+        let callers = self.callers(site, &commit)?;
         let role = match &mut self.asked {
             Asked::Verdict(brief) => {
                 brief.diff = diff;
+                brief.callers = callers;
                 if let Some(request) = &self.request {
                     brief.document = Some(request.document(site, &commit)?);
                 }
@@ -285,6 +290,18 @@ impl Judge {
             diff.push_str("\n[the diff is longer; the rest is in the checkout]\n");
         }
         Ok(diff)
+    }
+
+    /// Files that use what was mended since a panel last looked; a task's reviewer sees all of its change anyway.
+    fn callers(&self, site: &Site, commit: &Oid) -> Result<Vec<String>, GitError> {
+        let (Subject::Phase | Subject::Polish, Some(before)) = (&self.subject, &self.before) else {
+            return Ok(Vec::new());
+        };
+        let changed = site.repo.changed_paths(&site.commit_of(before)?, commit)?.into_iter().collect();
+        let near = polish::dependents(site, commit, &changed)?;
+        let named = near.iter().take(CALLERS_MAX).map(|path| plain::line(&path.to_string()));
+        let more = near.len().saturating_sub(CALLERS_MAX);
+        Ok(named.chain((more > 0).then(|| format!("and {more} more"))).collect())
     }
 
     fn answered(self, site: &Arc<Site>, commit: &Oid, shared: &Arc<Mutex<SeatTree>>, ended: Ended) {

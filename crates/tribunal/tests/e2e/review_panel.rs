@@ -163,6 +163,37 @@ fn it_passes_in_round_three_and_lands() {
     assert_eq!(subjects, expect, "{}", ended.said());
 }
 
+/// Who judges again is told which files use what was mended.
+#[test]
+fn callers_of_what_was_mended_are_named() {
+    let again = "[[turn]]\nrole = \"reviewer\"\nseat = \"{QA}\"\nround = 2\ndo = [{ expect = \"shop/checkout.py\" }, { say = \"F-1: resolved\\nCHECKED: the line and its callers.\\nVERDICT: approve\" }]\n";
+    let script = [
+        seat(QA, 1, &finding("blocker", "basket.py:2", "x is never checked")),
+        fixer(
+            BACKEND,
+            2,
+            "basket.py",
+            "begin = 1\nx = 4\n",
+            "FIXED: {finding:1}\nSUMMARY: x is 4\nTASK: done",
+        ),
+        again.replace("{QA}", QA),
+    ];
+    let (folder, stage) = crate::stage();
+    // A full pass would be told nothing of this.
+    stage.write("tribunal.toml", "[phase]\nfinal_pass = false\n").unwrap();
+    stage.write("basket.py", "begin = 1\n").unwrap();
+    stage.write("shop/checkout.py", "from basket import begin\n").unwrap();
+    stage.write("shop/other.py", "nothing = 0\n").unwrap();
+    stage.commit_all().unwrap();
+    stage.git(&["checkout", "-q", "-b", "topic"]).unwrap();
+    stage.write("basket.py", "begin = 1\nx = 2\n").unwrap();
+    stage.git(&["commit", "-q", "-am", "feat: a change"]).unwrap();
+    stage.script(&format!("{}\n{APPROVES}", script.concat())).unwrap();
+    let change = Change { _folder: folder, stage };
+    change.fix(QA, 0);
+    assert_eq!(change.rounds(), 2);
+}
+
 #[test]
 fn at_the_cap_a_person_is_asked_for_blockers_and_for_warnings() {
     for severity in ["blocker", "warning"] {
