@@ -19,6 +19,7 @@ use tribunal_core::run::{LaneChoice, LaneDecision, Run, RunEvent};
 use tribunal_docs::chain::Artifact;
 use tribunal_findings::Excerpt;
 use tribunal_journal::RowRef;
+use tribunal_view::plain;
 
 /// The machine name of the run in the journal.
 pub const RUN: &str = "run";
@@ -147,6 +148,26 @@ pub struct RunNote {
     /// The artifact of a chain that it makes, or judges what it built against.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain: Option<Box<ChainNote>>,
+}
+
+impl RunNote {
+    /// What it makes or judges, where it builds no phase: `spec of login`, `review of main..HEAD`.
+    pub fn artifact(&self) -> Option<String> {
+        if let Some(chain) = self.chain.as_ref().filter(|chain| chain.artifact != Artifact::Implementation) {
+            return Some(format!("{} of {}", chain.artifact.word(), plain::line(&chain.feature)));
+        }
+        let review = self.review.as_ref().filter(|_| self.phase.is_empty())?;
+        Some(format!("review of {}", plain::line(&review.target)))
+    }
+
+    /// The command that does the same again.
+    pub fn again(&self) -> String {
+        match (&self.chain, &self.review) {
+            (Some(chain), _) => format!("tribunal {} {}", chain.artifact.command(), chain.feature),
+            (None, Some(_)) => "the same `tribunal review`".to_owned(),
+            (None, None) => format!("tribunal run {}", self.phase),
+        }
+    }
 }
 
 /// One artifact of a feature's chain.

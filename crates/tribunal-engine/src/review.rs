@@ -226,15 +226,13 @@ impl Record {
         let about = &docket.about;
         let folder = Path::new(&about.phase_path).file_name().map(|name| name.to_string_lossy().into_owned());
         let folder = folder.unwrap_or_else(|| about.phase.clone());
-        let artifact = about.chain.as_ref().filter(|_| about.phase.is_empty());
-        let (number, name) = match artifact {
-            Some(note) => (note.artifact.command(), note.feature.as_str()),
-            None => folder.split_once('-').unwrap_or((folder.as_str(), folder.as_str())),
+        let judged = about.artifact().filter(|_| about.phase.is_empty());
+        let (number, name) = match (about.chain.as_ref().filter(|_| about.phase.is_empty()), &judged) {
+            (Some(note), _) => (note.artifact.command(), note.feature.as_str()),
+            (None, Some(judged)) => ("", judged.as_str()),
+            (None, None) => folder.split_once('-').unwrap_or((folder.as_str(), folder.as_str())),
         };
-        let again = match &about.chain {
-            Some(note) => format!("tribunal {} {}", note.artifact.command(), note.feature),
-            None => format!("tribunal run {}", about.phase),
-        };
+        let brings = about.review.as_ref().is_none_or(|note| note.fix);
         Review {
             run: run.to_owned(),
             phase: plain::line(number),
@@ -246,7 +244,7 @@ impl Record {
             findings,
             notes,
             decisions: self.decisions.clone(),
-            next: review::next_steps(end, run, &again, questions),
+            next: review::next_steps(end, run, &about.again(), brings, questions),
         }
     }
 
@@ -499,7 +497,13 @@ fn not_read(docket: &Docket) -> Vec<String> {
             move |what: &String| format!("an answer about {of} was not read whole: {}", plain::line(what));
         launch.unread.iter().map(line)
     });
-    let mut notes: Vec<String> = each.collect();
+    let mut notes: Vec<String> = Vec::new();
+    // Whoever is asked again often says the same again.
+    for note in each {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
     let more = notes.len().saturating_sub(UNREAD_SHOWN);
     notes.truncate(UNREAD_SHOWN);
     if more > 0 {

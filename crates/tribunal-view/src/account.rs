@@ -16,7 +16,7 @@ const ROWS: usize = 50;
 /// The account.
 pub fn text(review: &Review, style: Style) -> String {
     let mut out = String::new();
-    let head = format!("Phase {}: {}", plain::line(&review.phase), plain::line(&review.name));
+    let head = review.title();
     let _ = writeln!(
         out,
         "{} {}",

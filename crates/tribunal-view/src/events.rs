@@ -531,7 +531,7 @@ fn snake(value: &impl Serialize) -> String {
 fn unusable_words(why: Unusable) -> &'static str {
     match why {
         Unusable::Incomplete => "its answer left out a finding it was asked about",
-        Unusable::Bare => "it approved without saying what it checked",
+        Unusable::Bare => "it approved without saying what it checked (CHECKED must name what was looked at)",
         Unusable::Groundless => "its verdict had no open finding behind it",
     }
 }

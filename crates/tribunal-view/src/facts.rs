@@ -17,7 +17,7 @@ pub struct RunView {
     pub id: String,
     /// The phase's number and name.
     pub phase: String,
-    /// The artifact it makes, where it builds no phase: `spec of login`.
+    /// What it makes or judges, where it builds no phase: `spec of login`, `review of main..HEAD`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,
     /// `empty`, `gating`, `building`, `reviewing`, `closing`, `finishing` or `ended`.

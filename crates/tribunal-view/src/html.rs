@@ -28,7 +28,7 @@ pre{overflow-x:auto;padding:.5rem;border:1px solid #ddd}svg{max-width:100%;heigh
 /// The page.
 pub fn page(review: &Review) -> String {
     let mut out = String::new();
-    let title = format!("Phase {}: {} — Review", review.phase, review.name);
+    let title = format!("{} — Review", review.title());
     out.push_str("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n");

@@ -43,11 +43,17 @@ pub fn words(what: &Kind) -> String {
 pub(crate) fn words_of(what: &Kind) -> (Option<Mark>, String) {
     use Mark::{Complete, Failed, Running, Warning};
     match what {
+        Kind::Opened { subject, plans, .. } if subject == "run" && plans.is_empty() => {
+            (Some(Running), "the run begins".to_owned())
+        }
         Kind::Opened { subject, plans, .. } if subject == "run" => {
             (Some(Running), format!("the run begins: {}", words::count(plans.len(), "plan")))
         }
         Kind::Opened { subject, .. } => (Some(Running), format!("{subject} gate opens")),
         Kind::Launched { who, .. } => (None, format!("{who} starts")),
+        Kind::Made { who, done: true, .. } if who == "nobody" => {
+            (None, "no tool or agent here mends what is left".to_owned())
+        }
         Kind::Made { who, done: true, replies, .. } => {
             (None, format!("{who} is done{}", replied(replies.len())))
         }

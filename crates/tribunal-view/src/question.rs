@@ -15,6 +15,7 @@ pub fn why(why: &Why, rounds_max: u32) -> String {
     match why {
         Why::NoQuorum => "nobody could say whether it is good: a reviewer gave no usable verdict".to_owned(),
         Why::ChecksDidNotRun => "a check did not run".to_owned(),
+        Why::Exhausted if rounds_max == 1 => "its only round is spent".to_owned(),
         Why::Exhausted => format!("its {rounds_max} rounds are spent"),
         Why::Stale => "nothing moves any more".to_owned(),
         Why::Approval => "reviewers and checks find it good; work begins when you say so".to_owned(),

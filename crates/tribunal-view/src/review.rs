@@ -134,9 +134,9 @@ pub struct Part {
 pub struct Review {
     /// The run.
     pub run: String,
-    /// `01`.
+    /// `01`; empty where it builds no phase.
     pub phase: String,
-    /// Its name.
+    /// Its name, or what was made or judged.
     pub name: String,
     /// How it ended.
     pub end: End,
@@ -252,6 +252,18 @@ fn times(n: u32) -> String {
 }
 
 impl Review {
+    /// `Phase 01: tools`, or what was made or judged where no phase was built.
+    pub fn title(&self) -> String {
+        match self.phase.as_str() {
+            "" => {
+                let name = plain::line(&self.name);
+                let (first, rest) = name.split_at(name.chars().next().map_or(0, char::len_utf8));
+                format!("{}{rest}", first.to_uppercase())
+            }
+            phase => format!("Phase {}: {}", plain::line(phase), plain::line(&self.name)),
+        }
+    }
+
     /// Unresolved findings that must be fixed.
     pub fn in_the_way(&self) -> Vec<&Story> {
         self.findings.iter().filter(|story| story.is_in_the_way()).collect()
@@ -328,6 +340,9 @@ fn is_good(outcome: &str) -> bool {
 fn outcome_words(part: &Part) -> String {
     let rounds = count(part.rounds.len(), "round");
     match part.outcome.as_str() {
+        "exhausted" if part.rounds.len() == 1 => {
+            "its only round is spent and not everything is settled".to_owned()
+        }
         "exhausted" => format!("its {rounds} are spent and not everything is settled"),
         "stale" => format!("nothing changed any more after {rounds}"),
         "stuck" => "its maker never finished, or a person ended it".to_owned(),
@@ -368,7 +383,7 @@ fn was(n: usize) -> &'static str {
 /// The document.
 pub fn markdown(review: &Review) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "# Phase {}: {} — Review Summary\n", text(&review.phase), text(&review.name));
+    let _ = writeln!(out, "# {} — Review Summary\n", text(&review.title()));
     head(&mut out, review);
     list(&mut out, "Said in Every Report", &review.notes);
     summary(&mut out, review);
@@ -845,13 +860,14 @@ fn delta_json<S: Serializer>(delta: &CycleDelta, out: S) -> Result<S::Ok, S::Err
 }
 
 /// What to do next: the answers on offer, or how to go on from an ending.
-pub fn next_steps(end: End, run: &str, again: &str, questions: &[QuestionView]) -> Vec<String> {
+pub fn next_steps(end: End, run: &str, again: &str, brings: bool, questions: &[QuestionView]) -> Vec<String> {
     let mut steps: Vec<String> = questions
         .iter()
         .flat_map(|open| &open.offers)
         .map(|offer| format!("{} — {}", offer.command, offer.meaning))
         .collect();
     match end {
+        End::Passed if !brings => {}
         End::Passed => {
             steps.push("Look at the work: it comes to your branch together with this review".to_owned());
             steps.push(format!("If it did not, `tribunal show {run}` has the command that brings it"));

@@ -17,8 +17,10 @@ pub fn text(run: &RunView, style: Style) -> String {
     }
     let _ = writeln!(out, "{} {}", style.mark(run.mark()), style.bold(&style.wrap(&headline(run), "  ")));
     out.push('\n');
-    out.push_str(&status::plans(run, style));
-    out.push('\n');
+    if !run.plans.is_empty() {
+        out.push_str(&status::plans(run, style));
+        out.push('\n');
+    }
     for (name, value) in rows(run) {
         let _ = writeln!(out, "  {}  {}", style.faint(&format!("{name:<9}")), wrapped(&value, style));
     }
@@ -145,6 +147,7 @@ fn landed(run: &RunView) -> String {
     let landed = ids(PlanState::Landed);
     let mut text = match landed.len() {
         0 => format!("none of {}", words::count(run.plans.len(), "plan")),
+        1 if run.plans.len() == 1 => "the only plan".to_owned(),
         n if n == run.plans.len() => format!("all {}", words::count(n, "plan")),
         n => format!("{n} of {}: {}", words::count(run.plans.len(), "plan"), landed.join(", ")),
     };

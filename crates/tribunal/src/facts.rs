@@ -257,11 +257,7 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
     let mut view = RunView {
         id: around.id.clone(),
         phase: plain::line(&phase.or(made).unwrap_or_else(|| about.phase.clone())),
-        artifact: about
-            .chain
-            .as_ref()
-            .filter(|chain| chain.artifact != Artifact::Implementation)
-            .map(|chain| format!("{} of {}", chain.artifact.word(), plain::line(&chain.feature))),
+        artifact: about.artifact(),
         stage: run.map_or(EMPTY, Run::stage_name).to_owned(),
         ending: run.and_then(Run::ending).map(|ending| ending.word().to_owned()),
         live: around.live,
@@ -554,6 +550,7 @@ fn next(docket: &Docket, take: Option<&String>, around: &Around) -> Vec<String> 
     }
     match ending {
         None => Vec::new(),
+        Some(_) if docket.about.review.is_some() => take.into_iter().chain([show]).collect(),
         Some(Ending::Passed) => {
             let first = take.unwrap_or_else(|| "git log --oneline -10".to_owned());
             let uat = crate::commands::uat::wanted(ending.map(Ending::word), &docket.about.autonomy);

@@ -21,7 +21,7 @@ pub enum SetupError {
     #[error(transparent)]
     Agent(#[from] tribunal_agent::AgentError),
     /// No planning folder.
-    #[error("there is no planning folder: {path} does not exist\nhint: put plans into .planning/phases/01-name/01-01-PLAN.md, or try `tribunal demo`", path = path.display())]
+    #[error("there is no planning folder: {path} does not exist\nhint: put plans into .planning/phases/01-name/01-01-PLAN.md, judge a change without plans by `tribunal review --diff main..HEAD`, or try `tribunal demo`", path = path.display())]
     NoPlanning {
         /// Where it was looked for.
         path: PathBuf,
@@ -58,7 +58,7 @@ pub enum SetupError {
     },
     /// Everything that was asked for is built.
     #[error(
-        "{what} is finished: its SUMMARY says so and holds\nhint: run the next phase; to build a plan anew, remove its SUMMARY"
+        "{what} is finished: its SUMMARY says so and holds\nhint: run the next phase; `tribunal status` says whether your branch has what landed; to build a plan anew, remove its SUMMARY"
     )]
     Finished {
         /// The phase's folder, or the plan.

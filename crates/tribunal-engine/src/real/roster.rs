@@ -109,7 +109,7 @@ impl Looking<'_> {
         };
         let keep = |name: &str| std::env::var_os(name);
         let (program, env) = tribunal_agent::would_start(row, &self.brief(place, worded), &keep)
-            .map_err(|error| wrong(&key, error.to_string()))?;
+            .map_err(|error| wrong(&key, for_role(&error.to_string(), place)))?;
         // A path from the working directory is one of the tree the agent will work in, which is not there yet.
         let elsewhere = program.as_encoded_bytes().contains(&b'/') && !Path::new(&program).is_absolute();
         if elsewhere {
@@ -152,6 +152,13 @@ impl Looking<'_> {
             env: BTreeMap::new(),
         }
     }
+}
+
+/// What is wrong, with the role it is wrong for: of those that share `agents.default` each needs its own words.
+fn for_role(problem: &str, place: &Place) -> String {
+    let role = place.names.last().map_or("", String::as_str);
+    let words = format!("no program to run as {role}\nhint: configure [agents.roles.{}] with", quoted(role));
+    problem.replace("no program to run\nhint: configure the agent's words:", &words)
 }
 
 /// A name as a part of a key.

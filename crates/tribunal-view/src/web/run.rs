@@ -85,7 +85,7 @@ fn head(html: &mut Html, view: &RunView) {
     let stands = view.ending.as_deref().unwrap_or(&view.stage);
     html.raw("<p>");
     mark(html, view.mark(), stands);
-    html.raw(" ").text(&view.phase).raw("</p>\n");
+    html.raw(" ").text(view.artifact.as_ref().unwrap_or(&view.phase)).raw("</p>\n");
     if !view.happened.is_empty() {
         html.raw("<p>").text(&view.happened).raw("</p>\n");
     }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tribunal_agent::{Adapters, Login, Tested};
 use tribunal_engine::real::doctor::{self, Environment, Installed};
-use tribunal_engine::real::{FOLDER, Sandbox, WITHOUT_AGENTS, trial};
+use tribunal_engine::real::{self, FOLDER, Sandbox, WITHOUT_AGENTS, trial};
 use tribunal_engine::settings::Settings;
 use tribunal_process::Containment;
 use tribunal_view::doctor::{AgentView, DoctorView, KEPT};
@@ -41,6 +41,7 @@ pub fn run(globals: &Globals, args: &Doctor) -> Result<Done, Failure> {
         contracts(&mut view, &adapters, &environment, scratch.path(), sandbox);
     }
     judge(&mut view, &settings, &adapters, &environment);
+    launchable(&mut view, place.as_ref(), &settings);
     if globals.json {
         out::json(&view)?;
     } else {
@@ -143,6 +144,13 @@ fn contracts(
 fn word(kind: tribunal_core::r#loop::FailureKind) -> String {
     let value = serde_json::to_value(kind).unwrap_or_default();
     value.as_str().unwrap_or_default().replace('_', " ")
+}
+
+/// Whether every role of a run could be started; looked at only where nothing else is wrong with the agents.
+fn launchable(view: &mut DoctorView, place: Option<&Place>, settings: &Settings) {
+    let project = place.filter(|_| view.problems.is_empty()).and_then(|place| place.project().ok());
+    let wrong = project.and_then(|project| real::check_agents(&project, settings).err());
+    view.problems.extend(wrong.map(|error| error.to_string()));
 }
 
 /// What stands in the way of a run, and what a person should know.

@@ -210,8 +210,8 @@ pub fn open(place: &Place) -> Vec<QuestionView> {
     for id in place.runs() {
         let Ok(docket) = place.read(&id).and_then(|seen| seen.docket()) else { continue };
         let about = &docket.about;
-        // The newest run of a phase is the one that counts.
-        if seen.contains(&about.phase) {
+        // A review and an artifact build nothing to try out; the newest run of a phase is the one that counts.
+        if about.review.is_some() || about.phase.is_empty() || seen.contains(&about.phase) {
             continue;
         }
         seen.push(about.phase.clone());

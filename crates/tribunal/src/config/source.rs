@@ -169,7 +169,13 @@ pub fn text(text: &str, layer: Layer, path: Option<&Path>) -> Entries {
     };
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
-        Problem::of(&origin(at), error.message().trim().to_owned())
+        let problem = Problem::of(&origin(at), error.message().trim().to_owned());
+        match error.message().contains("duplicate key") {
+            true => {
+                problem.hint("it stands above already; a key goes below the table that is there".to_owned())
+            }
+            false => problem,
+        }
     })?;
     let mut entries = Vec::new();
     flatten(&Key::root(), table.into_inner(), &origin, &mut entries)?;

@@ -177,7 +177,7 @@ fn line(view: &RunView) -> RunLine {
     let open = view.findings.iter().filter(|finding| finding.fate == "open").count();
     RunLine {
         id: view.id.clone(),
-        phase: view.phase.clone(),
+        phase: view.artifact.clone().unwrap_or_else(|| view.phase.clone()),
         mark: Some(view.mark()),
         stands: view.ending.clone().unwrap_or_else(|| view.stage.clone()),
         live: view.live,
