@@ -2,7 +2,7 @@
 
 use crate::show::Show;
 use crate::stage::play;
-use crate::stage::scenes::{PLAIN, Scene};
+use crate::stage::scenes::{PLAIN, SPEC, SPEC_REVISED, Scene};
 use tribunal_core::run::Ending;
 
 const FOLDER: &str = ".planning/features/hello";
@@ -46,57 +46,6 @@ fn is_time(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() >= 20 && bytes[4] == b'-' && bytes[10] == b'T' && bytes[19] == b'Z'
 }
-
-const SPEC: &str = r##"
-[[turn]]
-role = "executor"
-use = "chain"
-plan = "spec"
-round = 1
-optional = true
-do = [
-  { expect = "say hello to whoever comes" },
-  { write = ".planning/features/hello/spec.md", text = "# Hello\n\n## Problem\n\nNobody is greeted.\n\n## Requirements\n\nbin/one.sh greets.\n\n## Success criteria\n\nIt prints a word.\n\n## Out of scope\n\nNames.\n" },
-  { say = "SUMMARY: the spec of a greeting.\nTASK: done" },
-]
-"##;
-
-/// The reviewer of the spec wants to know which word; it is mended in the second round.
-const SPEC_REVISED: &str = r##"
-[[turn]]
-role = "reviewer"
-seat = "chain-reviewer"
-use = "chain"
-plan = "spec"
-round = 1
-optional = true
-do = [
-  { expect = "from this artifact alone" },
-  { expect = "Nobody is greeted" },
-  { say = "[id:a] [severity:blocker] [confidence:95] [file:.planning/features/hello/spec.md:9] issue: nobody says which word is printed | suggestion: name it\n[id:b] [severity:warning] [confidence:90] [file:.planning/features/hello/spec.md:5] issue: nobody says when\nVERDICT: needs-revision" },
-]
-
-[[turn]]
-role = "executor"
-use = "chain"
-plan = "spec"
-round = 2
-optional = true
-do = [
-  { expect = "nobody says which word is printed" },
-  { run = ["sh", "-c", "sed 's/prints a word/prints: hello/' .planning/features/hello/spec.md > new && mv new .planning/features/hello/spec.md"] },
-  { say = "FIXED: {finding:1}\nREFUTED: {finding:2} because it is printed whenever it is run\nSUMMARY: the word is named.\nTASK: done" },
-]
-
-[[turn]]
-role = "reviewer"
-seat = "chain-reviewer"
-use = "chain"
-plan = "spec"
-round = 2
-optional = true
-do = [ { say = "{finding:1}: resolved\n{finding:2}: not an issue because a script runs when it is run\nCHECKED: the word is named, and the refutation holds.\nVERDICT: approved" } ]
-"##;
 
 #[test]
 fn a_spec_is_made_judged_revised_and_kept_on_record() {

@@ -45,4 +45,5 @@ scenes! {
     untracked: "untracked",
     dirty: "dirty",
     review_fixed: "review-fixed",
+    artifact: "artifact",
 }

@@ -235,6 +235,58 @@ attempt = 2
 do = [ { say = "CHECKED: read the change and ran it by hand.\nVERDICT: approve" } ]
 "##;
 
+/// An executor that writes the spec of a greeting.
+pub const SPEC: &str = r##"
+[[turn]]
+role = "executor"
+use = "chain"
+plan = "spec"
+round = 1
+optional = true
+do = [
+  { expect = "say hello to whoever comes" },
+  { write = ".planning/features/hello/spec.md", text = "# Hello\n\n## Problem\n\nNobody is greeted.\n\n## Requirements\n\nbin/one.sh greets.\n\n## Success criteria\n\nIt prints a word.\n\n## Out of scope\n\nNames.\n" },
+  { say = "SUMMARY: the spec of a greeting.\nTASK: done" },
+]
+"##;
+
+/// The reviewer of the spec wants to know which word; it is mended in the second round.
+pub const SPEC_REVISED: &str = r##"
+[[turn]]
+role = "reviewer"
+seat = "chain-reviewer"
+use = "chain"
+plan = "spec"
+round = 1
+optional = true
+do = [
+  { expect = "from this artifact alone" },
+  { expect = "Nobody is greeted" },
+  { say = "[id:a] [severity:blocker] [confidence:95] [file:.planning/features/hello/spec.md:9] issue: nobody says which word is printed | suggestion: name it\n[id:b] [severity:warning] [confidence:90] [file:.planning/features/hello/spec.md:5] issue: nobody says when\nVERDICT: needs-revision" },
+]
+
+[[turn]]
+role = "executor"
+use = "chain"
+plan = "spec"
+round = 2
+optional = true
+do = [
+  { expect = "nobody says which word is printed" },
+  { run = ["sh", "-c", "sed 's/prints a word/prints: hello/' .planning/features/hello/spec.md > new && mv new .planning/features/hello/spec.md"] },
+  { say = "FIXED: {finding:1}\nREFUTED: {finding:2} because it is printed whenever it is run\nSUMMARY: the word is named.\nTASK: done" },
+]
+
+[[turn]]
+role = "reviewer"
+seat = "chain-reviewer"
+use = "chain"
+plan = "spec"
+round = 2
+optional = true
+do = [ { say = "{finding:1}: resolved\n{finding:2}: not an issue because a script runs when it is run\nCHECKED: the word is named, and the refutation holds.\nVERDICT: approved" } ]
+"##;
+
 /// Both plans write the same line of the notes.
 pub const CONFLICT_ONLY: &str = r##"
 [[turn]]
@@ -604,6 +656,17 @@ pub const SCENES: &[Scene] = &[
         ],
         change: &[("api/users.py", "begin = 1\nx = 2\n"), ("web/ui/list.ts", "begin = 1\nb = 2\n")],
         script: REVIEW_FIXED,
+        ..PLAIN
+    },
+    Scene {
+        name: "artifact",
+        shows: "a spec is made, judged, revised and brought with its record",
+        plans: &[],
+        begin: &["specify", "hello", "say", "hello", "to", "whoever", "comes"],
+        change: &[(".planning/PROJECT.md", "# Tools\n")],
+        script: SPEC,
+        more: SPEC_REVISED,
+        settings: "",
         ..PLAIN
     },
 ];

@@ -90,6 +90,7 @@ fn of_branch(stage: &Stage, name: &str, at: &str, lines: &mut BTreeMap<String, S
         let content = match path {
             path if path.ends_with("SUMMARY.md") => plain_summary(&text()?),
             path if path.ends_with("REVIEW.md") => plain_review(&text()?),
+            path if is_record(path) => plain_record(&text()?),
             _ => entry.to_owned(),
         };
         lines.insert(format!("{name}, file {path}"), content);
@@ -108,6 +109,7 @@ fn of_worktree(stage: &Stage, lines: &mut BTreeMap<String, String>) -> Res<()> {
         let text = match path {
             path if path.ends_with("SUMMARY.md") => plain_summary(&text),
             path if path.ends_with("REVIEW.md") => plain_review(&text),
+            path if is_record(path) => plain_record(&text),
             _ => text,
         };
         lines.insert(format!("untracked {path}"), text);
@@ -136,4 +138,22 @@ fn plain_review(text: &str) -> String {
     let mut lines: Vec<&str> = text.lines().filter(same).collect();
     lines.sort_unstable();
     lines.join("\n")
+}
+
+/// What is kept of an artifact's reviews.
+fn is_record(path: &str) -> bool {
+    path.ends_with("/.meta.json") || path.ends_with("/.review-history.md")
+}
+
+/// A record without times and the run's name.
+fn plain_record(text: &str) -> String {
+    let stamp = |word: &str| {
+        let bytes = word.trim_matches(['"', ',', '.']).as_bytes();
+        let digits = |part: &[u8]| part.iter().all(u8::is_ascii_digit);
+        bytes.len() >= 15 && digits(&bytes[..4]) && (bytes[4] == b'-' || digits(&bytes[4..8]))
+    };
+    let words = |line: &str| {
+        line.split(' ').map(|word| if stamp(word) { "#" } else { word }).collect::<Vec<_>>().join(" ")
+    };
+    text.lines().map(words).collect::<Vec<_>>().join("\n")
 }
