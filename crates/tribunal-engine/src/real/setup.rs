@@ -192,15 +192,17 @@ pub(super) fn options(settings: &Settings, attached: bool) -> Options {
 
 /// `20261115-201530-01`: sorts by time, says which phase.
 pub(super) fn run_id(project: &Project, ms: u64, phase: &str) -> String {
-    let stem = run_stem(ms, phase);
-    // One that began in the same second may sort behind it: the newest is found by its name.
-    let stem = match project.newest() {
-        Some(newest) if newest > stem && newest.get(..15) == stem.get(..15) => run_stem(ms + 1000, phase),
-        _ => stem,
-    };
+    let stem = later_stem(project.newest().as_deref().unwrap_or_default(), ms, phase);
     let free = |name: &String| !project.run_dir(name).exists();
     let numbered = (2..).map(|n| format!("{stem}.{n}"));
     std::iter::once(stem.clone()).chain(numbered).find(free).unwrap_or(stem)
+}
+
+/// The newest run is found by its name: one that begins in the same second as others is called by a second after theirs. A
+/// clock that was set back a long way is believed.
+fn later_stem(newest: &str, ms: u64, phase: &str) -> String {
+    let stems = (0..60).map(|second| run_stem(ms + 1000 * second, phase));
+    stems.into_iter().find(|stem| stem.as_str() >= newest).unwrap_or_else(|| run_stem(ms, phase))
 }
 
 fn run_stem(ms: u64, phase: &str) -> String {
@@ -871,4 +873,25 @@ fn size_of(dir: &Path) -> u64 {
             Err(_) => 0,
         })
         .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_run_has_a_later_name() {
+        let at = 1_794_838_815_000;
+        let mut newest = String::new();
+        for phase in ["specify", "design", "create-plan", "create-plan", "01", "review"] {
+            let stem = later_stem(&newest, at, phase);
+            assert!(stem >= newest, "{stem} after {newest}");
+            newest = if stem == newest { format!("{stem}.2") } else { stem };
+        }
+        assert_eq!(
+            later_stem("29990101-000000-01", at, "01"),
+            run_stem(at, "01"),
+            "a clock that was set back"
+        );
+    }
 }

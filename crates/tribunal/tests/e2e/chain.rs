@@ -28,8 +28,12 @@ fn meta(show: &Show) -> serde_json::Value {
 
 /// A text without what is another one every time.
 fn lasting(show: &Show, text: &str) -> String {
+    // Numbered as they are named in it: two of one second have no order by their names.
+    let mut runs: Vec<(usize, String)> =
+        show.stage.runs().into_iter().filter_map(|run| Some((text.find(&run)?, run))).collect();
+    runs.sort_unstable();
     let mut text = text.to_owned();
-    for (n, run) in show.stage.runs().iter().enumerate() {
+    for (n, (_, run)) in runs.iter().enumerate() {
         text = text.replace(run.as_str(), &format!("<run {}>", n + 1));
     }
     let mut out = String::new();

@@ -72,6 +72,7 @@ fn play(args: &Args) -> Res<bool> {
         Some(cache) => std::path::absolute(cache).map_err(|error| error.to_string())?,
         None => beside_us()?,
     };
+    private(&cache)?;
     let wanted = |pin: &&Pin| args.only.is_empty() || args.only.iter().any(|name| name == pin.agent);
     let ours = crate::program::tribunal(args.binary.as_deref())?;
     let mut rows = Vec::new();
@@ -107,6 +108,20 @@ fn repository(dir: &Path) -> Res<()> {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("git init: {status}")),
         Err(error) => Err(format!("git: {error}")),
+    }
+}
+
+/// Some programs run no command below a folder that is everybody's.
+fn private(cache: &Path) -> Res<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let open = |dir: &&Path| dir.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o002 != 0);
+    match cache.ancestors().find(open) {
+        None => Ok(()),
+        Some(dir) => Err(format!(
+            "{} lies in {}, where everybody may write\nhint: --cache DIR names another folder",
+            cache.display(),
+            dir.display()
+        )),
     }
 }
 
