@@ -134,23 +134,31 @@ fn digest(patch: &[u8]) -> String {
     hash.finalize().to_hex().to_string()
 }
 
+/// Reads an entry of `--raw -z`: how a file changed, where it is, and where it was when it moved.
+pub(crate) fn raw_entry<'a>(
+    head: &[u8],
+    names: &mut impl Iterator<Item = &'a [u8]>,
+) -> Option<(ChangeKind, GitPath, Option<GitPath>)> {
+    let mut path = || names.next().map(GitPath::from);
+    let (kind, old_path) = match head.rsplit(|b| *b == b' ').next()?.first()? {
+        b'A' => (ChangeKind::Added, None),
+        b'D' => (ChangeKind::Deleted, None),
+        b'M' => (ChangeKind::Modified, None),
+        b'T' => (ChangeKind::Retyped, None),
+        b'R' | b'C' => (ChangeKind::Renamed, Some(path()?)),
+        _ => return None,
+    };
+    Some((kind, path()?, old_path))
+}
+
 /// Reads `--raw --numstat -z`: first all raw entries, then all counts.
 fn parse_changes(bytes: &[u8]) -> Result<Vec<Change>, GitError> {
     let odd = |field: &[u8]| GitError::odd(format!("diff-tree said {}", field.escape_ascii()));
     let mut fields = fields(bytes).peekable();
     let mut changes = Vec::new();
     while let Some(head) = fields.next_if(|field| field.starts_with(b":")) {
-        let status = head.rsplit(|b| *b == b' ').next().and_then(|word| word.first());
-        let mut path = || fields.next().map(GitPath::from).ok_or_else(|| odd(head));
-        let (kind, old_path) = match status {
-            Some(b'A') => (ChangeKind::Added, None),
-            Some(b'D') => (ChangeKind::Deleted, None),
-            Some(b'M') => (ChangeKind::Modified, None),
-            Some(b'T') => (ChangeKind::Retyped, None),
-            Some(b'R' | b'C') => (ChangeKind::Renamed, Some(path()?)),
-            _ => return Err(odd(head)),
-        };
-        changes.push(Change { kind, path: path()?, old_path, added: None, deleted: None });
+        let (kind, path, old_path) = raw_entry(head, &mut fields).ok_or_else(|| odd(head))?;
+        changes.push(Change { kind, path, old_path, added: None, deleted: None });
     }
     let mut counts = BTreeMap::new();
     while let Some(field) = fields.next() {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::diff::raw_entry;
 use crate::open::fields;
 use crate::run::failed;
 use crate::{Archive, ChangeKind, GitError, GitPath, Oid};
@@ -138,17 +139,8 @@ fn parse_touched(bytes: &[u8]) -> Result<BTreeMap<Oid, Vec<Touched>>, GitError> 
             current = Some(oid);
             continue;
         }
-        let status = trimmed.rsplit(|b| *b == b' ').next().and_then(|word| word.first());
-        let mut path = || parts.next().map(GitPath::from).ok_or_else(|| odd(field));
-        let (kind, old_path) = match status {
-            Some(b'A') => (ChangeKind::Added, None),
-            Some(b'D') => (ChangeKind::Deleted, None),
-            Some(b'M') => (ChangeKind::Modified, None),
-            Some(b'T') => (ChangeKind::Retyped, None),
-            Some(b'R' | b'C') => (ChangeKind::Renamed, Some(path()?)),
-            _ => return Err(odd(field)),
-        };
-        let touched = Touched { kind, path: path()?, old_path };
+        let (kind, path, old_path) = raw_entry(trimmed, &mut parts).ok_or_else(|| odd(field))?;
+        let touched = Touched { kind, path, old_path };
         let list = current.as_ref().and_then(|oid| found.get_mut(oid)).ok_or_else(|| odd(field))?;
         list.push(touched);
     }

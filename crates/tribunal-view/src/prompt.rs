@@ -187,6 +187,39 @@ pub enum JudgeJob {
     Implementation,
 }
 
+/// What plans look like, for whoever writes them.
+pub const PLAN_FORM: &str =
+    "Each plan is a file `NN-MM-PLAN.md` there, NN the number of the folder and MM from 01:
+
+```markdown
+---
+phase: \"NN\"
+plan: \"MM\"
+title: \"what it builds\"
+wave: 1
+depends_on: []
+must_haves:
+  - \"src/a.rs has what must be true at the end\"
+files_modified:
+  - \"src/a.rs (new)\"
+---
+# Plan NN-MM
+
+### Task 1: Write src/a.rs
+What is to be done, and what is true in the end.
+
+**File:** `src/a.rs` (new)
+**Commit:** `feat(NN-MM): add a`
+> verification: a command that shows it
+```
+
+Plans of one wave are built side by side and share no file; `depends_on` names plans as `NN-MM`.
+";
+
+/// What a list of tasks looks like.
+pub const TASKS_FORM: &str = "Under `## Tasks` name every task of every plan, in the order they are done, with its plan's id \
+    and its title as the plan has them, and what shows that it is done.\n";
+
 /// What a reviewer needs to know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JudgeBrief {

@@ -33,35 +33,6 @@ pub(crate) const LANE: &str = "chain";
 /// Plans of one feature at most.
 const PLANS_MAX: usize = 50;
 
-/// What plans look like, for whoever writes them.
-const PLAN_FORM: &str =
-    "Each plan is a file `NN-MM-PLAN.md` there, NN the number of the folder and MM from 01:
-
-```markdown
----
-phase: \"NN\"
-plan: \"MM\"
-title: \"what it builds\"
-wave: 1
-depends_on: []
-must_haves:
-  - \"src/a.rs has what must be true at the end\"
-files_modified:
-  - \"src/a.rs (new)\"
----
-# Plan NN-MM
-
-### Task 1: Write src/a.rs
-What is to be done, and what is true in the end.
-
-**File:** `src/a.rs` (new)
-**Commit:** `feat(NN-MM): add a`
-> verification: a command that shows it
-```
-
-Plans of one wave are built side by side and share no file; `depends_on` names plans as `NN-MM`.
-";
-
 impl ChainNote {
     /// The file it is, from the project's root; none where it is several, or code.
     pub(crate) fn path(&self) -> Option<String> {
@@ -109,12 +80,8 @@ impl ChainNote {
             earlier: self.earlier.clone(),
             concerns: self.concerns.clone(),
             form: match self.artifact {
-                Artifact::Plan => PLAN_FORM.to_owned(),
-                Artifact::Tasks => {
-                    "Under `## Tasks` name every task of every plan, in the order they are done, with \
-                    its plan's id and its title as the plan has them, and what shows that it is done.\n"
-                        .to_owned()
-                }
+                Artifact::Plan => prompt::PLAN_FORM.to_owned(),
+                Artifact::Tasks => prompt::TASKS_FORM.to_owned(),
                 _ => String::new(),
             },
         }
@@ -380,7 +347,7 @@ impl Crafting {
 
     /// What it left, as a report.
     fn taken(self, site: &Site, tree: &Tree, ended: Ended) -> Result<(LoopReport, Vec<Note>), GitError> {
-        let (revision, strayed) = keep(site, &self.note, tree, &self.wanted(site)?)?;
+        let (revision, strayed) = keep(site, &self.note, tree)?;
         let (report, note) = said(&self.findings, revision, ended);
         let mut notes = vec![note];
         if !strayed.is_empty() {
@@ -405,8 +372,8 @@ impl Crafting {
     }
 }
 
-/// Takes the artifact out of a tree as a revision, and names what else was changed there since `from`.
-fn keep(site: &Site, note: &ChainNote, tree: &Tree, from: &Oid) -> Result<(Revision, Vec<String>), GitError> {
+/// Takes the artifact out of a tree as a revision, and names what was changed there and not taken.
+fn keep(site: &Site, note: &ChainNote, tree: &Tree) -> Result<(Revision, Vec<String>), GitError> {
     let lane = PlanId::new(LANE);
     let captured = tree.capture()?;
     let message = message(note);
@@ -436,9 +403,9 @@ fn keep(site: &Site, note: &ChainNote, tree: &Tree, from: &Oid) -> Result<(Revis
         }
     };
     crash::point("artifact:kept");
-    let changed = site.repo.changed_paths(&site.repo.tree_of(from)?, &captured.tree)?;
-    let strayed = changed.iter().map(ToString::to_string).filter(|path| !note.owns(path));
-    let strayed: Vec<String> = strayed.map(|path| plain::line(&path)).collect();
+    // Of the artifact itself too: one plan too many, one of before taken away, a link in its place.
+    let left = site.repo.changed_paths(&made, &captured.tree)?;
+    let strayed: Vec<String> = left.iter().map(|path| plain::line(&path.to_string())).collect();
     if strayed.is_empty() {
         // Otherwise the next version begins in a new tree, and what strayed is saved with this one.
         note_place(site, &lane, &commit)?;
@@ -474,5 +441,5 @@ pub(crate) fn fixed(site: &Site, docket: &Docket) -> Option<Result<Revision, Git
     let at = place_of(site, &lane)?;
     let dir = site.lane_dir(&lane);
     let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
-    Some(keep(site, note, &tree, &at).map(|(revision, _)| revision))
+    Some(keep(site, note, &tree).map(|(revision, _)| revision))
 }

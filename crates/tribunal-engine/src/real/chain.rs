@@ -8,10 +8,11 @@ use super::guard::INTEGRITY;
 use super::make::{begin_branch, digest};
 use super::project::Project;
 use super::setup::{
-    Ask, SHELF, begin_for, held, keep_settings, listen, one_of, options, policies, run_id, sandbox, world,
+    Ask, SHELF, begin_for, held, keep_settings, listen, one_of, options, policies, run_id, sandbox, told,
+    world,
 };
 use super::site::{Site, now};
-use super::{RealWorld, context, inside, panel, roster, standing};
+use super::{RealWorld, context, inside, panel, roster};
 use crate::docket::{ChainNote, Note, RunNote};
 use crate::engine::Engine;
 use crate::settings::{Settings, When};
@@ -31,7 +32,7 @@ use tribunal_process::Containment;
 /// Who judges an artifact, and who what was built.
 const REVIEWER: &str = "chain-reviewer";
 const FINAL: &str = "final-reviewer";
-/// Documents of a feature's folder that are read at most.
+/// Documents of a feature's folder at most.
 const DOCUMENTS_MAX: usize = 50;
 
 /// What the user asks for.
@@ -92,10 +93,12 @@ pub fn begin_chain(
     let site = Arc::clone(&world.site);
     begin_branch(&site, &head.commit)?;
     let note = feature.note(&site, &head.commit)?;
-    let about = about(project, &settings, &site, &branch, &head.commit, note)?;
+    let about =
+        RunNote { chain: Some(Box::new(note)), ..told(project, &settings, &site, &branch, &head.commit)? };
     context::keep(project, &dir, "")?;
     keep_settings(&dir, &settings)?;
-    let engine = Engine::begin(journal, world, options(&settings, ask.attached), &spec, about)?;
+    let engine =
+        Engine::begin(journal, world, options(&settings, ask.attached), &spec, Note::Run(Box::new(about)))?;
     listen(&dir, &engine)?;
     Ok((run, engine))
 }
@@ -160,9 +163,6 @@ impl Feature {
         };
         feature.recall(project);
         feature.prerequisites(has_plan)?;
-        if settings.agents.adapter_for(&[feature.seat_name(), "reviewer"]).is_none() {
-            feature.skipped.get_or_insert_with(|| "no reviewer is configured".to_owned());
-        }
         Ok(feature)
     }
 
@@ -383,7 +383,11 @@ fn documents(
     let names = entries.filter_map(Result::ok).filter_map(|entry| entry.file_name().into_string().ok());
     let mut names: Vec<String> = names.filter(|name| wanted(name)).collect();
     names.sort();
-    names.truncate(DOCUMENTS_MAX);
+    if names.len() > DOCUMENTS_MAX {
+        let what = format!("it holds more than {DOCUMENTS_MAX} documents");
+        let way_out = "move those away that no agent needs";
+        return Err(SetupError::Document { path: folder.to_owned(), what, way_out });
+    }
     let mut found = Vec::new();
     for name in names {
         let path = format!("{folder}/{name}");
@@ -399,30 +403,4 @@ fn documents(
         found.push((path, bytes));
     }
     Ok(found)
-}
-
-fn about(
-    project: &Project,
-    settings: &Settings,
-    site: &Site,
-    branch: &str,
-    base: &Oid,
-    note: ChainNote,
-) -> Result<Note, SetupError> {
-    let tracked = project.repo().list_tree(base)?;
-    let planning = project.planning_path();
-    let configuration = format!("{settings:?}");
-    Ok(Note::Run(Box::new(RunNote {
-        branch: branch.to_owned(),
-        base: base.as_str().to_owned(),
-        planning_tracked: tracked.iter().any(|entry| entry.path.is_under(&planning)),
-        containment: site.keeper.containment().name().to_owned(),
-        sandbox: site.sandbox.words().to_owned(),
-        configuration: digest(&[configuration.as_bytes()]).to_string(),
-        correlation: site.run.clone(),
-        effort: standing::effort_word(settings),
-        autonomy: settings.run.autonomy.clone(),
-        chain: Some(Box::new(note)),
-        ..RunNote::default()
-    })))
 }

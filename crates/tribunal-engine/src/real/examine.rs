@@ -1,6 +1,7 @@
 //! Reviewing what exists: a range of commits, what is staged, a patch, a phase. From a target to a plan of who judges it,
 //! from the plan to a run that only reviews. Nothing of the user's is written; the plan is made before anything is.
 
+use super::RealWorld;
 use super::context;
 use super::error::SetupError;
 use super::fix::SCOPE;
@@ -8,10 +9,9 @@ use super::make::{begin_branch, digest};
 use super::panel::{self, Ground};
 use super::polish;
 use super::project::{PhaseFiles, Project};
-use super::setup::{SHELF, keep_settings, listen, options, policies, run_id, world};
+use super::setup::{SHELF, keep_settings, listen, options, policies, run_id, told, world};
 use super::site::{Site, now};
 use super::tools::{change_between, changed_files, names, program, text_of};
-use super::{RealWorld, standing};
 use crate::docket::{Docket, Note, ReviewNote, RunNote};
 use crate::engine::Engine;
 use crate::settings::Settings;
@@ -368,7 +368,7 @@ pub fn begin_review(project: &Project, plan: ReviewPlan) -> Result<(String, Engi
     let revision = judged(&site, &plan)?;
     let (exists, note) = taken_over(project, &site, &plan, revision)?;
     let spec = spec(&plan, exists)?;
-    let about = about(project, &plan, note, &site);
+    let about = Note::Run(Box::new(about(project, &plan, note, &site)?));
     let phase = plan.phase.as_ref().map_or("", |files| files.number.as_str());
     context::keep(project, &dir, phase)?;
     keep_settings(&dir, &settings)?;
@@ -496,26 +496,14 @@ fn polish_policy(plan: &ReviewPlan, phase: &Policy) -> Policy {
     policy
 }
 
-fn about(project: &Project, plan: &ReviewPlan, note: ReviewNote, site: &Site) -> Note {
-    let settings = &plan.settings;
-    let tracked = project.repo().list_tree(&plan.user).unwrap_or_default();
-    let planning = project.planning_path();
-    let configuration = format!("{settings:?}");
-    Note::Run(Box::new(RunNote {
-        phase: plan.phase.as_ref().map(|files| files.number.clone()).unwrap_or_default(),
-        branch: plan.branch.clone(),
-        base: plan.user.as_str().to_owned(),
-        phase_path: plan.phase.as_ref().map(|files| files.path.clone()).unwrap_or_default(),
-        planning_tracked: tracked.iter().any(|entry| entry.path.is_under(&planning)),
-        containment: site.keeper.containment().name().to_owned(),
-        sandbox: site.sandbox.words().to_owned(),
-        configuration: digest(&[configuration.as_bytes()]).to_string(),
-        correlation: site.run.clone(),
-        effort: standing::effort_word(settings),
-        autonomy: settings.run.autonomy.clone(),
+fn about(project: &Project, plan: &ReviewPlan, note: ReviewNote, site: &Site) -> Result<RunNote, SetupError> {
+    let phase = plan.phase.as_ref();
+    Ok(RunNote {
+        phase: phase.map(|files| files.number.clone()).unwrap_or_default(),
+        phase_path: phase.map(|files| files.path.clone()).unwrap_or_default(),
         review: Some(Box::new(note)),
-        ..RunNote::default()
-    }))
+        ..told(project, &plan.settings, site, &plan.branch, &plan.user)?
+    })
 }
 
 #[cfg(test)]

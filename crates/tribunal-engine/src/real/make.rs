@@ -13,7 +13,7 @@ use crate::docket::{Docket, LaunchNote, Note};
 use crate::world::Report;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tribunal_agent::Access;
 use tribunal_agent::reporting::Part;
@@ -151,6 +151,32 @@ fn maker_brief(
 }
 
 impl Make {
+    /// Starts the maker in its folder; `take` has what it left.
+    fn send(
+        mut self,
+        site: &Arc<Site>,
+        dir: PathBuf,
+        take: impl FnOnce(Make, &Arc<Site>, Ended) -> Result<(), GitError> + Send + 'static,
+    ) {
+        let (effect, role) = (self.effect.clone(), role(&self.subject));
+        let mut brief = site.brief(&effect, role, &agent_names(&effect));
+        brief.loop_use = use_word(&self.subject).to_owned();
+        brief.plan = Some(self.plan.to_string());
+        brief.task = task_number(&self.subject).map(|n| n.to_string());
+        brief.round = self.brief.round;
+        brief.prompt = prompt::maker(&self.brief);
+        brief.dir = dir;
+        brief.access = Access::Write;
+        brief.seat = effect.n.backup.then(|| backup_of(role).to_owned());
+        let (session, speech) = (self.session.take(), self.speech());
+        site.launch(&effect, &agent_names(&effect), brief, session, Some(speech), move |site, ended| {
+            let effect = self.effect.clone();
+            if let Err(error) = take(self, site, ended) {
+                site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+            }
+        });
+    }
+
     /// What the maker may say by tools. It runs checks itself, in its own folder.
     fn speech(&self) -> Speech {
         let mandate = Mandate {
@@ -238,22 +264,7 @@ impl Make {
         }
         inside::write(&tree, &self.path, self.text.text.as_bytes())?;
         self.brief.document = Some(Document { path: self.path.clone(), text: self.text.text.clone() });
-        let mut brief = site.brief(&self.effect, "architect", &agent_names(&self.effect));
-        brief.loop_use = "plan".to_owned();
-        brief.plan = Some(self.plan.to_string());
-        brief.round = self.brief.round;
-        brief.prompt = prompt::maker(&self.brief);
-        brief.dir = tree.clone();
-        brief.access = Access::Write;
-        brief.seat = self.effect.n.backup.then(|| backup_of(role(&self.subject)).to_owned());
-        let effect = self.effect.clone();
-        let (session, speech) = (self.session.take(), self.speech());
-        site.launch(&effect, &agent_names(&effect), brief, session, Some(speech), move |site, ended| {
-            let effect = self.effect.clone();
-            if let Err(error) = self.plan_made(site, &tree, ended) {
-                site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
-            }
-        });
+        self.send(site, tree.clone(), move |make, site, ended| make.plan_made(site, &tree, ended));
         Ok(())
     }
 
@@ -275,7 +286,7 @@ impl Make {
 }
 
 /// The folder with a plan's document in it: the architect's tree, or before there is one a copy of the document.
-pub(crate) fn document_tree(run_dir: &Path, plan: &PlanId) -> std::path::PathBuf {
+pub(crate) fn document_tree(run_dir: &Path, plan: &PlanId) -> PathBuf {
     let dir = run_dir.join("plans").join(slug(plan.as_str()));
     let made = dir.join("tree");
     if made.exists() { made } else { dir.join("copy") }
@@ -337,23 +348,8 @@ impl Make {
             let text = account.text(site, &wanted)?;
             self.brief.document = Some(Document { path: account.path.clone(), text });
         }
-        let mut brief = site.brief(&self.effect, "dev", &agent_names(&self.effect));
-        brief.loop_use = use_word(&self.subject).to_owned();
-        brief.plan = Some(self.plan.to_string());
-        brief.task = task_number(&self.subject).map(|n| n.to_string());
-        brief.round = self.brief.round;
-        brief.prompt = prompt::maker(&self.brief);
-        brief.dir = tree.path().to_path_buf();
-        brief.access = Access::Write;
-        brief.seat = self.effect.n.backup.then(|| backup_of(role(&self.subject)).to_owned());
-        let effect = self.effect.clone();
-        let (session, speech) = (self.session.take(), self.speech());
-        site.launch(&effect, &agent_names(&effect), brief, session, Some(speech), move |site, ended| {
-            let effect = self.effect.clone();
-            if let Err(error) = self.lane_made(site, &ground, &tree, ended) {
-                site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
-            }
-        });
+        let dir = tree.path().to_path_buf();
+        self.send(site, dir, move |make, site, ended| make.lane_made(site, &ground, &tree, ended));
         Ok(())
     }
 

@@ -20,7 +20,7 @@ use crate::docket::{Docket, Note, RunNote};
 use crate::engine::{Engine, Options};
 use crate::gates;
 use crate::route::{self, asks_first, has_team, is_turbo};
-use crate::settings::{Settings, When};
+use crate::settings::{RunSettings, Settings, When};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
@@ -535,37 +535,50 @@ fn about(
 ) -> Result<RunNote, SetupError> {
     let id = |plan: &Plan| PlanId::new(plan.id.to_string());
     let title = |plan: &Plan| plan.title.clone().unwrap_or_default();
+    let said = |name: &str| site.environment.get(name).and_then(|value| value.clone().into_string().ok());
+    let correlation = said("TRIBUNAL_CORRELATION_ID").or_else(|| said("YOLO_CORRELATION_ID"));
+    let correlation = correlation.or_else(|| takeover::correlation(project, &files.number));
+    let those = |is: fn(&RunSettings, &Plan) -> bool| {
+        plans.iter().filter(|(_, _, plan)| is(&settings.run, plan)).map(|(_, _, plan)| id(plan)).collect()
+    };
+    let told = told(project, settings, site, branch, base)?;
+    Ok(RunNote {
+        phase: files.number.clone(),
+        phase_path: files.path.clone(),
+        titles: plans.iter().map(|(_, _, plan)| (id(plan), title(plan))).collect(),
+        paths: plans.iter().map(|(path, _, plan)| (id(plan), path.clone())).collect(),
+        approval: those(asks_first),
+        turbo: those(is_turbo),
+        scores: plans.iter().map(|(_, _, plan)| (id(plan), route::score(plan))).collect(),
+        correlation: correlation.unwrap_or(told.correlation),
+        ..told
+    })
+}
+
+/// What every run notes of itself, whatever it is about.
+pub(super) fn told(
+    project: &Project,
+    settings: &Settings,
+    site: &Site,
+    branch: &str,
+    base: &Oid,
+) -> Result<RunNote, SetupError> {
     let tracked = project.repo().list_tree(base)?;
     let planning = project.planning_path();
     let canonical: Vec<String> =
         site.adapters.names().filter_map(|name| Some(site.adapters.get(name).ok()?.canonical())).collect();
     let configuration = format!("{settings:?}{canonical:?}");
-    let said = |name: &str| site.environment.get(name).and_then(|value| value.clone().into_string().ok());
-    let correlation = said("TRIBUNAL_CORRELATION_ID").or_else(|| said("YOLO_CORRELATION_ID"));
-    let correlation = correlation.or_else(|| takeover::correlation(project, &files.number));
     Ok(RunNote {
-        phase: files.number.clone(),
         branch: branch.to_owned(),
         base: base.as_str().to_owned(),
-        phase_path: files.path.clone(),
-        titles: plans.iter().map(|(_, _, plan)| (id(plan), title(plan))).collect(),
-        paths: plans.iter().map(|(path, _, plan)| (id(plan), path.clone())).collect(),
         planning_tracked: tracked.iter().any(|entry| entry.path.is_under(&planning)),
         containment: site.keeper.containment().name().to_owned(),
-        approval: plans
-            .iter()
-            .filter(|(_, _, p)| asks_first(&settings.run, p))
-            .map(|(_, _, p)| id(p))
-            .collect(),
         sandbox: site.sandbox.words().to_owned(),
-        turbo: plans.iter().filter(|(_, _, p)| is_turbo(&settings.run, p)).map(|(_, _, p)| id(p)).collect(),
-        scores: plans.iter().map(|(_, _, plan)| (id(plan), route::score(plan))).collect(),
         configuration: digest(&[configuration.as_bytes()]).to_string(),
-        correlation: correlation.unwrap_or_else(|| site.run.clone()),
+        correlation: site.run.clone(),
         effort: standing::effort_word(settings),
         autonomy: settings.run.autonomy.clone(),
-        review: None,
-        chain: None,
+        ..RunNote::default()
     })
 }
 

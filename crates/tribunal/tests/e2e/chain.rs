@@ -462,6 +462,43 @@ fn a_link_in_the_place_of_an_artifact_is_none() {
     let ended = show.expect(&["specify", "hello", "say hello to whoever comes"], 1);
     assert!(ended.said().contains("spec.md is not there"), "{}", ended.said());
     assert_eq!(read(&show, &format!("{FOLDER}/spec.md")), None);
+    let log = show.expect(&["log", "--all"], 0);
+    assert!(log.stdout.contains("spec.md, other.md"), "what was not taken is told: {}", log.stdout);
+}
+
+#[test]
+fn a_plan_of_before_that_is_taken_away_is_put_back_and_told() {
+    let removed = THE_REST.replace(
+        "{ expect = \"frontmatter\" },",
+        "{ expect = \"frontmatter\" },\n  { delete = \".planning/phases/01-hello/01-02-PLAN.md\" },",
+    );
+    assert_ne!(removed, THE_REST);
+    let mut show = project("[chain]\nmode = \"quick\"\n", &format!("{SPEC}{SPEC_REVISED}{removed}"));
+    show.expect(&["specify", "hello", "say hello to whoever comes"], 0);
+    let plan = ".planning/phases/01-hello/01-02-PLAN.md";
+    show.user_commits(&[(plan, "# Mine\n")]);
+    show.expect(&["create-plan", "hello"], 1);
+    assert_eq!(read(&show, plan).as_deref(), Some("# Mine\n"));
+    let log = show.expect(&["log", "--all"], 0);
+    assert!(log.stdout.contains("01-02-PLAN.md") && log.stdout.contains("put back"), "{}", log.stdout);
+}
+
+#[test]
+fn a_feature_that_nobody_could_judge_does_not_begin() {
+    let mut show = project("[agents]\ndefault = \"\"\n[agents.roles.dev]\nadapter = \"witness\"\n", SPEC);
+    let ended = show.expect(&["specify", "hello", "say hello to whoever comes"], 2);
+    assert!(ended.stderr.contains("chain-reviewer"), "{}", ended.said());
+    assert!(show.stage.runs().is_empty());
+}
+
+#[test]
+fn a_folder_with_too_many_documents_is_refused_not_cut() {
+    let mut show = project("", SPEC);
+    let names: Vec<String> = (0..=50).map(|n| format!("{FOLDER}/notes-{n}.md")).collect();
+    show.user_commits(&names.iter().map(|name| (name.as_str(), "# Notes\n")).collect::<Vec<_>>());
+    let ended = show.expect(&["specify", "hello", "say hello to whoever comes"], 2);
+    assert!(ended.stderr.contains("more than 50 documents"), "{}", ended.said());
+    assert!(show.stage.runs().is_empty());
 }
 
 #[test]
