@@ -229,7 +229,8 @@ impl<W: World> Engine<W> {
             self.sync()?;
             let starts = self.reconcile()?;
             if self.docket.run.as_ref().is_some_and(|run| run.ending().is_some()) {
-                self.world.end_agents();
+                let notes = self.world.end_agents();
+                self.note_before_the_end(notes);
             }
             self.commit(watch)?;
             for effect in &starts {
@@ -498,6 +499,17 @@ impl<W: World> Engine<W> {
         if !notes.is_empty() {
             notes.iter().for_each(|note| self.docket.apply_note(note));
             self.record_now(notes.into_iter().map(Fact::Note).collect());
+        }
+    }
+
+    /// Of agents that were there when the run ended: on record before its end, which is the last that is read of it.
+    fn note_before_the_end(&mut self, notes: Vec<Note>) {
+        let ends = |fact: &Fact| matches!(fact, Fact::Run(RunEvent::Ended { .. }));
+        let Some(end) = self.pending.iter().position(|(_, facts)| facts.iter().any(ends)) else { return };
+        if !notes.is_empty() {
+            notes.iter().for_each(|note| self.docket.apply_note(note));
+            let at = self.pending[end].0;
+            self.pending.insert(end, (at, notes.into_iter().map(Fact::Note).collect()));
         }
     }
 

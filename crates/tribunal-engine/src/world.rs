@@ -103,9 +103,9 @@ pub trait World {
     /// The effect is no longer wanted: end it. No report need follow.
     fn stop(&mut self, effect: &EffectId);
 
-    /// The run is over: ends every agent, and returns when none is left. Called before the end is journaled, because
-    /// nobody comes back to a run that has ended.
-    fn end_agents(&mut self);
+    /// The run is over: ends every agent, and returns when none is left, with what is to be remembered of those that were
+    /// still there. Called before the end is journaled, because nobody comes back to a run that has ended.
+    fn end_agents(&mut self) -> Vec<Note>;
 
     /// Waits for what comes from outside, until a time at most. Empty when the time came first.
     fn next(&mut self, until: Option<Time>) -> Vec<Arrival>;

@@ -88,7 +88,7 @@ pub enum GitError {
         what: String,
     },
     /// A git command failed in a way nobody reacts to differently.
-    #[error("`git {command}` failed ({code}): {detail}")]
+    #[error("`git {command}` failed ({code}): {detail}{}", way_out(detail))]
     Failed {
         /// The subcommand with its arguments.
         command: String,
@@ -111,6 +111,23 @@ pub enum GitError {
         /// What the system said.
         source: std::io::Error,
     },
+}
+
+/// Git says that it could not write, and often not why: mostly there is no room.
+fn way_out(detail: &str) -> &'static str {
+    let words = [
+        "Unable to create",
+        "unable to write",
+        "could not write",
+        "couldn't write",
+        "failed to write",
+        "write error",
+        "No space left",
+    ];
+    match words.iter().any(|word| detail.contains(word)) {
+        true => "\nhint: see that there is room on the disk, and that you may write there",
+        false => "",
+    }
 }
 
 impl GitError {

@@ -217,9 +217,8 @@ fn program() -> &'static Path {
 pub(crate) fn failed(name: &str, output: &Output) -> GitError {
     let detail = output.complaint();
     let command = name.to_owned();
-    if detail.contains(".lock': File exists")
-        || detail.contains("Unable to create") && detail.contains(".lock")
-    {
+    // A lock that cannot be made for any other reason, as on a full disk, is nobody's.
+    if detail.contains(".lock': File exists") {
         return GitError::Locked { command, detail };
     }
     let code = match (output.status.code(), output.status.signal()) {
@@ -528,6 +527,25 @@ mod tests {
         let call = Call::new(Path::new("/")).args(["hash-object", "/dev/zero"]);
         let error = call.within(Duration::from_millis(100)).run().err().expect("must time out");
         assert!(matches!(error, GitError::Timeout { .. }), "{error}");
+    }
+
+    #[test]
+    fn what_could_not_be_written_says_where_to_look() {
+        let check = |said: &str, locked: bool, hint: &str| {
+            let status = ExitStatus::from_raw(128 << 8);
+            let output = Output { status, stdout: Vec::new(), stderr: said.as_bytes().to_vec(), cut: false };
+            let error = failed("update-ref", &output);
+            assert_eq!(matches!(error, GitError::Locked { .. }), locked, "{said}");
+            let told = error.to_string();
+            assert!(told.contains(said) && told.contains("\nhint: ") != hint.is_empty(), "{told}");
+            assert!(told.contains(hint), "{told}");
+        };
+        check("fatal: Unable to create '/p/index.lock': File exists.", true, "delete the .lock file");
+        check("fatal: Unable to create '/p/index.lock': No space left on device", false, "room on the disk");
+        check("fatal: Unable to create '/p/index.lock': Permission denied", false, "you may write");
+        check("fatal: cannot update ref 'r': couldn't write '/p/r.lock'", false, "room on the disk");
+        check("error: unable to write file a.txt", false, "room on the disk");
+        check("fatal: bad object", false, "");
     }
 
     #[test]

@@ -149,6 +149,11 @@ const CASES: &[Case] = &[
     ),
     Case("reviewer votes after its time", "reporting::hostile_reviewer_votes_after_its_time", &[RoundClosed]),
     Case(
+        "reviewer votes after the run was called off",
+        "reporting::hostile_reviewer_votes_after_the_run_was_called_off",
+        &[RoundClosed],
+    ),
+    Case(
         "reviewer approves without evidence",
         "hostile_words::hostile_reviewer_approves_without_evidence",
         &[Evidence],

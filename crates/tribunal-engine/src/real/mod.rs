@@ -417,15 +417,22 @@ impl World for RealWorld {
         first.into_iter().chain(self.arrivals.try_iter().take(256)).collect()
     }
 
-    fn end_agents(&mut self) {
+    fn end_agents(&mut self) -> Vec<Note> {
         self.site.keeper.shutdown(END_GRACE);
-    }
-
-    fn shutdown(&mut self) {
-        self.end_agents();
+        // What was left of an agent is read by the threads: what it cost, and what it was refused.
         for pool in &mut self.pools {
             pool.finish();
         }
+        let left = self.arrivals.try_iter().filter_map(|arrival| match arrival {
+            Arrival::Report { notes, .. } => Some(notes),
+            Arrival::Mail | Arrival::Interrupt { .. } => None,
+        });
+        left.flatten().collect()
+    }
+
+    fn shutdown(&mut self) {
+        // Whoever goes on with the run finds out for itself what became of them.
+        let _ = self.end_agents();
         if !survivors(&self.site.marker).is_empty() || self.site.keeper.containment().is_partial() {
             sweep(&self.site.marker);
         }

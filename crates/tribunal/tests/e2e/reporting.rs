@@ -215,6 +215,43 @@ do = [
     }
 }
 
+/// A vote after the run was called off: refused, told it, and on record before the end; nothing is recorded after that.
+#[test]
+fn hostile_reviewer_votes_after_the_run_was_called_off() {
+    const SCRIPT: &str = r##"
+[[turn]]
+role = "dev"
+plan = "01-01"
+round = 1
+do = [ { write = "bin/one.sh", text = "echo one\n" }, { say = "SUMMARY: one.sh.\nTASK: done" } ]
+
+[[turn]]
+role = "reviewer"
+use = "task"
+round = 1
+do = [
+  { run = ["sh", "-c", "echo > '{ROOT}/at-work'"] },
+  { wait = "term" },
+  { mcp = { tool = "cast_verdict", args = { verdict = "approve", checked = "all of it" } }, refused = true },
+  { say = "CHECKED: all of it.\nVERDICT: approve" },
+]
+"##;
+    let mut show = Show::of(&Scene { script: SCRIPT, settings: SPEAKS, ..PLAIN });
+    let running = show.at_work();
+    let cancel = show.stage.tribunal(&["cancel"]).unwrap();
+    assert_eq!(cancel.code, Some(0), "{}", cancel.said());
+    let ended = running.wait().unwrap();
+    assert_eq!(show.after(&["run"], ended).code, Some(1));
+    assert_eq!(show.ended(), Ending::Cancelled);
+    assert_eq!(show.landed("bin/one.sh"), None);
+    let launches = show.docket().launches;
+    let late = launches.iter().find(|launch| launch.role == "reviewer").expect("it is on record");
+    assert!(late.denied.iter().any(|why| why.contains("this round is closed")), "{late:?}");
+    let said = show.expect(&["log"], 0).said();
+    let (refused, over) = (said.find("this round is closed"), said.rfind("cancelled"));
+    assert!(refused.is_some() && refused < over, "{said}");
+}
+
 /// What was found by tools and what was said at the end belong together: nothing of it is lost.
 #[test]
 fn findings_by_tools_and_a_verdict_in_words() {

@@ -101,8 +101,9 @@ impl World for SimWorld {
         }
     }
 
-    fn end_agents(&mut self) {
+    fn end_agents(&mut self) -> Vec<Note> {
         self.outside.borrow_mut().end_agents();
+        Vec::new()
     }
 
     fn shutdown(&mut self) {

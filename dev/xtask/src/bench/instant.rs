@@ -209,7 +209,9 @@ impl World for Instant {
         std::mem::take(&mut self.arrivals)
     }
 
-    fn end_agents(&mut self) {}
+    fn end_agents(&mut self) -> Vec<Note> {
+        Vec::new()
+    }
 
     fn shutdown(&mut self) {}
 }
