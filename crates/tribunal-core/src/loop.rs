@@ -1112,6 +1112,7 @@ impl Loop {
                 LoopEvent::ReworkOrdered { crew: crew.collect() }
             }
             Next::Stale => self.stop_or_ask(Outcome::Stale, Why::Stale),
+            Next::Escalate(_) if self.policy.at_the_cap == AtTheCap::Leave => self.end(Outcome::Stale),
             Next::Escalate(pattern) => self.ask(Why::Escalated(pattern)),
             Next::Cap => self.stop_or_ask(Outcome::Exhausted, Why::Exhausted),
         }
@@ -1119,7 +1120,7 @@ impl Loop {
 
     fn stop_or_ask(&self, outcome: Outcome, why: Why) -> LoopEvent {
         match self.policy.at_the_cap {
-            AtTheCap::End => self.end(outcome),
+            AtTheCap::End | AtTheCap::Leave => self.end(outcome),
             AtTheCap::Ask => self.ask(why),
         }
     }

@@ -69,6 +69,8 @@ pub enum AtTheCap {
     End,
     /// A person is asked.
     Ask,
+    /// The loop ends, also where a pattern would be put to a person: what was found is the answer.
+    Leave,
 }
 
 /// How long one launch may take, in milliseconds.

@@ -2,7 +2,7 @@
 //! with them by levels, never by messages, and knows neither their findings' text nor a clock.
 
 use crate::effect::{EffectId, FinishStep, Intents, Step, Try};
-use crate::ids::{LoopId, Of, PlanId, Revision, Time};
+use crate::ids::{FindingId, LoopId, Of, PlanId, Revision, Time};
 use crate::ledger::Handed;
 use crate::r#loop::{Failure, FailureKind, Opening, Outcome};
 use crate::machine::{Machine, OutOfOrder};
@@ -134,6 +134,9 @@ pub struct Exists {
     /// The revision that the lines of those findings are of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Revision>,
+    /// The highest id that reviews of it gave before: none is given twice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<FindingId>,
 }
 
 /// What a lane's loop is for.

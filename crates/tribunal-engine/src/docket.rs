@@ -694,7 +694,10 @@ fn highest_finding(fact: &Fact) -> Option<FindingId> {
         Fact::Loop(_, LoopEvent::Tracked { findings, .. }) => findings.iter().map(|f| f.id).max(),
         Fact::Run(RunEvent::LandingRefused { findings, .. }) => findings.iter().map(|f| f.id).max(),
         // What an earlier review found keeps its id.
-        Fact::Run(RunEvent::Opened(spec)) => spec.exists.as_ref()?.open.iter().map(|f| f.id).max(),
+        Fact::Run(RunEvent::Opened(spec)) => {
+            let exists = spec.exists.as_ref()?;
+            exists.open.iter().map(|f| f.id).chain(exists.last).max()
+        }
         _ => None,
     }
 }

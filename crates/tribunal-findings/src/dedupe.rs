@@ -208,7 +208,7 @@ impl<'a> Joined<'a> {
                 if !small && (one.line.is_none() || is_far(one, other)) {
                     break;
                 }
-                if from_a != from_b && places(one, other) != Places::Apart {
+                if from_a != from_b && may_be_one((from_a, one), (from_b, other)) {
                     pairs.push(Alike { a, b, score: alike(&texts, (*i, &words[*i]), (*j, &words[*j])) });
                 }
             }
@@ -221,8 +221,7 @@ impl<'a> Joined<'a> {
         let (a, b) = (self.members(&self.group[a]), self.members(&self.group[b]));
         let voices: BTreeSet<&Source> = a.iter().map(|at| self.claims[*at].0).collect();
         let distinct = |at: &usize| !voices.contains(self.claims[*at].0);
-        let apart =
-            a.iter().any(|x| b.iter().any(|y| places(self.claims[*x].1, self.claims[*y].1) == Places::Apart));
+        let apart = a.iter().any(|x| b.iter().any(|y| !may_be_one(self.claims[*x], self.claims[*y])));
         b.iter().all(distinct) && !apart
     }
 }
@@ -284,6 +283,16 @@ pub(crate) fn same(a: &Claim, b: &Claim) -> bool {
     let words = [words_of(a), words_of(b)];
     let texts = Texts::with_letters(&words);
     alike(&texts, (0, &words[0]), (1, &words[1])) >= needed(a, b)
+}
+
+/// Whether two claims can be one finding by where they are. Two tools that name lines know them exactly: only what they
+/// say of the same lines can be.
+fn may_be_one((from_a, a): (&Source, &Claim), (from_b, b): (&Source, &Claim)) -> bool {
+    let tools = matches!((from_a, from_b), (Source::Check(_), Source::Check(_)));
+    match (a.line, b.line) {
+        (Some(x), Some(y)) if tools && a.file == b.file => x <= b.end.unwrap_or(y) && y <= a.end.unwrap_or(x),
+        _ => places(a, b) != Places::Apart,
+    }
 }
 
 fn is_far(a: &Claim, b: &Claim) -> bool {

@@ -701,7 +701,11 @@ impl LoopLaws {
         book.hold("asks", right, || {
             format!("asks {question:?} after {:?}, expected {:?}", self.ruling, self.expected_stop())
         });
-        let ends = matches!(question.why, Why::Stale | Why::Exhausted);
+        let ends = match question.why {
+            Why::Stale | Why::Exhausted => true,
+            Why::Escalated(_) => self.policy.at_the_cap == AtTheCap::Leave,
+            _ => false,
+        };
         let may = !ends || self.policy.at_the_cap == AtTheCap::Ask;
         book.hold("asks", may, || format!("asks {question:?} where it should end"));
         self.question = Some(question.clone());
@@ -823,9 +827,13 @@ impl LoopLaws {
     fn ended_at_the_cap(&self, outcome: &Outcome, book: &mut Book) {
         let why = if *outcome == Outcome::Stale { Why::Stale } else { Why::Exhausted };
         let stopped = self.question.as_ref().is_some_and(|question| question.why == why);
-        let by_itself = self.policy.at_the_cap == AtTheCap::End
+        let left = self.policy.at_the_cap == AtTheCap::Leave && *outcome == Outcome::Stale;
+        let by_itself = self.policy.at_the_cap != AtTheCap::Ask
             && match self.ruling {
-                Some(Ruling::Rework { .. }) => self.expected_stop() == Some(why),
+                Some(Ruling::Rework { .. }) => match self.expected_stop() {
+                    Some(Why::Escalated(_)) => left,
+                    stop => stop == Some(why),
+                },
                 _ => *outcome == Outcome::Stale && self.stands_still(),
             };
         book.hold("bounded", stopped || by_itself, || format!("{outcome:?} without its reason"));

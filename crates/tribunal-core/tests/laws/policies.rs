@@ -45,7 +45,7 @@ fn shake(rng: &mut Rng, policy: &mut Policy) {
     policy.iterations_max = rng.chance(40).then(|| 1 + u32::try_from(rng.below(10)).unwrap());
     policy.stale_limit = 1 + u32::try_from(rng.below(3)).unwrap();
     policy.no_verdict = *rng.pick(&[NoVerdict::Escalate, NoVerdict::ChecksOnly]);
-    policy.at_the_cap = *rng.pick(&[AtTheCap::End, AtTheCap::Ask]);
+    policy.at_the_cap = *rng.pick(&[AtTheCap::End, AtTheCap::Ask, AtTheCap::Leave]);
     policy.confirm = rng.chance(40);
     policy.recheck_failed_only = rng.chance(40);
     policy.approval = rng.one_in(10);

@@ -727,7 +727,8 @@ fn a_repair_tried_again_is_one_more() {
 #[test]
 fn a_run_can_review_what_exists() {
     let revision = Revision::new("r1");
-    let exists = tribunal_core::run::Exists { revision: revision.clone(), open: Vec::new(), since: None };
+    let exists =
+        tribunal_core::run::Exists { revision: revision.clone(), open: Vec::new(), since: None, last: None };
     for (outcome, ending) in [(Outcome::Passed, Ending::Passed), (Outcome::Exhausted, Ending::Shut)] {
         let spec = RunSpec { exists: Some(exists.clone()), finish: Vec::new(), ..spec(Vec::new()) };
         let mut run = Run::open(&spec);
@@ -752,7 +753,12 @@ fn a_run_can_review_what_exists() {
 
 #[test]
 fn a_polish_changes_what_is_taken_and_never_how_it_ends() {
-    let exists = tribunal_core::run::Exists { revision: Revision::new("r1"), open: Vec::new(), since: None };
+    let exists = tribunal_core::run::Exists {
+        revision: Revision::new("r1"),
+        open: Vec::new(),
+        since: None,
+        last: None,
+    };
     let polish = Some(Box::new(Policy { unattended: true, ..Policy::of(Use::Phase) }));
     let begun = || {
         run(&RunSpec {
@@ -843,6 +849,11 @@ fn what_is_brought_when_an_artifact_is_not_approved() {
         finished(&mut run)
     };
     assert_eq!(made(RunSpec { chain: chain(false), ..spec(Vec::new()) }), all);
-    let exists = tribunal_core::run::Exists { revision: Revision::new("r1"), open: Vec::new(), since: None };
+    let exists = tribunal_core::run::Exists {
+        revision: Revision::new("r1"),
+        open: Vec::new(),
+        since: None,
+        last: None,
+    };
     assert_eq!(made(RunSpec { exists: Some(exists), ..spec(Vec::new()) }), "finish:Boundary");
 }

@@ -3,6 +3,7 @@
 
 use super::RealWorld;
 use super::context;
+use super::earlier;
 use super::error::SetupError;
 use super::fix::SCOPE;
 use super::make::{begin_branch, digest};
@@ -12,7 +13,7 @@ use super::project::{PhaseFiles, Project};
 use super::setup::{SHELF, keep_settings, listen, options, policies, run_id, told, world};
 use super::site::{Site, now};
 use super::tools::{change_between, changed_files, names, program, text_of};
-use crate::docket::{Docket, Note, ReviewNote, RunNote};
+use crate::docket::{Note, ReviewNote, RunNote};
 use crate::engine::Engine;
 use crate::settings::Settings;
 use std::collections::BTreeMap;
@@ -20,17 +21,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tribunal_agent::tool::{self, Detected, Tools};
 use tribunal_core::effect::FinishStep;
-use tribunal_core::finding::{Fate, Source};
 use tribunal_core::ids::{Check, Revision, Seat};
-use tribunal_core::ledger::{Entry, Handed};
 use tribunal_core::policy::{AtTheCap, Policy};
 use tribunal_core::roster::Roster;
 use tribunal_core::run::{Exists, Land, RunSpec};
 use tribunal_git::{GitError, Head, Oid, Repo};
-use tribunal_journal::{Head as JournalHead, Journal, Reader};
-
-/// Earlier runs that are looked at for one of the same thing.
-const EARLIER_MAX: usize = 200;
+use tribunal_journal::{Head as JournalHead, Journal};
 
 /// What is reviewed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +71,7 @@ pub struct ReviewPlan {
     asked: Settings,
     branch: String,
     base: Oid,
-    head: Oid,
+    pub(super) head: Oid,
     user: Oid,
     ask: ReviewAsk,
     roster: Roster,
@@ -366,7 +362,7 @@ pub fn begin_review(project: &Project, plan: ReviewPlan) -> Result<(String, Engi
     let site = Arc::clone(&world.site);
     begin_branch(&site, &plan.user)?;
     let revision = judged(&site, &plan)?;
-    let (exists, note) = taken_over(project, &site, &plan, revision)?;
+    let (exists, note) = earlier::taken_over(project, &site, &plan, revision)?;
     let spec = spec(&plan, exists)?;
     let about = Note::Run(Box::new(about(project, &plan, note, &site)?));
     let phase = plan.phase.as_ref().map_or("", |files| files.number.as_str());
@@ -383,55 +379,6 @@ fn judged(site: &Site, plan: &ReviewPlan) -> Result<Revision, SetupError> {
     let revision = digest(&[b"review", plan.head.as_str().as_bytes(), plan.base.as_str().as_bytes()]);
     site.keep(&revision, &plan.head, Vec::new())?;
     Ok(revision)
-}
-
-/// The findings an earlier review of the same thing left open, as far as those who hold them sit again.
-fn taken_over(
-    project: &Project,
-    site: &Site,
-    plan: &ReviewPlan,
-    revision: Revision,
-) -> Result<(Exists, ReviewNote), SetupError> {
-    let mut note = plan.note.clone();
-    let mut exists = Exists { revision, open: Vec::new(), since: None };
-    let Some((earlier, docket)) = earlier(project, &site.run, &note.key) else { return Ok((exists, note)) };
-    let Some(lp) = docket.examined() else { return Ok((exists, note)) };
-    let Some(since) = lp.tracked().cloned() else { return Ok((exists, note)) };
-    let Some(commit) = site.repo.ref_at(&format!("refs/tribunal/{earlier}/rev/{since}"))? else {
-        return Ok((exists, note));
-    };
-    site.keep(&since, &commit, Vec::new())?;
-    let sits = |source: &Source| match source {
-        Source::Check(check) => note.tools.iter().any(|tool| tool.name == check.as_str()),
-        Source::Seat(seat) => note.seats.iter().any(|known| known.id == seat.as_str()),
-    };
-    let stands = |fate: &Fate| matches!(fate, Fate::Open | Fate::Unresolved | Fate::Advisory | Fate::Carried);
-    let left = lp.ledger().iter().filter(|(_, entry)| stands(&entry.fate));
-    let mut unasked = Vec::new();
-    for (id, entry) in left {
-        if entry.by.iter().all(sits) {
-            // What was tried and said about it then is over.
-            exists.open.push(Handed { id, entry: Entry { reply: None, fixer: None, ..entry.clone() } });
-        } else {
-            let by: Vec<String> = entry.by.iter().map(ToString::to_string).collect();
-            unasked.push(format!("{id} of {}: {}", by.join(", "), entry.claim.claim));
-        }
-    }
-    exists.since = Some(since);
-    note.previous = Some(earlier);
-    note.unasked = unasked;
-    Ok((exists, note))
-}
-
-/// The newest review of the same thing that judged anything.
-fn earlier(project: &Project, run: &str, key: &str) -> Option<(String, Docket)> {
-    let runs = project.runs().into_iter().filter(|id| id != run && id.contains("-review"));
-    runs.take(EARLIER_MAX).find_map(|id| {
-        let docket = Docket::read(&Reader::open(&project.run_dir(&id)).ok()?).ok()?;
-        let same = docket.about.review.as_ref().is_some_and(|review| review.key == key);
-        let judged = docket.loops.values().any(|lp| lp.tracked().is_some());
-        (same && judged).then_some((id, docket))
-    })
 }
 
 fn spec(plan: &ReviewPlan, exists: Exists) -> Result<RunSpec, SetupError> {
@@ -472,13 +419,18 @@ fn policy(plan: &ReviewPlan, row: Policy) -> Policy {
     let rounds = plan.ask.rounds_max.unwrap_or(row.rounds_max).max(1);
     // Nobody waits for a person where nobody mends: the findings are the answer.
     let asks = plan.ask.fix && (plan.phase.is_some() || !note.seats.is_empty());
+    let alone = note.seats.is_empty() && plan.phase.is_none();
     let agents = plan.ask.fix && plan.settings.agents.adapter_for(&["fixer", "dev"]).is_some();
     let kept = agents.then_some(SCOPE);
     Policy {
         checks: tools.chain(commands.map(String::as_str)).chain(kept).map(Check::new).collect(),
         seats: note.seats.iter().map(|seat| Seat::new(&seat.id)).collect(),
         rounds_max: if plan.ask.fix { rounds } else { 1 },
-        at_the_cap: if asks { AtTheCap::Ask } else { AtTheCap::End },
+        at_the_cap: match asks {
+            true => AtTheCap::Ask,
+            false if alone => AtTheCap::Leave,
+            false => AtTheCap::End,
+        },
         // Tools look at everything every time.
         confirm: row.confirm && !note.seats.is_empty(),
         ..row

@@ -23,6 +23,7 @@ use tribunal_agent::tool::{Detected, Tool};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Claim, Reply, Severity};
 use tribunal_core::ids::{FindingId, LoopId, Maker, Revision};
+use tribunal_core::ledger::Entry;
 use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::run::Subject;
 use tribunal_findings::ToolForm;
@@ -327,15 +328,40 @@ impl Fix {
         if tool.form == ToolForm::Rewrite {
             self.only_lines(site, &tree)?;
         }
-        let taken = self.take(site, &tree, &BTreeMap::new())?;
+        let replies = self.mended(&asked)?;
+        let taken = self.take(site, &tree, &replies)?;
         site.shelf.discard(&dir)?;
         let replies = match taken.changed {
-            true => self.findings.iter().map(|(id, _)| (*id, Reply::Fixed)).collect(),
+            true => replies,
             false => self.cannot(&format!("{name} has no fix for it")),
         };
         // A tool that mends more than it was asked to is no agent that went astray: the rest is put back, and that is all.
         self.made(site, taken.revision, replies, Vec::new());
         Ok(())
+    }
+
+    /// What a tool mended and what it left, by its own word: it is asked again about what it made. What a formatter was
+    /// to lay out is laid out; where a tool can no longer be asked, the next judging tells.
+    fn mended(&self, asked: &Asked<'_>) -> Result<BTreeMap<FindingId, Reply>, GitError> {
+        let mut replies: BTreeMap<FindingId, Reply> =
+            self.findings.iter().map(|(id, _)| (*id, Reply::Fixed)).collect();
+        if asked.tool.form == ToolForm::Rewrite {
+            return Ok(replies);
+        }
+        let run = slug(&format!("{}/left", self.effect));
+        let left = Asked { name: &run, ..*asked }.check(&[])?.map(|report| report.findings);
+        for claim in left.unwrap_or_default() {
+            let far = |known: &Claim| known.line.unwrap_or(0).abs_diff(claim.line.unwrap_or(0));
+            let same = self.findings.iter().filter(|(id, known)| {
+                replies.get(id) == Some(&Reply::Fixed)
+                    && (&known.file, &known.rule, &known.claim) == (&claim.file, &claim.rule, &claim.claim)
+            });
+            if let Some((id, _)) = same.min_by_key(|(_, known)| far(known)) {
+                let why = format!("{} has no fix for it", asked.tool.name);
+                replies.insert(*id, Reply::CannotFix(why));
+            }
+        }
+        Ok(replies)
     }
 
     /// Where the tool runs, with the files of its findings.
@@ -577,11 +603,16 @@ impl Join {
         docket: &Docket,
     ) -> Option<Join> {
         let open = lp.ledger().open();
+        let nobody = |entry: &Entry| entry.fixer.as_ref().is_some_and(|fixer| fixer.as_str() == NOBODY);
+        let reply = |entry: &Entry| match nobody(entry) {
+            true => Some(Reply::CannotFix("nobody here mends it".to_owned())),
+            false => entry.reply.clone(),
+        };
         Some(Join {
             effect: effect.clone(),
             judged: lp.revision()?.clone(),
             parts: parts.iter().map(|(_, revision)| revision.clone()).collect(),
-            findings: open.map(|(id, entry)| (id, entry.claim.clone(), entry.reply.clone())).collect(),
+            findings: open.map(|(id, entry)| (id, entry.claim.clone(), reply(entry))).collect(),
             scope: scope_of(docket),
             round: lp.round(),
         })

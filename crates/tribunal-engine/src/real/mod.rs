@@ -12,6 +12,7 @@ mod convene;
 mod delivery;
 mod desk;
 pub mod doctor;
+mod earlier;
 mod error;
 mod examine;
 mod fix;

@@ -221,7 +221,8 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn check(&self, changed: &[String]) -> Result<Result<ToolReport, String>, GitError> {
+    /// Asks it; of what it would lay out otherwise, only in these files.
+    pub(crate) fn check(&self, changed: &[String]) -> Result<Result<ToolReport, String>, GitError> {
         let mut all = ToolReport::default();
         for (place, out_dir, how) in match self.each(&self.tool.check, "check") {
             Ok(runs) => runs,

@@ -180,12 +180,24 @@ fn diagnostic(message: &Value, report: &mut ToolReport) {
     claim.suggestion = list(message, "children")
         .iter()
         .find(|child| words(child, "level") == "help" && !words(child, "message").starts_with("for further"))
-        .map(|help| clip(words(help, "message"), 600))
+        .map(|help| clip(&advice(help), 600))
         .unwrap_or_default();
     let start = number(span, "line_start");
     let lines = start.map(|start| (start, number(span, "line_end").unwrap_or(start).max(start)));
     place(&mut claim, report, words(span, "file_name"), lines);
     report.findings.push(claim);
+}
+
+/// What a help says, with what it would write where that is one short piece: "change this to" alone helps nobody.
+fn advice(help: &Value) -> String {
+    let text = words(help, "message");
+    match list(help, "spans") {
+        [span] => match words(span, "suggested_replacement").trim() {
+            new if new.is_empty() || new.contains('\n') || text.contains(new) => text.to_owned(),
+            new => format!("{text}: `{new}`"),
+        },
+        _ => text.to_owned(),
+    }
 }
 
 fn is_error_code(code: &str) -> bool {
@@ -310,6 +322,10 @@ mod tests {
         let report = read_tool(ToolForm::Cargo, &twice, "/t/tree");
         assert_eq!(report.findings.len(), 1);
         assert_eq!(report.findings[0].suggestion, "prefix it");
+        let spans = r#""message":"change this to","spans":[{"suggested_replacement":"&[u8]"}]"#;
+        let written = line.replace("\"message\":\"prefix it\"", spans);
+        let report_of_it = read_tool(ToolForm::Cargo, &written, "/t/tree");
+        assert_eq!(report_of_it.findings[0].suggestion, "change this to: `&[u8]`");
         assert_eq!((report.broken, report.unread.len()), (None, 0));
         let error = line.replace("unused_variables", "E0425").replace("warning", "error");
         assert!(read_tool(ToolForm::Cargo, &error, "/t/tree").broken.is_some());

@@ -50,6 +50,25 @@ fn confidence_decides_first() {
 }
 
 #[test]
+fn two_tools_are_one_voice_only_about_the_same_lines() {
+    let tool = |name: &str, line: u32, text: &str| {
+        raised(Source::Check(Check::new(name)), Severity::Warning, 100, "a.py", line, text)
+    };
+    let check = |line: u32, expect: usize| {
+        let other = tool("ruff", 58, "Use `tuple` instead of `t.Tuple` for type annotation");
+        let mine = tool("mypy", line, "Function is missing a type annotation");
+        assert_eq!(triage(vec![other, mine], &panel(&[], &[])).len(), expect, "{line}");
+    };
+    check(63, 2);
+    check(59, 2);
+    let said = [
+        tool("ruff", 7, "Undefined name `nope`"),
+        tool("mypy", 7, "Name `nope` is not defined, undefined name"),
+    ];
+    assert_eq!(triage(said.to_vec(), &panel(&[], &[])).len(), 1);
+}
+
+#[test]
 fn a_rejecting_seat_keeps_its_deferred_ones() {
     let mut panel = panel(&["a", "b"], &[]);
     panel.rejecting.insert(Seat::new("a"));

@@ -210,6 +210,51 @@ fn what_no_tool_can_mend_is_left_and_nothing_lands() {
     assert!(ended.stdout.contains("1 blocker in the way, 1 fixed"), "{}", ended.stdout);
     assert!(ended.stdout.contains("shows what was mended and not approved"), "{}", ended.stdout);
     assert_eq!(project.stage.git(&["rev-parse", "HEAD"]).unwrap(), head, "half a fix is no pass");
+    // What it left, it does not call mended.
+    assert!(ended.stdout.contains("mylint has no fix for it"), "{}", ended.stdout);
+    let refs = project.stage.git(&["for-each-ref", "--format=%(contents:subject)", "refs/tribunal"]).unwrap();
+    assert!(refs.contains("fix(review): review round 1, 1 of 2 findings"), "{refs}");
+}
+
+#[test]
+fn what_nobody_took_is_not_mended_for_the_next_review() {
+    let project = Project::new("", "worse new\nbad new\n");
+    project.json(&DIFF, 1);
+    project.json(&[&DIFF[..], &["--fix"]].concat(), 1);
+    let known = |seen: &Value| -> Vec<String> {
+        let rows = seen["findings"].as_array().unwrap().iter();
+        let mut rows: Vec<String> = rows
+            .map(|row| format!("{} {}", row["id"].as_str().unwrap(), row["since"].as_str().unwrap()))
+            .collect();
+        rows.sort();
+        rows
+    };
+    // The branch is what it was: both are as old as they were, under their ids.
+    assert_eq!(known(&project.json(&DIFF, 1)), ["F-1 persisting", "F-2 persisting"]);
+    project.commit("worse new\ngood new\n");
+    assert_eq!(known(&project.json(&DIFF, 1)), ["F-1 persisting", "F-2 resolved"]);
+    // An id is given once, also where its finding is long gone.
+    project.commit("worse new\ngood new\nbad third\n");
+    assert_eq!(known(&project.json(&DIFF, 1)), ["F-1 persisting", "F-3 new"]);
+}
+
+/// A second linter dislikes what the first one writes, so that there is a third round: what no tool mends has then
+/// outlived two, and is an answer and no question.
+#[test]
+fn tools_alone_never_ask_about_what_they_found() {
+    let project = Project::new("", "bad new\nworse new\n");
+    let other = "#!/bin/sh\nif [ \"$1\" = --fix ]; then shift; sed -i 's/good/fine/' \"$@\"; exit 0; fi\n\
+        grep -n good \"$@\" /dev/null | sed 's/^\\([^:]*:[0-9]*\\):.*/\\1: warning: too good [G1]/' | grep . && exit 1\nexit 0\n";
+    let bin = project.stage.root().join("bin/other");
+    std::fs::write(&bin, other).unwrap();
+    std::fs::set_permissions(&bin, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let row = ROW.split_once("[tools.mylint]").unwrap().1.replace("mylint", "other");
+    project.stage.write("tribunal.toml", &format!("{ROW}[tools.other]{row}")).unwrap();
+    project.stage.git(&["commit", "-q", "-am", "chore: a second linter"]).unwrap();
+    let ended = project.review(&[&DIFF[..], &["--fix"]].concat(), 1);
+    assert!(ended.stdout.contains("1 blocker in the way, 2 fixed"), "{}", ended.stdout);
+    let (_, docket) = project.stage.newest().unwrap().unwrap();
+    assert_eq!(docket.loops.values().next_back().unwrap().round(), 3);
 }
 
 #[test]
