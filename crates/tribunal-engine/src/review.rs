@@ -226,13 +226,13 @@ impl Record {
         let about = &docket.about;
         let folder = Path::new(&about.phase_path).file_name().map(|name| name.to_string_lossy().into_owned());
         let folder = folder.unwrap_or_else(|| about.phase.clone());
-        let judged = about.artifact().filter(|_| about.phase.is_empty());
-        let (number, name) = match (about.chain.as_ref().filter(|_| about.phase.is_empty()), &judged) {
-            (Some(note), _) => (note.artifact.command(), note.feature.as_str()),
-            (None, Some(judged)) => ("", judged.as_str()),
-            (None, None) => folder.split_once('-').unwrap_or((folder.as_str(), folder.as_str())),
+        let made = about.artifact().filter(|_| about.phase.is_empty());
+        let (number, name) = match &made {
+            Some(made) => ("", made.as_str()),
+            None => folder.split_once('-').unwrap_or((folder.as_str(), folder.as_str())),
         };
         let brings = about.review.as_ref().is_none_or(|note| note.fix);
+        let next = review::next_steps(end, run, &about.again(), brings, questions, &findings);
         Review {
             run: run.to_owned(),
             phase: plain::line(number),
@@ -244,7 +244,7 @@ impl Record {
             findings,
             notes,
             decisions: self.decisions.clone(),
-            next: review::next_steps(end, run, &about.again(), brings, questions),
+            next,
         }
     }
 

@@ -1,14 +1,15 @@
 //! Moves the user's branch and work tree forward at the end of a run: the only place that writes either. It does so only
 //! from a clean state it has checked, holding the branch locked, and otherwise changes nothing and names the command
-//! the person can run.
+//! the person can run. Files git does not track stay as they are; where one lies in the way, nothing moves.
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::open::{dirty, fields, paths};
+use crate::open::{changed, dirty, fields, paths};
 use crate::refs::check_name;
 use crate::run::Session;
+use crate::take::Take;
 use crate::{ChangeKind, GitError, GitPath, Oid, RefChange, Repo};
 
 /// What came of it.
@@ -45,7 +46,7 @@ pub enum Refusal {
         /// What is under way.
         what: &'static str,
     },
-    /// The work tree or the index has changes.
+    /// Files git tracks have changes, or the index has.
     Dirty {
         /// Where.
         paths: Vec<GitPath>,
@@ -82,8 +83,9 @@ impl Repo {
         Ok(paths)
     }
 
-    /// Moves the user's branch and work tree from `old` to `new`, if the branch is at `old` and checked out here, and the
-    /// work tree is clean but for what lies under `ignoring`. Doing it again after a crash is right.
+    /// Moves the user's branch and work tree from `old` to `new`, if the branch is at `old` and checked out here, and
+    /// nothing that git tracks has changed but for what lies under `ignoring`. What git does not track stays as it is,
+    /// and holds everything back only where a new file must go. Doing it again after a crash is right.
     pub fn fast_forward(
         &self,
         branch: &str,
@@ -99,27 +101,31 @@ impl Repo {
         if found.as_ref() == Some(new) {
             return Ok(Forward::Done);
         }
-        let merge = || format!("git merge --ff-only {new}");
+        let take = Take { branch, new };
         let refused = |why, command| Ok(Forward::Refused { why, command });
         if found.as_ref() != Some(old) {
-            return refused(Refusal::Moved { found }, format!("git merge {new}"));
+            let command = match (&found, here) {
+                (None, false) => take.as_branch(),
+                (_, false) => take.elsewhere(),
+                (_, true) => take.merged(!changed(self.user())?.is_empty()),
+            };
+            return refused(Refusal::Moved { found }, command);
         }
         if !here {
-            let command = format!("git fetch . {new}:{}", shell_word(&name));
-            return refused(Refusal::NotCheckedOutHere { head: head.branch }, command);
+            return refused(Refusal::NotCheckedOutHere { head: head.branch }, take.fetched());
         }
         if !self.is_ancestor(old, new)? {
-            return refused(Refusal::NotAhead, format!("git merge {new}"));
+            return refused(Refusal::NotAhead, take.merged(!changed(self.user())?.is_empty()));
         }
         if let Some(what) = self.busy() {
-            return refused(Refusal::Busy { what }, merge());
+            return refused(Refusal::Busy { what }, take.forwarded(&[], false));
         }
-        let half = match self.ready(old, new, ignoring)? {
+        let half = match self.ready(&take, old, ignoring)? {
             Ready::Yes => false,
             Ready::FilesAlready => true,
-            Ready::No(why) => return refused(why, merge()),
+            Ready::No(why, command) => return refused(why, command),
         };
-        self.forward_locked(&name, old, new, half)
+        self.forward_locked(&take, &name, old, half)
     }
 
     /// Whether an interrupted fast-forward has happened.
@@ -144,23 +150,26 @@ impl Repo {
         signs.into_iter().find(|(file, _)| self.inner.git_dir.join(file).exists()).map(|(_, what)| what)
     }
 
-    fn ready(&self, old: &Oid, new: &Oid, ignoring: &[GitPath]) -> Result<Ready, GitError> {
-        let changes = self.changes_plain(old, new)?;
-        let filtered = self.filtered(new, &changes)?;
+    fn ready(&self, take: &Take<'_>, old: &Oid, ignoring: &[GitPath]) -> Result<Ready, GitError> {
+        let changes = self.changes_plain(old, take.new)?;
+        let mut dirty = changed(self.user())?;
+        dirty.retain(|path| !ignoring.iter().any(|dir| path.is_under(dir)));
+        let lying = in_the_way(&self.inner.work_tree, &changes);
+        let both = dirty.iter().any(|path| changes.iter().any(|(_, changed)| changed == path));
+        let command = || take.forwarded(&lying, both);
+        let filtered = self.filtered(take.new, &changes)?;
         if !filtered.is_empty() {
-            return Ok(Ready::No(Refusal::Filtered { paths: filtered }));
+            return Ok(Ready::No(Refusal::Filtered { paths: filtered }, command()));
         }
-        let dirty = self.dirty(ignoring)?;
         if !dirty.is_empty() {
-            let already = self.files_are_at(new, ignoring)?;
-            return Ok(if already {
+            return Ok(if self.files_are_at(take.new, ignoring)? {
                 Ready::FilesAlready
             } else {
-                Ready::No(Refusal::Dirty { paths: dirty })
+                Ready::No(Refusal::Dirty { paths: dirty }, command())
             });
         }
-        let paths = in_the_way(&self.inner.work_tree, &changes);
-        Ok(if paths.is_empty() { Ready::Yes } else { Ready::No(Refusal::InTheWay { paths }) })
+        let command = command();
+        Ok(if lying.is_empty() { Ready::Yes } else { Ready::No(Refusal::InTheWay { paths: lying }, command) })
     }
 
     fn changes_plain(&self, old: &Oid, new: &Oid) -> Result<Vec<(ChangeKind, GitPath)>, GitError> {
@@ -204,14 +213,19 @@ impl Repo {
         if self.user().args(args).arg(new).arg("--").run()?.code() != Some(0) {
             return Ok(false);
         }
-        let call =
-            self.user().args(["ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard"]);
-        let left = paths(&call.ok()?);
+        let left = paths(&self.user().args(["ls-files", "-z", "--modified", "--deleted"]).ok()?);
         Ok(left.iter().all(|path| ignoring.iter().any(|dir| path.is_under(dir))))
     }
 
     /// Changes files and index, then the branch, which is locked all the while. Should we die, git unlocks it.
-    fn forward_locked(&self, name: &str, old: &Oid, new: &Oid, half: bool) -> Result<Forward, GitError> {
+    fn forward_locked(
+        &self,
+        take: &Take<'_>,
+        name: &str,
+        old: &Oid,
+        half: bool,
+    ) -> Result<Forward, GitError> {
+        let new = take.new;
         let args = ["update-ref", "--no-deref", "-m", "tribunal: fast-forward", "--stdin"];
         let mut refs = self.refs().args(args).session()?;
         let change = RefChange::forward(name, old, new);
@@ -219,7 +233,7 @@ impl Repo {
         if !(refs.send(line.as_bytes()).is_ok() && says(&mut refs, "start") && says(&mut refs, "prepare")) {
             drop(refs);
             let why = Refusal::Moved { found: self.ref_at(name)? };
-            return Ok(Forward::Refused { why, command: format!("git merge --ff-only {new}") });
+            return Ok(Forward::Refused { why, command: take.merged(false) });
         }
         if !half {
             let output = self.user().args(["read-tree", "-m", "-u"]).args([old, new]).run()?;
@@ -229,8 +243,8 @@ impl Repo {
                 let complaint = output.complaint();
                 if complaint.contains("would be overwritten") || complaint.contains("would be removed") {
                     let paths = quoted_paths(&complaint);
-                    let why = Refusal::InTheWay { paths };
-                    return Ok(Forward::Refused { why, command: format!("git merge --ff-only {new}") });
+                    let command = take.forwarded(&paths, false);
+                    return Ok(Forward::Refused { why: Refusal::InTheWay { paths }, command });
                 }
                 return Err(crate::run::failed("read-tree -m -u", &output));
             }
@@ -249,7 +263,7 @@ impl Repo {
 enum Ready {
     Yes,
     FilesAlready,
-    No(Refusal),
+    No(Refusal, String),
 }
 
 /// What lies where new files must go and is not taken away by the change itself. Git would overwrite it if it is
@@ -297,10 +311,4 @@ fn says(refs: &mut Session, step: &str) -> bool {
 /// The paths git names in quotes.
 fn quoted_paths(complaint: &str) -> Vec<GitPath> {
     complaint.lines().filter_map(|line| line.split('\'').nth(1)).map(GitPath::from).collect()
-}
-
-/// The text as one word of a shell.
-fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-    if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }

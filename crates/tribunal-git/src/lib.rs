@@ -26,6 +26,7 @@ mod run;
 mod sessions;
 mod shelf;
 mod snapshot;
+mod take;
 mod trash;
 mod tree;
 mod trees;

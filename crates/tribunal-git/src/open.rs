@@ -184,8 +184,17 @@ pub(crate) fn on_work_tree(git_dir: &Path, work_tree: &Path, filters: &[Vec<u8>]
 
 /// The paths of a work tree, or its index, that differ from HEAD.
 pub(crate) fn dirty(on_work_tree: Call) -> Result<Vec<GitPath>, GitError> {
+    status(on_work_tree, "--untracked-files=normal")
+}
+
+/// The paths git tracks in which a work tree, or its index, differs from HEAD.
+pub(crate) fn changed(on_work_tree: Call) -> Result<Vec<GitPath>, GitError> {
+    status(on_work_tree, "--untracked-files=no")
+}
+
+fn status(on_work_tree: Call, untracked: &str) -> Result<Vec<GitPath>, GitError> {
     let call = on_work_tree.args(["status", "--porcelain=v1", "-z", "--no-renames"]);
-    let bytes = call.args(["--untracked-files=normal", "--ignore-submodules=all"]).ok()?;
+    let bytes = call.args([untracked, "--ignore-submodules=all"]).ok()?;
     Ok(fields(&bytes).map(|field| GitPath::from(field.get(3..).unwrap_or_default())).collect())
 }
 

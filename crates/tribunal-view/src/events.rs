@@ -377,7 +377,7 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
             note("checkpoint", &format!("plan {}: {text}", effect.of))
         }
         RunEvent::Failed { effect, failure } => failed(effect, &snake(&failure.kind), &failure.text),
-        RunEvent::ReviewOpened => note("review", "the whole phase is reviewed"),
+        RunEvent::ReviewOpened => note("review", "the whole change is reviewed"),
         RunEvent::Closing { ending } => note("closing", &format!("it will end {}", ending.word())),
         RunEvent::Finished { effect, note: text } => {
             note("finished", &format!("{}: {text}", who(&effect.step)))

@@ -207,7 +207,7 @@ pub fn text(one: &Examined, style: Style) -> String {
     out.push('\n');
     for (title, names) in [("tools", one.judged_by(true)), ("reviewers", one.judged_by(false))] {
         if !names.is_empty() {
-            let _ = writeln!(out, "  {title}: {}", style.wrap(&names.join(", "), "    "));
+            let _ = writeln!(out, "  {}", style.wrap(&format!("{title}: {}", names.join(", ")), "    "));
         }
     }
     if let Some(delta) = one.delta() {
@@ -253,8 +253,9 @@ fn rows(out: &mut String, one: &Examined, style: Style) {
             }
         }
         let fate = match row.finding.fate.as_str() {
-            "open" | "unresolved" => String::new(),
-            fate => format!(" {fate}"),
+            // What nobody has to do anything about needs no word for it.
+            "open" | "unresolved" | "advisory" => String::new(),
+            fate => format!(" ({fate})"),
         };
         let said = format!("{}{fate}: {}", row.finding.severity, plain::clipped(&row.finding.claim, 300));
         let _ = writeln!(

@@ -38,20 +38,33 @@ pub fn story(of: &str, decisions: &[Decision], style: Style) -> String {
     let mut text = format!("{}\n", style.bold(if of == "run" { "The run" } else { short }));
     let mut last = 0;
     for decision in decisions {
-        text.push_str(&row(&decision.event, "  ", style));
         let causes = causes(decision);
+        text.push_str(&row(&decision.event, why(decision), "  ", style));
         // What follows from the line above needs no repeating.
         if causes.iter().any(|cause| cause.seq != last) {
-            causes.iter().for_each(|cause| text.push_str(&row(cause, "         ", style)));
+            causes.iter().for_each(|cause| text.push_str(&row(cause, "", "         ", style)));
         }
         last = decision.event.seq;
     }
     text
 }
 
+/// What the end of a loop means, where its name alone does not say.
+fn why(decision: &Decision) -> &'static str {
+    let Kind::Ended { outcome, .. } = &decision.event.what else { return "" };
+    let made = decision.because.iter().any(|cause| matches!(cause.what, Kind::Made { .. }));
+    match outcome.as_str() {
+        "stale" if made => ": not judged, for nothing was changed and no finding newly answered",
+        "stale" => ": the same findings stay open, round after round",
+        "exhausted" => ": its rounds are spent",
+        _ => "",
+    }
+}
+
 /// One line: number, symbol, words.
-fn row(event: &Event, indent: &str, style: Style) -> String {
+fn row(event: &Event, why: &str, indent: &str, style: Style) -> String {
     let (mark, words) = log::words_of(&event.what);
+    let words = words + why;
     let symbol = mark.map_or(" ".to_owned(), |mark| style.mark(mark));
     let room =
         if style.width == 0 { usize::MAX } else { style.width.saturating_sub(indent.len() + 9).max(12) };
@@ -76,7 +89,7 @@ pub fn json(decision: &Decision) -> String {
         seq: event.seq,
         time: &event.time,
         of: &event.of,
-        decision: words(event),
+        decision: words(event) + why(decision),
         because: because.collect(),
     };
     serde_json::to_string(&line).unwrap_or_default()

@@ -314,7 +314,24 @@ pub const EMPTY: &str = "empty";
 /// The verdict of what waits for a person.
 pub const WAITS: &str = "waits for you";
 
+impl QuestionView {
+    /// The commands as they are given in another folder.
+    pub fn from_elsewhere(&mut self, dir: &str) {
+        for offer in &mut self.offers {
+            offer.command = crate::words::from_elsewhere(&offer.command, dir);
+        }
+    }
+}
+
 impl RunView {
+    /// The commands it names as they are given in another folder.
+    pub fn from_elsewhere(&mut self, dir: &str) {
+        for command in self.next.iter_mut().chain(&mut self.take) {
+            *command = crate::words::from_elsewhere(command, dir);
+        }
+        self.questions.iter_mut().for_each(|open| open.from_elsewhere(dir));
+    }
+
     /// Whether an agent of the same user could forge: nothing kept it to its own files.
     pub fn is_forgeable(&self) -> bool {
         self.sandbox.starts_with("unsandboxed")

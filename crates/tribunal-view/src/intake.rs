@@ -80,7 +80,8 @@ pub fn table(intake: &Intake, style: Style) -> String {
     let _ = writeln!(out, "{}  verdict {}{}", style.mark(mark(intake)), verdict(intake), stated(intake));
     let _ = writeln!(out, "   {}", style.faint(form_words(intake.form)));
     if !intake.checked.is_empty() {
-        let _ = writeln!(out, "   checked: {}", style.wrap(&plain::line(&intake.checked), "   "));
+        let _ =
+            writeln!(out, "   {}", style.wrap(&format!("checked: {}", plain::line(&intake.checked)), "   "));
     }
     for (id, said) in &intake.said {
         let words = match said {
@@ -88,7 +89,7 @@ pub fn table(intake: &Intake, style: Style) -> String {
             tribunal_core::finding::Said::StillThere => "still there".to_owned(),
             tribunal_core::finding::Said::NotAnIssue(why) => format!("not an issue: {}", plain::line(why)),
         };
-        let _ = writeln!(out, "   {id}: {}", style.wrap(&words, "   "));
+        let _ = writeln!(out, "   {}", style.wrap(&format!("{id}: {words}"), "   "));
     }
     findings(&mut out, intake, style);
     unread(&mut out, intake, style);

@@ -118,7 +118,7 @@ pub fn subject(of: &str) -> String {
     match short.split_once('/') {
         None if short.starts_with("chain.") => format!("the {}", short.trim_start_matches("chain.")),
         None if short.ends_with(".polish") => "the polish of the phase".to_owned(),
-        None => "the whole phase".to_owned(),
+        None => "the whole change".to_owned(),
         Some((plan, "plan")) => format!("plan {plan}, before any code"),
         Some((plan, "qa")) => format!("plan {plan}, its delivery"),
         Some((plan, label)) => format!("plan {plan}, {}", label.replacen("task-", "task ", 1)),
@@ -180,7 +180,7 @@ pub fn text(question: &QuestionView, style: Style) -> String {
     let _ = writeln!(out, "  answer with one of");
     for offer in &question.offers {
         let _ = writeln!(out, "    {}", style.bold(&offer.command));
-        let _ = writeln!(out, "      {}", style.faint(&offer.meaning));
+        let _ = writeln!(out, "      {}", style.faint(&style.wrap(&offer.meaning, "      ")));
     }
     if let Some(place) = question.place.as_ref().filter(|_| has(question, "fixed")) {
         let _ = writeln!(out, "  to fix it yourself, edit in");

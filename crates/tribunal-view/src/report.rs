@@ -1,6 +1,7 @@
 //! `report.md` of a run: everything that was judged, found and decided, for a reader who was not there.
 
 use crate::facts::{FindingView, LoopView, RunView};
+use crate::style::Style;
 use crate::{plain, status, summary, words};
 use std::fmt::Write;
 
@@ -42,6 +43,30 @@ pub fn markdown(run: &RunView) -> String {
     list(&mut out, "Warnings", run.warnings.iter().cloned());
     list(&mut out, "Refused to agents", run.refused.iter().take(20).cloned());
     list(&mut out, "Found on the way, left alone", run.discovered.iter().take(20).cloned());
+    out
+}
+
+/// The report on a terminal: its words as they are, without the marks that keep markdown from reading them.
+pub fn text_of(markdown: &str, style: Style) -> String {
+    let mut out = String::new();
+    for line in markdown.lines() {
+        let mut words = String::new();
+        let mut chars = line.chars().peekable();
+        while let Some(c) = chars.next() {
+            match chars.peek() {
+                Some(next) if c == '\\' && next.is_ascii_punctuation() => words.extend(chars.next()),
+                _ => words.push(c),
+            }
+        }
+        let words = words.replace("&lt;", "<");
+        let margin = words.len() - words.trim_start().len();
+        let shown = match words.get(margin..).unwrap_or_default() {
+            "" => String::new(),
+            heading if heading.starts_with('#') => style.bold(&style.wrap(heading, "  ")),
+            rest => format!("{}{}", " ".repeat(margin), style.wrap(rest, &" ".repeat(margin + 2))),
+        };
+        let _ = writeln!(out, "{shown}");
+    }
     out
 }
 

@@ -860,7 +860,14 @@ fn delta_json<S: Serializer>(delta: &CycleDelta, out: S) -> Result<S::Ok, S::Err
 }
 
 /// What to do next: the answers on offer, or how to go on from an ending.
-pub fn next_steps(end: End, run: &str, again: &str, brings: bool, questions: &[QuestionView]) -> Vec<String> {
+pub fn next_steps(
+    end: End,
+    run: &str,
+    again: &str,
+    brings: bool,
+    questions: &[QuestionView],
+    findings: &[Story],
+) -> Vec<String> {
     let mut steps: Vec<String> = questions
         .iter()
         .flat_map(|open| &open.offers)
@@ -875,7 +882,9 @@ pub fn next_steps(end: End, run: &str, again: &str, brings: bool, questions: &[Q
         End::Escalated | End::Stale if questions.is_empty() => {
             steps.push(format!("Fix it yourself in the plan or the code, commit, then {again}"));
             steps.push(format!("Try other agents: name them under [agents] in tribunal.toml, then {again}"));
-            steps.push(format!("See why: tribunal log {run}; one finding in full: tribunal show {run} F-1"));
+            let one = findings.iter().find(|story| story.is_in_the_way()).or(findings.first());
+            let one = one.map(|one| format!("; one finding in full: tribunal show {run} {}", one.finding.id));
+            steps.push(format!("See why: tribunal log {run}{}", one.unwrap_or_default()));
         }
         End::Escalated | End::Stale => {
             steps.push(format!("To see why: tribunal log {run}"));

@@ -25,10 +25,11 @@ pub fn text(run: &RunView, style: Style) -> String {
         let _ = writeln!(out, "{}", style.fit(&line));
     }
     for told in run.escalated.iter().rev().take(3) {
-        let _ = writeln!(out, "  for you: {}", style.wrap(&plain::clipped(told, 300), "    "));
+        let _ = writeln!(out, "  {}", style.wrap(&format!("for you: {}", plain::clipped(told, 300)), "    "));
     }
     for warning in run.warnings.iter().rev().take(3) {
-        let _ = writeln!(out, "  warning: {}", style.wrap(&plain::clipped(warning, 300), "    "));
+        let _ =
+            writeln!(out, "  {}", style.wrap(&format!("warning: {}", plain::clipped(warning, 300)), "    "));
     }
     for open in &run.questions {
         out.push('\n');

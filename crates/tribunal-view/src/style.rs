@@ -81,20 +81,21 @@ impl Style {
         if self.width == 0 { line.to_owned() } else { cut(line, self.width) }
     }
 
-    /// Text wrapped at words to the width, every line after the first indented.
+    /// Text wrapped at words to the width, every line after the first indented. The first one stands after something as
+    /// wide, a mark or a margin.
     pub fn wrap(self, text: &str, indent: &str) -> String {
         if self.width == 0 {
             return text.to_owned();
         }
         let mut out = String::new();
-        let mut column = 0;
+        let mut column = indent.width();
         for word in text.split_whitespace() {
             let wide = word.width();
-            if column > 0 && column + 1 + wide > self.width {
+            if !out.is_empty() && column + 1 + wide > self.width {
                 out.push('\n');
                 out.push_str(indent);
                 column = indent.width();
-            } else if column > 0 {
+            } else if !out.is_empty() {
                 out.push(' ');
                 column += 1;
             }
@@ -157,6 +158,7 @@ mod tests {
     #[test]
     fn text_is_wrapped_at_words() {
         let style = Style { colour: false, width: 10 };
+        assert_eq!(style.wrap("aa bb ccc", "  "), "aa bb\n  ccc");
         assert_eq!(style.wrap("aa bb cc dd ee", "  "), "aa bb cc\n  dd ee");
         assert_eq!(Style::PLAIN.wrap("aa bb", "  "), "aa bb");
     }

@@ -219,6 +219,19 @@ fn a_report() {
 }
 
 #[test]
+fn a_report_on_a_terminal() {
+    let style = Style { width: 24, ..Style::PLAIN };
+    for (markdown, expect) in [
+        ("## a\\_b\n", "## a_b\n"),
+        ("- F-1 \\[blocker\\] a&lt;b\n", "- F-1 [blocker] a<b\n"),
+        ("  - one two three four five\n", "  - one two three four\n    five\n"),
+        ("a \\\\ b\\é\n\nc\\", "a \\ b\\é\n\nc\\\n"),
+    ] {
+        assert_eq!(report::text_of(markdown, style), expect);
+    }
+}
+
+#[test]
 fn a_question_that_is_answered() {
     let answered = QuestionView { answered: Some("accept, by ann".to_owned()), ..question_view() };
     assert_snapshot!(question::text(&answered, Style::PLAIN));

@@ -80,7 +80,7 @@ fn review(end: End) -> Review {
     };
     let part = Part {
         id: "phase.1".to_owned(),
-        subject: "the whole phase".to_owned(),
+        subject: "the whole change".to_owned(),
         outcome: "passed".to_owned(),
         waits: String::new(),
         rounds_max: 3,
@@ -350,9 +350,9 @@ fn what_became_of_a_report() {
 #[test]
 fn an_account_on_a_terminal() {
     let mut review = not_passed(End::Escalated);
-    review.reason = "It waits for a person: the whole phase: its 2 rounds are spent.".to_owned();
+    review.reason = "It waits for a person: the whole change: its 2 rounds are spent.".to_owned();
     review.notes = vec!["gates switched off (gates.off): hard_gates".to_owned()];
-    review.decisions = vec!["the whole phase: again, by ann".to_owned()];
+    review.decisions = vec!["the whole change: again, by ann".to_owned()];
     assert_snapshot!(account::text(&review, Style::PLAIN));
     for width in [80, 40] {
         let text = account::text(&review, Style { colour: false, width });
@@ -425,7 +425,7 @@ fn several_loops_are_one_review() {
     review.loops.push(other);
     let text = markdown(&review);
     assert!(text.contains("**Cycles Used**: 3 in 2 loops"), "{text}");
-    assert!(text.contains("### the whole phase\n\n#### Progression Summary"), "{text}");
+    assert!(text.contains("### the whole change\n\n#### Progression Summary"), "{text}");
     assert!(text.contains("**check verification** on plan 02-01, task 1: failed"), "{text}");
     assert_eq!(text.matches("Progression Summary").count(), 1, "one round has no delta: {text}");
 }

@@ -34,6 +34,21 @@ pub fn amount(n: u64) -> String {
     }
 }
 
+/// A command as it is run from another folder: `tribunal -C DIR show`.
+pub fn from_elsewhere(command: &str, dir: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    let dir = match dir.chars().all(plain) {
+        true => dir.to_owned(),
+        false => format!("'{}'", dir.replace('\'', "'\\''")),
+    };
+    let one = |part: &str| match part.split_once(' ') {
+        Some((program @ ("tribunal" | "git"), rest)) => format!("{program} -C {dir} {rest}"),
+        _ => part.to_owned(),
+    };
+    let both = |part: &str| part.split(" | ").map(one).collect::<Vec<_>>().join(" | ");
+    command.split(" && ").map(both).collect::<Vec<_>>().join(" && ")
+}
+
 /// `1 round`, `2 rounds`.
 pub fn count(n: usize, one: &str) -> String {
     match n {
@@ -77,6 +92,20 @@ fn civil(days: u64) -> (u64, u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_from_elsewhere() {
+        for (command, dir, expect) in [
+            ("tribunal show 1", "/tmp/x", "tribunal -C /tmp/x show 1"),
+            ("git log", "my dir", "git -C 'my dir' log"),
+            ("git stash push && git merge x", "d", "git -C d stash push && git -C d merge x"),
+            ("git diff a b | git apply", "d", "git -C d diff a b | git -C d apply"),
+            ("the same `tribunal review`", "d", "the same `tribunal review`"),
+            ("git", "it's", "git"),
+        ] {
+            assert_eq!(from_elsewhere(command, dir), expect);
+        }
+    }
 
     #[test]
     fn durations_and_clocks() {

@@ -24,21 +24,32 @@ pub struct Cli {
     pub command: Command,
 }
 
+/// Over the flags that every command has, so that its own stand together.
+const EVERYWHERE: &str = "For every command";
+
 /// Flags of all commands.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Globals {
     /// Work as if started in DIR
-    #[arg(short = 'C', value_name = "DIR", global = true)]
+    #[arg(short = 'C', value_name = "DIR", global = true, help_heading = EVERYWHERE)]
     pub work_dir: Option<PathBuf>,
     /// Print JSON on stdout
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub json: bool,
-    /// Colour the output
-    #[arg(long, value_name = "WHEN", value_enum, default_value_t, global = true)]
+    /// Colour the output: auto (on a terminal, unless NO_COLOR is set), always or never
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t, global = true, help_heading = EVERYWHERE)]
+    #[arg(hide_possible_values = true, hide_default_value = true)]
     pub color: Colour,
     /// Say nothing but results and errors
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = EVERYWHERE)]
     pub quiet: bool,
+}
+
+impl Globals {
+    /// The folder that commands for a person must name, where this one was told to work elsewhere.
+    pub fn elsewhere(&self) -> Option<String> {
+        self.work_dir.as_ref().map(|dir| dir.display().to_string())
+    }
 }
 
 /// When to colour.
@@ -592,7 +603,7 @@ pub struct Decide {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub rounds: u32,
     /// Why, in your words
-    #[arg(long, value_name = "TEXT", default_value = "")]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub note: String,
     /// Who decides; your user name without it
     #[arg(long, value_name = "NAME")]

@@ -681,7 +681,7 @@ impl Finishing {
         crash::point("forward:after");
         let (why, command) = match forward {
             Ok(Forward::Done) => return Ok(format!("{} is at {}", self.branch, new.short())),
-            Ok(Forward::Refused { why, command }) => (refusal(&why).to_owned(), command),
+            Ok(Forward::Refused { why, command }) => (refusal(&why), command),
             // What git could not do may pass. When it does not, the person can do it as soon as it has.
             Err(error) if self.is_last(site) => {
                 (words_of(&error.to_string()), format!("git merge --ff-only {new}"))
@@ -714,16 +714,29 @@ fn words_of(error: &str) -> String {
     lines.collect::<Vec<_>>().join(" ")
 }
 
-fn refusal(why: &tribunal_git::Refusal) -> &'static str {
+/// Why the user's branch was left alone, with the files that held it back.
+fn refusal(why: &tribunal_git::Refusal) -> String {
     use tribunal_git::Refusal as R;
     match why {
-        R::Moved { .. } => "it has moved meanwhile",
-        R::NotAhead => "the result does not follow it",
-        R::NotCheckedOutHere { .. } => "it is not checked out here",
-        R::Busy { .. } => "git is in the middle of something",
-        R::Dirty { .. } => "the worktree has changes",
-        R::InTheWay { .. } => "untracked files are in the way",
-        R::Filtered { .. } => "changed files pass through a filter",
+        R::Moved { found: Some(_) } => "it has moved meanwhile".to_owned(),
+        R::Moved { found: None } => "it is gone".to_owned(),
+        R::NotAhead => "the result does not follow it".to_owned(),
+        R::NotCheckedOutHere { .. } => "it is not checked out here".to_owned(),
+        R::Busy { what } => format!("a {what} is under way; end it first"),
+        R::Dirty { paths } => format!("changes that are not committed: {}", named(paths)),
+        R::InTheWay { paths } => format!("files git does not track are in the way: {}", named(paths)),
+        R::Filtered { paths } => format!("changed files pass through a filter: {}", named(paths)),
+    }
+}
+
+/// The first few of some paths, and how many more there are.
+fn named(paths: &[GitPath]) -> String {
+    const SHOWN: usize = 3;
+    let name = |path: &GitPath| plain::line(&String::from_utf8_lossy(path.as_bytes()));
+    let names: Vec<_> = paths.iter().take(SHOWN).map(name).collect();
+    match paths.len().saturating_sub(SHOWN) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
     }
 }
 

@@ -66,7 +66,18 @@ fn whatever_is_in_the_way_is_left_alone_and_named() {
         },
         &dirty(&["dir/b"]),
     );
-    check("untracked", &|w| write(&w.root(), "notes", "mine\n"), &dirty(&["notes"]));
+    let lying = |names: &'static [&str]| move |why: &Refusal| matches!(why, Refusal::InTheWay { paths } if texts(paths) == names);
+    check("untracked", &|w| write(&w.root(), "new/file", "mine\n"), &lying(&["new/file"]));
+    check("the same as the new one", &|w| write(&w.root(), "new/file", "n\n"), &lying(&["new/file"]));
+    check("a folder", &|w| write(&w.root(), "new/file/in", "mine\n"), &lying(&["new/file/in"]));
+    check(
+        "changed, and untracked",
+        &|w| {
+            write(&w.root(), "dir/b", "mine\n");
+            write(&w.root(), "notes", "mine\n");
+        },
+        &dirty(&["dir/b"]),
+    );
     check(
         "ignored file in the way",
         &|w| {
@@ -115,6 +126,130 @@ fn whatever_is_in_the_way_is_left_alone_and_named() {
     check("busy", &|w| write(&w.root(), ".git/MERGE_HEAD", &format!("{}\n", w.head)), &|why| {
         matches!(why, Refusal::Busy { what: "merge" })
     });
+}
+
+/// What git does not track and nothing new replaces is no reason to hold back, and stays as it is.
+#[test]
+fn files_beside_the_change_stay() {
+    let world = world();
+    let new = world.commit(&next(&world), &[("dir/b", ""), ("new/other", "o\n")], "more");
+    let mine = ["notes", "new/mine", "dir/mine", "ignored", "my own/ünd *"];
+    for name in mine {
+        write(&world.root(), name, name);
+        let file = fs::File::options().write(true).open(world.root().join(name)).expect("opens");
+        file.set_modified(std::time::UNIX_EPOCH).expect("dated");
+    }
+    let before: Vec<_> = mine.iter().map(|name| stand(&world, name)).collect();
+    // As after a crash between the files and the branch, and from the start.
+    for half in [true, false] {
+        if half {
+            git(&world.root(), &["read-tree", "-m", "-u", world.head.as_str(), new.as_str()]);
+        } else {
+            git(&world.root(), &["reset", "-q", "--hard", world.head.as_str()]);
+        }
+        let done = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
+        assert_eq!(done, Forward::Done);
+        assert_eq!(mine.iter().map(|name| stand(&world, name)).collect::<Vec<_>>(), before);
+        assert_eq!(git(&world.root(), &["diff", "HEAD", "--stat"]), "");
+        assert_eq!(git(&world.root(), &["rev-parse", "HEAD"]), new.as_str());
+    }
+}
+
+fn stand(world: &World, name: &str) -> (Vec<u8>, std::time::SystemTime) {
+    let path = world.root().join(name);
+    let modified = fs::metadata(&path).and_then(|meta| meta.modified()).expect("there");
+    (fs::read(&path).expect("there"), modified)
+}
+
+/// Whatever held the branch back, the command that is offered brings the result, and nothing of the user's is lost.
+#[test]
+fn the_offered_command_works() {
+    let check = |name: &str, change: &dyn Fn(&World), after: &dyn Fn(&World)| {
+        let world = world();
+        let new = next(&world);
+        change(&world);
+        let answer = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
+        let Forward::Refused { command, .. } = answer else { panic!("{name}: {answer:?}") };
+        let mut shell = std::process::Command::new("sh");
+        let output = shell.args(["-c", &command]).current_dir(world.root()).output().expect("starts");
+        assert!(output.status.success(), "{name}: {command}: {output:?}");
+        git(&world.root(), &["merge-base", "--is-ancestor", new.as_str(), "main"]);
+        after(&world);
+    };
+    let file = |w: &World, name: &str| fs::read_to_string(w.root().join(name)).expect("there");
+    let nothing = |_: &World| {};
+    check("changed", &|w| write(&w.root(), "dir/b", "mine\n"), &|w| assert_eq!(file(w, "dir/b"), "mine\n"));
+    check(
+        "staged",
+        &|w| {
+            write(&w.root(), "dir/b", "mine\n");
+            git(&w.root(), &["add", "dir/b"]);
+        },
+        &|w| assert_eq!(git(&w.root(), &["diff", "--cached", "--name-only"]), "dir/b"),
+    );
+    check("changed by both", &|w| write(&w.root(), "a", "mine\n"), &|w| {
+        assert!(git(&w.root(), &["show", "stash@{0}:a"]).contains("mine"));
+    });
+    let kept = |w: &World| {
+        assert_eq!(file(w, "new/file"), "n\n");
+        assert_eq!(git(&w.root(), &["show", "stash@{0}^3:new/file"]), "mine");
+        assert_eq!(file(w, "notes"), "notes\n");
+    };
+    let lies = |w: &World| {
+        write(&w.root(), "new/file", "mine\n");
+        write(&w.root(), "notes", "notes\n");
+    };
+    check("in the way", &lies, &kept);
+    check(
+        "ignored and in the way",
+        &|w| {
+            write(&w.root(), ".git/info/exclude", "new\n");
+            lies(w);
+        },
+        &kept,
+    );
+    check(
+        "in the way, and changed",
+        &|w| {
+            lies(w);
+            write(&w.root(), "dir/b", "mine\n");
+        },
+        &|w| assert_eq!(file(w, "dir/b"), "mine\n"),
+    );
+    check("a file where a folder must be", &|w| write(&w.root(), "new", "mine\n"), &|w| {
+        assert_eq!(git(&w.root(), &["show", "stash@{0}^3:new"]), "mine");
+    });
+    let moved = |w: &World| drop(git(&w.root(), &["commit", "-q", "--allow-empty", "-m", "user"]));
+    check("moved", &moved, &nothing);
+    check(
+        "moved, with something staged",
+        &|w| {
+            moved(w);
+            write(&w.root(), "dir/b", "mine\n");
+            git(&w.root(), &["add", "dir/b"]);
+        },
+        &|w| assert_eq!(file(w, "dir/b"), "mine\n"),
+    );
+    let other = |w: &World| drop(git(&w.root(), &["checkout", "-q", "-b", "other"]));
+    check("elsewhere", &other, &|w| {
+        assert_eq!(git(&w.root(), &["symbolic-ref", "--short", "HEAD"]), "other")
+    });
+    check(
+        "moved and elsewhere",
+        &|w| {
+            moved(w);
+            other(w);
+        },
+        &|w| assert_eq!(git(&w.root(), &["rev-parse", "other^"]), w.head.as_str()),
+    );
+    check(
+        "deleted",
+        &|w| {
+            other(w);
+            git(&w.root(), &["branch", "-qD", "main"]);
+        },
+        &nothing,
+    );
 }
 
 #[test]

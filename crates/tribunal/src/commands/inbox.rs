@@ -43,6 +43,9 @@ pub fn run(globals: &Globals, args: &Inbox) -> Result<Done, Failure> {
         return Ok(Done::Passed);
     }
     let style = out::stdout_style(globals);
+    if let Some(dir) = globals.elsewhere() {
+        open.iter_mut().for_each(|open| open.from_elsewhere(&dir));
+    }
     let texts: Vec<String> = open.iter().map(|open| question::text(open, style)).collect();
     out::data(&texts.join("\n"))?;
     Ok(Done::Passed)

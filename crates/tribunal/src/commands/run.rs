@@ -146,6 +146,7 @@ impl Stay<'_> {
         } else if self.globals.quiet {
             Ok(())
         } else {
+            self.globals.elsewhere().iter().for_each(|dir| view.from_elsewhere(dir));
             let mut text = summary::text(&view, out::stdout_style(self.globals));
             if self.settings.run.plain_summary {
                 text.push_str(&format!("\n{}\n", summary::sentences(&view)));

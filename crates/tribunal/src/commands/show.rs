@@ -21,6 +21,8 @@ pub fn run(globals: &Globals, args: &Show) -> Result<Done, Failure> {
     let style = out::stdout_style(globals);
     match what {
         None if globals.json => out::json(&view)?,
+        // A terminal tells its width; what is redirected stays markdown.
+        None if style.width > 0 => out::data(&report::text_of(&report::markdown(&view), style))?,
         None => out::data(&report::markdown(&view))?,
         Some(what) => match find(&view, what)? {
             Found::Finding(finding) if globals.json => out::json(finding)?,

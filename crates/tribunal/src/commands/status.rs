@@ -21,7 +21,7 @@ const OTHERS: usize = 9;
 pub fn run(globals: &Globals, args: &Status) -> Result<Done, Failure> {
     let place = Place::here()?;
     let id = place.find(args.run.as_deref())?;
-    let view = match Reader::open(&place.run_dir(&id)) {
+    let mut view = match Reader::open(&place.run_dir(&id)) {
         // Its first moments were its last: there is nothing to read.
         Err(tribunal_journal::Error::Missing { .. }) => {
             RunView { id: id.clone(), stage: EMPTY.to_owned(), ..RunView::default() }
@@ -33,6 +33,7 @@ pub fn run(globals: &Globals, args: &Status) -> Result<Done, Failure> {
         return Ok(Done::Passed);
     }
     let style = out::stdout_style(globals);
+    globals.elsewhere().iter().for_each(|dir| view.from_elsewhere(dir));
     let mut text = status::text(&view, style);
     if args.run.is_none() {
         text.push_str(&others(&place, &id, style));

@@ -107,7 +107,8 @@ fn next(scenario: Scenario, dir: &Path) -> String {
         Scenario::Pass | Scenario::Crash | Scenario::Escalated | Scenario::Hostile => {
             format!("  git -C {dir} log --oneline --stat")
         }
-        Scenario::Stale | Scenario::Exhausted => format!("  tribunal -C {dir} show F-1"),
+        Scenario::Stale => format!("  tribunal -C {dir} show F-1"),
+        Scenario::Exhausted => format!("  tribunal -C {dir} report"),
         Scenario::Oscillating => format!("  tribunal -C {dir} report --format markdown"),
     };
     format!("  tribunal -C {dir} show\n  tribunal -C {dir} log\n{third}")
@@ -195,7 +196,8 @@ impl Stage {
     /// Runs one command as a user would, and insists that it ends as expected.
     fn tribunal(&self, args: &[&str], env: &[(&str, OsString)], expected: &ExitHow) -> Result<(), Failure> {
         let own = std::env::current_exe().map_err(|error| Failure::work(error.to_string()))?;
-        let mut argv = vec![OsString::from(own)];
+        // So every command that is offered can be given where the person is.
+        let mut argv = vec![OsString::from(own), "-C".into(), self.dir.clone().into()];
         argv.extend(args.iter().map(OsString::from));
         if self.quiet {
             argv.push("--quiet".into());
@@ -203,7 +205,7 @@ impl Stage {
         if self.json {
             argv.push("--json".into());
         }
-        self.say(&format!("\n$ tribunal {}", args.join(" ")));
+        self.say(&format!("\n$ tribunal -C {} {}", self.dir.display(), args.join(" ")));
         let how =
             run_in_foreground(&argv, &self.dir, env).map_err(|error| Failure::work(error.to_string()))?;
         if how != *expected {

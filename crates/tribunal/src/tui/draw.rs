@@ -29,8 +29,8 @@ pub fn screen(frame: &mut Frame<'_>, model: &Model, state: &mut State, colour: b
     let [head, tabs, top, bottom, foot] =
         Layout::vertical([Constraint::Length(1), Constraint::Length(1), list, rest, Constraint::Length(1)])
             .areas(area);
-    frame.render_widget(Paragraph::new(headline(model)).style(bold()), head);
-    frame.render_widget(Paragraph::new(names(model, state)), tabs);
+    frame.render_widget(Paragraph::new(headline(model, usize::from(area.width))).style(bold()), head);
+    frame.render_widget(Paragraph::new(names(model, state, usize::from(area.width))), tabs);
     entries(frame, top, model, state, colour);
     if bottom.height > 0 {
         full(frame, bottom, model, state);
@@ -45,34 +45,58 @@ fn bold() -> Style {
     Style::new().add_modifier(Modifier::BOLD)
 }
 
-fn headline(model: &Model) -> String {
+/// How the run stands, what matters most first: what does not fit is left out whole.
+fn headline(model: &Model, width: usize) -> String {
     let view = &model.shown.view;
-    let stands = view.ending.as_deref().unwrap_or(&view.stage);
-    let open = view.findings.iter().filter(|finding| finding.fate == "open").count();
+    let waits = waiting(model) > 0;
+    let stands = view.ending.as_deref().unwrap_or(if waits { "waits for you" } else { &view.stage });
+    let is_open = |fate: &str| matches!(fate, "open" | "unresolved");
+    let open = view.findings.iter().filter(|finding| is_open(&finding.fate)).count();
     let effort = &view.effort;
     let end = if view.live { model.now } else { view.at };
-    format!(
-        "{} {stands} · {} · {} running · {open}/{} findings open · {} · {} tokens · {}",
-        view.mark().symbol(),
+    let parts = [
+        format!("{} {stands}", view.mark().symbol()),
         words::clock(end.saturating_sub(view.began)),
-        view.running.len(),
-        view.findings.len(),
+        format!("{open} of {} open", words::count(view.findings.len(), "finding")),
+        format!("{} at work", words::count(view.running.len(), "agent")),
         words::money(effort.cost_micros),
-        words::amount(effort.tokens_in + effort.tokens_out),
-        view.id,
-    )
+        format!("{} tokens", words::amount(effort.tokens_in + effort.tokens_out)),
+        view.id.clone(),
+    ];
+    let [first, rest @ ..] = parts;
+    rest.into_iter().fold(first, |line, part| {
+        let fits = line.chars().count() + 3 + part.chars().count() <= width;
+        if fits { format!("{line} · {part}") } else { line }
+    })
 }
 
-fn names(model: &Model, state: &State) -> Line<'static> {
-    let waiting = model.shown.view.questions.iter().filter(|question| question.answered.is_none()).count();
-    let mut spans = Vec::new();
-    for (n, view) in View::ALL.into_iter().enumerate() {
-        let count = if view == View::Inbox && waiting > 0 { format!(" ({waiting})") } else { String::new() };
-        let name = format!(" {} {}{count} ", n + 1, view.name());
-        // Brackets as well as reverse: a terminal may show neither bold nor colour.
-        let name = if view == state.view { format!("[{}]", name.trim()) } else { name };
-        spans.push(ratatui::text::Span::styled(name, if view == state.view { bold() } else { Style::new() }));
-    }
+fn waiting(model: &Model) -> usize {
+    model.shown.view.questions.iter().filter(|question| question.answered.is_none()).count()
+}
+
+/// The lists there are. Where there is no room for all names, only the one looked at has its name.
+fn names(model: &Model, state: &State, width: usize) -> Line<'static> {
+    let waiting = waiting(model);
+    let named = |narrow: bool| {
+        let name = |(n, view): (usize, View)| {
+            let count =
+                if view == View::Inbox && waiting > 0 { format!(" ({waiting})") } else { String::new() };
+            // Brackets as well as reverse: a terminal may show neither bold nor colour.
+            match view == state.view {
+                true => format!("[{} {}{count}]", n + 1, view.name()),
+                false if narrow => format!(" {}{count} ", n + 1),
+                false => format!(" {} {}{count} ", n + 1, view.name()),
+            }
+        };
+        View::ALL.into_iter().enumerate().map(name).collect::<Vec<_>>()
+    };
+    let wide = named(false);
+    let fits = wide.iter().map(|name| name.chars().count()).sum::<usize>() <= width;
+    let names = if fits { wide } else { named(true) };
+    let styled = |(name, view): (String, View)| {
+        ratatui::text::Span::styled(name, if view == state.view { bold() } else { Style::new() })
+    };
+    let spans: Vec<_> = names.into_iter().zip(View::ALL).map(styled).collect();
     Line::from(spans)
 }
 
@@ -120,7 +144,8 @@ fn lines(model: &Model, of: View) -> Vec<(Option<Mark>, String)> {
                     view.running.iter().filter(|one| one.of == lp.id).map(|one| one.who.as_str()).collect();
                 let who = if who.is_empty() { String::new() } else { format!(" — {}", who.join(", ")) };
                 let stands = lp.outcome.as_deref().unwrap_or(&lp.state);
-                let text = format!("{} {stands} {}/{}{who}", lp.id, lp.round, lp.rounds_max);
+                let name = lp.id.rsplit_once('.').map_or(lp.id.as_str(), |(name, _)| name);
+                let text = format!("{name} {}/{} {stands}{who}", lp.round, lp.rounds_max);
                 (Some(mark_of(lp.outcome.as_deref(), &lp.state)), text)
             })
             .collect(),
