@@ -24,8 +24,8 @@ use tribunal_view::plain;
 /// Bytes of output a command may write.
 const OUTPUT_MAX: u64 = 1 << 20;
 const GRACE: Duration = Duration::from_secs(2);
-/// Commands that wait for their turn at most; a run asks less than that.
-const WAITING_MAX: usize = 100;
+/// Questions that are told at most; a run asks less than that.
+const ASKED_MAX: usize = 100;
 
 /// One event, ready to be told.
 struct Told {
@@ -42,7 +42,7 @@ pub struct Notices {
     on_escalation: Vec<String>,
     on_end: Vec<String>,
     known: BTreeSet<String>,
-    count: usize,
+    asked: usize,
     teller: Option<(Sender<Told>, JoinHandle<Vec<String>>)>,
 }
 
@@ -63,7 +63,7 @@ impl Notices {
             on_escalation: settings.on_escalation.clone(),
             on_end: settings.on_end.clone(),
             known: facts::questions(docket, run).into_iter().map(|open| open.id).collect(),
-            count: 0,
+            asked: 0,
             teller: teller.ok().map(|teller| (tell, teller)),
         })
     }
@@ -79,13 +79,20 @@ impl Notices {
             }
         }
         if facts().any(is_end) {
-            let ending = docket.run.as_ref().and_then(Run::ending).map_or("", |ending| ending.word());
-            let told = json!({ "event": "end", "ending": ending });
-            self.tell("run.on_end", self.on_end.clone(), vec![("TRIBUNAL_ENDING", ending.to_owned())], told);
+            self.end(docket.run.as_ref().and_then(Run::ending).map_or("", |ending| ending.word()));
         }
     }
 
+    fn end(&self, ending: &str) {
+        let told = json!({ "event": "end", "ending": ending });
+        self.tell("run.on_end", self.on_end.clone(), vec![("TRIBUNAL_ENDING", ending.to_owned())], told);
+    }
+
     fn escalation(&mut self, open: &QuestionView) {
+        self.asked += 1;
+        if self.asked > ASKED_MAX {
+            return;
+        }
         let env = vec![
             ("TRIBUNAL_QUESTION", plain::line(&open.id)),
             ("TRIBUNAL_SUBJECT", plain::clipped(&open.subject, 300)),
@@ -96,18 +103,13 @@ impl Notices {
     }
 
     fn tell(
-        &mut self,
+        &self,
         key: &'static str,
         argv: Vec<String>,
         mut env: Vec<(&'static str, String)>,
         mut facts: Value,
     ) {
-        self.count += 1;
-        let Some((teller, _)) =
-            self.teller.as_ref().filter(|_| !argv.is_empty() && self.count <= WAITING_MAX)
-        else {
-            return;
-        };
+        let Some((teller, _)) = self.teller.as_ref().filter(|_| !argv.is_empty()) else { return };
         facts["run"] = json!(self.run);
         facts["project"] = json!(self.project);
         let event = facts["event"].as_str().unwrap_or_default().to_owned();
@@ -122,7 +124,15 @@ impl Notices {
             return vec!["the commands of run.on_escalation and run.on_end could not be run".to_owned()];
         };
         drop(teller);
-        thread.join().unwrap_or_else(|_| vec!["the thread of run.on_end ended badly".to_owned()])
+        let ended = thread.join();
+        let mut wrong = ended.unwrap_or_else(|_| vec!["the thread of run.on_end ended badly".to_owned()]);
+        let untold = self.asked.saturating_sub(ASKED_MAX);
+        if untold > 0 && !self.on_escalation.is_empty() {
+            wrong.push(format!(
+                "run.on_escalation: {untold} questions after the first {ASKED_MAX} were not told"
+            ));
+        }
+        wrong
     }
 }
 
@@ -166,8 +176,36 @@ fn command(told: &Told, project: &Path, timeout: Duration) -> Result<(), String>
         (ExitHow::Code(0), Cause::Itself) => Ok(()),
         (_, Cause::Stopped) => Err(failed(format!("it was ended after {} s", timeout.as_secs()))),
         (how, _) => {
-            let said = std::fs::read_to_string(room.path().join("out/stderr")).unwrap_or_default();
-            Err(failed(format!("it ended with {how:?} {}", plain::clipped(&said, 200)).trim_end().to_owned()))
+            let said = std::fs::read(room.path().join("out/stderr")).unwrap_or_default();
+            let said = plain::clipped(&String::from_utf8_lossy(&said), 200);
+            Err(failed(format!("it ended with {how:?} {said}").trim_end().to_owned()))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_is_told_however_much_was_asked() {
+        let (tell, told) = channel::<Told>();
+        let teller =
+            std::thread::spawn(move || told.into_iter().map(|told| told.key.to_owned()).collect::<Vec<_>>());
+        let mut notices = Notices {
+            run: "20260301-0915".to_owned(),
+            project: PathBuf::new(),
+            on_escalation: vec!["true".to_owned()],
+            on_end: vec!["true".to_owned()],
+            known: BTreeSet::new(),
+            asked: 0,
+            teller: Some((tell, teller)),
+        };
+        (0..ASKED_MAX + 5).for_each(|_| notices.escalation(&QuestionView::default()));
+        notices.end("passed");
+        let told = notices.finish();
+        assert_eq!(told.iter().filter(|key| *key == "run.on_escalation").count(), ASKED_MAX);
+        assert_eq!(told[ASKED_MAX], "run.on_end");
+        assert!(told[ASKED_MAX + 1].contains("5 questions"), "{told:?}");
     }
 }

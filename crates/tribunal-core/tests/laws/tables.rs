@@ -10,7 +10,8 @@ use tribunal_core::ledger::{Entry, Handed, Ledger, Mark, Tracked};
 use tribunal_core::r#loop::{FailureKind, Loop, LoopEvent, LoopIn, LoopReport, LoopWant, Opened, Opening};
 use tribunal_core::machine::{Machine, launches, turn};
 use tribunal_core::panel::{
-    Bench, CheckState, Ruling, SeatState, Unusable, after_failure, after_unusable, needs_rework, unusable,
+    Bench, CheckState, Ruling, SeatState, Unusable, after_failure, after_making, after_unusable,
+    needs_rework, unusable,
 };
 use tribunal_core::policy::{Asked, NoVerdict, Policy, Use};
 
@@ -296,6 +297,30 @@ fn askers_in_order() {
     assert_eq!(after_unusable(&with, t(false, 1, true)), Some(t(true, 0, false)));
     assert_eq!(after_unusable(&with, t(true, 0, false)), Some(t(true, 0, true)));
     assert_eq!(after_unusable(&with, t(true, 0, true)), None);
+}
+
+#[test]
+fn makers_in_order() {
+    let alone = Policy { attempts_max: 2, iterations_max: None, maker_backup: false, ..policy() };
+    let with = Policy { maker_backup: true, ..alone.clone() };
+    let t = |backup, fails| Try { backup, fails, again: false };
+    let check = |policy: &Policy, n: Try, kind: FailureKind, expect: Option<Try>| {
+        assert_eq!(after_making(policy, n, kind), expect, "{n:?} {kind:?} {}", policy.maker_backup);
+    };
+    use FailureKind::{Auth, Crashed};
+    check(&alone, t(false, 0), Crashed, Some(t(false, 1)));
+    check(&alone, t(false, 1), Crashed, None);
+    check(&alone, t(false, 0), Auth, None);
+    check(&with, t(false, 0), Crashed, Some(t(false, 1)));
+    check(&with, t(false, 1), Crashed, Some(t(true, 0)));
+    check(&with, t(false, 0), Auth, Some(t(true, 0)));
+    check(&with, t(true, 0), Crashed, Some(t(true, 1)));
+    check(&with, t(true, 1), Crashed, None);
+    check(&with, t(true, 0), Auth, None);
+    // Where every run is an iteration, none is an attempt that could be lost.
+    let iterates = Policy { iterations_max: Some(9), ..alone };
+    check(&iterates, t(false, 5), Crashed, Some(t(false, 6)));
+    check(&iterates, t(false, 5), Auth, None);
 }
 
 #[test]

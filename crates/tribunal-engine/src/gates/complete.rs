@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use tribunal_core::contract::{Breach, Contract, clean, covers};
 use tribunal_core::gate::{Completion, completion};
 use tribunal_docs::PlanId;
-use tribunal_git::{Archive, GitPath, Oid};
+use tribunal_git::{Archive, GitError, GitPath, Oid};
 
 /// The second step of a completion: checks passed, checks failed, what is wrong. `files` is what the task says it
 /// changed; without it nothing is held against a declaration.
@@ -29,10 +29,17 @@ pub fn complete(
     if contract.phase_id != id.phase || contract.plan_id != id.to_string() {
         return wrong(format!("it is about plan {}, not {id}", contract.plan_id));
     }
-    let archive = Archive::open(ground.root()).ok();
+    let (archive, unseen) = match Archive::open(ground.root()) {
+        Ok(archive) => (Some(archive), None),
+        // Where there is no repository, nothing contradicts; one that cannot be opened is another matter.
+        Err(GitError::NotARepository { .. }) if ground.root().join(".git").symlink_metadata().is_err() => {
+            (None, None)
+        }
+        Err(error) => (None, Some(GatesError::from(error))),
+    };
     let shown = shown(ground, archive.as_ref(), evidence);
     let work = Work { ground, archive: archive.as_ref(), contract: &contract };
-    let breaches = work.breaches(&shown.commits, files);
+    let breaches = unseen.map_or_else(|| work.breaches(&shown.commits, files), Err);
     let breaches = breaches.unwrap_or_else(|error| vec![format!("what changed cannot be seen: {error}")]);
     completion(&Completion {
         contract: None,

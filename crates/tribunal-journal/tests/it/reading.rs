@@ -1,6 +1,6 @@
 //! Readers beside a living writer: whole turns, exact tails, no waiting.
 
-use tribunal_journal::{Error, Journal, Reader, RowRef};
+use tribunal_journal::{Error, FILE, Journal, Reader, RowRef, verify};
 
 use crate::{QUICK, append_sized, assert_whole_turns, head, rows_of, run_dir};
 
@@ -76,4 +76,34 @@ fn an_open_snapshot_does_not_stop_the_writer() {
         })
         .unwrap();
     assert_eq!((seen, reader.last_seq().unwrap()), (3, 18), "the snapshot stays as it was");
+}
+
+/// Whoever takes a row out of the file, past the triggers that forbid it, leaves a gap: no reader goes on over it.
+#[test]
+fn a_row_that_is_gone_is_noticed() {
+    for gone in 1..=5 {
+        let (_temp, dir) = run_dir();
+        let mut journal = Journal::create_with(&dir, &head(), QUICK).unwrap();
+        for size in [1, 2, 3] {
+            append_sized(&mut journal, size).unwrap();
+        }
+        drop(journal);
+        let db = rusqlite::Connection::open(dir.join(FILE)).unwrap();
+        let triggers: Vec<String> = db
+            .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+            .unwrap()
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        triggers.iter().for_each(|name| db.execute_batch(&format!("DROP TRIGGER \"{name}\"")).unwrap());
+        assert_eq!(db.execute("DELETE FROM events WHERE seq = ?1", [gone]).unwrap(), 1);
+        drop(db);
+        let read = rows_of(&dir);
+        assert!(matches!(read, Err(Error::Corrupt { .. })), "row {gone}: {read:?}");
+        let folded = Journal::open(&dir).and_then(|journal| journal.each(1, |_| Ok::<_, Error>(())));
+        assert!(matches!(folded, Err(Error::Corrupt { .. })), "row {gone}: {folded:?}");
+        let health = verify(&dir).unwrap();
+        assert!(health.problems.iter().any(|what| what.contains("out of order")), "row {gone}: {health:?}");
+    }
 }

@@ -54,7 +54,11 @@ pub fn run(globals: &Globals, args: &Args) -> Result<Done, Failure> {
     if globals.json {
         out::json(&outcome)?;
     } else if args.step {
-        tui::walk(&seen, &steps, told(&outcome, Style::PLAIN).lines().next().unwrap_or_default())?;
+        let verdict = told(&outcome, Style::PLAIN);
+        let walked = tui::walk(&seen, &steps, verdict.lines().next().unwrap_or_default())?;
+        if let Done::Signal(_) = walked {
+            return Ok(walked);
+        }
         out::data(&told(&outcome, style))?;
     } else {
         let line = |step: &Step| format!("{} {}\n", step.sign, step.line);

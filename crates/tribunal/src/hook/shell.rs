@@ -16,7 +16,22 @@ pub enum Message {
 
 /// The message of every `git commit` in a line of shell.
 pub fn commits(line: &str) -> Vec<Message> {
-    Reader::new(line).commands().iter().filter_map(commit).collect()
+    commits_within(line, SHELLS_MAX)
+}
+
+fn commits_within(line: &str, shells: usize) -> Vec<Message> {
+    let mut found = Vec::new();
+    let mut piped = None;
+    for command in Reader::new(line).commands() {
+        let input = command.input.as_deref().or(piped.as_deref());
+        let words: Vec<&str> = program(&command.words).iter().map(String::as_str).collect();
+        match script(&words) {
+            Some(script) if shells > 0 => found.extend(commits_within(&script, shells - 1)),
+            _ => found.extend(commit(&words, input)),
+        }
+        piped = output(&words, input).filter(|_| command.piped);
+    }
+    found
 }
 
 /// One simple command with what stands in its here-document.
@@ -24,23 +39,24 @@ pub fn commits(line: &str) -> Vec<Message> {
 struct Simple {
     words: Vec<String>,
     input: Option<String>,
+    /// What it prints is read by the next one.
+    piped: bool,
 }
+
+/// Shells within shells that are looked into.
+const SHELLS_MAX: usize = 4;
+/// Words of the shell that a command may follow.
+const KEYWORDS: [&str; 8] = ["if", "then", "else", "elif", "do", "while", "until", "!"];
+/// Programs that start the one named after their own options.
+const STARTERS: [&str; 11] =
+    ["env", "command", "exec", "time", "nice", "nohup", "sudo", "timeout", "stdbuf", "setsid", "ionice"];
 
 /// Options of git itself that take a word.
 const GIT_WORDS: [&str; 7] =
     ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"];
 /// Options of `git commit` that take a word, but for those about the message.
-const WORDS: [&str; 9] = [
-    "--author",
-    "--date",
-    "--cleanup",
-    "--template",
-    "-t",
-    "--trailer",
-    "--pathspec-from-file",
-    "-S",
-    "--gpg-sign",
-];
+const WORDS: [&str; 7] =
+    ["--author", "--date", "--cleanup", "--template", "-t", "--trailer", "--pathspec-from-file"];
 /// Options with which no new message is written.
 const KEPT: [&str; 10] = [
     "--no-edit",
@@ -55,18 +71,57 @@ const KEPT: [&str; 10] = [
     "--porcelain",
 ];
 
-fn commit(command: &Simple) -> Option<Message> {
-    let assigns = |word: &&String| word.split_once('=').is_some_and(|(name, _)| is_name(name));
-    let before = ["env", "command", "exec", "time", "nice", "sudo"];
-    let mut words = command
-        .words
-        .iter()
-        .skip_while(|word| assigns(word) || before.contains(&word.as_str()))
-        .map(String::as_str);
-    let program = words.next()?;
-    if program.rsplit('/').next() != Some("git") {
+/// The words of a command from its program on: what stands before it is of no interest.
+fn program(words: &[String]) -> &[String] {
+    let assigns = |word: &String| word.split_once('=').is_some_and(|(name, _)| is_name(name));
+    let own = |word: &String| !assigns(word) && !KEYWORDS.contains(&word.as_str());
+    let words = &words[words.iter().position(own).unwrap_or(words.len())..];
+    let starts = words.first().is_some_and(|word| STARTERS.contains(&named(word)));
+    // Which of the words that follow are options of the starter is its own business: git and shells are looked for.
+    let started = |word: &String| named(word) == "git" || SHELLS.contains(&named(word));
+    match words.iter().position(started).filter(|_| starts) {
+        Some(at) => &words[at..],
+        None => words,
+    }
+}
+
+/// Programs that run the line they are given.
+const SHELLS: [&str; 5] = ["bash", "sh", "zsh", "dash", "eval"];
+
+/// A program's name, wherever it lies.
+fn named(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
+}
+
+/// The line that a shell is given to run.
+fn script(words: &[&str]) -> Option<String> {
+    let (shell, rest) = words.split_first()?;
+    match named(shell) {
+        "eval" => Some(rest.join(" ")),
+        shell if SHELLS.contains(&shell) => {
+            let options = rest.iter().take_while(|word| word.starts_with('-')).count();
+            let given = |word: &&str| !word.starts_with("--") && word.contains('c');
+            rest[..options].iter().any(given).then(|| rest.get(options).map(|line| (*line).to_owned()))?
+        }
+        _ => None,
+    }
+}
+
+/// What a command prints, where that can be read off it.
+fn output(words: &[&str], input: Option<&str>) -> Option<String> {
+    match words {
+        ["cat"] | ["cat", "-"] => input.map(str::to_owned),
+        ["echo", rest @ ..] if rest.first().is_none_or(|word| !word.starts_with('-')) => Some(rest.join(" ")),
+        _ => None,
+    }
+}
+
+fn commit(words: &[&str], input: Option<&str>) -> Option<Message> {
+    let (program, words) = words.split_first()?;
+    if named(program) != "git" {
         return None;
     }
+    let mut words = words.iter().copied();
     let verb = loop {
         match words.next()? {
             option if GIT_WORDS.contains(&option) => _ = words.next(),
@@ -74,7 +129,7 @@ fn commit(command: &Simple) -> Option<Message> {
             verb => break verb,
         }
     };
-    (verb == "commit").then(|| message(&words.collect::<Vec<_>>(), command.input.as_deref()))
+    (verb == "commit").then(|| message(&words.collect::<Vec<_>>(), input))
 }
 
 fn is_name(text: &str) -> bool {
@@ -87,37 +142,35 @@ fn message(words: &[&str], input: Option<&str>) -> Message {
     let mut words = words.iter().copied();
     let mut kept = false;
     while let Some(word) = words.next() {
-        let next = |words: &mut dyn Iterator<Item = &'_ str>| words.next().unwrap_or_default().to_owned();
+        let (name, stuck) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
+        // Git takes the beginning of a long option for the whole.
+        let is = |whole: &str, least: usize| name.len() >= least && whole.starts_with(name);
+        let mut value = || stuck.or_else(|| words.next()).unwrap_or_default().to_owned();
         match word {
             "--" => break,
-            "-m" | "--message" => return Message::Text(next(&mut words)),
-            "-F" | "--file" => return file(&next(&mut words), input),
+            _ if is("--message", 3) => return Message::Text(value()),
+            _ if is("--file", 5) => return file(&value(), input),
             option if WORDS.contains(&option) => _ = words.next(),
-            option if KEPT.contains(&option.split('=').next().unwrap_or(option)) => kept = true,
-            option => {
-                if let Some(text) = option.strip_prefix("--message=") {
-                    return Message::Text(text.to_owned());
+            _ if KEPT.contains(&name) => kept = true,
+            option if option.starts_with("--") => {}
+            option => match flags(option.strip_prefix('-').unwrap_or_default()) {
+                Some((flag @ ('m' | 'F'), stuck)) => {
+                    let text = Some(stuck).filter(|text| !text.is_empty()).or_else(|| words.next());
+                    let text = text.unwrap_or_default().to_owned();
+                    return if flag == 'm' { Message::Text(text) } else { file(&text, input) };
                 }
-                if let Some(name) = option.strip_prefix("--file=") {
-                    return file(name, input);
-                }
-                let Some(flags) = option.strip_prefix('-').filter(|flags| !flags.starts_with('-')) else {
-                    continue;
-                };
-                // Flags run together: what follows an `m` or `F` is its word, or the next word is.
-                if let Some(at) = flags.find(['m', 'F']) {
-                    let rest = &flags[at + 1..];
-                    let text = if rest.is_empty() { next(&mut words) } else { rest.to_owned() };
-                    return if flags[at..].starts_with('m') {
-                        Message::Text(text)
-                    } else {
-                        file(&text, input)
-                    };
-                }
-            }
+                Some(('C', _)) => kept = true,
+                _ => {}
+            },
         }
     }
     if kept { Message::Kept } else { Message::Editor }
+}
+
+/// The first of flags run together that takes a word, and what of the word is stuck to it.
+fn flags(flags: &str) -> Option<(char, &str)> {
+    let at = flags.find(['m', 'F', 'C', 'c', 't', 'S', 'u'])?;
+    Some((flags[at..].chars().next()?, &flags[at + 1..]))
 }
 
 fn file(name: &str, input: Option<&str>) -> Message {
@@ -134,8 +187,8 @@ struct Reader<'a> {
     done: Vec<Simple>,
     now: Simple,
     word: Option<String>,
-    /// The names of here-documents whose text begins on the next line.
-    awaited: Vec<String>,
+    /// The names of here-documents whose text begins on the next line, and the place of the command each is read by.
+    awaited: Vec<(String, usize)>,
 }
 
 impl<'a> Reader<'a> {
@@ -149,16 +202,24 @@ impl<'a> Reader<'a> {
                 ' ' | '\t' | '\r' => self.end_word(),
                 '\n' => {
                     self.end_word();
-                    self.documents();
                     self.end_command();
+                    self.documents();
                 }
+                // `&>` is where the output goes.
+                '&' if self.rest.starts_with('>') => self.end_word(),
                 ';' | '&' | '|' | '(' | ')' | '{' | '}' | '`' if self.ends_here(c) => {
                     self.end_word();
+                    self.now.piped = c == '|' && !self.rest.starts_with('|');
                     self.end_command();
+                    // The second of two ends nothing more.
+                    self.rest = self.rest.strip_prefix(c).filter(|_| "&|;".contains(c)).unwrap_or(self.rest);
                 }
                 '#' if self.word.is_none() => self.skip_line(),
                 '<' => self.input(),
-                '>' => self.end_word(),
+                '>' => {
+                    self.end_word();
+                    self.rest = self.rest.trim_start_matches(['>', '&', '|']);
+                }
                 '\\' => {
                     if let Some(c) = self.take().filter(|c| *c != '\n') {
                         self.push(c);
@@ -166,13 +227,17 @@ impl<'a> Reader<'a> {
                 }
                 '\'' => self.quoted(),
                 '"' => self.double(),
+                '$' if self.rest.starts_with('\'') => self.escaped(),
+                // As the language of the reader has it; here it is as it is written.
+                '$' if self.rest.starts_with('"') => {}
                 '$' => self.dollar(),
                 c => self.push(c),
             }
         }
         self.end_word();
-        self.documents();
         self.end_command();
+        self.documents();
+        self.done.retain(|command| !command.words.is_empty());
         self.done
     }
 
@@ -197,7 +262,8 @@ impl<'a> Reader<'a> {
 
     fn end_command(&mut self) {
         let now = std::mem::take(&mut self.now);
-        if !now.words.is_empty() {
+        // One that only waits for its document is one too: what is counted is its place.
+        if !now.words.is_empty() || self.awaited.iter().any(|(_, of)| *of == self.done.len()) {
             self.done.push(now);
         }
     }
@@ -210,6 +276,24 @@ impl<'a> Reader<'a> {
         let (text, rest) = self.rest.split_once('\'').unwrap_or((self.rest, ""));
         self.word.get_or_insert_default().push_str(text);
         self.rest = rest;
+    }
+
+    /// `$'…'`: quoted, with the escapes of C.
+    fn escaped(&mut self) {
+        self.take();
+        self.word.get_or_insert_default();
+        while let Some(c) = self.take().filter(|c| *c != '\'') {
+            match (c, if c == '\\' { self.take() } else { None }) {
+                ('\\', Some('n')) => self.push('\n'),
+                ('\\', Some('t')) => self.push('\t'),
+                ('\\', Some(c @ ('\\' | '\'' | '"' | '?'))) => self.push(c),
+                ('\\', Some(other)) => {
+                    self.push('\\');
+                    self.push(other);
+                }
+                (c, _) => self.push(c),
+            }
+        }
     }
 
     fn double(&mut self) {
@@ -246,21 +330,47 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A here-document's name, or a redirection that is of no interest.
+    /// A here-document's name, a here-string, or a redirection that is of no interest.
     fn input(&mut self) {
         self.end_word();
-        let Some(rest) = self.rest.strip_prefix('<').filter(|rest| !rest.starts_with('<')) else { return };
-        let (name, rest) = document_name(rest);
-        self.awaited.extend((!name.is_empty()).then_some(name));
-        self.rest = rest;
+        if let Some(rest) = self.rest.strip_prefix("<<") {
+            self.rest = rest.trim_start_matches([' ', '\t']);
+            self.now.input = Some(self.one_word());
+        } else if let Some(rest) = self.rest.strip_prefix('<') {
+            let (name, rest) = document_name(rest);
+            self.awaited.extend((!name.is_empty()).then_some((name, self.done.len())));
+            self.rest = rest;
+        }
+    }
+
+    /// The word that begins here, as it is after quoting.
+    fn one_word(&mut self) -> String {
+        while let Some(c) = self.rest.chars().next().filter(|c| !c.is_whitespace() && !";&|()<>".contains(*c))
+        {
+            self.take();
+            match c {
+                '\\' => {
+                    let c = self.take().unwrap_or_default();
+                    self.push(c);
+                }
+                '\'' => self.quoted(),
+                '"' => self.double(),
+                '$' if self.rest.starts_with('\'') => self.escaped(),
+                '$' => self.dollar(),
+                c => self.push(c),
+            }
+        }
+        self.word.take().unwrap_or_default()
     }
 
     /// The texts of the here-documents that begin here.
     fn documents(&mut self) {
-        for name in std::mem::take(&mut self.awaited) {
+        for (name, of) in std::mem::take(&mut self.awaited) {
             let (text, rest) = document(self.rest, &name);
-            self.now.input = Some(text);
             self.rest = rest;
+            if let Some(command) = self.done.get_mut(of) {
+                command.input = Some(text);
+            }
         }
     }
 }
@@ -347,6 +457,51 @@ mod tests {
     }
 
     #[test]
+    fn messages_are_found_as_people_write_them() {
+        let check = |line: &str, expect: Vec<Message>| assert_eq!(commits(line), expect, "{line}");
+        // A key is stuck to its option, so what follows is not one.
+        check("git commit -S -m 'x'", text("x"));
+        check("git commit --gpg-sign -m 'x'", text("x"));
+        check("git commit -SF00m -m 'x'", text("x"));
+        check("git commit -unormal -m 'x'", text("x"));
+        check("git commit -CHEAD~m", vec![Message::Kept]);
+        check("git commit --mess 'x'", text("x"));
+        check("git commit --mess='x'", text("x"));
+        check("git commit -m $'feat(a): it\\'s b\\n\\nmore'", text("feat(a): it's b\n\nmore"));
+        check("git commit -m $\"x\"", text("x"));
+        check("git commit -F - <<< 'feat(a): b'", text("feat(a): b"));
+        check("git commit -F - <<<\"feat(a): b\" && git push", text("feat(a): b"));
+        check("git commit -F - <<'EOF' && git push\nfeat(a): b\nEOF\n", text("feat(a): b\n"));
+        check("git commit -F - 2>&1 <<'EOF' | tail -3\nfeat(a): b\nEOF\n", text("feat(a): b\n"));
+        check("cat <<'EOF' | git commit -F -\nfeat(a): b\nEOF\n", text("feat(a): b\n"));
+        check("echo 'feat(a): b' | git commit -F -", text("feat(a): b"));
+        check("date | git commit -F -", vec![Message::Editor]);
+        check("git commit -q &> log -m 'x'", text("x"));
+        check("git commit -q >log 2>&1 -m 'x'", text("x"));
+    }
+
+    #[test]
+    fn a_commit_is_one_wherever_it_stands() {
+        for line in [
+            "if git commit -m x; then echo; fi",
+            "! git commit -m x",
+            "while true; do git commit -m x; done",
+            "if true; then git commit -m x; else :; fi",
+            "nice -n 5 git commit -m x",
+            "timeout 60 git commit -m x",
+            "time -p git commit -m x",
+            "sudo -u me git commit -m x",
+            "env -i A=1 git commit -m x",
+            "bash -c 'git commit -m x'",
+            "sh -ec \"cd a && git commit -m 'x'\"",
+            "eval 'git commit -m x'",
+            "bash -c \"bash -c 'git commit -m x'\"",
+        ] {
+            assert_eq!(commits(line), text("x"), "{line}");
+        }
+    }
+
+    #[test]
     fn what_makes_no_commit_is_none() {
         for line in [
             "",
@@ -358,6 +513,10 @@ mod tests {
             "git commit-tree abc",
             "grep -r 'commit' .",
             "mygit commit -m x",
+            "timeout 60 make commit",
+            "echo bash -c 'git commit -m x'",
+            "bash script.sh git commit -m x",
+            "if grep -q git commit; then echo; fi",
         ] {
             assert_eq!(commits(line), [], "{line}");
         }

@@ -32,8 +32,8 @@ pub struct Step {
     pub line: String,
 }
 
-/// Steps through the rows until the person has seen enough. `verdict` is what the replay came to.
-pub fn walk(seen: &Seen, steps: &[Step], verdict: &str) -> Result<(), Failure> {
+/// Steps through the rows until the person has seen enough, or a signal ends it. `verdict` is what the replay came to.
+pub fn walk(seen: &Seen, steps: &[Step], verdict: &str) -> Result<Done, Failure> {
     let signal = signals()?;
     let mut terminal = ratatui::try_init().map_err(no_terminal)?;
     let mut walked = || -> Result<Done, Failure> {
@@ -65,8 +65,9 @@ pub fn walk(seen: &Seen, steps: &[Step], verdict: &str) -> Result<(), Failure> {
     let walked = walked();
     // Whatever happened: the terminal is the person's again before anything is said.
     let restored = ratatui::try_restore();
-    walked?;
-    restored.map_err(no_terminal)
+    let done = walked?;
+    restored.map_err(no_terminal)?;
+    Ok(done)
 }
 
 /// What a row says, as the journal has it.

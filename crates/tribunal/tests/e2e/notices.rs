@@ -63,6 +63,7 @@ fn what_fails_hangs_or_is_not_there_is_a_warning() {
     for (keys, expect) in [
         ("on_escalation = [\"/no/such/program\"]\n", "run.on_escalation: "),
         ("on_escalation = [\"sh\", \"-c\", \"echo broken >&2; exit 3\"]\n", "broken"),
+        ("on_escalation = [\"sh\", \"-c\", \"printf '\\\\377 odd bytes' >&2; exit 3\"]\n", "odd bytes"),
         (
             "on_escalation = [\"sh\", \"-c\", \"sleep 1000 & sleep 1000\"]\non_timeout_s = 1\n",
             "ended after 1 s",

@@ -170,6 +170,27 @@ fn who_loses_the_terminal_ends() {
     }
 }
 
+/// Whoever is asked to end says so by its exit code, and gives the terminal back.
+#[test]
+fn who_is_asked_to_end_ends_with_the_signal() {
+    let mut show = Show::of(&PLAIN);
+    if show.stage.program().other("tmux", &["-V"]).is_err() {
+        assert!(std::env::var_os("CI").is_none(), "no tmux is installed");
+        return;
+    }
+    show.expect(&["run"], 0);
+    for command in ["watch", "replay --step"] {
+        let terminal = Terminal::with(&show, command, 80, 24);
+        terminal.until("the screen", |screen| screen.contains("q quit"));
+        let shell = terminal.tmux(&["display-message", "-p", "-t", "w", "#{pane_pid}"]);
+        let shell = shell.trim();
+        let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
+        let ours = rustix::process::Pid::from_raw(children.trim().parse().unwrap()).unwrap();
+        rustix::process::kill_process(ours, rustix::process::Signal::TERM).unwrap();
+        terminal.until("the shell", |screen| screen.contains("it ended with 143"));
+    }
+}
+
 #[test]
 fn a_journal_is_stepped_through_on_a_terminal() {
     let mut show = Show::of(&PLAIN);

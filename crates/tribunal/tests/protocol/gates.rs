@@ -236,6 +236,14 @@ fn a_completion_believes_no_word_that_git_contradicts() {
     let undeclared = ask(&["src/parser.txt", "files_modified="], 2);
     assert!(undeclared["errors"].to_string().contains("not declared"), "{undeclared}");
     ask(&["src/parser.txt", "files_modified=./src/parser.txt"], 0);
+    // A repository that cannot be read contradicts nothing, and that is no yes.
+    field.write("secret", "forbidden");
+    assert!(ask(&["file:src/parser.txt"], 2)["errors"].to_string().contains("secret is forbidden"));
+    field.write(".git/HEAD", "nowhere");
+    assert!(ask(&["file:src/parser.txt"], 2)["errors"].to_string().contains("cannot be seen"));
+    std::fs::remove_dir_all(field.stage.project().join(".git")).unwrap();
+    field.write(".git", "gitdir: nowhere");
+    assert!(ask(&["file:src/parser.txt"], 2)["errors"].to_string().contains("cannot be seen"));
 }
 
 #[test]
