@@ -19,6 +19,9 @@ use tribunal_view::{events, plain};
 /// The root's name in ids.
 const ROOT: &str = "run";
 
+/// Of work that a crash cut off, and that is proven not to be done.
+const CUT_OFF: &str = "cut off";
+
 /// Prints the trace of a run.
 pub fn run(args: &Args) -> Result<Done, Failure> {
     let place = Place::here()?;
@@ -84,8 +87,8 @@ impl Fold {
             RunEvent::Landed { effect, .. }
             | RunEvent::Summarised { effect, .. }
             | RunEvent::Checkpointed { effect, .. }
-            | RunEvent::Finished { effect, .. }
-            | RunEvent::Cleared { effect } => self.end(at, &effect.to_string(), None),
+            | RunEvent::Finished { effect, .. } => self.end(at, &effect.to_string(), None),
+            RunEvent::Cleared { effect } => self.end(at, &effect.to_string(), Some(CUT_OFF.to_owned())),
             RunEvent::LandingRefused { effect, .. } => {
                 self.end(at, &effect.to_string(), Some("refused".to_owned()));
             }
@@ -112,8 +115,8 @@ impl Fold {
             | LoopEvent::Joined { effect, .. }
             | LoopEvent::Checked { effect, .. }
             | LoopEvent::Answered { effect, .. }
-            | LoopEvent::Heard { effect, .. }
-            | LoopEvent::Cleared { effect } => self.end(at, &effect.to_string(), None),
+            | LoopEvent::Heard { effect, .. } => self.end(at, &effect.to_string(), None),
+            LoopEvent::Cleared { effect } => self.end(at, &effect.to_string(), Some(CUT_OFF.to_owned())),
             LoopEvent::Failed { effect, failure } => {
                 self.end(at, &effect.to_string(), Some(plain::clipped(&failure.text, 300)));
             }
@@ -246,7 +249,22 @@ fn hash(salt: &str, text: &str) -> u64 {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+    use tribunal_core::effect::{FinishStep, Try};
+    use tribunal_core::ids::Of;
     use tribunal_core::run::Ending;
+
+    #[test]
+    fn what_was_cut_off_did_not_succeed() {
+        let mut fold = Fold::new("20260301-0915");
+        let step = Step::Finish(FinishStep::Forward);
+        let effect = EffectId { of: Of::run(), entry: 1, step, n: Try::default(), launch: 0 };
+        fold.take(1_000, &Fact::Run(RunEvent::Intended { effect: effect.clone(), due: None }));
+        fold.take(2_000, &Fact::Run(RunEvent::Cleared { effect }));
+        let trace = fold.done();
+        let spans = trace["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap();
+        let cut = spans.iter().find(|span| span["name"] != "run").unwrap();
+        assert_eq!(cut["status"], json!({ "code": 2, "message": "cut off" }), "{trace}");
+    }
 
     #[test]
     fn a_run_is_one_tree_of_spans() {

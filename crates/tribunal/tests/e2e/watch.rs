@@ -2,6 +2,7 @@
 
 use crate::show::Show;
 use crate::stage::scenes::{self, PLAIN, Scene};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use tribunal_core::run::Ending;
 use tribunal_engine::inbox;
@@ -20,7 +21,10 @@ impl Terminal<'_> {
     }
 
     fn with<'a>(show: &'a Show, command: &str, columns: u32, rows: u32) -> Terminal<'a> {
-        let terminal = Terminal { show, socket: show.stage.root().join("tmux").display().to_string() };
+        // Each has a server of its own: the one before may still be on its way out.
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("tmux-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let terminal = Terminal { show, socket: show.stage.root().join(name).display().to_string() };
         let binary = show.stage.program().binary.display();
         let line = format!("'{binary}' {command}; echo \"it ended with $?\"; exec cat");
         let (x, y) = (columns.to_string(), rows.to_string());
@@ -173,13 +177,13 @@ fn who_loses_the_terminal_ends() {
 /// Whoever is asked to end says so by its exit code, and gives the terminal back.
 #[test]
 fn who_is_asked_to_end_ends_with_the_signal() {
-    let mut show = Show::of(&PLAIN);
-    if show.stage.program().other("tmux", &["-V"]).is_err() {
-        assert!(std::env::var_os("CI").is_none(), "no tmux is installed");
-        return;
-    }
-    show.expect(&["run"], 0);
     for command in ["watch", "replay --step"] {
+        let mut show = Show::of(&PLAIN);
+        if show.stage.program().other("tmux", &["-V"]).is_err() {
+            assert!(std::env::var_os("CI").is_none(), "no tmux is installed");
+            return;
+        }
+        show.expect(&["run"], 0);
         let terminal = Terminal::with(&show, command, 80, 24);
         terminal.until("the screen", |screen| screen.contains("q quit"));
         let shell = terminal.tmux(&["display-message", "-p", "-t", "w", "#{pane_pid}"]);
