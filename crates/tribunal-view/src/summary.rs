@@ -187,7 +187,8 @@ pub fn sentences(run: &RunView) -> String {
         said.push(format!("Landed: {}", landed(run)));
     }
     let landed = run.plans.iter().filter(|plan| plan.state == PlanState::Landed && !plan.built.is_empty());
-    let built: Vec<&str> = landed.map(|plan| plan.built.trim_end_matches('.')).collect();
+    let built: Vec<String> =
+        landed.map(|plan| plan.built.trim_end_matches('.').replace(". ", "; ")).collect();
     // At most four sentences: what a person must do comes before what was built.
     if run.questions.is_empty() && run.take.is_none() && !built.is_empty() {
         let rest = built.len().saturating_sub(BUILT_SHOWN);

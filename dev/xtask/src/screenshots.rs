@@ -14,6 +14,22 @@ use std::process::{Child, Command, ExitCode, Stdio};
 /// Where pictures go.
 const FOLDER: &str = "docs/pictures";
 
+/// By scenario of the demo: the name of a picture, its page, how many pixels high it is, and light or dark.
+type Page = (&'static str, &'static str, u32, &'static str);
+const PAGES: [(&str, &[Page]); 2] = [
+    (
+        "pass",
+        &[
+            ("runs", "", 300, "light"),
+            ("run", "/runs/{run}", 760, "light"),
+            ("finding", "/runs/{run}/findings/F-2", 1240, "light"),
+            ("loop", "/runs/{run}/loops/01-02/task-1.3", 1000, "dark"),
+            ("queue", "/runs/{run}/queue", 700, "light"),
+        ],
+    ),
+    ("blocked", &[("inbox", "/inbox", 760, "dark")]),
+];
+
 /// What to take pictures of.
 #[derive(clap::Args)]
 pub struct Args {
@@ -40,10 +56,7 @@ fn take(args: &Args) -> Result<(), String> {
     let browser = Browser::start(&dir.path().join("browser"))?;
     let mut browser =
         browser.ok_or("no Chromium is installed\nhint: on Debian, `apt-get install chromium`")?;
-    for (scenario, pages) in [
-        ("pass", &[("runs", ""), ("run", "/runs/{run}"), ("finding", "/runs/{run}/findings/F-2")][..]),
-        ("blocked", &[("inbox", "/inbox")]),
-    ] {
+    for (scenario, pages) in PAGES {
         let project = dir.path().join(scenario);
         let played = command(&binary, dir.path())
             .args(["demo", "--scenario", scenario, "--dir"])
@@ -52,9 +65,10 @@ fn take(args: &Args) -> Result<(), String> {
         played.map_err(|error| format!("demo: {error}"))?;
         let server = Served::start(&binary, &project, dir.path())?;
         let tab = browser.tab()?;
-        browser.size(&tab, 1200, 760)?;
         browser.open(&tab, &server.link)?;
-        for (name, place) in pages {
+        for (name, place, height, scheme) in pages {
+            browser.size(&tab, 1200, *height)?;
+            browser.scheme(&tab, scheme)?;
             shoot(&mut browser, &tab, &server, name, &place.replace("{run}", &newest(&project)?))?;
         }
     }

@@ -33,6 +33,13 @@ impl Html {
         self
     }
 
+    /// Whether the last thing that was written is a heading of these words.
+    pub(super) fn just_headed(&self, words: &str) -> bool {
+        let mut heading = String::from(">");
+        escape(&mut heading, &plain::clipped(words, LINE_MAX));
+        ["</h2>", "</h3>"].iter().any(|end| self.0.trim_end().ends_with(&format!("{heading}{end}")))
+    }
+
     /// A place on this server, made of names that may hold anything.
     pub fn place(&mut self, names: &[&str]) -> &mut Html {
         self.0.push_str(&place(names));

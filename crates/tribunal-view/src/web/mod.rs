@@ -101,9 +101,12 @@ pub(crate) fn class(mark: Mark) -> &'static str {
 
 /// The first row of a table that may be wider than the page.
 pub(crate) fn table(html: &mut Html, caption: &str, head: &[&str]) {
+    // Words that stand above it already are only for who hears the page.
+    let caption_tag =
+        if html.just_headed(caption) { "\"><table><caption class=\"heard\">" } else { "\"><table><caption>" };
     // Who has no mouse scrolls it by keyboard: it can be focused.
     html.raw("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"").text(caption);
-    html.raw("\"><table><caption>").text(caption).raw("</caption><thead><tr>");
+    html.raw(caption_tag).text(caption).raw("</caption><thead><tr>");
     head.iter().for_each(|cell| {
         html.raw("<th scope=\"col\">").text(cell).raw("</th>");
     });

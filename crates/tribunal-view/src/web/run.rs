@@ -104,7 +104,7 @@ fn head(html: &mut Html, view: &RunView) {
             "tokens in / out",
         ),
         (yielded(view), "findings settled per launch"),
-        (words::duration(view.ms()), "so far"),
+        (words::duration(view.ms()), if view.ending.is_some() { "in all" } else { "so far" }),
     ];
     html.raw("<ul class=\"tiles\">\n");
     for (value, name) in tiles {
