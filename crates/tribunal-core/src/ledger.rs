@@ -150,7 +150,7 @@ impl Entry {
     }
 }
 
-/// An open finding handed to a new loop under its id.
+/// An open finding, or one that a person waived, handed to a new loop under its id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handed {
     /// Its id.
@@ -175,10 +175,15 @@ enum Turn {
 }
 
 impl Ledger {
-    /// The ledger a new loop begins with. Findings of other loops are open here, and count from zero.
+    /// The ledger a new loop begins with. Findings of other loops are open here, and count from zero; what a person
+    /// waived stays waived.
     pub fn opened_with(handed: &[Handed]) -> Ledger {
         let entries = handed.iter().map(|h| {
-            let entry = Entry { fate: Fate::Open, first_round: 0, ..h.entry.clone() };
+            let fate = match &h.entry.fate {
+                Fate::Waived(who) => Fate::Waived(who.clone()),
+                _ => Fate::Open,
+            };
+            let entry = Entry { fate, first_round: 0, ..h.entry.clone() };
             (h.id, entry)
         });
         let mut ledger = Ledger { entries: entries.collect(), ..Ledger::default() };

@@ -241,18 +241,20 @@ impl Bench {
                 let upheld = repeated.contains(&at) || self.author_upholds(tracked);
                 // Only the end of a loop, or a person, carries, waives or gives up.
                 let early = matches!(tracked.fate, Fate::Carried | Fate::Waived(_) | Fate::Unresolved);
-                let fate = if upheld || early { Fate::Open } else { tracked.fate.clone() };
+                let waived = is_waived(ledger, tracked.id, &tracked.fate);
+                let fate = if (upheld || early) && !waived { Fate::Open } else { tracked.fate.clone() };
                 Tracked { fate, ..tracked.clone() }
             })
             .collect();
         let accounted = |check: &Check, worst: Severity| {
             let source = Source::Check(check.clone());
-            let holds = |by: &BTreeSet<Source>, fate: &Fate, severity: Severity| {
-                by.contains(&source) && *fate == Fate::Open && severity >= worst
+            let holds = |id: FindingId, by: &BTreeSet<Source>, fate: &Fate, severity: Severity| {
+                let stands = *fate == Fate::Open || is_waived(ledger, id, fate);
+                by.contains(&source) && stands && severity >= worst
             };
             let named = |id: FindingId| corrected.iter().any(|tracked| tracked.id == id);
-            corrected.iter().any(|t| holds(&t.by, &t.fate, t.severity))
-                || ledger.iter().any(|(id, e)| !named(id) && holds(&e.by, &e.fate, e.severity))
+            corrected.iter().any(|t| holds(t.id, &t.by, &t.fate, t.severity))
+                || ledger.iter().any(|(id, e)| !named(id) && holds(id, &e.by, &e.fate, e.severity))
         };
         let all_accounted = self.checks.iter().all(|(check, state)| match state.worst() {
             Some(worst) if needs_rework(policy, worst) => accounted(check, worst),
@@ -339,6 +341,11 @@ impl Bench {
     fn author_rejected(&self, entry: &Entry) -> bool {
         self.answers().any(|(seat, answer)| rejects(answer) && entry.is_of(seat))
     }
+}
+
+/// A person waived it before this loop began, and tracking found it as it was.
+fn is_waived(ledger: &Ledger, id: FindingId, fate: &Fate) -> bool {
+    matches!(fate, Fate::Waived(_)) && ledger.get(id).is_some_and(|entry| entry.fate == *fate)
 }
 
 /// Work that does not serve its purpose is rejected, whatever verdict is stated.

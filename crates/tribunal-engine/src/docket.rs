@@ -241,6 +241,9 @@ pub struct ReviewNote {
     /// Findings of the earlier review whose judge does not sit in this one: they were not looked at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unasked: Vec<String>,
+    /// The commands by which the plans of a phase verify themselves, as they were when the review began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verification: Vec<String>,
 }
 
 /// One reviewer of a panel.

@@ -175,8 +175,9 @@ impl Examined {
 
     /// Those worth a line, the worst first, file by file.
     fn shown(&self) -> Vec<&Row> {
-        let standing =
-            |row: &&Row| row.in_the_way || matches!(row.finding.fate.as_str(), "carried" | "advisory");
+        let standing = |row: &&Row| {
+            row.in_the_way || matches!(row.finding.fate.as_str(), "carried" | "advisory" | "waived")
+        };
         let wanted = |row: &&Row| standing(row) || (self.verbose && row.since != Since::Resolved);
         let mut rows: Vec<&Row> = self.findings.iter().filter(wanted).collect();
         rows.sort_by_key(|row| (!row.in_the_way, place_key(&row.finding.place)));
@@ -255,7 +256,7 @@ fn rows(out: &mut String, one: &Examined, style: Style) {
         let fate = match row.finding.fate.as_str() {
             // What nobody has to do anything about needs no word for it.
             "open" | "unresolved" | "advisory" => String::new(),
-            fate => format!(" ({fate})"),
+            fate => format!(" ({})", format!("{fate} {}", row.finding.fate_note).trim_end()),
         };
         let said = format!("{}{fate}: {}", row.finding.severity, plain::clipped(&row.finding.claim, 300));
         let _ = writeln!(

@@ -422,6 +422,25 @@ fn authors_are_believed() {
 }
 
 #[test]
+fn what_was_waived_before_stays_waived_and_answers_for_its_check() {
+    let waived = |who: &str| Fate::Waived(who.into());
+    let t = Tracked { fate: waived("ann"), ..tracked(9, &[check("lint")], Blocker) };
+    let entry = ledger(std::slice::from_ref(&t)).get(FindingId(9)).unwrap().clone();
+    let before = Ledger::opened_with(&[Handed { id: FindingId(9), entry }]);
+    assert_eq!(before.get(FindingId(9)).unwrap().fate, waived("ann"));
+    let red = bench(Some(Blocker), &[]);
+    let fates = |report: &[Tracked]| -> Option<Vec<Fate>> {
+        Some(red.correct(&policy(), &before, report)?.into_iter().map(|t| t.fate).collect())
+    };
+    assert_eq!(fates(std::slice::from_ref(&t)), Some(vec![waived("ann")]));
+    assert_eq!(fates(&[]), Some(Vec::new()), "it stands for its check, named or not");
+    // Nobody else is made to have waived it, and nothing else is waived with it.
+    assert_eq!(fates(&[Tracked { fate: waived("bob"), ..t.clone() }]), Some(vec![Fate::Open]));
+    let other = Tracked { id: FindingId(3), ..t.clone() };
+    assert_eq!(fates(&[other]), Some(vec![Fate::Open]));
+}
+
+#[test]
 fn benches_say_where_they_stand() {
     let mut asking = Bench::convene(Revision::new("r1"), [Check::new("lint")]);
     assert!(!asking.checks_done() && asking.seats_done() && asking.is_complete());

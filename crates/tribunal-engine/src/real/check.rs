@@ -352,6 +352,9 @@ pub(crate) fn commands(site: &Site, subject: &Subject, check: &Check, docket: &D
         let argv = site.settings.checks.commands.get(check.as_str()).cloned().unwrap_or_default();
         return vec![Command { shown: argv.join(" "), argv, ..Command::default() }];
     }
+    if let Some(review) = &docket.about.review {
+        return review.verification.iter().map(|line| shell(line)).collect();
+    }
     match subject::plan_of(subject) {
         Some(plan) => plan_commands(site, docket, plan, subject),
         // What all plans verify themselves by.

@@ -14,6 +14,7 @@ use tribunal_core::r#loop::{Loop, LoopEvent, Outcome};
 use tribunal_core::run::Exists;
 use tribunal_git::{GitError, Oid};
 use tribunal_journal::Reader;
+use tribunal_view::plain;
 
 /// Earlier runs that are looked at for one of the same thing.
 const EARLIER_MAX: usize = 200;
@@ -39,7 +40,7 @@ pub(super) fn taken_over(
     let Some((since, commit)) = earlier.stands(site, &plan.head)? else { return Ok((exists, note)) };
     site.keep(&since, &commit, Vec::new())?;
     let sits = |source: &Source| match source {
-        Source::Check(check) => note.tools.iter().any(|tool| tool.name == check.as_str()),
+        Source::Check(check) => plan.asks(check),
         Source::Seat(seat) => note.seats.iter().any(|known| known.id == seat.as_str()),
     };
     let mut unasked = Vec::new();
@@ -99,9 +100,27 @@ impl Earlier {
         let lp = if last.tracked() == Some(since) { last } else { then };
         let stands =
             |fate: &Fate| matches!(fate, Fate::Open | Fate::Unresolved | Fate::Advisory | Fate::Carried);
-        let left = lp.ledger().iter().filter(|(_, entry)| stands(&entry.fate));
-        // What was tried and said about it then is over.
-        left.map(|(id, entry)| (id, Entry { reply: None, fixer: None, ..entry.clone() })).collect()
+        let mut left = Vec::new();
+        for (id, entry) in lp.ledger().iter() {
+            let end = last.ledger().get(id).map(|entry| &entry.fate);
+            let fate = match (end, &entry.fate) {
+                (Some(Fate::Waived(who)), Fate::Waived(_) | Fate::Open) => Fate::Waived(self.why(last, who)),
+                (_, fate) if stands(fate) => fate.clone(),
+                _ => continue,
+            };
+            // What was tried and said about it then is over.
+            left.push((id, Entry { reply: None, fixer: None, fate, ..entry.clone() }));
+        }
+        left
+    }
+
+    /// Who waived it, with what they said; what was taken over as waived says so already.
+    fn why(&self, lp: &Loop, who: &str) -> String {
+        let here = matches!(lp.outcome(), Some(Outcome::Accepted(by)) if by == who);
+        match self.docket.said.get(lp.id()).filter(|_| here) {
+            Some(note) => format!("{who}: {}", plain::clipped(note, 300)),
+            None => who.to_owned(),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! from the plan to a run that only reviews. Nothing of the user's is written; the plan is made before anything is.
 
 use super::RealWorld;
+use super::check::VERIFICATION;
 use super::context;
 use super::earlier;
 use super::error::SetupError;
@@ -91,6 +92,14 @@ impl ReviewPlan {
     pub fn is_empty(&self) -> bool {
         self.base == self.head
     }
+
+    /// Whether a check will be asked: a tool that sits, a command of the settings, or what a phase verifies itself by.
+    pub(super) fn asks(&self, check: &Check) -> bool {
+        let (note, name) = (&self.note, check.as_str());
+        note.tools.iter().any(|tool| tool.name == name)
+            || (self.ask.panel.is_empty() && self.settings.checks.commands.contains_key(name))
+            || (name == VERIFICATION && !note.verification.is_empty())
+    }
 }
 
 /// Finds out what is reviewed and who can judge it.
@@ -145,6 +154,7 @@ pub(super) fn seated(
         head: ends.head.to_string(),
         fix: ask.fix,
         include_filtered: ask.include_filtered,
+        verification: verification(ends.phase.as_ref()),
         ..ReviewNote::default()
     };
     seat_tools(&mut note, found, &tools, ask, settings)?;
@@ -173,6 +183,21 @@ fn coverage_is_whole(note: &ReviewNote, changes: &[tribunal_git::Change]) -> Res
         (_, 0) => Ok(()),
         (all, missed) => Err(SetupError::Refused(format!("bug: {missed} of {all} files are in no scope"))),
     }
+}
+
+/// The commands by which the plans of a phase verify themselves, each once.
+fn verification(phase: Option<&PhaseFiles>) -> Vec<String> {
+    let documents = phase.into_iter().flat_map(|files| &files.plans);
+    let mut commands: Vec<String> = Vec::new();
+    for plan in documents.filter_map(|doc| tribunal_docs::read_plan(&doc.path, &doc.text).value) {
+        let of_tasks = plan.tasks.into_iter().flat_map(|task| task.verification);
+        for command in of_tasks.chain(plan.verification_commands) {
+            if !commands.contains(&command) {
+                commands.push(command);
+            }
+        }
+    }
+    commands
 }
 
 /// What a phase says of itself.
@@ -422,8 +447,11 @@ fn policy(plan: &ReviewPlan, row: Policy) -> Policy {
     let alone = note.seats.is_empty() && plan.phase.is_none();
     let agents = plan.ask.fix && plan.settings.agents.adapter_for(&["fixer", "dev"]).is_some();
     let kept = agents.then_some(SCOPE);
+    // What a phase promised is looked at whoever sits.
+    let promised = (!note.verification.is_empty()).then_some(VERIFICATION);
+    let checks = tools.chain(commands.map(String::as_str)).chain(promised).chain(kept);
     Policy {
-        checks: tools.chain(commands.map(String::as_str)).chain(kept).map(Check::new).collect(),
+        checks: checks.map(Check::new).collect(),
         seats: note.seats.iter().map(|seat| Seat::new(&seat.id)).collect(),
         rounds_max: if plan.ask.fix { rounds } else { 1 },
         at_the_cap: match asks {

@@ -31,7 +31,7 @@ pub(super) fn repeated(
         Match::New(_) => None,
     };
     let mark = match known {
-        Some(entry) if is_live(entry) || matches!(entry.fate, Fate::Waived(_)) => Mark::Persistent,
+        Some(entry) if is_live(entry) || waiver(input, entry).is_some() => Mark::Persistent,
         Some(entry) if matches!(entry.fate, Fate::Discarded | Fate::Filtered) => {
             fresh_mark(input, triaged.claim(), anchor)
         }
@@ -58,8 +58,8 @@ pub(super) fn repeated(
 }
 
 fn fate_of(input: &Input<'_>, triaged: &Triaged, known: Option<&Entry>, mark: Mark, id: FindingId) -> Fate {
-    if let Some(Fate::Waived(who)) = known.map(|entry| &entry.fate) {
-        return Fate::Waived(who.clone());
+    if let Some(fate) = known.and_then(|entry| waiver(input, entry)) {
+        return fate.clone();
     }
     let was_open = known.is_some_and(Entry::is_open_must_fix);
     if was_open && triaged.fate != Fate::Open {
@@ -73,6 +73,15 @@ fn fate_of(input: &Input<'_>, triaged: &Triaged, known: Option<&Entry>, mark: Ma
         return Fate::Advisory;
     }
     triaged.fate.clone()
+}
+
+/// The fate of a finding that a person waived, while what it is about is as it was then.
+fn waiver<'e>(input: &Input<'_>, entry: &'e Entry) -> Option<&'e Fate> {
+    let changed = match &entry.claim.file {
+        Some(_) => changed_under(input, &entry.claim),
+        None => input.change.lines_changed() > 0,
+    };
+    Some(&entry.fate).filter(|fate| matches!(fate, Fate::Waived(_)) && !changed)
 }
 
 /// What is new about a finding that was not in the ledger.
@@ -162,6 +171,11 @@ fn silent_check(input: &Input<'_>, entry: &Entry) -> Option<Fate> {
     let all_ran =
         entry.by.iter().all(|source| matches!(source, Source::Check(check) if input.ran.contains(check)));
     (all_ran && !entry.by.is_empty()).then_some(Fate::Fixed)
+}
+
+/// It was waived, and the checks that found it do not any more.
+pub(super) fn is_waived_and_gone(input: &Input<'_>, entry: &Entry) -> bool {
+    matches!(entry.fate, Fate::Waived(_)) && silent_check(input, entry).is_some()
 }
 
 /// Its very lines changed, or its file is gone.

@@ -118,8 +118,9 @@ pub fn track(input: &Input<'_>) -> Outcome {
             }
         }
     }
+    let speaks = |entry: &Entry| is_live(entry) || fates::is_waived_and_gone(input, entry);
     let unrepeated: Vec<(FindingId, &Entry)> =
-        input.ledger.iter().filter(|(id, entry)| is_live(entry) && !tracked.contains_key(id)).collect();
+        input.ledger.iter().filter(|(id, entry)| speaks(entry) && !tracked.contains_key(id)).collect();
     let moves = fates::moves(input, unrepeated.iter().map(|(_, entry)| &entry.claim), &mut anchors);
     for (id, entry) in unrepeated {
         let (one, was_silent) = fates::unrepeated(input, id, entry, &mut anchors, (&changed, &moves));

@@ -316,6 +316,15 @@ fn a_waived_finding_stays_waived() {
     });
     assert_eq!(get(&outcome, 1).fate, Fate::Waived("a person".into()));
     assert_eq!(outcome.delta.new + outcome.delta.reopened, 0);
+    // Its own line is another one now: nobody waived that.
+    let outcome = rounds.play(Round {
+        raised: vec![by("a", Severity::Blocker, 4, "`load` panics on a missing file")],
+        old: OLD.into(),
+        new: OLD.replace("(path).unwrap()", "(path).expect(\"there\")"),
+        hunks: vec![hunk(4, 1, 4, 1)],
+        ..Round::default()
+    });
+    assert_eq!(get(&outcome, 1).fate, Fate::Open);
 }
 
 #[test]

@@ -477,6 +477,105 @@ fn a_large_change_is_reviewed_in_parts_that_cover_all_of_it() {
     assert_eq!(review.seats.len(), review.scopes.len());
 }
 
+/// Finds the word `ugly` in any file, by file and line.
+const UGLY: &str = "[tools.ugly]\nfiles = [\"*.py\"]\nprograms = [\"grep\"]\nform = \"lines\"\nfound = [1]\ncheck = [\"sh\", \"-c\", \"grep -n ugly \\\"$@\\\" /dev/null | sed 's/$/: warning: it is ugly/' ; true\", \"sh\", \"{files}\"]\n";
+
+#[test]
+fn what_a_person_waived_stays_so_while_its_code_is_as_it_was() {
+    let idle = format!("[[turn]]\nrole = \"{BACKEND}\"\ndo = [{{ say = \"SUMMARY: no.\\nTASK: done\" }}]\n");
+    let change = Change::one(&idle);
+    std::fs::write(change.stage.project().join(".git/info/exclude"), "tribunal.toml\n").unwrap();
+    change.stage.write("tribunal.toml", UGLY).unwrap();
+    let commit = |text: &str| {
+        change.stage.write("a.py", text).unwrap();
+        change.stage.git(&["commit", "-q", "-am", "feat: more"]).unwrap();
+    };
+    commit("begin = 1\nugly = 2\n");
+    let panel = format!("{QA},ugly");
+    change.fix(&panel, 4);
+    let decided = change.stage.tribunal(&["decide", "phase", "accept", "--note", "it is art"]).unwrap();
+    assert_eq!(decided.code, Some(0), "{}", decided.said());
+    let waived = |seen: &Ended| {
+        let one = seen.stdout.contains("waived by") && seen.stdout.contains("it is art");
+        assert!(one && seen.stdout.contains("F-1"), "{}", seen.said());
+    };
+    waived(&change.review(&panel, &[], 0));
+    // Its line moves, and another review comes after that.
+    commit("begin = 1\nfine = 1\nugly = 2\n");
+    waived(&change.review(&panel, &[], 0));
+    waived(&change.review(&panel, &[], 0));
+    // One like it is another one, and its own line changed is no longer what was waived.
+    commit("begin = 1\nfine = 1\nugly = 2\nfine = 2\nfine = 3\nfine = 4\nugly = 9\n");
+    let seen = change.review(&panel, &[], 1);
+    assert!(seen.stdout.contains("1 warning in the way"), "{}", seen.said());
+    waived(&seen);
+    commit("begin = 1\nfine = 1\nugly = 3\n");
+    let seen = change.review(&panel, &[], 1);
+    assert!(seen.stdout.contains("1 warning in the way"), "{}", seen.said());
+}
+
+/// What the plans of a phase verify themselves by is run where the phase is reviewed, and told to who judges.
+#[test]
+fn a_phase_is_held_to_what_its_plans_verify_themselves_by() {
+    let (_folder, mut stage) = crate::stage();
+    let dir = stage.root().join("the demo");
+    let demo = stage.tribunal(&["demo", "--dir", &dir.display().to_string()]).unwrap();
+    assert_eq!(demo.code, Some(0), "{}", demo.said());
+    stage.program_mut().dir = dir.clone();
+    stage.script(APPROVES).unwrap();
+    let scenario = format!("agents.scenario={}", Value::from(stage.scene_file().display().to_string()));
+    let args = ["review", "01", "--yes", "--panel", QA, "--set", &scenario];
+    let passed = stage.tribunal(&args).unwrap();
+    assert_eq!(passed.code, Some(0), "{}", passed.said());
+    assert!(passed.stdout.contains("verification (passed)"), "{}", passed.said());
+    std::fs::write(dir.join("docs/count.txt"), "nothing\n").unwrap();
+    let git = stage.program().other("git", &["commit", "-qam", "docs: nothing"]).unwrap();
+    assert_eq!(git.code, Some(0), "{}", git.said());
+    let failed = stage.tribunal(&args).unwrap();
+    assert_eq!(failed.code, Some(1), "{}", failed.said());
+    assert!(failed.stdout.contains("verification (failed)"), "{}", failed.said());
+    let (run, _) = stage.newest().unwrap().unwrap();
+    let launches = std::fs::read_dir(stage.run_dir(&run).join("launches")).unwrap().flatten();
+    let mut prompts = launches.filter_map(|one| std::fs::read_to_string(one.path().join("prompt.md")).ok());
+    assert!(prompts.any(|prompt| prompt.contains("grep -q \"count.sh FILE\" docs/count.txt")));
+}
+
+#[test]
+fn a_map_is_made_renewed_and_given_to_reviewers() {
+    let change = Change::new(&[("src/main.py", "begin = 1\nx = 2\n")], "");
+    let map = |args: &[&str], code: i32| {
+        let ended = change.stage.tribunal(&[&["map"], args].concat()).unwrap();
+        assert_eq!(ended.code, Some(code), "{args:?}: {}", ended.said());
+        ended
+    };
+    let file = change.stage.project().join(".planning/CODEBASE.md");
+    let read = || std::fs::read_to_string(&file).unwrap();
+    let printed = map(&["--print"], 0).stdout;
+    assert!(!file.exists() && printed.contains("Python") && printed.contains("src/main.py"), "{printed}");
+    map(&[], 0);
+    assert_eq!(read(), printed);
+    change.stage.write("tests/test_main.py", "assert True\n").unwrap();
+    change.stage.git(&["add", "tests"]).unwrap();
+    change.stage.git(&["commit", "-q", "-m", "test: one"]).unwrap();
+    map(&[], 0);
+    assert!(read().contains("`tests`") && read() != printed, "{}", read());
+    change.review(QA, &[], 0);
+    let (run, _) = change.stage.newest().unwrap().unwrap();
+    let launches = std::fs::read_dir(change.stage.run_dir(&run).join("launches")).unwrap().flatten();
+    let mut prompts = launches.filter_map(|one| std::fs::read_to_string(one.path().join("prompt.md")).ok());
+    assert!(prompts.any(|prompt| prompt.contains("CODEBASE.md") && prompt.contains("src/main.py")));
+    // What a person wrote is theirs, and what a link leads to is nobody's business.
+    std::fs::write(&file, "my own words\n").unwrap();
+    assert!(map(&[], 2).stderr.contains("--force"));
+    assert_eq!(read(), "my own words\n");
+    let other = change.stage.root().join("other.md");
+    std::fs::rename(&file, &other).unwrap();
+    std::os::unix::fs::symlink(&other, &file).unwrap();
+    map(&["--force"], 0);
+    assert!(read().contains("# Codebase"));
+    assert_eq!(std::fs::read_to_string(&other).unwrap(), "my own words\n");
+}
+
 /// Two files that a review passes; what the polisher makes of them is the script's.
 fn polished(text_a: &str, text_b: &str, more: &str) -> Change {
     let (a, b) = (Value::from(text_a).to_string(), Value::from(text_b).to_string());
@@ -489,11 +588,9 @@ fn polished(text_a: &str, text_b: &str, more: &str) -> Change {
     );
     // A worktree with something in it that nobody committed is left alone.
     std::fs::write(change.stage.project().join(".git/info/exclude"), "tribunal.toml\n").unwrap();
-    // It finds the word `ugly` in any file, by file and line.
-    let row = "[tools.ugly]\nfiles = [\"*.py\"]\nprograms = [\"grep\"]\nform = \"lines\"\nfound = [1]\ncheck = [\"sh\", \"-c\", \"grep -n ugly \\\"$@\\\" /dev/null | sed 's/$/: warning: it is ugly/' ; true\", \"sh\", \"{files}\"]\n";
     change
         .stage
-        .write("tribunal.toml", &format!("[phase]\npolish = true\npolish_scope = \"changed\"\n{row}"))
+        .write("tribunal.toml", &format!("[phase]\npolish = true\npolish_scope = \"changed\"\n{UGLY}"))
         .unwrap();
     change
 }

@@ -1,11 +1,12 @@
 //! Where the output goes: narrow terminals, closed and full outputs, and the exit codes that scripts rely on.
 
 use crate::show::Show;
+use crate::stage::Stage;
 use crate::stage::scenes::{self, PLAIN, Scene};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use std::ffi::OsString;
-use std::io::Read;
+use std::io::{Read, Write};
 use tribunal_core::run::Ending;
 
 /// Runs the program through a shell that redirects its output.
@@ -74,6 +75,58 @@ fn on_a_terminal(show: &Show, columns: u16, args: &[&str]) -> (Option<i32>, Stri
     let ended = through_sh(show, &format!("> {name} 2> {name}"), args);
     drop(theirs);
     (ended.code, reader.join().unwrap())
+}
+
+/// What a program says to somebody at a terminal who answers these lines, and how it ends.
+fn answered(stage: &Stage, answers: &str, args: &[&str]) -> (Option<i32>, String) {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
+    let theirs = std::fs::File::options().read(true).write(true).open(&name).unwrap();
+    let mut ours = std::fs::File::from(ours);
+    // What is typed before anybody reads it waits in the terminal.
+    ours.write_all(answers.as_bytes()).unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = ours.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    });
+    let line = format!("exec \"$0\" \"$@\" < {name} > {name} 2> {name}");
+    let binary = stage.program().binary.clone().into_os_string();
+    let mut words: Vec<OsString> = vec!["-c".into(), line.into(), binary];
+    words.extend(args.iter().map(OsString::from));
+    let ended = stage.program().launch("sh".as_ref(), &words, &[]).unwrap().wait().unwrap();
+    drop(theirs);
+    (ended.code, reader.join().unwrap())
+}
+
+#[test]
+fn a_panel_is_shown_changed_by_name_and_confirmed_or_refused() {
+    let (_folder, stage) = crate::stage();
+    stage.write("a.py", "begin = 1\n").unwrap();
+    stage.commit_all().unwrap();
+    stage.git(&["checkout", "-q", "-b", "topic"]).unwrap();
+    stage.write("a.py", "begin = 1\nx = 2\n").unwrap();
+    stage.git(&["commit", "-q", "-am", "feat: a change"]).unwrap();
+    stage.script("[[turn]]\nrole = \"reviewer\"\ndo = [{ say = \"CHECKED: read every line and its callers.\\nVERDICT: approve\" }]\n").unwrap();
+    let args = ["review", "--diff", "main..HEAD"];
+    let (code, text) = answered(&stage, "n\n", &args);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("Is this panel right?") && text.contains("nothing was reviewed"), "{text}");
+    assert!(stage.newest().unwrap().is_none(), "what is refused leaves no run");
+    let mut seats =
+        text.lines().filter_map(|line| line.trim().strip_prefix("reviewer")?.split_whitespace().next());
+    let old = seats.next_back().unwrap().to_owned();
+    let new = "security-engineer";
+    assert_ne!(old, new);
+    let answers = format!("maybe\nnobody={new}\n{old}={new}\ny\n");
+    let (code, text) = answered(&stage, &answers, &args);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("write it as old=new") && text.contains("is not on the panel"), "{text}");
+    let (_, docket) = stage.newest().unwrap().unwrap();
+    let seats = docket.about.review.unwrap().seats;
+    assert!(seats.iter().any(|seat| seat.id == new) && !seats.iter().any(|seat| seat.id == old), "{seats:?}");
 }
 
 /// The columns a line takes, without colours and cursor movements.
