@@ -234,11 +234,13 @@ fn hostile_dev_fills_the_disk() {
         while head -c 100000 /dev/urandom > fill/$i; do i=$((i+1)); sleep 0.01; done; true"""] },"##,
     );
     let (folder, stage) = crate::stage();
-    let Some(_mount) = Mount::new(stage.program(), stage.project(), "size=40m") else { return };
+    let Some(mount) = Mount::new(stage.program(), stage.project(), "size=40m") else { return };
     PLAIN.set(&stage).unwrap();
     stage.script_with(&dev).unwrap();
     let mut show = Show::on(folder, stage);
     let said = show.waits_and_lands_nothing();
+    // Before the folder it is mounted in is taken away.
+    drop(mount);
     assert!(said.contains("left on the disk: agents that write are stopped"), "{said}");
 }
 
