@@ -3,6 +3,7 @@
 
 mod agents;
 mod cases;
+mod chain;
 mod install;
 mod plugin;
 mod server;
@@ -30,7 +31,7 @@ pub struct Args {
     /// Only what is installed already, and only the quick cases
     #[arg(long)]
     short: bool,
-    /// Only this agent, or only the `whole` run; several times for several
+    /// Only this agent, the `whole` runs or the `chain`; several times for several
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Only the cases whose name contains this
@@ -89,9 +90,13 @@ fn play(args: &Args) -> Res<bool> {
     let cells = rows.iter().flat_map(|row: &Row| row.cells.iter().map(|(_, cell)| cell));
     let mut good = !cells.into_iter().any(|cell| matches!(cell, Cell::Bad(_)));
     table(&rows);
-    let whole = args.only.is_empty() || args.only.iter().any(|name| name == "whole");
-    if whole && !args.no_run && args.case.is_none() && !args.short {
+    let long = !args.no_run && args.case.is_none() && !args.short;
+    let wanted = |name: &str| long && (args.only.is_empty() || args.only.iter().any(|one| one == name));
+    if wanted("whole") {
         good &= whole::run(args, &cache, &ours)?;
+    }
+    if wanted("chain") {
+        good &= chain::run(args, &cache, &ours)?;
     }
     Ok(good)
 }

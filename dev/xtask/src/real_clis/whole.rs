@@ -81,19 +81,25 @@ fn until(max: Duration, is_so: impl Fn() -> bool) -> bool {
 }
 
 /// A project with its user, and a server for its agents.
-struct Stage {
+pub(super) struct Stage {
     server: Server,
-    project: PathBuf,
+    pub(super) project: PathBuf,
     env: Vec<(OsString, OsString)>,
 }
 
 impl Stage {
-    fn call(&self, ours: &Path, args: &[&str]) -> Res<Output> {
+    pub(super) fn call(&self, ours: &Path, args: &[&str]) -> Res<Output> {
         command(ours, args, &self.project, &self.env)
     }
 }
 
-fn stage(args: &Args, cache: &Path, name: &str, names: &[&'static str], rules: &Value) -> Res<Stage> {
+pub(super) fn stage(
+    args: &Args,
+    cache: &Path,
+    name: &str,
+    names: &[&'static str],
+    rules: &Value,
+) -> Res<Stage> {
     let dir = cache.join("played").join(name);
     let _old = std::fs::remove_dir_all(&dir);
     let server = Server::start(&args.server, &dir.join("server"), rules)?;
@@ -240,12 +246,12 @@ fn name_of(dir: &Path) -> String {
     dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn newest(project: &Path) -> Res<Docket> {
+pub(super) fn newest(project: &Path) -> Res<Docket> {
     let reader = Reader::open(&newest_dir(project)?).map_err(|error| error.to_string())?;
     Docket::read(&reader).map_err(|error| error.to_string())
 }
 
-fn expect(ended: &Output, code: i32, what: &str) -> Res<()> {
+pub(super) fn expect(ended: &Output, code: i32, what: &str) -> Res<()> {
     match ended.status.code() == Some(code) {
         true => Ok(()),
         false => Err(format!(
