@@ -379,6 +379,18 @@ pub struct LaunchNote {
     /// What in its answer could not be read, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<String>,
+    /// What it had Tribunal run on what it judged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ran: Vec<Ran>,
+}
+
+/// A command that was run because an agent asked for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ran {
+    /// The command, as it is shown.
+    pub command: String,
+    /// It passed, every time it was asked for.
+    pub passed: bool,
 }
 
 impl LaunchNote {

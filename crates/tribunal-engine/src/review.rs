@@ -1,14 +1,14 @@
 //! The review of a run, read from its facts: what each round of each loop changed, what was tried for each finding,
 //! where each came from. It folds and copies; the words are the views', and it decides nothing.
 
-use crate::docket::{Docket, Fact, LaunchNote, Note};
+use crate::docket::{Docket, Fact, LaunchNote, Note, Ran};
 use crate::real::REGRESSION;
 use crate::settings::GateSettings;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use tribunal_core::effect::Step;
+use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Fate, Reply, Severity, Verdict};
 use tribunal_core::ids::{Check, FindingId, LoopId, Maker};
 use tribunal_core::ledger::{Entry, Mark};
@@ -141,7 +141,8 @@ struct Told {
     ordered: BTreeSet<FindingId>,
     shares: BTreeMap<Maker, BTreeSet<FindingId>>,
     settled: BTreeMap<FindingId, u32>,
-    words: Vec<Word>,
+    /// What each said last, with the effect it was said for.
+    words: Vec<(String, Word)>,
     before: BTreeMap<FindingId, Severity>,
     marks: BTreeMap<FindingId, Mark>,
     raised: BTreeSet<String>,
@@ -566,7 +567,7 @@ impl Told {
             LoopEvent::Checked { effect, checked } => {
                 self.raised.extend(checked.findings.iter().map(|claim| claim.claim.clone()));
                 let verdict = if checked.findings.is_empty() { "passed" } else { "failed" };
-                self.word(events::who(&effect.step), verdict.to_owned(), String::new(), true);
+                self.word(effect, Word { verdict: verdict.to_owned(), is_check: true, ..Word::default() });
             }
             LoopEvent::Answered { effect, answer } => {
                 self.raised.extend(answer.raised.iter().map(|claim| claim.claim.clone()));
@@ -574,7 +575,8 @@ impl Told {
                     Verdict::Reject if answer.fundamental => "reject, patching will not do".to_owned(),
                     verdict => verdict.to_string(),
                 };
-                self.word(events::who(&effect.step), verdict, plain::clipped(&answer.checked, 300), false);
+                let checked = plain::clipped(&answer.checked, 300);
+                self.word(effect, Word { verdict, checked, ..Word::default() });
             }
             LoopEvent::Tracked { findings, .. } => {
                 self.marks.extend(findings.iter().map(|finding| (finding.id, finding.mark)));
@@ -609,10 +611,10 @@ impl Told {
     }
 
     /// The last word of each counts.
-    fn word(&mut self, who: String, verdict: String, checked: String, is_check: bool) {
-        let who = plain::line(&who);
-        self.words.retain(|word| word.who != who);
-        self.words.push(Word { who, verdict, checked, is_check });
+    fn word(&mut self, effect: &EffectId, word: Word) {
+        let who = plain::line(&events::who(&effect.step));
+        self.words.retain(|(_, known)| known.who != who);
+        self.words.push((effect.to_string(), Word { who, ..word }));
     }
 
     fn ruled(&mut self, ruling: &Ruling) {
@@ -754,9 +756,19 @@ impl Told {
             waits: waits.unwrap_or_default(),
             rounds_max: self.lp.rounds_max(),
             rounds: self.rounds.clone(),
-            words: self.words.clone(),
+            words: self.words.iter().map(|(effect, word)| on_record(docket, effect, word)).collect(),
         }
     }
+}
+
+/// What somebody said, with what was run for it.
+fn on_record(docket: &Docket, effect: &str, word: &Word) -> Word {
+    let launch = docket.launches.iter().rev().find(|launch| launch.effect == effect);
+    let ran = launch.into_iter().flat_map(|launch| &launch.ran);
+    let line = |ran: &Ran| {
+        format!("`{}` {}", plain::line(&ran.command), if ran.passed { "passed" } else { "failed" })
+    };
+    Word { ran: ran.map(line).collect(), ..word.clone() }
 }
 
 /// What a ruling is called.

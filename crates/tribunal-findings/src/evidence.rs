@@ -29,7 +29,9 @@ const NOT: [&str; 9] =
 /// The first claim that a record contradicts: something is said to pass that failed when it was run.
 pub fn contradicted(words: &str, records: &[Record]) -> Option<String> {
     let (words, _) = clean(words);
-    let sentences = words.split(['.', ';', '\n', ',']).map(|part| part.trim().to_lowercase());
+    // A full stop within a word, as in the name of a file, ends no sentence.
+    let parts = words.split(". ").flat_map(|part| part.split([';', '\n', ',']));
+    let sentences = parts.map(|part| part.trim().trim_end_matches('.').to_lowercase());
     for sentence in sentences.filter(|sentence| claims_success(sentence)) {
         for record in records.iter().filter(|record| !record.passed) {
             if names(&sentence, &record.name.to_lowercase()) {
@@ -84,5 +86,8 @@ mod tests {
         check("the latest numbers pass through", false, true, false);
         check("CLIPPY:\u{1b}[32m green\u{1b}[0m", true, false, true);
         check("", false, false, false);
+        let script = [Record { name: "sh bin/one.sh".to_owned(), passed: false }];
+        assert!(contradicted("Read it. sh bin/one.sh passes.", &script).is_some());
+        assert!(contradicted("Read it. sh bin/one.sh fails. The rest is clean.", &script).is_none());
     }
 }

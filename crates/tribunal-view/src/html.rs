@@ -245,12 +245,13 @@ fn judged(out: &mut String, review: &Review) {
         .iter()
         .flat_map(|part| part.words.iter().map(move |word| (part, word)))
         .map(|(part, word)| {
-            vec![part.subject.clone(), word.who.clone(), word.verdict.clone(), word.checked.clone()]
+            let ran = word.ran.join(", ");
+            vec![part.subject.clone(), word.who.clone(), word.verdict.clone(), word.checked.clone(), ran]
         })
         .collect();
     if !rows.is_empty() {
         out.push_str("<h2>What the judges said last</h2>\n");
-        table(out, &["what", "who", "verdict", "checked"], &rows);
+        table(out, &["what", "who", "verdict", "says it checked", "run for it, on record"], &rows);
     }
 }
 

@@ -104,8 +104,11 @@ pub struct Word {
     pub who: String,
     /// The last verdict.
     pub verdict: String,
-    /// What was checked, in the reviewer's words.
+    /// What was checked, in the reviewer's words: a claim.
     pub checked: String,
+    /// What Tribunal ran for it, and how it went: on record.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ran: Vec<String>,
     /// It is a check, not a reviewer.
     pub is_check: bool,
 }
@@ -628,11 +631,13 @@ fn verdicts(out: &mut String, review: &Review) {
     for part in &review.loops {
         for word in part.words.iter().filter(news) {
             let on = if several { format!(" on {}", text(&part.subject)) } else { String::new() };
-            let checked = if word.checked.is_empty() {
-                String::new()
-            } else {
-                format!(". Checked: {}", text(&word.checked))
-            };
+            let mut checked = String::new();
+            if !word.checked.is_empty() {
+                let _ = write!(checked, ". It says it checked: {}", text(&word.checked));
+            }
+            if !word.ran.is_empty() {
+                let _ = write!(checked, ". On record: {}", text(&word.ran.join(", ")));
+            }
             let who = if word.is_check { format!("check {}", text(&word.who)) } else { text(&word.who) };
             let _ = writeln!(out, "- **{who}**{on}: {}{checked}", text(&word.verdict));
         }

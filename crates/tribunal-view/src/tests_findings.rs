@@ -42,7 +42,13 @@ fn delta_of(before: &[(u32, Severity)], now: &[(u32, Severity, Standing, Mark)])
 }
 
 fn word(who: &str, verdict: &str, checked: &str) -> Word {
-    Word { who: who.to_owned(), verdict: verdict.to_owned(), checked: checked.to_owned(), is_check: false }
+    Word {
+        who: who.to_owned(),
+        verdict: verdict.to_owned(),
+        checked: checked.to_owned(),
+        ran: Vec::new(),
+        is_check: false,
+    }
 }
 
 /// Two rounds: the first finds three things, the second sees two of them gone and one new one.

@@ -137,7 +137,7 @@ impl Chronicle {
                 match answer.verdict {
                     Verdict::Approve if !answer.checked.is_empty() => {
                         let checked = plain::clipped(&answer.checked, 200);
-                        self.say(id, format!("{who}: approve, checked {checked}"));
+                        self.say(id, format!("{who}: approve, says it checked {checked}"));
                     }
                     verdict => self.spoke(id, &effect.step, answer, format!("{who}: {verdict}")),
                 }

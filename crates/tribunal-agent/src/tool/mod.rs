@@ -100,32 +100,38 @@ pub struct Tools {
 
 #[derive(Deserialize)]
 struct File {
-    tool: Vec<Tool>,
+    tool: Vec<toml::Table>,
 }
 
 impl Tools {
-    /// The built-in rows, and those of the user's own: a row of the same name takes the place of a built-in one, and one
-    /// that only says `off = true` switches it off.
+    /// The built-in rows, and those of the user's own: what a row of the same name says takes the place of what the
+    /// built-in one says, and `off = true` switches it off.
     pub fn load(own: &BTreeMap<String, toml::Value>) -> Result<Tools, AgentError> {
-        let wrong = |name: &str, error: toml::de::Error| AgentError::Rows {
+        let wrong = |name: &str, problem: &str| AgentError::Rows {
             origin: format!("tools.{name}"),
-            problems: vec![error.message().to_owned()],
+            problems: vec![problem.to_owned()],
         };
-        let mut rows = toml::from_str::<File>(BUILT_IN).map_err(|error| wrong("built-in", error))?.tool;
-        for (name, value) in own {
-            let off = value.as_table().is_some_and(|table| {
-                table.len() == 1 && table.get("off").and_then(toml::Value::as_bool) == Some(true)
-            });
-            if off {
-                rows.retain(|row| row.name != *name);
-                continue;
-            }
-            let row: Tool = value.clone().try_into().map_err(|error| wrong(name, error))?;
-            rows.retain(|known| known.name != *name);
-            rows.push(Tool { name: name.clone(), ..row });
+        let built_in: File = toml::from_str(BUILT_IN).map_err(|error| wrong("built-in", error.message()))?;
+        let mut rows: Vec<(String, toml::Table)> = Vec::new();
+        for row in built_in.tool {
+            let name = row.get("name").and_then(toml::Value::as_str).unwrap_or_default().to_owned();
+            rows.push((name, row));
         }
-        rows.retain(|row| !row.off);
-        Ok(Tools { rows })
+        for (name, value) in own {
+            let said = value.as_table().ok_or_else(|| wrong(name, "it is not a table"))?;
+            let at = rows.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
+                rows.push((name.clone(), toml::Table::new()));
+                rows.len() - 1
+            });
+            rows[at].1.extend(said.clone());
+            rows[at].1.insert("name".to_owned(), name.clone().into());
+        }
+        // Who switches a tool off need not say what it is.
+        rows.retain(|(_, row)| row.get("off").and_then(toml::Value::as_bool) != Some(true));
+        let read = |(name, row): (String, toml::Table)| {
+            toml::Value::Table(row).try_into().map_err(|error: toml::de::Error| wrong(&name, error.message()))
+        };
+        Ok(Tools { rows: rows.into_iter().map(read).collect::<Result<_, _>>()? })
     }
 
     /// One of them.
@@ -347,12 +353,15 @@ mod tests {
     #[test]
     fn a_users_row_takes_the_place_of_a_built_in_one() {
         let own: toml::Table = toml::from_str(
-            "ruff = { off = true }\nmine = { files = ['*.x'], programs = ['mine'], check = ['mine'], form = 'lines' }\n",
+            "ruff = { off = true }\nclippy = { check = ['cargo', 'clippy', '--tests'] }\nmine = { files = ['*.x'], programs = ['mine'], check = ['mine'], form = 'lines' }\n",
         )
         .unwrap();
         let own: BTreeMap<String, toml::Value> = own.into_iter().collect();
         let tools = Tools::load(&own).unwrap();
         assert!(tools.get("ruff").is_none());
+        let (clippy, built_in) = (tools.get("clippy").unwrap(), Tools::load(&BTreeMap::new()).unwrap());
+        assert_eq!(clippy.check, ["cargo", "clippy", "--tests"]);
+        assert_eq!(Tool { check: clippy.check.clone(), ..built_in.get("clippy").unwrap().clone() }, *clippy);
         assert_eq!(tools.get("mine").unwrap().program(), "mine");
         let wrong = BTreeMap::from([("x".to_owned(), toml::Value::from("y"))]);
         assert!(Tools::load(&wrong).is_err());

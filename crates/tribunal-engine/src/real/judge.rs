@@ -318,6 +318,7 @@ impl Judge {
             (Err(error), _) => Some(Failure::new(FailureKind::Tampered, error.to_string())),
             (Ok(false), failure) => failure,
         };
+        let records: Vec<Record> = self.records.into_iter().chain(asked_for(&note)).collect();
         let notes = vec![Note::Launch(Box::new(note))];
         match failure {
             Some(_) if !stands(Defence::OwnWords) => {
@@ -328,7 +329,7 @@ impl Judge {
                 });
             }
             Some(failure) => site.fail(&self.effect, failure, notes),
-            None => match read(&self.effect, &ended.outcome).and_then(|said| believed(said, &self.records)) {
+            None => match read(&self.effect, &ended.outcome).and_then(|said| believed(said, &records)) {
                 Ok(report) => site.report(&self.effect, Report::Loop(report), notes),
                 Err(failure) => site.fail(&self.effect, failure, notes),
             },
@@ -342,10 +343,11 @@ impl Judge {
             Subject::Plan(_) => site.run_head().ok()?,
             _ => site.commit_of(lp.revision()?).ok()?,
         };
+        let records: Vec<Record> = records(lp).into_iter().chain(asked_for(&ended.note)).collect();
         let report = match site.seat_noted(effect).or_else(|| site.seat_now(&commit))? {
             true => LoopReport::Failed(tampered()),
             false => read(effect, &ended.outcome)
-                .and_then(|said| believed(said, &records(lp)))
+                .and_then(|said| believed(said, &records))
                 .unwrap_or_else(LoopReport::Failed),
         };
         let note = LaunchNote { unread: not_read(effect, &ended.outcome), ..ended.note };
@@ -397,6 +399,11 @@ fn records(lp: &Loop) -> Vec<Record> {
     let failed: Vec<&Check> = bench.failures().map(|(check, _)| check).collect();
     let record = |check: &Check| Record { name: check.to_string(), passed: !failed.contains(&check) };
     bench.checks.keys().map(record).collect()
+}
+
+/// What it had run itself.
+fn asked_for(note: &LaunchNote) -> impl Iterator<Item = Record> {
+    note.ran.iter().map(|ran| Record { name: ran.command.clone(), passed: ran.passed })
 }
 
 /// An approval that rests on what a record contradicts is none. An objection is heard whatever it rests on.

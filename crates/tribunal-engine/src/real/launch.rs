@@ -8,7 +8,7 @@ use super::site::{Site, Then, lock, now, slug};
 use super::walls::Room;
 use super::watch::{Limits, Watched};
 use crate::crash;
-use crate::docket::{Docket, LaunchNote};
+use crate::docket::{Docket, LaunchNote, Ran};
 use crate::settings::Effort;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use tribunal_agent::{
 };
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::{EffectId, Step};
-use tribunal_core::finding::Verdict;
+use tribunal_core::finding::{Claim, Verdict};
 use tribunal_core::ids::{LoopId, Time};
 use tribunal_core::r#loop::{Failure, FailureKind};
 use tribunal_core::tables::{self, TurnsSet};
@@ -166,7 +166,7 @@ impl Site {
         brief.prompt.push_str(&prompt::by_tools(judges, &speech.mandate.of));
         let backstage = Backstage {
             context: context_of(&brief.prompt),
-            checks: speech.checks.map(|(commit, commands)| self.checks(effect, commit, commands)),
+            checks: speech.checks.map(|work| self.checks(effect, &brief.out_dir, work)),
         };
         let (id, clerk) = (slug(&effect.to_string()), Clerk::new(speech.mandate));
         let opened = self.desk.open(&id, &self.marker, &brief.out_dir, clerk, backstage);
@@ -178,27 +178,26 @@ impl Site {
     fn checks(
         self: &Arc<Self>,
         effect: &EffectId,
-        commit: Oid,
-        commands: Vec<Command>,
+        out_dir: &Path,
+        work: (Oid, Vec<Command>),
     ) -> Box<dyn Fn(Later) + Send> {
         // A desk does not keep the site alive: it belongs to it.
-        let (site, effect) = (Arc::downgrade(self), effect.clone());
-        let work = Arc::new((commit, commands));
+        let (site, effect, record) = (Arc::downgrade(self), effect.clone(), ran_file(out_dir));
+        let asked = Arc::new((work, record));
         let busy = Arc::new(std::sync::Mutex::new(()));
         let jobs = self.slow.clone();
         Box::new(move |later| {
             let (site, effect) = (site.clone(), effect.clone());
-            let (work, busy) = (Arc::clone(&work), Arc::clone(&busy));
+            let (asked, busy) = (Arc::clone(&asked), Arc::clone(&busy));
             jobs.run(move || {
                 let _one = lock(&busy);
-                let name = format!("{}.asked", slug(&effect.to_string()));
-                let ran = site.upgrade().filter(|site| !site.is_unwanted(&effect));
-                let ran = ran.map(|site| run_commands(&site, &name, &work.0, &work.1));
-                later.answer(match ran {
-                    Some(Ok(Ok(claims))) => checked(&work.1, &claims),
-                    Some(Ok(Err(why))) => Answer { accepted: false, text: why },
-                    Some(Err(error)) => Answer { accepted: false, text: error.to_string() },
-                    None => Answer { accepted: false, text: "this round is closed".to_owned() },
+                let ((commit, commands), record) = &*asked;
+                let site = site.upgrade().filter(|site| !site.is_unwanted(&effect));
+                let ran = site.map(|site| run_on_record(&site, &effect, commit, commands, record));
+                let closed = || Err("this round is closed".to_owned());
+                later.answer(match ran.unwrap_or_else(closed) {
+                    Ok(claims) => checked(commands, &claims),
+                    Err(why) => Answer { accepted: false, text: why },
                 });
             });
         })
@@ -396,6 +395,7 @@ pub(crate) fn read_back(
     let failure = why_no_answer(&outcome, exit)
         .map(|failure| stopped.map_or(failure, |stopped| cause(stopped, &outcome)));
     let mut note = note_of(flight, &outcome, exit, took, failure.as_ref());
+    note.ran = ran(&ran_file(&flight.out_dir));
     if by_desk && note.told == "report" {
         note.told = "mcp".to_owned();
     }
@@ -548,8 +548,42 @@ pub(crate) fn context_of(prompt: &str) -> String {
     .to_string()
 }
 
+/// Runs what a launch asks for, and keeps how it went before anybody is told.
+fn run_on_record(
+    site: &Site,
+    effect: &EffectId,
+    commit: &Oid,
+    commands: &[Command],
+    record: &Path,
+) -> Result<Vec<Claim>, String> {
+    let name = format!("{}.asked", slug(&effect.to_string()));
+    let claims = run_commands(site, &name, commit, commands).map_err(|error| error.to_string())??;
+    let before = ran(record);
+    let failed = |command: &str| claims.iter().any(|claim| claim.rule.as_deref() == Some(command));
+    // One that is asked for until it passes did not pass.
+    let failed_before = |command: &str| before.iter().any(|ran| ran.command == command && !ran.passed);
+    let one = |Command { shown, .. }: &Command| Ran {
+        command: shown.clone(),
+        passed: !failed(shown) && !failed_before(shown),
+    };
+    let all: Vec<Ran> = commands.iter().map(one).collect();
+    let text = serde_json::to_vec(&all).map_err(|error| error.to_string())?;
+    std::fs::write(record, text).map_err(|error| format!("{}: {error}", record.display()))?;
+    Ok(claims)
+}
+
+/// Where it is kept what was run for a launch: beside its folder, where no agent comes.
+fn ran_file(out_dir: &Path) -> PathBuf {
+    let name = out_dir.file_name().unwrap_or_default().to_string_lossy();
+    out_dir.with_file_name(format!("{name}.ran"))
+}
+
+fn ran(record: &Path) -> Vec<Ran> {
+    std::fs::read(record).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
+}
+
 /// What the checks said, for the agent that asked.
-fn checked(commands: &[Command], claims: &[tribunal_core::finding::Claim]) -> Answer {
+fn checked(commands: &[Command], claims: &[Claim]) -> Answer {
     let failing = |command: &Command| claims.iter().find(|claim| claim.rule.as_ref() == Some(&command.shown));
     let one = |command: &Command| match failing(command) {
         None => format!("`{}` passed", command.shown),

@@ -4,6 +4,7 @@
 use crate::show::Show;
 use crate::stage::scenes::{PLAIN, Scene, TWO_PLANS};
 use tribunal_core::run::Ending;
+use tribunal_engine::docket::Ran;
 
 /// The agent of the stage is given the server as real ones are: by its row.
 const SPEAKS: &str = "[plan]\nreview = \"never\"\n[agents]\ndefault = \"witness-speaks\"\n\
@@ -57,7 +58,8 @@ role = "reviewer"
 use = "task"
 round = 2
 do = [
-  { mcp = { tool = "cast_verdict", args = { verdict = "approve", checked = "ran it, read it", said = [ { id = "{finding:1}", status = "resolved" } ] } } },
+  { mcp = { tool = "run_checks" } },
+  { mcp = { tool = "cast_verdict", args = { verdict = "approve", checked = "ran one.sh and read the change", said = [ { id = "{finding:1}", status = "resolved" } ] } } },
 ]
 "##;
 
@@ -83,6 +85,12 @@ fn passes(settings: &'static str) -> Show {
     assert!(denied[1].contains("speaks for revision"), "{denied:?}");
     assert!(denied[2].contains("a second verdict"), "{denied:?}");
     assert_eq!(denied.len(), 3, "{denied:?}");
+    let passed = Ran { command: "sh bin/one.sh".to_owned(), passed: true };
+    assert_eq!(of("reviewer", 2).ran, [passed], "what it had run is on record");
+    assert!(of("dev", 1).ran.is_empty());
+    let report = show.expect(&["report", "--format", "markdown"], 0).stdout;
+    let line = "It says it checked: ran one.sh and read the change. On record: 'sh bin/one.sh' passed";
+    assert!(report.contains(line), "{report}");
     for command in ["report", "status", "log"] {
         let said = show.expect(&[command], 0).said();
         assert!(said.contains("the key is missing"), "{command}: {said}");
@@ -93,6 +101,48 @@ fn passes(settings: &'static str) -> Show {
 #[test]
 fn a_round_is_reported_by_tools_alone() {
     passes(SPEAKS);
+}
+
+/// What is run for a reviewer fails, and the reviewer says that it passes.
+const CONTRADICTED: &str = r##"
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 1
+do = [
+  { write = "bin/one.sh", text = "case \"$PWD\" in *.asked/*) exit 1 ;; esac\necho one\n" },
+  { say = "SUMMARY: one.sh.\nTASK: done" },
+]
+
+[[turn]]
+role = "reviewer"
+use = "task"
+attempt = 1
+do = [
+  { mcp = { tool = "run_checks" } },
+  { mcp = { tool = "cast_verdict", args = { verdict = "approve", checked = "read the change; sh bin/one.sh passes by hand" } } },
+]
+
+[[turn]]
+role = "reviewer"
+use = "task"
+attempt = 2
+do = [
+  { mcp = { tool = "cast_verdict", args = { verdict = "approve", checked = "read the change, and what it prints" } } },
+]
+"##;
+
+#[test]
+fn an_approval_is_void_when_what_was_run_for_it_contradicts_it() {
+    let mut show = Show::of(&Scene { script: CONTRADICTED, settings: SPEAKS, ..PLAIN });
+    show.expect(&["run"], 0);
+    let launches = show.docket().launches;
+    let mut judged = launches.iter().filter(|launch| launch.role == "reviewer");
+    let first = judged.next().unwrap();
+    assert_eq!(first.ran, [Ran { command: "sh bin/one.sh".to_owned(), passed: false }]);
+    assert!(judged.next().unwrap().ran.is_empty());
+    let log = show.expect(&["log", "--all"], 0).stdout;
+    assert!(log.contains("but sh bin/one.sh failed when it was run"), "{log}");
 }
 
 #[test]
