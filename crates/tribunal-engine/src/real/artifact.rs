@@ -405,7 +405,9 @@ fn keep(site: &Site, note: &ChainNote, tree: &Tree) -> Result<(Revision, Vec<Str
     crash::point("artifact:kept");
     // Of the artifact itself too: one plan too many, one of before taken away, a link in its place.
     let left = site.repo.changed_paths(&made, &captured.tree)?;
-    let strayed: Vec<String> = left.iter().map(|path| plain::line(&path.to_string())).collect();
+    // What git would store otherwise, or not at all, was taken as it lay there.
+    let strayed = left.iter().filter(|path| !blobs.iter().any(|(taken, _)| taken == *path));
+    let strayed: Vec<String> = strayed.map(|path| plain::line(&path.to_string())).collect();
     if strayed.is_empty() {
         // Otherwise the next version begins in a new tree, and what strayed is saved with this one.
         note_place(site, &lane, &commit)?;

@@ -102,10 +102,9 @@ impl Earlier {
             |fate: &Fate| matches!(fate, Fate::Open | Fate::Unresolved | Fate::Advisory | Fate::Carried);
         let mut left = Vec::new();
         for (id, entry) in lp.ledger().iter() {
-            let end = last.ledger().get(id).map(|entry| &entry.fate);
-            let fate = match (end, &entry.fate) {
-                (Some(Fate::Waived(who)), Fate::Waived(_) | Fate::Open) => Fate::Waived(self.why(last, who)),
-                (_, fate) if stands(fate) => fate.clone(),
+            let fate = match &entry.fate {
+                Fate::Waived(who) => Fate::Waived(self.why(last, who)),
+                fate if stands(fate) => fate.clone(),
                 _ => continue,
             };
             // What was tried and said about it then is over.

@@ -15,7 +15,7 @@ use tribunal_agent::reporting::Part;
 use tribunal_agent::{DriftKind, Outcome};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::{EffectId, Step};
-use tribunal_core::finding::{Fate, Reply, Verdict};
+use tribunal_core::finding::{Reply, Verdict};
 use tribunal_core::ids::{Check, FindingId, PlanId, Revision, Seat};
 use tribunal_core::ledger::Entry;
 use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport};
@@ -89,8 +89,7 @@ impl Judge {
         let plan = subject::plan_of(&subject).cloned();
         let text = plan.as_ref().and_then(|plan| plan_text(site, docket, plan));
         let line = |id: &FindingId| lp.ledger().get(*id).map(|entry| FindingLine::of(*id, entry));
-        let waived = lp.ledger().iter().filter(|(_, entry)| matches!(entry.fate, Fate::Waived(_)));
-        let known = lp.ledger().open().filter(|(id, _)| !put.contains(id)).chain(waived);
+        let known = lp.ledger().open().filter(|(id, _)| !put.contains(id));
         let brief = JudgeBrief {
             job: judge_job(&subject, docket),
             seat: seat.to_string(),

@@ -568,18 +568,27 @@ fn run_on_record(
     };
     let all: Vec<Ran> = commands.iter().map(one).collect();
     let text = serde_json::to_vec(&all).map_err(|error| error.to_string())?;
-    std::fs::write(record, text).map_err(|error| format!("{}: {error}", record.display()))?;
+    let whole = record.with_extension("new");
+    let kept = std::fs::write(&whole, text).and_then(|()| std::fs::rename(&whole, record));
+    kept.map_err(|error| format!("{}: {error}", record.display()))?;
     Ok(claims)
 }
 
-/// Where it is kept what was run for a launch: beside its folder, where no agent comes.
+/// Where it is kept what was run for a launch: beside its folder, where no agent within walls comes.
 fn ran_file(out_dir: &Path) -> PathBuf {
     let name = out_dir.file_name().unwrap_or_default().to_string_lossy();
     out_dir.with_file_name(format!("{name}.ran"))
 }
 
+/// What was run for a launch. A record that cannot be read speaks against whoever relies on it.
 fn ran(record: &Path) -> Vec<Ran> {
-    std::fs::read(record).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
+    let text = match std::fs::read(record) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
+        Err(_) => Vec::new(),
+    };
+    let unread = || vec![Ran { command: "tests and checks run for it".to_owned(), passed: false }];
+    serde_json::from_slice(&text).unwrap_or_else(|_| unread())
 }
 
 /// What the checks said, for the agent that asked.

@@ -30,15 +30,16 @@ pub(super) fn repeated(
         Match::Known { id, .. } => input.ledger.get(*id),
         Match::New(_) => None,
     };
+    let waived = known.and_then(|entry| waiver(input, entry)).filter(|_| is_that(input, triaged, known));
     let mark = match known {
-        Some(entry) if is_live(entry) || waiver(input, entry).is_some() => Mark::Persistent,
+        Some(entry) if is_live(entry) || waived.is_some() => Mark::Persistent,
         Some(entry) if matches!(entry.fate, Fate::Discarded | Fate::Filtered) => {
             fresh_mark(input, triaged.claim(), anchor)
         }
         Some(_) => Mark::Reopened,
         None => fresh_mark(input, triaged.claim(), anchor),
     };
-    let fate = fate_of(input, triaged, known, mark, found.id());
+    let fate = waived.cloned().unwrap_or_else(|| fate_of(input, triaged, known, mark, found.id()));
     let by = triaged.sources();
     let contested = fate == Fate::Open && changed.reverses(triaged.claim().file.as_deref(), anchor.line);
     Tracked {
@@ -58,9 +59,6 @@ pub(super) fn repeated(
 }
 
 fn fate_of(input: &Input<'_>, triaged: &Triaged, known: Option<&Entry>, mark: Mark, id: FindingId) -> Fate {
-    if let Some(fate) = known.and_then(|entry| waiver(input, entry)) {
-        return fate.clone();
-    }
     let was_open = known.is_some_and(Entry::is_open_must_fix);
     if was_open && triaged.fate != Fate::Open {
         // Less sure of an open must-fix finding is no answer to it.
@@ -77,11 +75,28 @@ fn fate_of(input: &Input<'_>, triaged: &Triaged, known: Option<&Entry>, mark: Ma
 
 /// The fate of a finding that a person waived, while what it is about is as it was then.
 fn waiver<'e>(input: &Input<'_>, entry: &'e Entry) -> Option<&'e Fate> {
-    let changed = match &entry.claim.file {
-        Some(_) => changed_under(input, &entry.claim),
-        None => input.change.lines_changed() > 0,
+    let changed = match (&entry.claim.file, entry.claim.line) {
+        (Some(_), Some(_)) => changed_under(input, &entry.claim),
+        (Some(file), None) => input.change.differs(file),
+        (None, _) => !input.change.files().is_empty(),
     };
-    Some(&entry.fate).filter(|fate| matches!(fate, Fate::Waived(_)) && !changed)
+    Some(&entry.fate).filter(|fate| is_waived(fate) && !changed)
+}
+
+fn is_waived(fate: &Fate) -> bool {
+    matches!(fate, Fate::Waived(_))
+}
+
+/// What is raised is what was waived: no worse, and said of the same place.
+fn is_that(input: &Input<'_>, triaged: &Triaged, known: Option<&Entry>) -> bool {
+    let (now, Some(entry)) = (triaged.claim(), known) else { return false };
+    let then = moved(input, &entry.claim, None);
+    let lines = |claim: &Claim| claim.line.map(|line| (line, claim.end.unwrap_or(line)));
+    let meet = match (lines(&then), lines(now)) {
+        (Some(then), Some(now)) => then.0 <= now.1 && now.0 <= then.1,
+        (then, now) => then == now,
+    };
+    triaged.severity <= entry.severity && then.file == now.file && meet
 }
 
 /// What is new about a finding that was not in the ledger.
@@ -101,7 +116,8 @@ fn fresh_mark(input: &Input<'_>, claim: &Claim, anchor: &Anchor) -> Mark {
     }
 }
 
-/// A live finding nobody raised again. The flag: simply not repeated.
+/// A finding that is live or waived and that nobody raised again. The flag: simply not repeated. Where the code of a waived
+/// one changed the waiver is over, and silence settles it no more than any other.
 pub(super) fn unrepeated(
     input: &Input<'_>,
     id: FindingId,
@@ -109,6 +125,8 @@ pub(super) fn unrepeated(
     anchors: &mut Anchors<'_>,
     (changed, moves): (&Changed, &Moves),
 ) -> (Tracked, bool) {
+    let over = is_waived(&entry.fate) && waiver(input, entry).is_none();
+    let entry = if over { &Entry { fate: Fate::Open, ..entry.clone() } } else { entry };
     let went = went(moves, &entry.claim, anchors);
     let code_changed = went.is_none() && changed_under(input, &entry.claim);
     let settled = answered(input, id, &entry.by).or_else(|| silent_check(input, entry));
@@ -116,7 +134,7 @@ pub(super) fn unrepeated(
     let still = held(input, id, &entry.by);
     let (fate, silent) = match settled {
         Some(fate) => (fate, false),
-        None if must_fix || still => (entry.fate.clone(), false),
+        None if must_fix || still || is_waived(&entry.fate) => (entry.fate.clone(), false),
         None if code_changed && !by_check(&entry.by) => (Fate::Fixed, false),
         None => (entry.fate.clone(), true),
     };
@@ -129,7 +147,7 @@ pub(super) fn unrepeated(
         severity: entry.severity,
         referred: None,
         contested,
-        mark: Mark::Persistent,
+        mark: if over { Mark::Reopened } else { Mark::Persistent },
         makers: entry.makers,
         touched: touched(input, &entry.claim),
         region: region(&claim, &anchor).or_else(|| entry.region.clone()),
@@ -171,11 +189,6 @@ fn silent_check(input: &Input<'_>, entry: &Entry) -> Option<Fate> {
     let all_ran =
         entry.by.iter().all(|source| matches!(source, Source::Check(check) if input.ran.contains(check)));
     (all_ran && !entry.by.is_empty()).then_some(Fate::Fixed)
-}
-
-/// It was waived, and the checks that found it do not any more.
-pub(super) fn is_waived_and_gone(input: &Input<'_>, entry: &Entry) -> bool {
-    matches!(entry.fate, Fate::Waived(_)) && silent_check(input, entry).is_some()
 }
 
 /// Its very lines changed, or its file is gone.

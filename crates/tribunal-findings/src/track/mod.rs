@@ -118,7 +118,7 @@ pub fn track(input: &Input<'_>) -> Outcome {
             }
         }
     }
-    let speaks = |entry: &Entry| is_live(entry) || fates::is_waived_and_gone(input, entry);
+    let speaks = |entry: &Entry| is_live(entry) || matches!(entry.fate, Fate::Waived(_));
     let unrepeated: Vec<(FindingId, &Entry)> =
         input.ledger.iter().filter(|(id, entry)| speaks(entry) && !tracked.contains_key(id)).collect();
     let moves = fates::moves(input, unrepeated.iter().map(|(_, entry)| &entry.claim), &mut anchors);

@@ -328,6 +328,47 @@ fn a_waived_finding_stays_waived() {
 }
 
 #[test]
+fn a_waiver_speaks_of_what_was_waived_and_of_nothing_else() {
+    const WORDS: &str = "`load` panics on a missing file";
+    let person = || Fate::Waived("a person".into());
+    let check = |first: Raised, then: Option<Raised>, hunks: Vec<Hunk>, expect: (Fate, Option<u32>)| {
+        let (mut rounds, outcome) = opening(vec![first]);
+        let waived = Tracked { fate: person(), ..outcome.tracked[0].clone() };
+        rounds.ledger.track(&[waived], 1, true);
+        let raised: Vec<Raised> = then.into_iter().collect();
+        let said = format!("{raised:?} {hunks:?}");
+        let new: String = if hunks.is_empty() { OLD.into() } else { format!("// new\n{OLD}") };
+        let outcome = rounds.play(Round { raised, hunks, old: OLD.into(), new, ..Round::default() });
+        let one = get(&outcome, 1);
+        assert_eq!((one.fate.clone(), one.claim.line), expect, "{said}");
+        // Tracked a second time, without a change against itself, it is no other.
+        let again = rounds.play(Round { new: OLD.into(), old: OLD.into(), ..Round::default() });
+        assert_eq!(get(&again, 1).fate, expect.0, "again: {said}");
+    };
+    let at = |severity, line| by("a", severity, line, WORDS);
+    let blocker = || at(Severity::Blocker, 4);
+    // Nobody says it again: it stays waived where its code is as it was, and goes where that went.
+    check(blocker(), None, vec![], (person(), Some(4)));
+    check(blocker(), None, vec![hunk(1, 0, 1, 1)], (person(), Some(5)));
+    // Silence about other code is no waiver of it.
+    check(blocker(), None, vec![hunk(4, 1, 4, 1)], (Fate::Open, Some(4)));
+    // Neither worse nor elsewhere.
+    check(at(Severity::Warning, 4), Some(blocker()), vec![], (Fate::Open, Some(4)));
+    check(blocker(), Some(at(Severity::Warning, 4)), vec![], (person(), Some(4)));
+    // Of a file as a whole, or of no file, only as long as that is as it was.
+    let placeless = |file: Option<&str>| {
+        let mut raised = blocker();
+        (raised.claim.file, raised.claim.line) = (file.map(str::to_owned), None);
+        raised
+    };
+    for file in [Some("src/io.rs"), None] {
+        check(placeless(file), Some(placeless(file)), vec![], (person(), None));
+        check(placeless(file), Some(placeless(file)), vec![hunk(9, 1, 9, 1)], (Fate::Open, None));
+        check(placeless(file), None, vec![hunk(9, 1, 9, 1)], (Fate::Open, None));
+    }
+}
+
+#[test]
 fn what_a_seat_calls_resolved_is_not_the_next_complaint_at_that_line() {
     let (mut rounds, _) = opening(vec![by("a", Severity::Blocker, 4, "`load` panics on a missing file")]);
     let new = OLD.replace("(path).unwrap()", "(path).unwrap_or_default()");

@@ -73,7 +73,10 @@ fn play(args: &Args) -> Res<bool> {
         Some(cache) => std::path::absolute(cache).map_err(|error| error.to_string())?,
         None => beside_us()?,
     };
-    private(&cache)?;
+    // Where nothing is installed nothing is played, and the place does not matter.
+    if !args.short || PINS.iter().any(|pin| pin.installed(&cache).is_some()) {
+        private(&cache)?;
+    }
     let wanted = |pin: &&Pin| args.only.is_empty() || args.only.iter().any(|name| name == pin.agent);
     let ours = crate::program::tribunal(args.binary.as_deref())?;
     let mut rows = Vec::new();
@@ -191,5 +194,29 @@ fn table(rows: &[Row]) {
         let cells: Vec<String> =
             rows.iter().filter_map(|row| Some(words(&row.cells.get(at)?.1).replace('|', "/"))).collect();
         out::line(format!("| {name} | {} |", cells.join(" | ")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn where_nothing_is_installed_nothing_is_wrong_in_short() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+        let us = std::env::current_exe().unwrap();
+        let args = |short| Args {
+            short,
+            only: Vec::new(),
+            case: None,
+            cache: Some(folder.path().join("cache")),
+            server: us.clone(),
+            no_run: true,
+            binary: Some(us.clone()),
+        };
+        assert_eq!(play(&args(true)), Ok(true));
+        assert!(play(&args(false)).unwrap_err().contains("everybody may write"));
     }
 }
