@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::open::{changed, dirty, fields, paths};
 use crate::refs::check_name;
 use crate::run::Session;
-use crate::take::Take;
+use crate::take::{Take, forward_command};
 use crate::{ChangeKind, GitError, GitPath, Oid, RefChange, Repo};
 
 /// What came of it.
@@ -255,7 +255,8 @@ impl Repo {
             return Ok(Forward::Done);
         }
         Err(GitError::odd(format!(
-            "{name} could not be moved although it was locked\nhint: git merge --ff-only {new}"
+            "{name} could not be moved although it was locked\nhint: {}",
+            forward_command(new)
         )))
     }
 }

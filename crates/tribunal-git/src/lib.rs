@@ -45,6 +45,7 @@ pub use refs::{Expect, Head, RefChange, RefsMoved};
 pub use replay::Replayed;
 pub use shelf::Shelf;
 pub use snapshot::Snapshot;
+pub use take::forward_command;
 pub use trash::Trash;
 pub use tree::{Captured, Problem, Tree};
 pub use types::{GitPath, Mode, Oid, Signature};

@@ -1,5 +1,7 @@
 //! The one command that takes a result that was not brought to the user's branch: words for a person to run, which must
-//! work as they stand and lose nothing. Nothing here runs them.
+//! work as they stand. Nothing here runs them. A fast-forward loses nothing, ignored files included: where one would
+//! have to go, git refuses. A true merge (`merged`, `elsewhere`) keeps all that git tracks and all that is untracked, but
+//! git overwrites ignored files in it whatever it is told: that much is not promised.
 
 use crate::{GitPath, Oid};
 
@@ -13,25 +15,25 @@ pub(crate) struct Take<'a> {
 
 impl Take<'_> {
     /// The branch is where it was. What lies in the way goes to the stash first; changes to files that are changed by
-    /// the result too are put aside by git, and brought back on top of it.
+    /// the result too are put aside by git, and brought back on top of it. Where a name cannot be written down nothing
+    /// goes to the stash: it would take nothing, and say that all is well. Then the merge refuses and names the file.
     pub(crate) fn forwarded(&self, in_the_way: &[GitPath], changed_by_both: bool) -> String {
-        let aside = if in_the_way.is_empty() {
-            String::new()
-        } else {
-            let names: Vec<_> = in_the_way.iter().map(top).collect();
-            format!("git stash push --all -- {} && ", names.join(" "))
+        let names: Option<Vec<_>> = in_the_way.iter().map(top).collect();
+        let aside = match names.filter(|names| !names.is_empty()) {
+            Some(names) => format!("git stash push --all -- {} && ", names.join(" ")),
+            None => String::new(),
         };
-        format!("{aside}git merge --ff-only {}{}", autostash(changed_by_both), self.new)
+        format!("{aside}{}", fast_forward(self.new, changed_by_both))
     }
 
-    /// The branch went elsewhere, and is checked out.
+    /// The branch went elsewhere, and is checked out. Where it went back, this is a fast-forward.
     pub(crate) fn merged(&self, changed: bool) -> String {
-        format!("git merge {}{}", autostash(changed), self.new)
+        format!("git merge {KEEPING}{}{}", autostash(changed), self.new)
     }
 
     /// The branch went elsewhere, and another one is checked out.
     pub(crate) fn elsewhere(&self) -> String {
-        format!("git switch {} && git merge {}", shell_word(self.branch), self.new)
+        format!("git switch {} && git merge {KEEPING}{}", shell_word(self.branch), self.new)
     }
 
     /// The branch is where it was, but not checked out.
@@ -45,15 +47,46 @@ impl Take<'_> {
     }
 }
 
+/// Without it a fast-forward overwrites what git ignores.
+const KEEPING: &str = "--no-overwrite-ignore ";
+
+/// The words that move the branch that is checked out forward to a commit, or change nothing.
+pub fn forward_command(new: &Oid) -> String {
+    fast_forward(new, false)
+}
+
+fn fast_forward(new: &Oid, changed: bool) -> String {
+    format!("git merge --ff-only {KEEPING}{}{new}", autostash(changed))
+}
+
 fn autostash(wanted: bool) -> &'static str {
     if wanted { "--autostash " } else { "" }
 }
 
-/// A path as git takes it in any folder of the work tree, with nothing in it meant as a pattern.
-fn top(path: &GitPath) -> String {
-    let text = String::from_utf8_lossy(path.as_bytes());
+/// A path as git takes it in any folder of the work tree, with nothing in it meant as a pattern. None where it would not
+/// reach the person as it is.
+fn top(path: &GitPath) -> Option<String> {
+    let text = std::str::from_utf8(path.as_bytes()).ok()?;
+    if !is_written_as_it_is(text) {
+        return None;
+    }
     let pattern = text.starts_with(['(', '!', '^', ':', '/']) || text.contains(['*', '?', '[', '\\']);
-    if pattern { shell_word(&format!(":(top,literal){text}")) } else { shell_word(&format!(":/{text}")) }
+    let magic = if pattern { ":(top,literal)" } else { ":/" };
+    Some(shell_word(&format!("{magic}{text}")))
+}
+
+/// Whether a text is shown to people unchanged: control and direction characters are taken out, white space is folded,
+/// and what was not text has been replaced.
+fn is_written_as_it_is(text: &str) -> bool {
+    let direction =
+        |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let changed = |c: char| {
+        c.is_control()
+            || (c.is_whitespace() && c != ' ')
+            || direction(c)
+            || matches!(c, '\u{feff}' | '\u{fffd}')
+    };
+    !text.contains(changed) && !text.contains("  ")
 }
 
 /// The text as one word of a shell.
@@ -76,7 +109,32 @@ mod tests {
             ("!x", "':(top,literal)!x'"),
             ("$(id)", "':/$(id)'"),
         ] {
-            assert_eq!(top(&GitPath::from(path)), expect);
+            assert_eq!(top(&GitPath::from(path)).as_deref(), Some(expect));
         }
+    }
+
+    #[test]
+    fn a_name_that_would_not_arrive_is_not_written() {
+        let names: [&[u8]; 8] = [
+            b"ign\xff",
+            b"a\nb",
+            b"a\tb",
+            b"a\x1b[1mb",
+            b"a\x7f",
+            b"a  b",
+            "a\u{202e}b".as_bytes(),
+            "a\u{fffd}".as_bytes(),
+        ];
+        for name in names {
+            assert_eq!(top(&GitPath::from(name)), None, "{}", name.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn one_name_that_cannot_be_written_leaves_all_out_of_the_stash() {
+        let new = Oid::parse(&"1".repeat(40)).unwrap();
+        let take = Take { branch: "main", new: &new };
+        let names = [GitPath::from("fine"), GitPath::from(&b"ign\xff"[..])];
+        assert_eq!(take.forwarded(&names, false), format!("git merge --ff-only --no-overwrite-ignore {new}"));
     }
 }

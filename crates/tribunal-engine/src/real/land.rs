@@ -684,7 +684,7 @@ impl Finishing {
             Ok(Forward::Refused { why, command }) => (refusal(&why), command),
             // What git could not do may pass. When it does not, the person can do it as soon as it has.
             Err(error) if self.is_last(site) => {
-                (words_of(&error.to_string()), format!("git merge --ff-only {new}"))
+                (words_of(&error.to_string()), tribunal_git::forward_command(&new))
             }
             Err(error) => return Err(error.to_string()),
         };

@@ -1,6 +1,7 @@
 //! The one operation on what is the user's: done whole, or not at all.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 
 use tribunal_git::{Forward, ForwardProbe, GitPath, Refusal, Repo};
@@ -170,8 +171,7 @@ fn the_offered_command_works() {
         change(&world);
         let answer = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
         let Forward::Refused { command, .. } = answer else { panic!("{name}: {answer:?}") };
-        let mut shell = std::process::Command::new("sh");
-        let output = shell.args(["-c", &command]).current_dir(world.root()).output().expect("starts");
+        let output = given(&world, &command);
         assert!(output.status.success(), "{name}: {command}: {output:?}");
         git(&world.root(), &["merge-base", "--is-ancestor", new.as_str(), "main"]);
         after(&world);
@@ -250,6 +250,61 @@ fn the_offered_command_works() {
         },
         &nothing,
     );
+}
+
+/// A command as a person gives it to their shell.
+fn given(world: &World, command: &str) -> std::process::Output {
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", command]).current_dir(world.root()).output().expect("starts")
+}
+
+/// What cannot be put aside by name stays, to the byte, also where git ignores it: the offered command fails.
+#[test]
+fn the_offered_command_overwrites_nothing_it_cannot_name() {
+    let names: [&[u8]; 4] = [b"ign\xff", b"ign\x01", b"ign\nored", b"ign  ored"];
+    for name in names {
+        let world = World::new(&[("a", "1\n"), (".gitignore", "ign*\n")]);
+        let name = std::ffi::OsStr::from_bytes(name);
+        let lane = world.lane("l");
+        fs::write(lane.path().join(name), "theirs\n").expect("written");
+        write(lane.path(), ".gitignore", "# nothing\n");
+        let tree = lane.capture().expect("captures").tree;
+        let who = crate::support::who();
+        let parents = std::slice::from_ref(&world.head);
+        let theirs = world.repo.commit(&tree, parents, "theirs", &who, &who).expect("commits");
+        // The rule that ignores it is still there in the result.
+        let new = world.commit(&theirs, &[(".gitignore", "ign*\n")], "as it was");
+        let mine = world.root().join(name);
+        fs::write(&mine, "precious").expect("written");
+        let answer = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
+        let Forward::Refused { why: Refusal::InTheWay { .. }, command } = answer else {
+            panic!("{name:?}: {answer:?}")
+        };
+        let output = given(&world, &command);
+        assert!(!output.status.success(), "{command}: {output:?}");
+        assert_eq!(fs::read(&mine).expect("there"), b"precious", "{command}");
+        assert_eq!(git(&world.root(), &["rev-parse", "main"]), world.head.as_str());
+        assert_eq!(git(&world.root(), &["stash", "list"]), "");
+    }
+}
+
+/// A branch that went back is fast-forwarded by the merge that is offered: it overwrites nothing either.
+#[test]
+fn a_branch_that_went_back_keeps_what_is_ignored() {
+    let world = world();
+    let second = world.commit(&world.head, &[("dir/b", "2\n")], "second");
+    let new = world.commit(&second, &[("new/file", "n\n")], "third");
+    write(&world.root(), ".git/info/exclude", "new\n");
+    write(&world.root(), "new/file", "precious");
+    for branch in ["main", "other"] {
+        if branch == "other" {
+            git(&world.root(), &["checkout", "-q", "-b", "other"]);
+        }
+        let answer = world.repo.fast_forward("main", &second, &new, &ignoring()).expect("answers");
+        let Forward::Refused { why: Refusal::Moved { .. }, command } = answer else { panic!("{answer:?}") };
+        assert!(!given(&world, &command).status.success(), "{command}");
+        assert_eq!(fs::read(world.root().join("new/file")).expect("there"), b"precious", "{command}");
+    }
 }
 
 #[test]

@@ -41,6 +41,9 @@ const STATES: [State; 8] = [
     ),
 ];
 
+/// How a command that moves the branch forward begins: one that overwrites nothing.
+const FAST_FORWARD: &str = "git merge --ff-only --no-overwrite-ignore ";
+
 /// A dev that is at work until it is told to go on.
 fn at_work() -> Scene {
     Scene { script: scenes::AT_WORK, ..PLAIN }
@@ -62,8 +65,7 @@ fn every_state_survives_a_run() {
         assert_eq!(arrived(&show), forwards, "{name}: {}", ended.said());
         if !forwards {
             let in_the_way = name.ends_with("in the way");
-            let begins =
-                if in_the_way { "git stash push --all -- :/bin/one.sh && " } else { "git merge --ff-only " };
+            let begins = if in_the_way { "git stash push --all -- :/bin/one.sh && " } else { FAST_FORWARD };
             takes(&show, &ended, begins);
             assert!(arrived(&show), "{name}");
             assert!(!in_the_way || ended.stdout.contains("in the way: bin/one.sh"), "{}", ended.stdout);
@@ -109,7 +111,7 @@ fn the_index_is_locked() {
     assert!(!arrived(&show));
     assert!(ended.stdout.contains("index.lock"), "{}", ended.stdout);
     std::fs::remove_file(show.stage.project().join(".git/index.lock")).unwrap();
-    takes(&show, &ended, "git merge --ff-only ");
+    takes(&show, &ended, FAST_FORWARD);
     assert!(arrived(&show));
 }
 
