@@ -67,12 +67,7 @@ fn autostash(wanted: bool) -> &'static str {
 /// reach the person as it is.
 fn top(path: &GitPath) -> Option<String> {
     let text = std::str::from_utf8(path.as_bytes()).ok()?;
-    if !is_written_as_it_is(text) {
-        return None;
-    }
-    let pattern = text.starts_with(['(', '!', '^', ':', '/']) || text.contains(['*', '?', '[', '\\']);
-    let magic = if pattern { ":(top,literal)" } else { ":/" };
-    Some(shell_word(&format!("{magic}{text}")))
+    is_written_as_it_is(text).then(|| shell_word(&format!(":(top,literal){text}")))
 }
 
 /// Whether a text is shown to people unchanged: control and direction characters are taken out, white space is folded,
@@ -102,12 +97,15 @@ mod tests {
     #[test]
     fn names_are_one_word_and_no_pattern() {
         for (path, expect) in [
-            ("new/file", ":/new/file"),
-            ("my own", "':/my own'"),
-            ("it's", r"':/it'\''s'"),
+            ("new/file", "':(top,literal)new/file'"),
+            ("my own", "':(top,literal)my own'"),
+            ("it's", r"':(top,literal)it'\''s'"),
             ("a*b", "':(top,literal)a*b'"),
             ("!x", "':(top,literal)!x'"),
-            ("$(id)", "':/$(id)'"),
+            ("$(id)", "':(top,literal)$(id)'"),
+            ("__init__.py", "':(top,literal)__init__.py'"),
+            ("-dash", "':(top,literal)-dash'"),
+            ("ünd", "':(top,literal)ünd'"),
         ] {
             assert_eq!(top(&GitPath::from(path)).as_deref(), Some(expect));
         }

@@ -258,6 +258,31 @@ fn given(world: &World, command: &str) -> std::process::Output {
     shell.args(["-c", command]).current_dir(world.root()).output().expect("starts")
 }
 
+/// Names that git could take for more than a name: each is put aside by the offered command, from any folder.
+#[test]
+fn the_offered_command_takes_names_as_they_are() {
+    let names =
+        ["_config.yml", "__init__.py", "-dash", "@at", "#no", "~home", "%p", "&and", ",c", "=is", ";end"];
+    let more = [
+        "<in", ">out", "'one", "\"two", "`back", "!not", "^up", ":colon", "(paren", "a*b", "[x]", "b\\s",
+        "my own",
+    ];
+    let world = world();
+    let all: Vec<&str> = names.into_iter().chain(more).collect();
+    let files: Vec<_> = all.iter().map(|name| (*name, "theirs\n")).collect();
+    let new = world.commit(&world.head, &files, "odd names");
+    all.iter().for_each(|name| write(&world.root(), name, "mine\n"));
+    let answer = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
+    let Forward::Refused { command, .. } = answer else { panic!("{answer:?}") };
+    let output = given(&world, &format!("cd dir && {command}"));
+    assert!(output.status.success(), "{command}: {output:?}");
+    assert_eq!(git(&world.root(), &["rev-parse", "main"]), new.as_str());
+    for name in all {
+        assert_eq!(fs::read(world.root().join(name)).expect("there"), b"theirs\n", "{name}");
+        assert_eq!(git(&world.root(), &["show", &format!("stash@{{0}}^3:{name}")]), "mine", "{name}");
+    }
+}
+
 /// What cannot be put aside by name stays, to the byte, also where git ignores it: the offered command fails.
 #[test]
 fn the_offered_command_overwrites_nothing_it_cannot_name() {

@@ -65,7 +65,11 @@ fn every_state_survives_a_run() {
         assert_eq!(arrived(&show), forwards, "{name}: {}", ended.said());
         if !forwards {
             let in_the_way = name.ends_with("in the way");
-            let begins = if in_the_way { "git stash push --all -- :/bin/one.sh && " } else { FAST_FORWARD };
+            let begins = if in_the_way {
+                "git stash push --all -- ':(top,literal)bin/one.sh' && "
+            } else {
+                FAST_FORWARD
+            };
             takes(&show, &ended, begins);
             assert!(arrived(&show), "{name}");
             assert!(!in_the_way || ended.stdout.contains("in the way: bin/one.sh"), "{}", ended.stdout);
