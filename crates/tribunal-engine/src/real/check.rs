@@ -127,6 +127,8 @@ impl Checking {
                 let report = LoopReport::Checked(Checked { findings });
                 site.report(&self.effect, Report::Loop(report), Vec::new());
             }
+            // Nobody waits for it, and nothing is to be said of it.
+            Ok(Err(_)) if site.is_unwanted(&self.effect) => {}
             Ok(Err(why)) if self.lenient => {
                 let note = Note::Warning(format!("{} did not run and stopped nothing: {why}", self.check));
                 let report = LoopReport::Checked(Checked { findings: Vec::new() });
@@ -165,7 +167,7 @@ impl Checking {
             (LANDING, _) => self.landing(site).map(Ok),
             _ => {
                 let commit = site.commit_of(&self.revision)?;
-                run_commands(site, &slug(&self.effect.to_string()), &commit, &self.commands)
+                run_commands(site, &self.effect, "", &commit, &self.commands)
             }
         }
     }
@@ -405,16 +407,19 @@ fn shell(line: &str) -> Command {
     Command { argv, shown: line.to_owned(), ..Command::default() }
 }
 
-/// Runs commands one after the other in a throwaway checkout. The inner error says why one did not run.
+/// Runs commands one after the other in a throwaway checkout, for as long as the effect is wanted. The inner error says
+/// why one did not run. What is run more than once for an effect is told apart by `end`.
 pub(crate) fn run_commands(
     site: &Site,
-    name: &str,
+    effect: &EffectId,
+    end: &str,
     commit: &Oid,
     commands: &[Command],
 ) -> Result<Result<Vec<Claim>, String>, GitError> {
     if commands.is_empty() {
         return Ok(Ok(Vec::new()));
     }
+    let name = &format!("{}{end}", slug(&effect.to_string()));
     let dir = site.dir.join("checks").join(name);
     let (path, index) = (dir.join("tree"), dir.join("index"));
     site.shelf.discard(&dir)?;
@@ -423,6 +428,10 @@ pub(crate) fn run_commands(
     let mut claims = Vec::new();
     let mut did_not_run = None;
     for (n, command) in commands.iter().enumerate() {
+        if site.is_unwanted(effect) {
+            did_not_run = Some("no longer wanted".to_owned());
+            break;
+        }
         match run_one(site, name, n, &path, &dir, command) {
             Ok(claim) => claims.extend(claim),
             Err(why) => {

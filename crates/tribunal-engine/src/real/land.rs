@@ -91,8 +91,7 @@ impl Landing {
             if !site.repo.carries_over(&base, &commit, &onto, &new_head, &self.declared)? {
                 return Ok((self.judge_again(site, &onto, &new_head)?, Vec::new()));
             }
-            let name = format!("{}.merged", slug(&self.effect.to_string()));
-            match check::run_commands(site, &name, &new_head, &self.commands)? {
+            match check::run_commands(site, &self.effect, ".merged", &new_head, &self.commands)? {
                 Ok(red) if red.is_empty() => {}
                 Ok(red) => return Ok((refused(Refusal::RedCheck, red), Vec::new())),
                 Err(why) => {

@@ -556,8 +556,8 @@ fn run_on_record(
     commands: &[Command],
     record: &Path,
 ) -> Result<Vec<Claim>, String> {
-    let name = format!("{}.asked", slug(&effect.to_string()));
-    let claims = run_commands(site, &name, commit, commands).map_err(|error| error.to_string())??;
+    let claims =
+        run_commands(site, effect, ".asked", commit, commands).map_err(|error| error.to_string())??;
     let before = ran(record);
     let failed = |command: &str| claims.iter().any(|claim| claim.rule.as_deref() == Some(command));
     // One that is asked for until it passes did not pass.

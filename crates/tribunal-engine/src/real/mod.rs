@@ -88,7 +88,10 @@ pub struct RealWorld {
     site: Arc<Site>,
     arrivals: Receiver<Arrival>,
     sender: Sender<Arrival>,
-    pools: Vec<Pool>,
+    /// Reads back what agents left, and does what is short.
+    workers: Pool,
+    /// Runs checks, which may take minutes.
+    checkers: Pool,
 }
 
 /// A handle for whoever catches signals.
@@ -420,10 +423,9 @@ impl World for RealWorld {
 
     fn end_agents(&mut self) -> Vec<Note> {
         self.site.keeper.shutdown(END_GRACE);
-        // What was left of an agent is read by the threads: what it cost, and what it was refused.
-        for pool in &mut self.pools {
-            pool.finish();
-        }
+        // What was left of an agent is read by the threads: what it cost, and what it was refused. A check that still
+        // runs has nothing to say any more, and does not hold up the end.
+        self.workers.finish();
         let left = self.arrivals.try_iter().filter_map(|arrival| match arrival {
             Arrival::Report { notes, .. } => Some(notes),
             Arrival::Mail | Arrival::Interrupt { .. } => None,
@@ -434,6 +436,7 @@ impl World for RealWorld {
     fn shutdown(&mut self) {
         // Whoever goes on with the run finds out for itself what became of them.
         let _ = self.end_agents();
+        self.checkers.finish();
         if !survivors(&self.site.marker).is_empty() || self.site.keeper.containment().is_partial() {
             sweep(&self.site.marker);
         }

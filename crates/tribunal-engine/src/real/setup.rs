@@ -590,9 +590,9 @@ pub(super) fn world(
     shelf: &str,
 ) -> Result<RealWorld, SetupError> {
     let dir = project.run_dir(run);
-    let workers =
+    let pool =
         |name, n| Pool::new(name, n).map_err(|error| SetupError::io("start threads for", &dir, &error));
-    let pools = vec![workers("worker", WORKERS)?, workers("check", SLOW_WORKERS)?];
+    let (workers, checkers) = (pool("worker", WORKERS)?, pool("check", SLOW_WORKERS)?);
     let (sender, arrivals) = channel();
     let thens: Arc<Mutex<BTreeMap<String, super::site::Then>>> = Arc::default();
     let waiting = Arc::clone(&thens);
@@ -629,8 +629,8 @@ pub(super) fn world(
         roster: std::sync::OnceLock::new(),
         keeper,
         sandbox,
-        jobs: pools[0].jobs(),
-        slow: pools[1].jobs(),
+        jobs: workers.jobs(),
+        slow: checkers.jobs(),
         arrivals: sender.clone(),
         thens,
         unwanted: Mutex::default(),
@@ -649,7 +649,7 @@ pub(super) fn world(
         environment,
         own_binary,
     };
-    Ok(RealWorld { site: Arc::new(site), arrivals, sender, pools })
+    Ok(RealWorld { site: Arc::new(site), arrivals, sender, workers, checkers })
 }
 
 /// What keeps launches to their own files here; refused where the settings require it and nothing does.

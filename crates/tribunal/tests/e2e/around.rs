@@ -2,8 +2,9 @@
 
 use crate::prompts::prompts;
 use crate::show::Show;
-use crate::stage::Stage;
+use crate::stage::play::listen;
 use crate::stage::scenes::{NO_GATE, PLAIN, Plan, Scene, TWO_PLANS, TWO_TASKS, User};
+use crate::stage::{PHASE, Stage};
 use tribunal_core::run::Ending;
 
 const STATE: &str = "# State\r\nours, with a tab\there\r\n\r\n## Current Phase\nPhase: 1 of 2 (Tools)\nPlans: 0/2\nStatus: ready\n\n## Notes\nStatus: also ours\n- [ ] buy milk";
@@ -36,6 +37,36 @@ fn as_completed(date: &str) -> (String, String) {
 fn day(roadmap: &str) -> String {
     let row = roadmap.lines().find(|line| line.starts_with("| 1. Tools")).unwrap();
     row.rsplit('|').nth(1).unwrap().trim().to_owned()
+}
+
+/// A run that is called off is over, on record, while its check still runs; what the check would run next is not begun.
+#[test]
+fn a_check_does_not_hold_up_the_end_of_a_run() {
+    let mut show = Show::of(&PLAIN);
+    let root = show.stage.root().to_path_buf();
+    let (gate, went_on) = (listen(&root.join("gate")).unwrap(), listen(&root.join("went-on")).unwrap());
+    let plan = format!("{PHASE}/01-01-PLAN.md");
+    let waits = format!(
+        "> verification: echo > '{0}/at-work'; read line < '{0}/gate'; echo > '{0}/went-on'\n> verification: true",
+        root.display()
+    );
+    let text = read(&show, &plan).replace("> verification: sh bin/one.sh", &waits);
+    show.user_commits(&[(&plan, &text)]);
+    let running = show.at_work();
+    let cancel = show.stage.tribunal(&["cancel"]).unwrap();
+    assert_eq!(cancel.code, Some(0), "{}", cancel.said());
+    show.stage
+        .wait_for(&running, |docket| docket.run.as_ref().is_some_and(|run| run.ending().is_some()))
+        .unwrap();
+    rustix::io::write(&gate, b"\n").unwrap();
+    assert!(running.reaches(&went_on).unwrap(), "the end came only when the check's time was over");
+    let ended = running.wait().unwrap();
+    assert_eq!(show.after(&["run"], ended).code, Some(1));
+    assert_eq!(show.ended(), Ending::Cancelled);
+    let launches = std::fs::read_dir(show.stage.run_dir(&show.run()).join("launches")).unwrap();
+    let names: Vec<_> = launches.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let begun = |n: &str| names.iter().any(|name| name.contains("check") && name.ends_with(n));
+    assert!(begun(".0") && !begun(".1"), "{names:?}");
 }
 
 #[test]
