@@ -29,7 +29,7 @@ mod walls;
 pub use containment::{Containment, Namespace};
 pub use detached::{Detached, start_detached};
 pub use error::ProcessError;
-pub use foreground::run_in_foreground;
+pub use foreground::{Foreground, Reach};
 pub use inside::contained;
 pub use keeper::{Keeper, run_to_end};
 pub use launch::{Launch, Started, Stdin, find_program};

@@ -5,11 +5,13 @@ use crate::args::{Demo, Globals, Scenario};
 use crate::exit::Done;
 use crate::failure::Failure;
 use crate::out;
+use crate::signals::{self, Relay};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tribunal_git::{Repo, Signature};
-use tribunal_process::{ExitHow, run_in_foreground};
+use tribunal_process::ExitHow;
+use tribunal_view::words::from_elsewhere;
 
 const PHASE: &str = ".planning/phases/01-tools";
 
@@ -33,11 +35,18 @@ const CRASH_AT: &str = "60";
 /// Shows one scenario.
 pub fn run(args: &Demo, globals: &Globals) -> Result<Done, Failure> {
     let dir = place(args)?;
-    let stage = Stage { dir, quiet: globals.quiet, json: globals.json };
+    let stage = Stage { dir, quiet: globals.quiet, json: globals.json, relay: Relay::new()? };
     stage.build(args.scenario)?;
     stage.say(&format!("{}\nThe project is in {}.", intro(args.scenario), stage.dir.display()));
-    stage.play(args.scenario)?;
-    stage.played()?;
+    match stage.play(args.scenario) {
+        Ok(()) => stage.played()?,
+        Err(Halt::Stopped { signal, command }) => {
+            // However quiet: whoever stopped it wants to know what is left of it.
+            out::say(&stage.stopped(signal, &command));
+            return Ok(Done::Signal(signal));
+        }
+        Err(Halt::Failed(failure)) => return Err(failure),
+    }
     stage.say(&format!("\nTry next:\n{}", next(args.scenario, &stage.dir)));
     Ok(Done::Passed)
 }
@@ -119,6 +128,21 @@ struct Stage {
     dir: PathBuf,
     quiet: bool,
     json: bool,
+    relay: Relay,
+}
+
+/// Why the demo does not go on.
+enum Halt {
+    /// Somebody stopped it at this command.
+    Stopped { signal: i32, command: String },
+    /// It failed.
+    Failed(Failure),
+}
+
+impl From<Failure> for Halt {
+    fn from(failure: Failure) -> Halt {
+        Halt::Failed(failure)
+    }
 }
 
 impl Stage {
@@ -156,7 +180,7 @@ impl Stage {
         std::fs::write(&file, text).map_err(failed)
     }
 
-    fn play(&self, scenario: Scenario) -> Result<(), Failure> {
+    fn play(&self, scenario: Scenario) -> Result<(), Halt> {
         match scenario {
             Scenario::Pass => self.tribunal(&["run"], &[], &ExitHow::Code(0)),
             Scenario::Stale | Scenario::Exhausted => self.tribunal(&["run"], &[], &ExitHow::Code(1)),
@@ -194,10 +218,10 @@ impl Stage {
     }
 
     /// Runs one command as a user would, and insists that it ends as expected.
-    fn tribunal(&self, args: &[&str], env: &[(&str, OsString)], expected: &ExitHow) -> Result<(), Failure> {
+    fn tribunal(&self, args: &[&str], env: &[(&str, OsString)], expected: &ExitHow) -> Result<(), Halt> {
         let own = std::env::current_exe().map_err(|error| Failure::work(error.to_string()))?;
         // So every command that is offered can be given where the person is.
-        let mut argv = vec![OsString::from(own), "-C".into(), self.dir.clone().into()];
+        let mut argv = vec!["-C".into(), self.dir.clone().into()];
         argv.extend(args.iter().map(OsString::from));
         if self.quiet {
             argv.push("--quiet".into());
@@ -205,17 +229,27 @@ impl Stage {
         if self.json {
             argv.push("--json".into());
         }
-        self.say(&format!("\n$ tribunal -C {} {}", self.dir.display(), args.join(" ")));
-        let how =
-            run_in_foreground(&argv, &self.dir, env).map_err(|error| Failure::work(error.to_string()))?;
-        if how != *expected {
-            let shown = args.join(" ");
-            let text = format!(
-                "the demo did not end as it should: `tribunal {shown}` gave {how:?}, not {expected:?}"
-            );
-            return Err(Failure::bug(text));
+        let command = args.join(" ");
+        self.say(&format!("\n$ tribunal -C {} {command}", self.dir.display()));
+        let how = self.relay.run(&own, &argv, &self.dir, env)?;
+        match signals::stopped_by(&how) {
+            _ if how == *expected => Ok(()),
+            Some(signal) => Err(Halt::Stopped { signal, command }),
+            None => Err(Halt::Failed(unexpected(&command, &how, expected))),
         }
-        Ok(())
+    }
+
+    /// What is left of a demo that was stopped, and the command that goes on with it.
+    fn stopped(&self, signal: i32, command: &str) -> String {
+        let begun = self.dir.join(".tribunal/runs").read_dir().is_ok_and(|mut runs| runs.next().is_some());
+        let steers = ["run", "resume", "decide"].iter().any(|verb| command.split(' ').next() == Some(verb));
+        let next = if begun && steers { "resume" } else { command };
+        let next = from_elsewhere(&format!("tribunal {next}"), &self.dir.display().to_string());
+        format!(
+            "\nthe demo was stopped by {} at `tribunal {command}`; its project stays in {}\nTo go on:\n  {next}",
+            signals::name(signal),
+            self.dir.display()
+        )
     }
 
     /// Every turn of the scene that must be played was.
@@ -226,5 +260,17 @@ impl Stage {
             None => Ok(()),
             Some(turn) => Err(Failure::bug(format!("the demo did not play its turn {turn:?}"))),
         }
+    }
+}
+
+/// A command of the demo did not end as it should: what its exit code says of whose fault it is holds for the demo too.
+fn unexpected(command: &str, how: &ExitHow, expected: &ExitHow) -> Failure {
+    let text =
+        format!("the demo did not end as it should: `tribunal {command}` gave {how:?}, not {expected:?}");
+    match how {
+        ExitHow::Code(2) => Failure::usage(text).hint("what it said above tells why"),
+        ExitHow::Code(3) => Failure::work(text).hint("what it said above tells why"),
+        ExitHow::Signal(_) => Failure::work(text).hint("somebody killed it, or there was no memory left"),
+        ExitHow::Code(_) | ExitHow::NotStarted(_) => Failure::bug(text),
     }
 }

@@ -1,5 +1,12 @@
 //! Every scenario of the demo ends as it is named, and leaves a project that can be looked at.
 
+use crate::show::Show;
+use crate::stage::Stage;
+use crate::stage::play::listen;
+use crate::stage::scenes::PLAIN;
+use crate::watch::Terminal;
+use rustix::process::Signal;
+use std::path::PathBuf;
 use tribunal_core::run::Ending;
 use tribunal_engine::{Docket, inbox};
 use tribunal_journal::Reader;
@@ -119,4 +126,129 @@ fn a_folder_that_is_not_empty_is_left_alone() {
     let ended = stage.tribunal(&["demo", "--dir", &stage.root().display().to_string()]).unwrap();
     assert_eq!(ended.code, Some(2), "{}", ended.said());
     assert!(ended.stderr.contains("is not empty") && ended.stderr.contains("hint: "), "{}", ended.stderr);
+}
+
+/// Agents of the demo whose effect is like this ring a bell and never go on, until nobody is held any more.
+fn hold(stage: &mut Stage, effects: &str) -> PathBuf {
+    let held = stage.root().join("held");
+    std::fs::write(&held, "").unwrap();
+    let agent = format!(
+        "#!/bin/sh\ncase \"$TRIBUNAL_EFFECT\" in {effects})\n  if [ -e '{root}/held' ]; then\n    \
+         echo > '{root}/at-work'\n    exec sleep 1000\n  fi;;\nesac\nexec \"$@\"\n",
+        root = stage.root().display()
+    );
+    std::fs::write(stage.root().join("scene/agent.sh"), agent).unwrap();
+    let env = [("TRIBUNAL_AGENTS_DEFAULT", "witness"), ("TRIBUNAL_RUN_GRACE_S", "1")];
+    stage.program_mut().env.extend(env.map(|(name, value)| (name.into(), value.into())));
+    held
+}
+
+/// The command that a demo that was stopped offers; nobody of its run is left.
+#[track_caller]
+fn offered(stage: &Stage, said: &str) -> String {
+    let command = said.split("To go on:\n").nth(1).unwrap_or_else(|| panic!("nothing is offered: {said}"));
+    for run in stage.runs() {
+        assert_eq!(tribunal_process::survivors(&run), Vec::<i32>::new(), "{said}");
+    }
+    command.lines().next().unwrap().trim().to_owned()
+}
+
+/// What is offered is run as it stands, and comes to the end of the run.
+#[track_caller]
+fn goes_on(stage: &Stage, command: &str) {
+    let mut shell = stage.program().clone();
+    shell.prepend_path(shell.binary.clone().parent().unwrap());
+    let ended = shell.other("sh", &["-c", command]).unwrap();
+    assert_eq!(ended.code, Some(0), "{command}: {}", ended.said());
+    let (_, docket) = stage.newest().unwrap().unwrap();
+    assert_eq!(docket.run.unwrap().ending(), Some(Ending::Passed));
+}
+
+/// Stops the demo by these signals, which nobody but the demo gets, while an agent of its run is at work.
+#[track_caller]
+fn stopped(scenario: &str, effects: &str, signals: &[(Signal, &str)], code: i32) {
+    let (_folder, mut stage) = crate::stage();
+    let held = hold(&mut stage, effects);
+    let dir = stage.root().join("the demo");
+    let bell = listen(&stage.root().join("at-work")).unwrap();
+    let args = ["demo", "--scenario", scenario, "--dir", &dir.display().to_string()];
+    let running = stage.program().start(&args, &[]).unwrap();
+    assert!(running.reaches(&bell).unwrap(), "{scenario}: {}", running.stderr());
+    for (signal, answer) in signals {
+        running.signal(*signal).unwrap();
+        running.says(answer).unwrap();
+    }
+    let ended = running.wait().unwrap();
+    assert_eq!((ended.code, ended.signal), (Some(code), None), "{scenario}: {}", ended.said());
+    stage.program_mut().dir = dir;
+    let said = ended.said();
+    assert!(said.contains("the demo was stopped") && !said.contains("Try next"), "{said}");
+    let command = offered(&stage, &said);
+    std::fs::remove_file(held).unwrap();
+    goes_on(&stage, &command);
+}
+
+#[test]
+fn an_interrupt_stops_the_demo_and_its_run() {
+    stopped("pass", "*", &[(Signal::INT, "stopping: ")], 130);
+    stopped("pass", "*", &[(Signal::INT, "stopping: "), (Signal::INT, "ending the agents now")], 130);
+}
+
+#[test]
+fn the_demo_is_terminated() {
+    stopped("pass", "*", &[(Signal::TERM, "stopping: ")], 143);
+    stopped("pass", "*", &[(Signal::HUP, "stopping: ")], 129);
+}
+
+#[test]
+fn a_later_command_of_the_demo_is_stopped() {
+    stopped("crash", "01-04/repair*", &[(Signal::INT, "stopping: ")], 130);
+    stopped("escalated", "01-04/*make*", &[(Signal::TERM, "stopping: ")], 143);
+}
+
+/// The terminal sends Ctrl-C to all that run in it: to the demo and to its run, once each.
+#[test]
+fn ctrl_c_on_a_terminal_stops_the_demo() {
+    let mut show = Show::of(&PLAIN);
+    if show.stage.program().other("tmux", &["-V"]).is_err() {
+        assert!(std::env::var_os("CI").is_none(), "no tmux is installed");
+        return;
+    }
+    for twice in [false, true] {
+        let held = hold(&mut show.stage, "*");
+        let dir = show.stage.root().join(format!("demo {twice}"));
+        let bell = listen(&show.stage.root().join("at-work")).unwrap();
+        let screen = {
+            let terminal = Terminal::with(&show, &format!("demo --dir '{}'", dir.display()), 200, 50);
+            rustix::event::poll(&mut [rustix::event::PollFd::new(&bell, rustix::event::PollFlags::IN)], None)
+                .unwrap();
+            terminal.press(&["C-c"]);
+            terminal.until("the word of the run", |screen| screen.contains("stopping: "));
+            if twice {
+                terminal.press(&["C-c"]);
+            }
+            terminal.until("the end", |screen| screen.contains("it ended with 130"))
+        };
+        assert_eq!(screen.contains("ending the agents now"), twice, "{screen}");
+        assert!(screen.contains("the demo was stopped"), "{screen}");
+        show.stage.program_mut().dir = dir;
+        let command = offered(&show.stage, &screen);
+        std::fs::remove_file(held).unwrap();
+        goes_on(&show.stage, &command);
+    }
+}
+
+/// What the person has to mend is not called our bug.
+#[test]
+fn a_configuration_that_is_wrong_is_no_bug_of_the_demo() {
+    let (_folder, mut stage) = crate::stage();
+    stage.program_mut().env.push(("TRIBUNAL_RUN_GRACE_S".into(), "soon".into()));
+    let dir = stage.root().join("the demo").display().to_string();
+    let ended = stage.tribunal(&["demo", "--dir", &dir]).unwrap();
+    assert_eq!(ended.code, Some(2), "{}", ended.said());
+    assert!(
+        ended.stderr.contains("grace_s") && ended.stderr.contains("hint: what it said"),
+        "{}",
+        ended.stderr
+    );
 }

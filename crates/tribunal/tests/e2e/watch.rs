@@ -10,7 +10,7 @@ use tribunal_engine::inbox;
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// A terminal with a shell's command in it.
-struct Terminal<'a> {
+pub struct Terminal<'a> {
     show: &'a Show,
     socket: String,
 }
@@ -20,13 +20,15 @@ impl Terminal<'_> {
         Terminal::with(show, "watch", columns, rows)
     }
 
-    fn with<'a>(show: &'a Show, command: &str, columns: u32, rows: u32) -> Terminal<'a> {
+    /// Runs a command of this program in a new one.
+    pub fn with<'a>(show: &'a Show, command: &str, columns: u32, rows: u32) -> Terminal<'a> {
         // Each has a server of its own: the one before may still be on its way out.
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("tmux-{}", COUNT.fetch_add(1, Ordering::Relaxed));
         let terminal = Terminal { show, socket: show.stage.root().join(name).display().to_string() };
         let binary = show.stage.program().binary.display();
-        let line = format!("'{binary}' {command}; echo \"it ended with $?\"; exec cat");
+        // The terminal sends Ctrl-C to the shell too, which has more to say.
+        let line = format!("trap : INT; '{binary}' {command}; echo \"it ended with $?\"; exec cat");
         let (x, y) = (columns.to_string(), rows.to_string());
         terminal.tmux(&["new-session", "-d", "-s", "w", "-x", &x, "-y", &y, &line]);
         terminal
@@ -39,7 +41,8 @@ impl Terminal<'_> {
         ended.stdout
     }
 
-    fn press(&self, keys: &[&str]) {
+    /// Presses keys.
+    pub fn press(&self, keys: &[&str]) {
         self.tmux(&[&["send-keys", "-t", "w"][..], keys].concat());
     }
 
@@ -49,7 +52,7 @@ impl Terminal<'_> {
 
     /// Looks until the screen is as wanted; each look takes as long as a process does.
     #[track_caller]
-    fn until(&self, what: &str, holds: impl Fn(&str) -> bool) -> String {
+    pub fn until(&self, what: &str, holds: impl Fn(&str) -> bool) -> String {
         let began = Instant::now();
         loop {
             let screen = self.screen();
