@@ -211,13 +211,16 @@ pub enum Reply {
     Refuted(String),
     /// Cannot be mended here, and why.
     CannotFix(String),
+    /// Something was made for it, and nobody could look whether that mended it, and why.
+    Unseen(String),
 }
 
 impl Reply {
-    /// A refutation or an inability with a reason can be judged without a change; "fixed" cannot.
+    /// A refutation or an inability with a reason can be judged without a change; "fixed", or perhaps
+    /// fixed, cannot.
     pub fn is_argument(&self) -> bool {
         match self {
-            Reply::Fixed => false,
+            Reply::Fixed | Reply::Unseen(_) => false,
             Reply::Refuted(why) | Reply::CannotFix(why) => !why.trim().is_empty(),
         }
     }

@@ -274,6 +274,7 @@ impl Record {
             (Some(by), _) => format!("fixed by {}", plain::line(by)),
             (None, Some(Reply::Refuted(why))) => format!("refuted: {}", plain::clipped(why, 300)),
             (None, Some(Reply::CannotFix(why))) => format!("cannot fix: {}", plain::clipped(why, 300)),
+            (None, Some(Reply::Unseen(why))) => format!("perhaps fixed: {}", plain::clipped(why, 300)),
             (None, Some(Reply::Fixed)) => summary.unwrap_or_else(|| "said to be fixed".to_owned()),
             (None, None) => match summary {
                 Some(summary) => format!("{summary} (no word about this one)"),
@@ -682,6 +683,7 @@ impl Told {
             (Some(Reply::Fixed), _) => "fixed".to_owned(),
             (Some(Reply::Refuted(why)), _) => format!("refuted: {}", plain::line(why)),
             (Some(Reply::CannotFix(why)), _) => format!("cannot be fixed: {}", plain::line(why)),
+            (Some(Reply::Unseen(why)), _) => format!("perhaps fixed: {}", plain::line(why)),
             (None, Some(Fate::Fixed)) => "fixed (the maker said nothing of it)".to_owned(),
             (None, _) => "not answered".to_owned(),
         };

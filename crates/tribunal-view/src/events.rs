@@ -511,6 +511,7 @@ fn reply_words(reply: &tribunal_core::finding::Reply) -> String {
         Reply::Fixed => "fixed".to_owned(),
         Reply::Refuted(why) => format!("refuted: {}", clipped(why, 600)),
         Reply::CannotFix(why) => format!("cannot fix: {}", clipped(why, 600)),
+        Reply::Unseen(why) => format!("perhaps fixed: {}", clipped(why, 600)),
     }
 }
 

@@ -412,5 +412,6 @@ fn reply_words(reply: &tribunal_core::finding::Reply) -> String {
         Reply::Fixed => "fixed".to_owned(),
         Reply::Refuted(why) => format!("refuted: {}", plain::line(why)),
         Reply::CannotFix(why) => format!("cannot fix: {}", plain::line(why)),
+        Reply::Unseen(why) => format!("perhaps fixed: {}", plain::line(why)),
     }
 }

@@ -668,6 +668,7 @@ fn reply_words(reply: &Reply) -> String {
         Reply::Fixed => "says it is fixed".to_owned(),
         Reply::Refuted(why) => format!("refutes it: {}", clipped(why, CLAIM_MAX)),
         Reply::CannotFix(why) => format!("cannot fix it: {}", clipped(why, CLAIM_MAX)),
+        Reply::Unseen(why) => format!("does not know whether it is fixed: {}", clipped(why, CLAIM_MAX)),
     }
 }
 

@@ -326,7 +326,11 @@ fn loop_events() -> Vec<LoopEvent> {
         LoopEvent::Made {
             effect: EffectId { n: Try::default(), launch: 0, ..effect(Step::Join) },
             revision: revision.clone(),
-            replies: BTreeMap::from([(id, Reply::Fixed), (FindingId(2), Reply::Refuted("no".into()))]),
+            replies: BTreeMap::from([
+                (id, Reply::Fixed),
+                (FindingId(2), Reply::Refuted("no".into())),
+                (FindingId(3), Reply::Unseen("it did not run".into())),
+            ]),
         },
         LoopEvent::Joined { effect: effect(Step::Join), revision: revision.clone() },
         LoopEvent::RoundBegan { round: 3, revision: revision.clone() },

@@ -261,7 +261,7 @@ impl LoopLaws {
             let Some(line) = self.lines.get_mut(id) else { continue };
             let open = line.fate == Fate::Open && line.severity >= Severity::Warning;
             let reasoned = match reply {
-                Reply::Fixed => false,
+                Reply::Fixed | Reply::Unseen(_) => false,
                 Reply::Refuted(why) | Reply::CannotFix(why) => !why.is_empty(),
             };
             self.news |= open && reasoned && line.reply.as_ref() != Some(reply);

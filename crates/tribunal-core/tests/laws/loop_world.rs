@@ -146,6 +146,7 @@ impl World {
                 1 => drop(replies.insert(*id, Reply::CannotFix("x".repeat(rng.below(2))))),
                 2 => drop(replies.insert(*id, Reply::Fixed)),
                 3 => drop(replies.insert(FindingId(id.0 + 50), Reply::Refuted("who?".into()))),
+                4 => drop(replies.insert(*id, Reply::Unseen("gone".into()))),
                 _ => {}
             }
         }

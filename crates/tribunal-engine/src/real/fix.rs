@@ -272,13 +272,22 @@ fn set_of<'a>(claims: impl Iterator<Item = &'a Claim>) -> BTreeSet<String> {
     claims.filter_map(|claim| claim.file.clone()).collect()
 }
 
-/// The message of a round's commit: how many were mended, and what each was.
+/// The message of a round's commit: how many were mended, of how many nobody knows, and what each was.
 fn message(site: &Site, scope: &str, round: u32, findings: &[(FindingId, &Claim, Option<&Reply>)]) -> String {
-    let not = findings.iter().filter(|(_, _, reply)| reply.is_some_and(Reply::is_argument)).count();
-    let all = findings.len();
-    let mut text = format!("fix({scope}): review round {round}, {} of {all} findings\n\n", all - not);
+    let count =
+        |what: fn(&Reply) -> bool| findings.iter().filter(|(.., reply)| reply.is_some_and(what)).count();
+    let (all, not, unseen) = (findings.len(), count(Reply::is_argument), count(is_unseen));
+    let mut text = format!("fix({scope}): review round {round}, {} of {all} findings", all - not - unseen);
+    if unseen > 0 {
+        text.push_str(&format!(", {unseen} not looked at again"));
+    }
+    text.push_str("\n\n");
     for (id, claim, reply) in findings.iter().take(NAMED) {
-        let not = if reply.is_some_and(Reply::is_argument) { " (not fixed)" } else { "" };
+        let not = match reply {
+            Some(reply) if is_unseen(reply) => " (not looked at again)",
+            Some(reply) if reply.is_argument() => " (not fixed)",
+            _ => "",
+        };
         text.push_str(&format!("{id}{not} {}\n", plain::clipped(&claim.claim, 100)));
     }
     if all > NAMED {
@@ -286,6 +295,10 @@ fn message(site: &Site, scope: &str, round: u32, findings: &[(FindingId, &Claim,
     }
     text.push_str(&format!("\nTribunal-Run: {}\n", site.run));
     text
+}
+
+fn is_unseen(reply: &Reply) -> bool {
+    matches!(reply, Reply::Unseen(_))
 }
 
 /// Commits a tree on what was judged and names the revision. The same files give the same revision.
@@ -336,24 +349,32 @@ impl Fix {
             false => self.cannot(&format!("{name} has no fix for it")),
         };
         // A tool that mends more than it was asked to is no agent that went astray: the rest is put back, and that is all.
-        self.made(site, taken.revision, replies, Vec::new());
+        self.made(site, taken.revision, replies.clone(), untold(&replies));
         Ok(())
     }
 
     /// What a tool mended and what it left, by its own word: it is asked again about what it made. What a formatter was
-    /// to lay out is laid out; where a tool can no longer be asked, the next judging tells.
+    /// to lay out is laid out; where a tool can no longer be asked, or stops before its end, nothing is called mended that
+    /// it did not look at: the next judging tells.
     fn mended(&self, asked: &Asked<'_>) -> Result<BTreeMap<FindingId, Reply>, GitError> {
-        let mut replies: BTreeMap<FindingId, Reply> =
-            self.findings.iter().map(|(id, _)| (*id, Reply::Fixed)).collect();
+        let all = |reply: Reply| self.findings.iter().map(|(id, _)| (*id, reply.clone())).collect();
         if asked.tool.form == ToolForm::Rewrite {
-            return Ok(replies);
+            return Ok(all(Reply::Fixed));
         }
         let run = slug(&format!("{}/left", self.effect));
-        let left = Asked { name: &run, ..*asked }.check(&[])?.map(|report| report.findings);
-        for claim in left.unwrap_or_default() {
+        let (left, stopped) = match (Asked { name: &run, ..*asked }).check(&[])? {
+            Ok(report) => (report.findings, report.broken),
+            Err(why) => (Vec::new(), Some(why)),
+        };
+        let rest = stopped.map_or(Reply::Fixed, |why| {
+            let text = format!("{} could not be asked what it mended: {why}", asked.tool.name);
+            Reply::Unseen(plain::clipped(&text, 400))
+        });
+        let mut replies: BTreeMap<FindingId, Reply> = all(rest.clone());
+        for claim in left {
             let far = |known: &Claim| known.line.unwrap_or(0).abs_diff(claim.line.unwrap_or(0));
             let same = self.findings.iter().filter(|(id, known)| {
-                replies.get(id) == Some(&Reply::Fixed)
+                replies.get(id) == Some(&rest)
                     && (&known.file, &known.rule, &known.claim) == (&claim.file, &claim.rule, &claim.claim)
             });
             if let Some((id, _)) = same.min_by_key(|(_, known)| far(known)) {
@@ -401,6 +422,15 @@ impl Fix {
         }
         Ok(())
     }
+}
+
+/// What is said of findings of which nobody knows whether they are mended, once.
+fn untold(replies: &BTreeMap<FindingId, Reply>) -> Vec<Note> {
+    let why = replies.values().find_map(|reply| match reply {
+        Reply::Unseen(why) => Some(why.clone()),
+        Reply::Fixed | Reply::Refuted(_) | Reply::CannotFix(_) => None,
+    });
+    why.into_iter().map(Note::Warning).collect()
 }
 
 fn did_run(tool: &Tool, runs: &[(String, PathBuf, ExitHow)]) -> Result<(), String> {

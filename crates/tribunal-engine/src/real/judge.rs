@@ -373,6 +373,9 @@ fn history(entry: &Entry) -> Vec<String> {
         Some(Reply::Fixed) => lines.push("the maker says that it is fixed".to_owned()),
         Some(Reply::Refuted(why)) => lines.push(format!("the maker says that it is no issue: {why}")),
         Some(Reply::CannotFix(why)) => lines.push(format!("the maker says that it cannot fix it: {why}")),
+        Some(Reply::Unseen(why)) => {
+            lines.push(format!("the maker could not look whether it is fixed: {why}"))
+        }
         None => {}
     }
     if entry.contested {

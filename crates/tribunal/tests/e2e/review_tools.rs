@@ -216,6 +216,24 @@ fn what_no_tool_can_mend_is_left_and_nothing_lands() {
     assert!(refs.contains("fix(review): review round 1, 1 of 2 findings"), "{refs}");
 }
 
+/// A linter that breaks itself when it mends: what it made is judged afresh, where it runs again.
+#[test]
+fn what_a_tool_cannot_look_at_again_is_not_called_mended() {
+    let project = Project::new("", "bad one\nbad two\n");
+    let lint = LINT.replace("  exit 0\n", "  touch broken\n  exit 0\n");
+    std::fs::write(project.stage.root().join("bin/mylint"), lint).unwrap();
+    let ended = project.review(&[&DIFF[..], &["--fix"]].concat(), 0);
+    let message = project.stage.git(&["log", "-1", "--format=%B"]).unwrap();
+    assert!(
+        message.starts_with("fix(review): review round 1, 0 of 2 findings, 2 not looked at again\n"),
+        "{message}"
+    );
+    assert!(message.contains("F-1 (not looked at again) this is bad"), "{message}");
+    assert!(ended.stdout.contains("mylint could not be asked what it mended"), "{}", ended.stdout);
+    // The next judging could look, and that counts.
+    assert!(ended.stdout.contains("passed, 2 fixed"), "{}", ended.stdout);
+}
+
 #[test]
 fn what_nobody_took_is_not_mended_for_the_next_review() {
     let project = Project::new("", "worse new\nbad new\n");
