@@ -241,6 +241,9 @@ pub struct ReviewNote {
     /// Findings of the earlier review whose judge does not sit in this one: they were not looked at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unasked: Vec<String>,
+    /// Earlier reviews that could not be read, and why: what they left open is not known here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
     /// The commands by which the plans of a phase verify themselves, as they were when the review began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verification: Vec<String>,
@@ -566,8 +569,12 @@ impl Docket {
 
     /// Folds one row.
     pub fn take(&mut self, row: &RowRef<'_>) -> Result<(), DocketError> {
-        let fact = Fact::decode(row)?;
-        self.apply(Time(row.at), &fact).map_err(|source| DocketError::OutOfOrder {
+        self.take_fact(row, &Fact::decode(row)?)
+    }
+
+    /// Folds one row that was decoded before.
+    pub(crate) fn take_fact(&mut self, row: &RowRef<'_>, fact: &Fact) -> Result<(), DocketError> {
+        self.apply(Time(row.at), fact).map_err(|source| DocketError::OutOfOrder {
             seq: row.seq,
             machine: row.of.to_owned(),
             source,

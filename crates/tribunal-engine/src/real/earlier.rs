@@ -1,5 +1,6 @@
 //! The last review of the same thing: what it left open comes to the next one under its ids, as of the revision that is
-//! still there. What fixers made and nobody took is no part of that. It reads journals; it writes nothing.
+//! still there. What fixers made and nobody took is no part of that. It reads journals, each at most once; it writes
+//! nothing, and never passes over one that cannot be read without a word.
 
 use super::error::SetupError;
 use super::examine::ReviewPlan;
@@ -13,11 +14,13 @@ use tribunal_core::ledger::{Entry, Handed};
 use tribunal_core::r#loop::{Loop, LoopEvent, Outcome};
 use tribunal_core::run::Exists;
 use tribunal_git::{GitError, Oid};
-use tribunal_journal::Reader;
+use tribunal_journal::{Error as JournalError, Reader};
 use tribunal_view::plain;
 
 /// Earlier runs that are looked at for one of the same thing.
 const EARLIER_MAX: usize = 200;
+/// Earlier runs that are named where they cannot be read.
+const UNREAD_MAX: usize = 5;
 
 /// A review that judged the same thing before.
 struct Earlier {
@@ -36,7 +39,9 @@ pub(super) fn taken_over(
 ) -> Result<(Exists, ReviewNote), SetupError> {
     let mut note = plan.note.clone();
     let mut exists = Exists { revision, open: Vec::new(), since: None, last: None };
-    let Some(earlier) = Earlier::of(project, &site.run, &note.key) else { return Ok((exists, note)) };
+    let (earlier, unread) = Earlier::of(project, &site.run, &note.key);
+    note.unread = unread;
+    let Some(earlier) = earlier else { return Ok((exists, note)) };
     let Some((since, commit)) = earlier.stands(site, &plan.head)? else { return Ok((exists, note)) };
     site.keep(&since, &commit, Vec::new())?;
     let sits = |source: &Source| match source {
@@ -60,17 +65,52 @@ pub(super) fn taken_over(
 }
 
 impl Earlier {
-    /// The newest review of the same thing that judged anything.
-    fn of(project: &Project, run: &str, key: &str) -> Option<Earlier> {
+    /// The newest review of the same thing that judged anything, and what is newer and cannot be read: that may be of the
+    /// same thing, too.
+    fn of(project: &Project, run: &str, key: &str) -> (Option<Earlier>, Vec<String>) {
+        let mut unread = Vec::new();
         let runs = project.runs().into_iter().filter(|id| id != run && id.contains("-review"));
-        runs.take(EARLIER_MAX).find_map(|id| {
-            let reader = Reader::open(&project.run_dir(&id)).ok()?;
-            let docket = Docket::read(&reader).ok()?;
-            let same = docket.about.review.as_ref().is_some_and(|review| review.key == key);
-            let judged = docket.loops.values().any(|lp| lp.tracked().is_some());
-            let ruled = if same && judged { ruled(&reader).ok()? } else { return None };
-            Some(Earlier { run: id, docket, ruled })
-        })
+        for id in runs.take(EARLIER_MAX) {
+            match Earlier::read(project, &id, key) {
+                Ok(Some(earlier)) => return (Some(earlier), named(unread)),
+                Ok(None) => {}
+                Err(why) => unread.push(format!("{id}: {}", plain::clipped(&why.to_string(), 300))),
+            }
+        }
+        (None, named(unread))
+    }
+
+    /// One review, with its loops as they were when they had ruled on each revision, the last ruling of each; nothing
+    /// where it is of something else or judged nothing.
+    fn read(project: &Project, run: &str, key: &str) -> Result<Option<Earlier>, DocketError> {
+        let reader = match Reader::open(&project.run_dir(run)) {
+            // It died before its first row.
+            Err(JournalError::Missing { .. }) => return Ok(None),
+            opened => opened?,
+        };
+        let (mut docket, mut ruled) = (Docket::default(), BTreeMap::new());
+        let read = reader.each(1, |row| {
+            let fact = Fact::decode(&row)?;
+            docket.take_fact(&row, &fact)?;
+            if docket.about.review.as_ref().is_some_and(|review| review.key != key) {
+                return Err(Stopped::Other);
+            }
+            if let Fact::Loop(id, LoopEvent::Ruled { .. }) = &fact
+                && let Some(lp) = docket.loops.get(id)
+                && let Some(revision) = lp.tracked()
+            {
+                ruled.insert(revision.clone(), lp.clone());
+            }
+            Ok(())
+        });
+        match read {
+            Ok(()) => {}
+            Err(Stopped::Other) => return Ok(None),
+            Err(Stopped::Unread(error)) => return Err(error),
+        }
+        let same = docket.about.review.is_some();
+        let judged = docket.loops.values().any(|lp| lp.tracked().is_some());
+        Ok((same && judged).then(|| Earlier { run: run.to_owned(), docket, ruled }))
     }
 
     /// The last revision it judged that what is reviewed now goes back to, with its commit. Where there is none, as after
@@ -123,19 +163,29 @@ impl Earlier {
     }
 }
 
-/// The loops of a review as they were when they had ruled on each revision, the last ruling of each.
-fn ruled(reader: &Reader) -> Result<BTreeMap<Revision, Loop>, DocketError> {
-    let mut docket = Docket::default();
-    let mut ruled = BTreeMap::new();
-    reader.each(1, |row| {
-        docket.take(&row)?;
-        if let Fact::Loop(id, LoopEvent::Ruled { .. }) = Fact::decode(&row)?
-            && let Some(lp) = docket.loops.get(&id)
-            && let Some(revision) = lp.tracked()
-        {
-            ruled.insert(revision.clone(), lp.clone());
-        }
-        Ok::<(), DocketError>(())
-    })?;
-    Ok(ruled)
+/// Why a journal is not read to its end.
+enum Stopped {
+    /// It is of something else.
+    Other,
+    Unread(DocketError),
+}
+
+impl From<DocketError> for Stopped {
+    fn from(error: DocketError) -> Stopped {
+        Stopped::Unread(error)
+    }
+}
+
+impl From<JournalError> for Stopped {
+    fn from(error: JournalError) -> Stopped {
+        Stopped::Unread(error.into())
+    }
+}
+
+/// The first ones by name, and how many more there are.
+fn named(mut unread: Vec<String>) -> Vec<String> {
+    let more = unread.len().saturating_sub(UNREAD_MAX);
+    unread.truncate(UNREAD_MAX);
+    unread.extend((more > 0).then(|| format!("{more} more")));
+    unread
 }

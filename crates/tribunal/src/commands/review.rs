@@ -342,6 +342,10 @@ fn notes(docket: &Docket, note: &ReviewNote) -> Vec<String> {
     }
     notes.extend(polished(docket));
     notes.extend(note.absent.iter().map(|absent| format!("did not judge: {absent}")));
+    let unread = note.unread.iter().map(|one| {
+        format!("an earlier review could not be read, so what it left open is not known here: {one}")
+    });
+    notes.extend(unread);
     notes.extend(note.unasked.iter().map(|one| format!("was not looked at again: {one}")));
     notes.extend(docket.lost.values().map(|lost| plain::clipped(lost, 600)));
     notes.extend(docket.warnings.iter().map(|warning| plain::clipped(warning, 600)));

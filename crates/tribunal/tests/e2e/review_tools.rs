@@ -141,6 +141,31 @@ fn a_second_review_tells_what_is_new_persisting_and_resolved() {
 }
 
 #[test]
+fn an_earlier_review_that_cannot_be_read_is_told() {
+    let project = Project::new("", "bad one\n");
+    project.json(&DIFF, 1);
+    let (run, _) = project.stage.newest().unwrap().unwrap();
+    let journal = project.stage.run_dir(&run).join("journal.db");
+    std::fs::write(&journal, "no journal at all, whatever its name says\n".repeat(200)).unwrap();
+    let seen = project.json(&DIFF, 1);
+    assert_eq!(lines(&seen), [row("a.txt:1", "warning", "unknown")]);
+    let told = |seen: &Value| {
+        let notes = seen["notes"].as_array().unwrap();
+        notes.iter().any(|note| {
+            let note = note.as_str().unwrap();
+            note.contains(&run) && note.contains("could not be read")
+        })
+    };
+    assert!(told(&seen), "{seen}");
+    let (newer, docket) = project.stage.newest().unwrap().unwrap();
+    assert!(newer != run && docket.about.review.unwrap().unread[0].contains(&run));
+    // The one after that has an earlier review, and nothing to look for behind it.
+    let seen = project.json(&DIFF, 1);
+    assert_eq!(lines(&seen), [row("a.txt:1", "warning", "persisting")]);
+    assert!(!told(&seen), "{seen}");
+}
+
+#[test]
 fn what_a_tool_can_mend_is_mended_judged_again_and_lands() {
     let project = Project::new("bad old\n", "bad old\nbad new\n");
     let ended = project.review(&[&DIFF[..], &["--fix"]].concat(), 0);
