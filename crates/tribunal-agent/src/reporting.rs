@@ -182,7 +182,8 @@ fn context() -> Tool {
 }
 
 fn checks() -> Tool {
-    let what = "Run the checks of this work in a throwaway copy. What they say is recorded as evidence.";
+    let what = "Run the checks of this work in a throwaway copy. What they say is recorded as evidence. Wait for \
+                it: an approval that comes before they have ended is void.";
     tool("run_checks", what, json!({}), &[])
 }
 

@@ -394,6 +394,9 @@ pub struct Ran {
     pub command: String,
     /// It passed, every time it was asked for.
     pub passed: bool,
+    /// It had not ended when the agent voted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub early: bool,
 }
 
 impl LaunchNote {

@@ -768,7 +768,12 @@ fn on_record(docket: &Docket, effect: &str, word: &Word) -> Word {
     let launch = docket.launches.iter().rev().find(|launch| launch.effect == effect);
     let ran = launch.into_iter().flat_map(|launch| &launch.ran);
     let line = |ran: &Ran| {
-        format!("`{}` {}", plain::line(&ran.command), if ran.passed { "passed" } else { "failed" })
+        let how = match (ran.early, ran.passed) {
+            (true, _) => "had not ended when it voted",
+            (false, true) => "passed",
+            (false, false) => "failed",
+        };
+        format!("`{}` {how}", plain::line(&ran.command))
     };
     Word { ran: ran.map(line).collect(), ..word.clone() }
 }

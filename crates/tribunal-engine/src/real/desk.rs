@@ -3,6 +3,7 @@
 //! them and never waits for an agent; what a call is worth is the clerk's to say.
 
 use super::clerk::{Clerk, Ruling, line};
+use super::ran::OnRecord;
 use super::site::lock;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::net::sockopt::socket_peercred;
@@ -15,7 +16,7 @@ use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tribunal_agent::reporting::{self, Answer, Ask, HEARD_FILE, LINE_MAX, SOCKET_FILE};
+use tribunal_agent::reporting::{self, Answer, Ask, HEARD_FILE, LINE_MAX, SOCKET_FILE, VOTES};
 use tribunal_core::defence::{Defence, stands};
 
 /// Calls of one launch that may be under way at once.
@@ -28,8 +29,16 @@ const TICK: Duration = Duration::from_secs(1);
 pub(crate) struct Backstage {
     /// The answer to `get_context`.
     pub(crate) context: String,
-    /// Runs the checks elsewhere and answers later.
-    pub(crate) checks: Option<Box<dyn Fn(Later) + Send>>,
+    /// What it may have run.
+    pub(crate) checks: Option<Checks>,
+}
+
+/// The checks of a launch's work.
+pub(crate) struct Checks {
+    /// Runs them elsewhere and answers later.
+    pub(crate) run: Box<dyn Fn(Later) + Send>,
+    /// What was asked for, and how it went.
+    pub(crate) record: Arc<OnRecord>,
 }
 
 /// An answer that comes later.
@@ -270,15 +279,24 @@ impl Counter {
         };
         let answer = match clerk.hear(&call) {
             Ruling::Refused(why) => refused(why),
-            Ruling::Heard => self.write_down(&call, "heard"),
+            Ruling::Heard => match self.voted(&call) {
+                Ok(()) => self.write_down(&call, "heard"),
+                Err(why) => refused(why),
+            },
             Ruling::Escalated(_) => self.write_down(&call, "a person will read it"),
             Ruling::Context => Answer { accepted: true, text: self.backstage.context.clone() },
             Ruling::Checks => match &self.backstage.checks {
-                Some(checks) => return checks(later),
+                Some(checks) => return (checks.run)(later),
                 None => refused("there are no checks to run here".to_owned()),
             },
         };
         visitor.tell(&answer);
+    }
+
+    /// Whoever votes does so on what has ended by then: that is on record before the vote is.
+    fn voted(&self, call: &tribunal_agent::ToolCall) -> Result<(), String> {
+        let checks = self.backstage.checks.as_ref().filter(|_| VOTES.contains(&call.tool.as_str()));
+        checks.map_or(Ok(()), |checks| checks.record.voted())
     }
 
     /// Only what is written down counts.

@@ -317,7 +317,7 @@ impl Judge {
             (Err(error), _) => Some(Failure::new(FailureKind::Tampered, error.to_string())),
             (Ok(false), failure) => failure,
         };
-        let records: Vec<Record> = self.records.into_iter().chain(asked_for(&note)).collect();
+        let trust = Trust::new(self.records, &note);
         let notes = vec![Note::Launch(Box::new(note))];
         match failure {
             Some(_) if !stands(Defence::OwnWords) => {
@@ -328,7 +328,7 @@ impl Judge {
                 });
             }
             Some(failure) => site.fail(&self.effect, failure, notes),
-            None => match read(&self.effect, &ended.outcome).and_then(|said| believed(said, &records)) {
+            None => match read(&self.effect, &ended.outcome).and_then(|said| trust.believed(said)) {
                 Ok(report) => site.report(&self.effect, Report::Loop(report), notes),
                 Err(failure) => site.fail(&self.effect, failure, notes),
             },
@@ -342,11 +342,11 @@ impl Judge {
             Subject::Plan(_) => site.run_head().ok()?,
             _ => site.commit_of(lp.revision()?).ok()?,
         };
-        let records: Vec<Record> = records(lp).into_iter().chain(asked_for(&ended.note)).collect();
+        let trust = Trust::new(records(lp), &ended.note);
         let report = match site.seat_noted(effect).or_else(|| site.seat_now(&commit))? {
             true => LoopReport::Failed(tampered()),
             false => read(effect, &ended.outcome)
-                .and_then(|said| believed(said, &records))
+                .and_then(|said| trust.believed(said))
                 .unwrap_or_else(LoopReport::Failed),
         };
         let note = LaunchNote { unread: not_read(effect, &ended.outcome), ..ended.note };
@@ -403,21 +403,35 @@ fn records(lp: &Loop) -> Vec<Record> {
     bench.checks.keys().map(record).collect()
 }
 
-/// What it had run itself.
-fn asked_for(note: &LaunchNote) -> impl Iterator<Item = Record> {
-    note.ran.iter().map(|ran| Record { name: ran.command.clone(), passed: ran.passed })
+/// What an answer is held against.
+struct Trust {
+    records: Vec<Record>,
+    /// What it had asked for and did not wait for.
+    early: Option<String>,
 }
 
-/// An approval that rests on what a record contradicts is none. An objection is heard whatever it rests on.
-fn believed(said: LoopReport, records: &[Record]) -> Result<LoopReport, Failure> {
-    match &said {
-        LoopReport::Judged(answer) if answer.verdict != Verdict::Reject => {
-            match contradicted(&answer.checked, records) {
-                Some(why) => Err(Failure::new(FailureKind::Garbled, why)),
-                None => Ok(said),
-            }
+impl Trust {
+    /// What was run on what is judged, and what the launch had run itself.
+    fn new(mut records: Vec<Record>, note: &LaunchNote) -> Trust {
+        records.extend(note.ran.iter().map(|ran| Record { name: ran.command.clone(), passed: ran.passed }));
+        Trust { records, early: note.ran.iter().find(|ran| ran.early).map(|ran| ran.command.clone()) }
+    }
+
+    /// An approval that rests on what a record contradicts, or did not wait for the checks it asked for, is none. An
+    /// objection is heard whatever it rests on.
+    fn believed(&self, said: LoopReport) -> Result<LoopReport, Failure> {
+        let checked = match &said {
+            LoopReport::Judged(answer) if answer.verdict != Verdict::Reject => answer.checked.as_str(),
+            // A hearing that takes a finding away is an approval, too.
+            LoopReport::Heard { upheld: false, .. } => "",
+            _ => return Ok(said),
+        };
+        let early = self.early.as_ref();
+        let early = early.map(|run| format!("it voted while `{run}`, which it had asked for, had not ended"));
+        match early.or_else(|| contradicted(checked, &self.records)) {
+            Some(why) => Err(Failure::new(FailureKind::Garbled, why)),
+            None => Ok(said),
         }
-        _ => Ok(said),
     }
 }
 

@@ -3,12 +3,13 @@
 
 use super::check::{Command, run_commands};
 use super::clerk::{Clerk, Mandate};
-use super::desk::{Backstage, Later};
+use super::desk::{Backstage, Checks, Later};
+use super::ran::{self, OnRecord};
 use super::site::{Site, Then, lock, now, slug};
 use super::walls::Room;
 use super::watch::{Limits, Watched};
 use crate::crash;
-use crate::docket::{Docket, LaunchNote, Ran};
+use crate::docket::{Docket, LaunchNote};
 use crate::settings::Effort;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -175,32 +176,32 @@ impl Site {
     }
 
     /// Runs the checks of a launch's work when it asks for them, in a throwaway copy, one after the other.
-    fn checks(
-        self: &Arc<Self>,
-        effect: &EffectId,
-        out_dir: &Path,
-        work: (Oid, Vec<Command>),
-    ) -> Box<dyn Fn(Later) + Send> {
+    fn checks(self: &Arc<Self>, effect: &EffectId, out_dir: &Path, work: (Oid, Vec<Command>)) -> Checks {
         // A desk does not keep the site alive: it belongs to it.
-        let (site, effect, record) = (Arc::downgrade(self), effect.clone(), ran_file(out_dir));
-        let asked = Arc::new((work, record));
-        let busy = Arc::new(std::sync::Mutex::new(()));
-        let jobs = self.slow.clone();
-        Box::new(move |later| {
-            let (site, effect) = (site.clone(), effect.clone());
-            let (asked, busy) = (Arc::clone(&asked), Arc::clone(&busy));
+        let (site, effect) = (Arc::downgrade(self), effect.clone());
+        let record = Arc::new(OnRecord::new(out_dir, &work.1));
+        let (work, busy) = (Arc::new(work), Arc::new(std::sync::Mutex::new(())));
+        let (jobs, kept) = (self.slow.clone(), Arc::clone(&record));
+        let run = Box::new(move |later: Later| {
+            if let Err(text) = kept.asked() {
+                return later.answer(Answer { accepted: false, text });
+            }
+            let (site, effect, kept) = (site.clone(), effect.clone(), Arc::clone(&kept));
+            let (work, busy) = (Arc::clone(&work), Arc::clone(&busy));
             jobs.run(move || {
                 let _one = lock(&busy);
-                let ((commit, commands), record) = &*asked;
                 let site = site.upgrade().filter(|site| !site.is_unwanted(&effect));
-                let ran = site.map(|site| run_on_record(&site, &effect, commit, commands, record));
+                let ran = site.map(|site| run_asked(&site, &effect, &work));
                 let closed = || Err("this round is closed".to_owned());
-                later.answer(match ran.unwrap_or_else(closed) {
-                    Ok(claims) => checked(commands, &claims),
-                    Err(why) => Answer { accepted: false, text: why },
+                let ran: Result<Vec<Claim>, String> = ran.unwrap_or_else(closed);
+                // How it went is kept before anybody is told.
+                later.answer(match kept.ended(ran.as_deref().ok()).and(ran) {
+                    Ok(claims) => checked(&work.1, &claims),
+                    Err(text) => Answer { accepted: false, text },
                 });
             });
-        })
+        });
+        Checks { run, record }
     }
 
     fn watched(&self, effect: &EffectId, row: &Adapter, flight: &Flight, turns: Option<u32>) -> Watched {
@@ -395,7 +396,7 @@ pub(crate) fn read_back(
     let failure = why_no_answer(&outcome, exit)
         .map(|failure| stopped.map_or(failure, |stopped| cause(stopped, &outcome)));
     let mut note = note_of(flight, &outcome, exit, took, failure.as_ref());
-    note.ran = ran(&ran_file(&flight.out_dir));
+    note.ran = ran::of_launch(&flight.out_dir);
     if by_desk && note.told == "report" {
         note.told = "mcp".to_owned();
     }
@@ -548,47 +549,9 @@ pub(crate) fn context_of(prompt: &str) -> String {
     .to_string()
 }
 
-/// Runs what a launch asks for, and keeps how it went before anybody is told.
-fn run_on_record(
-    site: &Site,
-    effect: &EffectId,
-    commit: &Oid,
-    commands: &[Command],
-    record: &Path,
-) -> Result<Vec<Claim>, String> {
-    let claims =
-        run_commands(site, effect, ".asked", commit, commands).map_err(|error| error.to_string())??;
-    let before = ran(record);
-    let failed = |command: &str| claims.iter().any(|claim| claim.rule.as_deref() == Some(command));
-    // One that is asked for until it passes did not pass.
-    let failed_before = |command: &str| before.iter().any(|ran| ran.command == command && !ran.passed);
-    let one = |Command { shown, .. }: &Command| Ran {
-        command: shown.clone(),
-        passed: !failed(shown) && !failed_before(shown),
-    };
-    let all: Vec<Ran> = commands.iter().map(one).collect();
-    let text = serde_json::to_vec(&all).map_err(|error| error.to_string())?;
-    let whole = record.with_extension("new");
-    let kept = std::fs::write(&whole, text).and_then(|()| std::fs::rename(&whole, record));
-    kept.map_err(|error| format!("{}: {error}", record.display()))?;
-    Ok(claims)
-}
-
-/// Where it is kept what was run for a launch: beside its folder, where no agent within walls comes.
-fn ran_file(out_dir: &Path) -> PathBuf {
-    let name = out_dir.file_name().unwrap_or_default().to_string_lossy();
-    out_dir.with_file_name(format!("{name}.ran"))
-}
-
-/// What was run for a launch. A record that cannot be read speaks against whoever relies on it.
-fn ran(record: &Path) -> Vec<Ran> {
-    let text = match std::fs::read(record) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
-        Err(_) => Vec::new(),
-    };
-    let unread = || vec![Ran { command: "tests and checks run for it".to_owned(), passed: false }];
-    serde_json::from_slice(&text).unwrap_or_else(|_| unread())
+/// Runs what a launch asks for.
+fn run_asked(site: &Site, effect: &EffectId, work: &(Oid, Vec<Command>)) -> Result<Vec<Claim>, String> {
+    run_commands(site, effect, ".asked", &work.0, &work.1).map_err(|error| error.to_string())?
 }
 
 /// What the checks said, for the agent that asked.

@@ -27,6 +27,7 @@ mod panel;
 mod polish;
 mod pool;
 mod project;
+mod ran;
 mod request;
 mod roster;
 mod routing;

@@ -85,7 +85,7 @@ fn passes(settings: &'static str) -> Show {
     assert!(denied[1].contains("speaks for revision"), "{denied:?}");
     assert!(denied[2].contains("a second verdict"), "{denied:?}");
     assert_eq!(denied.len(), 3, "{denied:?}");
-    let passed = Ran { command: "sh bin/one.sh".to_owned(), passed: true };
+    let passed = Ran { command: "sh bin/one.sh".to_owned(), passed: true, early: false };
     assert_eq!(of("reviewer", 2).ran, [passed], "what it had run is on record");
     assert!(of("dev", 1).ran.is_empty());
     let report = show.expect(&["report", "--format", "markdown"], 0).stdout;
@@ -139,10 +139,119 @@ fn an_approval_is_void_when_what_was_run_for_it_contradicts_it() {
     let launches = show.docket().launches;
     let mut judged = launches.iter().filter(|launch| launch.role == "reviewer");
     let first = judged.next().unwrap();
-    assert_eq!(first.ran, [Ran { command: "sh bin/one.sh".to_owned(), passed: false }]);
+    assert_eq!(first.ran, [Ran { command: "sh bin/one.sh".to_owned(), passed: false, early: false }]);
     assert!(judged.next().unwrap().ran.is_empty());
     let log = show.expect(&["log", "--all"], 0).stdout;
     assert!(log.contains("but sh bin/one.sh failed when it was run"), "{log}");
+}
+
+/// A reviewer asks for its checks, does not wait for them, and votes. What it asked for ends when somebody lets it.
+const HASTY: &str = r##"
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 1
+do = [
+  { write = "bin/one.sh", text = "case \"$PWD\" in *.asked/*) : > '{ROOT}/scene/began'; n=0; until test -e '{ROOT}/scene/go' || test $n -gt 100; do sleep 0.05; n=$((n + 1)); done ;; esac\necho one\n" },
+  { say = "SUMMARY: one.sh.\nTASK: done" },
+]
+
+[[turn]]
+role = "reviewer"
+use = "task"
+attempt = 1
+do = [
+  { run = ["sh", "-c", """
+    eval "set -- $(printf %s "$SCRIPTED_MCP" | tr -d '[]' | tr , ' ')"
+    { printf '%s\\n' \
+        '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}' \
+        '{"jsonrpc":"2.0","method":"notifications/initialized"}' \
+        '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run_checks","arguments":{}}}'
+      exec sleep 1000; } | "$@" > /dev/null 2>&1 &
+  """] },
+  { wait = "file:began" },
+  VOTE
+]
+
+[[turn]]
+role = "reviewer"
+use = "task"
+attempt = 2
+optional = true
+do = [
+  { run = ["sh", "-c", ": > '{ROOT}/scene/go'"] },
+  { mcp = { tool = "cast_verdict", args = { verdict = "approve", checked = "read the change, and what it prints" } } },
+]
+"##;
+
+/// By the tool or in words, though it says nothing of them: an approval waits for what it asked for.
+#[test]
+fn an_approval_that_did_not_wait_for_its_checks_is_void() {
+    let by_tool = r#"{ mcp = { tool = "cast_verdict", args = { verdict = "approve", checked = "read the change" } } },"#;
+    let in_words = r#"{ say = "CHECKED: read the change.\nVERDICT: approve" },"#;
+    for vote in [by_tool, in_words] {
+        let script = HASTY.replace("VOTE", vote);
+        let mut show = Show::of(&Scene { script: script.leak(), settings: OPEN, ..PLAIN });
+        show.expect(&["run"], 0);
+        let launches = show.docket().launches;
+        let judged: Vec<_> = launches.iter().filter(|launch| launch.role == "reviewer").collect();
+        assert_eq!(judged.len(), 2, "{vote}");
+        assert_eq!(judged[0].ran, [Ran { command: "sh bin/one.sh".to_owned(), passed: false, early: true }]);
+        assert!(judged[1].ran.is_empty());
+        let log = show.expect(&["log", "--all"], 0).stdout;
+        assert!(
+            log.contains("it voted while `sh bin/one.sh`, which it had asked for, had not ended"),
+            "{log}"
+        );
+    }
+}
+
+/// What is run for a reviewer fails; the reviewer spoils the record, where no walls are, and has it run again until it passes.
+const SPOILT: &str = r##"
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 1
+do = [
+  { write = "bin/one.sh", text = "case \"$PWD\" in *.asked/*) test -e '{ROOT}/scene/go' || exit 1 ;; esac\necho one\n" },
+  { say = "SUMMARY: one.sh.\nTASK: done" },
+]
+
+[[turn]]
+role = "reviewer"
+use = "task"
+attempt = 1
+do = [
+  { mcp = { tool = "run_checks" } },
+  { run = ["sh", "-c", """
+    : > '{ROOT}/scene/go'
+    eval "set -- $(printf %s "$SCRIPTED_MCP" | tr -d '[]' | tr , ' ')"
+    for last; do :; done
+    echo spoilt > "$last.ran"
+  """] },
+  { mcp = { tool = "run_checks" } },
+  { mcp = { tool = "cast_verdict", args = { verdict = "approve", checked = "read the change; all tests pass" } } },
+]
+
+[[turn]]
+role = "reviewer"
+use = "task"
+attempt = 2
+optional = true
+do = [
+  { mcp = { tool = "cast_verdict", args = { verdict = "approve", checked = "read the change, and what it prints" } } },
+]
+"##;
+
+#[test]
+fn a_record_that_cannot_be_read_is_not_written_over() {
+    let mut show = Show::of(&Scene { script: SPOILT, settings: OPEN, ..PLAIN });
+    show.expect(&["run"], 0);
+    let launches = show.docket().launches;
+    let first = launches.iter().find(|launch| launch.role == "reviewer").unwrap();
+    assert!(first.ran.iter().all(|ran| !ran.passed) && !first.ran.is_empty(), "{:?}", first.ran);
+    let log = show.expect(&["log", "--all"], 0).stdout;
+    assert!(log.contains("but tests and checks run for it failed when it was run"), "{log}");
 }
 
 #[test]
