@@ -9,6 +9,7 @@ mod editor;
 mod exit;
 mod facts;
 mod failure;
+mod given;
 mod hook;
 mod notice;
 mod out;

@@ -37,7 +37,12 @@ pub enum Target {
     /// What is staged for the next commit.
     Staged,
     /// What a patch would change.
-    Patch(PathBuf),
+    Patch {
+        /// The file it was read from.
+        path: PathBuf,
+        /// What is in it.
+        bytes: Vec<u8>,
+    },
     /// What a phase built.
     Phase(Option<String>),
 }
@@ -237,12 +242,13 @@ fn ends(project: &Project, user: &Head, target: &Target) -> Result<Ends, SetupEr
             let (target, key) = ("what is staged".to_owned(), format!("staged on {on}"));
             Ok(Ends { base: user.commit.clone(), head, target, key, phase: None })
         }
-        Target::Patch(path) => {
-            let patch = std::fs::read(path).map_err(|error| SetupError::io("read", path, &error))?;
-            let tree = repo.patched_tree(&user.commit, &patch)?.map_err(|why| {
+        Target::Patch { path, bytes } => {
+            let tree = repo.patched_tree(&user.commit, bytes)?.map_err(|why| {
                 let shown = path.display();
+                let why = why.lines().map(|line| line.strip_prefix("error: ").unwrap_or(line));
+                let why = why.collect::<Vec<_>>().join("; ");
                 SetupError::Refused(format!(
-                    "{shown} does not apply to HEAD: {why}\nhint: check out the commit it was made for"
+                    "{shown} does not apply to HEAD: {why}\nhint: check out the commit it was made for; a patch is what `git diff` writes"
                 ))
             })?;
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

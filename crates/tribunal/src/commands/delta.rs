@@ -4,10 +4,10 @@
 use crate::args::{Delta, Globals};
 use crate::exit::Done;
 use crate::failure::Failure;
+use crate::given::Given;
 use crate::out;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use tribunal_findings::track::pair::Scorer;
@@ -143,26 +143,12 @@ fn text_of(bytes: Vec<u8>) -> String {
 }
 
 fn load(path: &Path) -> Result<(Report, Vec<u8>), Failure> {
-    let name = path.display();
-    let bad = |error: std::io::Error| Failure::usage(format!("cannot read {name}: {error}"));
-    let file = std::fs::File::open(path).map_err(bad)?;
-    let size = file.metadata().map_err(bad)?.len();
-    let bytes = whole(file, size, BYTES_MAX).map_err(bad)?.ok_or_else(|| {
-        Failure::usage(format!("{name} has more than {BYTES_MAX} bytes, the most that is read"))
-    })?;
-    let report = read_report(&bytes).map_err(|why| {
-        Failure::usage(format!("cannot use {name}: {why}"))
-            .hint("it must be SARIF 2.1.0, a JSON list of findings, or what `tribunal intake --json` prints")
-    })?;
+    const HINT: &str =
+        "it must be SARIF 2.1.0, a JSON list of findings, or what `tribunal intake --json` prints";
+    let bytes = Given { path, flag: None, hint: HINT }.read(BYTES_MAX)?;
+    let report = read_report(&bytes)
+        .map_err(|why| Failure::usage(format!("cannot use {}: {why}", path.display())).hint(HINT))?;
     Ok((report, bytes))
-}
-
-/// All there is to read; `None` when that is more than `max` bytes. What a file says of its size need not be true: a
-/// device has none and never ends.
-fn whole(from: impl Read, size: u64, max: u64) -> std::io::Result<Option<Vec<u8>>> {
-    let mut bytes = Vec::with_capacity(usize::try_from(size.min(max)).unwrap_or_default() + 1);
-    from.take(max + 1).read_to_end(&mut bytes)?;
-    Ok((bytes.len() as u64 <= max).then_some(bytes))
 }
 
 /// Says what of a report is not compared, or only in part.
@@ -204,12 +190,5 @@ mod tests {
     fn ids_are_read_from_headers_alone() {
         let diff = "diff --git a/a b/a\nindex 1..2 100644\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-index 3..4\n+diff --git x\ndiff --git a/b b/c\nsimilarity index 100%\ndiff --git a/d b/d\nnew file mode 100644\nindex 0..5\n";
         assert_eq!(ids(diff), [Some("1..2"), None, Some("0..5")]);
-    }
-
-    #[test]
-    fn what_never_ends_is_refused() {
-        assert!(matches!(whole(std::io::repeat(b'x'), 0, 100), Ok(None)));
-        assert!(matches!(whole(&b"abc"[..], 0, 3), Ok(Some(bytes)) if bytes == b"abc"));
-        assert!(matches!(whole(&b"abcd"[..], 4, 3), Ok(None)));
     }
 }

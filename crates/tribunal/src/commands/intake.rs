@@ -3,6 +3,7 @@
 use crate::args::{Globals, Intake};
 use crate::exit::Done;
 use crate::failure::Failure;
+use crate::given::Given;
 use crate::out;
 use std::io::Read;
 use std::path::Path;
@@ -15,13 +16,11 @@ const BYTES_MAX: u64 = 64 * 1024 * 1024 + 1;
 /// Reads a message and shows what it means.
 pub fn run(globals: &Globals, args: &Intake) -> Result<Done, Failure> {
     let bytes = match args.file.as_deref() {
-        None => input("stdin", std::io::stdin().lock())?,
-        Some(path) if path == Path::new("-") => input("stdin", std::io::stdin().lock())?,
+        None => input(Path::new("stdin"), std::io::stdin().lock())?,
+        Some(path) if path == Path::new("-") => input(Path::new("stdin"), std::io::stdin().lock())?,
         Some(path) => {
-            let name = path.display().to_string();
-            let file = std::fs::File::open(path)
-                .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
-            input(&name, file)?
+            let file = std::fs::File::open(path).map_err(|error| unread(path, &error))?;
+            input(path, file)?
         }
     };
     let intake = read_bytes(&bytes);
@@ -33,10 +32,13 @@ pub fn run(globals: &Globals, args: &Intake) -> Result<Done, Failure> {
     Ok(Done::Passed)
 }
 
-fn input(name: &str, from: impl Read) -> Result<Vec<u8>, Failure> {
+fn input(name: &Path, from: impl Read) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    from.take(BYTES_MAX)
-        .read_to_end(&mut bytes)
-        .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
+    from.take(BYTES_MAX).read_to_end(&mut bytes).map_err(|error| unread(name, &error))?;
     Ok(bytes)
+}
+
+fn unread(path: &Path, error: &std::io::Error) -> Failure {
+    let hint = "name the file with the answer, or give the answer on standard input";
+    Given { path, flag: None, hint }.failed("read", error)
 }

@@ -6,6 +6,7 @@ use crate::args::{Globals, Report, ReportForm};
 use crate::exit::Done;
 use crate::facts;
 use crate::failure::Failure;
+use crate::given::Given;
 use crate::out;
 use crate::place::{Place, Seen};
 use std::path::Path;
@@ -110,12 +111,10 @@ fn text(
 
 /// Whole or not at all: a temporary file beside it, then a rename.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let shown = path.display();
+    let hint = "name a file in a folder that is there and that you may write to";
+    let given = Given { path, flag: Some("--output"), hint };
     if path.is_dir() {
-        return Err(
-            Failure::usage(format!("cannot write {shown}: it is a folder")).hint("name a file with --output")
-        );
+        return Err(given.failed("write", &std::io::ErrorKind::IsADirectory.into()));
     }
-    tribunal_engine::real::write_atomic(path, text.as_bytes())
-        .map_err(|error| Failure::usage(format!("cannot write {shown}: {error}")))
+    tribunal_engine::real::write_atomic(path, text.as_bytes()).map_err(|error| given.failed("write", &error))
 }

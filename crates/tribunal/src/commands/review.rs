@@ -7,6 +7,7 @@ use crate::args::{Globals, Review, ReviewForm};
 use crate::exit::Done;
 use crate::facts::Chronicle;
 use crate::failure::Failure;
+use crate::given::Given;
 use crate::place::{Place, Seen};
 use crate::{config, out};
 use std::io::{BufRead, IsTerminal};
@@ -25,6 +26,9 @@ use tribunal_view::sarif::{self, Item};
 use tribunal_view::style::Style;
 use tribunal_view::{annotations, plain};
 
+/// Larger patches are refused.
+const PATCH_BYTES_MAX: u64 = 256 << 20;
+
 /// How a result is shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shown {
@@ -40,7 +44,7 @@ pub fn run(globals: &Globals, args: &Review) -> Result<Done, Failure> {
     let config = config::here(Some(&place), &args.set)?;
     let project = place.project()?;
     let ask = ReviewAsk {
-        target: target(args),
+        target: target(args)?,
         fix: args.fix,
         rounds_max: args.max_rounds,
         panel: args.panel.clone(),
@@ -71,13 +75,17 @@ pub fn run(globals: &Globals, args: &Review) -> Result<Done, Failure> {
     stay.with(engine, Chronicle::default())
 }
 
-fn target(args: &Review) -> Target {
-    match (&args.diff, args.staged, &args.pr_file) {
+fn target(args: &Review) -> Result<Target, Failure> {
+    Ok(match (&args.diff, args.staged, &args.pr_file) {
         (Some(range), _, _) => Target::Diff(range.clone()),
         (None, true, _) => Target::Staged,
-        (None, false, Some(file)) => Target::Patch(file.clone()),
+        (None, false, Some(path)) => {
+            let hint = "name a patch, as `git diff` or a code host writes it";
+            let bytes = Given { path, flag: Some("--pr-file"), hint }.read(PATCH_BYTES_MAX)?;
+            Target::Patch { path: path.clone(), bytes }
+        }
         (None, false, None) => Target::Phase(args.phase.clone()),
-    }
+    })
 }
 
 /// What differs in nothing needs no judge.

@@ -30,7 +30,10 @@ pub fn run(globals: &Globals, args: &Docs) -> Result<Done, Failure> {
     out::data(&text)?;
     match unread.is_empty() {
         true => Ok(Done::Passed),
-        false => Err(Failure::work(unread.join("\n"))),
+        false => {
+            let hint = "name documents that you may read, or folders of them; what else was named is shown";
+            Err(Failure::usage(unread.join("\n")).hint(hint))
+        }
     }
 }
 

@@ -212,6 +212,40 @@ fn words_that_mean_nothing() {
     }
 }
 
+/// Every flag and argument that takes a file says which file it cannot use, and what to do.
+#[test]
+fn files_that_cannot_be_used() {
+    let (_folder, stage) = crate::stage();
+    PLAIN.set(&stage).unwrap();
+    stage.write("fine.json", "[]").unwrap();
+    std::fs::write(stage.project().join("latin.txt"), b"caf\xe9\n").unwrap();
+    // Nobody may read there, not even who may read everything.
+    const UNREADABLE: &str = "/proc/self/mem";
+    for bad in ["no/such", ".planning", UNREADABLE] {
+        refused(&stage, &["review", "--pr-file", bad], 2, &["--pr-file", bad, "git diff"]);
+        refused(&stage, &["intake", bad], 2, &[bad]);
+        refused(&stage, &["delta", bad, "fine.json"], 2, &[bad]);
+        refused(&stage, &["delta", "fine.json", bad], 2, &[bad]);
+    }
+    for bad in ["no/such", UNREADABLE] {
+        refused(&stage, &["docs", bad], 2, &[bad]);
+    }
+    // What is no patch, whatever its bytes; and one without an end.
+    refused(&stage, &["review", "--pr-file", "latin.txt"], 2, &["latin.txt does not apply", "git diff"]);
+    refused(&stage, &["review", "--pr-file", "/dev/zero"], 2, &["--pr-file", "/dev/zero", "bytes"]);
+    refused(&stage, &["review", "--pr-file", "/dev/null"], 2, &["/dev/null does not apply"]);
+    refused(&stage, &["delta", "latin.txt", "fine.json"], 2, &["latin.txt"]);
+}
+
+#[test]
+fn files_that_cannot_be_written() {
+    let mut show = Show::of(&PLAIN);
+    show.expect(&["run"], 0);
+    for bad in ["no/such/report.html", "bin", "tribunal.toml/report.html"] {
+        refused(&show.stage, &["report", "--html", "--output", bad], 2, &["--output", bad]);
+    }
+}
+
 #[test]
 fn a_setting_that_nobody_knows_is_named_with_its_place() {
     let (_folder, stage) = crate::stage();
