@@ -3,26 +3,50 @@
 
 use super::{GatesError, Ground, contract};
 use std::collections::{BTreeSet, VecDeque};
+use std::fs::Metadata;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tribunal_core::contract::{Breach, Contract, clean, covers};
+use tribunal_core::gate::{self, GateResult, GateRuling};
 use tribunal_git::{Archive, GitPath};
 
-/// Entries that are looked at, those near the top first; more are nobody's secrets.
-const ENTRIES_MAX: usize = 200_000;
+/// Entries that are looked at, those near the top first. Where there are more, nobody knows what is in them.
+const ENTRIES_MAX: usize = 500_000;
 
-/// Paths changed since the contract was made; `path` is its file.
-pub(super) fn since(ground: &Ground, contract: &Contract, path: &Path) -> Result<Vec<String>, GatesError> {
+/// Whether nothing forbidden was changed since the contract was made; `path` is its file. What could not be looked at
+/// passes no gate.
+pub(super) fn protected(ground: &Ground, contract: &Contract, path: &Path) -> Result<GateRuling, GatesError> {
+    protected_of(ground, contract, path, ENTRIES_MAX)
+}
+
+fn protected_of(
+    ground: &Ground,
+    contract: &Contract,
+    path: &Path,
+    entries_max: usize,
+) -> Result<GateRuling, GatesError> {
+    let touched = touched(ground, contract, path, entries_max)?;
+    let ruling = gate::protected_file(contract, &since(ground, contract, &touched.files)?);
+    // What was found counts more than what might be.
+    Ok(match touched.unseen {
+        Some(why) if ruling.result == GateResult::Pass => GateRuling::did_not_run(why),
+        _ => ruling,
+    })
+}
+
+/// Paths changed since the contract was made; `touched` are those that lie there and were written since.
+fn since(ground: &Ground, contract: &Contract, touched: &[GitPath]) -> Result<Vec<String>, GatesError> {
     let archive = Archive::open(ground.root())?;
     let mut changed: BTreeSet<String> = archive.dirty(ground.root())?.iter().map(text).collect();
     changed.extend(committed(ground, &archive, contract)?);
     // What git tracks it has told already: a checkout writes files without changing them.
     let head = archive.commit("HEAD").ok();
-    let tracked = |file: &str| {
-        head.as_ref()
-            .is_some_and(|head| archive.file_at(head, &GitPath::from(file)).is_ok_and(|file| file.is_some()))
+    let tracked = |file: &GitPath| {
+        head.as_ref().is_some_and(|head| archive.file_at(head, file).is_ok_and(|file| file.is_some()))
     };
-    changed.extend(touched(ground, contract, path).into_iter().filter(|file| !tracked(file)));
+    changed.extend(touched.iter().filter(|file| !tracked(file)).map(text));
     Ok(changed.into_iter().collect())
 }
 
@@ -64,40 +88,95 @@ pub(super) fn others(ground: &Ground, own: &Contract) -> Vec<Contract> {
     contracts.filter(|other| other.plan_id != own.plan_id).collect()
 }
 
-/// Forbidden files that lie there and were written after the contract was: git says nothing of those it is to ignore. The
-/// time is that of the inode, which nobody can set.
-fn touched(ground: &Ground, contract: &Contract, path: &Path) -> Vec<String> {
-    touched_of(ground, contract, path, ENTRIES_MAX)
+/// What was found by looking.
+#[derive(Default)]
+struct Touched {
+    files: Vec<GitPath>,
+    /// Why not everything was looked at.
+    unseen: Option<String>,
 }
 
-fn touched_of(ground: &Ground, contract: &Contract, path: &Path, entries_max: usize) -> Vec<String> {
-    let time = |meta: &std::fs::Metadata| (meta.ctime(), meta.ctime_nsec());
-    let Ok(made) = path.symlink_metadata().map(|meta| time(&meta)) else { return Vec::new() };
-    let mut open: VecDeque<PathBuf> = VecDeque::new();
-    // What would lie outside of the project is nobody's here.
-    for pattern in contract.forbidden_paths.iter().filter_map(|pattern| clean(pattern)) {
+/// Forbidden files that lie there and were written after the contract was: git says nothing of those it is to ignore. The
+/// time is that of the inode, which nobody can set.
+fn touched(
+    ground: &Ground,
+    contract: &Contract,
+    path: &Path,
+    entries_max: usize,
+) -> Result<Touched, GatesError> {
+    let time = |meta: &Metadata| (meta.ctime(), meta.ctime_nsec());
+    let made = time(&path.symlink_metadata().map_err(GatesError::io("look at", path))?);
+    let (mut found, mut seen) = (Touched::default(), 0);
+    let mut open = places(ground, contract);
+    while let Some(path) = open.pop_front() {
+        seen += 1;
+        if seen > entries_max {
+            found.unseen = Some(format!(
+                "there are more than {entries_max} files and folders where something is forbidden, and not all were \
+                 looked at: forbid places that hold less, or take away what nobody needs"
+            ));
+            break;
+        }
+        match entries(&path) {
+            Err(error) => found.missed(&path, &error),
+            Ok(Entry::Folder(inside)) => open.extend(inside),
+            Ok(Entry::Other(meta)) if time(&meta) > made => {
+                let name = path.strip_prefix(ground.root()).unwrap_or(&path);
+                let shown = name.to_string_lossy();
+                if contract.forbidden_paths.iter().any(|pattern| covers(pattern, &shown)) {
+                    found.files.push(GitPath::from(name.as_os_str().as_bytes()));
+                }
+            }
+            Ok(Entry::Other(_)) => {}
+        }
+    }
+    Ok(found)
+}
+
+/// What lies at a place.
+enum Entry {
+    /// A folder with these in it.
+    Folder(Vec<PathBuf>),
+    /// Anything else.
+    Other(Metadata),
+}
+
+fn entries(path: &Path) -> std::io::Result<Entry> {
+    let meta = path.symlink_metadata()?;
+    if !meta.is_dir() {
+        return Ok(Entry::Other(meta));
+    }
+    let mut inside = Vec::new();
+    for entry in std::fs::read_dir(path)? {
+        let entry = entry?;
+        if entry.file_name() != ".git" {
+            inside.push(entry.path());
+        }
+    }
+    Ok(Entry::Folder(inside))
+}
+
+impl Touched {
+    /// This could not be looked at; what is not there need not be.
+    fn missed(&mut self, path: &Path, error: &std::io::Error) {
+        if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
+            self.unseen.get_or_insert_with(|| format!("cannot look at {}: {error}", path.display()));
+        }
+    }
+}
+
+/// Where something forbidden can lie. What would lie outside of the project is nobody's here.
+fn places(ground: &Ground, contract: &Contract) -> VecDeque<PathBuf> {
+    let place = |pattern: &str| {
         let fixed = pattern.split(['*', '?']).next().unwrap_or_default();
         let fixed = match fixed.len() < pattern.len() {
             true => fixed.rsplit_once('/').map_or("", |(dir, _)| dir),
             false => fixed,
         };
-        open.push_back(up_to_a_link(ground.root(), fixed));
-    }
-    let (mut found, mut seen) = (Vec::new(), 0);
-    while let Some(path) = open.pop_front().filter(|_| seen < entries_max) {
-        seen += 1;
-        let Ok(meta) = path.symlink_metadata() else { continue };
-        if meta.is_dir() {
-            let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
-            open.extend(entries.filter(|entry| entry.file_name() != ".git").map(|entry| entry.path()));
-        } else if time(&meta) > made {
-            let name = path.strip_prefix(ground.root()).ok().and_then(Path::to_str);
-            let forbidden =
-                |name: &&str| contract.forbidden_paths.iter().any(|pattern| covers(pattern, name));
-            found.extend(name.filter(forbidden).map(str::to_owned));
-        }
-    }
-    found
+        up_to_a_link(ground.root(), fixed)
+    };
+    let patterns = contract.forbidden_paths.iter().filter_map(|pattern| clean(pattern));
+    patterns.map(|pattern| place(&pattern)).collect()
 }
 
 /// A place below the root; where a link is on the way, the link: what it leads to is not looked at.
@@ -132,9 +211,11 @@ mod tests {
         }
     }
 
-    fn found(root: &Path, forbidden: &str) -> Vec<String> {
+    fn found(root: &Path, forbidden: &str, entries_max: usize) -> Vec<String> {
         let contract = Contract { forbidden_paths: vec![forbidden.to_owned()], ..Contract::default() };
-        touched(&Ground::new(root), &contract, &root.join("contract.json"))
+        let path = root.join("contract.json");
+        let found = touched(&Ground::new(root), &contract, &path, entries_max).expect("looked at");
+        found.files.iter().map(text).collect()
     }
 
     #[test]
@@ -150,9 +231,38 @@ mod tests {
         }
         std::fs::create_dir(root.join("m")).expect("made");
         std::fs::write(root.join("m/.env"), "KEY=1").expect("written");
-        let contract = Contract { forbidden_paths: vec!["**/.env".to_owned()], ..Contract::default() };
-        let seen = touched_of(&Ground::new(root), &contract, &root.join("contract.json"), 50);
-        assert_eq!(seen, ["m/.env"]);
+        assert_eq!(found(root, "**/.env", 50), ["m/.env"]);
+    }
+
+    /// What the gate says when it looks at so many entries at most.
+    fn ruled(root: &Path, forbidden: &str, entries_max: usize) -> (GateResult, String) {
+        let contract = Contract { forbidden_paths: vec![forbidden.to_owned()], ..Contract::default() };
+        let path = root.join("contract.json");
+        let ruling = protected_of(&Ground::new(root), &contract, &path, entries_max).expect("a ruling");
+        (ruling.result, ruling.evidence)
+    }
+
+    #[test]
+    fn what_was_not_looked_at_passes_no_gate() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        std::fs::write(root.join(".gitignore"), "a\n.env\n").expect("written");
+        let who = tribunal_git::Signature::new("A", "a@example.org", 0);
+        tribunal_git::Repo::create(root, "chore: begin", &who).expect("a repository");
+        contract_at(root);
+        let dir = root.join("a/deep");
+        std::fs::create_dir_all(&dir).expect("made");
+        (0..60).for_each(|n| drop(std::fs::File::create(dir.join(n.to_string())).expect("made")));
+        assert_eq!(ruled(root, "**/.env", 1000).0, GateResult::Pass);
+        std::fs::create_dir(dir.join("deeper")).expect("made");
+        std::fs::write(dir.join("deeper/.env"), "KEY=1").expect("written");
+        assert_eq!(ruled(root, "**/.env", 1000).0, GateResult::Fail);
+        let (result, why) = ruled(root, "**/.env", 50);
+        assert_eq!(result, GateResult::DidNotRun, "{why}");
+        assert!(why.contains("more than 50"), "{why}");
+        // What was seen is told, however much was not.
+        std::fs::write(root.join(".env"), "KEY=1").expect("written");
+        assert_eq!(ruled(root, "**/.env", 50).0, GateResult::Fail);
     }
 
     #[test]
@@ -164,11 +274,16 @@ mod tests {
         std::fs::create_dir_all(other.path().join("inner")).expect("made");
         std::fs::write(other.path().join("inner/key"), "1").expect("written");
         symlink(other.path(), root.join("secrets")).expect("linked");
-        let check =
-            |forbidden: &str, expect: &[&str]| assert_eq!(found(root, forbidden), expect, "{forbidden}");
+        let check = |forbidden: &str, expect: &[&str]| {
+            assert_eq!(found(root, forbidden, 1000), expect, "{forbidden}")
+        };
         check("secrets/inner/**", &[]);
         check("secrets/inner/key", &[]);
         check("secrets", &["secrets"]);
         check("../**", &[]);
+        // A name that is no text is no way around.
+        std::fs::create_dir(root.join("keys")).expect("made");
+        std::fs::write(root.join("keys").join(std::ffi::OsStr::from_bytes(b"\xff")), "1").expect("written");
+        check("keys/**", &["keys/\u{fffd}"]);
     }
 }

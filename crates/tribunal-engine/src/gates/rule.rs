@@ -63,9 +63,7 @@ fn facts(ground: &Ground, gate: Gate, asked: &Asked, contract: &Contract) -> Res
         }
         // Where nothing is forbidden, nobody need look.
         Gate::ProtectedFile if contract.forbidden_paths.is_empty() => gate::protected_file(contract, &[]),
-        Gate::ProtectedFile => {
-            gate::protected_file(contract, &changed::since(ground, contract, &asked.contract)?)
-        }
+        Gate::ProtectedFile => changed::protected(ground, contract, &asked.contract)?,
         Gate::RequiredChecks => gate::required_checks(&checks(ground, contract, &asked.bounds)),
         Gate::CommitHygiene => hygiene(ground)?,
         Gate::ArtifactPersistence => {
