@@ -71,7 +71,7 @@ impl Repo {
         only: &[GitPath],
         cap: usize,
     ) -> Result<DiffText, GitError> {
-        if only.is_empty()
+        if self.is_whole(from, to, only)
             && let Ok(bytes) = self.patch(from, to, cap)
         {
             return Ok(DiffText { bytes, cut: false });
@@ -85,6 +85,12 @@ impl Repo {
             return Ok(DiffText { bytes: output.stdout, cut: output.cut });
         }
         Err(crate::run::failed(&name, &output))
+    }
+
+    /// Whether nothing but the given files differs; none given are all.
+    fn is_whole(&self, from: &Oid, to: &Oid, only: &[GitPath]) -> bool {
+        let given = |file: &crate::trees::Differs| only.contains(&file.path);
+        only.is_empty() || self.differing(from, to).is_ok_and(|files| files.iter().all(given))
     }
 
     /// The difference between two blobs as a patch; its header names the blobs. Cut at `cap` bytes.

@@ -1,6 +1,7 @@
 //! Reads git's index file (versions 2 and 3), only as far as needed to see files, submodules and directories without
 //! starting a process. It never writes one, and what it does not understand it refuses.
 
+use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -18,6 +19,10 @@ pub(crate) struct Index {
     pub(crate) files: Vec<(GitPath, Stat)>,
     /// The tree object the entries make, where git noted it.
     pub(crate) tree: Option<Oid>,
+    /// Git's digest of all of it; none where it was told to leave that out.
+    pub(crate) digest: Option<Vec<u8>>,
+    /// Whether an entry is more than a file that is there: one side of a conflict, or a promise.
+    pub(crate) odd: bool,
 }
 
 /// What a file was when git wrote or last read it; numbers cut to 32 bits, as the index has them.
@@ -31,6 +36,22 @@ pub(crate) struct Stat {
     /// The content, as the bytes of its id.
     pub(crate) oid: Vec<u8>,
 }
+
+impl Index {
+    /// The files that are not the same in two indexes, with their mode and content in the other one, if they are there.
+    pub(crate) fn changes<'a>(&'a self, other: &'a Index) -> Changes<'a> {
+        let entry = |(path, stat): &'a (GitPath, Stat)| (path.as_bytes(), (stat.mode, stat.oid.as_slice()));
+        let before: BTreeMap<_, _> = self.files.iter().map(entry).collect();
+        let mut after: BTreeMap<_, _> = other.files.iter().map(entry).collect();
+        let gone = before.keys().filter(|path| !after.contains_key(*path)).map(|path| (*path, None));
+        let gone: Vec<_> = gone.collect();
+        after.retain(|path, entry| before.get(path) != Some(entry));
+        after.into_iter().map(|(path, entry)| (path, Some(entry))).chain(gone).collect()
+    }
+}
+
+/// Files by their path, with the mode and the bytes of the id they shall have; or they shall be gone.
+pub(crate) type Changes<'a> = BTreeMap<&'a [u8], Option<(u32, &'a [u8])>>;
 
 impl Stat {
     /// Whether a file was last changed before a moment, so that a later change shows in its time of change.
@@ -90,6 +111,7 @@ fn parse(bytes: &[u8], oid_len: usize) -> Option<Index> {
         let flags_at = at + 40 + oid_len;
         let flags = u16::from_be_bytes(bytes.get(flags_at..flags_at + 2)?.try_into().ok()?);
         let path_at = flags_at + if flags & 0x4000 != 0 { 4 } else { 2 };
+        index.odd |= flags & 0x7000 != 0;
         let len = bytes.get(path_at..)?.iter().position(|b| *b == 0)?;
         let path = bytes.get(path_at..path_at + len)?;
         if mode >> 12 == 0o16 {
@@ -108,7 +130,9 @@ fn parse(bytes: &[u8], oid_len: usize) -> Option<Index> {
     }
     index.dirs.sort();
     index.dirs.dedup();
-    index.tree = noted_tree(bytes.get(at..bytes.len().checked_sub(oid_len)?)?, oid_len);
+    let end = bytes.len().checked_sub(oid_len)?;
+    index.tree = noted_tree(bytes.get(at..end)?, oid_len);
+    index.digest = bytes.get(end..).filter(|sum| sum.iter().any(|byte| *byte != 0)).map(<[u8]>::to_vec);
     Some(index)
 }
 

@@ -23,6 +23,7 @@ mod proposed;
 mod refs;
 mod replay;
 mod run;
+mod seal;
 mod sessions;
 mod shelf;
 mod snapshot;

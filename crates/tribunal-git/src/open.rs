@@ -59,6 +59,8 @@ pub(crate) struct Inner {
     pub(crate) reader: Mutex<Option<Reader>>,
     pub(crate) sessions: Sessions,
     pub(crate) known: Mutex<Known>,
+    /// Trees by git's digest of the index that holds their files.
+    pub(crate) known_trees: Mutex<std::collections::BTreeMap<Vec<u8>, crate::Oid>>,
     pub(crate) identity: OnceLock<Option<(String, String)>>,
 }
 
@@ -91,6 +93,7 @@ impl Repo {
             reader: Mutex::new(None),
             sessions: Sessions::default(),
             known: Mutex::default(),
+            known_trees: Mutex::default(),
             identity: OnceLock::new(),
             git_dir,
             common_dir,

@@ -24,6 +24,8 @@ pub(crate) struct Sessions {
     blobs: Mutex<Option<Session>>,
     /// Stores commits.
     commits: Mutex<Option<Session>>,
+    /// Stores trees.
+    trees: Mutex<Option<Session>>,
     /// Compares trees.
     patches: Mutex<Option<Session>>,
 }
@@ -93,6 +95,7 @@ impl Repo {
         let slot = match kind {
             "blob" => &self.inner.sessions.blobs,
             "commit" => &self.inner.sessions.commits,
+            "tree" => &self.inner.sessions.trees,
             _ => return None,
         };
         if bytes.len() > OBJECT_MAX {

@@ -6,12 +6,14 @@ use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 
 use tribunal_core::defence::{Defence, stands};
 
 use crate::files::unique;
 use crate::open::{MARKER, paths};
 use crate::run::{Call, Output, failed};
+use crate::seal::{Files, Seal, Unsealed};
 use crate::{GitError, GitPath, Oid, Repo, index};
 
 /// How deep repositories inside repositories are followed.
@@ -19,6 +21,10 @@ const NESTED_DEPTH: usize = 8;
 
 /// How many files are looked at for things git must not open.
 const DEFUSE_MAX: usize = 100_000;
+
+/// So many changed files are flushed to the disk one by one; for more, git gathers them in a directory of its own, which
+/// takes a dozen files and directories that live for an instant.
+const FEW: usize = 8;
 
 /// One agent's (or seat's) files. One caller at a time.
 #[derive(Clone)]
@@ -81,6 +87,19 @@ impl Repo {
         tree: &Oid,
         branch: &str,
     ) -> Result<Tree, GitError> {
+        self.checkout_sealed(dest, index, commit, tree, branch)?;
+        Ok(self.tree(dest, index, commit))
+    }
+
+    /// Does so, and gives what proves later that nobody touched the private repository.
+    pub(crate) fn checkout_sealed(
+        &self,
+        dest: &Path,
+        index: &Path,
+        commit: &Oid,
+        tree: &Oid,
+        branch: &str,
+    ) -> Result<Option<Seal>, GitError> {
         if dest.symlink_metadata().is_ok() {
             let source = std::io::ErrorKind::AlreadyExists.into();
             return Err(GitError::Io { path: dest.to_owned(), source });
@@ -90,35 +109,46 @@ impl Repo {
         std::fs::create_dir_all(&partial).map_err(GitError::io(&partial))?;
         drop_index(index)?;
         let call = self.engine(&partial).env("GIT_INDEX_FILE", index);
+        let files = self.private_files(commit, branch);
         let made = call
             .args(["read-tree", "-m", "-u"])
             .arg(tree)
             .ok()
-            .and_then(|_| self.hand_over(&partial, dest, index, commit, branch));
-        if let Err(error) = made {
+            .and_then(|_| self.hand_over(&partial, dest, index, &files, files.iter()));
+        if made.is_err() {
             let _ = std::fs::remove_dir_all(&partial);
-            return Err(error);
         }
-        Ok(self.tree(dest, index, commit))
+        made
     }
 
-    /// Gives files their private repository and their place.
-    pub(crate) fn hand_over(
+    /// Gives files their private repository, of which some files are to be written, and their place.
+    pub(crate) fn hand_over<'a>(
         &self,
         from: &Path,
         dest: &Path,
         index: &Path,
-        commit: &Oid,
-        branch: &str,
-    ) -> Result<(), GitError> {
-        self.private_repository(from, index, commit, branch)?;
+        files: &Files,
+        to_write: impl Iterator<Item = &'a (PathBuf, Vec<u8>)>,
+    ) -> Result<Option<Seal>, GitError> {
+        let git = from.join(".git");
+        for (path, bytes) in to_write {
+            let path = git.join(path);
+            path.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(GitError::io(&path))?;
+            std::fs::write(&path, bytes).map_err(GitError::io(path))?;
+        }
+        let copy = git.join("index");
+        std::fs::copy(index, &copy).map_err(GitError::io(copy))?;
+        let unsealed = Unsealed::look(&git, files);
         // Git replaces an index and never writes into one, so this stays what it is now: the proof of what was made.
-        // The link also moves the index's time of change beyond that of every file; a look at it before makes newer
-        // kernels do so to the nanosecond.
         let made = made_index(index);
-        index.symlink_metadata().map_err(GitError::io(index))?;
         std::fs::hard_link(index, &made).map_err(GitError::io(&made))?;
-        std::fs::rename(from, dest).map_err(GitError::io(dest))
+        // The index's time of change is moved beyond that of every file: a look at it makes newer kernels give the next
+        // change a time of its own.
+        let mode = made.symlink_metadata().map_err(GitError::io(&made))?.permissions();
+        std::fs::set_permissions(&made, mode).map_err(GitError::io(&made))?;
+        let seal = unsealed.and_then(|unsealed| unsealed.seal(&made));
+        std::fs::rename(from, dest).map_err(GitError::io(dest))?;
+        Ok(seal)
     }
 
     /// A tree that is already there, made from `base` (after a restart).
@@ -126,50 +156,56 @@ impl Repo {
         Tree { repo: self.clone(), path: path.to_owned(), index: index.to_owned(), base: base.clone() }
     }
 
-    /// Makes the `.git` the agent may use: its own refs, index and configuration, our objects as alternate.
-    fn private_repository(
-        &self,
-        tree: &Path,
-        index: &Path,
-        commit: &Oid,
-        branch: &str,
-    ) -> Result<(), GitError> {
-        let git = tree.join(".git");
+    /// The `.git` the agent may use, but for its index: its own refs and configuration, our objects as alternate.
+    pub(crate) fn private_files(&self, commit: &Oid, branch: &str) -> Files {
         let branch =
             if crate::refs::check_name(&format!("refs/heads/{branch}")).is_ok() { branch } else { "work" };
         let head = format!("refs/heads/{branch}");
-        let head_file = git.join(&head);
-        let head_dir = head_file.parent().unwrap_or(&git).to_owned();
-        for dir in [&head_dir, &git.join("objects/info"), &git.join("info")] {
-            std::fs::create_dir_all(dir).map_err(GitError::io(dir))?;
-        }
         let mut settings = self.inner.settings.clone();
         for (key, value) in [("user.name", "agent"), ("user.email", "agent@localhost"), ("gc.auto", "0")] {
             settings.push((key.to_owned(), value.as_bytes().to_vec()));
         }
         let mut files = vec![
-            (git.join("HEAD"), format!("ref: {head}\n").into_bytes()),
-            (head_file, format!("{commit}\n").into_bytes()),
-            (git.join("config"), self.inner.config_text(&settings)),
-            (git.join("objects/info/alternates"), alternate(&self.inner.objects)),
+            ("HEAD".into(), format!("ref: {head}\n").into_bytes()),
+            (head.into(), format!("{commit}\n").into_bytes()),
+            ("config".into(), self.inner.config_text(&settings)),
+            ("objects/info/alternates".into(), alternate(&self.inner.objects)),
             (
-                git.join(MARKER),
+                MARKER.into(),
                 b"Tribunal made this repository; it takes the files, never this directory.\n".to_vec(),
             ),
         ];
         if let Ok(shallow) = std::fs::read(self.inner.common_dir.join("shallow")) {
-            files.push((git.join("shallow"), shallow));
+            files.push(("shallow".into(), shallow));
         }
         for name in ["info/exclude", "info/attributes"] {
             if let Some(bytes) = std::fs::read(self.inner.engine.join(name)).ok().filter(|b| !b.is_empty()) {
-                files.push((git.join(name), bytes));
+                files.push((name.into(), bytes));
             }
         }
-        for (path, bytes) in files {
-            std::fs::write(&path, bytes).map_err(GitError::io(path))?;
+        files
+    }
+}
+
+/// How many indexes are remembered with their tree.
+const KNOWN_MAX: usize = 4096;
+
+impl Repo {
+    /// The tree that the entries of an index make, if git noted it there or it was made from it.
+    fn tree_known(&self, index: &index::Index) -> Option<Oid> {
+        let known = self.inner.known_trees.lock().unwrap_or_else(PoisonError::into_inner);
+        index.tree.clone().or_else(|| known.get(index.digest.as_ref()?).cloned())
+    }
+
+    /// Remembers it. The digest names the entries for ever, so nothing here can be out of date.
+    fn know_tree(&self, index: &index::Index, tree: &Oid) {
+        let mut known = self.inner.known_trees.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= KNOWN_MAX {
+            known.clear();
         }
-        let copy = git.join("index");
-        std::fs::copy(index, &copy).map_err(GitError::io(copy)).map(|_| ())
+        if let Some(digest) = &index.digest {
+            known.insert(digest.clone(), tree.clone());
+        }
     }
 }
 
@@ -257,15 +293,17 @@ impl Tree {
             let _ = Call::new(&self.path).args(["status", "--porcelain"]).run();
         }
         drop_lock(&self.index);
-        if let Some(tree) = self.untouched().and_then(|index| index.tree) {
+        let (changed, known) = self.look();
+        if let Some(tree) = known.filter(|_| changed == 0).and_then(|index| self.repo.tree_known(&index)) {
             return Ok(Captured { tree, problems: Vec::new() });
         }
+        let flush = if changed <= FEW { "core.fsyncMethod=fsync" } else { "core.fsyncMethod=batch" };
         let before = self.read_index()?;
         let mut problems = Vec::new();
         defuse(&self.path, &GitPath::default(), &mut { DEFUSE_MAX }, &mut problems);
         let known: Vec<_> = before.gitlinks.iter().map(|(path, _)| path.clone()).collect();
         problems.extend(self.touched_submodules(&known));
-        let added = self.add(&known, &mut problems)?;
+        let added = self.add(&known, flush, &mut problems)?;
         let after = index::read(&self.index, self.repo.inner.sha256)?;
         let mut nested: Vec<GitPath> = after
             .gitlinks
@@ -281,8 +319,21 @@ impl Tree {
         }
         self.known_nested(&after.dirs, &mut problems);
         problems.sort();
-        let tree = Oid::from_bytes(&self.call().arg("write-tree").ok()?)?;
+        let tree = match nested.is_empty().then(|| self.few_changed(&before, &after)).flatten() {
+            Some(tree) => tree,
+            None => Oid::from_bytes(&self.call().config(flush).arg("write-tree").ok()?)?,
+        };
         Ok(Captured { tree, problems })
+    }
+
+    /// The tree of our index, if little has changed since its tree was known. Whatever is in the way of that, git can
+    /// still write it.
+    fn few_changed(&self, before: &index::Index, after: &index::Index) -> Option<Oid> {
+        let tree = self.repo.tree_known(before).filter(|_| !before.odd && !after.odd)?;
+        let changes = Some(before.changes(after)).filter(|changes| changes.len() <= FEW)?;
+        let tree = self.repo.tree_changed(&tree, &changes).ok().flatten()?;
+        self.repo.know_tree(after, &tree);
+        Some(tree)
     }
 
     /// Our index; one that is missing or broken is made anew from the base commit.
@@ -298,21 +349,29 @@ impl Tree {
         index::read(&self.index, sha256)
     }
 
-    /// Our index, if every file is provably as it was when the index was written, and there is nothing besides.
-    fn untouched(&self) -> Option<index::Index> {
-        let written = self.index.symlink_metadata().ok()?;
-        let index = index::read(&self.index, self.repo.inner.sha256).ok()?;
-        if !index.gitlinks.is_empty() || !self.path.symlink_metadata().ok()?.is_dir() {
-            return None;
+    /// How many files are not provably as they were when our index was written, those that are gone or new included,
+    /// counted to a little beyond [`FEW`]; and the index.
+    fn look(&self) -> (usize, Option<index::Index>) {
+        const UNKNOWN: (usize, Option<index::Index>) = (usize::MAX, None);
+        let index = index::read(&self.index, self.repo.inner.sha256);
+        let (Ok(written), Ok(index)) = (self.index.symlink_metadata(), index) else { return UNKNOWN };
+        let real = self.path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+        if !index.gitlinks.is_empty() || !real {
+            return UNKNOWN;
         }
-        let look = Look {
+        let mut look = Look {
             files: index.files.iter().map(|(path, stat)| (path.as_bytes(), stat)).collect(),
             dirs: index.dirs.iter().map(GitPath::as_bytes).collect(),
             // Nobody writes in the tree while we have it, so it was like this when the index came to its place.
             written: (written.ctime(), written.ctime_nsec()),
+            same: 0,
+            other: 0,
         };
-        let seen = look.unchanged(&self.path, &mut Vec::new())?;
-        (seen == index.files.len()).then_some(index)
+        if look.directory(&self.path, &mut Vec::new()).is_none() {
+            return UNKNOWN;
+        }
+        let changed = look.other.max(look.files.len() - look.same);
+        (changed, Some(index))
     }
 
     /// Submodules whose place is not the empty directory it was.
@@ -330,9 +389,9 @@ impl Tree {
     }
 
     /// Takes all files into the index but those of submodules; goes on over files that cannot be taken.
-    fn add(&self, known: &[GitPath], problems: &mut Vec<Problem>) -> Result<Output, GitError> {
+    fn add(&self, known: &[GitPath], flush: &str, problems: &mut Vec<Problem>) -> Result<Output, GitError> {
         let call = |attributes: Option<&Oid>| {
-            let mut call = self.call();
+            let mut call = self.call().config(flush);
             if let Some(commit) = attributes {
                 call = call.option(format!("--attr-source={commit}"));
             }
@@ -449,7 +508,7 @@ impl Tree {
     /// should only be read been touched? Changes nothing but what [`Tree::capture`] also must.
     pub fn compare(&self) -> Result<Vec<GitPath>, GitError> {
         drop_lock(&self.index);
-        if self.untouched().is_some() {
+        if let (0, Some(_)) = self.look() {
             return Ok(Vec::new());
         }
         let call = self.call().args(["ls-files", "-z", "--others", "--modified", "--deleted"]);
@@ -472,13 +531,16 @@ struct Look<'a> {
     files: HashMap<&'a [u8], &'a index::Stat>,
     dirs: HashSet<&'a [u8]>,
     written: (i64, i64),
+    /// Files that have not changed since the index was written.
+    same: usize,
+    /// Files that have, and what is unknown.
+    other: usize,
 }
 
 impl Look<'_> {
-    /// How many files there are, if none has changed since the index was written and none is unknown. A file that
+    /// Counts the files of a directory until more than a few are other ones; none when it cannot be looked at. A file that
     /// changed just when the index was written proves nothing: the same moment may hold another change.
-    fn unchanged(&self, dir: &Path, inside: &mut Vec<u8>) -> Option<usize> {
-        let mut seen = 0;
+    fn directory(&mut self, dir: &Path, inside: &mut Vec<u8>) -> Option<()> {
         for entry in std::fs::read_dir(dir).ok()? {
             let entry = entry.ok()?;
             let name = entry.file_name();
@@ -491,19 +553,23 @@ impl Look<'_> {
             }
             inside.extend_from_slice(name.as_bytes());
             if entry.file_type().ok()?.is_dir() {
-                self.dirs.get(inside.as_slice())?;
-                seen += self.unchanged(&entry.path(), inside)?;
+                self.other += usize::from(!self.dirs.contains(inside.as_slice()));
+                self.directory(&entry.path(), inside)?;
             } else {
-                let stat = self.files.get(inside.as_slice())?;
                 // Not followed: the entry itself is looked at.
                 let meta = entry.metadata().ok()?;
-                (stat.is_untouched(&meta) && stat.is_older_than(self.written.0, self.written.1))
-                    .then_some(())?;
-                seen += 1;
+                let same = self.files.get(inside.as_slice()).is_some_and(|stat| {
+                    stat.is_untouched(&meta) && stat.is_older_than(self.written.0, self.written.1)
+                });
+                self.same += usize::from(same);
+                self.other += usize::from(!same);
             }
             inside.truncate(len);
+            if self.other > FEW {
+                break;
+            }
         }
-        Some(seen)
+        Some(())
     }
 }
 

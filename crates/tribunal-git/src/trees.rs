@@ -1,13 +1,15 @@
-//! Which files differ between two trees, read off the tree objects without starting a process. It compares names, modes
-//! and ids, never contents, and finds no renames.
+//! Which files differ between two trees, read off the tree objects without starting a process; and a tree with a few
+//! files changed, written likewise. It compares names, modes and ids, never contents, and finds no renames.
 
 use std::collections::BTreeMap;
 
+use crate::index::Changes;
 use crate::{GitError, GitPath, Oid, Repo};
 
 /// How deep directories are followed; git itself gives up on such trees elsewhere.
 const DEPTH_MAX: usize = 1_000;
 const SYMLINK: u32 = 0o120_000;
+const DIRECTORY: u32 = 0o40_000;
 
 /// What a tree says of one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +30,7 @@ type Names = BTreeMap<Vec<u8>, Leaf>;
 
 impl Leaf {
     fn is_dir(&self) -> bool {
-        self.mode == 0o40000
+        self.mode == DIRECTORY
     }
 }
 
@@ -116,11 +118,67 @@ impl Repo {
         Ok(())
     }
 
+    /// The tree with some files changed; none when no file is left.
+    pub(crate) fn tree_changed(&self, tree: &Oid, changes: &Changes<'_>) -> Result<Option<Oid>, GitError> {
+        self.dir_changed(Some(tree), changes, 0)
+    }
+
+    fn dir_changed(
+        &self,
+        dir: Option<&Oid>,
+        changes: &Changes<'_>,
+        depth: usize,
+    ) -> Result<Option<Oid>, GitError> {
+        if depth > DEPTH_MAX {
+            return Err(GitError::odd("directories too deep"));
+        }
+        let mut names = dir.map_or_else(|| Ok(Names::new()), |dir| self.names_in(dir))?;
+        let mut below: BTreeMap<&[u8], Changes<'_>> = BTreeMap::new();
+        for (path, entry) in changes {
+            let slash = path.iter().position(|b| *b == b'/');
+            match (slash.map(|at| path.split_at(at)), entry) {
+                (Some((name, rest)), entry) => {
+                    let inside = rest.get(1..).unwrap_or_default();
+                    below.entry(name).or_default().insert(inside, *entry);
+                }
+                (None, Some((mode, oid))) => {
+                    names.insert(path.to_vec(), Leaf { mode: *mode, oid: Oid::from_raw(oid) });
+                }
+                (None, None) => drop(names.remove(*path)),
+            }
+        }
+        // Directories last: one may take the place of a file that is gone, or leave its own to one.
+        for (name, changes) in below {
+            let old = names.get(name).filter(|leaf| leaf.is_dir()).map(|leaf| leaf.oid.clone());
+            match self.dir_changed(old.as_ref(), &changes, depth + 1)? {
+                Some(oid) => drop(names.insert(name.to_vec(), Leaf { mode: DIRECTORY, oid })),
+                None if old.is_some() => drop(names.remove(name)),
+                None => {}
+            }
+        }
+        if names.is_empty() { Ok(None) } else { self.write("tree", &serialise(&names)).map(Some) }
+    }
+
     fn names_in(&self, tree: &Oid) -> Result<Names, GitError> {
         let bytes = self.raw_tree(tree)?;
         let id_len = tree.as_str().len() / 2;
         parse(&bytes, id_len).ok_or_else(|| GitError::odd(format!("tree {tree} cannot be read")))
     }
+}
+
+/// A tree object: entries sorted as if the names of directories ended with a slash.
+fn serialise(names: &Names) -> Vec<u8> {
+    let key = |name: &[u8], leaf: &Leaf| [name, if leaf.is_dir() { b"/" } else { b"" }].concat();
+    let sorted: BTreeMap<Vec<u8>, _> =
+        names.iter().map(|(name, leaf)| (key(name, leaf), (name, leaf))).collect();
+    let mut bytes = Vec::new();
+    for (name, leaf) in sorted.values() {
+        bytes.extend_from_slice(format!("{:o} ", leaf.mode).as_bytes());
+        bytes.extend_from_slice(name);
+        bytes.push(0);
+        bytes.extend_from_slice(&leaf.oid.to_raw());
+    }
+    bytes
 }
 
 /// Entries of a tree object: mode in octal, space, name, NUL, the bytes of the id.
@@ -143,6 +201,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn directories_are_sorted_as_if_they_ended_with_a_slash() {
+        let leaf = |mode| Leaf { mode, oid: Oid::from_raw(&[7; 20]) };
+        let names =
+            [("d", DIRECTORY), ("d-1", 0o100_644), ("d.x", 0o100_755), ("d0", SYMLINK), ("e", DIRECTORY)];
+        let names: Names = names.into_iter().map(|(name, mode)| (name.into(), leaf(mode))).collect();
+        let bytes = serialise(&names);
+        let entries = bytes.split(|b| *b == 0).map(|part| String::from_utf8_lossy(part).replace('\u{7}', ""));
+        let expect = ["100644 d-1", "100755 d.x", "40000 d", "120000 d0", "40000 e", ""];
+        assert_eq!(entries.collect::<Vec<_>>(), expect);
+    }
+
+    #[test]
     fn half_a_tree_is_no_tree() {
         let whole = [&b"100644 a\0"[..], &[7; 20], b"40000 d\0", &[9; 20]].concat();
         let names = parse(&whole, 20).expect("reads");
@@ -152,6 +222,7 @@ mod tests {
             let cut = parse(&whole[..len], 20);
             assert!(cut.is_none() || len == 29, "{len}");
         }
+        assert_eq!(serialise(&names), whole);
         assert_eq!(parse(b"", 20), Some(Names::new()));
         assert_eq!(parse(b"x a\0", 20), None);
     }

@@ -32,6 +32,12 @@ impl Oid {
         Oid(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect::<String>().into())
     }
 
+    /// The bytes of the id, as trees have them.
+    pub(crate) fn to_raw(&self) -> Vec<u8> {
+        let digit = |b: u8| char::from(b).to_digit(16).unwrap_or(0) as u8;
+        self.0.as_bytes().chunks(2).map(|pair| pair.iter().fold(0, |byte, b| byte << 4 | digit(*b))).collect()
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -189,3 +189,102 @@ fn what_is_new_or_gone_is_seen() {
     };
     check("link", &swap, "a");
 }
+
+/// What the index of a tree makes, in git's own words.
+fn written_by_git(world: &World, tree: &tribunal_git::Tree) -> String {
+    let copy = world.dir.path().join("index-copy");
+    fs::copy(tree.index(), &copy).expect("copies");
+    let git = std::process::Command::new("git")
+        .arg("write-tree")
+        .current_dir(world.root())
+        .env("GIT_INDEX_FILE", &copy)
+        .output()
+        .expect("git runs");
+    assert!(git.status.success());
+    String::from_utf8_lossy(&git.stdout).trim_end().to_owned()
+}
+
+#[derive(Clone, Debug)]
+enum Deed {
+    Write(usize, u8),
+    Remove(usize),
+    Link(usize),
+    Run(usize),
+    Swap(usize),
+}
+
+/// Names that sort differently as files and as directories.
+const NAMES: [&str; 10] = ["a", "a.b", "a-b", "d/x", "d/e/y", "d/e/z", "d.txt", "d-1", "ünd/ü", "z z"];
+
+fn deeds() -> impl proptest::strategy::Strategy<Value = Vec<Vec<Deed>>> {
+    use proptest::prelude::*;
+    let name = 0..NAMES.len();
+    let deed = prop_oneof![
+        4 => (name.clone(), any::<u8>()).prop_map(|(name, n)| Deed::Write(name, n)),
+        2 => name.clone().prop_map(Deed::Remove),
+        1 => name.clone().prop_map(Deed::Link),
+        1 => name.clone().prop_map(Deed::Run),
+        2 => name.prop_map(Deed::Swap),
+    ];
+    prop::collection::vec(prop::collection::vec(deed, 0..12), 1..5)
+}
+
+fn clear(path: &std::path::Path) {
+    let _ = fs::remove_file(path);
+    let _ = fs::remove_dir_all(path);
+}
+
+fn doing(root: &std::path::Path, deed: &Deed) {
+    let at = |name: &usize| {
+        let path = root.join(NAMES[*name]);
+        path.ancestors()
+            .skip(1)
+            .take_while(|above| *above != root)
+            .for_each(|above| drop(fs::remove_file(above)));
+        fs::create_dir_all(path.parent().expect("a parent")).expect("mkdir");
+        path
+    };
+    match deed {
+        Deed::Write(name, n) => {
+            let path = at(name);
+            clear(&path);
+            fs::write(path, format!("{n}\n")).expect("writes");
+        }
+        Deed::Remove(name) => clear(&at(name)),
+        Deed::Link(name) => {
+            let path = at(name);
+            clear(&path);
+            symlink("a", path).expect("links");
+        }
+        Deed::Run(name) => {
+            let path = at(name);
+            clear(&path);
+            fs::write(&path, "run\n").expect("writes");
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("chmod");
+        }
+        // A directory where a file was, or the other way round.
+        Deed::Swap(name) => {
+            let path = at(name);
+            clear(&path);
+            write(&path, "inside", "now a directory\n");
+        }
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config { cases: 24, ..Default::default() })]
+
+    #[test]
+    fn a_tree_with_little_changed_is_what_git_would_write(rounds in deeds()) {
+        let world = World::new(&[("a", "1\n"), ("d/x", "2\n"), ("d/e/y", "3\n"), ("keep", "4\n")]);
+        let tree = world.lane("edit");
+        for round in rounds {
+            round.iter().for_each(|deed| doing(tree.path(), deed));
+            let captured = tree.capture().expect("captures");
+            proptest::prop_assert_eq!(captured.tree.as_str(), written_by_git(&world, &tree));
+            let again = tree.capture().expect("captures");
+            proptest::prop_assert_eq!(again.tree, captured.tree);
+        }
+        proptest::prop_assert_eq!(git(&world.root(), &["fsck", "--strict", "--no-dangling"]), "");
+    }
+}

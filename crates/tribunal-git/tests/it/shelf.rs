@@ -69,6 +69,42 @@ fn files_that_stay_are_not_written_again() {
     shelf.empty();
 }
 
+/// Whether two changes of a file that was looked at in between have different times here.
+fn changes_show(dir: &Path) -> bool {
+    let path = dir.join("changed");
+    fs::write(&path, "").expect("writes");
+    let time = || fs::metadata(&path).map(|meta| (meta.ctime(), meta.ctime_nsec())).expect("there");
+    let before = time();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("chmod");
+    time() > before
+}
+
+#[test]
+fn a_git_directory_that_nobody_touched_is_used_again_for_another_commit() {
+    let world = world();
+    if !changes_show(world.dir.path()) {
+        return println!("skipped: this file system's times are too coarse to prove that nothing changed");
+    }
+    let next = world.commit(&world.head, &[("a", "next\n")], "next");
+    let shelf = shelf(&world);
+    let tree = out(&world, &shelf, "one", &world.head);
+    let inode = |tree: &Tree, name: &str| fs::metadata(tree.path().join(name)).expect("there").ino();
+    let names = [".git", ".git/config", ".git/refs/heads/lane", ".git/index"];
+    let before = names.map(|name| inode(&tree, name));
+    shelf.retire(&tree).expect("retires");
+    let again = out(&world, &shelf, "two", &next);
+    assert_eq!(names.map(|name| inode(&again, name)), before);
+    assert_eq!(git(again.path(), &["rev-parse", "HEAD"]), next.as_str());
+    assert_eq!(git(again.path(), &["status", "--porcelain", "--ignored"]), "");
+    // A commit of its own makes it the agent's.
+    git(again.path(), &["commit", "-q", "--allow-empty", "-m", "own"]);
+    shelf.retire(&again).expect("retires");
+    let third = out(&world, &shelf, "three", &next);
+    assert_ne!(inode(&third, ".git"), before[0]);
+    assert_eq!(git(third.path(), &["rev-parse", "HEAD"]), next.as_str());
+    shelf.empty();
+}
+
 #[test]
 fn whatever_was_done_the_next_tree_is_as_new() {
     let world = world();
@@ -78,7 +114,7 @@ fn whatever_was_done_the_next_tree_is_as_new() {
     let scratch = world.dir.path().join("scratch");
     fs::create_dir(&scratch).expect("mkdir");
     type Deed<'a> = &'a dyn Fn(&Path);
-    let deeds: [(&str, Deed); 12] = [
+    let deeds: [(&str, Deed); 18] = [
         ("nothing", &|_| {}),
         ("changed", &|root| write(root, "a", "9\n")),
         ("hard link", &|root| fs::hard_link(root.join("a"), scratch.join("a")).expect("links")),
@@ -105,6 +141,24 @@ fn whatever_was_done_the_next_tree_is_as_new() {
             git(root, &["commit", "-q", "--allow-empty", "-m", "own"]);
             write(root, ".git/hooks/pre-commit", "evil");
             write(root, ".git/config", "evil");
+        }),
+        ("git hook", &|root| write(root, ".git/hooks/pre-commit", "evil")),
+        ("git directory, empty folder", &|root| fs::create_dir(root.join(".git/objects/aa")).expect("mkdir")),
+        ("git file, same bytes", &|root| {
+            let text = fs::read(root.join(".git/config")).expect("reads");
+            fs::write(root.join(".git/config"), text).expect("writes");
+        }),
+        ("git file, same size and time", &|root| {
+            let file = root.join(".git/config");
+            let before = fs::metadata(&file).expect("there");
+            let evil = vec![b'#'; usize::try_from(before.len()).expect("small")];
+            fs::write(&file, evil).expect("writes");
+            let handle = fs::File::options().write(true).open(&file).expect("opens");
+            handle.set_modified(before.modified().expect("a time")).expect("set back");
+        }),
+        ("git file linked", &|root| fs::hard_link(root.join(".git/HEAD"), scratch.join("H")).expect("links")),
+        ("git directory mode", &|root| {
+            fs::set_permissions(root.join(".git/refs"), fs::Permissions::from_mode(0o700)).expect("chmod");
         }),
         ("git directory linked away", &|root| {
             fs::rename(root.join(".git"), scratch.join("git")).expect("renames");
