@@ -45,6 +45,14 @@ pub enum Wall {
 }
 
 impl Wall {
+    /// Where it is, seen from inside.
+    pub fn place(&self) -> &Path {
+        match self {
+            Wall::Hide(path) => path,
+            Wall::Show { to, .. } => to,
+        }
+    }
+
     /// Whether it may be left out when there is nothing to show any more: what is only read, in its own place.
     fn may_be_gone(&self) -> bool {
         matches!(self, Wall::Show { from, to, write: false } if from == to)

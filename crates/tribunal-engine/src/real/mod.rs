@@ -31,6 +31,7 @@ mod ran;
 mod request;
 mod roster;
 mod routing;
+mod scratch;
 mod setup;
 mod site;
 pub mod standing;

@@ -629,6 +629,7 @@ pub(super) fn world(
         roster: std::sync::OnceLock::new(),
         keeper,
         sandbox,
+        scratches: super::scratch::Scratches::default(),
         jobs: workers.jobs(),
         slow: checkers.jobs(),
         arrivals: sender.clone(),

@@ -49,6 +49,8 @@ pub(crate) struct Site {
     pub(crate) roster: std::sync::OnceLock<tribunal_core::roster::Roster>,
     /// Whether launches are kept to their own files.
     pub(crate) sandbox: Sandbox,
+    /// What launches have to write to.
+    pub(crate) scratches: super::scratch::Scratches,
     pub(crate) jobs: Jobs,
     pub(crate) slow: Jobs,
     pub(crate) arrivals: Sender<Arrival>,

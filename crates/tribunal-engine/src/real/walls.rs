@@ -2,6 +2,7 @@
 //! journal, not what other launches have, not other people's homes, not the user's secrets. It only says so; the
 //! process driver raises the walls. Paths an agent could have made are never followed here.
 
+use super::scratch::{Scratches, Skeleton};
 use super::site::Site;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -129,6 +130,8 @@ pub(crate) struct Ground<'a> {
     pub(crate) own_binary: &'a Path,
     /// The project's root, its git folders, and the folder with the runs.
     pub(crate) project: Option<Estate<'a>>,
+    /// Where scratch folders come from; without it each is made anew.
+    pub(crate) scratches: Option<&'a Scratches>,
 }
 
 /// A project's places.
@@ -152,8 +155,14 @@ impl Site {
                 git: [self.repo.common_dir(), self.repo.objects_dir()],
                 runs: self.project.folder(),
             }),
+            scratches: Some(&self.scratches),
         };
         ground.walls(room)
+    }
+
+    /// A launch has ended, and nothing of it is left: what it had to itself may be used again.
+    pub(crate) fn left(&self, own: &Path) {
+        self.scratches.release(&own.join(SCRATCH));
     }
 }
 
@@ -161,16 +170,19 @@ impl Ground<'_> {
     /// The walls of a launch; none where there are none. Makes the launch's scratch folder in any case.
     pub(crate) fn walls(&self, room: &Room<'_>) -> Result<Option<Walls>, String> {
         let fail = |error: io::Error| format!("{}: {error}", room.own.display());
-        fs::create_dir_all(room.own.join(SCRATCH)).map_err(fail)?;
+        fs::create_dir_all(room.own).map_err(fail)?;
         if self.sandbox != Sandbox::Walls || !stands(Defence::Walls) {
+            fs::create_dir_all(room.own.join(SCRATCH)).map_err(fail)?;
             return Ok(None);
         }
         let mut plan = Plan::default();
-        self.cover(&mut plan, room).map_err(fail)?;
-        Ok(Some(plan.walls()))
+        let house = self.cover(&mut plan, room).map_err(fail)?;
+        let walls = plan.walls();
+        house.build(&walls, self.scratches.unwrap_or(&Scratches::default())).map_err(fail)?;
+        Ok(Some(walls))
     }
 
-    fn cover(&self, plan: &mut Plan, room: &Room<'_>) -> io::Result<()> {
+    fn cover(&self, plan: &mut Plan, room: &Room<'_>) -> io::Result<House> {
         let home = self.environment.get("HOME").and_then(|home| PathBuf::from(home).canonicalize().ok());
         let home = home.filter(|home| home.parent().is_some());
         COVERED.into_iter().filter(|path| is_dir(Path::new(path))).for_each(|path| plan.hide(path.into()));
@@ -179,18 +191,17 @@ impl Ground<'_> {
             .map(Path::new)
             .filter(|path| path.exists())
             .for_each(|path| plan.show(path, false));
-        let scratch = room.own.join(SCRATCH).canonicalize()?;
-        let temporary = scratch.join("tmp");
-        fs::create_dir_all(&temporary)?;
-        plan.put(&temporary, Path::new("/tmp"), true);
+        let own = room.own.canonicalize()?;
+        let mut house = House::new(own.join(SCRATCH), home.as_deref());
+        plan.put(&house.scratch.join("tmp"), Path::new("/tmp"), true);
         // What the user lets everybody write comes before what is kept from everybody.
         for path in self.writable {
             let path = expand(path, home.as_deref(), room.env).and_then(|path| path.canonicalize().ok());
             path.into_iter().for_each(|path| plan.show(&path, room.write || room.row.is_none()));
         }
         let places = home.as_deref().map_or_else(|| Ok(BTreeMap::new()), |home| self.homes(room, home))?;
-        if let Some(home) = &home {
-            House { home, scratch: &scratch }.open(plan, &places)?;
+        if home.is_some() {
+            house.open(plan, &places)?;
         }
         self.programs(plan, room, home.as_deref(), &places);
         if let Some(project) = &self.project {
@@ -203,13 +214,13 @@ impl Ground<'_> {
             // A project in which nothing ever ran has nothing to hide.
             project.runs.canonicalize().into_iter().for_each(|runs| plan.hide(runs));
         }
-        plan.show(&room.own.canonicalize()?, false);
-        plan.show(&scratch, true);
+        plan.show(&own, false);
+        plan.show(&house.scratch, true);
         for (path, write) in &room.more {
             path.canonicalize().into_iter().for_each(|path| plan.show(&path, *write));
         }
         plan.show(&room.tree.canonicalize()?, room.write || !stands(Defence::ReadOnlySeat));
-        Ok(())
+        Ok(house)
     }
 
     /// The programs it runs, where they lie in a covered place and are not seen yet.
@@ -300,42 +311,60 @@ enum Place {
     Copy,
 }
 
-/// A home for one launch: a folder of its own in which the entries of the user's appear.
-struct House<'a> {
-    home: &'a Path,
-    scratch: &'a Path,
+/// The folder that a launch may write to, in the making: temporary files, and a home of its own in which the entries of
+/// the user's appear.
+struct House {
+    home: PathBuf,
+    scratch: PathBuf,
+    skeleton: Skeleton,
+    /// What it gets a copy of, and where.
+    copies: Vec<(PathBuf, PathBuf)>,
 }
 
-impl House<'_> {
-    fn open(&self, plan: &mut Plan, places: &BTreeMap<PathBuf, Place>) -> io::Result<()> {
-        let own = self.scratch.join("home");
-        fs::create_dir_all(&own)?;
-        plan.put(&own, self.home, true);
-        let mut opened: BTreeSet<PathBuf> = OPENED.into_iter().map(|name| self.home.join(name)).collect();
-        for path in places.keys().filter(|path| path.starts_with(self.home)) {
-            let above = path.ancestors().skip(1).take_while(|above| above.starts_with(self.home));
-            opened.extend(above.filter(|above| *above != self.home).map(Path::to_path_buf));
+impl House {
+    fn new(scratch: PathBuf, home: Option<&Path>) -> House {
+        let mut skeleton = Skeleton::default();
+        skeleton.folder(Path::new("tmp"));
+        House { home: home.unwrap_or(Path::new("/")).to_owned(), scratch, skeleton, copies: Vec::new() }
+    }
+
+    /// Where the home is in the scratch folder.
+    const HOME: &str = "home";
+
+    fn open(&mut self, plan: &mut Plan, places: &BTreeMap<PathBuf, Place>) -> io::Result<()> {
+        let home = self.home.clone();
+        self.skeleton.folder(Path::new(House::HOME));
+        plan.put(&self.scratch.join(House::HOME), &home, true);
+        let mut opened: BTreeSet<PathBuf> = OPENED.into_iter().map(|name| home.join(name)).collect();
+        for path in places.keys().filter(|path| path.starts_with(&home)) {
+            let above = path.ancestors().skip(1).take_while(|above| above.starts_with(&home));
+            opened.extend(above.filter(|above| **above != home).map(Path::to_path_buf));
         }
-        self.folder(plan, self.home, places, &opened)?;
+        self.folder(plan, &home, places, &opened)?;
         // An agent's own folder may lie elsewhere, when a variable says so.
-        for (path, place) in places.iter().filter(|(path, _)| !path.starts_with(self.home) && path.exists()) {
+        for (path, place) in places.iter().filter(|(path, _)| !path.starts_with(&home) && path.exists()) {
             match place {
                 Place::Hidden | Place::Private => plan.hide(path.clone()),
                 Place::Read => plan.show(path, false),
                 Place::Write => plan.show(path, true),
-                Place::Copy => self.copy(plan, path)?,
+                Place::Copy => {
+                    let copy = Path::new("copies").join(path.file_name().unwrap_or_default());
+                    self.skeleton.folder(Path::new("copies"));
+                    plan.put(&self.scratch.join(&copy), path, true);
+                    self.copies.push((path.clone(), copy));
+                }
             }
         }
         Ok(())
     }
 
-    /// Where a path of the home lies in the launch's own folder.
+    /// Where a path of the home lies in the scratch folder.
     fn inside(&self, path: &Path) -> PathBuf {
-        self.scratch.join("home").join(path.strip_prefix(self.home).unwrap_or(path))
+        Path::new(House::HOME).join(path.strip_prefix(&self.home).unwrap_or(path))
     }
 
     fn folder(
-        &self,
+        &mut self,
         plan: &mut Plan,
         folder: &Path,
         places: &BTreeMap<PathBuf, Place>,
@@ -346,17 +375,15 @@ impl House<'_> {
             let (path, kind) = (entry.path(), entry.file_type()?);
             match places.get(&path) {
                 Some(Place::Hidden) => {}
-                Some(Place::Copy) => drop(fs::copy(&path, self.inside(&path))),
+                Some(Place::Copy) => self.copies.push((path.clone(), self.inside(&path))),
                 Some(Place::Read) => plan.entry(&path, false),
                 Some(Place::Write) => plan.entry(&path, true),
                 None if private && !opened.contains(&path) => {}
                 _ if kind.is_dir() && (opened.contains(&path) || places.contains_key(&path)) => {
-                    fs::create_dir_all(self.inside(&path))?;
+                    self.skeleton.folder(&self.inside(&path));
                     self.folder(plan, &path, places, opened)?;
                 }
-                _ if kind.is_symlink() => {
-                    let _ = std::os::unix::fs::symlink(fs::read_link(&path)?, self.inside(&path));
-                }
+                _ if kind.is_symlink() => self.skeleton.link(&self.inside(&path), fs::read_link(&path)?),
                 _ if kind.is_dir() || kind.is_file() => plan.entry(&path, false),
                 // A socket, a pipe or a device is somebody's way in.
                 _ => {}
@@ -365,12 +392,25 @@ impl House<'_> {
         Ok(())
     }
 
-    fn copy(&self, plan: &mut Plan, path: &Path) -> io::Result<()> {
-        let name = path.file_name().unwrap_or_default();
-        let copy = self.scratch.join("copies").join(name);
-        fs::create_dir_all(self.scratch.join("copies"))?;
-        fs::copy(path, &copy)?;
-        plan.put(&copy, path, true);
+    /// Makes it. What the walls show in the home, or where temporary files are, gets its place when they are raised.
+    fn build(mut self, walls: &Walls, scratches: &Scratches) -> io::Result<()> {
+        let rules: BTreeMap<&Path, &Wall> = walls.0.iter().map(|wall| (wall.place(), wall)).collect();
+        let above = |path: &Path| path.ancestors().skip(1).find_map(|above| rules.get(above).copied());
+        for wall in &walls.0 {
+            let Wall::Show { from, to, .. } = wall else { continue };
+            let Some(Wall::Show { from: own, to: around, .. }) = above(to) else { continue };
+            if let (Ok(own), Ok(inside)) = (own.strip_prefix(&self.scratch), to.strip_prefix(around)) {
+                self.skeleton.mount(&own.join(inside), is_dir(from));
+            }
+        }
+        scratches.make(&self.scratch, &self.skeleton)?;
+        for (from, to) in &self.copies {
+            let copied = fs::copy(from, self.scratch.join(to));
+            // What is not in the home after all is missed by who needs it, who will say so; what is elsewhere is mounted.
+            if !to.starts_with(House::HOME) {
+                copied?;
+            }
+        }
         Ok(())
     }
 }
@@ -478,6 +518,7 @@ mod tests {
             writable: &[],
             own_binary: Path::new("/usr/bin/env"),
             project: None,
+            scratches: None,
         };
         let bins = std::env::join_paths(path.iter().map(|bin| home.join(bin))).unwrap();
         let env = [("PATH".into(), bins)];

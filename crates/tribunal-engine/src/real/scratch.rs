@@ -1,0 +1,223 @@
+//! The folders that launches may write to: temporary files, and a home in which the user's own entries appear. Making one
+//! takes an entry for each of those, so one that a launch left as bare as it got it is given to the next. Whatever else
+//! is in it, it stays where it is, for people to look at. Links are never followed here.
+
+use super::site::lock;
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::io;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// How many bare folders are kept for launches to come.
+const SPARE_MAX: usize = 64;
+
+/// What is in a scratch folder while nobody has used it, by its path in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Skeleton(BTreeMap<PathBuf, Bone>);
+
+/// One entry of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Bone {
+    /// A folder, made before the launch.
+    Folder,
+    /// A link, made before the launch.
+    Link(PathBuf),
+    /// What something is mounted on, made with the walls: an empty folder or file.
+    Mount { folder: bool },
+}
+
+impl Skeleton {
+    /// A folder is in it.
+    pub(crate) fn folder(&mut self, path: &Path) {
+        for above in path.ancestors().filter(|above| !above.as_os_str().is_empty()) {
+            self.0.insert(above.to_owned(), Bone::Folder);
+        }
+    }
+
+    /// A link is in it.
+    pub(crate) fn link(&mut self, path: &Path, target: PathBuf) {
+        self.0.insert(path.to_owned(), Bone::Link(target));
+    }
+
+    /// Something is mounted in it, a folder or a file; folders that are not there yet are made with it.
+    pub(crate) fn mount(&mut self, path: &Path, folder: bool) {
+        for above in path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
+            self.0.entry(above.to_owned()).or_insert(Bone::Folder);
+        }
+        self.0.entry(path.to_owned()).or_insert(Bone::Mount { folder });
+    }
+
+    /// Makes it, but for what is made with the walls.
+    fn make(&self, scratch: &Path) -> io::Result<()> {
+        fs::create_dir_all(scratch)?;
+        for (path, bone) in &self.0 {
+            match bone {
+                Bone::Folder => fs::create_dir_all(scratch.join(path))?,
+                // One that is there already is of an earlier attempt of the same launch.
+                Bone::Link(target) => drop(symlink(target, scratch.join(path))),
+                Bone::Mount { .. } => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a folder holds this and nothing else, as it was made: folders have the owner and mode of the one above all of them.
+    fn is_all_of(&self, scratch: &Path) -> bool {
+        let model = scratch.parent().and_then(|own| own.symlink_metadata().ok());
+        let fit = |path: &Path| model.as_ref().is_some_and(|model| is_plain(path, model));
+        fit(scratch) && self.count(scratch, Path::new(""), &fit) == Some(self.0.len())
+    }
+
+    /// How many entries there are in a folder and below it; none when one is not as it should be.
+    fn count(&self, scratch: &Path, inside: &Path, fit: &dyn Fn(&Path) -> bool) -> Option<usize> {
+        let mut seen = 0;
+        for entry in fs::read_dir(scratch.join(inside)).ok()? {
+            let entry = entry.ok()?;
+            let (path, name) = (entry.path(), inside.join(entry.file_name()));
+            let meta = path.symlink_metadata().ok()?;
+            let right = match self.0.get(&name)? {
+                Bone::Folder => meta.is_dir() && fit(&path),
+                Bone::Link(target) => meta.is_symlink() && fs::read_link(&path).ok()? == *target,
+                Bone::Mount { folder: true } => meta.is_dir() && fit(&path),
+                Bone::Mount { folder: false } => meta.is_file() && meta.len() == 0 && meta.nlink() == 1,
+            };
+            // What is mounted on in a folder of mounts is below it in the list, so all of them are looked into.
+            let below = if meta.is_dir() { self.count(scratch, &name, fit)? } else { 0 };
+            seen += right.then_some(1 + below)?;
+        }
+        Some(seen)
+    }
+}
+
+/// A folder of the same owner and mode, without an access list that new files would get.
+fn is_plain(path: &Path, model: &fs::Metadata) -> bool {
+    let mut list = [0_u8; 4096];
+    let plain = match rustix::fs::llistxattr(path, &mut list[..]) {
+        Ok(length) => !list.get(..length).unwrap_or(&list).windows(9).any(|word| word == b"posix_acl"),
+        Err(rustix::io::Errno::OPNOTSUPP) => true,
+        Err(_) => false,
+    };
+    let same = |meta: fs::Metadata| meta.mode() == model.mode() && meta.uid() == model.uid();
+    plain && path.symlink_metadata().is_ok_and(same)
+}
+
+/// The scratch folders of a run.
+#[derive(Default)]
+pub(crate) struct Scratches {
+    used: Mutex<HashMap<PathBuf, Skeleton>>,
+    spare: Mutex<Vec<(PathBuf, Skeleton)>>,
+}
+
+impl Scratches {
+    /// Makes a scratch folder, of one that was left bare if there is such a one.
+    pub(crate) fn make(&self, scratch: &Path, skeleton: &Skeleton) -> io::Result<()> {
+        lock(&self.used).insert(scratch.to_owned(), skeleton.clone());
+        if scratch.symlink_metadata().is_ok() || !self.take(scratch, skeleton) {
+            return skeleton.make(scratch);
+        }
+        Ok(())
+    }
+
+    fn take(&self, scratch: &Path, skeleton: &Skeleton) -> bool {
+        loop {
+            let mut spare = lock(&self.spare);
+            let Some(at) = spare.iter().rposition(|(_, had)| had == skeleton) else { return false };
+            let (old, _) = spare.swap_remove(at);
+            drop(spare);
+            if skeleton.is_all_of(&old) && fs::rename(&old, scratch).is_ok() {
+                return true;
+            }
+        }
+    }
+
+    /// A launch has ended, and nothing of it is left: its folder may be used again.
+    pub(crate) fn release(&self, scratch: &Path) {
+        let Some(skeleton) = lock(&self.used).remove(scratch) else { return };
+        let mut spare = lock(&self.spare);
+        if spare.len() < SPARE_MAX {
+            spare.push((scratch.to_owned(), skeleton));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn skeleton() -> Skeleton {
+        let mut skeleton = Skeleton::default();
+        skeleton.folder(Path::new("tmp"));
+        skeleton.folder(Path::new("home/.config"));
+        skeleton.link(Path::new("home/link"), "elsewhere".into());
+        skeleton.mount(Path::new("home/.profile"), false);
+        skeleton.mount(Path::new("home/src/project"), true);
+        skeleton
+    }
+
+    /// A folder as walls would leave it, when this was done in it; is it used again?
+    fn again(deed: impl FnOnce(&Path)) -> bool {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (folder.path().join("one/scratch"), folder.path().join("two/scratch"));
+        [&one, &two].iter().for_each(|scratch| fs::create_dir_all(scratch.parent().unwrap()).unwrap());
+        let (scratches, skeleton) = (Scratches::default(), skeleton());
+        scratches.make(&one, &skeleton).unwrap();
+        fs::create_dir_all(one.join("home/src/project")).unwrap();
+        fs::write(one.join("home/.profile"), "").unwrap();
+        let inode = |path: &Path| fs::metadata(path).unwrap().ino();
+        let before = inode(&one.join("home"));
+        deed(&one);
+        scratches.release(&one);
+        scratches.make(&two, &skeleton).unwrap();
+        assert!(two.join("home/.config").is_dir() && two.join("tmp").is_dir());
+        let used = inode(&two.join("home")) == before;
+        assert_eq!(one.exists(), !used);
+        used
+    }
+
+    #[test]
+    fn a_bare_folder_is_used_again_and_no_other() {
+        assert!(again(|_| {}));
+        type Deed<'a> = &'a dyn Fn(&Path);
+        let other: [(&str, Deed<'_>); 10] = [
+            ("a file", &|root| fs::write(root.join("home/new"), "").unwrap()),
+            ("a hidden folder", &|root| fs::create_dir(root.join("tmp/.x")).unwrap()),
+            ("below", &|root| fs::write(root.join("home/.config/x"), "").unwrap()),
+            ("in a mount", &|root| fs::write(root.join("home/src/project/x"), "").unwrap()),
+            ("bytes", &|root| fs::write(root.join("home/.profile"), "evil").unwrap()),
+            ("links", &|root| fs::hard_link(root.join("home/.profile"), root.join("../p")).unwrap()),
+            ("gone", &|root| fs::remove_dir(root.join("home/.config")).unwrap()),
+            ("mode", &|root| {
+                fs::set_permissions(root.join("tmp"), fs::Permissions::from_mode(0o1777)).unwrap();
+            }),
+            ("another link", &|root| {
+                fs::remove_file(root.join("home/link")).unwrap();
+                symlink("/", root.join("home/link")).unwrap();
+            }),
+            ("a link for a folder", &|root| {
+                fs::rename(root.join("tmp"), root.join("../tmp")).unwrap();
+                symlink("../tmp", root.join("tmp")).unwrap();
+            }),
+        ];
+        for (name, deed) in other {
+            // The folder stays, with what was left in it.
+            assert!(!again(deed), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_folder_for_something_else_is_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).join("scratch");
+        ["one", "two"].iter().for_each(|name| fs::create_dir(folder.path().join(name)).unwrap());
+        let (scratches, mut skeleton) = (Scratches::default(), Skeleton::default());
+        skeleton.folder(Path::new("home"));
+        scratches.make(&at("one"), &skeleton).unwrap();
+        scratches.release(&at("one"));
+        skeleton.mount(Path::new("home/.profile"), false);
+        scratches.make(&at("two"), &skeleton).unwrap();
+        assert!(at("one").exists() && at("two").exists());
+    }
+}
