@@ -33,7 +33,10 @@ impl Tree {
                 let entry = entry?;
                 let skipped = entry.file_name().to_str().is_some_and(|name| SKIPPED.contains(&name));
                 let kind = entry.file_type()?;
-                if kind.is_dir() && !skipped {
+                if skipped {
+                    continue;
+                }
+                if kind.is_dir() {
                     left.push(entry.path());
                 } else if kind.is_file() {
                     tree.add(&entry.path())?;
