@@ -3,13 +3,14 @@
 //! the person can run. Files git does not track stay as they are; where one lies in the way, nothing moves.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::open::{changed, dirty, fields, paths};
 use crate::refs::check_name;
 use crate::run::Session;
-use crate::take::{Take, forward_command};
+use crate::take::{Holder, Take, forward_command};
 use crate::{ChangeKind, GitError, GitPath, Oid, RefChange, Repo};
 
 /// What came of it.
@@ -106,13 +107,14 @@ impl Repo {
         if found.as_ref() != Some(old) {
             let command = match (&found, here) {
                 (None, false) => take.as_branch(),
-                (_, false) => take.elsewhere(),
+                (_, false) => take.elsewhere(&self.holder(&name)?),
                 (_, true) => take.merged(!changed(self.user())?.is_empty()),
             };
             return refused(Refusal::Moved { found }, command);
         }
         if !here {
-            return refused(Refusal::NotCheckedOutHere { head: head.branch }, take.fetched());
+            let command = take.fetched(&self.holder(&name)?);
+            return refused(Refusal::NotCheckedOutHere { head: head.branch }, command);
         }
         if !self.is_ancestor(old, new)? {
             return refused(Refusal::NotAhead, take.merged(!changed(self.user())?.is_empty()));
@@ -135,6 +137,21 @@ impl Repo {
             Some(found) if found == *old => Ok(ForwardProbe::NotDone),
             _ => Ok(ForwardProbe::Elsewhere),
         }
+    }
+
+    /// Which of the user's worktrees has a branch checked out.
+    fn holder(&self, name: &str) -> Result<Holder, GitError> {
+        let list = self.user().args(["worktree", "list", "--porcelain", "-z"]).ok()?;
+        let mut folder: &[u8] = b"";
+        for field in list.split(|byte| *byte == 0) {
+            if let Some(path) = field.strip_prefix(b"worktree ") {
+                folder = path;
+            } else if field.strip_prefix(b"branch ") == Some(name.as_bytes()) {
+                let there = Path::new(OsStr::from_bytes(folder)).is_dir();
+                return Ok(if there { Holder::Worktree(folder.to_vec()) } else { Holder::Gone });
+            }
+        }
+        Ok(Holder::Nobody)
     }
 
     /// What the user is in the middle of, if anything.

@@ -13,6 +13,16 @@ pub(crate) struct Take<'a> {
     pub(crate) new: &'a Oid,
 }
 
+/// Who has a branch checked out that is not checked out here.
+pub(crate) enum Holder {
+    /// No worktree has it.
+    Nobody,
+    /// The worktree in this folder.
+    Worktree(Vec<u8>),
+    /// A worktree whose folder is gone.
+    Gone,
+}
+
 impl Take<'_> {
     /// The branch is where it was. What lies in the way goes to the stash first; changes to files that are changed by
     /// the result too are put aside by git, and brought back on top of it. Where a name cannot be written down nothing
@@ -31,14 +41,35 @@ impl Take<'_> {
         format!("git merge {KEEPING}{}{}", autostash(changed), self.new)
     }
 
-    /// The branch went elsewhere, and another one is checked out.
-    pub(crate) fn elsewhere(&self) -> String {
-        format!("git switch {} && git merge {KEEPING}{}", shell_word(self.branch), self.new)
+    /// The branch went elsewhere, and another one is checked out here.
+    pub(crate) fn elsewhere(&self, holder: &Holder) -> String {
+        let here = format!("git switch {} && git merge {KEEPING}{}", shell_word(self.branch), self.new);
+        self.held(holder, "", here)
     }
 
-    /// The branch is where it was, but not checked out.
-    pub(crate) fn fetched(&self) -> String {
-        format!("git fetch . {}:{}", self.new, shell_word(&format!("refs/heads/{}", self.branch)))
+    /// The branch is where it was, but not checked out here.
+    pub(crate) fn fetched(&self, holder: &Holder) -> String {
+        let name = shell_word(&format!("refs/heads/{}", self.branch));
+        self.held(holder, "--ff-only ", format!("git fetch . {}:{name}", self.new))
+    }
+
+    /// A branch that another worktree holds is moved there, with what is changed there: from here git refuses. A folder
+    /// that is gone holds nothing, as soon as git knows that it is.
+    fn held(&self, holder: &Holder, how: &str, here: String) -> String {
+        match holder {
+            Holder::Nobody => here,
+            Holder::Gone => format!("git worktree prune && {here}"),
+            Holder::Worktree(dir) => match std::str::from_utf8(dir)
+                .ok()
+                .filter(|dir| is_written_as_it_is(dir))
+            {
+                Some(dir) => {
+                    format!("git -C {} merge {how}{KEEPING}{}{}", shell_word(dir), autostash(true), self.new)
+                }
+                // A folder nobody can name: git will say where it is.
+                None => here,
+            },
+        }
     }
 
     /// The branch is gone.

@@ -258,17 +258,39 @@ fn given(world: &World, command: &str) -> std::process::Output {
     shell.args(["-c", command]).current_dir(world.root()).output().expect("starts")
 }
 
+/// Names that git or a shell could take for more than a name.
+const ODD: [&str; 24] = [
+    "_config.yml",
+    "__init__.py",
+    "-dash",
+    "@at",
+    "#no",
+    "~home",
+    "%p",
+    "&and",
+    ",c",
+    "=is",
+    ";end",
+    "<in",
+    ">out",
+    "'one",
+    "\"two",
+    "`back",
+    "!not",
+    "^up",
+    ":colon",
+    "(paren",
+    "a*b",
+    "[x]",
+    "b\\s",
+    "my own",
+];
+
 /// Names that git could take for more than a name: each is put aside by the offered command, from any folder.
 #[test]
 fn the_offered_command_takes_names_as_they_are() {
-    let names =
-        ["_config.yml", "__init__.py", "-dash", "@at", "#no", "~home", "%p", "&and", ",c", "=is", ";end"];
-    let more = [
-        "<in", ">out", "'one", "\"two", "`back", "!not", "^up", ":colon", "(paren", "a*b", "[x]", "b\\s",
-        "my own",
-    ];
     let world = world();
-    let all: Vec<&str> = names.into_iter().chain(more).collect();
+    let all = ODD.to_vec();
     let files: Vec<_> = all.iter().map(|name| (*name, "theirs\n")).collect();
     let new = world.commit(&world.head, &files, "odd names");
     all.iter().for_each(|name| write(&world.root(), name, "mine\n"));
@@ -281,6 +303,42 @@ fn the_offered_command_takes_names_as_they_are() {
         assert_eq!(fs::read(world.root().join(name)).expect("there"), b"theirs\n", "{name}");
         assert_eq!(git(&world.root(), &["show", &format!("stash@{{0}}^3:{name}")]), "mine", "{name}");
     }
+}
+
+/// A branch that is checked out in another worktree is moved there: git refuses to do it from here.
+#[test]
+fn the_offered_command_works_where_the_branch_is_checked_out() {
+    type Change = fn(&World, &std::path::Path);
+    let change_there: Change = |_, there| write(there, "a", "1\n2\n3\nmine\n");
+    let moved: Change = |_, there| drop(git(there, &["commit", "-q", "--allow-empty", "-m", "user"]));
+    let gone: Change = |_, there| fs::remove_dir_all(there).expect("taken away");
+    let nothing: Change = |_, _| {};
+    let check = |name: &str, change: Change| {
+        let world = World::new(&[("a", "1\n2\n3\n"), ("dir/b", "1\n"), (".gitignore", "ignored\n")]);
+        let new = world.commit(&world.head, &[("a", "0\n1\n2\n3\n"), ("new/file", "n\n")], "next");
+        let folder = tempfile::tempdir().expect("a folder");
+        let there = folder.path().join(name);
+        git(&world.root(), &["checkout", "-q", "-b", "other"]);
+        git(&world.root(), &["worktree", "add", "-q", there.to_str().expect("text"), "main"]);
+        change(&world, &there);
+        let answer = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
+        let Forward::Refused { command, .. } = answer else { panic!("{answer:?}") };
+        let output = given(&world, &format!("cd dir && {command}"));
+        assert!(output.status.success(), "{command}: {output:?}");
+        git(&world.root(), &["merge-base", "--is-ancestor", new.as_str(), "main"]);
+        assert_eq!(git(&world.root(), &["symbolic-ref", "--short", "HEAD"]), "other", "{command}");
+        if there.exists() {
+            assert_eq!(fs::read(there.join("new/file")).expect("there"), b"n\n", "{command}");
+            assert_eq!(git(&there, &["rev-parse", "HEAD"]), git(&there, &["rev-parse", "main"]));
+        }
+        fs::read_to_string(there.join("a")).unwrap_or_default()
+    };
+    for name in ODD.into_iter().chain(["plain", "it's \"two\"", "$(id)", "a && b", "ünd"]) {
+        assert_eq!(check(name, nothing), "0\n1\n2\n3\n", "{name}");
+    }
+    assert_eq!(check("changed there", change_there), "0\n1\n2\n3\nmine\n");
+    assert_eq!(check("moved there", moved), "0\n1\n2\n3\n");
+    assert_eq!(check("gone", gone), "");
 }
 
 /// What cannot be put aside by name stays, to the byte, also where git ignores it: the offered command fails.
