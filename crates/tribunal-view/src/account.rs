@@ -176,6 +176,16 @@ fn lines(out: &mut String, title: &str, items: &[String], style: Style) {
     }
     let _ = writeln!(out, "\n  {}", style.bold(title));
     for item in items {
-        let _ = writeln!(out, "    {}", indented(&plain::line(item), 6, style));
+        let item = plain::line(item);
+        let fits = style.width == 0 || style::columns(&item) + 4 <= style.width;
+        match item.split_once(" — ").filter(|(command, _)| !fits && style::is_command(command)) {
+            // Whole, to be copied; what it does stands below.
+            Some((command, meaning)) => {
+                let _ = writeln!(out, "    {command}\n      {}", indented(meaning, 6, style));
+            }
+            None => {
+                let _ = writeln!(out, "    {}", indented(&item, 6, style));
+            }
+        }
     }
 }

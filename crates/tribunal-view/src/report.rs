@@ -37,7 +37,7 @@ pub fn markdown(run: &RunView) -> String {
     list(&mut out, "Told to a person", run.escalated.iter().cloned());
     list(&mut out, "Decisions", run.decisions.iter().cloned());
     list(&mut out, "Refused landings", run.refused_landings.iter().cloned());
-    let take = run.take.iter().map(|command| format!("what landed is not on the branch yet: {command}"));
+    let take = run.take.iter().map(|command| format!("what landed is not on the branch yet: `{command}`"));
     list(&mut out, "At the end", run.finish.iter().cloned().chain(take));
     list(&mut out, "Not reviewed", run.unreviewed.iter().cloned());
     list(&mut out, "Warnings", run.warnings.iter().cloned());

@@ -82,14 +82,14 @@ impl Style {
     }
 
     /// Text wrapped at words to the width, every line after the first indented. The first one stands after something as
-    /// wide, a mark or a margin.
+    /// wide, a mark or a margin. A command in backticks is one word: who copies it must not copy a line break.
     pub fn wrap(self, text: &str, indent: &str) -> String {
         if self.width == 0 {
             return text.to_owned();
         }
         let mut out = String::new();
         let mut column = indent.width();
-        for word in text.split_whitespace() {
+        for word in words(text) {
             let wide = word.width();
             if !out.is_empty() && column + 1 + wide > self.width {
                 out.push('\n');
@@ -104,6 +104,38 @@ impl Style {
         }
         out
     }
+}
+
+/// The words of a text, in which a command in backticks is one.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text.trim_start();
+    std::iter::from_fn(move || {
+        let (word, after) = rest.split_at(word_end(rest));
+        rest = after.trim_start();
+        (!word.is_empty()).then_some(word)
+    })
+}
+
+/// Where the first word ends. A name within a command may be in backticks too, which come in pairs.
+fn word_end(text: &str) -> usize {
+    let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    let code = text.trim_start_matches('(').strip_prefix('`').unwrap_or_default();
+    if !is_command(code) {
+        return end;
+    }
+    let mut in_code = false;
+    for (at, c) in text.char_indices() {
+        in_code ^= c == '`';
+        if !in_code && c.is_whitespace() {
+            return at;
+        }
+    }
+    if in_code { end } else { text.len() }
+}
+
+/// Whether a text is a command to copy.
+pub(crate) fn is_command(text: &str) -> bool {
+    text.starts_with("git ") || text.starts_with("tribunal ")
 }
 
 /// The text in at most so many columns; what is cut is marked.
@@ -161,5 +193,13 @@ mod tests {
         assert_eq!(style.wrap("aa bb ccc", "  "), "aa bb\n  ccc");
         assert_eq!(style.wrap("aa bb cc dd ee", "  "), "aa bb cc\n  dd ee");
         assert_eq!(Style::PLAIN.wrap("aa bb", "  "), "aa bb");
+        for (text, expect) in [
+            ("so (`git a b c d`) e", "so\n  (`git a b c d`)\n  e"),
+            ("`tribunal a 'b `c` d'`, e", "`tribunal a 'b `c` d'`,\n  e"),
+            ("`git never ends here", "`git\n  never\n  ends\n  here"),
+            ("`code that is none` x", "`code\n  that is\n  none` x"),
+        ] {
+            assert_eq!(style.wrap(text, "  "), expect);
+        }
     }
 }

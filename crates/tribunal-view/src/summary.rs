@@ -2,7 +2,7 @@
 //! next. A run that waits ends with the commands that answer.
 
 use crate::facts::{PlanState, RunView};
-use crate::style::Style;
+use crate::style::{Style, columns};
 use crate::{plain, question, status, words};
 use std::fmt::Write;
 
@@ -22,7 +22,8 @@ pub fn text(run: &RunView, style: Style) -> String {
         out.push('\n');
     }
     for (name, value) in rows(run) {
-        let _ = writeln!(out, "  {}  {}", style.faint(&format!("{name:<9}")), wrapped(&value, style));
+        let value = wrapped(&value, run.take.as_deref(), style);
+        let _ = writeln!(out, "  {}  {value}", style.faint(&format!("{name:<9}")));
     }
     for open in &run.questions {
         out.push('\n');
@@ -65,13 +66,20 @@ fn banner(run: &RunView, style: Style) -> Option<String> {
     (style.width == 0 || width + 2 <= style.width).then(|| format!("╔{bar}╗\n║  {text}  ║\n╚{bar}╝\n\n"))
 }
 
-fn wrapped(value: &str, style: Style) -> String {
-    let narrower = Style { width: style.width.saturating_sub(13), ..style };
-    let indent = " ".repeat(13);
-    if style.width == 0 {
-        value.to_owned()
-    } else {
-        narrower.wrap(value, "").replace('\n', &format!("\n{indent}"))
+/// A value beside its name. A command at its end that does not fit has a line of its own, from the left, and stays whole.
+fn wrapped(value: &str, command: Option<&str>, style: Style) -> String {
+    let room = style.width.saturating_sub(13);
+    let words = |text: &str| {
+        let narrower = Style { width: room, ..style };
+        narrower.wrap(text, "").replace('\n', &format!("\n{}", " ".repeat(13)))
+    };
+    let before = command.and_then(|command| Some((value.strip_suffix(command)?, command)));
+    match before {
+        _ if style.width == 0 => value.to_owned(),
+        Some((before, command)) if columns(value) > room => {
+            format!("{}\n    {command}", words(before.trim_end()))
+        }
+        _ => words(value),
     }
 }
 

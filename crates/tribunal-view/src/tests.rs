@@ -187,6 +187,35 @@ fn a_summary_names_the_command_that_takes_the_result() {
     assert!(report::markdown(&run).contains(&command));
 }
 
+/// A result that is to be taken by a long command.
+fn left() -> (String, RunView) {
+    let command =
+        format!("git stash push --all -- ':(top,literal)my `own`' && git merge --ff-only {}", "1".repeat(40));
+    let run = RunView {
+        take: Some(command.clone()),
+        finish: vec!["main was left alone (it is not checked out here)".to_owned()],
+        next: vec![command.clone(), "tribunal show".to_owned()],
+        ..passed()
+    };
+    (command, run)
+}
+
+/// However narrow the terminal: what is to be copied has no line break in it.
+#[test]
+fn a_command_to_copy_stays_whole() {
+    let (command, run) = left();
+    for width in [1, 20, 40, 60, 80, 120, 200] {
+        let style = Style { colour: false, width };
+        let text = summary::text(&run, style);
+        assert_eq!(text.matches(&command).count(), 2, "{width}: {text}");
+        let text = report::text_of(&report::markdown(&run), style);
+        assert!(text.contains(&command), "{width}: {text}");
+    }
+    assert_snapshot!(summary::text(&run, NARROW));
+    let waits = RunView { questions: Vec::new(), ending: None, ..waiting() };
+    assert!(summary::text(&waits, NARROW).contains(&format!("`tribunal resume {}`", waits.id)));
+}
+
 #[test]
 fn a_summary_without_rework() {
     let loops = run().loops.into_iter().map(|lp| LoopView { round: 1, ..lp }).collect();

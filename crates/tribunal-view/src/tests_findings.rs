@@ -353,6 +353,24 @@ fn what_became_of_a_report() {
     assert_eq!(log["runs"][0]["tool"]["driver"]["name"], "lint");
 }
 
+/// However narrow the terminal: what is to be copied has no line break in it.
+#[test]
+fn a_command_of_an_account_stays_whole() {
+    let mut review = not_passed(End::Escalated);
+    let command =
+        "tribunal -C '/a/long way/to the project' decide 01-02/task-1:2 ask-again --run 20261115-204340-01";
+    review.next = vec![
+        format!("{command} — the reviewers are asked again, as often as it takes"),
+        format!("If it did not help, `{command}` asks again"),
+    ];
+    for width in [1, 20, 40, 80, 200] {
+        let text = account::text(&review, Style { colour: false, width });
+        assert_eq!(text.matches(command).count(), 2, "{width}: {text}");
+    }
+    let text = account::text(&review, Style { colour: false, width: 40 });
+    assert_snapshot!(text.split("Next\n").nth(1).unwrap_or_default());
+}
+
 #[test]
 fn an_account_on_a_terminal() {
     let mut review = not_passed(End::Escalated);

@@ -92,6 +92,25 @@ fn another_branch_is_checked_out_meanwhile() {
     assert!(arrived(&show));
 }
 
+/// Git moves a branch of another worktree only there.
+#[test]
+fn the_branch_is_checked_out_in_another_worktree_meanwhile() {
+    let mut show = Show::of(&at_work());
+    let running = show.at_work();
+    let there = show.stage.root().join("it's my tree").display().to_string();
+    show.user_acts(|stage| {
+        stage.git(&["switch", "-q", "-c", "other"])?;
+        stage.git(&["worktree", "add", "-q", &there, "main"]).map(drop)
+    });
+    show.stage.open("go").unwrap();
+    let ended = running.wait().unwrap();
+    let ended = show.after(&["run"], ended);
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    takes(&show, &ended, "git -C '");
+    assert!(arrived(&show));
+    assert!(std::path::Path::new(&there).join("bin/one.sh").exists());
+}
+
 #[test]
 fn the_branch_moves_meanwhile() {
     let mut show = Show::of(&at_work());
