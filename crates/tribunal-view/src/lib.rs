@@ -4,6 +4,7 @@
 pub mod account;
 pub mod annotations;
 pub mod bars;
+pub mod branch;
 pub mod chain;
 pub mod context;
 pub mod delta;

@@ -26,6 +26,7 @@ use tribunal_core::policy::Use;
 use tribunal_core::run::{Ending, Job, Refusal, RunReport, Subject};
 use tribunal_docs::chain::Artifact;
 use tribunal_git::{Forward, ForwardProbe, GitError, GitPath, Oid, Pushed, RefChange, RefsMoved, Replayed};
+use tribunal_view::branch::{Left, left_alone};
 use tribunal_view::chain::PhaseOfChain;
 use tribunal_view::plain;
 use tribunal_view::prompt::{self, Document, MakerBrief, MakerJob};
@@ -680,15 +681,15 @@ impl Finishing {
         crash::point("forward:after");
         let (why, command) = match forward {
             Ok(Forward::Done) => return Ok(format!("{} is at {}", self.branch, new.short())),
-            Ok(Forward::Refused { why, command }) => (refusal(&why), command),
+            Ok(Forward::Refused { why, command }) => (left(why), command),
             // What git could not do may pass. When it does not, the person can do it as soon as it has.
             Err(error) if self.is_last(site) => {
-                (words_of(&error.to_string()), tribunal_git::forward_command(&new))
+                (Left::Failed(error.to_string()), tribunal_git::forward_command(&new))
             }
             Err(error) => return Err(error.to_string()),
         };
         notes.push(Note::Left { command });
-        Ok(format!("{} was left alone ({why})", self.branch))
+        Ok(left_alone(&self.branch, &why))
     }
 
     /// Fixes of what is on no branch are the user's to take.
@@ -707,35 +708,21 @@ impl Finishing {
     }
 }
 
-/// What went wrong, in one line, without the way out.
-fn words_of(error: &str) -> String {
-    let lines = error.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("hint:"));
-    lines.collect::<Vec<_>>().join(" ")
-}
-
-/// Why the user's branch was left alone, with the files that held it back.
-fn refusal(why: &tribunal_git::Refusal) -> String {
+/// Why the user's branch was left alone, as it is told.
+fn left(why: tribunal_git::Refusal) -> Left {
     use tribunal_git::Refusal as R;
+    let texts = |paths: Vec<GitPath>| {
+        paths.iter().map(|path| String::from_utf8_lossy(path.as_bytes()).into_owned()).collect()
+    };
     match why {
-        R::Moved { found: Some(_) } => "it has moved meanwhile".to_owned(),
-        R::Moved { found: None } => "it is gone".to_owned(),
-        R::NotAhead => "the result does not follow it".to_owned(),
-        R::NotCheckedOutHere { .. } => "it is not checked out here".to_owned(),
-        R::Busy { what } => format!("a {what} is under way; end it first"),
-        R::Dirty { paths } => format!("changes that are not committed: {}", named(paths)),
-        R::InTheWay { paths } => format!("files git does not track are in the way: {}", named(paths)),
-        R::Filtered { paths } => format!("changed files pass through a filter: {}", named(paths)),
-    }
-}
-
-/// The first few of some paths, and how many more there are.
-fn named(paths: &[GitPath]) -> String {
-    const SHOWN: usize = 3;
-    let name = |path: &GitPath| plain::line(&String::from_utf8_lossy(path.as_bytes()));
-    let names: Vec<_> = paths.iter().take(SHOWN).map(name).collect();
-    match paths.len().saturating_sub(SHOWN) {
-        0 => names.join(", "),
-        more => format!("{} and {more} more", names.join(", ")),
+        R::Moved { found: Some(_) } => Left::Moved,
+        R::Moved { found: None } => Left::Gone,
+        R::NotAhead => Left::NotAhead,
+        R::NotCheckedOutHere { .. } => Left::NotCheckedOutHere,
+        R::Busy { what } => Left::Busy(what),
+        R::Dirty { paths } => Left::Dirty(texts(paths)),
+        R::InTheWay { paths } => Left::InTheWay(texts(paths)),
+        R::Filtered { paths } => Left::Filtered(texts(paths)),
     }
 }
 
