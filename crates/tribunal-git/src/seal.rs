@@ -1,9 +1,9 @@
-//! A private repository as it was made, and the proof that nobody has touched it since: every change of a file or of what
-//! a directory holds moves the time of change, which nobody can set back. Where that cannot be proven, it counts as
-//! touched. Nothing of an agent's is read here but the state of entries.
+//! A private repository as it was made, and the proof that nobody has touched it since: a change of what a directory holds
+//! or of an entry itself moves the time of change, which no agent behind walls can set back; and every file still holds
+//! the same bytes, for there are file systems on which a write through mapped memory moves no time. What cannot be proven
+//! counts as touched.
 
 use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -14,8 +14,11 @@ pub(crate) type Files = Vec<(PathBuf, Vec<u8>)>;
 #[derive(Clone, Debug)]
 pub(crate) struct Seal {
     entries: Vec<(PathBuf, Stamp)>,
-    files: Vec<(PathBuf, u64)>,
+    files: Vec<(PathBuf, blake3::Hash)>,
+    index: blake3::Hash,
 }
+
+const INDEX: &str = "index";
 
 /// Time of change (seconds and nanoseconds), device, inode.
 type Stamp = (i64, i64, u64, u64);
@@ -24,10 +27,9 @@ fn stamp(path: &Path) -> Option<Stamp> {
     path.symlink_metadata().ok().map(|meta| (meta.ctime(), meta.ctime_nsec(), meta.dev(), meta.ino()))
 }
 
-fn digest(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
+/// The entry itself: with a slash at its end, a link would be followed.
+fn at(git: &Path, path: &Path) -> PathBuf {
+    if path.as_os_str().is_empty() { git.to_owned() } else { git.join(path) }
 }
 
 /// Entries without their proof: another file must be changed, with [`Unsealed::seal`], before anybody else gets here.
@@ -36,15 +38,15 @@ pub(crate) struct Unsealed(Seal);
 impl Unsealed {
     /// Looks at what was just made in the directory `git`: these files, and the index.
     pub(crate) fn look(git: &Path, files: &Files) -> Option<Unsealed> {
-        let index = Path::new("index");
         let mut paths: BTreeSet<&Path> = BTreeSet::new();
-        for path in files.iter().map(|(path, _)| path.as_path()).chain([index]) {
+        for path in files.iter().map(|(path, _)| path.as_path()).chain([Path::new(INDEX)]) {
             paths.extend(path.ancestors());
         }
-        let look = |path: &Path| Some((path.to_owned(), stamp(&git.join(path))?));
+        let look = |path: &Path| Some((path.to_owned(), stamp(&at(git, path))?));
         let entries = paths.into_iter().map(look).collect::<Option<Vec<_>>>()?;
-        let files = files.iter().map(|(path, bytes)| (path.clone(), digest(bytes))).collect();
-        Some(Unsealed(Seal { entries, files }))
+        let files = files.iter().map(|(path, bytes)| (path.clone(), blake3::hash(bytes))).collect();
+        let index = blake3::hash(&std::fs::read(git.join(INDEX)).ok()?);
+        Some(Unsealed(Seal { entries, files, index }))
     }
 
     /// Seals it, when all of it is older than a file that was changed afterwards: a change within the same tick of the
@@ -59,14 +61,21 @@ impl Unsealed {
 impl Seal {
     /// Whether a directory is provably what was sealed.
     pub(crate) fn holds(&self, git: &Path) -> bool {
-        self.entries.iter().all(|(path, was)| stamp(&git.join(path)) == Some(*was))
+        let same = |path: &Path, was: &blake3::Hash| {
+            std::fs::read(git.join(path)).is_ok_and(|bytes| blake3::hash(&bytes) == *was)
+        };
+        // First what an entry is: no link is read, nor anything that is no file.
+        self.entries.iter().all(|(path, was)| stamp(&at(git, path)) == Some(*was))
+            && self.files.iter().all(|(path, was)| same(path, was))
+            && same(Path::new(INDEX), &self.index)
     }
 
     /// Which of these files are not in it as they should be; none when it holds others than these.
     pub(crate) fn stale<'a>(&self, files: &'a Files) -> Option<Vec<&'a (PathBuf, Vec<u8>)>> {
         let same_place = files.len() == self.files.len()
             && files.iter().zip(&self.files).all(|((new, _), (old, _))| new == old);
-        let stale = files.iter().zip(&self.files).filter(|((_, bytes), (_, old))| digest(bytes) != *old);
+        let stale =
+            files.iter().zip(&self.files).filter(|((_, bytes), (_, old))| blake3::hash(bytes) != *old);
         same_place.then(|| stale.map(|(file, _)| file).collect())
     }
 }

@@ -50,6 +50,8 @@ impl Shelf {
         for entry in std::fs::read_dir(&kept).map_err(GitError::io(&kept))? {
             trash.take(&entry.map_err(GitError::io(&kept))?.path())?;
         }
+        // There a write through mapped memory moves no time, so nothing would be proven by one.
+        let max = if is_memory(&kept)? { 0 } else { max };
         let (repo, empty) = (repo.clone(), Mutex::new(Vec::new()));
         Ok(Shelf { repo, dir: kept, max, kept: empty, seals: Mutex::default(), trash })
     }
@@ -155,6 +157,14 @@ impl Shelf {
     }
 }
 
+/// Whether a directory is kept in memory alone.
+fn is_memory(dir: &Path) -> Result<bool, GitError> {
+    const TMPFS: i64 = 0x0102_1994;
+    const RAMFS: i64 = 0x8584_58f6;
+    let kind = rustix::fs::statfs(dir).map_err(|errno| GitError::io(dir)(errno.into()))?.f_type;
+    Ok([TMPFS, RAMFS].contains(&kind))
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -202,10 +212,10 @@ impl Scrubber<'_> {
         for entry in std::fs::read_dir(dir).map_err(GitError::io(dir))? {
             let entry = entry.map_err(GitError::io(dir))?;
             let (path, name) = (entry.path(), entry.file_name());
-            if self.keep_git && inside.is_empty() && name == ".git" {
+            let meta = path.symlink_metadata().map_err(GitError::io(&path))?;
+            if self.keep_git && inside.is_empty() && name == ".git" && meta.is_dir() {
                 continue;
             }
-            let meta = path.symlink_metadata().map_err(GitError::io(&path))?;
             let len = inside.len();
             if len > 0 {
                 inside.push(b'/');

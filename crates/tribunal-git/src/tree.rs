@@ -178,11 +178,13 @@ impl Repo {
         if let Ok(shallow) = std::fs::read(self.inner.common_dir.join("shallow")) {
             files.push(("shallow".into(), shallow));
         }
-        for name in ["info/exclude", "info/attributes"] {
-            if let Some(bytes) = std::fs::read(self.inner.engine.join(name)).ok().filter(|b| !b.is_empty()) {
-                files.push((name.into(), bytes));
-            }
-        }
+        let ours = |name: &str| std::fs::read(self.inner.engine.join(name)).unwrap_or_default();
+        files.push(("info/exclude".into(), ours("info/exclude")));
+        files.extend(
+            Some(ours("info/attributes"))
+                .filter(|bytes| !bytes.is_empty())
+                .map(|bytes| ("info/attributes".into(), bytes)),
+        );
         files
     }
 }
@@ -370,7 +372,7 @@ impl Tree {
         if look.directory(&self.path, &mut Vec::new()).is_none() {
             return UNKNOWN;
         }
-        let changed = look.other.max(look.files.len() - look.same);
+        let changed = look.other.max(look.files.len().saturating_sub(look.same));
         (changed, Some(index))
     }
 

@@ -10,6 +10,11 @@ use crate::{GitError, GitPath, Oid, Repo};
 const DEPTH_MAX: usize = 1_000;
 const SYMLINK: u32 = 0o120_000;
 const DIRECTORY: u32 = 0o40_000;
+/// The tree without entries, in both kinds of ids.
+const EMPTY_TREES: [&str; 2] = [
+    "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+];
 
 /// What a tree says of one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +36,12 @@ type Names = BTreeMap<Vec<u8>, Leaf>;
 impl Leaf {
     fn is_dir(&self) -> bool {
         self.mode == DIRECTORY
+    }
+
+    /// Whether git writes such an entry: other modes are of old versions, and a directory without files is left out.
+    fn is_usual(&self) -> bool {
+        let empty = self.is_dir() && EMPTY_TREES.contains(&self.oid.as_str());
+        !empty && [DIRECTORY, 0o100_644, 0o100_755, SYMLINK, 0o160_000].contains(&self.mode)
     }
 }
 
@@ -133,6 +144,9 @@ impl Repo {
             return Err(GitError::odd("directories too deep"));
         }
         let mut names = dir.map_or_else(|| Ok(Names::new()), |dir| self.names_in(dir))?;
+        if let Some((name, _)) = names.iter().find(|(_, leaf)| !leaf.is_usual()) {
+            return Err(GitError::odd(format!("git would write {} otherwise", name.escape_ascii())));
+        }
         let mut below: BTreeMap<&[u8], Changes<'_>> = BTreeMap::new();
         for (path, entry) in changes {
             let slash = path.iter().position(|b| *b == b'/');

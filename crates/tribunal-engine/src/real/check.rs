@@ -500,7 +500,7 @@ pub(crate) fn contained(
     let exit = run_to_end(site.keeper.containment().clone(), launch, timeout, GRACE)
         .map_err(|error| format!("`{shown}` did not run: {error}"))?;
     crash::point("check:after");
-    site.left(&out_dir);
+    site.left(&out_dir, &exit);
     match (&exit.how, exit.cause) {
         (_, Cause::Stopped) => Err(format!("`{shown}` did not end within {} s", timeout.as_secs())),
         (_, Cause::OutputLimit) => Err(format!("`{shown}` wrote more than {OUTPUT_MAX} bytes")),

@@ -145,7 +145,7 @@ impl Site {
                 site.guard(&effect, || {
                     let mut ended = read_back(&row, &flight, &exit, stopped, began.elapsed());
                     ended.note.denied.extend(refused);
-                    site.left(&flight.out_dir);
+                    site.left(&flight.out_dir, &exit);
                     then(&site, site.park(ended));
                 });
             });

@@ -81,7 +81,9 @@ impl Skeleton {
                 Bone::Folder => meta.is_dir() && fit(&path),
                 Bone::Link(target) => meta.is_symlink() && fs::read_link(&path).ok()? == *target,
                 Bone::Mount { folder: true } => meta.is_dir() && fit(&path),
-                Bone::Mount { folder: false } => meta.is_file() && meta.len() == 0 && meta.nlink() == 1,
+                Bone::Mount { folder: false } => {
+                    meta.is_file() && meta.len() == 0 && meta.nlink() == 1 && has_no_attributes(&path)
+                }
             };
             // What is mounted on in a folder of mounts is below it in the list, so all of them are looked into.
             let below = if meta.is_dir() { self.count(scratch, &name, fit)? } else { 0 };
@@ -91,16 +93,22 @@ impl Skeleton {
     }
 }
 
-/// A folder of the same owner and mode, without an access list that new files would get.
+/// A folder of the same owner and mode, with nothing written about it.
 fn is_plain(path: &Path, model: &fs::Metadata) -> bool {
-    let mut list = [0_u8; 4096];
-    let plain = match rustix::fs::llistxattr(path, &mut list[..]) {
-        Ok(length) => !list.get(..length).unwrap_or(&list).windows(9).any(|word| word == b"posix_acl"),
-        Err(rustix::io::Errno::OPNOTSUPP) => true,
-        Err(_) => false,
-    };
     let same = |meta: fs::Metadata| meta.mode() == model.mode() && meta.uid() == model.uid();
-    plain && path.symlink_metadata().is_ok_and(same)
+    has_no_attributes(path) && path.symlink_metadata().is_ok_and(same)
+}
+
+/// No access list that new files would get, and no message; but the label that the system gives to every file.
+fn has_no_attributes(path: &Path) -> bool {
+    let mut list = [0_u8; 1024];
+    match rustix::fs::llistxattr(path, &mut list[..]) {
+        Ok(length) => {
+            let names = list.get(..length).unwrap_or(&list).split(|byte| *byte == 0);
+            names.into_iter().all(|name| name.is_empty() || name == b"security.selinux")
+        }
+        Err(error) => error == rustix::io::Errno::OPNOTSUPP,
+    }
 }
 
 /// The scratch folders of a run.
@@ -113,6 +121,8 @@ pub(crate) struct Scratches {
 impl Scratches {
     /// Makes a scratch folder, of one that was left bare if there is such a one.
     pub(crate) fn make(&self, scratch: &Path, skeleton: &Skeleton) -> io::Result<()> {
+        // A check that is run again is in the same place: what was there is used now, not spare.
+        lock(&self.spare).retain(|(path, _)| path != scratch);
         lock(&self.used).insert(scratch.to_owned(), skeleton.clone());
         if scratch.symlink_metadata().is_ok() || !self.take(scratch, skeleton) {
             return skeleton.make(scratch);
@@ -124,7 +134,7 @@ impl Scratches {
         loop {
             let mut spare = lock(&self.spare);
             let Some(at) = spare.iter().rposition(|(_, had)| had == skeleton) else { return false };
-            let (old, _) = spare.swap_remove(at);
+            let (old, _) = spare.remove(at);
             drop(spare);
             if skeleton.is_all_of(&old) && fs::rename(&old, scratch).is_ok() {
                 return true;
@@ -136,9 +146,10 @@ impl Scratches {
     pub(crate) fn release(&self, scratch: &Path) {
         let Some(skeleton) = lock(&self.used).remove(scratch) else { return };
         let mut spare = lock(&self.spare);
-        if spare.len() < SPARE_MAX {
-            spare.push((scratch.to_owned(), skeleton));
+        if spare.len() >= SPARE_MAX {
+            spare.remove(0);
         }
+        spare.push((scratch.to_owned(), skeleton));
     }
 }
 
@@ -155,6 +166,14 @@ mod tests {
         skeleton.mount(Path::new("home/.profile"), false);
         skeleton.mount(Path::new("home/src/project"), true);
         skeleton
+    }
+
+    /// A note in an extended attribute; where there are none, something else that is not bare.
+    fn note(path: &Path) {
+        let flags = rustix::fs::XattrFlags::empty();
+        if rustix::fs::setxattr(path, "user.note", b"for the next", flags).is_err() {
+            fs::write(path.parent().unwrap().join("note"), "").unwrap();
+        }
     }
 
     /// A folder as walls would leave it, when this was done in it; is it used again?
@@ -181,7 +200,9 @@ mod tests {
     fn a_bare_folder_is_used_again_and_no_other() {
         assert!(again(|_| {}));
         type Deed<'a> = &'a dyn Fn(&Path);
-        let other: [(&str, Deed<'_>); 10] = [
+        let other: [(&str, Deed<'_>); 12] = [
+            ("a note on a folder", &|root| note(&root.join("tmp"))),
+            ("a note on a file", &|root| note(&root.join("home/.profile"))),
             ("a file", &|root| fs::write(root.join("home/new"), "").unwrap()),
             ("a hidden folder", &|root| fs::create_dir(root.join("tmp/.x")).unwrap()),
             ("below", &|root| fs::write(root.join("home/.config/x"), "").unwrap()),
@@ -205,6 +226,34 @@ mod tests {
             // The folder stays, with what was left in it.
             assert!(!again(deed), "{name}");
         }
+    }
+
+    #[test]
+    fn a_folder_in_use_is_never_spare() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| {
+            fs::create_dir_all(folder.path().join(name)).unwrap();
+            folder.path().join(name).join("scratch")
+        };
+        let (one, two, three) = (at("one"), at("two"), at("three"));
+        let (scratches, mut skeleton) = (Scratches::default(), Skeleton::default());
+        skeleton.folder(Path::new("home"));
+        let make = |scratch: &Path| scratches.make(scratch, &skeleton).unwrap();
+        make(&one);
+        make(&two);
+        scratches.release(&one);
+        scratches.release(&two);
+        // The same check again: its old folder is deleted first.
+        fs::remove_dir_all(one.parent().unwrap()).unwrap();
+        fs::create_dir_all(one.parent().unwrap()).unwrap();
+        make(&one);
+        make(&three);
+        assert!(one.exists() && three.exists());
+        // And again, where it was left.
+        scratches.release(&one);
+        make(&one);
+        make(&two);
+        assert!(one.exists() && two.exists());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tribunal_agent::{Adapter, Adapters};
 use tribunal_core::defence::{Defence, stands};
-use tribunal_process::{Wall, Walls, find_program};
+use tribunal_process::{Exit, Wall, Walls, find_program};
 
 /// The folder of a launch that it may write to: its temporary files and its home.
 pub(crate) const SCRATCH: &str = "scratch";
@@ -160,9 +160,11 @@ impl Site {
         ground.walls(room)
     }
 
-    /// A launch has ended, and nothing of it is left: what it had to itself may be used again.
-    pub(crate) fn left(&self, own: &Path) {
-        self.scratches.release(&own.join(SCRATCH));
+    /// A launch has ended: what it had to itself may be used again, when nothing of it is left.
+    pub(crate) fn left(&self, own: &Path, exit: &Exit) {
+        if let (true, Ok(own)) = (exit.left.is_empty(), own.canonicalize()) {
+            self.scratches.release(&own.join(SCRATCH));
+        }
     }
 }
 
@@ -400,7 +402,9 @@ impl House {
             let Wall::Show { from, to, .. } = wall else { continue };
             let Some(Wall::Show { from: own, to: around, .. }) = above(to) else { continue };
             if let (Ok(own), Ok(inside)) = (own.strip_prefix(&self.scratch), to.strip_prefix(around)) {
-                self.skeleton.mount(&own.join(inside), is_dir(from));
+                // What is ours is not there yet: folders, but for copies.
+                let ours = from.starts_with(&self.scratch) && !from.starts_with(self.scratch.join("copies"));
+                self.skeleton.mount(&own.join(inside), ours || is_dir(from));
             }
         }
         scratches.make(&self.scratch, &self.skeleton)?;

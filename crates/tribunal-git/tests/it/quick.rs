@@ -204,6 +204,30 @@ fn written_by_git(world: &World, tree: &tribunal_git::Tree) -> String {
     String::from_utf8_lossy(&git.stdout).trim_end().to_owned()
 }
 
+#[test]
+fn a_base_that_git_would_not_write_gives_the_tree_that_git_writes() {
+    let world = World::new(&[("a", "1\n")]);
+    let blob = git(&world.root(), &["rev-parse", "HEAD:a"]);
+    let empty = git(&world.root(), &["hash-object", "-w", "-t", "tree", "/dev/null"]);
+    for (name, mode, what) in [("empty directory", "40000", &empty), ("old mode", "100664", &blob)] {
+        let raw = |hex: &str| -> Vec<u8> {
+            (0..hex.len() / 2).map(|n| u8::from_str_radix(&hex[2 * n..2 * n + 2], 16).expect("hex")).collect()
+        };
+        let entry =
+            |mode: &str, name: &str, id: &str| [format!("{mode} {name}\0").into_bytes(), raw(id)].concat();
+        let file = world.dir.path().join("tree");
+        fs::write(&file, [entry("100644", "a", &blob), entry(mode, "z", what)].concat()).expect("writes");
+        let args = ["hash-object", "-w", "-t", "tree", "--literally", file.to_str().expect("text")];
+        let tree = git(&world.root(), &args);
+        let commit =
+            Oid::parse(&git(&world.root(), &["commit-tree", "-m", "odd", "-p", "HEAD", &tree])).expect("id");
+        let lane = world.lane_at(name, &commit);
+        write(lane.path(), "new", "new\n");
+        let captured = lane.capture().expect("captures");
+        assert_eq!(captured.tree.as_str(), written_by_git(&world, &lane), "{name}");
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Deed {
     Write(usize, u8),
