@@ -34,6 +34,9 @@ pub struct Tool {
     pub programs: Vec<String>,
     /// How it is asked.
     pub check: Vec<String>,
+    /// How it is asked about less, where it cannot look at everything; the widest first.
+    #[serde(default)]
+    pub narrower: Vec<Narrower>,
     /// The form of its answer.
     pub form: ToolForm,
     /// Exit codes besides 0 of a run that found something.
@@ -63,6 +66,31 @@ pub struct Tool {
     /// Switched off here.
     #[serde(default)]
     pub off: bool,
+}
+
+/// A tool asked about less than everything.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Narrower {
+    /// What it does not look at then, in words.
+    pub misses: String,
+    /// Folders, anywhere in the project, that it does not look at then.
+    #[serde(default)]
+    pub folders: Vec<String>,
+    /// How it is asked.
+    pub check: Vec<String>,
+    /// How it mends; empty when it only judges.
+    #[serde(default)]
+    pub fix: Vec<String>,
+}
+
+impl Narrower {
+    /// Whether a file lies where it does not look.
+    pub fn is_blind_to(&self, path: &str) -> bool {
+        let mut above: Vec<&str> = path.split('/').collect();
+        above.pop();
+        above.iter().any(|folder| self.folders.iter().any(|missed| missed == folder))
+    }
 }
 
 /// What detection looks at.
@@ -123,6 +151,10 @@ impl Tools {
                 rows.push((name.clone(), toml::Table::new()));
                 rows.len() - 1
             });
+            // Who asks it otherwise has not said how to ask it about less.
+            if said.contains_key("check") {
+                rows[at].1.remove("narrower");
+            }
             rows[at].1.extend(said.clone());
             rows[at].1.insert("name".to_owned(), name.clone().into());
         }
@@ -361,7 +393,13 @@ mod tests {
         assert!(tools.get("ruff").is_none());
         let (clippy, built_in) = (tools.get("clippy").unwrap(), Tools::load(&BTreeMap::new()).unwrap());
         assert_eq!(clippy.check, ["cargo", "clippy", "--tests"]);
-        assert_eq!(Tool { check: clippy.check.clone(), ..built_in.get("clippy").unwrap().clone() }, *clippy);
+        let known = built_in.get("clippy").unwrap().clone();
+        assert!(!known.narrower.is_empty() && known.narrower[0].is_blind_to("x/benches/b.rs"));
+        assert!(
+            !known.narrower[0].is_blind_to("src/benches.rs") && !known.narrower[0].is_blind_to("benches")
+        );
+        // How it is asked about less goes with how it is asked.
+        assert_eq!(Tool { check: clippy.check.clone(), narrower: Vec::new(), ..known }, *clippy);
         assert_eq!(tools.get("mine").unwrap().program(), "mine");
         let wrong = BTreeMap::from([("x".to_owned(), toml::Value::from("y"))]);
         assert!(Tools::load(&wrong).is_err());

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tribunal_agent::Access;
 use tribunal_agent::reporting::Part;
-use tribunal_agent::tool::{Detected, Tool};
+use tribunal_agent::tool::{Detected, Narrower, Tool};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Claim, Reply, Severity};
 use tribunal_core::ids::{FindingId, LoopId, Maker, Revision};
@@ -332,7 +332,7 @@ impl Fix {
         let dir = self.dir(site);
         let run = slug(&self.effect.to_string());
         let asked = Asked { site, tool, seat: &seat, name: &run, dir: &dir, tree: &tree };
-        let ran = asked.each(&tool.fix, "fix").and_then(|runs| did_run(tool, &runs));
+        let ran = self.mend(&asked);
         if let Err(why) = ran {
             site.shelf.discard(&dir)?;
             self.made(site, self.left(), self.cannot(&plain::clipped(&why, 400)), Vec::new());
@@ -353,6 +353,24 @@ impl Fix {
         Ok(())
     }
 
+    /// How the tool is asked about less, as long as that is not what it is to mend.
+    fn narrower<'t>(&self, tool: &'t Tool) -> impl Iterator<Item = &'t Narrower> {
+        let set = self.set();
+        tool.narrower.iter().take_while(move |less| !set.iter().any(|path| less.is_blind_to(path)))
+    }
+
+    /// Has the tool mend; where it stops before its end, in less than everything.
+    fn mend(&self, asked: &Asked<'_>) -> Result<(), String> {
+        let tool = asked.tool;
+        let mut runs = asked.each(&tool.fix, "fix")?;
+        for less in self.narrower(tool).filter(|less| !less.fix.is_empty()) {
+            if runs.iter().any(|(_, _, how)| *how != ExitHow::Code(0)) {
+                runs = asked.each(&less.fix, "fix")?;
+            }
+        }
+        did_run(tool, &runs)
+    }
+
     /// What a tool mended and what it left, by its own word: it is asked again about what it made. What a formatter was
     /// to lay out is laid out; where a tool can no longer be asked, or stops before its end, nothing is called mended that
     /// it did not look at: the next judging tells.
@@ -362,7 +380,14 @@ impl Fix {
             return Ok(all(Reply::Fixed));
         }
         let run = slug(&format!("{}/left", self.effect));
-        let (left, stopped) = match (Asked { name: &run, ..*asked }).check(&[])? {
+        let again = Asked { name: &run, ..*asked };
+        let mut said = again.check(&asked.tool.check, &[])?;
+        for less in self.narrower(asked.tool) {
+            if matches!(&said, Ok(report) if report.broken.is_some()) {
+                said = again.check(&less.check, &[])?;
+            }
+        }
+        let (left, stopped) = match said {
             Ok(report) => (report.findings, report.broken),
             Err(why) => (Vec::new(), Some(why)),
         };

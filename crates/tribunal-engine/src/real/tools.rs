@@ -12,8 +12,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tribunal_agent::tool::{Detected, Fill, Ground, Tool};
 use tribunal_core::effect::EffectId;
-use tribunal_core::finding::Claim;
+use tribunal_core::finding::{Claim, Fate, Severity, Source};
 use tribunal_core::ids::{Check, LoopId, Revision};
+use tribunal_core::ledger::Entry;
 use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport};
 use tribunal_findings::track::Change;
 use tribunal_findings::{ToolForm, ToolReport, read_rewrite, read_tool};
@@ -40,6 +41,8 @@ pub(crate) struct Looking {
     revision: Revision,
     base: String,
     missing: Vec<String>,
+    /// Files with findings of it that silence must not settle.
+    held: Vec<String>,
 }
 
 /// What a tool said of one commit.
@@ -51,6 +54,8 @@ pub(crate) struct Looked {
     pub(crate) aside: Vec<Claim>,
     /// What it said that could not be read.
     pub(crate) unread: Vec<String>,
+    /// What it did not look at, and why.
+    pub(crate) missed: Option<String>,
 }
 
 impl Looking {
@@ -73,6 +78,7 @@ impl Looking {
             revision: revision.clone(),
             base: review.base.clone(),
             missing: seat.missing.clone(),
+            held: held(lp, check),
         })
     }
 
@@ -85,7 +91,9 @@ impl Looking {
                 let note = AsideNote { of: self.of.clone(), check: self.check.clone(), count, claims };
                 let unread = looked.unread.into_iter().take(10);
                 let unread = unread.map(|why| Note::Warning(format!("{}: not read: {why}", self.check)));
-                let notes = std::iter::once(Note::Aside(Box::new(note))).chain(unread).collect();
+                let missed = looked.missed.map(Note::Warning);
+                let notes =
+                    std::iter::once(Note::Aside(Box::new(note))).chain(missed).chain(unread).collect();
                 let report = LoopReport::Checked(Checked { findings: looked.found });
                 return site.report(&self.effect, Report::Loop(report), notes);
             }
@@ -104,8 +112,15 @@ impl Looking {
             return Ok(Err(format!("there is no tool {}", self.check)));
         };
         let (base, commit) = (Oid::parse(&self.base)?, site.commit_of(&self.revision)?);
-        look(site, tool, &slug(&self.effect.to_string()), &base, &commit)
+        look(site, tool, &slug(&self.effect.to_string()), (&base, &commit), &self.held)
     }
+}
+
+/// Files of findings that this check holds and that are not settled.
+fn held(lp: &Loop, check: &Check) -> Vec<String> {
+    let of = |entry: &Entry| entry.by.iter().any(|by| matches!(by, Source::Check(known) if known == check));
+    let open = lp.ledger().iter().filter(|(_, entry)| entry.fate == Fate::Open && of(entry));
+    open.filter_map(|(_, entry)| entry.claim.file.clone()).collect()
 }
 
 /// What changed from one commit to another, whole: lines of a cut diff would be taken for unchanged ones.
@@ -163,13 +178,13 @@ pub(crate) fn program(root: &Path, path: Option<&OsString>, name: &str) -> Optio
     own.or_else(|| find_program(OsStr::new(name), root, &env).ok())
 }
 
-/// Asks a tool about a commit. The inner error says why it did not run.
-pub(crate) fn look(
+/// Asks a tool about a commit, from another one on. The inner error says why it did not run.
+fn look(
     site: &Site,
     tool: &Tool,
     name: &str,
-    base: &Oid,
-    commit: &Oid,
+    (base, commit): (&Oid, &Oid),
+    held: &[String],
 ) -> Result<Result<Looked, String>, GitError> {
     let change = match change_between(&site.repo, base, commit)? {
         Ok(change) => change,
@@ -184,21 +199,23 @@ pub(crate) fn look(
     fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
     let tree = site.shelf.checkout(&dir.join("tree"), &dir.join("index"), commit, "check")?;
     let asked = Asked { site, tool, seat: &seat, name, dir: &dir, tree: &tree };
-    let said = asked.check(&changed)?;
+    let said = match asked.check(&tool.check, &changed)? {
+        Ok(report) => match sorted(tool, report, &change) {
+            (looked, Some(why)) => asked.about_less(&change, held, looked, &why)?,
+            (looked, None) => Ok(looked),
+        },
+        Err(why) => Err(why),
+    };
     site.shelf.discard(&dir)?;
-    Ok(said.map(|report| sorted(tool, report, &change)).and_then(|looked| looked))
+    Ok(said)
 }
 
-/// What is on changed lines, and what is not. A tool that stopped at an error elsewhere looked at nothing.
-fn sorted(tool: &Tool, report: ToolReport, change: &Change) -> Result<Looked, String> {
+/// What is on changed lines, and what is not; and at what it stopped that is not the change's own fault.
+fn sorted(tool: &Tool, report: ToolReport, change: &Change) -> (Looked, Option<String>) {
     let weighed = report.findings.into_iter().filter_map(|claim| tool.weigh(claim));
     let (found, aside): (Vec<Claim>, Vec<Claim>) = weighed.partition(|claim| is_changed(claim, change));
-    if let Some(why) = report.broken
-        && found.is_empty()
-    {
-        return Err(format!("{} could not look at it: {why}", tool.name));
-    }
-    Ok(Looked { found, aside, unread: report.unread })
+    let stopped = report.broken.filter(|_| found.iter().all(|claim| claim.severity != Severity::Blocker));
+    (Looked { found, aside, unread: report.unread, missed: None }, stopped)
 }
 
 /// Whether a finding is about what changed: a line of it, the file where there is no line, or nothing in particular.
@@ -221,10 +238,43 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Asks it; of what it would lay out otherwise, only in these files.
-    pub(crate) fn check(&self, changed: &[String]) -> Result<Result<ToolReport, String>, GitError> {
+    /// Asks it about less, where it stopped at something that is not what changed: so that what was not looked at is no
+    /// reason to say nothing of the rest. What changed or was found there is not settled by looking elsewhere.
+    fn about_less(
+        &self,
+        change: &Change,
+        held: &[String],
+        whole: Looked,
+        why: &str,
+    ) -> Result<Result<Looked, String>, GitError> {
+        let name = &self.tool.name;
+        let changed = changed_files(change);
+        for less in &self.tool.narrower {
+            if changed.iter().chain(held).any(|path| self.tool.is_for(path) && less.is_blind_to(path)) {
+                break;
+            }
+            if let Ok(report) = self.check(&less.check, &changed)?
+                && let (looked, None) = sorted(self.tool, report, change)
+            {
+                let missed = format!("{name} did not look at {}: {why}", less.misses);
+                return Ok(Ok(Looked { missed: Some(missed), ..looked }));
+            }
+        }
+        if whole.found.is_empty() {
+            return Ok(Err(format!("{name} could not look at it: {why}")));
+        }
+        let missed = Some(format!("{name} did not look at everything: {why}"));
+        Ok(Ok(Looked { missed, ..whole }))
+    }
+
+    /// Asks it by a command line of its row; of what it would lay out otherwise, only in these files.
+    pub(crate) fn check(
+        &self,
+        words: &[String],
+        changed: &[String],
+    ) -> Result<Result<ToolReport, String>, GitError> {
         let mut all = ToolReport::default();
-        for (place, out_dir, how) in match self.each(&self.tool.check, "check") {
+        for (place, out_dir, how) in match self.each(words, "check") {
             Ok(runs) => runs,
             Err(why) => return Ok(Err(why)),
         } {

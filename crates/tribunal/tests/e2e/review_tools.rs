@@ -490,3 +490,32 @@ fn rustfmt_and_clippy_find_and_mend() {
     assert!(text.contains("pub fn two(x: i32) -> bool {\n    x == 1\n}"), "{text}");
     assert_eq!(project.review(&args, 0).code, Some(0));
 }
+
+/// Benches that need another compiler than the one here: the rest is looked at, and it is said what is not.
+#[test]
+fn clippy_leaves_out_benches_that_do_not_compile_and_says_so() {
+    let manifest = "[package]\nname = \"x\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+    let before = "pub fn one() -> i32 {\n    1\n}\n";
+    let after = "pub fn one() -> i32 {\n    1\n}\n\npub fn two(x: i32) -> bool {\n    if x == 1 { true } else { false }\n}\n";
+    let bench = "#![feature(no_compiler_has_this)]\n";
+    let files = [
+        ("Cargo.toml", manifest, manifest),
+        ("src/lib.rs", before, after),
+        ("benches/b.rs", bench, bench),
+        (".gitignore", "target\n", "target\n"),
+    ];
+    let Some(project) = real("cargo-clippy", &files) else { return };
+    let args = [&DIFF[..], &["--panel", "clippy"], &NO_AGENT].concat();
+    let seen = project.json(&args, 1);
+    assert!(rules(&seen).contains(&"clippy::needless_bool".to_owned()), "{seen}");
+    let told = |seen: &Value| seen["notes"].to_string().contains("clippy did not look at benches");
+    assert!(told(&seen), "{seen}");
+    let fixed = project.json(&[&args[..], &["--fix"]].concat(), 0);
+    assert!(told(&fixed), "green, and not silently: {fixed}");
+    let message = project.stage.git(&["log", "-1", "--format=%s"]).unwrap();
+    assert_eq!(message, "fix(review): review round 1, 1 of 1 findings");
+    // A bench that changed and cannot be looked at is not passed by looking elsewhere.
+    project.stage.write("benches/b.rs", &format!("{bench}// more\n")).unwrap();
+    project.stage.git(&["commit", "-q", "-am", "feat: a bench"]).unwrap();
+    project.json(&args, 4);
+}
