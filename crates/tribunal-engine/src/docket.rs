@@ -5,6 +5,7 @@ use crate::budget::{Caps, Spent};
 use crate::editor::Remark;
 use crate::review::{Origin, entry_number};
 use crate::tokens::Tokens;
+use crate::waiver::Waiver;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tribunal_agent::Totals;
@@ -241,6 +242,9 @@ pub struct ReviewNote {
     /// Findings of the earlier review whose judge does not sit in this one: they were not looked at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unasked: Vec<String>,
+    /// Waivers of single findings that hold in this review.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waivers: Vec<Waiver>,
     /// Earlier reviews that could not be read, and why: what they left open is not known here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<String>,

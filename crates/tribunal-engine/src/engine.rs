@@ -406,6 +406,13 @@ impl<W: World> Engine<W> {
                 self.note(vec![Note::Editor(Box::new(remark))]);
                 Ok(())
             }
+            // The next review hears it: this one has judged, or will, without it.
+            Body::Waive(waiver) => {
+                let text =
+                    format!("{} is waived from the next review on ({})", waiver.finding, waiver.words());
+                self.note(vec![Note::Warning(text)]);
+                Ok(())
+            }
         }
     }
 

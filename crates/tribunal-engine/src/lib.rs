@@ -16,6 +16,7 @@ pub mod review;
 pub mod route;
 pub mod settings;
 mod tokens;
+pub mod waiver;
 pub mod world;
 
 pub use docket::{Docket, DocketError, Fact, Note, Stamped};

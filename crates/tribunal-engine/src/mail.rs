@@ -1,6 +1,7 @@
 //! Letters to a run: what other processes ask of it or answer. They are durable before the run reads them.
 
 use crate::editor::Remark;
+use crate::waiver::Waiver;
 use serde::{Deserialize, Serialize};
 use tribunal_core::effect::EffectId;
 use tribunal_core::ids::{PlanId, Time};
@@ -40,6 +41,8 @@ pub enum Body {
     },
     /// What an editor agent says about a finding.
     Editor(Remark),
+    /// A finding of a review is taken as it is.
+    Waive(Waiver),
 }
 
 impl Body {
@@ -50,6 +53,7 @@ impl Body {
             Body::Cancel { .. } => ("cancel", "cancel".to_owned()),
             Body::Drop { plan, .. } => ("drop", format!("drop {plan}")),
             Body::Editor(remark) => ("editor", remark.key()),
+            Body::Waive(waiver) => ("waive", waiver.key()),
         };
         Ok(Letter { key, kind: kind.to_owned(), body: serde_json::to_string(self)?, at: at.0 })
     }

@@ -111,6 +111,8 @@ pub enum Command {
     Inbox(Inbox),
     /// Answer a question
     Decide(Decide),
+    /// Take one finding of a review as it is, for good or until a day
+    Waive(Waive),
     /// Try out what a phase built, one scenario at a time
     Uat(Uat),
     /// Write a page about the repository for agents: CODEBASE.md
@@ -620,6 +622,28 @@ pub struct Decide {
     /// Settings.
     #[command(flatten)]
     pub set: SetArgs,
+}
+
+/// `tribunal waive`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tribunal waive F-3 --note 'the name is part of the interface'\n  \
+    tribunal waive F-3 --note 'goes away with the old parser' --until 2030-06-30\n\nThe next review of the same thing knows it, \
+    while the code it is about is as it was and it is no worse.")]
+pub struct Waive {
+    /// The finding, as the review shows it
+    pub id: String,
+    /// Why, in your words
+    #[arg(long, value_name = "TEXT")]
+    pub note: String,
+    /// The last day on which it is waived, by UTC; without it there is none
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    pub until: Option<String>,
+    /// Who waives it; your user name without it
+    #[arg(long, value_name = "NAME")]
+    pub by: Option<String>,
+    /// The review; without it the newest that has this finding
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<String>,
 }
 
 /// An answer by its word.

@@ -614,6 +614,7 @@ pub fn answer_words(body: &Body) -> String {
         Body::Cancel { by } => (by, "cancel"),
         Body::Drop { by, .. } => (by, "drop"),
         Body::Editor(remark) => (&remark.by, "a remark"),
+        Body::Waive(waiver) => (&waiver.by, "waive"),
     };
     format!("{word}, by {}", plain::clipped(by, 100))
 }

@@ -5,11 +5,12 @@
 use super::error::SetupError;
 use super::examine::ReviewPlan;
 use super::project::Project;
-use super::site::Site;
+use super::site::{Site, now};
 use crate::docket::{Docket, DocketError, Fact, ReviewNote};
+use crate::waiver::{self, Waiver};
 use std::collections::BTreeMap;
 use tribunal_core::finding::{Fate, Source};
-use tribunal_core::ids::{FindingId, Revision};
+use tribunal_core::ids::{FindingId, Revision, Time};
 use tribunal_core::ledger::{Entry, Handed};
 use tribunal_core::r#loop::{Loop, LoopEvent, Outcome};
 use tribunal_core::run::Exists;
@@ -28,6 +29,8 @@ struct Earlier {
     docket: Docket,
     /// Its loop as it was when each revision had been ruled on.
     ruled: BTreeMap<Revision, Loop>,
+    /// What was waived since, one finding at a time.
+    letters: BTreeMap<FindingId, Waiver>,
 }
 
 /// The findings an earlier review of the same thing left, as far as those who hold them sit again.
@@ -49,7 +52,8 @@ pub(super) fn taken_over(
         Source::Seat(seat) => note.seats.iter().any(|known| known.id == seat.as_str()),
     };
     let mut unasked = Vec::new();
-    for (id, entry) in earlier.left(&since) {
+    for (id, entry) in earlier.left(&since, now()) {
+        note.waivers.extend(earlier.waiver(id, &entry.fate));
         if entry.by.iter().all(sits) {
             exists.open.push(Handed { id, entry });
         } else {
@@ -110,7 +114,8 @@ impl Earlier {
         }
         let same = docket.about.review.is_some();
         let judged = docket.loops.values().any(|lp| lp.tracked().is_some());
-        Ok((same && judged).then(|| Earlier { run: run.to_owned(), docket, ruled }))
+        let letters = waiver::of_mail(&reader.mail()?);
+        Ok((same && judged).then(|| Earlier { run: run.to_owned(), docket, ruled, letters }))
     }
 
     /// The last revision it judged that what is reviewed now goes back to, with its commit. Where there is none, as after
@@ -131,21 +136,31 @@ impl Earlier {
         Ok(if brought { known.pop() } else { known.into_iter().next() })
     }
 
-    /// What stood against a revision.
-    fn left(&self, since: &Revision) -> Vec<(FindingId, Entry)> {
+    /// What it took over itself.
+    fn carried(&self) -> &[Waiver] {
+        self.docket.about.review.as_ref().map_or(&[], |review| &review.waivers)
+    }
+
+    /// The waiver by which a finding has its fate.
+    fn waiver(&self, id: FindingId, fate: &Fate) -> Option<Waiver> {
+        let mut known = self.letters.get(&id).into_iter().chain(self.carried());
+        known.find(|one| one.finding == id && *fate == Fate::Waived(one.words())).cloned()
+    }
+
+    /// What stood against a revision, and what of it is waived now.
+    fn left(&self, since: &Revision, now: Time) -> Vec<(FindingId, Entry)> {
         let (Some(last), Some(then)) = (self.docket.examined(), self.ruled.get(since)) else {
             return Vec::new();
         };
         // What became of it in the end counts where nothing was made after.
         let lp = if last.tracked() == Some(since) { last } else { then };
-        let stands =
-            |fate: &Fate| matches!(fate, Fate::Open | Fate::Unresolved | Fate::Advisory | Fate::Carried);
         let mut left = Vec::new();
         for (id, entry) in lp.ledger().iter() {
-            let fate = match &entry.fate {
-                Fate::Waived(who) => Fate::Waived(self.why(last, who)),
-                fate if stands(fate) => fate.clone(),
-                _ => continue,
+            let carried = self.carried().iter().find(|one| one.finding == id);
+            let fate = match waiver::handed(&entry.fate, self.letters.get(&id), carried, now) {
+                Some(Fate::Waived(who)) => Fate::Waived(self.why(last, &who)),
+                Some(fate) => fate,
+                None => continue,
             };
             // What was tried and said about it then is over.
             left.push((id, Entry { reply: None, fixer: None, fate, ..entry.clone() }));

@@ -48,6 +48,7 @@ pub use codebase::codebase;
 pub(crate) use delivery::REGRESSION;
 pub use error::{SetupError, WITHOUT_AGENTS};
 pub use examine::{ReviewAsk, ReviewPlan, Target, begin_review, plan_review, replace_seat};
+pub(crate) use land::date;
 pub use land::{review_path, write_atomic};
 pub use project::{FOLDER, PhaseFiles, Project};
 pub(crate) use roster::adapters;

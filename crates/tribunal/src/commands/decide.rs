@@ -105,7 +105,7 @@ fn answered(seen: &Seen, docket: &Docket, wanted: &str) -> Option<String> {
         let body = Body::read(&mail.letter).ok()?;
         match &body {
             Body::Decide { effect, .. } | Body::DecideLane { effect, .. } => Some((effect.clone(), body)),
-            Body::Cancel { .. } | Body::Drop { .. } | Body::Editor(_) => None,
+            Body::Cancel { .. } | Body::Drop { .. } | Body::Editor(_) | Body::Waive(_) => None,
         }
     });
     // Questions about one thing are answered one after the other: the n-th answer is the n-th question's.

@@ -25,6 +25,7 @@ mod serve;
 mod show;
 pub mod status;
 pub mod uat;
+mod waive;
 mod watch;
 
 use crate::args::{Cli, Command, Globals};
@@ -91,6 +92,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
         Command::Serve(args) => serve::run(globals, &args),
         Command::Inbox(args) => inbox::run(globals, &args),
         Command::Decide(args) => decide::run(globals, &args),
+        Command::Waive(args) => waive::run(&args),
         Command::Uat(args) => uat::run(globals, &args),
         Command::Map(args) => map::run(globals, &args),
         Command::Gc(args) => gc::run(globals, &args),
@@ -148,6 +150,7 @@ fn steers(command: &Command) -> bool {
         | Command::Resume(_)
         | Command::Cancel(_)
         | Command::Decide(_)
+        | Command::Waive(_)
         | Command::Serve(_)
         | Command::Watch(_)
         | Command::Uat(_)

@@ -8,7 +8,10 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use tempfile::TempDir;
+use tribunal_core::ids::{FindingId, Time};
 use tribunal_core::r#loop::Why;
+use tribunal_engine::mail::Body;
+use tribunal_engine::waiver::Waiver;
 
 /// Finds lines that hold `bad` (a warning) or `worse` (an error); with `--fix` it mends the bad ones.
 const LINT: &str = r#"#!/bin/sh
@@ -163,6 +166,58 @@ fn an_earlier_review_that_cannot_be_read_is_told() {
     let seen = project.json(&DIFF, 1);
     assert_eq!(lines(&seen), [row("a.txt:1", "warning", "persisting")]);
     assert!(!told(&seen), "{seen}");
+}
+
+#[test]
+fn one_finding_is_waived_and_its_neighbour_is_not() {
+    let project = Project::new("", "bad one\nfine\nfine\nfine\nbad two\n");
+    let waive = |args: &[&str], code: i32| {
+        let ended = project.stage.tribunal(&[&["waive"], args].concat()).unwrap();
+        assert_eq!(ended.code, Some(code), "{args:?}: {}", ended.said());
+    };
+    let fates = |seen: &Value| -> Vec<String> {
+        let rows = seen["findings"].as_array().unwrap().iter();
+        let text = |row: &Value, key: &str| row[key].as_str().unwrap().to_owned();
+        rows.map(|row| format!("{} {} {}", text(row, "id"), text(row, "fate"), text(row, "fate_note")))
+            .collect()
+    };
+    let ada = ["--note", "it is art", "--by", "Ada"];
+    waive(&[&["F-1"], &ada[..]].concat(), 2);
+    project.json(&DIFF, 1);
+    waive(&["F-1"], 2);
+    waive(&["F-1", "--note", " "], 2);
+    waive(&[&["F-9"], &ada[..]].concat(), 2);
+    waive(&[&["F-1", "--until", "2020-01-01"], &ada[..]].concat(), 2);
+    waive(&[&["F-1", "--until", "2999-02-30"], &ada[..]].concat(), 2);
+    waive(&[&["F-1", "--until", "2999-12-31"], &ada[..]].concat(), 0);
+    let first = ["F-1 waived by Ada: it is art, until 2999-12-31", "F-2 unresolved "];
+    assert_eq!(fates(&project.json(&DIFF, 1)), first);
+    // It is known to the review after that, too, which nobody wrote to.
+    assert_eq!(fates(&project.json(&DIFF, 1)), first);
+    waive(&[&["F-2"], &ada[..]].concat(), 0);
+    let both = project.json(&DIFF, 0);
+    assert_eq!(fates(&both)[1], "F-2 waived by Ada: it is art", "{both}");
+    // Changed code, and what is worse, nobody waived; and it does not become waived by being left alone.
+    project.commit("bad one, otherwise\nfine\nfine\nfine\nbad two\n");
+    for _ in 0..2 {
+        assert!(!fates(&project.json(&DIFF, 1)).iter().any(|fate| fate.starts_with("F-1 waived")));
+    }
+    project.commit("bad one, otherwise\nfine\nfine\nfine\nworse two\n");
+    assert!(!fates(&project.json(&DIFF, 1)).iter().any(|fate| fate.contains("waived")));
+}
+
+#[test]
+fn a_waiver_that_is_over_silences_nothing() {
+    let project = Project::new("", "bad one\n");
+    project.json(&DIFF, 1);
+    let (run, _) = project.stage.newest().unwrap().unwrap();
+    let until = Some(Time(1_000_000_000_000));
+    let waiver = Waiver { finding: FindingId(1), n: 1, by: "Ada".into(), why: "for now".into(), until };
+    let letter = Body::Waive(waiver).letter(Time(1)).unwrap();
+    tribunal_journal::post(&project.stage.run_dir(&run), &letter).unwrap();
+    let seen = project.json(&DIFF, 1);
+    assert_eq!(lines(&seen), [row("a.txt:1", "warning", "persisting")]);
+    assert_eq!(seen["findings"][0]["fate"], "unresolved", "{seen}");
 }
 
 #[test]

@@ -113,6 +113,6 @@ pub fn spoken(body: Body) -> Option<(EffectId, Report)> {
         Body::DecideLane { effect, decision } => {
             Some((effect, Report::Run(RunReport::LaneDecided(decision))))
         }
-        Body::Cancel { .. } | Body::Drop { .. } | Body::Editor(_) => None,
+        Body::Cancel { .. } | Body::Drop { .. } | Body::Editor(_) | Body::Waive(_) => None,
     }
 }

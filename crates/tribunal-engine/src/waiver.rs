@@ -1,0 +1,165 @@
+//! Waivers of single findings: who takes one as it is, why, and until when. They are letters to the review that found it, and
+//! the next review of the same thing takes them over; whether one covers what is found then is for tracking to say, as where
+//! everything was accepted. There is no clock here: the time comes in.
+
+use crate::mail::Body;
+use crate::real::date;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tribunal_core::finding::Fate;
+use tribunal_core::ids::{FindingId, Time};
+use tribunal_journal::Mail;
+use tribunal_view::plain;
+
+const DAY_MS: u64 = 86_400_000;
+/// Characters of a reason that are kept.
+const WHY_MAX: usize = 300;
+
+/// One finding that somebody takes as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiver {
+    /// Which.
+    pub finding: FindingId,
+    /// Its place among the waivers of that finding, from 1: the last one counts.
+    pub n: u32,
+    /// Who.
+    pub by: String,
+    /// Why.
+    pub why: String,
+    /// From when on it is over; none where it has no end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Time>,
+}
+
+impl Waiver {
+    /// The key of its letter.
+    pub fn key(&self) -> String {
+        format!("waive {} {}", self.finding, self.n)
+    }
+
+    /// Whether it is not over.
+    pub fn holds(&self, now: Time) -> bool {
+        self.until.is_none_or(|until| now < until)
+    }
+
+    /// Who, why and until when, as a finding shows it. The same waiver has the same words.
+    pub fn words(&self) -> String {
+        let last = self.until.map(|until| date(until.0.saturating_sub(1)));
+        let until = last.map(|day| format!(", until {day}")).unwrap_or_default();
+        format!("{}: {}{until}", plain::clipped(&self.by, 100), plain::clipped(&self.why, WHY_MAX))
+    }
+}
+
+/// The last waiver of each finding, by the letters of a review.
+pub fn of_mail(mail: &[Mail]) -> BTreeMap<FindingId, Waiver> {
+    let mut last: BTreeMap<FindingId, Waiver> = BTreeMap::new();
+    for mail in mail {
+        let Ok(Body::Waive(waiver)) = Body::read(&mail.letter) else { continue };
+        if last.get(&waiver.finding).is_none_or(|known| known.n < waiver.n) {
+            last.insert(waiver.finding, waiver);
+        }
+    }
+    last
+}
+
+/// With which fate a finding comes to the next review; none where it does not. A letter to the review speaks of what the review
+/// left; what it took over holds as long as the review found it so, and until its end.
+pub fn handed(fate: &Fate, letter: Option<&Waiver>, carried: Option<&Waiver>, now: Time) -> Option<Fate> {
+    if !stands(fate) {
+        return None;
+    }
+    if let Some(letter) = letter.filter(|letter| letter.holds(now)) {
+        return Some(Fate::Waived(letter.words()));
+    }
+    let over = |who: &String| carried.is_some_and(|known| known.words() == *who && !known.holds(now));
+    Some(match fate {
+        Fate::Waived(who) if over(who) => Fate::Open,
+        fate => fate.clone(),
+    })
+}
+
+/// Whether a review left it: open in some way, or waived.
+pub fn stands(fate: &Fate) -> bool {
+    matches!(fate, Fate::Open | Fate::Unresolved | Fate::Advisory | Fate::Carried | Fate::Waived(_))
+}
+
+/// The end of a day written as `2026-12-31`, by UTC; none where there is no such day.
+pub fn end_of_day(text: &str) -> Option<Time> {
+    let [year, month, day]: [&str; 3] = text.split('-').collect::<Vec<_>>().try_into().ok()?;
+    let number = |word: &str, len: usize| {
+        let digits = word.len() == len && word.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| word.parse::<u64>().ok()).flatten()
+    };
+    let (year, month, day) = (number(year, 4)?, number(month, 2)?, number(day, 2)?);
+    if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    // March is the first month, so that the leap day is the last one.
+    let (years, of_year) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = years * 365 + years / 4 - years / 100 + years / 400 + (153 * of_year + 2) / 5 + day - 1;
+    let end = (days.checked_sub(719_468)? + 1) * DAY_MS;
+    // A day that its month does not have would be another one.
+    (date(end - 1) == text).then_some(Time(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_is_read_as_it_is_written() {
+        let check =
+            |text: &str, expect: Option<u64>| assert_eq!(end_of_day(text), expect.map(Time), "{text}");
+        check("1970-01-01", Some(DAY_MS));
+        check("2000-02-29", Some(951_782_400_000 + DAY_MS));
+        check("2026-11-15", Some(1_794_700_800_000 + DAY_MS));
+        for none in ["", "2026", "2026-02-30", "2100-02-29", "2026-13-01", "2026-1-1", "1969-12-31", "x-y-z"]
+        {
+            check(none, None);
+        }
+        for none in ["2026-01-00", "+026-01-01", "9999999-01-01", "2026-01-01-01", " 2026-01-01"] {
+            check(none, None);
+        }
+    }
+
+    #[test]
+    fn it_holds_to_the_end_of_its_day() {
+        let of = |until| Waiver { finding: FindingId(1), n: 1, by: "Ada".into(), why: "art".into(), until };
+        let end = end_of_day("2026-12-31").unwrap();
+        let waiver = of(Some(end));
+        assert_eq!(waiver.words(), "Ada: art, until 2026-12-31");
+        assert!(waiver.holds(Time(end.0 - 1)) && !waiver.holds(end));
+        assert!(of(None).holds(Time(u64::MAX)));
+        assert_eq!(of(None).words(), "Ada: art");
+    }
+
+    #[test]
+    fn it_comes_to_the_next_review_while_it_holds() {
+        let of = |why: &str, until: u64| Waiver {
+            finding: FindingId(1),
+            n: 1,
+            by: "Ada".into(),
+            why: why.into(),
+            until: Some(Time(until)),
+        };
+        let (letter, carried) = (of("new", 100), of("old", 50));
+        let waived = |waiver: &Waiver| Fate::Waived(waiver.words());
+        let check = |fate: &Fate, now: u64, expect: Option<Fate>| {
+            assert_eq!(handed(fate, Some(&letter), Some(&carried), Time(now)), expect, "{fate:?} at {now}");
+        };
+        check(&Fate::Unresolved, 99, Some(waived(&letter)));
+        check(&Fate::Unresolved, 100, Some(Fate::Unresolved));
+        check(&waived(&carried), 99, Some(waived(&letter)));
+        check(&waived(&carried), 100, Some(Fate::Open));
+        check(&Fate::Fixed, 0, None);
+        let without = |fate: &Fate, now: u64, expect: Fate| {
+            assert_eq!(handed(fate, None, Some(&carried), Time(now)), Some(expect), "{fate:?} at {now}");
+        };
+        without(&waived(&carried), 49, waived(&carried));
+        without(&waived(&carried), 50, Fate::Open);
+        // Its code changed, so the review found it open: what was taken over covers it no more.
+        without(&Fate::Unresolved, 0, Fate::Unresolved);
+        // Accepted with everything else, which has no end.
+        without(&Fate::Waived("Bob".into()), 99, Fate::Waived("Bob".into()));
+    }
+}

@@ -1,0 +1,80 @@
+//! `tribunal waive`: takes one finding of a review as it is, with a reason, for good or until a day. It starts nothing, and
+//! changes nothing of what the review said: the next review of the same thing knows it.
+
+use super::decide::user;
+use crate::args::Waive;
+use crate::exit::Done;
+use crate::failure::Failure;
+use crate::out;
+use crate::place::{Place, Seen};
+use crate::progress::now;
+use std::collections::BTreeSet;
+use tribunal_core::ids::{FindingId, Time};
+use tribunal_engine::mail::Body;
+use tribunal_engine::waiver::{self, Waiver};
+use tribunal_journal::Posted;
+
+/// Waives a finding.
+pub fn run(args: &Waive) -> Result<Done, Failure> {
+    if args.note.trim().is_empty() {
+        return Err(Failure::usage("a waiver needs a reason").hint("say why with --note"));
+    }
+    let at = Time(now());
+    let until = args.until.as_deref().map(|day| end(day, at)).transpose()?;
+    let place = Place::here()?;
+    let (seen, finding) = found(&place, args)?;
+    let mail = seen.reader.mail()?;
+    let n = waiver::of_mail(&mail).get(&finding).map_or(1, |last| last.n.saturating_add(1));
+    let waiver = Waiver { finding, n, by: user(args.by.clone()), why: args.note.clone(), until };
+    let words = waiver.words();
+    let letter = Body::Waive(waiver).letter(at).map_err(Failure::bug)?;
+    match tribunal_journal::post(&seen.dir, &letter)? {
+        Posted::First => {
+            out::say(&format!("{finding} of {} is waived from the next review on ({words})", seen.id))
+        }
+        Posted::Already(_) => {
+            return Err(
+                Failure::work(format!("{finding} was waived by somebody else just now")).hint("try again")
+            );
+        }
+    }
+    Ok(Done::Passed)
+}
+
+fn end(day: &str, now: Time) -> Result<Time, Failure> {
+    let wrong = |what: &str| {
+        Failure::usage(format!("--until {day:?} {what}")).hint("it is a day to come, such as 2030-12-31")
+    };
+    let end = waiver::end_of_day(day).ok_or_else(|| wrong("is no day"))?;
+    if end > now { Ok(end) } else { Err(wrong("is over")) }
+}
+
+/// The finding that is meant, in the review that is named or the newest that has it open.
+fn found(place: &Place, args: &Waive) -> Result<(Seen, FindingId), Failure> {
+    let id = FindingId::parse(&args.id).ok_or_else(|| {
+        let text = format!("{:?} is no finding", tribunal_view::plain::clipped(&args.id, 80));
+        Failure::usage(text).hint("findings are named F-1, F-2 and so on")
+    })?;
+    let mut keys = BTreeSet::new();
+    let runs = match &args.run {
+        Some(run) => vec![place.find(Some(run))?],
+        None => place.runs(),
+    };
+    for run in runs {
+        let seen = match place.read(&run) {
+            Err(failure) if args.run.is_some() => return Err(failure),
+            Err(_) => continue,
+            Ok(seen) => seen,
+        };
+        let Ok(docket) = seen.docket() else { continue };
+        let Some(review) = &docket.about.review else { continue };
+        let Some(lp) = docket.examined().filter(|lp| lp.tracked().is_some()) else { continue };
+        // Only the last review of a thing is heard by the next one.
+        let entry = lp.ledger().get(id).filter(|entry| waiver::stands(&entry.fate));
+        if keys.insert(review.key.clone()) && entry.is_some() {
+            return Ok((seen, id));
+        }
+    }
+    Err(Failure::usage(format!("no review here has {id} open"))
+        .hint("`tribunal report` lists the findings of the last review; --run names another one"))
+}
