@@ -153,15 +153,17 @@ fn offered(stage: &Stage, said: &str) -> String {
     command.lines().next().unwrap().trim().to_owned()
 }
 
-/// What is offered is run as it stands, and comes to the end of the run.
+/// What is offered is run as it stands, and comes to where the scenario leads.
 #[track_caller]
-fn goes_on(stage: &Stage, command: &str) {
+fn goes_on(stage: &Stage, command: &str, code: i32) {
     let mut shell = stage.program().clone();
     shell.prepend_path(shell.binary.clone().parent().unwrap());
     let ended = shell.other("sh", &["-c", command]).unwrap();
-    assert_eq!(ended.code, Some(0), "{command}: {}", ended.said());
+    assert_eq!(ended.code, Some(code), "{command}: {}", ended.said());
     let (_, docket) = stage.newest().unwrap().unwrap();
-    assert_eq!(docket.run.unwrap().ending(), Some(Ending::Passed));
+    let ending = docket.run.unwrap().ending();
+    let expected = [(0, Some(Ending::Passed)), (1, Some(Ending::Shut)), (4, None)];
+    assert!(expected.contains(&(code, ending)), "{code}: {ending:?}");
 }
 
 /// Stops the demo by these signals, which nobody but the demo gets, while an agent of its run is at work.
@@ -185,7 +187,12 @@ fn stopped(scenario: &str, effects: &str, signals: &[(Signal, &str)], code: i32)
     assert!(said.contains("the demo was stopped") && !said.contains("Try next"), "{said}");
     let command = offered(&stage, &said);
     std::fs::remove_file(held).unwrap();
-    goes_on(&stage, &command);
+    let leads_to = match scenario {
+        "stale" | "exhausted" => 1,
+        "blocked" | "oscillating" | "hostile" => 4,
+        _ => 0,
+    };
+    goes_on(&stage, &command, leads_to);
 }
 
 #[test]
@@ -204,6 +211,13 @@ fn the_demo_is_terminated() {
 fn a_later_command_of_the_demo_is_stopped() {
     stopped("crash", "01-04/repair*", &[(Signal::INT, "stopping: ")], 130);
     stopped("escalated", "01-04/*make*", &[(Signal::TERM, "stopping: ")], 143);
+}
+
+#[test]
+fn every_scenario_can_be_stopped() {
+    for scenario in ["stale", "exhausted", "blocked", "oscillating", "hostile"] {
+        stopped(scenario, "*", &[(Signal::INT, "stopping: "), (Signal::INT, "ending the agents now")], 130);
+    }
 }
 
 /// The terminal sends Ctrl-C to all that run in it: to the demo and to its run, once each.
@@ -234,7 +248,7 @@ fn ctrl_c_on_a_terminal_stops_the_demo() {
         show.stage.program_mut().dir = dir;
         let command = offered(&show.stage, &screen);
         std::fs::remove_file(held).unwrap();
-        goes_on(&show.stage, &command);
+        goes_on(&show.stage, &command, 0);
     }
 }
 
