@@ -3,10 +3,12 @@
 //! own. None of them holds a lock between two questions.
 
 use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::sync::{Mutex, PoisonError};
 
+use rustix::fs::MemfdFlags;
+
 use crate::diff::{PATCH, SAFE};
-use crate::files::unique;
 use crate::run::{Call, Session};
 use crate::{GitError, Oid, Repo};
 
@@ -101,18 +103,15 @@ impl Repo {
         if bytes.len() > OBJECT_MAX {
             return None;
         }
-        let name = unique("object");
-        let path = self.inner.engine.join(&name);
-        let put = || std::fs::File::create_new(&path).and_then(|mut file| file.write_all(bytes));
+        // Held in memory: a file would be made and deleted for every object.
+        let paper = rustix::fs::memfd_create("object", MemfdFlags::CLOEXEC).ok().map(std::fs::File::from)?;
+        (&paper).write_all(bytes).ok()?;
+        let path = format!("/proc/{}/fd/{}", std::process::id(), paper.as_raw_fd());
         let open = || self.objects().args(["hash-object", "-w", "--no-filters", "--stdin-paths", "-t", kind]);
-        let stored = put().map_err(GitError::io(&path)).and_then(|()| {
-            talk(slot, open, |session| {
-                // Its work tree is a directory beside the file.
-                session.send(format!("../{name}\n").as_bytes())?;
-                Oid::from_bytes(&session.line()?)
-            })
+        let stored = talk(slot, open, |session| {
+            session.send(format!("{path}\n").as_bytes())?;
+            Oid::from_bytes(&session.line()?)
         });
-        let _ = std::fs::remove_file(&path);
         stored.ok()
     }
 }
