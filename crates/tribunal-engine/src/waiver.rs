@@ -63,16 +63,18 @@ pub fn of_mail(mail: &[Mail]) -> BTreeMap<FindingId, Waiver> {
 }
 
 /// With which fate a finding comes to the next review; none where it does not. A letter to the review speaks of what the review
-/// left; what it took over holds as long as the review found it so, and until its end.
+/// left, and when it is over so is what was taken over before; without one that holds as long as the review found it so, and
+/// until its end.
 pub fn handed(fate: &Fate, letter: Option<&Waiver>, carried: Option<&Waiver>, now: Time) -> Option<Fate> {
     if !stands(fate) {
         return None;
     }
-    if let Some(letter) = letter.filter(|letter| letter.holds(now)) {
-        return Some(Fate::Waived(letter.words()));
-    }
-    let over = |who: &String| carried.is_some_and(|known| known.words() == *who && !known.holds(now));
+    let over = |who: &String| match letter {
+        Some(_) => true,
+        None => carried.is_some_and(|known| known.words() == *who && !known.holds(now)),
+    };
     Some(match fate {
+        _ if letter.is_some_and(|letter| letter.holds(now)) => Fate::Waived(letter?.words()),
         Fate::Waived(who) if over(who) => Fate::Open,
         fate => fate.clone(),
     })
@@ -151,6 +153,9 @@ mod tests {
         check(&Fate::Unresolved, 100, Some(Fate::Unresolved));
         check(&waived(&carried), 99, Some(waived(&letter)));
         check(&waived(&carried), 100, Some(Fate::Open));
+        // Waived for good once, and then until a day: the last word counts.
+        check(&Fate::Waived("Ada: for good".into()), 99, Some(waived(&letter)));
+        check(&Fate::Waived("Ada: for good".into()), 100, Some(Fate::Open));
         check(&Fate::Fixed, 0, None);
         let without = |fate: &Fate, now: u64, expect: Fate| {
             assert_eq!(handed(fate, None, Some(&carried), Time(now)), Some(expect), "{fate:?} at {now}");

@@ -1,9 +1,10 @@
 //! Files that a person names on the command line. What is wrong with one is the person's to mend: it is told with the
-//! name, with the flag it was given to, and with what the file should be. Nothing is written here.
+//! name, with the flag it was given to, and with what the file should be. Nothing but a file is ever replaced.
 
 use crate::failure::Failure;
-use std::io::{Error, ErrorKind, Read};
+use std::io::{Error, ErrorKind, Read, Write};
 use std::path::Path;
+use tribunal_engine::real::write_atomic;
 
 /// A file as it was given.
 #[derive(Clone, Copy)]
@@ -25,6 +26,22 @@ impl Given<'_> {
         whole(file, size, max).map_err(failed)?.ok_or_else(|| {
             Failure::usage(format!("{self} has more than {max} bytes, the most that is read")).hint(self.hint)
         })
+    }
+
+    /// Writes it: a file whole or not at all, and where a link leads; a device or a pipe gets it as it stands.
+    pub fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let write = || match self.path.canonicalize() {
+            Err(error) if error.kind() == ErrorKind::NotFound && !self.path.is_symlink() => {
+                write_atomic(self.path, bytes)
+            }
+            Err(error) => Err(error),
+            Ok(real) => match std::fs::metadata(&real)? {
+                meta if meta.is_dir() => Err(ErrorKind::IsADirectory.into()),
+                meta if meta.is_file() => write_atomic(&real, bytes),
+                _ => std::fs::OpenOptions::new().write(true).open(self.path)?.write_all(bytes),
+            },
+        };
+        write().map_err(|error| self.failed("write", &error))
     }
 
     /// It could not be read or written.
@@ -61,5 +78,42 @@ mod tests {
         assert!(matches!(whole(std::io::repeat(b'x'), 0, 100), Ok(None)));
         assert!(matches!(whole(&b"abc"[..], 0, 3), Ok(Some(bytes)) if bytes == b"abc"));
         assert!(matches!(whole(&b"abcd"[..], 4, 3), Ok(None)));
+    }
+
+    #[test]
+    fn nothing_but_a_file_is_replaced() {
+        use std::os::unix::fs::{FileTypeExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let write = |name: &str| Given { path: &at(name), flag: None, hint: "" }.write(b"new");
+        std::fs::write(at("file"), "old and longer").unwrap();
+        symlink("file", at("link")).unwrap();
+        symlink("nowhere", at("broken")).unwrap();
+        std::fs::create_dir(at("folder")).unwrap();
+        write("fresh").unwrap();
+        write("link").unwrap();
+        assert!(at("link").is_symlink());
+        for name in ["file", "fresh"] {
+            assert_eq!(std::fs::read(at(name)).unwrap(), b"new");
+        }
+        assert!(write("folder").unwrap_err().message.contains("it is a folder"));
+        assert!(write("broken").is_err() && at("broken").is_symlink());
+        // A pipe that somebody reads.
+        rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
+            .unwrap();
+        let reader = std::thread::spawn({
+            let pipe = at("pipe");
+            move || std::fs::read(pipe).unwrap()
+        });
+        write("pipe").unwrap();
+        assert_eq!(reader.join().unwrap(), b"new");
+        assert!(at("pipe").symlink_metadata().unwrap().file_type().is_fifo());
+        let mut names: Vec<_> = folder.path().read_dir().unwrap().map(|e| e.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(
+            names,
+            ["broken", "file", "folder", "fresh", "link", "pipe"],
+            "nothing half written is left"
+        );
     }
 }

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::iterator::{Handle, Signals, SignalsInfo};
-use signal_hook::low_level::siginfo::Cause;
+use signal_hook::low_level::siginfo::{Cause, Origin};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -89,8 +89,7 @@ impl Relay {
             for origin in signals.forever() {
                 let mut now = locked(&shared);
                 now.asked.get_or_insert(origin.signal);
-                // A terminal sends its signals to the command too: a second one would mean that it must not wait.
-                if origin.cause != Cause::Kernel {
+                if is_for_us_alone(&origin) {
                     now.reach.signal(origin.signal);
                 }
             }
@@ -118,6 +117,13 @@ impl Relay {
         };
         command.wait().map_err(Failure::work)
     }
+}
+
+/// A terminal sends its signals to the command too, where a second one would mean that it must not wait. Of its own end it
+/// tells nobody but who leads the session.
+fn is_for_us_alone(origin: &Origin) -> bool {
+    let leads = || rustix::process::getsid(None) == Ok(rustix::process::getpid());
+    origin.cause != Cause::Kernel || (origin.signal == SIGHUP && leads())
 }
 
 fn locked(now: &Mutex<Now>) -> MutexGuard<'_, Now> {

@@ -73,15 +73,16 @@ impl Earlier {
     /// same thing, too.
     fn of(project: &Project, run: &str, key: &str) -> (Option<Earlier>, Vec<String>) {
         let mut unread = Vec::new();
-        let runs = project.runs().into_iter().filter(|id| id != run && id.contains("-review"));
-        for id in runs.take(EARLIER_MAX) {
+        let mut runs = project.runs().into_iter().filter(|id| id != run && id.contains("-review"));
+        for id in runs.by_ref().take(EARLIER_MAX) {
             match Earlier::read(project, &id, key) {
                 Ok(Some(earlier)) => return (Some(earlier), named(unread)),
                 Ok(None) => {}
                 Err(why) => unread.push(format!("{id}: {}", plain::clipped(&why.to_string(), 300))),
             }
         }
-        (None, named(unread))
+        let more = runs.next().map(|id| format!("{id} and older ones were not looked at"));
+        (None, named(unread).into_iter().chain(more).collect())
     }
 
     /// One review, with its loops as they were when they had ruled on each revision, the last ruling of each; nothing

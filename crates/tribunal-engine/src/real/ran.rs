@@ -21,7 +21,7 @@ pub(crate) struct OnRecord {
 struct Runs {
     /// Asked for and not ended.
     open: u32,
-    /// One of them ended.
+    /// The last one to end had run whole.
     ended: bool,
     failed: BTreeSet<String>,
     /// The agent voted while one was open.
@@ -52,7 +52,7 @@ impl OnRecord {
     pub(crate) fn ended(&self, claims: Option<&[Claim]>) -> Result<(), String> {
         self.change(|runs| {
             runs.open = runs.open.saturating_sub(1);
-            runs.ended |= claims.is_some();
+            runs.ended = claims.is_some();
             // One that is asked for until it passes did not pass.
             runs.failed.extend(claims.into_iter().flatten().filter_map(|claim| claim.rule.clone()));
         })
@@ -159,6 +159,10 @@ mod tests {
         launch.record.asked().unwrap();
         launch.record.ended(Some(&[])).unwrap();
         launch.check((true, false), (true, false));
+        // What came of the first of them is not known either when a later one did not run.
+        launch.record.asked().unwrap();
+        launch.record.ended(None).unwrap();
+        launch.check((false, false), (false, false));
     }
 
     #[test]

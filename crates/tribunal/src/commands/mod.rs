@@ -17,7 +17,7 @@ mod map;
 mod mcp;
 mod replay;
 pub mod report;
-mod resume;
+pub mod resume;
 mod review;
 pub mod run;
 mod schema;
@@ -92,7 +92,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
         Command::Serve(args) => serve::run(globals, &args),
         Command::Inbox(args) => inbox::run(globals, &args),
         Command::Decide(args) => decide::run(globals, &args),
-        Command::Waive(args) => waive::run(&args),
+        Command::Waive(args) => waive::run(globals, &args),
         Command::Uat(args) => uat::run(globals, &args),
         Command::Map(args) => map::run(globals, &args),
         Command::Gc(args) => gc::run(globals, &args),

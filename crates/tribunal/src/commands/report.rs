@@ -109,12 +109,7 @@ fn text(
     })
 }
 
-/// Whole or not at all: a temporary file beside it, then a rename.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let hint = "name a file in a folder that is there and that you may write to";
-    let given = Given { path, flag: Some("--output"), hint };
-    if path.is_dir() {
-        return Err(given.failed("write", &std::io::ErrorKind::IsADirectory.into()));
-    }
-    tribunal_engine::real::write_atomic(path, text.as_bytes()).map_err(|error| given.failed("write", &error))
+    Given { path, flag: Some("--output"), hint }.write(text.as_bytes())
 }

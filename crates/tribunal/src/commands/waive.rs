@@ -2,20 +2,21 @@
 //! changes nothing of what the review said: the next review of the same thing knows it.
 
 use super::decide::user;
-use crate::args::Waive;
+use crate::args::{Globals, Waive};
 use crate::exit::Done;
 use crate::failure::Failure;
 use crate::out;
 use crate::place::{Place, Seen};
 use crate::progress::now;
-use std::collections::BTreeSet;
+use serde_json::json;
+use std::collections::BTreeMap;
 use tribunal_core::ids::{FindingId, Time};
 use tribunal_engine::mail::Body;
 use tribunal_engine::waiver::{self, Waiver};
 use tribunal_journal::Posted;
 
 /// Waives a finding.
-pub fn run(args: &Waive) -> Result<Done, Failure> {
+pub fn run(globals: &Globals, args: &Waive) -> Result<Done, Failure> {
     if args.note.trim().is_empty() {
         return Err(Failure::usage("a waiver needs a reason").hint("say why with --note"));
     }
@@ -26,17 +27,18 @@ pub fn run(args: &Waive) -> Result<Done, Failure> {
     let mail = seen.reader.mail()?;
     let n = waiver::of_mail(&mail).get(&finding).map_or(1, |last| last.n.saturating_add(1));
     let waiver = Waiver { finding, n, by: user(args.by.clone()), why: args.note.clone(), until };
-    let words = waiver.words();
-    let letter = Body::Waive(waiver).letter(at).map_err(Failure::bug)?;
-    match tribunal_journal::post(&seen.dir, &letter)? {
-        Posted::First => {
-            out::say(&format!("{finding} of {} is waived from the next review on ({words})", seen.id))
-        }
-        Posted::Already(_) => {
-            return Err(
-                Failure::work(format!("{finding} was waived by somebody else just now")).hint("try again")
-            );
-        }
+    let letter = Body::Waive(waiver.clone()).letter(at).map_err(Failure::bug)?;
+    if let Posted::Already(_) = tribunal_journal::post(&seen.dir, &letter)? {
+        let text = format!("{finding} was waived by somebody else just now");
+        return Err(Failure::work(text).hint("try again"));
+    }
+    if globals.json {
+        let (by, why, until) = (&waiver.by, &waiver.why, &args.until);
+        let finding = finding.to_string();
+        out::json(&json!({ "run": seen.id, "finding": finding, "by": by, "why": why, "until": until }))?;
+    } else if !globals.quiet {
+        let words = waiver.words();
+        out::say(&format!("{finding} of {} is waived from the next review on ({words})", seen.id));
     }
     Ok(Done::Passed)
 }
@@ -55,23 +57,28 @@ fn found(place: &Place, args: &Waive) -> Result<(Seen, FindingId), Failure> {
         let text = format!("{:?} is no finding", tribunal_view::plain::clipped(&args.id, 80));
         Failure::usage(text).hint("findings are named F-1, F-2 and so on")
     })?;
-    let mut keys = BTreeSet::new();
-    let runs = match &args.run {
-        Some(run) => vec![place.find(Some(run))?],
-        None => place.runs(),
-    };
-    for run in runs {
+    let wanted = args.run.as_deref().map(|run| place.find(Some(run))).transpose()?;
+    // By what each thing was reviewed last: only that one is heard by the next review.
+    let mut last: BTreeMap<String, String> = BTreeMap::new();
+    for run in place.runs() {
+        let is_wanted = wanted.as_ref() == Some(&run);
         let seen = match place.read(&run) {
-            Err(failure) if args.run.is_some() => return Err(failure),
+            Err(failure) if is_wanted => return Err(failure),
             Err(_) => continue,
             Ok(seen) => seen,
         };
         let Ok(docket) = seen.docket() else { continue };
         let Some(review) = &docket.about.review else { continue };
         let Some(lp) = docket.examined().filter(|lp| lp.tracked().is_some()) else { continue };
-        // Only the last review of a thing is heard by the next one.
-        let entry = lp.ledger().get(id).filter(|entry| waiver::stands(&entry.fate));
-        if keys.insert(review.key.clone()) && entry.is_some() {
+        let newest = last.entry(review.key.clone()).or_insert_with(|| run.clone());
+        if *newest != run && is_wanted {
+            let text = format!(
+                "{newest} reviewed the same thing after {run}, and the next review goes on from there"
+            );
+            return Err(Failure::usage(text).hint(format!("`tribunal report {newest}` lists what it found")));
+        }
+        let stands = lp.ledger().get(id).is_some_and(|entry| waiver::stands(&entry.fate));
+        if *newest == run && stands && (is_wanted || wanted.is_none()) {
             return Ok((seen, id));
         }
     }

@@ -2,10 +2,13 @@
 //! starts this program again for each of them, so that what is shown is what everybody gets.
 
 use crate::args::{Demo, Globals, Scenario};
+use crate::commands::resume;
 use crate::exit::Done;
 use crate::failure::Failure;
 use crate::out;
+use crate::place::Place;
 use crate::signals::{self, Relay};
+use clap::ValueEnum;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -35,8 +38,14 @@ const CRASH_AT: &str = "60";
 /// Shows one scenario.
 pub fn run(args: &Demo, globals: &Globals) -> Result<Done, Failure> {
     let dir = place(args)?;
-    let stage = Stage { dir, quiet: globals.quiet, json: globals.json, relay: Relay::new()? };
-    stage.build(args.scenario)?;
+    let stage = Stage { dir, globals, relay: Relay::new()? };
+    if let Err(failure) = stage.build(args.scenario) {
+        // Half a project is of no use to anybody; a folder that the person named is theirs.
+        if args.dir.is_none() {
+            let _ = std::fs::remove_dir_all(&stage.dir);
+        }
+        return Err(failure);
+    }
     stage.say(&format!("{}\nThe project is in {}.", intro(args.scenario), stage.dir.display()));
     match stage.play(args.scenario) {
         Ok(()) => stage.played()?,
@@ -110,24 +119,24 @@ fn intro(scenario: Scenario) -> &'static str {
 }
 
 fn next(scenario: Scenario, dir: &Path) -> String {
-    let dir = dir.display();
     let third = match scenario {
-        Scenario::Blocked => format!("  tribunal -C {dir} decide 01-02 drop"),
+        Scenario::Blocked => "tribunal decide 01-02 drop",
         Scenario::Pass | Scenario::Crash | Scenario::Escalated | Scenario::Hostile => {
-            format!("  git -C {dir} log --oneline --stat")
+            "git log --oneline --stat"
         }
-        Scenario::Stale => format!("  tribunal -C {dir} show F-1"),
-        Scenario::Exhausted => format!("  tribunal -C {dir} report"),
-        Scenario::Oscillating => format!("  tribunal -C {dir} report --format markdown"),
+        Scenario::Stale => "tribunal show F-1",
+        Scenario::Exhausted => "tribunal report",
+        Scenario::Oscillating => "tribunal report --format markdown",
     };
-    format!("  tribunal -C {dir} show\n  tribunal -C {dir} log\n{third}")
+    let dir = dir.display().to_string();
+    let lines = ["tribunal show", "tribunal log", third];
+    lines.map(|command| format!("  {}", from_elsewhere(command, &dir))).join("\n")
 }
 
 /// The folder in which the demo plays.
-struct Stage {
+struct Stage<'a> {
     dir: PathBuf,
-    quiet: bool,
-    json: bool,
+    globals: &'a Globals,
     relay: Relay,
 }
 
@@ -145,9 +154,9 @@ impl From<Failure> for Halt {
     }
 }
 
-impl Stage {
+impl Stage<'_> {
     fn say(&self, text: &str) {
-        if !self.quiet {
+        if !self.globals.quiet {
             out::say(text);
         }
     }
@@ -223,12 +232,11 @@ impl Stage {
         // So every command that is offered can be given where the person is.
         let mut argv = vec!["-C".into(), self.dir.clone().into()];
         argv.extend(args.iter().map(OsString::from));
-        if self.quiet {
-            argv.push("--quiet".into());
-        }
-        if self.json {
-            argv.push("--json".into());
-        }
+        argv.extend(self.globals.quiet.then(|| "--quiet".into()));
+        argv.extend(self.globals.json.then(|| "--json".into()));
+        argv.extend(
+            self.globals.color.to_possible_value().map(|when| format!("--color={}", when.get_name()).into()),
+        );
         let command = args.join(" ");
         self.say(&format!("\n$ tribunal -C {} {command}", self.dir.display()));
         let how = self.relay.run(&own, &argv, &self.dir, env)?;
@@ -241,9 +249,9 @@ impl Stage {
 
     /// What is left of a demo that was stopped, and the command that goes on with it.
     fn stopped(&self, signal: i32, command: &str) -> String {
-        let begun = self.dir.join(".tribunal/runs").read_dir().is_ok_and(|mut runs| runs.next().is_some());
+        let open = resume::unfinished(&Place { root: self.dir.clone() }).is_ok();
         let steers = ["run", "resume", "decide"].iter().any(|verb| command.split(' ').next() == Some(verb));
-        let next = if begun && steers { "resume" } else { command };
+        let next = if open && steers { "resume" } else { command };
         let next = from_elsewhere(&format!("tribunal {next}"), &self.dir.display().to_string());
         format!(
             "\nthe demo was stopped by {} at `tribunal {command}`; its project stays in {}\nTo go on:\n  {next}",

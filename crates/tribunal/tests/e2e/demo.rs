@@ -4,7 +4,7 @@ use crate::show::Show;
 use crate::stage::Stage;
 use crate::stage::play::listen;
 use crate::stage::scenes::PLAIN;
-use crate::watch::Terminal;
+use crate::watch::{Terminal, until_gone};
 use rustix::process::Signal;
 use std::path::PathBuf;
 use tribunal_core::run::Ending;
@@ -249,6 +249,46 @@ fn ctrl_c_on_a_terminal_stops_the_demo() {
         let command = offered(&show.stage, &screen);
         std::fs::remove_file(held).unwrap();
         goes_on(&show.stage, &command, 0);
+    }
+}
+
+/// A terminal that goes away tells nobody but who leads its session: here the demo, which has no shell around it.
+#[test]
+fn the_demo_ends_with_its_terminal() {
+    let mut show = Show::of(&PLAIN);
+    if show.stage.program().other("tmux", &["-V"]).is_err() {
+        assert!(std::env::var_os("CI").is_none(), "no tmux is installed");
+        return;
+    }
+    let held = hold(&mut show.stage, "*");
+    let dir = show.stage.root().join("the demo");
+    let bell = listen(&show.stage.root().join("at-work")).unwrap();
+    let binary = show.stage.program().binary.display();
+    let leader = {
+        let line = format!("exec '{binary}' demo --dir '{}'", dir.display());
+        let terminal = Terminal::of(&show, &line, 80, 24);
+        rustix::event::poll(&mut [rustix::event::PollFd::new(&bell, rustix::event::PollFlags::IN)], None)
+            .unwrap();
+        terminal.leader()
+    };
+    until_gone(&leader, "the demo");
+    show.stage.program_mut().dir = dir;
+    let (run, _) = show.stage.newest().unwrap().unwrap();
+    assert_eq!(tribunal_process::survivors(&run), Vec::<i32>::new());
+    std::fs::remove_file(held).unwrap();
+    goes_on(&show.stage, "tribunal resume", 0);
+}
+
+/// However it is to look, so do the commands it runs.
+#[test]
+fn the_demo_is_coloured_as_it_is_told() {
+    for (when, coloured) in [("always", true), ("never", false)] {
+        let (_folder, stage) = crate::stage();
+        let dir = stage.root().join("it's a demo").display().to_string();
+        let ended = stage.tribunal(&["--color", when, "demo", "--dir", &dir]).unwrap();
+        assert_eq!(ended.said().contains('\u{1b}'), coloured, "{}", ended.said());
+        let show = "tribunal -C '".to_owned() + &dir.replace('\'', "'\\''") + "' show";
+        assert!(ended.stderr.contains(&show), "{}", ended.stderr);
     }
 }
 

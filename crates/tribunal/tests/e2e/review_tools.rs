@@ -191,10 +191,18 @@ fn one_finding_is_waived_and_its_neighbour_is_not() {
     waive(&[&["F-1", "--until", "2999-02-30"], &ada[..]].concat(), 2);
     waive(&[&["F-1", "--until", "2999-12-31"], &ada[..]].concat(), 0);
     let first = ["F-1 waived by Ada: it is art, until 2999-12-31", "F-2 unresolved "];
+    let (old, _) = project.stage.newest().unwrap().unwrap();
     assert_eq!(fates(&project.json(&DIFF, 1)), first);
+    // What an older review found is not heard of any more.
+    waive(&[&["F-2", "--run", &old], &ada[..]].concat(), 2);
     // It is known to the review after that, too, which nobody wrote to.
     assert_eq!(fates(&project.json(&DIFF, 1)), first);
-    waive(&[&["F-2"], &ada[..]].concat(), 0);
+    let told = project.stage.tribunal(&[&["waive", "F-2", "--json"], &ada[..]].concat()).unwrap();
+    let told: Value = serde_json::from_str(&told.stdout).unwrap();
+    assert_eq!(
+        (&told["finding"], &told["why"], &told["until"]),
+        (&"F-2".into(), &ada[1].into(), &Value::Null)
+    );
     let both = project.json(&DIFF, 0);
     assert_eq!(fates(&both)[1], "F-2 waived by Ada: it is art", "{both}");
     // Changed code, and what is worse, nobody waived; and it does not become waived by being left alone.

@@ -22,15 +22,20 @@ impl Terminal<'_> {
 
     /// Runs a command of this program in a new one.
     pub fn with<'a>(show: &'a Show, command: &str, columns: u32, rows: u32) -> Terminal<'a> {
+        let binary = show.stage.program().binary.display();
+        // The terminal sends Ctrl-C to the shell too, which has more to say.
+        let line = format!("trap : INT; '{binary}' {command}; echo \"it ended with $?\"; exec cat");
+        Terminal::of(show, &line, columns, rows)
+    }
+
+    /// Runs a line of the shell in a new one.
+    pub fn of<'a>(show: &'a Show, line: &str, columns: u32, rows: u32) -> Terminal<'a> {
         // Each has a server of its own: the one before may still be on its way out.
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("tmux-{}", COUNT.fetch_add(1, Ordering::Relaxed));
         let terminal = Terminal { show, socket: show.stage.root().join(name).display().to_string() };
-        let binary = show.stage.program().binary.display();
-        // The terminal sends Ctrl-C to the shell too, which has more to say.
-        let line = format!("trap : INT; '{binary}' {command}; echo \"it ended with $?\"; exec cat");
         let (x, y) = (columns.to_string(), rows.to_string());
-        terminal.tmux(&["new-session", "-d", "-s", "w", "-x", &x, "-y", &y, &line]);
+        terminal.tmux(&["new-session", "-d", "-s", "w", "-x", &x, "-y", &y, line]);
         terminal
     }
 
@@ -39,6 +44,11 @@ impl Terminal<'_> {
         let ended = self.show.stage.program().other("tmux", &words).unwrap();
         assert_eq!(ended.code, Some(0), "{args:?}: {}", ended.said());
         ended.stdout
+    }
+
+    /// The process that leads the session of the terminal.
+    pub fn leader(&self) -> String {
+        self.tmux(&["display-message", "-p", "-t", "w", "#{pane_pid}"]).trim().to_owned()
     }
 
     /// Presses keys.
@@ -67,6 +77,16 @@ impl Terminal<'_> {
 impl Drop for Terminal<'_> {
     fn drop(&mut self) {
         let _ = self.show.stage.program().other("tmux", &["-S", &self.socket, "kill-server"]);
+    }
+}
+
+/// Waits until a process is gone.
+#[track_caller]
+pub fn until_gone(pid: &str, what: &str) {
+    let began = Instant::now();
+    while std::path::Path::new(&format!("/proc/{pid}")).exists() {
+        assert!(began.elapsed() < PATIENCE, "{what} goes on without a terminal");
+        std::thread::yield_now();
     }
 }
 
@@ -164,16 +184,11 @@ fn who_loses_the_terminal_ends() {
     for command in ["watch", "replay --step"] {
         let terminal = Terminal::with(&show, command, 80, 24);
         terminal.until("the screen", |screen| screen.contains("q quit"));
-        let shell = terminal.tmux(&["display-message", "-p", "-t", "w", "#{pane_pid}"]);
-        let shell = shell.trim();
+        let shell = terminal.leader();
         let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
         let ours = children.trim().to_owned();
         drop(terminal);
-        let began = Instant::now();
-        while std::path::Path::new(&format!("/proc/{ours}")).exists() {
-            assert!(began.elapsed() < PATIENCE, "{command} goes on without a terminal");
-            std::thread::yield_now();
-        }
+        until_gone(&ours, command);
     }
 }
 
@@ -189,8 +204,7 @@ fn who_is_asked_to_end_ends_with_the_signal() {
         show.expect(&["run"], 0);
         let terminal = Terminal::with(&show, command, 80, 24);
         terminal.until("the screen", |screen| screen.contains("q quit"));
-        let shell = terminal.tmux(&["display-message", "-p", "-t", "w", "#{pane_pid}"]);
-        let shell = shell.trim();
+        let shell = terminal.leader();
         let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
         let ours = rustix::process::Pid::from_raw(children.trim().parse().unwrap()).unwrap();
         rustix::process::kill_process(ours, rustix::process::Signal::TERM).unwrap();
