@@ -2,7 +2,7 @@
 //! looks; what a contract says to it is core's. No link is followed.
 
 use super::{GatesError, Ground, contract};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tribunal_core::contract::{Breach, Contract, clean, covers};
 use tribunal_core::gate::{self, GateResult, GateRuling};
-use tribunal_git::{Archive, GitPath};
+use tribunal_git::{Archive, GitPath, Oid};
 
 /// Entries that are looked at, those near the top first. Where there are more, nobody knows what is in them.
 const ENTRIES_MAX: usize = 500_000;
@@ -65,14 +65,19 @@ fn committed(
     }
     let commits = archive.commits(&format!("{}..HEAD", contract.base_commit))?;
     let oids: Vec<_> = commits.into_iter().map(|commit| commit.oid).collect();
-    let touched = archive.touched(&oids)?;
-    let mut files: BTreeSet<String> = touched.values().flatten().map(|file| text(&file.path)).collect();
+    let mut files = names(archive.touched(&oids)?);
     files.retain(|file| contract.breach(file) == Some(Breach::Forbidden));
     if !files.is_empty() {
         let others = others(ground, contract);
         files.retain(|file| !is_of(&others, file));
     }
     Ok(files)
+}
+
+/// The files of commits by name; one that was moved has two.
+pub(super) fn names(touched: BTreeMap<Oid, Vec<tribunal_git::Touched>>) -> BTreeSet<String> {
+    let files = touched.into_values().flatten();
+    files.flat_map(|file| [Some(file.path), file.old_path]).flatten().map(|path| text(&path)).collect()
 }
 
 /// Whether a file is another plan's to change.

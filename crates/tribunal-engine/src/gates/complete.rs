@@ -1,7 +1,7 @@
 //! The second step of a completion with its facts gathered: what a task shows for itself, what really changed, and
 //! whether its checks pass. It believes no list of files that git contradicts; whether it is enough is core's to say.
 
-use super::changed::{is_of, others};
+use super::changed::{is_of, names, others};
 use super::documents::Ground;
 use super::rule::{Asked, checks};
 use super::{GatesError, contract};
@@ -165,8 +165,7 @@ impl Work<'_> {
     fn changed(&self, commits: &[Oid], all: bool) -> Result<BTreeSet<String>, GatesError> {
         let Some(archive) = self.archive else { return Ok(BTreeSet::new()) };
         let text = |path: &GitPath| String::from_utf8_lossy(path.as_bytes()).into_owned();
-        let touched = archive.touched(commits)?;
-        let mut changed: BTreeSet<String> = touched.values().flatten().map(|file| text(&file.path)).collect();
+        let mut changed = names(archive.touched(commits)?);
         let others = others(self.ground, self.contract);
         let theirs =
             |file: &String| self.contract.breach(file) == Some(Breach::NotAllowed) && is_of(&others, file);

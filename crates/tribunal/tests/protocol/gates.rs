@@ -139,6 +139,32 @@ fn a_forbidden_file_is_seen_wherever_it_hides() {
     gate(&field, "protected_file", 0);
 }
 
+/// A project with a contract that forbids `secret`, where `secret/key` is committed.
+fn with_a_key() -> Field {
+    let field = Field::new();
+    field.write("secret/key", "one\ntwo\nthree\n");
+    field.commit("chore: a key");
+    field.ask(&["generate-contract", PLAN], 0);
+    gate(&field, "protected_file", 0);
+    field
+}
+
+/// The gate says no, and says what it saw.
+fn seen(field: &Field, word: &str) {
+    let ruling = gate(field, "protected_file", 2);
+    assert!(ruling["evidence"].as_str().unwrap().contains(word), "{ruling}");
+}
+
+#[test]
+fn a_forbidden_file_that_was_moved_away_is_seen() {
+    let field = with_a_key();
+    field.git(&["mv", "secret/key", "src/key"]);
+    let commit = field.commit("feat(01-01): move it");
+    seen(&field, "secret/key");
+    let done = field.ask(&["two-phase-complete", "01-01-T1", "01", "01", CONTRACT, &commit], 2);
+    assert!(done["errors"].to_string().contains("secret/key is forbidden"), "{done}");
+}
+
 #[test]
 fn what_cannot_be_repaired_is_blocked_with_a_way_out() {
     let field = Field::new();
