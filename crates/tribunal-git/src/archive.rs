@@ -1,14 +1,15 @@
 //! A repository to read from, with or without a work tree: revisions, their difference, their files. Never writes
-//! anything, not even a directory of Tribunal's own, so it is safe on a bare mirror that others use.
+//! anything in it, not even a directory of Tribunal's own, so it is safe on a bare mirror that others use.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::objects::{Object, Reader};
-use crate::open::{Config, ask, dirty, neutral, on_work_tree};
+use crate::files::unique;
+use crate::objects::{Entry, Object, Reader, line, parse_entries};
+use crate::open::{Config, ask, dirty, neutral, on_work_tree, paths};
 use crate::run::Call;
-use crate::{GitError, GitPath, Oid};
+use crate::{GitError, GitPath, Mode, Oid};
 
 /// Longer differences are refused: no two reports are compared over them.
 const DIFF_MAX: usize = 512 << 20;
@@ -50,6 +51,32 @@ impl Archive {
     pub fn dirty(&self, work_tree: &Path) -> Result<Vec<GitPath>, GitError> {
         let filters = Config::read(work_tree)?.filters();
         dirty(on_work_tree(&self.git_dir, work_tree, &filters))
+    }
+
+    /// The files of a commit or tree, submodules left out.
+    pub fn files(&self, at: &Oid) -> Result<Vec<Entry>, GitError> {
+        let bytes = self.call().args(["ls-tree", "-r", "-z", "--full-tree"]).arg(at).ok()?;
+        Ok(parse_entries(&bytes)?.into_iter().filter(|entry| entry.mode != Mode::Gitlink).collect())
+    }
+
+    /// Those of these files that a work tree has otherwise, or not at all. The files themselves are read, as git would take
+    /// them in: an index that says not to look at one has no say. What a sparse checkout may have left out is not missed.
+    pub fn differing(&self, work_tree: &Path, files: &[Entry]) -> Result<Vec<GitPath>, GitError> {
+        if files.is_empty() {
+            return Ok(Vec::new());
+        }
+        let config = Config::read(work_tree)?;
+        let room = Room::make()?;
+        let index = room.0.join("index");
+        let call = || on_work_tree(&self.git_dir, work_tree, &config.filters()).env("GIT_INDEX_FILE", &index);
+        let mut lines = Vec::new();
+        files.iter().for_each(|file| line(&mut lines, file.mode.as_str(), file.oid.as_str(), &file.path));
+        let fill = call().config("core.ignoreStat=false").args(["update-index", "-z", "--index-info"]);
+        fill.input(lines).ok()?;
+        let diff = call().config("diff.autoRefreshIndex=true").args(["diff", "--name-only", "-z"]);
+        let diff = diff.args(["--no-renames", "--no-ext-diff", "--no-textconv"]);
+        let sparse = config.is_sparse().then_some("--diff-filter=d");
+        Ok(paths(&diff.args(sparse).ok()?))
     }
 
     /// The commit a revision names; [`GitError::NoSuch`] when there is none.
@@ -129,6 +156,28 @@ impl Archive {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .config("core.attributesFile=/dev/null")
+    }
+}
+
+/// A folder for one index, gone with it.
+struct Room(PathBuf);
+
+impl Room {
+    fn make() -> Result<Room, GitError> {
+        loop {
+            let dir = std::env::temp_dir().join(unique("tribunal-index"));
+            match std::fs::create_dir(&dir) {
+                Ok(()) => return Ok(Room(dir)),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(GitError::io(&dir)(error)),
+            }
+        }
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

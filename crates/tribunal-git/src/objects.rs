@@ -270,13 +270,13 @@ impl Repo {
 }
 
 /// One line for `update-index --index-info`.
-fn line(into: &mut Vec<u8>, mode: &str, oid: &str, path: &GitPath) {
+pub(crate) fn line(into: &mut Vec<u8>, mode: &str, oid: &str, path: &GitPath) {
     into.extend_from_slice(format!("{mode} {oid}\t").as_bytes());
     into.extend_from_slice(path.as_bytes());
     into.push(0);
 }
 
-fn parse_entries(bytes: &[u8]) -> Result<Vec<Entry>, GitError> {
+pub(crate) fn parse_entries(bytes: &[u8]) -> Result<Vec<Entry>, GitError> {
     let entry = |field: &[u8]| {
         let odd = || GitError::odd(format!("ls-tree said {}", field.escape_ascii()));
         let tab = field.iter().position(|b| *b == b'\t').ok_or_else(odd)?;

@@ -318,6 +318,11 @@ impl Config {
             })
     }
 
+    /// Whether a work tree may be without some of its files.
+    pub(crate) fn is_sparse(&self) -> bool {
+        self.get("core.sparsecheckout").is_some_and(|value| value != b"false")
+    }
+
     fn kept(&self) -> Vec<(String, Vec<u8>)> {
         KEPT.iter().filter_map(|key| Some(((*key).to_owned(), self.get(key)?.to_vec()))).collect()
     }

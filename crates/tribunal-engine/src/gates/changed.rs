@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tribunal_core::contract::{Breach, Contract, clean, covers};
 use tribunal_core::gate::{self, GateResult, GateRuling};
-use tribunal_git::{Archive, GitPath, Oid};
+use tribunal_git::{Archive, GitError, GitPath, Oid};
 
 /// Entries that are looked at, those near the top first. Where there are more, nobody knows what is in them.
 const ENTRIES_MAX: usize = 500_000;
@@ -41,13 +41,39 @@ fn since(ground: &Ground, contract: &Contract, touched: &[GitPath]) -> Result<Ve
     let archive = Archive::open(ground.root())?;
     let mut changed: BTreeSet<String> = archive.dirty(ground.root())?.iter().map(text).collect();
     changed.extend(committed(ground, &archive, contract)?);
-    // What git tracks it has told already: a checkout writes files without changing them.
-    let head = archive.commit("HEAD").ok();
-    let tracked = |file: &GitPath| {
-        head.as_ref().is_some_and(|head| archive.file_at(head, file).is_ok_and(|file| file.is_some()))
-    };
-    changed.extend(touched.iter().filter(|file| !tracked(file)).map(text));
+    changed.extend(unlike_head(ground, &archive, contract, touched)?.iter().map(text));
     Ok(changed.into_iter().collect())
+}
+
+/// Of the files written since, those that are not as HEAD has them: a checkout writes files without changing them. And
+/// forbidden files of HEAD that are gone. Git does not tell what it was told not to look at.
+fn unlike_head(
+    ground: &Ground,
+    archive: &Archive,
+    contract: &Contract,
+    touched: &[GitPath],
+) -> Result<Vec<GitPath>, GatesError> {
+    let tracked = match archive.commit("HEAD") {
+        Ok(head) => archive.files(&head)?,
+        Err(GitError::NoSuch { .. }) => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
+    let mut new: BTreeSet<&GitPath> = touched.iter().collect();
+    let gone = |path: &GitPath| {
+        contract.breach(&text(path)) == Some(Breach::Forbidden) && is_gone(&ground.root().join(path.to_path()))
+    };
+    let suspect = tracked.into_iter().filter(|file| new.remove(&file.path) || gone(&file.path));
+    let mut unlike = archive.differing(ground.root(), &suspect.collect::<Vec<_>>())?;
+    unlike.extend(new.into_iter().cloned());
+    Ok(unlike)
+}
+
+fn is_gone(path: &Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| is_absence(&error))
+}
+
+fn is_absence(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 fn text(path: &GitPath) -> String {
@@ -164,7 +190,7 @@ fn entries(path: &Path) -> std::io::Result<Entry> {
 impl Touched {
     /// This could not be looked at; what is not there need not be.
     fn missed(&mut self, path: &Path, error: &std::io::Error) {
-        if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
+        if !is_absence(error) {
             self.unseen.get_or_insert_with(|| format!("cannot look at {}: {error}", path.display()));
         }
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tribunal_git::{Archive, GitError, Oid};
 
-use crate::support::{World, git, path, write};
+use crate::support::{World, git, path, script, texts, write};
 
 /// Every file under a directory with its bytes.
 fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -72,6 +72,40 @@ fn work_trees_and_their_folders_are_read_too() {
     let world = World::new(&[("sub/a.txt", "1\n")]);
     let archive = Archive::open(&world.root().join("sub")).expect("opens");
     assert_eq!(archive.commit("HEAD").expect("head"), world.head);
+}
+
+#[test]
+fn a_file_that_differs_is_told_whatever_the_index_says() {
+    let names = ["same", "text", "edited", "gone", "mode", "link", "unseen"];
+    let world = World::new(&names.map(|name| (name, "1\n")));
+    let root = world.root();
+    let archive = Archive::open(&root).expect("opens");
+    let files = archive.files(&world.head).expect("lists");
+    let differing = || texts(&archive.differing(&root, &files).expect("answers"));
+    assert_eq!(differing(), [""; 0]);
+    for bit in ["--assume-unchanged", "--skip-worktree"] {
+        git(&root, &["update-index", bit, "edited", "gone", "mode", "link"]);
+    }
+    for (key, value) in [("core.ignoreStat", "true"), ("core.autocrlf", "true"), ("filter.x.clean", "echo 1")] {
+        git(&root, &["config", key, value]);
+    }
+    write(&root, ".git/info/attributes", "unseen filter=x\n");
+    // Written again, and with the line ends of a checkout, it is the same.
+    write(&root, "same", "1\n");
+    write(&root, "text", "1\r\n");
+    write(&root, "edited", "2\n");
+    write(&root, "unseen", "2\n");
+    script(&root.join("mode"), "1\n");
+    for name in ["gone", "link"] {
+        fs::remove_file(root.join(name)).expect("removes");
+    }
+    std::os::unix::fs::symlink("same", root.join("link")).expect("links");
+    let before = self::files(&root);
+    assert_eq!(differing(), ["edited", "gone", "link", "mode", "unseen"]);
+    git(&root, &["config", "core.sparseCheckout", "true"]);
+    assert_eq!(differing(), ["edited", "link", "mode", "unseen"]);
+    git(&root, &["config", "--unset", "core.sparseCheckout"]);
+    assert_eq!(self::files(&root), before, "nothing is written");
 }
 
 #[test]

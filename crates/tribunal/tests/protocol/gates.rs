@@ -166,6 +166,22 @@ fn a_forbidden_file_that_was_moved_away_is_seen() {
 }
 
 #[test]
+fn a_forbidden_file_that_git_was_told_not_to_look_at_is_seen() {
+    for bit in ["--assume-unchanged", "--skip-worktree"] {
+        let field = with_a_key();
+        field.git(&["update-index", bit, "secret/key"]);
+        gate(&field, "protected_file", 0);
+        // Written again as it was, it is not changed.
+        field.write("secret/key", "one\ntwo\nthree\n");
+        gate(&field, "protected_file", 0);
+        field.write("secret/key", "one\ntwo\nfour!\n");
+        seen(&field, "secret/key");
+        std::fs::remove_file(field.stage.project().join("secret/key")).unwrap();
+        seen(&field, "secret/key");
+    }
+}
+
+#[test]
 fn what_cannot_be_repaired_is_blocked_with_a_way_out() {
     let field = Field::new();
     with_checks(&field, "false");
