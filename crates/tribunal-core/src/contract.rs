@@ -39,6 +39,10 @@ pub struct Contract {
     /// The commit it was made at, where there was one: what came after it is the plan's work or another's.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub base_commit: String,
+    /// When it was made, in milliseconds since 1970 by the clock of its file system: what was written then or later is
+    /// newer. Contracts did not always say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_at_ms: Option<u64>,
     /// sha256 of everything above; empty until it is sealed.
     #[serde(default)]
     pub contract_hash: String,

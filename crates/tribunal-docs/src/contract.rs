@@ -45,6 +45,7 @@ pub fn contract_of(plan: &Plan) -> Contract {
         max_token_budget: tables::tokens_for("dev", score),
         timeout_seconds: TIMEOUT_S,
         base_commit: String::new(),
+        made_at_ms: None,
         contract_hash: String::new(),
     }
 }

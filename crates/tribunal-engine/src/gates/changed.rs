@@ -1,12 +1,12 @@
 //! What was changed since a contract was made: committed, not committed, and in files that git is told to ignore. It
 //! looks; what a contract says to it is core's. No link is followed.
 
+use super::clock::changed_ms;
 use super::{GatesError, Ground, contract};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tribunal_core::contract::{Breach, Contract, clean, covers};
 use tribunal_core::gate::{self, GateResult, GateRuling};
@@ -127,16 +127,15 @@ struct Touched {
     unseen: Option<String>,
 }
 
-/// Forbidden files that lie there and were written after the contract was: git says nothing of those it is to ignore. The
-/// time is that of the inode, which nobody can set.
+/// Forbidden files that lie there and were written after the contract was made: git says nothing of those it is to ignore.
+/// The time is that of the inode, which nobody can set.
 fn touched(
     ground: &Ground,
     contract: &Contract,
     path: &Path,
     entries_max: usize,
 ) -> Result<Touched, GatesError> {
-    let time = |meta: &Metadata| (meta.ctime(), meta.ctime_nsec());
-    let made = time(&path.symlink_metadata().map_err(GatesError::io("look at", path))?);
+    let made = contract::made_at(contract, path)?;
     let (mut found, mut seen) = (Touched::default(), 0);
     let mut open = places(ground, contract);
     while let Some(path) = open.pop_front() {
@@ -151,7 +150,7 @@ fn touched(
         match entries(&path) {
             Err(error) => found.missed(&path, &error),
             Ok(Entry::Folder(inside)) => open.extend(inside),
-            Ok(Entry::Other(meta)) if time(&meta) > made => {
+            Ok(Entry::Other(meta)) if changed_ms(&meta) >= made => {
                 let name = path.strip_prefix(ground.root()).unwrap_or(&path);
                 let shown = name.to_string_lossy();
                 if contract.forbidden_paths.iter().any(|pattern| covers(pattern, &shown)) {
@@ -227,19 +226,9 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// A contract that is older than everything written after it: files of one tick of the clock are of one time.
+    /// A contract that does not say when it was made: its file does.
     fn contract_at(root: &Path) {
-        let time = |name: &str| {
-            let meta = root.join(name).symlink_metadata().expect("there");
-            (meta.ctime(), meta.ctime_nsec())
-        };
         std::fs::write(root.join("contract.json"), "").expect("written");
-        loop {
-            std::fs::write(root.join("later"), "").expect("written");
-            if time("later") > time("contract.json") {
-                return;
-            }
-        }
     }
 
     fn found(root: &Path, forbidden: &str, entries_max: usize) -> Vec<String> {

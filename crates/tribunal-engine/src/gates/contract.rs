@@ -1,6 +1,6 @@
 //! Contracts on disk: made from a plan, sealed with a hash, and believed only while the hash fits.
 
-use super::{Folder, GatesError, Ground};
+use super::{Folder, GatesError, Ground, clock};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -52,27 +52,42 @@ fn canonical(value: &Value) -> String {
     }
 }
 
-/// Writes a plan's contract, sealed: its path and itself. One that is made again keeps the commit it was first made at:
-/// nobody makes their own commits the ground they stand on by asking twice.
+/// Writes a plan's contract, sealed: its path and itself. One that is made again keeps the commit and the time it was
+/// first made at: nobody makes their own changes the ground they stand on by asking twice.
 pub fn generate(ground: &Ground, plan: &Plan) -> Result<(PathBuf, Contract), GatesError> {
     let mut contract = tribunal_docs::contract_of(plan);
+    let folder: Folder = ground.state();
     let name = format!(".contracts/{}.json", file_name(&contract.plan_id)?);
+    let path = folder.path(&name);
+    let before = load(&path).ok().filter(|before| before.plan_id == contract.plan_id);
     let value = |contract: &Contract| serde_json::to_value(contract).unwrap_or_default();
-    contract.base_commit = base_of(ground, &ground.state().path(&name), &contract.plan_id);
+    contract.base_commit = base_of(ground, before.as_ref());
+    contract.made_at_ms = Some(match &before {
+        Some(before) => made_at(before, &path)?,
+        None => clock::tick(&folder)?,
+    });
     contract.contract_hash = hash_of(&value(&contract));
     let mut text = serde_json::to_string_pretty(&value(&contract)).unwrap_or_default();
     text.push('\n');
-    let folder: Folder = ground.state();
     folder.write(&name, text.as_bytes())?;
-    Ok((folder.path(&name), contract))
+    Ok((path, contract))
 }
 
-fn base_of(ground: &Ground, before: &Path, plan_id: &str) -> String {
+/// When a contract was made, by its own word; by the time of its file where it says nothing.
+pub(super) fn made_at(contract: &Contract, path: &Path) -> Result<u64, GatesError> {
+    match contract.made_at_ms {
+        Some(made) => Ok(made),
+        None => path
+            .symlink_metadata()
+            .map(|meta| clock::changed_ms(&meta))
+            .map_err(GatesError::io("look at", path)),
+    }
+}
+
+fn base_of(ground: &Ground, before: Option<&Contract>) -> String {
     let Ok(archive) = Archive::open(ground.root()) else { return String::new() };
-    let known =
-        |contract: &Contract| contract.plan_id == plan_id && archive.commit(&contract.base_commit).is_ok();
-    match load(before).ok().filter(known) {
-        Some(before) => before.base_commit,
+    match before.filter(|before| archive.commit(&before.base_commit).is_ok()) {
+        Some(before) => before.base_commit.clone(),
         None => archive.commit("HEAD").map(|head| head.to_string()).unwrap_or_default(),
     }
 }

@@ -182,6 +182,30 @@ fn a_forbidden_file_that_git_was_told_not_to_look_at_is_seen() {
 }
 
 #[test]
+fn a_contract_that_is_touched_is_no_younger() {
+    let field = Field::new();
+    field.write(".gitignore", "secret/\n");
+    field.commit("chore: ignore");
+    field.write("secret/old", "the user's own, a moment before\n");
+    field.ask(&["generate-contract", PLAN], 0);
+    field.write("secret/new", "a moment after\n");
+    seen(&field, "secret/new");
+    let text = field.read(CONTRACT);
+    field.write(CONTRACT, &text);
+    seen(&field, "secret/new");
+    assert_eq!(field.read(CONTRACT), text);
+    // Nor is one that is made again.
+    field.write(PLAN, &PLAN_TEXT.replace("Quoted fields\n", "Fields in quotes\n"));
+    field.ask(&["generate-contract", PLAN], 0);
+    assert_ne!(field.read(CONTRACT), text);
+    seen(&field, "secret/new");
+    std::fs::remove_file(field.stage.project().join("secret/new")).unwrap();
+    gate(&field, "protected_file", 0);
+    field.write(CONTRACT, &text.replace("\"made_at_ms\": ", "\"made_at_ms\": 1"));
+    seen(&field, "changed after it was sealed");
+}
+
+#[test]
 fn what_cannot_be_repaired_is_blocked_with_a_way_out() {
     let field = Field::new();
     with_checks(&field, "false");
