@@ -27,8 +27,19 @@ fn protected_of(
     path: &Path,
     entries_max: usize,
 ) -> Result<GateRuling, GatesError> {
-    let touched = touched(ground, contract, path, entries_max)?;
-    let ruling = gate::protected_file(contract, &since(ground, contract, &touched.files)?);
+    let mut touched = touched(ground, contract, path, entries_max)?;
+    let archive = Archive::open(ground.root())?;
+    let base = base_of(&archive, contract)?;
+    if base.is_none() && !contract.base_commit.is_empty() {
+        touched.unseen = Some(format!(
+            "the contract was made at {}, a commit that is gone, and nobody can say what was committed since: bring it back \
+             (`git fetch`), or look through the history, delete {} and have it made anew by `tribunal generate-contract`",
+            contract.base_commit,
+            path.display()
+        ));
+    }
+    let changed = since(ground, &archive, contract, base.as_ref(), &touched.files)?;
+    let ruling = gate::protected_file(contract, &changed);
     // What was found counts more than what might be.
     Ok(match touched.unseen {
         Some(why) if ruling.result == GateResult::Pass => GateRuling::did_not_run(why),
@@ -36,12 +47,28 @@ fn protected_of(
     })
 }
 
+/// The commit the contract was made at, if it is still there.
+fn base_of(archive: &Archive, contract: &Contract) -> Result<Option<Oid>, GatesError> {
+    match archive.commit(&contract.base_commit) {
+        Ok(base) => Ok(Some(base)),
+        Err(GitError::NoSuch { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Paths changed since the contract was made; `touched` are those that lie there and were written since.
-fn since(ground: &Ground, contract: &Contract, touched: &[GitPath]) -> Result<Vec<String>, GatesError> {
-    let archive = Archive::open(ground.root())?;
+fn since(
+    ground: &Ground,
+    archive: &Archive,
+    contract: &Contract,
+    base: Option<&Oid>,
+    touched: &[GitPath],
+) -> Result<Vec<String>, GatesError> {
     let mut changed: BTreeSet<String> = archive.dirty(ground.root())?.iter().map(text).collect();
-    changed.extend(committed(ground, &archive, contract)?);
-    changed.extend(unlike_head(ground, &archive, contract, touched)?.iter().map(text));
+    if let Some(base) = base {
+        changed.extend(committed(ground, archive, contract, base)?);
+    }
+    changed.extend(unlike_head(ground, archive, contract, touched)?.iter().map(text));
     Ok(changed.into_iter().collect())
 }
 
@@ -85,11 +112,9 @@ fn committed(
     ground: &Ground,
     archive: &Archive,
     contract: &Contract,
+    base: &Oid,
 ) -> Result<BTreeSet<String>, GatesError> {
-    if contract.base_commit.is_empty() || archive.commit(&contract.base_commit).is_err() {
-        return Ok(BTreeSet::new());
-    }
-    let commits = archive.commits(&format!("{}..HEAD", contract.base_commit))?;
+    let commits = archive.commits(&format!("{base}..HEAD"))?;
     let oids: Vec<_> = commits.into_iter().map(|commit| commit.oid).collect();
     let mut files = names(archive.touched(&oids)?);
     files.retain(|file| contract.breach(file) == Some(Breach::Forbidden));

@@ -85,11 +85,12 @@ pub(super) fn made_at(contract: &Contract, path: &Path) -> Result<u64, GatesErro
 }
 
 fn base_of(ground: &Ground, before: Option<&Contract>) -> String {
-    let Ok(archive) = Archive::open(ground.root()) else { return String::new() };
-    match before.filter(|before| archive.commit(&before.base_commit).is_ok()) {
-        Some(before) => before.base_commit.clone(),
-        None => archive.commit("HEAD").map(|head| head.to_string()).unwrap_or_default(),
+    // One that is gone is kept too: the gate says so.
+    if let Some(before) = before.filter(|before| !before.base_commit.is_empty()) {
+        return before.base_commit.clone();
     }
+    let head = Archive::open(ground.root()).and_then(|archive| archive.commit("HEAD"));
+    head.map(|head| head.to_string()).unwrap_or_default()
 }
 
 /// Where the planning folder keeps what a plan has left of its token budget.

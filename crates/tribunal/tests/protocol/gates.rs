@@ -206,6 +206,24 @@ fn a_contract_that_is_touched_is_no_younger() {
 }
 
 #[test]
+fn a_base_that_is_gone_is_no_pass() {
+    let field = with_a_key();
+    field.write("secret/key", "mine\n");
+    field.git(&["checkout", "-q", "--orphan", "other"]);
+    field.git(&["add", "-A"]);
+    field.git(&["commit", "-q", "-m", "feat(01-01): all anew"]);
+    for line in ["branch -q -D main", "reflog expire --expire=now --all", "gc -q --prune=now"] {
+        field.git(&line.split(' ').collect::<Vec<_>>());
+    }
+    // Asking twice makes nothing of it the ground to stand on.
+    for _ in 0..2 {
+        let lost = gate(&field, "protected_file", 3);
+        assert!(lost["evidence"].as_str().unwrap().contains("generate-contract"), "{lost}");
+        field.ask(&["generate-contract", PLAN], 0);
+    }
+}
+
+#[test]
 fn what_cannot_be_repaired_is_blocked_with_a_way_out() {
     let field = Field::new();
     with_checks(&field, "false");
