@@ -139,6 +139,15 @@ pub fn covers(pattern: &str, path: &str) -> bool {
     reached[path.len()]
 }
 
+/// Whether a clean path is on the way to what a pattern covers. Where `**` stands for the way, no path is.
+pub fn leads_to(pattern: &str, path: &str) -> bool {
+    let Some(pattern) = clean(pattern) else { return false };
+    let parts: Vec<&str> = pattern.split('/').collect();
+    let depth = path.split('/').count();
+    let above = parts.get(..depth).filter(|above| depth < parts.len() && !above.contains(&"**"));
+    above.is_some_and(|above| covers(&above.join("/"), path))
+}
+
 /// `*` is any bytes, `?` one; never more steps than the product of both lengths.
 fn word_matches(pattern: &[u8], word: &[u8]) -> bool {
     let (mut p, mut w) = (0, 0);
@@ -189,6 +198,25 @@ mod tests {
             ("/etc", "etc", false),
         ] {
             assert_eq!(covers(pattern, path), expect, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn paths_lead_to_what_a_pattern_covers() {
+        for (pattern, path, expect) in [
+            ("secret/inner/**", "secret", true),
+            ("secret/inner/**", "secret/inner", true),
+            ("secret/inner/**", "secret/other", false),
+            ("./secret//key", "secret", true),
+            ("s*/*/key", "secret/a", true),
+            ("s*/*/key", "other/a", false),
+            ("secret/key", "secret/key", false),
+            ("**/key", "secret", false),
+            ("a/**/key", "a", true),
+            ("a/**/key", "a/b", false),
+            ("../x", "x", false),
+        ] {
+            assert_eq!(leads_to(pattern, path), expect, "{pattern} {path}");
         }
     }
 

@@ -152,10 +152,12 @@ pub fn contract_compliance(contract: &Contract, phase: &str, plan_id: &str, task
 }
 
 /// Whether what was changed since the contract was made, and what it allows, keeps off what it forbids.
-pub fn protected_file(contract: &Contract, changed: &[String]) -> GateRuling {
+pub fn protected_file(contract: &Contract, changed: &[String], links: &[String]) -> GateRuling {
     let forbidden = |file: &&String| contract.breach(file) == Some(Breach::Forbidden);
     let mut problems: Vec<String> =
         changed.iter().filter(forbidden).map(|file| format!("{file} is changed and forbidden")).collect();
+    let behind = |link: &String| format!("{link} is a link that is new, and what lies behind it is forbidden");
+    problems.extend(links.iter().map(behind));
     let both = contract.allowed_paths.iter().filter(forbidden);
     problems.extend(both.map(|file| format!("{file} is both allowed and forbidden")));
     let count = contract.forbidden_paths.len();
@@ -518,7 +520,8 @@ mod tests {
         assert_eq!(artifact_persistence(true, &file(Kept::Changed)).result, GateResult::Fail);
         assert_eq!(artifact_persistence(true, &file(Kept::Gone)).result, GateResult::Fail);
         assert_eq!(artifact_persistence(false, &[]).result, GateResult::Fail);
-        assert_eq!(protected_file(&contract(), &["secret/key".into()]).result, GateResult::Fail);
-        assert_eq!(protected_file(&contract(), &["src/a".into()]).result, GateResult::Pass);
+        assert_eq!(protected_file(&contract(), &["secret/key".into()], &[]).result, GateResult::Fail);
+        assert_eq!(protected_file(&contract(), &["src/a".into()], &[]).result, GateResult::Pass);
+        assert_eq!(protected_file(&contract(), &[], &["secret".into()]).result, GateResult::Fail);
     }
 }

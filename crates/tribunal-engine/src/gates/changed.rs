@@ -8,7 +8,7 @@ use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use tribunal_core::contract::{Breach, Contract, clean, covers};
+use tribunal_core::contract::{Breach, Contract, clean, covers, leads_to};
 use tribunal_core::gate::{self, GateResult, GateRuling};
 use tribunal_git::{Archive, GitError, GitPath, Oid};
 
@@ -39,7 +39,8 @@ fn protected_of(
         ));
     }
     let changed = since(ground, &archive, contract, base.as_ref(), &touched.files)?;
-    let ruling = gate::protected_file(contract, &changed);
+    let links = new_links(ground, &archive, base.as_ref(), touched.links)?;
+    let ruling = gate::protected_file(contract, &changed, &links);
     // What was found counts more than what might be.
     Ok(match touched.unseen {
         Some(why) if ruling.result == GateResult::Pass => GateRuling::did_not_run(why),
@@ -95,6 +96,23 @@ fn unlike_head(
     Ok(unlike)
 }
 
+/// Of the links written since, those that are not as the commit the contract was made at has them: as with files, a
+/// checkout may have written them.
+fn new_links(
+    ground: &Ground,
+    archive: &Archive,
+    base: Option<&Oid>,
+    mut links: BTreeSet<GitPath>,
+) -> Result<Vec<String>, GatesError> {
+    if let Some(base) = base.filter(|_| !links.is_empty()) {
+        let mut known = archive.files(base)?;
+        known.retain(|file| links.contains(&file.path));
+        let differing = archive.differing(ground.root(), &known)?;
+        links.retain(|link| differing.contains(link) || known.iter().all(|file| file.path != *link));
+    }
+    Ok(links.iter().map(text).collect())
+}
+
 fn is_gone(path: &Path) -> bool {
     path.symlink_metadata().is_err_and(|error| is_absence(&error))
 }
@@ -148,11 +166,13 @@ pub(super) fn others(ground: &Ground, own: &Contract) -> Vec<Contract> {
 #[derive(Default)]
 struct Touched {
     files: Vec<GitPath>,
+    /// Links on the way to what is forbidden.
+    links: BTreeSet<GitPath>,
     /// Why not everything was looked at.
     unseen: Option<String>,
 }
 
-/// Forbidden files that lie there and were written after the contract was made: git says nothing of those it is to ignore.
+/// Forbidden files, and links on the way to them, that lie there and were written after the contract was made: git says nothing of those it is to ignore.
 /// The time is that of the inode, which nobody can set.
 fn touched(
     ground: &Ground,
@@ -178,8 +198,12 @@ fn touched(
             Ok(Entry::Other(meta)) if changed_ms(&meta) >= made => {
                 let name = path.strip_prefix(ground.root()).unwrap_or(&path);
                 let shown = name.to_string_lossy();
-                if contract.forbidden_paths.iter().any(|pattern| covers(pattern, &shown)) {
-                    found.files.push(GitPath::from(name.as_os_str().as_bytes()));
+                let any = |is: fn(&str, &str) -> bool| contract.forbidden_paths.iter().any(|it| is(it, &shown));
+                let path = GitPath::from(name.as_os_str().as_bytes());
+                if any(covers) {
+                    found.files.push(path);
+                } else if meta.is_symlink() && any(leads_to) {
+                    found.links.insert(path);
                 }
             }
             Ok(Entry::Other(_)) => {}
@@ -258,9 +282,13 @@ mod tests {
 
     fn found(root: &Path, forbidden: &str, entries_max: usize) -> Vec<String> {
         let contract = Contract { forbidden_paths: vec![forbidden.to_owned()], ..Contract::default() };
+        found_since(root, &contract, entries_max)
+    }
+
+    fn found_since(root: &Path, contract: &Contract, entries_max: usize) -> Vec<String> {
         let path = root.join("contract.json");
-        let found = touched(&Ground::new(root), &contract, &path, entries_max).expect("looked at");
-        found.files.iter().map(text).collect()
+        let found = touched(&Ground::new(root), contract, &path, entries_max).expect("looked at");
+        found.files.iter().chain(&found.links).map(text).collect()
     }
 
     #[test]
@@ -322,9 +350,16 @@ mod tests {
         let check = |forbidden: &str, expect: &[&str]| {
             assert_eq!(found(root, forbidden, 1000), expect, "{forbidden}")
         };
-        check("secrets/inner/**", &[]);
-        check("secrets/inner/key", &[]);
+        check("secrets/inner/**", &["secrets"]);
+        check("secrets/inner/key", &["secrets"]);
+        check("secret?/*/key", &["secrets"]);
+        check("**/key", &[]);
         check("secrets", &["secrets"]);
+        // One that was there before is nobody's doing.
+        let made = super::super::clock::tick(&super::super::Folder::new(root)).expect("a moment");
+        let forbidden_paths = vec!["secrets/inner/**".to_owned()];
+        let contract = Contract { forbidden_paths, made_at_ms: Some(made), ..Contract::default() };
+        assert_eq!(found_since(root, &contract, 1000), [""; 0]);
         check("../**", &[]);
         // A name that is no text is no way around.
         std::fs::create_dir(root.join("keys")).expect("made");

@@ -224,6 +224,39 @@ fn a_base_that_is_gone_is_no_pass() {
 }
 
 #[test]
+fn a_link_on_the_way_to_a_forbidden_place_is_seen() {
+    let field = Field::new();
+    let forbidding = |place: &str| PLAN_TEXT.replace("  - secret\n", &format!("  - \"{place}\"\n"));
+    field.write(PLAN, &forbidding("secret/inner/**"));
+    field.write(".gitignore", "/secret\n/real\n");
+    field.commit("chore: ignore");
+    field.write("secret/inner/key", "1\n");
+    field.ask(&["generate-contract", PLAN], 0);
+    gate(&field, "protected_file", 0);
+    let root = field.stage.project();
+    std::fs::rename(root.join("secret"), root.join("real")).unwrap();
+    std::os::unix::fs::symlink("real", root.join("secret")).unwrap();
+    field.write("real/inner/key", "2\n");
+    seen(&field, "secret is a link");
+    // One that the contract found there may be written again, and nothing else may be made of it.
+    let field = Field::new();
+    field.write(PLAN, &forbidding("secret/inner/**"));
+    let link = field.stage.project().join("secret");
+    let lead = |to: &str| std::os::unix::fs::symlink(to, &link).unwrap();
+    lead("real");
+    field.commit("chore: a link");
+    field.ask(&["generate-contract", PLAN], 0);
+    std::fs::remove_file(&link).unwrap();
+    lead("real");
+    gate(&field, "protected_file", 0);
+    std::fs::remove_file(&link).unwrap();
+    lead("src");
+    seen(&field, "secret is a link");
+    field.commit("feat(01-01): lead it elsewhere");
+    seen(&field, "secret is a link");
+}
+
+#[test]
 fn what_cannot_be_repaired_is_blocked_with_a_way_out() {
     let field = Field::new();
     with_checks(&field, "false");
