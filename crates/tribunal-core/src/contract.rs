@@ -43,6 +43,10 @@ pub struct Contract {
     /// newer. Contracts did not always say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_at_ms: Option<u64>,
+    /// Forbidden paths, patterns left out, that were there when it was made though git does not track them: nobody else
+    /// would miss them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untracked_forbidden: Vec<String>,
     /// sha256 of everything above; empty until it is sealed.
     #[serde(default)]
     pub contract_hash: String,

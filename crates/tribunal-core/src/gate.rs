@@ -156,7 +156,8 @@ pub fn protected_file(contract: &Contract, changed: &[String], links: &[String])
     let forbidden = |file: &&String| contract.breach(file) == Some(Breach::Forbidden);
     let mut problems: Vec<String> =
         changed.iter().filter(forbidden).map(|file| format!("{file} is changed and forbidden")).collect();
-    let behind = |link: &String| format!("{link} is a link that is new, and what lies behind it is forbidden");
+    let behind =
+        |link: &String| format!("{link} is a link that is new, and what lies behind it is forbidden");
     problems.extend(links.iter().map(behind));
     let both = contract.allowed_paths.iter().filter(forbidden);
     problems.extend(both.map(|file| format!("{file} is both allowed and forbidden")));

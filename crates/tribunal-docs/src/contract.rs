@@ -46,6 +46,7 @@ pub fn contract_of(plan: &Plan) -> Contract {
         timeout_seconds: TIMEOUT_S,
         base_commit: String::new(),
         made_at_ms: None,
+        untracked_forbidden: Vec::new(),
         contract_hash: String::new(),
     }
 }

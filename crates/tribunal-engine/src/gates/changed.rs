@@ -70,6 +70,8 @@ fn since(
         changed.extend(committed(ground, archive, contract, base)?);
     }
     changed.extend(unlike_head(ground, archive, contract, touched)?.iter().map(text));
+    let gone = |path: &&String| is_gone(&ground.root().join(path));
+    changed.extend(contract.untracked_forbidden.iter().filter(gone).cloned());
     Ok(changed.into_iter().collect())
 }
 
@@ -88,7 +90,8 @@ fn unlike_head(
     };
     let mut new: BTreeSet<&GitPath> = touched.iter().collect();
     let gone = |path: &GitPath| {
-        contract.breach(&text(path)) == Some(Breach::Forbidden) && is_gone(&ground.root().join(path.to_path()))
+        contract.breach(&text(path)) == Some(Breach::Forbidden)
+            && is_gone(&ground.root().join(path.to_path()))
     };
     let suspect = tracked.into_iter().filter(|file| new.remove(&file.path) || gone(&file.path));
     let mut unlike = archive.differing(ground.root(), &suspect.collect::<Vec<_>>())?;
@@ -113,7 +116,8 @@ fn new_links(
     Ok(links.iter().map(text).collect())
 }
 
-fn is_gone(path: &Path) -> bool {
+/// Whether nothing lies at a path.
+pub(super) fn is_gone(path: &Path) -> bool {
     path.symlink_metadata().is_err_and(|error| is_absence(&error))
 }
 
@@ -198,7 +202,8 @@ fn touched(
             Ok(Entry::Other(meta)) if changed_ms(&meta) >= made => {
                 let name = path.strip_prefix(ground.root()).unwrap_or(&path);
                 let shown = name.to_string_lossy();
-                let any = |is: fn(&str, &str) -> bool| contract.forbidden_paths.iter().any(|it| is(it, &shown));
+                let any =
+                    |is: fn(&str, &str) -> bool| contract.forbidden_paths.iter().any(|it| is(it, &shown));
                 let path = GitPath::from(name.as_os_str().as_bytes());
                 if any(covers) {
                     found.files.push(path);

@@ -1,12 +1,13 @@
 //! Contracts on disk: made from a plan, sealed with a hash, and believed only while the hash fits.
 
+use super::changed::is_gone;
 use super::{Folder, GatesError, Ground, clock};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
-use tribunal_core::contract::Contract;
+use tribunal_core::contract::{Contract, clean};
 use tribunal_docs::Plan;
-use tribunal_git::Archive;
+use tribunal_git::{Archive, GitPath};
 
 /// Why a contract is not believed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -62,6 +63,7 @@ pub fn generate(ground: &Ground, plan: &Plan) -> Result<(PathBuf, Contract), Gat
     let before = load(&path).ok().filter(|before| before.plan_id == contract.plan_id);
     let value = |contract: &Contract| serde_json::to_value(contract).unwrap_or_default();
     contract.base_commit = base_of(ground, before.as_ref());
+    contract.untracked_forbidden = untracked(ground, &contract, before.as_ref());
     contract.made_at_ms = Some(match &before {
         Some(before) => made_at(before, &path)?,
         None => clock::tick(&folder)?,
@@ -91,6 +93,27 @@ fn base_of(ground: &Ground, before: Option<&Contract>) -> String {
     }
     let head = Archive::open(ground.root()).and_then(|archive| archive.commit("HEAD"));
     head.map(|head| head.to_string()).unwrap_or_default()
+}
+
+/// Forbidden paths that are there and git does not track, patterns left out. What was forbidden before is as it was then.
+fn untracked(ground: &Ground, contract: &Contract, before: Option<&Contract>) -> Vec<String> {
+    let head = Archive::open(ground.root()).and_then(|archive| archive.files(&archive.commit("HEAD")?));
+    let tracked = head.unwrap_or_default();
+    let is_untracked = |path: &str| {
+        let dir = GitPath::from(path);
+        !path.contains(['*', '?'])
+            && !is_gone(&ground.root().join(path))
+            && !tracked.iter().any(|file| file.path.is_under(&dir))
+    };
+    let was_forbidden = |path: &str, before: &Contract| {
+        before.forbidden_paths.iter().any(|forbidden| clean(forbidden).as_deref() == Some(path))
+    };
+    let named = contract.forbidden_paths.iter().filter_map(|path| clean(path));
+    let noted = |path: &String| match before.filter(|before| was_forbidden(path, before)) {
+        Some(before) => before.untracked_forbidden.contains(path),
+        None => is_untracked(path),
+    };
+    named.filter(noted).collect()
 }
 
 /// Where the planning folder keeps what a plan has left of its token budget.

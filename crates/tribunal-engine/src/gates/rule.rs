@@ -62,7 +62,9 @@ fn facts(ground: &Ground, gate: Gate, asked: &Asked, contract: &Contract) -> Res
             gate::contract_compliance(contract, &id.phase, &id.to_string(), asked.task)
         }
         // Where nothing is forbidden, nobody need look.
-        Gate::ProtectedFile if contract.forbidden_paths.is_empty() => gate::protected_file(contract, &[], &[]),
+        Gate::ProtectedFile if contract.forbidden_paths.is_empty() => {
+            gate::protected_file(contract, &[], &[])
+        }
         Gate::ProtectedFile => changed::protected(ground, contract, &asked.contract)?,
         Gate::RequiredChecks => gate::required_checks(&checks(ground, contract, &asked.bounds)),
         Gate::CommitHygiene => hygiene(ground)?,

@@ -86,7 +86,8 @@ fn a_file_that_differs_is_told_whatever_the_index_says() {
     for bit in ["--assume-unchanged", "--skip-worktree"] {
         git(&root, &["update-index", bit, "edited", "gone", "mode", "link"]);
     }
-    for (key, value) in [("core.ignoreStat", "true"), ("core.autocrlf", "true"), ("filter.x.clean", "echo 1")] {
+    for (key, value) in [("core.ignoreStat", "true"), ("core.autocrlf", "true"), ("filter.x.clean", "echo 1")]
+    {
         git(&root, &["config", key, value]);
     }
     write(&root, ".git/info/attributes", "unseen filter=x\n");

@@ -257,6 +257,20 @@ fn a_link_on_the_way_to_a_forbidden_place_is_seen() {
 }
 
 #[test]
+fn a_forbidden_file_that_is_named_and_ignored_is_missed() {
+    let field = Field::new();
+    field.write(".gitignore", "/secret\n");
+    field.commit("chore: ignore");
+    field.write("secret", "the user's own\n");
+    field.ask(&["generate-contract", PLAN], 0);
+    gate(&field, "protected_file", 0);
+    std::fs::remove_file(field.stage.project().join("secret")).unwrap();
+    seen(&field, "secret");
+    field.ask(&["generate-contract", PLAN], 0);
+    seen(&field, "secret");
+}
+
+#[test]
 fn what_cannot_be_repaired_is_blocked_with_a_way_out() {
     let field = Field::new();
     with_checks(&field, "false");
