@@ -62,6 +62,18 @@ pub(crate) fn read_at(dir: &OwnedFd, name: &[u8], cap: u64) -> std::io::Result<V
     Ok(bytes)
 }
 
+/// Reads a regular file of ours; what stands in its place, a link above all, is refused.
+pub(crate) fn read_own(path: &Path) -> std::io::Result<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let mut bytes = Vec::new();
+    if !file.metadata()?.is_file() {
+        return Err(rustix::io::Errno::LOOP.into());
+    }
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// The names in a directory, without `.` and `..`, at most `max` of them.
 pub(crate) fn names(dir: &OwnedFd, max: usize) -> std::io::Result<Vec<Vec<u8>>> {
     let mut names = Vec::new();

@@ -6,6 +6,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use crate::files::read_own;
 use crate::{GitError, GitPath, Oid};
 
 /// What the index says about the tree.
@@ -60,8 +61,9 @@ impl Stat {
         (sec, nsec) < (seconds as u32, nanoseconds as u32)
     }
 
-    /// Whether a file has not been touched in any way since: every change of content, mode, owner, name or links moves
-    /// the time of change, which nobody can set back.
+    /// Whether a file looks untouched since: whatever is done to it in an ordinary way moves the time of change. There are
+    /// ways that do not (extents that are swapped, memory that is mapped), so this says what need not be read again, as
+    /// git says it, and never that what somebody could write may be trusted.
     pub(crate) fn is_untouched(&self, meta: &Metadata) -> bool {
         let cut = |n: u64| n as u32;
         let signed = |n: i64| n as u32;
@@ -87,12 +89,13 @@ impl Stat {
     }
 }
 
-/// Reads the index; one that is missing is empty.
+/// Reads the index; one that is missing is empty, and what is no regular file is not read.
 pub(crate) fn read(path: &Path, sha256: bool) -> Result<Index, GitError> {
-    match std::fs::read(path) {
-        Ok(bytes) => parse(&bytes, if sha256 { 32 } else { 20 })
-            .ok_or_else(|| GitError::odd(format!("{}: not an index this version reads", path.display()))),
+    let odd = || GitError::odd(format!("{}: not an index this version reads", path.display()));
+    match read_own(path) {
+        Ok(bytes) => parse(&bytes, if sha256 { 32 } else { 20 }).ok_or_else(odd),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Index::default()),
+        Err(e) if e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => Err(odd()),
         Err(e) => Err(GitError::io(path)(e)),
     }
 }

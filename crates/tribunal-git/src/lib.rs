@@ -23,7 +23,6 @@ mod proposed;
 mod refs;
 mod replay;
 mod run;
-mod seal;
 mod sessions;
 mod shelf;
 mod snapshot;

@@ -1,9 +1,10 @@
 //! Trees that are no longer needed are kept for a while and made over into new ones, which costs a tenth of a fresh
 //! checkout: creating and deleting a thousand files is the dearest thing a lane does, and some file systems get slower
-//! the more was deleted lately. Of what an agent leaves behind, only files that are provably untouched since Tribunal
-//! wrote them are used again, its git directory as a whole or not at all; anything else is deleted.
+//! the more was deleted lately. Only trees that nobody could write are kept: no look at a file proves that its bytes are
+//! as they were, and whoever was handed an open directory can write in it for ever. What is not as Tribunal made it is
+//! deleted all the same.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -11,8 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::files::unique;
 use crate::index::{self, Index, Stat};
-use crate::seal::Seal;
-use crate::tree::{drop_index, made_index};
+use crate::tree::{Files, drop_index};
 use crate::{GitError, GitPath, Oid, Repo, Trash, Tree};
 
 /// Makes trees, takes them away, and uses them again. It must be on the file system of the trees.
@@ -20,16 +20,9 @@ pub struct Shelf {
     repo: Repo,
     dir: PathBuf,
     max: usize,
-    kept: Mutex<Vec<Kept>>,
-    /// Of trees in use, by their place.
-    seals: Mutex<HashMap<PathBuf, Seal>>,
+    /// Folders with a tree and its index each.
+    kept: Mutex<Vec<PathBuf>>,
     trash: Trash,
-}
-
-/// A tree on the shelf.
-struct Kept {
-    place: PathBuf,
-    seal: Option<Seal>,
 }
 
 /// A tree that is wanted.
@@ -50,34 +43,34 @@ impl Shelf {
         for entry in std::fs::read_dir(&kept).map_err(GitError::io(&kept))? {
             trash.take(&entry.map_err(GitError::io(&kept))?.path())?;
         }
-        // There a write through mapped memory moves no time, so nothing would be proven by one.
-        let max = if is_memory(&kept)? { 0 } else { max };
-        let (repo, empty) = (repo.clone(), Mutex::new(Vec::new()));
-        Ok(Shelf { repo, dir: kept, max, kept: empty, seals: Mutex::default(), trash })
+        Ok(Shelf { repo: repo.clone(), dir: kept, max, kept: Mutex::default(), trash })
     }
 
-    /// Takes a tree and its index away. Save what is in it first ([`Repo::snapshot`]).
+    /// Takes a tree that somebody could write away, with its index; nothing of it is used again. Save what is in it first
+    /// ([`Repo::snapshot`]).
     pub fn retire(&self, tree: &Tree) -> Result<(), GitError> {
-        let made = made_index(tree.index());
-        let seal = lock(&self.seals).remove(tree.path());
+        self.trash.take(tree.path())?;
+        drop_index(tree.index())
+    }
+
+    /// Takes a tree away that was never anybody's to write, its git directory included, to be made over into the next.
+    pub fn shelve(&self, tree: &Tree) -> Result<(), GitError> {
+        let there = |path: &Path| path.symlink_metadata().is_ok();
         let mut kept = lock(&self.kept);
-        if kept.len() >= self.max || !made.exists() || !tree.path().exists() {
+        if kept.len() >= self.max || !there(tree.path()) || !there(tree.index()) {
             drop(kept);
-            self.trash.take(tree.path())?;
-            return drop_index(tree.index());
+            return self.retire(tree);
         }
         let place = self.dir.join(unique("tree"));
         std::fs::create_dir_all(&place).map_err(GitError::io(&place))?;
-        std::fs::rename(&made, place.join("made")).map_err(GitError::io(&made))?;
         std::fs::rename(tree.path(), place.join("tree")).map_err(GitError::io(tree.path()))?;
-        kept.push(Kept { place, seal });
-        drop(kept);
-        drop_index(tree.index())
+        std::fs::rename(tree.index(), place.join("index")).map_err(GitError::io(tree.index()))?;
+        kept.push(place);
+        Ok(())
     }
 
     /// Takes any other directory away, to be deleted in the background; true when it was there.
     pub fn discard(&self, path: &Path) -> Result<bool, GitError> {
-        lock(&self.seals).retain(|tree, _| !tree.starts_with(path));
         self.trash.take(path)
     }
 
@@ -101,35 +94,28 @@ impl Shelf {
             && dest.symlink_metadata().is_err()
         {
             let again = self.make_over(&kept, &wanted);
-            self.trash.take(&kept.place)?;
+            self.trash.take(&kept)?;
             if let Ok(true) = again {
                 return Ok(self.repo.tree(dest, index, commit));
             }
         }
         // Whatever was wrong with the old tree, a fresh one does not depend on it.
-        let seal = self.repo.checkout_sealed(dest, index, commit, tree, branch)?;
-        self.sealed(dest, seal);
-        Ok(self.repo.tree(dest, index, commit))
-    }
-
-    fn sealed(&self, dest: &Path, seal: Option<Seal>) {
-        let mut seals = lock(&self.seals);
-        match seal {
-            Some(seal) => seals.insert(dest.to_owned(), seal),
-            None => seals.remove(dest),
-        };
+        self.repo.checkout_as(dest, index, commit, tree, branch)
     }
 
     /// Makes an old tree into a new one; false when it is not fit for it.
-    fn make_over(&self, kept: &Kept, wanted: &Wanted<'_>) -> Result<bool, GitError> {
-        let (old, made) = (kept.place.join("tree"), kept.place.join("made"));
+    fn make_over(&self, place: &Path, wanted: &Wanted<'_>) -> Result<bool, GitError> {
+        let (old, made) = (place.join("tree"), place.join("index"));
+        let git = old.join(".git");
         let sha256 = self.repo.inner.sha256;
         let before = index::read(&made, sha256)?;
         let files = self.repo.private_files(wanted.commit, wanted.branch);
-        let seal = kept.seal.as_ref().filter(|seal| seal.holds(&old.join(".git")));
-        let stale = seal.and_then(|seal| seal.stale(&files));
-        if !before.gitlinks.is_empty() || !scrub(&old, &before, stale.is_some(), &self.trash)? {
+        let scrubber = Scrubber::new(place, &before, &self.trash)?;
+        if !before.gitlinks.is_empty() || !scrubber.tree(&old)? {
             return Ok(false);
+        }
+        if !scrubber.holds_only(&git, &files) {
+            self.trash.take(&git)?;
         }
         let index = wanted.index;
         drop_index(index)?;
@@ -141,9 +127,10 @@ impl Shelf {
         if attributes(&before) != attributes(&index::read(index, sha256)?) {
             return Ok(false);
         }
-        let to_write = stale.unwrap_or_else(|| files.iter().collect());
-        let seal = self.repo.hand_over(&old, wanted.dest, index, &files, to_write.into_iter())?;
-        self.sealed(wanted.dest, seal);
+        let stale = files
+            .iter()
+            .filter(|(path, bytes)| std::fs::read(git.join(path)).ok().as_deref() != Some(bytes.as_slice()));
+        self.repo.hand_over(&old, wanted.dest, index, stale)?;
         Ok(true)
     }
 
@@ -151,18 +138,10 @@ impl Shelf {
     pub fn empty(self) {
         for kept in lock(&self.kept).drain(..) {
             // What cannot be taken now is swept at the next start.
-            let _ = self.trash.take(&kept.place);
+            let _ = self.trash.take(&kept);
         }
         self.trash.empty();
     }
-}
-
-/// Whether a directory is kept in memory alone.
-fn is_memory(dir: &Path) -> Result<bool, GitError> {
-    const TMPFS: i64 = 0x0102_1994;
-    const RAMFS: i64 = 0x8584_58f6;
-    let kind = rustix::fs::statfs(dir).map_err(|errno| GitError::io(dir)(errno.into()))?.f_type;
-    Ok([TMPFS, RAMFS].contains(&kind))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -175,27 +154,55 @@ fn attributes(index: &Index) -> Vec<(&GitPath, &[u8])> {
     found.map(|(path, stat)| (path, stat.oid.as_slice())).collect()
 }
 
-/// Takes away all but untouched files and the directories they are in, and the git directory unless it is to be kept;
-/// false when a directory was tampered with.
-fn scrub(root: &Path, index: &Index, keep_git: bool, trash: &Trash) -> Result<bool, GitError> {
-    let files: BTreeMap<&[u8], &Stat> =
-        index.files.iter().map(|(path, stat)| (path.as_bytes(), stat)).collect();
-    let dirs: BTreeSet<&[u8]> = index.dirs.iter().map(GitPath::as_bytes).collect();
-    let meta = root.symlink_metadata().map_err(GitError::io(root))?;
-    let scrubber = Scrubber { files, dirs, keep_git, trash, mode: meta.mode(), uid: meta.uid() };
-    Ok(meta.is_dir() && scrubber.fit(root, &meta) && scrubber.directory(root, &mut Vec::new())?)
-}
-
+/// Takes away what is not as it was made.
 struct Scrubber<'a> {
     files: BTreeMap<&'a [u8], &'a Stat>,
     dirs: BTreeSet<&'a [u8]>,
-    keep_git: bool,
     trash: &'a Trash,
     mode: u32,
     uid: u32,
 }
 
-impl Scrubber<'_> {
+impl<'a> Scrubber<'a> {
+    /// For a tree in this place, which is ours and as every directory should be.
+    fn new(place: &Path, index: &'a Index, trash: &'a Trash) -> Result<Scrubber<'a>, GitError> {
+        let files = index.files.iter().map(|(path, stat)| (path.as_bytes(), stat)).collect();
+        let dirs = index.dirs.iter().map(GitPath::as_bytes).collect();
+        let meta = place.symlink_metadata().map_err(GitError::io(place))?;
+        Ok(Scrubber { files, dirs, trash, mode: meta.mode(), uid: meta.uid() })
+    }
+
+    /// Takes away all but files that look untouched, the directories they are in, and the git directory; false when a
+    /// directory was tampered with.
+    fn tree(&self, root: &Path) -> Result<bool, GitError> {
+        let meta = root.symlink_metadata().map_err(GitError::io(root))?;
+        Ok(meta.is_dir() && self.fit(root, &meta) && self.directory(root, &mut Vec::new())?)
+    }
+
+    /// Whether a git directory holds no other files than these and its index; they may say something else.
+    fn holds_only(&self, git: &Path, files: &Files) -> bool {
+        let names: BTreeSet<&Path> =
+            files.iter().map(|(path, _)| path.as_path()).chain([Path::new("index")]).collect();
+        let dirs: BTreeSet<&Path> = names.iter().flat_map(|name| name.ancestors().skip(1)).collect();
+        let mut left = vec![git.to_owned()];
+        while let Some(path) = left.pop() {
+            let Ok(inside) = path.strip_prefix(git) else { return false };
+            let Ok(meta) = path.symlink_metadata() else { return false };
+            let fits = match meta.is_dir() {
+                true => dirs.contains(inside) && self.fit(&path, &meta),
+                false => names.contains(inside) && meta.is_file() && meta.nlink() == 1,
+            };
+            if !fits {
+                return false;
+            }
+            if meta.is_dir() {
+                let Ok(entries) = std::fs::read_dir(&path) else { return false };
+                left.extend(entries.flatten().map(|entry| entry.path()));
+            }
+        }
+        true
+    }
+
     /// Whether a directory has the mode and owner of the others, and no access list that new files would inherit.
     fn fit(&self, path: &Path, meta: &std::fs::Metadata) -> bool {
         let mut list = [0u8; 4096];
@@ -213,7 +220,7 @@ impl Scrubber<'_> {
             let entry = entry.map_err(GitError::io(dir))?;
             let (path, name) = (entry.path(), entry.file_name());
             let meta = path.symlink_metadata().map_err(GitError::io(&path))?;
-            if self.keep_git && inside.is_empty() && name == ".git" && meta.is_dir() {
+            if inside.is_empty() && name == ".git" {
                 continue;
             }
             let len = inside.len();

@@ -40,7 +40,7 @@ impl Trash {
         let place =
             (0..).map(|_| self.dir.join(unique(&name))).find(|place| place.symlink_metadata().is_err());
         let place = place.unwrap_or_else(|| self.dir.join(&name));
-        match std::fs::rename(path, &place) {
+        match rename(path, &place) {
             Ok(()) => {}
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(false),
             Err(e) => return Err(GitError::io(path)(e)),
@@ -61,6 +61,18 @@ impl Trash {
     }
 }
 
+/// Renames what is ours. A directory takes the right to write in it, which an agent may have taken away.
+fn rename(from: &Path, to: &Path) -> std::io::Result<()> {
+    let is_dir = || from.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+    match std::fs::rename(from, to) {
+        Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied && is_dir() => {
+            std::fs::set_permissions(from, Permissions::from_mode(0o700))?;
+            std::fs::rename(from, to)
+        }
+        done => done,
+    }
+}
+
 /// Deletes a file or directory, following no link; what resists stays for the next sweep.
 fn delete(path: &Path) {
     let is_dir = path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
@@ -75,9 +87,9 @@ fn delete(path: &Path) {
 
 fn unlock(dir: &Path) {
     let _ = std::fs::set_permissions(dir, Permissions::from_mode(0o700));
-    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            unlock(&entry.path());
-        }
-    }
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let dirs = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    // All of them first: a directory stays open no longer than it is read.
+    let dirs: Vec<PathBuf> = dirs.map(|entry| entry.path()).collect();
+    dirs.iter().for_each(|dir| unlock(dir));
 }

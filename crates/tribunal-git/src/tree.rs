@@ -13,7 +13,6 @@ use tribunal_core::defence::{Defence, stands};
 use crate::files::unique;
 use crate::open::{MARKER, paths};
 use crate::run::{Call, Output, failed};
-use crate::seal::{Files, Seal, Unsealed};
 use crate::{GitError, GitPath, Oid, Repo, index};
 
 /// How deep repositories inside repositories are followed.
@@ -25,6 +24,9 @@ const DEFUSE_MAX: usize = 100_000;
 /// So many changed files are flushed to the disk one by one; for more, git gathers them in a directory of its own, which
 /// takes a dozen files and directories that live for an instant.
 const FEW: usize = 8;
+
+/// Files of a private repository by their path in it, with what is in them.
+pub(crate) type Files = Vec<(PathBuf, Vec<u8>)>;
 
 /// One agent's (or seat's) files. One caller at a time.
 #[derive(Clone)]
@@ -87,19 +89,6 @@ impl Repo {
         tree: &Oid,
         branch: &str,
     ) -> Result<Tree, GitError> {
-        self.checkout_sealed(dest, index, commit, tree, branch)?;
-        Ok(self.tree(dest, index, commit))
-    }
-
-    /// Does so, and gives what proves later that nobody touched the private repository.
-    pub(crate) fn checkout_sealed(
-        &self,
-        dest: &Path,
-        index: &Path,
-        commit: &Oid,
-        tree: &Oid,
-        branch: &str,
-    ) -> Result<Option<Seal>, GitError> {
         if dest.symlink_metadata().is_ok() {
             let source = std::io::ErrorKind::AlreadyExists.into();
             return Err(GitError::Io { path: dest.to_owned(), source });
@@ -114,11 +103,11 @@ impl Repo {
             .args(["read-tree", "-m", "-u"])
             .arg(tree)
             .ok()
-            .and_then(|_| self.hand_over(&partial, dest, index, &files, files.iter()));
+            .and_then(|_| self.hand_over(&partial, dest, index, files.iter()));
         if made.is_err() {
             let _ = std::fs::remove_dir_all(&partial);
         }
-        made
+        made.map(|()| self.tree(dest, index, commit))
     }
 
     /// Gives files their private repository, of which some files are to be written, and their place.
@@ -127,9 +116,8 @@ impl Repo {
         from: &Path,
         dest: &Path,
         index: &Path,
-        files: &Files,
         to_write: impl Iterator<Item = &'a (PathBuf, Vec<u8>)>,
-    ) -> Result<Option<Seal>, GitError> {
+    ) -> Result<(), GitError> {
         let git = from.join(".git");
         for (path, bytes) in to_write {
             let path = git.join(path);
@@ -138,17 +126,11 @@ impl Repo {
         }
         let copy = git.join("index");
         std::fs::copy(index, &copy).map_err(GitError::io(copy))?;
-        let unsealed = Unsealed::look(&git, files);
-        // Git replaces an index and never writes into one, so this stays what it is now: the proof of what was made.
-        let made = made_index(index);
-        std::fs::hard_link(index, &made).map_err(GitError::io(&made))?;
         // The index's time of change is moved beyond that of every file: a look at it makes newer kernels give the next
         // change a time of its own.
-        let mode = made.symlink_metadata().map_err(GitError::io(&made))?.permissions();
-        std::fs::set_permissions(&made, mode).map_err(GitError::io(&made))?;
-        let seal = unsealed.and_then(|unsealed| unsealed.seal(&made));
-        std::fs::rename(from, dest).map_err(GitError::io(dest))?;
-        Ok(seal)
+        let mode = index.symlink_metadata().map_err(GitError::io(index))?.permissions();
+        std::fs::set_permissions(index, mode).map_err(GitError::io(index))?;
+        std::fs::rename(from, dest).map_err(GitError::io(dest))
     }
 
     /// A tree that is already there, made from `base` (after a restart).
@@ -232,23 +214,13 @@ fn alternate(objects: &Path) -> Vec<u8> {
     line
 }
 
-/// Removes our index, with the lock and the proof beside it.
+/// Removes our index, with the lock beside it; of a link, the link.
 pub(crate) fn drop_index(index: &Path) -> Result<(), GitError> {
     drop_lock(index);
-    for path in [index, &made_index(index)] {
-        match std::fs::remove_file(path) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(GitError::io(path)(e)),
-            _ => {}
-        }
+    match std::fs::remove_file(index) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(GitError::io(index)(e)),
+        _ => Ok(()),
     }
-    Ok(())
-}
-
-/// Where the index stays as it was when the tree was made.
-pub(crate) fn made_index(index: &Path) -> PathBuf {
-    let mut made = index.as_os_str().to_owned();
-    made.push(".made");
-    PathBuf::from(made)
 }
 
 /// Removes the lock a killed git left on our index. Nobody else uses it, and a tree has one caller at a time.
@@ -338,7 +310,8 @@ impl Tree {
         Some(tree)
     }
 
-    /// Our index; one that is missing or broken is made anew from the base commit.
+    /// Our index; one that is missing or broken is made anew from the base commit. Through a link git would write the
+    /// index of somebody else.
     fn read_index(&self) -> Result<index::Index, GitError> {
         let sha256 = self.repo.inner.sha256;
         match index::read(&self.index, sha256) {
@@ -369,7 +342,7 @@ impl Tree {
             same: 0,
             other: 0,
         };
-        if look.directory(&self.path, &mut Vec::new()).is_none() {
+        if look.directory(&self.path, &[]).is_none() {
             return UNKNOWN;
         }
         let changed = look.other.max(look.files.len().saturating_sub(look.same));
@@ -513,6 +486,7 @@ impl Tree {
         if let (0, Some(_)) = self.look() {
             return Ok(Vec::new());
         }
+        self.read_index()?;
         let call = self.call().args(["ls-files", "-z", "--others", "--modified", "--deleted"]);
         let mut problems = Vec::new();
         defuse(&self.path, &GitPath::default(), &mut { DEFUSE_MAX }, &mut problems);
@@ -542,31 +516,34 @@ struct Look<'a> {
 impl Look<'_> {
     /// Counts the files of a directory until more than a few are other ones; none when it cannot be looked at. A file that
     /// changed just when the index was written proves nothing: the same moment may hold another change.
-    fn directory(&mut self, dir: &Path, inside: &mut Vec<u8>) -> Option<()> {
+    fn directory(&mut self, dir: &Path, inside: &[u8]) -> Option<()> {
+        let (len, mut below) = (inside.len(), Vec::new());
         for entry in std::fs::read_dir(dir).ok()? {
             let entry = entry.ok()?;
             let name = entry.file_name();
-            let len = inside.len();
             if len == 0 && name == ".git" {
                 continue;
             }
-            if len > 0 {
-                inside.push(b'/');
-            }
-            inside.extend_from_slice(name.as_bytes());
+            let path = joined(inside, &name);
             if entry.file_type().ok()?.is_dir() {
-                self.other += usize::from(!self.dirs.contains(inside.as_slice()));
-                self.directory(&entry.path(), inside)?;
+                self.other += usize::from(!self.dirs.contains(path.as_slice()));
+                below.push(name);
             } else {
                 // Not followed: the entry itself is looked at.
                 let meta = entry.metadata().ok()?;
-                let same = self.files.get(inside.as_slice()).is_some_and(|stat| {
+                let same = self.files.get(path.as_slice()).is_some_and(|stat| {
                     stat.is_untouched(&meta) && stat.is_older_than(self.written.0, self.written.1)
                 });
                 self.same += usize::from(same);
                 self.other += usize::from(!same);
             }
-            inside.truncate(len);
+            if self.other > FEW {
+                return Some(());
+            }
+        }
+        // Only now, when this one is closed: there are more levels than files that may be open.
+        for name in below {
+            self.directory(&dir.join(&name), &joined(inside, &name))?;
             if self.other > FEW {
                 break;
             }
@@ -578,18 +555,17 @@ impl Look<'_> {
 /// Removes pipes, sockets and devices from where git would open them and wait for ever: ignore and attribute files, and
 /// the git directories of repositories inside the tree. They hold no bytes. Links are not followed.
 fn defuse(dir: &Path, inside: &GitPath, left: &mut usize, problems: &mut Vec<Problem>) {
+    let mut below = Vec::new();
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let Some(fewer) = left.checked_sub(1) else { return };
         *left = fewer;
         let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { continue };
-        let root = inside.as_bytes().is_empty();
-        if root && name == ".git" {
+        if inside.as_bytes().is_empty() && name == ".git" {
             continue;
         }
-        let slash = if root { &b""[..] } else { b"/" };
-        let path = GitPath::new([inside.as_bytes(), slash, name.as_bytes()].concat());
+        let path = GitPath::new(joined(inside.as_bytes(), &name));
         if kind.is_dir() {
-            defuse(&entry.path(), &path, left, problems);
+            below.push((entry.path(), path));
         } else if !kind.is_file() && !kind.is_symlink() && opened_by_git(&path) {
             let why = match std::fs::remove_file(entry.path()) {
                 Ok(()) => "not a regular file; removed, because git would wait for it".to_owned(),
@@ -598,6 +574,15 @@ fn defuse(dir: &Path, inside: &GitPath, left: &mut usize, problems: &mut Vec<Pro
             problems.push(Problem::Unstorable { path, why });
         }
     }
+    for (dir, path) in below {
+        defuse(&dir, &path, left, problems);
+    }
+}
+
+/// A name in a directory of the tree.
+fn joined(inside: &[u8], name: &std::ffi::OsStr) -> Vec<u8> {
+    let slash = if inside.is_empty() { &b""[..] } else { b"/" };
+    [inside, slash, name.as_bytes()].concat()
 }
 
 fn opened_by_git(path: &GitPath) -> bool {
@@ -611,4 +596,39 @@ fn reason(complaint: &str, path: &GitPath) -> String {
     let shown = path.to_string();
     let lines: Vec<_> = complaint.lines().filter(|line| line.contains(&shown)).collect();
     if lines.is_empty() { complaint.to_owned() } else { lines.join("\n") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    /// Folders in folders, so many that one open directory for each would be too many.
+    #[test]
+    fn depth_takes_no_descriptors() {
+        const ALONE: &str = "TRIBUNAL_TEST_ALONE";
+        if std::env::var_os(ALONE).is_none() {
+            let own = std::env::current_exe().expect("this test");
+            let args = ["--exact", "tree::tests::depth_takes_no_descriptors"];
+            let alone = std::process::Command::new(own).args(args).env(ALONE, "1").status();
+            return assert!(alone.expect("runs").success());
+        }
+        let root = tempfile::tempdir().expect("a folder");
+        let mut deep = root.path().to_owned();
+        (0..200).for_each(|_| deep.push("d"));
+        std::fs::create_dir_all(&deep).expect("mkdir");
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        let (place, kind) = (deep.join(".gitignore"), rustix::fs::FileType::Fifo);
+        rustix::fs::mknodat(rustix::fs::CWD, &place, kind, mode, 0).expect("a pipe");
+        let all = getrlimit(Resource::Nofile);
+        setrlimit(Resource::Nofile, Rlimit { current: Some(100), ..all }).expect("fewer");
+        let mut problems = Vec::new();
+        defuse(root.path(), &GitPath::default(), &mut { DEFUSE_MAX }, &mut problems);
+        assert!(problems.len() == 1 && place.symlink_metadata().is_err(), "{problems:?}");
+        let inside: Vec<u8> = ["d"; 200].join("/").into_bytes();
+        let dirs = (0..200).filter_map(|n| inside.get(..2 * n + 1)).collect();
+        let mut look = Look { files: HashMap::new(), dirs, written: (0, 0), same: 0, other: 0 };
+        assert_eq!(look.directory(root.path(), &[]), Some(()));
+        assert_eq!(look.other, 0);
+    }
 }

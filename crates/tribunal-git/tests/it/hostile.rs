@@ -190,6 +190,31 @@ fn a_tree_that_became_a_link_is_refused() {
 }
 
 #[test]
+fn an_index_that_became_a_link_writes_nothing_of_the_users() {
+    let world = World::new(&[("a", "1\n"), ("b", "2\n")]);
+    let users = world.root().join(".git/index");
+    let before = fs::read(&users).expect("reads");
+    for changed in [true, false] {
+        let tree = world.lane(&format!("lane-{changed}"));
+        if changed {
+            write(tree.path(), "a", "changed\n");
+        }
+        let expect = tree.capture().expect("captures").tree;
+        fs::remove_file(tree.index()).expect("removed");
+        symlink(&users, tree.index()).expect("links");
+        assert_eq!(tree.capture().expect("captures").tree, expect, "{changed}");
+        assert!(tree.index().symlink_metadata().expect("there").is_file(), "it is ours again");
+        // A link that leads nowhere makes no file there either.
+        let nowhere = world.dir.path().join("nowhere");
+        fs::remove_file(tree.index()).expect("removed");
+        symlink(&nowhere, tree.index()).expect("links");
+        assert_eq!(tree.compare().expect("compares").is_empty(), !changed);
+        assert!(!nowhere.exists());
+        assert_eq!(fs::read(&users).expect("reads"), before, "{changed}");
+    }
+}
+
+#[test]
 fn a_planted_repository_hides_nothing() {
     for kind in ["repository", "file", "bare-ish"] {
         let world = World::new(&[("src/a", "1\n"), ("src/deep/b", "1\n"), ("z", "z\n")]);

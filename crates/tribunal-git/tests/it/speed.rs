@@ -83,7 +83,7 @@ fn a_lane_is_cheap() {
         repo.snapshot(&tree, &format!("refs/tribunal/snap/{lane}"), "s", &who()).expect("saves");
         lap("snapshot");
         shelf.retire(&tree).expect("retires");
-        shelf.retire(&seat).expect("retires");
+        shelf.shelve(&seat).expect("shelves");
         lap("retire");
     }
     let before = cpu();
