@@ -65,6 +65,11 @@ const CASES: &[Case] = &[
     Case("dev reads secrets", "hostile_files::hostile_dev_reads_secrets", &[Walls]),
     Case("a check reaches out of its tree", "hostile_files::hostile_check_reaches_out_of_its_tree", &[Walls]),
     Case(
+        "a check puts a link in its tree's place",
+        "hostile_files::hostile_check_puts_a_link_in_its_trees_place",
+        &[Walls],
+    ),
+    Case(
         "a check of the protocol reaches out of its tree",
         "hostile_files::hostile_check_of_the_protocol_reaches_out_of_its_tree",
         &[Walls],
@@ -88,6 +93,11 @@ const CASES: &[Case] = &[
         "formatter leaves a link to a user's file",
         "review_tools::hostile_formatter_leaves_a_link_to_a_users_file",
         &[NoFollow],
+    ),
+    Case(
+        "formatter reaches for our index",
+        "review_tools::hostile_formatter_reaches_for_our_index",
+        &[Walls],
     ),
     Case("dev links out of the tree", "hostile_files::hostile_dev_links_out_of_its_tree", &[Links]),
     Case("reviewer edits files", "hostile_files::hostile_reviewer_edits_what_it_judges", &[ReadOnlySeat]),

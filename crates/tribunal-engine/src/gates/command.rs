@@ -131,6 +131,7 @@ fn walled(
         writable: &agents.writable,
         own_binary: &std::env::current_exe().map_err(|error| error.to_string())?,
         project: Some(Estate { root, git, runs: root.join(crate::real::FOLDER) }),
+        within: tree,
         scratches: None,
     };
     let judges = [".git", ground.planning(), "tribunal.toml"].map(|name| (root.join(name), false));

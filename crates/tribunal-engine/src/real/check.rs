@@ -5,6 +5,7 @@ use super::account::Account;
 use super::artifact::{self, ARTIFACT};
 use super::delivery::{Delivery, REGRESSION, TestCommand, worse};
 use super::guard::{CONTRACT, Guard, INTEGRITY};
+use super::inside;
 use super::site::{PlanText, Site, slug};
 use super::subject;
 use super::walls::Room;
@@ -70,6 +71,8 @@ pub(crate) struct Command {
     pub(crate) env: Vec<(OsString, OsString)>,
     /// Folders it may write to besides its own.
     pub(crate) room: Vec<PathBuf>,
+    /// The folder of the tree it runs in; the root unless it says another.
+    pub(crate) place: String,
 }
 
 struct PlanChecking {
@@ -456,6 +459,17 @@ fn run_one(
     Ok((how != ExitHow::Code(0)).then(|| failed(&command.shown, &how, &out_dir)))
 }
 
+/// Where a command that runs in `dir/tree` keeps its temporary files. Nothing else of `dir` is shown to it: whoever could
+/// write there could put a link in the tree's place for the next command, or change the index we take the files by.
+pub(crate) fn tmp_in(dir: &Path) -> PathBuf {
+    dir.join("tmp")
+}
+
+/// Where a command may write down what its tests said.
+pub(crate) fn junit_in(dir: &Path) -> PathBuf {
+    tmp_in(dir).join("junit.xml")
+}
+
 /// Runs one command contained: how it ended and where its output is. The error says why it did not run.
 pub(crate) fn contained(
     site: &Site,
@@ -465,20 +479,27 @@ pub(crate) fn contained(
     dir: &Path,
     command: &Command,
 ) -> Result<(ExitHow, PathBuf), String> {
+    let shown = &command.shown;
+    let tmp = tmp_in(dir);
+    // The command before this one had the tree to itself.
+    inside::is_folder(tree, &command.place)
+        .and_then(|()| fs::create_dir_all(&tmp))
+        .map_err(|error| format!("`{shown}` did not run: {error}"))?;
+    let at = if command.place.is_empty() { tree.to_path_buf() } else { tree.join(&command.place) };
     let out_dir = site.dir.join("launches").join(format!("{name}.{n}"));
     // A check may be repeated after a crash; its output is only evidence for this run of it.
     let _ = fs::remove_dir_all(&out_dir);
     let env = |name: &str| site.environment.get(name).map(|value| (OsString::from(name), value.clone()));
     let mut kept: Vec<(OsString, OsString)> = KEPT.into_iter().filter_map(env).collect();
-    kept.push(("TMPDIR".into(), dir.into()));
-    kept.push(("TRIBUNAL_JUNIT".into(), dir.join("junit.xml").into()));
+    kept.push(("TMPDIR".into(), tmp.clone().into()));
+    kept.push(("TRIBUNAL_JUNIT".into(), junit_in(dir).into()));
     kept.extend(command.env.iter().cloned());
-    let more = std::iter::once(dir).chain(command.room.iter().map(PathBuf::as_path));
+    let more = std::iter::once(tmp).chain(command.room.iter().cloned());
     let walls = site.walls(&Room {
         tree,
         write: true,
         own: &out_dir,
-        more: more.map(|path| (path.to_path_buf(), true)).collect(),
+        more: more.map(|path| (path, true)).collect(),
         row: None,
         env: &kept,
         program: command.argv.first().map(OsStr::new),
@@ -488,14 +509,13 @@ pub(crate) fn contained(
         run_marker: site.marker.clone(),
         argv: command.argv.iter().map(OsString::from).collect(),
         env: kept,
-        dir: tree.to_path_buf(),
+        dir: at,
         stdin: Stdin::Null,
         out_dir: out_dir.clone(),
         output_max: OUTPUT_MAX,
         walls,
     };
     let timeout = Duration::from_secs(site.settings.checks.timeout_s);
-    let shown = &command.shown;
     crash::point("check:before");
     let exit = run_to_end(site.keeper.containment().clone(), launch, timeout, GRACE)
         .map_err(|error| format!("`{shown}` did not run: {error}"))?;

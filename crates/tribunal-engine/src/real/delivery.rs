@@ -2,7 +2,7 @@
 //! `tribunal_docs::qa`. What could not be looked at did not run; it never passed.
 
 use super::account::Account;
-use super::check::{Command, contained, failing};
+use super::check::{Command, contained, failing, junit_in};
 use super::site::{PlanText, Site, lock, slug};
 use std::collections::BTreeSet;
 use std::fs;
@@ -226,7 +226,5 @@ fn suite(site: &Site, commit: &Oid, argv: &[String]) -> Result<Ran, GitError> {
 fn report(dir: &Path, out: &Path) -> Option<TestReport> {
     let text = |path: &Path| super::inside::text(path).unwrap_or_default();
     let words = [text(&out.join("stdout")), text(&out.join("stderr"))].concat();
-    read_tests(&text(&dir.join("junit.xml")))
-        .or_else(|| read_tests(&words))
-        .filter(|report| report.executed() > 0)
+    read_tests(&text(&junit_in(dir))).or_else(|| read_tests(&words)).filter(|report| report.executed() > 0)
 }

@@ -1,26 +1,30 @@
 //! Files of a tree that an agent or a tool had: read and written by us, who stand outside its walls. No link that was left
-//! there is ever followed; what stands in a file's place is taken away, never written through.
+//! there is ever followed, nor one that somebody puts there meanwhile: every folder is opened in the one above it. What
+//! stands in a file's place is taken away, never written through.
 
-use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{Error, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, statat, symlinkat, unlinkat};
+use rustix::io::Errno;
+use std::fs::{self, File};
+use std::io::{self, Error, Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_git::GitError;
 
+/// What happens to a folder that is not there.
+#[derive(Clone, Copy)]
+enum Missing {
+    Refused,
+    Made,
+}
+
 /// Reads a file of a tree whose agent is gone, if it is a plain one in plain folders.
 pub(crate) fn read(tree: &Path, path: &str) -> Option<Vec<u8>> {
-    let mut at = tree.to_path_buf();
-    let mut parts = Path::new(path).components().peekable();
-    while let Some(part) = parts.next() {
-        at.push(part);
-        let meta = at.symlink_metadata().ok()?;
-        let fits = if parts.peek().is_some() { meta.is_dir() } else { meta.is_file() };
-        if !fits && stands(Defence::NoFollow) {
-            return None;
-        }
+    if !stands(Defence::NoFollow) {
+        return fs::read(tree.join(path)).ok();
     }
-    fs::read(at).ok()
+    let (folder, name) = place(tree, path, Missing::Refused).ok()?;
+    plain(&folder, name)
 }
 
 /// Writes a file of a tree whose agent is gone, anew: nothing else that the old one was a name of changes. A folder on the
@@ -32,7 +36,18 @@ pub(crate) fn write(tree: &Path, path: &str, bytes: &[u8]) -> Result<(), GitErro
         let made = at.parent().map_or(Ok(()), fs::create_dir_all);
         return made.and_then(|()| fs::write(&at, bytes)).map_err(io);
     }
-    folders(tree, path).and_then(|()| anew(&at)?.write_all(bytes)).map_err(io)
+    let written =
+        place(tree, path, Missing::Made).and_then(|(folder, name)| anew(&folder, name)?.write_all(bytes));
+    written.map_err(io)
+}
+
+/// Puts a link into a tree, unless something has that name.
+pub(crate) fn link(tree: &Path, path: &str, target: &Path) -> io::Result<()> {
+    let (folder, name) = place(tree, path, Missing::Refused)?;
+    match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => Ok(symlinkat(target, &folder, name)?),
+        other => Ok(other.map(drop)?),
+    }
 }
 
 /// Whether there is anything at a path, a link that leads nowhere included.
@@ -42,40 +57,87 @@ pub(crate) fn is_taken(path: &Path) -> bool {
 
 /// Reads a file as text if it is a plain one.
 pub(crate) fn text(path: &Path) -> Option<String> {
-    let plain = path.symlink_metadata().ok()?.is_file();
-    let bytes = plain.then(|| fs::read(path).ok())??;
+    let bytes = plain(CWD, path)?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Makes the folders a file lies in; one that is none is refused.
-pub(crate) fn folders(tree: &Path, path: &str) -> std::io::Result<()> {
-    fs::create_dir_all(tree)?;
-    let mut at: PathBuf = tree.to_path_buf();
-    for part in Path::new(path).parent().into_iter().flat_map(Path::components) {
-        at.push(part);
-        match at.symlink_metadata() {
-            Ok(meta) if meta.is_dir() => {}
-            Ok(_) => return Err(Error::other(format!("{} is no folder any more", at.display()))),
-            Err(_) => fs::create_dir(&at)?,
-        }
+pub(crate) fn folders(tree: &Path, path: &str) -> io::Result<()> {
+    place(tree, path, Missing::Made).map(drop)
+}
+
+/// Refuses a place in a tree that is no folder any more, or is reached through a link.
+pub(crate) fn is_folder(tree: &Path, path: &str) -> io::Result<()> {
+    walk(tree, Path::new(path), Missing::Refused).map(drop)
+}
+
+/// The folder that a path of a tree lies in, and its name there.
+fn place<'a>(tree: &Path, path: &'a str, missing: Missing) -> io::Result<(OwnedFd, &'a Path)> {
+    let path = Path::new(path);
+    let name = path.file_name().ok_or_else(|| Error::other(format!("{} names no file", path.display())))?;
+    Ok((walk(tree, path.parent().unwrap_or(Path::new("")), missing)?, Path::new(name)))
+}
+
+/// Opens a folder of a tree, one part after the other. The tree itself is where we put it.
+fn walk(tree: &Path, path: &Path, missing: Missing) -> io::Result<OwnedFd> {
+    const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+    if let Missing::Made = missing {
+        fs::create_dir_all(tree)?;
     }
-    Ok(())
+    let mut at = openat(CWD, tree, FOLDER, Mode::empty())?;
+    for part in path.components() {
+        let name = match part {
+            Component::Normal(name) => name,
+            Component::CurDir => continue,
+            _ => return Err(Error::other(format!("{} leads out of the tree", path.display()))),
+        };
+        if let Missing::Made = missing {
+            match mkdirat(&at, name, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        at = match openat(&at, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
+            Ok(folder) => folder,
+            Err(Errno::NOTDIR | Errno::LOOP) => {
+                return Err(Error::other(format!("{} is no folder any more", tree.join(path).display())));
+            }
+            Err(errno) => return Err(errno.into()),
+        };
+    }
+    Ok(at)
+}
+
+/// Reads a plain file; without waiting for anybody, should it be a pipe.
+fn plain(folder: impl std::os::fd::AsFd, name: &Path) -> Option<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut file = File::from(openat(folder, name, flags, Mode::empty()).ok()?);
+    let mut bytes = Vec::new();
+    file.metadata().ok()?.is_file().then(|| file.read_to_end(&mut bytes).ok())??;
+    Some(bytes)
 }
 
 /// A new file in the place of whatever is there.
-fn anew(at: &Path) -> std::io::Result<File> {
-    let old: Option<Metadata> = at.symlink_metadata().ok();
-    if old.is_some() {
-        fs::remove_file(at)?;
-    }
-    let mode = old.filter(Metadata::is_file).map_or(0o644, |meta| meta.permissions().mode() & 0o777);
-    OpenOptions::new().write(true).create_new(true).mode(mode).open(at)
+fn anew(folder: &OwnedFd, name: &Path) -> io::Result<File> {
+    let mode = match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(old) => {
+            unlinkat(folder, name, AtFlags::empty())?;
+            let plain = rustix::fs::FileType::from_raw_mode(old.st_mode).is_file();
+            if plain { Mode::from_raw_mode(old.st_mode & 0o777) } else { NEW }
+        }
+        Err(_) => NEW,
+    };
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(File::from(openat(folder, name, flags, mode)?))
 }
+
+/// The mode of a file that was not there.
+const NEW: Mode = Mode::from_raw_mode(0o644);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
     fn nothing_leaves_a_tree_by_a_link() {
@@ -96,6 +158,14 @@ mod tests {
         }
         assert!(write(&tree, "folder/mine", b"ours").is_err());
         assert_eq!(read(&tree, "folder/mine"), None);
+        assert!(link(&tree, "folder/deep", &out).is_err() && is_folder(&tree, "folder").is_err());
+        assert!(is_folder(&tree, "src").is_ok() && is_folder(&tree, "").is_ok());
+        assert!(is_folder(&tree, "../out").is_err() && write(&tree, "../out/new", b"ours").is_err());
+        link(&tree, "src/borrowed", &out).unwrap();
+        link(&tree, "src/run", &out).unwrap();
+        assert_eq!(fs::read_link(tree.join("src/borrowed")).unwrap(), out);
+        assert_eq!(read(&tree, "src/run").as_deref(), Some(&b"ours"[..]), "what has the name keeps it");
+        assert_eq!(text(&tree.join("src/borrowed")), None);
         let names: Vec<_> = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["mine"]);
         assert_eq!(fs::read_to_string(out.join("mine")).unwrap(), "mine");

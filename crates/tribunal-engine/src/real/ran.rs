@@ -105,7 +105,7 @@ mod tests {
     use tribunal_core::finding::Severity;
 
     fn command(shown: &str) -> Command {
-        Command { argv: Vec::new(), shown: shown.to_owned(), env: Vec::new(), room: Vec::new() }
+        Command { shown: shown.to_owned(), ..Command::default() }
     }
 
     fn failing(command: &str) -> Claim {

@@ -3,6 +3,7 @@
 //! diff's own code makes a tool do stays in its walls.
 
 use super::check::{Command, contained, tail};
+use super::inside;
 use super::site::{Site, slug};
 use crate::docket::{AsideNote, Docket, Note};
 use crate::world::Report;
@@ -314,8 +315,7 @@ impl Asked<'_> {
         let named = words.iter().any(|word| word == "{files}");
         let mut runs = Vec::new();
         for (place, files) in &self.seat.places {
-            let at = self.tree.path().join(place);
-            self.borrow(place, &at)?;
+            self.borrow(place)?;
             let batches: Vec<&[String]> =
                 if named { files.chunks(FILES_AT_ONCE).collect() } else { vec![&[]] };
             for files in batches {
@@ -328,8 +328,10 @@ impl Asked<'_> {
                     shown: format!("{} ({what})", self.tool.name),
                     env,
                     room: vec![cache.clone()],
+                    place: place.clone(),
                 };
-                let (how, out) = contained(self.site, self.name, runs.len(), &at, self.dir, &command)?;
+                let tree = self.tree.path();
+                let (how, out) = contained(self.site, self.name, runs.len(), tree, self.dir, &command)?;
                 runs.push((place.clone(), out, how));
             }
         }
@@ -337,15 +339,16 @@ impl Asked<'_> {
     }
 
     /// Folders that a tool needs and git does not have: those of the user's work tree, to read.
-    fn borrow(&self, place: &str, at: &Path) -> Result<(), String> {
+    fn borrow(&self, place: &str) -> Result<(), String> {
         for name in &self.tool.borrow {
             let above = std::iter::successors(Some(place), |p| (!p.is_empty()).then(|| up(p)));
             let own = above
                 .map(|folder| self.site.project.root().join(folder).join(name))
                 .find(|path| path.symlink_metadata().is_ok_and(|meta| meta.is_dir()));
-            let (Some(own), false) = (own, at.join(name).symlink_metadata().is_ok()) else { continue };
-            std::os::unix::fs::symlink(&own, at.join(name))
-                .map_err(|error| format!("{}: {error}", at.join(name).display()))?;
+            let Some(own) = own else { continue };
+            let inside = if place.is_empty() { name.clone() } else { format!("{place}/{name}") };
+            inside::link(self.tree.path(), &inside, &own)
+                .map_err(|error| format!("{inside} cannot be borrowed: {error}"))?;
         }
         Ok(())
     }

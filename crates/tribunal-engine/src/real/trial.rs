@@ -185,6 +185,7 @@ fn walls(
         writable: &[],
         own_binary: &brief.own_binary,
         project: None,
+        within: &trial.dir,
         scratches: None,
     };
     agent_walls(row, brief, prepared, |room| ground.walls(room)).map_err(TrialError::Walls)

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tribunal_agent::{Adapter, Adapters};
 use tribunal_core::defence::{Defence, stands};
@@ -130,6 +131,8 @@ pub(crate) struct Ground<'a> {
     pub(crate) own_binary: &'a Path,
     /// The project's root, its git folders, and the folder with the runs.
     pub(crate) project: Option<Estate<'a>>,
+    /// A folder of ours that trees lie in: from there on, a tree is where it was made.
+    pub(crate) within: &'a Path,
     /// Where scratch folders come from; without it each is made anew.
     pub(crate) scratches: Option<&'a Scratches>,
 }
@@ -155,6 +158,7 @@ impl Site {
                 git: [self.repo.common_dir(), self.repo.objects_dir()],
                 runs: self.project.folder(),
             }),
+            within: &self.dir,
             scratches: Some(&self.scratches),
         };
         ground.walls(room)
@@ -172,19 +176,20 @@ impl Ground<'_> {
     /// The walls of a launch; none where there are none. Makes the launch's scratch folder in any case.
     pub(crate) fn walls(&self, room: &Room<'_>) -> Result<Option<Walls>, String> {
         let fail = |error: io::Error| format!("{}: {error}", room.own.display());
+        let tree = in_place(self.within, room.tree).map_err(fail)?;
         fs::create_dir_all(room.own).map_err(fail)?;
         if self.sandbox != Sandbox::Walls || !stands(Defence::Walls) {
             fs::create_dir_all(room.own.join(SCRATCH)).map_err(fail)?;
             return Ok(None);
         }
         let mut plan = Plan::default();
-        let house = self.cover(&mut plan, room).map_err(fail)?;
-        let walls = plan.walls();
+        let house = self.cover(&mut plan, room, &tree).map_err(fail)?;
+        let walls = plan.walls(&tree);
         house.build(&walls, self.scratches.unwrap_or(&Scratches::default())).map_err(fail)?;
         Ok(Some(walls))
     }
 
-    fn cover(&self, plan: &mut Plan, room: &Room<'_>) -> io::Result<House> {
+    fn cover(&self, plan: &mut Plan, room: &Room<'_>, tree: &Path) -> io::Result<House> {
         let home = self.environment.get("HOME").and_then(|home| PathBuf::from(home).canonicalize().ok());
         let home = home.filter(|home| home.parent().is_some());
         COVERED.into_iter().filter(|path| is_dir(Path::new(path))).for_each(|path| plan.hide(path.into()));
@@ -197,15 +202,14 @@ impl Ground<'_> {
         let mut house = House::new(own.join(SCRATCH), home.as_deref());
         plan.put(&house.scratch.join("tmp"), Path::new("/tmp"), true);
         // What the user lets everybody write comes before what is kept from everybody.
-        for path in self.writable {
-            let path = expand(path, home.as_deref(), room.env).and_then(|path| path.canonicalize().ok());
-            path.into_iter().for_each(|path| plan.show(&path, room.write || room.row.is_none()));
+        for path in self.open_to_all(room, home.as_deref()) {
+            plan.show(&path, room.write || room.row.is_none());
         }
         let places = home.as_deref().map_or_else(|| Ok(BTreeMap::new()), |home| self.homes(room, home))?;
         if home.is_some() {
             house.open(plan, &places)?;
         }
-        self.programs(plan, room, home.as_deref(), &places);
+        self.programs(plan, room, tree, home.as_deref(), &places);
         if let Some(project) = &self.project {
             for path in [project.root, project.git[0], project.git[1]] {
                 path.canonicalize()
@@ -221,15 +225,23 @@ impl Ground<'_> {
         for (path, write) in &room.more {
             path.canonicalize().into_iter().for_each(|path| plan.show(&path, *write));
         }
-        plan.show(&room.tree.canonicalize()?, room.write || !stands(Defence::ReadOnlySeat));
+        plan.show(tree, room.write || !stands(Defence::ReadOnlySeat));
         Ok(house)
     }
 
-    /// The programs it runs, where they lie in a covered place and are not seen yet.
+    /// What every maker and every check may write.
+    fn open_to_all(&self, room: &Room<'_>, home: Option<&Path>) -> Vec<PathBuf> {
+        let named = self.writable.iter().filter_map(|path| expand(path, home, room.env));
+        named.filter_map(|path| path.canonicalize().ok()).collect()
+    }
+
+    /// The programs it runs, where they lie in a covered place and are not seen yet. One that an agent could have put
+    /// there, as a link to anywhere, shows nothing.
     fn programs(
         &self,
         plan: &mut Plan,
         room: &Room<'_>,
+        tree: &Path,
         home: Option<&Path>,
         places: &BTreeMap<PathBuf, Place>,
     ) {
@@ -242,12 +254,19 @@ impl Ground<'_> {
         let keep: Vec<&Path> = keep.collect();
         let keeps = |path: &Path| !keep.iter().any(|place| place.starts_with(path));
         let path = value(room.env, "PATH").unwrap_or_default();
+        let open: Vec<PathBuf> =
+            [tree.to_path_buf()].into_iter().chain(self.open_to_all(room, home)).collect();
+        let given = |path: &PathBuf| {
+            let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+            !path.starts_with(room.tree)
+                && folder.is_some_and(|folder| !open.iter().any(|open| folder.starts_with(open)))
+        };
         let program = room.program.and_then(|name| find_program(name, room.tree, room.env).ok());
-        let program = program.and_then(|path| path.canonicalize().ok());
-        let bins = std::env::split_paths(path)
-            .chain(program.as_deref().and_then(Path::parent).map(Path::to_path_buf));
-        for bin in bins.filter_map(|bin| bin.canonicalize().ok()).filter(|bin| is_covered(bin) && keeps(bin))
-        {
+        let program = program.filter(given).and_then(|path| path.canonicalize().ok());
+        let program = program.as_deref().and_then(Path::parent).map(Path::to_path_buf);
+        let bins = std::env::split_paths(path).filter(given).chain(program);
+        let bins = bins.filter_map(|bin| bin.canonicalize().ok()).filter(|bin| is_covered(bin) && keeps(bin));
+        for bin in bins.collect::<Vec<PathBuf>>() {
             if plan.shows(&bin) {
                 continue;
             }
@@ -409,7 +428,7 @@ impl House {
         }
         scratches.make(&self.scratch, &self.skeleton)?;
         for (from, to) in &self.copies {
-            let copied = fs::copy(from, self.scratch.join(to));
+            let copied = copy(from, &self.scratch.join(to));
             // What is not in the home after all is missed by who needs it, who will say so; what is elsewhere is mounted.
             if !to.starts_with(House::HOME) {
                 copied?;
@@ -453,10 +472,12 @@ impl Plan {
         matches!(self.rule(path), Some(Wall::Show { from, to, .. }) if from == to)
     }
 
-    /// A rule that says what the one above it says already is left out: every one costs a mount.
-    fn walls(self) -> Walls {
+    /// A rule that says what the one above it says already is left out: every one costs a mount. But the tree has one of
+    /// its own in any case: what is mounted nobody can rename.
+    fn walls(self, tree: &Path) -> Walls {
         let says_more =
             |(path, wall): &(&PathBuf, &Wall)| match (wall, path.parent().and_then(|up| self.rule(up))) {
+                _ if path.as_path() == tree => true,
                 (
                     Wall::Show { from, to, write },
                     Some(Wall::Show { from: outside, to: inside, write: same }),
@@ -476,6 +497,21 @@ fn value<'a>(env: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
 
 fn is_dir(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|meta| meta.is_dir())
+}
+
+/// Where a tree lies; refused when it is not the folder that we made there, or is reached through a link.
+fn in_place(within: &Path, tree: &Path) -> io::Result<PathBuf> {
+    let moved = || io::Error::other(format!("{} is not where it was made", tree.display()));
+    let expect = within.canonicalize()?.join(tree.strip_prefix(within).map_err(|_| moved())?);
+    tree.canonicalize().ok().filter(|real| *real == expect && is_dir(real)).ok_or_else(moved)
+}
+
+/// Copies a file to a place where nothing is yet, not even a link.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let mut file = fs::File::open(from)?;
+    let mode = file.metadata()?.permissions().mode() & 0o777;
+    io::copy(&mut file, &mut fs::File::options().write(true).create_new(true).mode(mode).open(to)?)?;
+    Ok(())
 }
 
 fn is_covered(path: &Path) -> bool {
@@ -499,6 +535,7 @@ fn expand(text: &str, home: Option<&Path>, env: &[(OsString, OsString)]) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::symlink;
 
     fn put(path: &Path) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -508,20 +545,35 @@ mod tests {
     /// What a command sees of a home with these files, when PATH names these folders of it.
     fn seen(files: &[&str], path: &[&str]) -> (tempfile::TempDir, Walls) {
         let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let walls = walls_in(folder.path(), files, path, None, |_| {}).unwrap();
+        (folder, walls)
+    }
+
+    /// The same of a program, after this was done in the folder with home and tree.
+    fn walls_in(
+        folder: &Path,
+        files: &[&str],
+        path: &[&str],
+        program: Option<&str>,
+        deed: impl FnOnce(&Path),
+    ) -> Result<Walls, String> {
+        let root = folder.canonicalize().unwrap();
         let home = root.join("home");
         files.iter().for_each(|file| put(&home.join(file)));
-        fs::create_dir_all(root.join("tree")).unwrap();
-        let (own, tree) = (root.join("own"), root.join("tree"));
+        let (own, tree) = (root.join("own"), root.join("check/tree"));
+        fs::create_dir_all(&tree).unwrap();
+        deed(&root);
         let adapters = Adapters::default();
         let environment = BTreeMap::from([("HOME".to_owned(), home.clone().into_os_string())]);
+        let writable = [root.join("writable").display().to_string()];
         let ground = Ground {
             sandbox: Sandbox::Walls,
             environment: &environment,
             adapters: &adapters,
-            writable: &[],
+            writable: &writable,
             own_binary: Path::new("/usr/bin/env"),
             project: None,
+            within: &root,
             scratches: None,
         };
         let bins = std::env::join_paths(path.iter().map(|bin| home.join(bin))).unwrap();
@@ -533,10 +585,94 @@ mod tests {
             more: Vec::new(),
             row: None,
             env: &env,
-            program: None,
+            program: program.map(OsStr::new),
         };
-        let walls = ground.walls(&room).unwrap().unwrap();
-        (folder, walls)
+        ground.walls(&room).map(Option::unwrap)
+    }
+
+    #[test]
+    fn a_tree_that_was_moved_away_is_refused() {
+        type Deed<'a> = &'a dyn Fn(&Path);
+        let away = |root: &Path, what: &str| fs::rename(root.join(what), root.join("was")).unwrap();
+        let deeds: [(&str, Deed<'_>, bool); 5] = [
+            ("nothing", &|_| {}, true),
+            (
+                "a link to the home",
+                &|root| {
+                    away(root, "check/tree");
+                    symlink(root.join("home"), root.join("check/tree")).unwrap();
+                },
+                false,
+            ),
+            (
+                "a link to itself, elsewhere",
+                &|root| {
+                    away(root, "check/tree");
+                    symlink(root.join("was"), root.join("check/tree")).unwrap();
+                },
+                false,
+            ),
+            (
+                "a link above it",
+                &|root| {
+                    away(root, "check");
+                    symlink(root.join("was"), root.join("check")).unwrap();
+                },
+                false,
+            ),
+            (
+                "a file",
+                &|root| {
+                    away(root, "check/tree");
+                    fs::write(root.join("check/tree"), "").unwrap();
+                },
+                false,
+            ),
+        ];
+        for (name, deed, fits) in deeds {
+            let folder = tempfile::tempdir().unwrap();
+            let walls = walls_in(folder.path(), &["x"], &[], None, deed);
+            assert_eq!(walls.is_ok(), fits, "{name}: {walls:?}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_an_agent_linked_shows_nothing() {
+        let script = |path: &Path| {
+            put(path);
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let link = |root: &Path, at: &str| {
+            let at = root.join(at);
+            fs::create_dir_all(at.parent().unwrap()).unwrap();
+            symlink(root.join("others/run"), at).unwrap();
+        };
+        script(&root.join("others/run"));
+        let writable = root.join("writable/run").display().to_string();
+        let given = root.join("given/run").display().to_string();
+        for (program, at, shows) in [
+            ("./run", "check/tree/run", false),
+            ("bin/run", "check/tree/bin/run", false),
+            (writable.as_str(), "writable/run", false),
+            (given.as_str(), "given/run", true),
+        ] {
+            let walls = walls_in(&root, &["x"], &[], Some(program), |root| link(root, at)).unwrap();
+            assert_eq!(shown(&walls, &root.join("others/run")), shows, "{program}");
+        }
+    }
+
+    #[test]
+    fn a_copy_follows_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        put(&at("from"));
+        symlink(at("users"), at("to")).unwrap();
+        assert!(copy(&at("from"), &at("to")).is_err());
+        assert!(!at("users").exists());
+        copy(&at("from"), &at("new")).unwrap();
+        assert_eq!(fs::read_to_string(at("new")).unwrap(), "text");
     }
 
     /// Whether a path is seen from inside, by the nearest rule.
@@ -575,7 +711,9 @@ mod tests {
         }
         plan.put(Path::new("/tmp/x"), Path::new("/tmp/a/e"), false);
         plan.show(Path::new("/tmp/a/e/f"), false);
-        let rules = plan.walls().0.into_iter().map(|wall| match wall {
+        // What nobody may rename is mounted, whatever is said above it.
+        plan.show(Path::new("/tmp/a/c/tree"), true);
+        let rules = plan.walls(Path::new("/tmp/a/c/tree")).0.into_iter().map(|wall| match wall {
             Wall::Hide(path) => format!("hide {}", path.display()),
             Wall::Show { from, to, write } => format!("{} {} {write}", from.display(), to.display()),
         });
@@ -584,6 +722,7 @@ mod tests {
             "/tmp/a /tmp/a false",
             "/tmp/a/c /tmp/a/c true",
             "/tmp/a/c/d /tmp/a/c/d false",
+            "/tmp/a/c/tree /tmp/a/c/tree true",
             "/tmp/x /tmp/a/e false",
             "/tmp/a/e/f /tmp/a/e/f false",
         ];

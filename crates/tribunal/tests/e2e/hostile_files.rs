@@ -85,6 +85,29 @@ exit 0
     show(STRICT, &script).passes();
 }
 
+/// What runs first in a check puts a link to the user's project where the next command is to run.
+#[test]
+fn hostile_check_puts_a_link_in_its_trees_place() {
+    let script = dev_also(
+        r##"{ write = "bin/one.sh", text = """for at in "$TMPDIR" "$TMPDIR/.."; do
+  mv "$at/tree" "$at/was" && ln -s '{PROJECT}' "$at/tree"
+done
+exit 0
+""" },"##,
+    );
+    let mut show = show(STRICT, &script);
+    let path = format!("{}/01-01-PLAN.md", crate::stage::PHASE);
+    let plan = std::fs::read_to_string(show.stage.project().join(&path)).unwrap();
+    let first = "> verification: sh bin/one.sh\n";
+    let both = format!("{first}> verification: rm -rf dist && mkdir dist && echo built > dist/new\n");
+    assert!(plan.contains(first), "{plan}");
+    show.user_commits(&[(&path, &plan.replace(first, &both)), (".gitignore", "dist\n")]);
+    show.user_acts(|stage| stage.write("dist/mine", "mine\n"));
+    show.passes();
+    let dist = show.stage.project().join("dist");
+    assert!(dist.join("mine").is_file() && !dist.join("new").exists(), "it ran in the user's worktree");
+}
+
 /// The same of a check that somebody runs by hand, over a tree an agent worked in.
 #[test]
 fn hostile_check_of_the_protocol_reaches_out_of_its_tree() {

@@ -290,6 +290,26 @@ fn hostile_formatter_leaves_a_link_to_a_users_file() {
     assert!(kept.starts_with("100644"), "no link landed: {kept}\n{}", ended.said());
 }
 
+/// A formatter that a project steers looks for the index that its files are taken by.
+#[test]
+fn hostile_formatter_reaches_for_our_index() {
+    let project = Project::new("", "bad\n");
+    let users = project.stage.project().join(".git/index");
+    let script = format!(
+        "#!/bin/sh\nfor at in \"$TMPDIR\" \"$TMPDIR/..\"; do ln -sf '{}' \"$at/index\"; done\n\
+         test -L \"$TMPDIR/../index\" && exit 3\nsed -i 's/bad/good/' a.txt\n",
+        users.display()
+    );
+    std::fs::write(project.stage.root().join("bin/mylint"), script).unwrap();
+    let row = ROW.replace("form = \"lines\"", "form = \"rewrite\"");
+    project.stage.write("tribunal.toml", &row).unwrap();
+    project.stage.git(&["commit", "-q", "-am", "chore: lay out"]).unwrap();
+    let before = std::fs::read(&users).unwrap();
+    let ended = project.stage.tribunal(&[&["review"], &DIFF[..]].concat()).unwrap();
+    assert!(ended.said().contains("a.txt:1") && !ended.said().contains("did not run"), "{}", ended.said());
+    assert_eq!(std::fs::read(&users).unwrap(), before, "{}", ended.said());
+}
+
 #[test]
 fn what_no_tool_can_mend_is_left_and_nothing_lands() {
     let project = Project::new("", "bad new\nworse new\n");
