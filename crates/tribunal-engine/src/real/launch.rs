@@ -301,6 +301,7 @@ impl Site {
         then: Then,
     ) -> Result<(), String> {
         let id = slug(&effect.to_string());
+        let own = out_dir.clone();
         let launch = Launch {
             id: id.clone(),
             run_marker: self.marker.clone(),
@@ -324,6 +325,7 @@ impl Site {
         };
         if started.is_err() {
             lock(&self.thens).remove(&id);
+            self.never_began(&own);
         }
         started
     }

@@ -1,6 +1,7 @@
 //! The folders that launches may write to: temporary files, and a home in which the user's own entries appear. Making one
-//! takes an entry for each of those, so one that a launch left as bare as it got it is given to the next. Whatever else
-//! is in it, it stays where it is, for people to look at. Links are never followed here.
+//! takes an entry for each of those, so one that a launch left as bare as it got it is given to the next; but only after a
+//! moment in which no launch was there at all, for one can hand an open folder to another. Whatever else is in it, it
+//! stays where it is, for people to look at. Links are never followed here.
 
 use super::site::lock;
 use std::collections::{BTreeMap, HashMap};
@@ -113,43 +114,68 @@ fn has_no_attributes(path: &Path) -> bool {
 
 /// The scratch folders of a run.
 #[derive(Default)]
-pub(crate) struct Scratches {
-    used: Mutex<HashMap<PathBuf, Skeleton>>,
-    spare: Mutex<Vec<(PathBuf, Skeleton)>>,
+pub(crate) struct Scratches(Mutex<Folders>);
+
+#[derive(Default)]
+struct Folders {
+    used: HashMap<PathBuf, Skeleton>,
+    /// Left by their launch, which may have handed an open folder to another one that is still there.
+    resting: Vec<(PathBuf, Skeleton)>,
+    /// Nobody is left who could have them open.
+    spare: Vec<(PathBuf, Skeleton)>,
+}
+
+impl Folders {
+    /// A launch is gone. When no other is there either, nobody has anything open.
+    fn gone(&mut self, scratch: &Path) -> Option<Skeleton> {
+        let skeleton = self.used.remove(scratch);
+        if self.used.is_empty() {
+            self.spare.append(&mut self.resting);
+        }
+        skeleton
+    }
 }
 
 impl Scratches {
     /// Makes a scratch folder, of one that was left bare if there is such a one.
     pub(crate) fn make(&self, scratch: &Path, skeleton: &Skeleton) -> io::Result<()> {
+        let mut folders = lock(&self.0);
         // A check that is run again is in the same place: what was there is used now, not spare.
-        lock(&self.spare).retain(|(path, _)| path != scratch);
-        lock(&self.used).insert(scratch.to_owned(), skeleton.clone());
-        if scratch.symlink_metadata().is_ok() || !self.take(scratch, skeleton) {
-            return skeleton.make(scratch);
+        folders.spare.retain(|(path, _)| path != scratch);
+        folders.resting.retain(|(path, _)| path != scratch);
+        folders.used.insert(scratch.to_owned(), skeleton.clone());
+        drop(folders);
+        if scratch.symlink_metadata().is_ok() {
+            // Whoever had it could have left a link for us to follow.
+            fs::remove_dir_all(scratch)?;
         }
-        Ok(())
+        if self.take(scratch, skeleton) { Ok(()) } else { skeleton.make(scratch) }
     }
 
     fn take(&self, scratch: &Path, skeleton: &Skeleton) -> bool {
         loop {
-            let mut spare = lock(&self.spare);
+            let spare = &mut lock(&self.0).spare;
             let Some(at) = spare.iter().rposition(|(_, had)| had == skeleton) else { return false };
             let (old, _) = spare.remove(at);
-            drop(spare);
             if skeleton.is_all_of(&old) && fs::rename(&old, scratch).is_ok() {
                 return true;
             }
         }
     }
 
-    /// A launch has ended, and nothing of it is left: its folder may be used again.
+    /// A launch has ended, and nothing of it is left: its folder may be used again, once nobody else is there.
     pub(crate) fn release(&self, scratch: &Path) {
-        let Some(skeleton) = lock(&self.used).remove(scratch) else { return };
-        let mut spare = lock(&self.spare);
-        if spare.len() >= SPARE_MAX {
-            spare.remove(0);
+        let mut folders = lock(&self.0);
+        let Some(skeleton) = folders.used.get(scratch).cloned() else { return };
+        if folders.resting.len() + folders.spare.len() < SPARE_MAX {
+            folders.resting.push((scratch.to_owned(), skeleton));
         }
-        spare.push((scratch.to_owned(), skeleton));
+        folders.gone(scratch);
+    }
+
+    /// A launch never was: its folder is nobody's.
+    pub(crate) fn unused(&self, scratch: &Path) {
+        lock(&self.0).gone(scratch);
     }
 }
 
@@ -242,6 +268,10 @@ mod tests {
         make(&one);
         make(&two);
         scratches.release(&one);
+        // The other one may have been handed something of it.
+        make(&three);
+        assert!(one.exists() && three.exists());
+        scratches.release(&three);
         scratches.release(&two);
         // The same check again: its old folder is deleted first.
         fs::remove_dir_all(one.parent().unwrap()).unwrap();

@@ -170,6 +170,11 @@ impl Site {
             self.scratches.release(&own.join(SCRATCH));
         }
     }
+
+    /// A launch could not be started: nothing of it runs.
+    pub(crate) fn never_began(&self, own: &Path) {
+        own.canonicalize().into_iter().for_each(|own| self.scratches.unused(&own.join(SCRATCH)));
+    }
 }
 
 impl Ground<'_> {
