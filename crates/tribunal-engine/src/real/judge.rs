@@ -305,7 +305,7 @@ impl Judge {
     }
 
     fn answered(self, site: &Arc<Site>, commit: &Oid, shared: &Arc<Mutex<SeatTree>>, ended: Ended) {
-        let touched = site.leave_seat(&self.effect, commit, shared);
+        let touched = site.leave_seat(&self.effect, shared);
         let mut note = ended.note;
         note.summary = String::new();
         if ended.failure.is_none() {
@@ -645,12 +645,7 @@ impl Site {
     }
 
     /// A seat is done with the checkout; true when it is not as it was. The last one takes it away.
-    fn leave_seat(
-        &self,
-        effect: &EffectId,
-        commit: &Oid,
-        shared: &Arc<Mutex<SeatTree>>,
-    ) -> Result<bool, GitError> {
+    fn leave_seat(&self, effect: &EffectId, shared: &Arc<Mutex<SeatTree>>) -> Result<bool, GitError> {
         let mut seat = lock(shared);
         seat.users = seat.users.saturating_sub(1);
         let Some(tree) = &seat.tree else { return Ok(true) };
@@ -660,10 +655,11 @@ impl Site {
         crash::point("seat:left");
         if seat.users == 0 {
             let tree = seat.tree.take();
-            if let (Some(tree), false) = (&tree, touched) {
-                self.shelf.retire(tree)?;
-            } else {
-                self.shelf.discard(&self.seat_dir(commit))?;
+            match &tree {
+                // Whoever sat here saw it through walls that let nobody write.
+                Some(tree) if !touched && self.seats_are_read_only() => self.shelf.shelve(tree)?,
+                Some(tree) => self.shelf.retire(tree)?,
+                None => {}
             }
         }
         Ok(touched)
@@ -728,7 +724,7 @@ impl Checkpoint {
         let effect = self.effect.clone();
         site.launch(&effect, &names, brief, None, None, move |site, ended| {
             // A checkpoint decides nothing, so a spoilt checkout only costs its feedback.
-            let touched = site.leave_seat(&self.effect, &commit, &shared).unwrap_or(true);
+            let touched = site.leave_seat(&self.effect, &shared).unwrap_or(true);
             let notes = vec![Note::Launch(Box::new(ended.note))];
             match ended.failure {
                 None if !touched => {

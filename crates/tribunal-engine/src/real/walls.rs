@@ -171,6 +171,11 @@ impl Site {
         }
     }
 
+    /// Whether nobody could write in a judge's checkout.
+    pub(crate) fn seats_are_read_only(&self) -> bool {
+        self.sandbox == Sandbox::Walls && stands(Defence::Walls) && stands(Defence::ReadOnlySeat)
+    }
+
     /// A launch could not be started: nothing of it runs.
     pub(crate) fn never_began(&self, own: &Path) {
         own.canonicalize().into_iter().for_each(|own| self.scratches.unused(&own.join(SCRATCH)));
