@@ -23,7 +23,7 @@ pub(crate) const CAP: usize = 256 << 20;
 /// How long a session may take to end by itself.
 const GRACE: Duration = Duration::from_secs(2);
 /// How much of git's complaints is kept.
-const STDERR_CAP: usize = 64 << 10;
+pub(crate) const STDERR_CAP: usize = 64 << 10;
 
 /// One git command, not yet run.
 #[derive(Clone)]

@@ -6,7 +6,10 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use rustix::io::Errno;
+
 use crate::files::{names, open_dir, open_dir_at, read_at, unique};
+use crate::tree::left;
 use crate::{GitError, Oid, Problem, RefChange, Repo, Signature, Tree};
 
 /// How many refs of an agent are looked at.
@@ -31,6 +34,13 @@ pub struct Snapshot {
     pub own_commits: Vec<(Oid, String)>,
     /// Why commits of the agent could not be saved, if so.
     pub unsaved: Option<String>,
+}
+
+impl Snapshot {
+    /// What is in the tree and in no commit: as long as there is such a thing, the tree is not to be deleted.
+    pub fn left(&self) -> Vec<String> {
+        left(&self.problems).into_iter().chain(self.unsaved.clone()).collect()
+    }
 }
 
 impl Repo {
@@ -67,8 +77,12 @@ impl Repo {
     /// The agent's own commits, brought into our object store.
     fn own_tips(&self, tree: &Tree) -> Result<Vec<Oid>, GitError> {
         let git = tree.path().join(".git");
-        // An agent that removed or replaced its git directory has no commits left to save.
-        let Ok(dir) = open_dir(&git) else { return Ok(Vec::new()) };
+        let dir = match open_dir(&git) {
+            Ok(dir) => dir,
+            // An agent that removed or replaced its git directory has no commits left to save.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Vec::new()),
+            Err(errno) => return Err(GitError::io(&git)(errno.into())),
+        };
         let mut tips = read_tips(&dir, tree.base().as_str().len());
         tips.retain(|tip| tip != tree.base());
         tips.sort();

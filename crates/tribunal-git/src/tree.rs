@@ -3,8 +3,10 @@
 //! or refs. What is taken is the files, through an index of ours beside the tree.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::fs::Permissions;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
@@ -12,7 +14,7 @@ use tribunal_core::defence::{Defence, stands};
 
 use crate::files::unique;
 use crate::open::{MARKER, paths};
-use crate::run::{Call, Output, failed};
+use crate::run::{Call, Output, STDERR_CAP, failed};
 use crate::{GitError, GitPath, Oid, Repo, index};
 
 /// How deep repositories inside repositories are followed.
@@ -71,6 +73,33 @@ pub enum Problem {
         /// Git's reason.
         why: String,
     },
+}
+
+impl Captured {
+    /// What is in the tree and not in what was taken: as long as there is such a thing, the tree is not to be deleted.
+    pub fn left(&self) -> Vec<String> {
+        left(&self.problems)
+    }
+}
+
+/// The problems that leave bytes behind which no commit holds.
+pub(crate) fn left(problems: &[Problem]) -> Vec<String> {
+    let leaves = |p: &&Problem| matches!(p, Problem::Unstorable { .. } | Problem::Submodule { .. });
+    problems.iter().filter(leaves).map(ToString::to_string).collect()
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Nested { path } => {
+                write!(f, "{path} is a repository: its files are taken, its history is not")
+            }
+            Problem::Submodule { path } => write!(f, "{path} is a submodule, and stays at the commit it was"),
+            Problem::Unstorable { path, why } if path.as_bytes().is_empty() => f.write_str(why),
+            Problem::Unstorable { path, why } => write!(f, "{path}: {why}"),
+            Problem::Attributes { why } => write!(f, ".gitattributes broke git, and had no say: {why}"),
+        }
+    }
 }
 
 impl Repo {
@@ -256,7 +285,8 @@ impl Tree {
     }
 
     /// Stores the files, tracked and new but not ignored, as a tree object. Nothing in the tree is run, and
-    /// nothing is changed, but that pipes are removed from where git would wait for them.
+    /// nothing is changed, but that pipes are removed from where git would wait for them, and that folders of ours that
+    /// are closed to us are opened.
     pub fn capture(&self) -> Result<Captured, GitError> {
         // A link here would make us take the files of wherever it leads.
         let meta = self.path.symlink_metadata().map_err(GitError::io(&self.path))?;
@@ -285,8 +315,8 @@ impl Tree {
             .map(|(path, _)| path.clone())
             .filter(|path| !known.contains(path))
             .collect();
-        if !added.status.success() {
-            self.left_over(&known, &added.complaint(), &mut nested, &mut problems)?;
+        if !is_content(&added) {
+            self.left_over(&known, &added, &mut nested, &mut problems)?;
         }
         for path in &nested {
             self.absorb(path, 0, &mut problems)?;
@@ -363,14 +393,31 @@ impl Tree {
             .collect()
     }
 
-    /// Takes all files into the index but those of submodules; goes on over files that cannot be taken.
+    /// Takes all files into the index but those of submodules; goes on over files that cannot be taken. Where folders were
+    /// closed to us, they are opened and it is tried once more.
     fn add(&self, known: &[GitPath], flush: &str, problems: &mut Vec<Problem>) -> Result<Output, GitError> {
+        let before = problems.len();
+        let first = self.add_once(known, flush, problems);
+        if first.as_ref().is_ok_and(is_content) || !open_folders(&self.path) {
+            return first;
+        }
+        problems.truncate(before);
+        drop_lock(&self.index);
+        self.add_once(known, flush, problems)
+    }
+
+    fn add_once(
+        &self,
+        known: &[GitPath],
+        flush: &str,
+        problems: &mut Vec<Problem>,
+    ) -> Result<Output, GitError> {
         let call = |attributes: Option<&Oid>| {
             let mut call = self.call().config(flush);
             if let Some(commit) = attributes {
                 call = call.option(format!("--attr-source={commit}"));
             }
-            let call = call.args(["add", "-A", "--ignore-errors"]);
+            let call = call.args(["add", "-A", "--ignore-errors", "--no-warn-embedded-repo"]);
             if known.is_empty() {
                 return call;
             }
@@ -399,15 +446,17 @@ impl Tree {
     fn left_over(
         &self,
         known: &[GitPath],
-        complaint: &str,
+        added: &Output,
         nested: &mut Vec<GitPath>,
         problems: &mut Vec<Problem>,
     ) -> Result<(), GitError> {
+        let complaint = added.complaint();
         let call = self.call().args(["ls-files", "-z", "--others", "--modified", "--exclude-standard"]);
         let mut left = paths(&call.ok()?);
         left.sort();
         left.dedup();
         let before = problems.len() + nested.len();
+        problems.extend(unopened(&added.stderr, &GitPath::default()));
         for path in left {
             // Git lists a repository inside the tree as a directory, with a slash at its end.
             let dir = path.as_bytes().strip_suffix(b"/").map(GitPath::from);
@@ -417,12 +466,14 @@ impl Tree {
             match dir {
                 Some(dir) if nested.contains(&dir) => {}
                 Some(dir) => nested.push(dir),
-                None => problems.push(Problem::Unstorable { why: reason(complaint, &path), path }),
+                None => problems.push(Problem::Unstorable { why: reason(&complaint, &path), path }),
             }
         }
-        if problems.len() + nested.len() == before {
+        // What a filter of the user's says besides is no reason to doubt.
+        let failed = !added.status.success() || added.stderr.len() >= STDERR_CAP;
+        if failed && problems.len() + nested.len() == before {
             let path = GitPath::default();
-            problems.push(Problem::Unstorable { path, why: complaint.to_owned() });
+            problems.push(Problem::Unstorable { path, why: complaint });
         }
         Ok(())
     }
@@ -438,8 +489,12 @@ impl Tree {
         // The directory is a root of its own here, so its `.git` is skipped; the index of that name never exists.
         let none = self.index.with_file_name(unique("none"));
         let call = self.repo.engine(&dir.under(&self.path)).env("GIT_INDEX_FILE", none);
-        let found =
-            paths(&call.args(["ls-files", "-z", "--others", "--exclude-per-directory=.gitignore"]).ok()?);
+        let listed = call.args(["ls-files", "-z", "--others", "--exclude-per-directory=.gitignore"]).run()?;
+        if !listed.status.success() {
+            return Err(failed("ls-files --others", &listed));
+        }
+        problems.extend(unopened(&listed.stderr, dir));
+        let found = paths(&listed.stdout);
         let inside = |path: &[u8]| GitPath::new([dir.as_bytes(), b"/", path].concat());
         let mut input = Vec::new();
         let mut deeper = Vec::new();
@@ -490,7 +545,12 @@ impl Tree {
         let call = self.call().args(["ls-files", "-z", "--others", "--modified", "--deleted"]);
         let mut problems = Vec::new();
         defuse(&self.path, &GitPath::default(), &mut { DEFUSE_MAX }, &mut problems);
-        let mut touched = paths(&call.ok()?);
+        let listed = call.run()?;
+        if !listed.status.success() {
+            return Err(failed("ls-files --modified", &listed));
+        }
+        problems.extend(unopened(&listed.stderr, &GitPath::default()));
+        let mut touched = paths(&listed.stdout);
         for problem in problems {
             if let Problem::Unstorable { path, .. } = problem {
                 touched.push(path);
@@ -589,6 +649,52 @@ fn opened_by_git(path: &GitPath) -> bool {
     let mut parts = path.as_bytes().split(|b| *b == b'/');
     let last = parts.clone().next_back().unwrap_or_default();
     matches!(last, b".gitignore" | b".gitattributes" | b".gitmodules") || parts.any(|part| part == b".git")
+}
+
+/// How git says that it passes over a folder; it says no more of it, and calls that a success.
+const UNOPENED: &str = "warning: could not open directory '";
+
+/// Whether git took all there is: nothing failed, and nothing was passed over. Other warnings are harmless; what is no
+/// warning may name a file that could not be looked at.
+fn is_content(output: &Output) -> bool {
+    let harmless = |line: &[u8]| {
+        let said = line.starts_with(b"warning: ") || line.starts_with(b"hint: ") || line.is_empty();
+        said && !line.starts_with(UNOPENED.as_bytes())
+    };
+    let whole = output.stderr.len() < STDERR_CAP;
+    output.status.success() && whole && output.stderr.split(|b| *b == b'\n').all(harmless)
+}
+
+/// The folders git could not open, below the one it was started in.
+fn unopened(stderr: &[u8], inside: &GitPath) -> Vec<Problem> {
+    let one = |line: &[u8]| {
+        let said = line.strip_prefix(UNOPENED.as_bytes())?;
+        // The end of a very long line is missing.
+        let end = said.windows(3).rposition(|bytes| bytes == b"': ").unwrap_or(said.len());
+        let (path, why) = said.split_at(end);
+        let path = path.strip_suffix(b"/").unwrap_or(path);
+        let slash = if inside.as_bytes().is_empty() { &b""[..] } else { b"/" };
+        let why = String::from_utf8_lossy(why.get(3..).unwrap_or_default()).into_owned();
+        let why = if why.is_empty() { "the path is too long".to_owned() } else { why };
+        Some(Problem::Unstorable { path: GitPath::new([inside.as_bytes(), slash, path].concat()), why })
+    };
+    stderr.split(|b| *b == b'\n').filter_map(one).collect()
+}
+
+/// Opens the folders of ours that an agent closed to us; true when there was one. Links are not followed.
+fn open_folders(dir: &Path) -> bool {
+    let Ok(meta) = dir.symlink_metadata() else { return false };
+    let mut opened = false;
+    let ours = meta.uid() == rustix::process::geteuid().as_raw();
+    if meta.is_dir() && ours && meta.mode() & 0o700 != 0o700 {
+        let mode = Permissions::from_mode(meta.mode() & 0o7777 | 0o700);
+        opened = std::fs::set_permissions(dir, mode).is_ok();
+    }
+    // All names first: a folder is not held open while those below it are looked at.
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let folders: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();
+    folders.iter().fold(opened, |opened, dir| open_folders(dir) | opened)
 }
 
 /// The lines of git's complaint that name a path, or all of it.

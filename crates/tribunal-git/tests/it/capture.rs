@@ -9,7 +9,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use tribunal_git::{ChangeKind, GitPath, Mode, Problem, Repo, Trash};
 
-use crate::support::{World, git, path, texts, who, write};
+use crate::support::{World, again, deep, git, path, texts, who, write};
 
 #[test]
 fn a_tree_nobody_touched_comes_back_as_it_was() {
@@ -227,6 +227,81 @@ fn files_git_refuses_are_named_and_the_rest_is_taken() {
     assert_eq!(named, ["git~1", "pipe"], "{captured:?}");
     let changed = world.repo.changed_paths(&world.head, &captured.tree).expect("diff");
     assert_eq!(texts(&changed), ["b"]);
+}
+
+/// The paths of what could not be stored.
+fn unstorable(problems: &[Problem]) -> Vec<String> {
+    let path = |problem: &Problem| match problem {
+        Problem::Unstorable { path, .. } => path.to_string(),
+        other => panic!("{other:?}"),
+    };
+    problems.iter().map(path).collect()
+}
+
+/// Git only warns of folders it cannot open, and says that all went well.
+#[test]
+fn a_folder_beyond_the_longest_path_is_named_and_the_rest_is_taken() {
+    let world = World::new(&[("a", "1\n")]);
+    let tree = world.lane("l");
+    write(tree.path(), "b", "2\n");
+    deep(tree.path(), &"x".repeat(200), 22, "far away\n");
+    for _ in 0..2 {
+        let captured = tree.capture().expect("captures");
+        let named = unstorable(&captured.problems);
+        assert!(!named.is_empty() && named.iter().all(|path| path.starts_with("xxx")), "{captured:?}");
+        let changed = world.repo.changed_paths(&world.head, &captured.tree).expect("diff");
+        assert_eq!(texts(&changed), ["b"]);
+    }
+    // Also inside a repository that was made there.
+    let tree = world.lane("nested");
+    git(tree.path(), &["init", "-q", "made"]);
+    write(tree.path(), "made/n", "2\n");
+    deep(&tree.path().join("made"), &"x".repeat(200), 22, "far away\n");
+    let captured = tree.capture().expect("captures");
+    let far = |problem: &Problem| matches!(problem, Problem::Unstorable { path, .. } if path.to_string().starts_with("made/xxx"));
+    assert!(captured.problems.iter().any(far), "{captured:?}");
+    assert!(world.repo.file_at(&captured.tree, &path("made/n")).expect("reads").is_some());
+}
+
+#[test]
+fn folders_too_deep_to_be_opened_are_named() {
+    if again(
+        "capture::folders_too_deep_to_be_opened_are_named",
+        &["sh", "-c", "ulimit -n 128; exec \"$0\" \"$@\""],
+    ) {
+        let world = World::new(&[("a", "1\n")]);
+        let tree = world.lane("l");
+        write(tree.path(), "b", "2\n");
+        deep(tree.path(), "d", 300, "far away\n");
+        let captured = tree.capture().expect("captures");
+        let named = unstorable(&captured.problems);
+        assert!(!named.is_empty() && named.iter().all(|path| path.starts_with("d/d/d")), "{captured:?}");
+        let changed = world.repo.changed_paths(&world.head, &captured.tree).expect("diff");
+        assert_eq!(texts(&changed), ["b"]);
+    }
+}
+
+/// Nobody's user, for whom modes count.
+const NOBODY: &[&str] =
+    &["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", "HOME=/nonexistent"];
+
+#[test]
+fn a_folder_closed_to_us_is_opened_and_taken() {
+    if again("capture::a_folder_closed_to_us_is_opened_and_taken", NOBODY) {
+        for mode in [0o000, 0o400, 0o600, 0o100] {
+            let world = World::new(&[("a", "1\n"), ("d/b", "1\n")]);
+            let tree = world.lane("l");
+            write(tree.path(), "d/b", "changed\n");
+            write(tree.path(), "new/deep/f", "new\n");
+            for dir in ["new/deep", "new", "d"] {
+                fs::set_permissions(tree.path().join(dir), fs::Permissions::from_mode(mode)).expect("chmod");
+            }
+            let captured = tree.capture().expect("captures");
+            assert_eq!(captured.problems, [], "{mode:o}");
+            let changed = world.repo.changed_paths(&world.head, &captured.tree).expect("diff");
+            assert_eq!(texts(&changed), ["d/b", "new/deep/f"], "{mode:o}");
+        }
+    }
 }
 
 fn rustix_mkfifo(path: &Path) {

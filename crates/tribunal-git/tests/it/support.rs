@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rustix::fs::{Mode, OFlags};
 use tribunal_git::fingerprint::{self, Fingerprint};
 use tribunal_git::{GitPath, Oid, Repo, Signature, Tree};
 
@@ -34,6 +35,41 @@ pub fn script(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().expect("a parent")).expect("mkdir");
     fs::write(path, text).expect("write");
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("chmod");
+}
+
+/// A folder so many folders deep, with a file in it: deeper than any path can say.
+pub fn deep(root: &Path, name: &str, depth: usize, text: &str) {
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut dir = rustix::fs::open(root, flags, Mode::empty()).expect("opens");
+    for _ in 0..depth {
+        rustix::fs::mkdirat(&dir, name, Mode::RWXU).expect("mkdir");
+        dir = rustix::fs::openat(&dir, name, flags, Mode::empty()).expect("opens");
+    }
+    let file = rustix::fs::openat(&dir, "f", OFlags::CREATE | OFlags::WRONLY, Mode::RUSR).expect("creates");
+    rustix::io::write(&file, text.as_bytes()).expect("writes");
+}
+
+/// Runs a test of this program once more in a child, by a command that changes what the child may do. True in the child;
+/// false in the parent, when the child has passed or cannot be had here.
+pub fn again(test: &str, by: &[&str]) -> bool {
+    if std::env::var_os("TRIBUNAL_TEST_AGAIN").is_some() {
+        return true;
+    }
+    let own = std::env::current_exe().expect("a path");
+    let child = |args: &[&str]| {
+        let mut command = Command::new(by[0]);
+        command.args(&by[1..]).arg(&own).args(args).current_dir("/").env("TRIBUNAL_TEST_AGAIN", "1");
+        command.output()
+    };
+    if !child(&["--list"]).is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: {} cannot run {} here", by.join(" "), own.display());
+        return false;
+    }
+    let output = child(&["--exact", test, "--nocapture"]).expect("runs");
+    let said = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
+    assert!(String::from_utf8_lossy(&said).contains("1 passed"), "{test} is not the name of a test");
+    false
 }
 
 pub fn who() -> Signature {
