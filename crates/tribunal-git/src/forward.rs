@@ -3,13 +3,16 @@
 //! the person can run. Files git does not track stay as they are; where one lies in the way, nothing moves.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use crate::files::unique;
 use crate::open::{changed, dirty, fields, paths};
 use crate::refs::check_name;
-use crate::run::Session;
+use crate::run::{Output, Session};
 use crate::take::{Holder, Take, forward_command};
 use crate::{ChangeKind, GitError, GitPath, Oid, RefChange, Repo};
 
@@ -253,11 +256,18 @@ impl Repo {
             return Ok(Forward::Refused { why, command: take.merged(false) });
         }
         if !half {
-            let output = self.user().args(["read-tree", "-m", "-u"]).args([old, new]).run()?;
+            let mut output = self.user().args(["read-tree", "-m", "-u"]).args([old, new]).run()?;
+            if output.complaint().contains(TOUCHED) {
+                output = self.forward_touched(old, new)?;
+            }
             if !output.status.success() {
                 let _ = refs.send(b"abort\n");
                 drop(refs);
                 let complaint = output.complaint();
+                if complaint.contains(TOUCHED) {
+                    let why = Refusal::Dirty { paths: quoted_paths(&complaint) };
+                    return Ok(Forward::Refused { why, command: take.forwarded(&[], true) });
+                }
                 if complaint.contains("would be overwritten") || complaint.contains("would be removed") {
                     let paths = quoted_paths(&complaint);
                     let command = take.forwarded(&paths, false);
@@ -276,6 +286,42 @@ impl Repo {
             forward_command(new)
         )))
     }
+
+    /// Changes files and index where files were touched and not changed, of which the index does not know. A copy of it
+    /// finds out, and takes its place with all the rest or not at all. The index is locked all the while.
+    fn forward_touched(&self, old: &Oid, new: &Oid) -> Result<Output, GitError> {
+        let index = self.inner.git_dir.join("index");
+        let (lock, copy) = (index.with_file_name("index.lock"), index.with_file_name(unique("index.copy")));
+        File::create_new(&lock).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => {
+                let detail = format!("Unable to create '{}': File exists", lock.display());
+                GitError::Locked { command: "read-tree -m -u".to_owned(), detail }
+            }
+            _ => GitError::io(&lock)(error),
+        })?;
+        let call = || self.user().env("GIT_INDEX_FILE", &copy);
+        let done = copy_with_time(&index, &copy).map_err(GitError::io(&index)).and_then(|()| {
+            // What it does not find as it was is left for the next step to refuse.
+            call().args(["update-index", "-q", "--refresh"]).run()?;
+            let mut to = OsString::from("--index-output=");
+            to.push(&index);
+            call().args(["read-tree", "-m", "-u"]).arg(to).args([old, new]).run()
+        });
+        for left in [&copy, &lock] {
+            let _ = std::fs::remove_file(left);
+        }
+        done
+    }
+}
+
+/// How git says that its index does not know a file as it is.
+const TOUCHED: &str = "not uptodate";
+
+/// Copies an index. What changed in the moment it was written is told by its time, so that is kept.
+fn copy_with_time(index: &Path, copy: &Path) -> std::io::Result<()> {
+    std::fs::copy(index, copy)?;
+    let time = index.metadata()?.modified()?;
+    File::options().write(true).open(copy)?.set_modified(time)
 }
 
 enum Ready {

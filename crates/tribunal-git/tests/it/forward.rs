@@ -390,6 +390,103 @@ fn a_branch_that_went_back_keeps_what_is_ignored() {
     }
 }
 
+/// A file as if it had been written at another time.
+fn touch(world: &World, name: &str) {
+    let file = fs::File::options().write(true).open(world.root().join(name)).expect("opens");
+    file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000)).expect("dated");
+}
+
+/// Files that were touched are not changed; what else has changed holds back as ever, and nothing is written.
+#[test]
+fn touched_files_hold_nothing_back() {
+    let names = ["a", "gone", "dir/b", ".gitignore"];
+    let left = |world: &World| {
+        let odd = fs::read_dir(world.root().join(".git")).expect("lists").flatten();
+        let odd = odd.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        odd.filter(|name| name.starts_with("index") && name != "index").collect::<Vec<_>>()
+    };
+    let world = world();
+    let new = next(&world);
+    names.iter().for_each(|name| touch(&world, name));
+    // What is only in the way is still so, and the index is not made to know more.
+    write(&world.root(), "new/file", "mine\n");
+    let before = world.print();
+    let answer = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
+    assert!(matches!(answer, Forward::Refused { why: Refusal::InTheWay { .. }, .. }), "{answer:?}");
+    assert_eq!(before.differences(&world.print()), [""; 0]);
+    fs::remove_dir_all(world.root().join("new")).expect("removed");
+    // So is what really changed.
+    for (file, text) in [("dir/b", "mine\n"), ("a", "0\n")] {
+        let was = fs::read_to_string(world.root().join(file)).expect("there");
+        write(&world.root(), file, text);
+        touch(&world, file);
+        let before = world.print();
+        let answer = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
+        assert!(matches!(answer, Forward::Refused { why: Refusal::Dirty { .. }, .. }), "{answer:?}");
+        assert_eq!(before.differences(&world.print()), [""; 0]);
+        write(&world.root(), file, &was);
+        touch(&world, file);
+    }
+    // And another git at work: its lock is not ours to take.
+    write(&world.root(), ".git/index.lock", "");
+    let before = world.print();
+    assert!(world.repo.fast_forward("main", &world.head, &new, &ignoring()).is_err());
+    assert_eq!(before.differences(&world.print()), [""; 0]);
+    fs::remove_file(world.root().join(".git/index.lock")).expect("removed");
+    let done = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
+    assert_eq!(done, Forward::Done);
+    assert_eq!(git(&world.root(), &["status", "--porcelain"]), "");
+    assert_eq!(git(&world.root(), &["rev-parse", "HEAD"]), new.as_str());
+    assert_eq!(fs::read(world.root().join("a")).expect("there"), b"2\n");
+    assert_eq!(left(&world), [""; 0]);
+}
+
+#[test]
+fn a_copied_project_is_as_clean_as_the_first() {
+    let world = world();
+    let new = next(&world);
+    let copy = world.dir.path().join("copy");
+    let copied = std::process::Command::new("cp").arg("-a").arg(world.root()).arg(&copy).status();
+    assert!(copied.expect("starts").success());
+    let repo = Repo::open(&copy).expect("opens");
+    let done = repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
+    assert_eq!(done, Forward::Done);
+    assert_eq!(git(&copy, &["status", "--porcelain"]), "");
+    assert_eq!(fs::read(copy.join("new/file")).expect("there"), b"n\n");
+}
+
+#[test]
+fn touched_files_with_line_endings_or_filters() {
+    let made = |setting: [&str; 2], attributes: &str| {
+        let world = World::made(&[], |root| {
+            git(root, &["config", setting[0], setting[1]]);
+            write(root, ".gitattributes", attributes);
+            write(root, "a", "1\r\n2\r\n");
+            write(root, "b", "1\n");
+        });
+        let new = world.commit(&world.head, &[("b", "2\n")], "next");
+        let newer = world.commit(&new, &[("a", "3\r\n")], "next");
+        touch(&world, "a");
+        touch(&world, "b");
+        (world, newer)
+    };
+    for (setting, attributes) in
+        [(["core.autocrlf", "true"], "* text=auto\n"), (["core.autocrlf", "false"], "a text eol=crlf\n")]
+    {
+        let (world, new) = made(setting, attributes);
+        let done = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
+        assert_eq!(done, Forward::Done, "{attributes}");
+        assert_eq!(git(&world.root(), &["status", "--porcelain"]), "", "{attributes}");
+        assert_eq!(fs::read(world.root().join("a")).expect("there"), b"3\r\n", "{attributes}");
+    }
+    // Whether a file that passes through a filter of the user's has changed cannot be told without it.
+    let (world, new) = made(["filter.up.clean", "tr a-z A-Z"], "b filter=up\n");
+    let before = world.print();
+    let answer = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
+    assert!(matches!(answer, Forward::Refused { .. }), "{answer:?}");
+    assert_eq!(before.differences(&world.print()), [""; 0]);
+}
+
 #[test]
 fn what_does_not_follow_is_refused() {
     let world = world();
