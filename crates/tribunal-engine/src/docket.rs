@@ -701,6 +701,7 @@ impl Docket {
                 let _ = self.tokens.told(&launch.role, &PlanId::new(plan), launch.tokens_told);
                 self.launches.push((**launch).clone());
             }
+            Note::Warning(text) if self.warnings.contains(text) => {}
             Note::Warning(text) => self.warnings.push(text.clone()),
             Note::Left { command } => self.left = Some(command.clone()),
             Note::Spent(spent) => self.spent = Some(*spent),

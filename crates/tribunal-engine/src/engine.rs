@@ -313,6 +313,10 @@ impl<W: World> Engine<W> {
                 }
                 Ok(())
             }
+            Arrival::Notes(notes) => {
+                self.note(notes);
+                Ok(())
+            }
             Arrival::Mail => self.read_mail(),
             Arrival::Interrupt { signal } => {
                 self.interrupt(signal);

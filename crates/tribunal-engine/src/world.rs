@@ -59,6 +59,8 @@ pub enum Arrival {
         /// What is worth keeping besides.
         notes: Vec<Note>,
     },
+    /// What is worth keeping, whatever becomes of the effect it came up in.
+    Notes(Vec<Note>),
     /// A letter may be in the mailbox.
     Mail,
     /// The user asks to stop: once gracefully, twice at once.

@@ -687,7 +687,7 @@ pub struct Gc {
     /// Only say what would be removed
     #[arg(long)]
     pub dry_run: bool,
-    /// Also runs whose result is on no branch
+    /// Also runs whose result is on no branch, or that keep what git could not take
     #[arg(long)]
     pub force: bool,
     /// Settings.

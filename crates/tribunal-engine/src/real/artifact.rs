@@ -3,11 +3,11 @@
 
 use super::check::{failing, plan_claim};
 use super::clerk::Mandate;
-use super::inside;
 use super::launch::{Ended, Session, Speech, session_of};
 use super::make::{Ground, digest, is_gone, keep_work, lane_tree, note_place, place_of, said};
 use super::site::Site;
 use super::{agent_names, backup_of};
+use super::{inside, kept};
 use crate::crash;
 use crate::docket::{ChainNote, Docket, LaunchNote, Note, StrayNote};
 use crate::world::Report;
@@ -376,6 +376,7 @@ impl Crafting {
 fn keep(site: &Site, note: &ChainNote, tree: &Tree) -> Result<(Revision, Vec<String>), GitError> {
     let lane = PlanId::new(LANE);
     let captured = tree.capture()?;
+    kept::tell(site, note.artifact.word(), &captured);
     let message = message(note);
     if note.artifact == Artifact::Implementation {
         let head = site.run_head()?;

@@ -3,20 +3,20 @@
 //! is put back stays reachable. Who fixes what is not decided here.
 
 use super::clerk::Mandate;
-use super::inside;
 use super::launch::{Ended, Speech, words};
 use super::make::digest;
 use super::polish::{PUT_BACK, Polish, PutBack};
-use super::site::{Site, slug};
+use super::site::{Site, lock, slug};
 use super::subject;
 use super::tools::{Asked, changed_files, detect_one};
+use super::{inside, kept};
 use crate::crash;
 use crate::docket::{Docket, Note, StrayNote};
 use crate::world::Report;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tribunal_agent::Access;
 use tribunal_agent::reporting::Part;
 use tribunal_agent::tool::{Detected, Narrower, Tool};
@@ -165,10 +165,26 @@ impl Fix {
 
     /// Takes away the checkouts of rounds that are over: what their fixers made is in the journal.
     fn sweep(&self, site: &Site) -> Result<(), GitError> {
+        // One at a time: fixers of a round begin together.
+        static SWEEPING: Mutex<()> = Mutex::new(());
+        let _alone = lock(&SWEEPING);
         let now = slug(&format!("{}/e{}/", self.effect.of, self.effect.entry));
         let all = fs::read_dir(site.dir.join("fixers")).into_iter().flatten().flatten();
         let over = all.filter(|entry| !entry.file_name().to_string_lossy().starts_with(&now));
-        over.map(|entry| entry.path()).try_for_each(|path| site.shelf.discard(&path).map(drop))
+        over.map(|entry| entry.path()).try_for_each(|path| {
+            self.set_aside(site, &path)?;
+            site.shelf.discard(&path).map(drop)
+        })
+    }
+
+    /// Keeps the checkout itself where git could not take all of it.
+    fn set_aside(&self, site: &Site, dir: &Path) -> Result<(), GitError> {
+        let (tree, name) = (dir.join("tree"), dir.file_name().unwrap_or_default().to_string_lossy());
+        if !tree.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+            return Ok(());
+        }
+        let start = site.commit_of(&self.left())?;
+        kept::spare(site, &format!("fix-{name}"), &site.repo.tree(&tree, &dir.join("index"), &start))
     }
 
     /// Keeps what an earlier launch left there, which nobody took.
@@ -178,11 +194,12 @@ impl Fix {
             return Ok(());
         }
         let start = site.commit_of(&self.left())?;
-        let captured = site.repo.tree(&tree, &dir.join("index"), &start).capture()?.tree;
-        match captured == site.repo.tree_of(&start)? {
-            true => Ok(()),
-            false => self.snapshot(site, &captured, &start),
+        if let Ok(captured) = site.repo.tree(&tree, &dir.join("index"), &start).capture()
+            && captured.tree != site.repo.tree_of(&start)?
+        {
+            self.snapshot(site, &captured.tree, &start)?;
         }
+        self.set_aside(site, dir)
     }
 
     fn set(&self) -> BTreeSet<String> {
@@ -202,7 +219,9 @@ impl Fix {
         replies: &BTreeMap<FindingId, Reply>,
     ) -> Result<Taken, GitError> {
         let start = tree.base().clone();
-        let captured = tree.capture()?.tree;
+        let captured = tree.capture()?;
+        kept::tell(site, &format!("{}, by {}", self.scope, self.maker), &captured);
+        let captured = captured.tree;
         let set = self.set();
         let polished = self.polish.as_ref().map(|polish| polish.files(site)).transpose()?;
         let inside = |path: &GitPath| match &polished {

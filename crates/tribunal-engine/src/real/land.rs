@@ -3,10 +3,10 @@
 
 use super::account::{Account, summary_path, take_words};
 use super::check::{self, Command, LANDING, VERIFICATION};
-use super::inside;
 use super::launch::{Ended, words};
-use super::make::{digest, place_of, plan_brief, save};
+use super::make::{digest, place_of, plan_brief, take_lane_away};
 use super::site::{PlanText, Site, slug};
+use super::{inside, kept};
 use super::{standing, subject};
 use crate::crash;
 use crate::docket::{ChainNote, Docket, DocketError, Fact, LaunchNote, Note};
@@ -175,15 +175,12 @@ fn keep_tip(site: &Site, head: &Oid) -> Result<Revision, GitError> {
     Ok(tip)
 }
 
-/// A landed lane's tree is saved and taken away. What cannot be saved stays where it is.
+/// A landed lane's tree is saved and taken away.
 fn retire_lane(site: &Arc<Site>, plan: &PlanId) -> Vec<Note> {
     let dir = site.lane_dir(plan);
     let Some(at) = place_of(site, plan).filter(|_| dir.join("tree").exists()) else { return Vec::new() };
     let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
-    let saved = save(site, plan, &tree).and_then(|own| {
-        crash::point("lane:saved");
-        site.shelf.retire(&tree).map(|()| own)
-    });
+    let saved = take_lane_away(site, plan, &tree);
     crash::point("lane:retired");
     match saved {
         Ok(own) if own.is_empty() => Vec::new(),
@@ -292,7 +289,7 @@ impl Summarising {
     fn ask(self, site: &Arc<Site>) -> Result<(), GitError> {
         let commit = site.commit_of(&self.revision)?;
         let dir = site.dir.join("summaries").join(slug(self.plan.as_str()));
-        site.shelf.discard(&dir)?;
+        self.clear(site, &dir, &commit)?;
         fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
         let tree = site.shelf.checkout(&dir.join("tree"), &dir.join("index"), &commit, "summary")?;
         let mut brief = site.brief(&self.effect, "dev", &["dev"]);
@@ -311,10 +308,20 @@ impl Summarising {
         Ok(())
     }
 
-    /// What the dev says when it is asked; whatever else it did in the checkout is thrown away with it.
+    /// Takes the checkout away. Whatever else was done there counts for nothing, but is saved.
+    fn clear(&self, site: &Site, dir: &Path, commit: &Oid) -> Result<(), GitError> {
+        let (path, index) = (dir.join("tree"), dir.join("index"));
+        if path.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+            let tree = site.repo.tree(&path, &index, commit);
+            kept::take_away(site, &format!("summary-{}", self.plan), &tree)?;
+        }
+        site.shelf.discard(dir).map(drop)
+    }
+
+    /// What the dev says when it is asked.
     fn told(mut self, site: &Arc<Site>, dir: &Path, commit: &Oid, ended: Ended) -> Result<(), GitError> {
         let written = take_words(site, &self.plan, &dir.join("tree"), commit, &self.account.path)?;
-        site.shelf.discard(dir)?;
+        self.clear(site, dir, commit)?;
         let said = tribunal_findings::read_maker(&words(&ended.outcome)).summary;
         let notes = vec![Note::Launch(Box::new(LaunchNote { summary: said.clone(), ..ended.note }))];
         if let Some(failure) = ended.failure {

@@ -3,11 +3,11 @@
 
 use super::account::{Account, summary_path, take_words, words_of};
 use super::clerk::Mandate;
-use super::inside;
 use super::launch::{Ended, Session, Speech, session_of, words};
 use super::site::{PlanText, Site, slug};
 use super::subject;
 use super::{agent_names, backup_of};
+use super::{inside, kept};
 use crate::crash;
 use crate::docket::{Docket, LaunchNote, Note};
 use crate::world::Report;
@@ -24,7 +24,7 @@ use tribunal_core::ids::{FindingId, LoopId, PlanId, Revision};
 use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::run::{Job, Subject};
 use tribunal_findings::MakerWords;
-use tribunal_git::{GitError, GitPath, Oid, RefChange, RefsMoved, Replayed, Tree};
+use tribunal_git::{Captured, GitError, GitPath, Oid, RefChange, RefsMoved, Replayed, Tree};
 use tribunal_view::plain;
 use tribunal_view::prompt::{self, Document, FindingLine, MakerBrief, MakerJob, PlanBrief, TaskBrief};
 
@@ -257,6 +257,10 @@ impl Make {
         let (tree, index) = (dir.join("tree"), dir.join("index"));
         // What an architect before left is gone on from, unless its document is a document no more.
         if inside::read(&tree, &self.path).is_none() {
+            if tree.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+                let left = site.repo.tree(&tree, &index, &site.run_head()?);
+                kept::take_away(site, &format!("plan-{}", self.plan), &left)?;
+            }
             site.shelf.discard(&tree)?;
             site.shelf.discard(&index)?;
             fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
@@ -416,6 +420,7 @@ impl Make {
     /// Takes a lane's files as its revision.
     fn keep_lane(&self, site: &Site, ground: &Ground, tree: &Tree) -> Result<Revision, GitError> {
         let captured = tree.capture()?;
+        kept::tell(site, self.plan.as_str(), &captured);
         self.take_words(site, tree, ground)?;
         let (revision, commit) = keep_work(site, &self.plan, ground, &captured.tree, &self.message())?;
         note_place(site, &self.plan, &commit)?;
@@ -532,9 +537,7 @@ pub(super) fn lane_tree(site: &Site, plan: &PlanId, wanted: &Oid) -> Result<Tree
         if at == wanted && !is_gone(&path) {
             return Ok(tree);
         }
-        save(site, plan, &tree)?;
-        crash::point("lane:saved");
-        site.shelf.retire(&tree)?;
+        take_lane_away(site, plan, &tree)?;
     }
     crash::point("lane:before");
     fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
@@ -551,30 +554,13 @@ pub(super) fn is_gone(tree: &Path) -> bool {
     stands(Defence::TreeGone) && tree.join(".git").symlink_metadata().is_err()
 }
 
-/// Saves what is in a lane's tree and in no commit of ours. Returns the subjects of the agent's own commits.
-pub(crate) fn save(site: &Site, plan: &PlanId, tree: &Tree) -> Result<Vec<String>, GitError> {
-    let name = free_snapshot(site, plan)?;
-    let saved = site.repo.snapshot(
-        tree,
-        &name,
-        "what a lane held when its tree was taken away\n",
-        &site.signature(),
-    )?;
+/// Saves what is in a lane's tree and in no commit of ours, and takes it away. Returns the subjects of the agent's own
+/// commits.
+pub(crate) fn take_lane_away(site: &Site, plan: &PlanId, tree: &Tree) -> Result<Vec<String>, GitError> {
+    let own = kept::take_away(site, plan.as_str(), tree)?;
     let from = read_note(&site.lane_dir(plan).join("from"));
-    let own = saved.own_commits.into_iter().filter(|(oid, _)| Some(oid) != from.as_ref());
+    let own = own.into_iter().filter(|(oid, _)| Some(oid) != from.as_ref());
     Ok(own.map(|(_, subject)| subject).collect())
-}
-
-/// A name no snapshot of this lane has yet.
-fn free_snapshot(site: &Site, plan: &PlanId) -> Result<String, GitError> {
-    let mut n = 1;
-    loop {
-        let name = format!("refs/tribunal/snap/{}/{plan}-{n}", site.run);
-        if site.repo.ref_at(&name)?.is_none() {
-            return Ok(name);
-        }
-        n += 1;
-    }
 }
 
 pub(super) fn note_place(site: &Site, plan: &PlanId, commit: &Oid) -> Result<(), GitError> {
@@ -623,6 +609,19 @@ pub(super) fn keep_work(
     Ok((revision, commit))
 }
 
+/// Takes a tree as a person left it: all of it, or they are told what is in the way.
+fn whole(tree: &Tree) -> Result<Captured, GitError> {
+    let captured = tree.capture()?;
+    let left = captured.left();
+    if left.is_empty() {
+        return Ok(captured);
+    }
+    let what = plain::clipped(&left.join("; "), 400);
+    Err(GitError::Odd {
+        what: format!("git cannot take all of it: {what}\nhint: take that out of {}", tree.path().display()),
+    })
+}
+
 /// Takes what a person left in a lane's tree as their own revision.
 pub(crate) fn keep_fix(
     site: &Site,
@@ -632,7 +631,7 @@ pub(crate) fn keep_fix(
 ) -> Result<Revision, GitError> {
     let dir = site.lane_dir(plan);
     let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), parent);
-    let captured = tree.capture()?;
+    let captured = whole(&tree)?;
     let ground = Ground { parent: parent.clone(), start: parent.clone(), may_be_empty: true };
     let (revision, commit) = keep_work(site, plan, &ground, &captured.tree, message)?;
     note_place(site, plan, &commit)?;
@@ -653,7 +652,7 @@ pub(crate) fn keep_fix_on_head(
         return keep_fix(site, plan, lane, message).map(Ok);
     }
     let dir = site.lane_dir(plan);
-    let captured = site.repo.tree(&dir.join("tree"), &dir.join("index"), lane).capture()?;
+    let captured = whole(&site.repo.tree(&dir.join("tree"), &dir.join("index"), lane))?;
     let who = site.signature();
     let theirs = site.repo.commit(&captured.tree, std::slice::from_ref(lane), message, &who, &who)?;
     let united = site.repo.unite(&base, &onto, &theirs)?;

@@ -19,6 +19,7 @@ mod fix;
 mod guard;
 mod inside;
 mod judge;
+mod kept;
 mod land;
 mod launch;
 mod make;
@@ -366,6 +367,7 @@ impl World for RealWorld {
         if !swept.left.is_empty() {
             notes.push(Note::Warning(format!("processes that could not be ended: {:?}", swept.left)));
         }
+        notes.extend(kept::untold(&self.site, docket).into_iter().map(Note::Warning));
         notes
     }
 
@@ -430,7 +432,7 @@ impl World for RealWorld {
         // runs has nothing to say any more, and does not hold up the end.
         self.workers.finish();
         let left = self.arrivals.try_iter().filter_map(|arrival| match arrival {
-            Arrival::Report { notes, .. } => Some(notes),
+            Arrival::Report { notes, .. } | Arrival::Notes(notes) => Some(notes),
             Arrival::Mail | Arrival::Interrupt { .. } => None,
         });
         left.flatten().collect()

@@ -14,7 +14,7 @@ use super::project::{PhaseFiles, Project};
 use super::site::{Site, lock, now, slug};
 use super::takeover::{self, History};
 use super::walls::Sandbox;
-use super::{RealWorld, artifact, context, inside, panel, polish, roster, standing, subject};
+use super::{RealWorld, artifact, context, inside, kept, panel, polish, roster, standing, subject};
 use crate::budget::Caps;
 use crate::docket::{Docket, Note, RunNote};
 use crate::engine::{Engine, Options};
@@ -777,7 +777,7 @@ pub struct GcAsk {
     pub older_than_days: u32,
     /// Only say what would be removed.
     pub dry: bool,
-    /// Also runs whose result is on no branch.
+    /// Also runs whose result is on no branch, or that keep what git could not take.
     pub force: bool,
 }
 
@@ -792,7 +792,7 @@ pub fn gc(project: &Project, _settings: &Settings, asked: GcAsk) -> Result<GcRep
             Ok(false) => nobody_begins(&dir),
             Ok(true) => removable(&dir, limit).and_then(|()| match asked.force {
                 true => Ok(()),
-                false => taken(project, &run),
+                false => taken(project, &run).and_then(|()| nothing_kept(&dir)),
             }),
             Err(why) => Err(why),
         };
@@ -861,6 +861,18 @@ fn taken(project: &Project, run: &str) -> Result<(), String> {
         }
     }
     Err(format!("its result is on no branch: `git merge {head}` takes it, `tribunal gc --force` gives it up"))
+}
+
+/// Whether a run holds nothing that git could not take: that is nowhere else.
+fn nothing_kept(dir: &Path) -> Result<(), String> {
+    let place = kept::place(dir);
+    match std::fs::read_dir(&place).is_ok_and(|mut left| left.next().is_some()) {
+        true => Err(format!(
+            "what git could not take of its work is only in {}: `tribunal gc --force` gives it up",
+            place.display()
+        )),
+        false => Ok(()),
+    }
 }
 
 fn remove(project: &Project, run: &str, dir: &Path) -> Result<(), SetupError> {

@@ -196,6 +196,11 @@ impl Site {
         let _ = self.arrivals.send(Arrival::Report { effect: effect.clone(), report, notes });
     }
 
+    /// Says what people should know, whatever else is said.
+    pub(crate) fn warn(&self, text: String) {
+        let _ = self.arrivals.send(Arrival::Notes(vec![Note::Warning(text)]));
+    }
+
     /// Reports a lost attempt.
     pub(crate) fn fail(&self, effect: &EffectId, failure: Failure, notes: Vec<Note>) {
         let of_loop = super::subject::is_loop(effect.of.as_str());

@@ -1,7 +1,7 @@
 //! `gc`: what ended is removed, what nobody has taken yet is not.
 
 use crate::show::Show;
-use crate::stage::scenes::PLAIN;
+use crate::stage::scenes::{PLAIN, Scene};
 use std::ffi::OsStr;
 
 #[test]
@@ -31,6 +31,40 @@ fn a_result_is_given_up_only_when_that_is_said() {
     let said = show.stage.tribunal(&["gc", "--older-than", "0", "--force"]).unwrap().stdout;
     assert!(said.contains("removed 1 run"), "{said}");
     assert!(show.stage.runs().is_empty());
+}
+
+/// A dev that leaves a file which git does not take: nowhere but in its tree.
+const REFUSED: &str = r##"
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 1
+do = [
+  { write = "bin/one.sh", text = "#!/bin/sh\necho one\n", executable = true },
+  { write = "git~1", text = "only here\n" },
+  { say = "SUMMARY: one.sh prints one.\nTASK: done" },
+]
+"##;
+
+/// I6: what git could not take is not deleted with the tree it lies in, and the person is told where it is.
+#[test]
+fn what_git_could_not_take_is_kept() {
+    let mut show = Show::of(&Scene { script: REFUSED, ..PLAIN });
+    show.expect(&["run"], 0);
+    let kept = show.stage.run_dir(&show.run()).join("kept");
+    let place = kept.join("01-01-1");
+    assert_eq!(std::fs::read_to_string(place.join("git~1")).unwrap(), "only here\n");
+    let warnings = show.docket().warnings;
+    let told = |what: &[&str]| warnings.iter().any(|text| what.iter().all(|what| text.contains(what)));
+    assert!(told(&["kept in", &place.display().to_string(), "git~1"]), "{warnings:?}");
+    assert!(told(&["what is judged of 01-01", "git~1"]), "{warnings:?}");
+    let status = show.expect(&["status"], 0).stdout;
+    assert!(status.contains("kept/01-01-1"), "{status}");
+    let said = show.expect(&["gc", "--older-than", "0"], 0).stdout;
+    assert!(said.contains(&kept.display().to_string()) && said.contains("--force"), "{said}");
+    assert_eq!(std::fs::read_to_string(place.join("git~1")).unwrap(), "only here\n");
+    let said = show.expect(&["gc", "--older-than", "0", "--force"], 0).stdout;
+    assert!(said.contains("removed 1 run"), "{said}");
 }
 
 /// Who dies in the first moments leaves a folder without a run. All commands agree on what it is, and `gc` takes it away.

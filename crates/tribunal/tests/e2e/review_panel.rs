@@ -394,6 +394,30 @@ fn what_a_fixer_changes_besides_is_put_back_and_told() {
     assert_eq!(readme, "mine now", "what was put back stays reachable");
 }
 
+/// I6: what git does not take of a fixer's tree is kept when the next round takes the tree away.
+#[test]
+fn what_git_could_not_take_of_a_fixer_is_kept() {
+    let odd = format!(
+        "[[turn]]\nrole = \"{BACKEND}\"\nround = 2\ndo = [{{ write = \"a.py\", text = \"begin = 1\\nx = 4\\ny = 3\\n\" }}, {{ write = \"git~1\", text = \"only here\" }}, {{ say = \"FIXED: {{finding:1}}\\nTASK: done\" }}]\n"
+    );
+    let script = [
+        seat(QA, 1, &finding("blocker", "a.py:2", "x is never checked")),
+        odd,
+        seat(QA, 2, STILL),
+        fixer(BACKEND, 3, "a.py", "begin = 1\nx = 5\ny = 3\n", "FIXED: {finding:1}\nTASK: done"),
+        seat(QA, 3, SETTLED),
+    ];
+    let change = Change::one(&script.concat());
+    change.fix(QA, 0);
+    let (run, docket) = change.stage.newest().unwrap().unwrap();
+    let kept = std::fs::read_dir(change.stage.run_dir(&run).join("kept")).unwrap().flatten();
+    let kept: Vec<_> = kept.map(|entry| entry.path()).collect();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    assert_eq!(std::fs::read_to_string(kept[0].join("git~1")).unwrap(), "only here");
+    let told = |what: &str| docket.warnings.iter().any(|text| text.contains("git~1") && text.contains(what));
+    assert!(told("kept in") && told("what is judged"), "{:?}", docket.warnings);
+}
+
 #[test]
 fn a_blocker_from_outside_is_heard_by_the_owner() {
     for (ruling, code) in [("upheld", 1), ("refuted", 0)] {
