@@ -31,7 +31,7 @@ use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat};
 use tribunal_core::policy::{NoVerdict, Policy, Timeouts, Use};
 use tribunal_core::roster::Roster;
-use tribunal_core::run::{Job, Land, PlanGate, PlanSpec, Policies, RunSpec, Standing, Subject, Was};
+use tribunal_core::run::{Ending, Job, Land, PlanGate, PlanSpec, Policies, RunSpec, Standing, Subject, Was};
 use tribunal_docs::qa::CHECKS;
 use tribunal_docs::{CheckStatus, Completions, Phase, Plan};
 use tribunal_git::{Archive, GitError, Oid, Shelf};
@@ -790,9 +790,9 @@ pub fn gc(project: &Project, _settings: &Settings, asked: GcAsk) -> Result<GcRep
         let dir = project.run_dir(&run);
         let may = match began(&dir) {
             Ok(false) => nobody_begins(&dir),
-            Ok(true) => removable(&dir, limit).and_then(|()| match asked.force {
+            Ok(true) => removable(&dir, limit).and_then(|ending| match asked.force {
                 true => Ok(()),
-                false => taken(project, &run).and_then(|()| nothing_kept(&dir)),
+                false => taken(project, &run, ending).and_then(|()| nothing_kept(&dir)),
             }),
             Err(why) => Err(why),
         };
@@ -835,28 +835,34 @@ fn nobody_begins(dir: &Path) -> Result<(), String> {
     }
 }
 
-fn removable(dir: &Path, limit: u64) -> Result<(), String> {
+/// How a run ended, if that was long enough ago.
+fn removable(dir: &Path, limit: u64) -> Result<Ending, String> {
     let reader = tribunal_journal::Reader::open(dir).map_err(|error| error.to_string())?;
     let docket = Docket::read(&reader).map_err(|error| error.to_string())?;
-    let ended = docket.run.as_ref().is_some_and(|run| run.ending().is_some());
-    if !ended {
-        return Err("it has not ended".to_owned());
-    }
+    let ending = docket.run.as_ref().and_then(|run| run.ending()).ok_or("it has not ended")?;
     if docket.at.0 > limit {
         return Err("it ended recently".to_owned());
     }
-    Ok(())
+    Ok(ending)
 }
 
 /// Whether what landed in a run is on a branch of the user's: what is on none is gone with the run.
-fn taken(project: &Project, run: &str) -> Result<(), String> {
+fn taken(project: &Project, run: &str, ending: Ending) -> Result<(), String> {
     let repo = project.repo();
     let unknown = |error: GitError| error.to_string();
-    let Some(head) = repo.ref_at(&format!("refs/tribunal/{run}/head")).map_err(unknown)? else {
-        return Ok(());
-    };
-    for (_, at) in repo.refs_under("refs/heads").map_err(unknown)? {
-        if repo.is_ancestor(&head, &at).map_err(unknown)? {
+    let at = |name: &str| repo.ref_at(&format!("refs/tribunal/{run}/{name}")).map_err(unknown);
+    let Some(head) = at("head")? else { return Ok(()) };
+    let mut landed = vec![head.clone()];
+    // What it says of a gate that stayed shut is no result; what landed before that is.
+    if !matches!(ending, Ending::Passed | Ending::Concerns) && at("boundary")?.as_ref() == Some(&head) {
+        landed = repo.parents_of(&head).map_err(unknown)?;
+    }
+    for (_, branch) in repo.refs_under("refs/heads").map_err(unknown)? {
+        let mut on_it = true;
+        for commit in &landed {
+            on_it &= repo.is_ancestor(commit, &branch).map_err(unknown)?;
+        }
+        if on_it {
             return Ok(());
         }
     }

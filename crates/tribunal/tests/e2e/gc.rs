@@ -1,7 +1,7 @@
 //! `gc`: what ended is removed, what nobody has taken yet is not.
 
 use crate::show::Show;
-use crate::stage::scenes::{PLAIN, Scene};
+use crate::stage::scenes::{self, PLAIN, Scene};
 use std::ffi::OsStr;
 
 #[test]
@@ -65,6 +65,31 @@ fn what_git_could_not_take_is_kept() {
     assert_eq!(std::fs::read_to_string(place.join("git~1")).unwrap(), "only here\n");
     let said = show.expect(&["gc", "--older-than", "0", "--force"], 0).stdout;
     assert!(said.contains("removed 1 run"), "{said}");
+}
+
+/// A gate that stayed shut is no result: what is said of it does not keep the run for ever.
+#[test]
+fn a_run_that_landed_nothing_is_removed() {
+    let settings = scenes::STUCK_SETTINGS;
+    let mut show = Show::of(&Scene { script: scenes::STUCK, settings, ..PLAIN });
+    show.expect(&["run"], 4);
+    show.expect(&["decide", "01-01", "drop"], 1);
+    let head = format!("refs/tribunal/{}/head", show.run());
+    let head = show.stage.git(&["rev-parse", &head]).unwrap();
+    assert_ne!(head, show.stage.git(&["rev-parse", "HEAD"]).unwrap(), "there are documents of it");
+    let said = show.expect(&["gc", "--older-than", "0"], 0).stdout;
+    assert!(said.contains("removed 1 run"), "{said}");
+}
+
+/// What landed beside a plan that did not is a result.
+#[test]
+fn what_landed_before_a_gate_stayed_shut_is_kept() {
+    let settings = scenes::STUCK_SETTINGS;
+    let mut show = Show::of(&Scene { plans: scenes::TWO_PLANS, script: scenes::STUCK, settings, ..PLAIN });
+    show.expect(&["run"], 4);
+    show.expect(&["decide", "01-01", "drop"], 1);
+    let said = show.expect(&["gc", "--older-than", "0"], 0).stdout;
+    assert!(said.contains("on no branch"), "{said}");
 }
 
 /// Who dies in the first moments leaves a folder without a run. All commands agree on what it is, and `gc` takes it away.
