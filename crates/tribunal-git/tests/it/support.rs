@@ -1,6 +1,7 @@
 //! A user's repository in a temporary directory, and short ways to talk about it.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -62,7 +63,8 @@ pub fn again(test: &str, by: &[&str]) -> bool {
         command.output()
     };
     if !child(&["--list"]).is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: {} cannot run {} here", by.join(" "), own.display());
+        let text = format!("skipped: {} cannot run {} here\n", by.join(" "), own.display());
+        std::io::stderr().write_all(text.as_bytes()).expect("says so");
         return false;
     }
     let output = child(&["--exact", test, "--nocapture"]).expect("runs");
