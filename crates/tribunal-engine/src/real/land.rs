@@ -623,7 +623,7 @@ impl Finishing {
     fn commit(&self, site: &Site, files: &[Written]) -> Result<String, GitError> {
         let done = site.name("boundary");
         if site.repo.ref_at(&done)?.is_some() {
-            return Ok("planning documents were committed".to_owned());
+            return Ok("planning documents are on the run branch".to_owned());
         }
         let head = site.run_head()?;
         let dir = site.dir.join("boundary");
@@ -645,7 +645,7 @@ impl Finishing {
         site.repo.refs_update(&changes, "tribunal: planning documents")?;
         crash::point("boundary:after");
         site.shelf.discard(&dir)?;
-        Ok(format!("{} committed", documents(files.len())))
+        Ok(format!("{} committed on the run branch", documents(files.len())))
     }
 
     /// What the commit of planning documents says. What nobody approved says so.
@@ -864,7 +864,7 @@ pub(crate) fn probe_finish(site: &Site, step: FinishStep, docket: &Docket) -> Pr
         |note: &str| Probe::Done(Report::Run(RunReport::Finished { note: note.to_owned() }), Vec::new());
     match step {
         FinishStep::Boundary => match site.repo.ref_at(&site.name("boundary")) {
-            Ok(Some(_)) => done("planning documents were committed"),
+            Ok(Some(_)) => done("planning documents are on the run branch"),
             Ok(None) => Probe::NotDone,
             Err(_) => Probe::Unknown,
         },
