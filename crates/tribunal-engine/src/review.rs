@@ -23,7 +23,7 @@ use tribunal_view::bars::Bar;
 use tribunal_view::chain::{Answered, Found, Iteration, PhaseOfChain};
 use tribunal_view::facts::{FindingView, QuestionView};
 use tribunal_view::review::{self, Code, Part, Review, Round, Story, Word};
-use tribunal_view::{events, plain, question};
+use tribunal_view::{events, plain, question, words};
 
 /// Refusals that a report lists.
 const REFUSED_MAX: usize = 20;
@@ -192,7 +192,9 @@ impl Record {
             RunEvent::LaneDecided { plan, decision } => {
                 self.decided(&format!("plan {plan}"), events::of_run(event), &decision.by);
             }
-            RunEvent::PlanDropped { plan, by } => self.decisions.push(format!("plan {plan} dropped by {by}")),
+            RunEvent::PlanDropped { plan, by } => {
+                self.decisions.push(format!("plan {plan} {}", words::dropped(by)))
+            }
             _ => {}
         }
     }

@@ -347,7 +347,9 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
         }
         RunEvent::WaveOpened { wave } => note("wave", &format!("wave {wave} is built")),
         RunEvent::LaneOpened { plan } => note("lane", &format!("plan {plan} is built")),
-        RunEvent::PlanDropped { plan, by } => note("dropped", &format!("plan {plan} was dropped by {by}")),
+        RunEvent::PlanDropped { plan, by } => {
+            note("dropped", &format!("plan {plan} was {}", words::dropped(by)))
+        }
         RunEvent::Summarised { effect, revision } => made(effect, revision.as_str(), true),
         RunEvent::Landed { effect, revision, tip } => Kind::Landed {
             plan: line(effect.of.as_str()),

@@ -36,17 +36,34 @@ pub fn amount(n: u64) -> String {
 
 /// A command as it is run from another folder: `tribunal -C DIR show`.
 pub fn from_elsewhere(command: &str, dir: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-    let dir = match dir.chars().all(plain) {
-        true => dir.to_owned(),
-        false => format!("'{}'", dir.replace('\'', "'\\''")),
-    };
+    let dir = shell_word(dir);
     let one = |part: &str| match part.split_once(' ') {
         Some((program @ ("tribunal" | "git"), rest)) => format!("{program} -C {dir} {rest}"),
         _ => part.to_owned(),
     };
     let both = |part: &str| part.split(" | ").map(one).collect::<Vec<_>>().join(" | ");
     command.split(" && ").map(both).collect::<Vec<_>>().join(" && ")
+}
+
+/// `dropped by ann`, or why where it was nobody.
+pub fn dropped(by: &str) -> String {
+    match by.ends_with(" land") {
+        true => format!("dropped: {by}"),
+        false => format!("dropped by {by}"),
+    }
+}
+
+/// A sentence with commands of ours in it, as they are given in another folder.
+pub fn told_from_elsewhere(sentence: &str, dir: &str) -> String {
+    sentence.replace("tribunal ", &format!("tribunal -C {} ", shell_word(dir)))
+}
+
+fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    match text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
 }
 
 /// `1 round`, `2 rounds`.

@@ -175,7 +175,9 @@ impl Chronicle {
             RunEvent::LaneDecided { plan, decision } => {
                 self.decided(&format!("plan {plan}"), events::of_run(event), &decision.by);
             }
-            RunEvent::PlanDropped { plan, by } => self.decisions.push(format!("plan {plan} dropped by {by}")),
+            RunEvent::PlanDropped { plan, by } => {
+                self.decisions.push(format!("plan {plan} {}", words::dropped(by)))
+            }
             RunEvent::Finished { effect, note } => {
                 self.forwarded |= effect.step == Step::Finish(FinishStep::Forward);
                 self.finish.extend((!note.is_empty()).then(|| note.clone()));
