@@ -39,7 +39,7 @@ pub use forward::{Forward, ForwardProbe, Refusal};
 pub use history::{Commit, Touched};
 pub use merge::United;
 pub use objects::Entry;
-pub use open::{Repo, git_version};
+pub use open::{Repo, check_version, git_version};
 pub use planning::Pushed;
 pub use refs::{Expect, Head, RefChange, RefsMoved};
 pub use replay::Replayed;

@@ -254,7 +254,8 @@ pub fn git_version(dir: &Path) -> Result<String, GitError> {
     Ok(String::from_utf8_lossy(&text).trim().trim_start_matches("git version ").to_owned())
 }
 
-fn check_version(dir: &Path) -> Result<(), GitError> {
+/// Whether git is there and new enough.
+pub fn check_version(dir: &Path) -> Result<(), GitError> {
     let found = git_version(dir)?;
     match version(&found) {
         Some(version) if version >= GIT_NEEDED => Ok(()),

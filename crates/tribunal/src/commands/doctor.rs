@@ -41,6 +41,7 @@ pub fn run(globals: &Globals, args: &Doctor) -> Result<Done, Failure> {
         contracts(&mut view, &adapters, &environment, scratch.path(), sandbox);
     }
     judge(&mut view, &settings, &adapters, &environment);
+    view.problems.extend(ground(place.as_ref()));
     launchable(&mut view, place.as_ref(), &settings);
     if globals.json {
         out::json(&view)?;
@@ -153,12 +154,31 @@ fn launchable(view: &mut DoctorView, place: Option<&Place>, settings: &Settings)
     view.problems.extend(wrong.map(|error| error.to_string()));
 }
 
+/// What a run needs before it has agents: git, and room to write in.
+fn ground(place: Option<&Place>) -> Vec<String> {
+    let root = place.map_or(Path::new("."), |place| place.root.as_path());
+    let git = tribunal_git::check_version(root).err().map(|error| error.to_string());
+    let folder = root.join(FOLDER);
+    let folders = [if folder.exists() { folder } else { root.to_owned() }, root.join(".git")];
+    // Outside of a project there is nothing to write to.
+    let folders = folders.into_iter().filter(|path| place.is_some() && path.exists());
+    let closed = folders.filter_map(|path| {
+        let why = match rustix::fs::access(&path, rustix::fs::Access::WRITE_OK) {
+            Err(errno) => std::io::Error::from(errno).to_string(),
+            Ok(()) if path.ends_with(FOLDER) && !path.is_dir() => "it is not a folder".to_owned(),
+            Ok(()) => return None,
+        };
+        Some(format!(
+            "{} cannot be written: {why}\nhint: check its owner, its permissions and the mount",
+            path.display()
+        ))
+    });
+    git.into_iter().chain(closed).collect()
+}
+
 /// What stands in the way of a run, and what a person should know.
 fn judge(view: &mut DoctorView, settings: &Settings, adapters: &Adapters, environment: &Environment) {
     let chosen = doctor::chosen(settings);
-    if view.git.is_empty() {
-        view.problems.push("git is not installed\nhint: Tribunal keeps all work in git".to_owned());
-    }
     let installed = doctor::installed(adapters, environment);
     match (chosen.is_empty(), installed.is_empty()) {
         (true, true) => view.problems.push(WITHOUT_AGENTS.to_owned()),
