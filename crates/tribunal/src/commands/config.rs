@@ -1,7 +1,7 @@
 //! `tribunal config show`: every key, its value, and where it came from.
 
 use crate::args::{Config as ConfigArgs, ConfigShow, Globals};
-use crate::config::{self, Config};
+use crate::config::{self, Look};
 use crate::exit::Done;
 use crate::failure::Failure;
 use crate::out;
@@ -13,7 +13,7 @@ pub fn run(globals: &Globals, args: &ConfigArgs) -> Result<Done, Failure> {
     let ConfigArgs::Show(args) = args;
     let dir = std::env::current_dir().ok();
     let place = dir.as_deref().and_then(Place::around);
-    let config = config::here(place.as_ref(), &args.set)?;
+    let config = config::look_here(place.as_ref(), &args.set)?;
     if !globals.quiet {
         config.notes.iter().for_each(|note| out::say(&format!("note: {note}")));
     }
@@ -22,10 +22,10 @@ pub fn run(globals: &Globals, args: &ConfigArgs) -> Result<Done, Failure> {
     } else {
         out::data(&text(&config, args)?)?
     }
-    Ok(Done::Passed)
+    config.wrong.map_or(Ok(Done::Passed), Err)
 }
 
-fn chosen<'a>(config: &'a Config, args: &ConfigShow) -> Vec<(String, &'a config::Value)> {
+fn chosen<'a>(config: &'a Look, args: &ConfigShow) -> Vec<(String, &'a config::Value)> {
     let wanted = args.key.as_deref().unwrap_or_default();
     let matches = |key: &str| {
         wanted.is_empty()
@@ -36,7 +36,7 @@ fn chosen<'a>(config: &'a Config, args: &ConfigShow) -> Vec<(String, &'a config:
     all.filter(|(key, _)| matches(key)).collect()
 }
 
-fn text(config: &Config, args: &ConfigShow) -> Result<String, Failure> {
+fn text(config: &Look, args: &ConfigShow) -> Result<String, Failure> {
     let chosen = chosen(config, args);
     if chosen.is_empty() {
         let key = tribunal_view::plain::clipped(args.key.as_deref().unwrap_or_default(), 80);
@@ -58,7 +58,7 @@ fn text(config: &Config, args: &ConfigShow) -> Result<String, Failure> {
     Ok(lines.iter().map(line).collect())
 }
 
-fn json(config: &Config, args: &ConfigShow) -> serde_json::Map<String, serde_json::Value> {
+fn json(config: &Look, args: &ConfigShow) -> serde_json::Map<String, serde_json::Value> {
     let entry = |(key, value): (String, &config::Value)| {
         let origin = &value.origin;
         let place = origin.place;

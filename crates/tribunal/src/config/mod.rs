@@ -54,8 +54,6 @@ pub struct Config {
     pub settings: Settings,
     /// By key, with origins.
     pub values: BTreeMap<Key, Value>,
-    /// What a person should know: keys of other tools that mean nothing here.
-    pub notes: Vec<String>,
 }
 
 impl Config {
@@ -72,8 +70,27 @@ impl Config {
     }
 }
 
+/// Every value that holds, and what is wrong with the rest.
+pub struct Look {
+    /// By key, with origins.
+    pub values: BTreeMap<Key, Value>,
+    /// What a person should know: keys of other tools that mean nothing here.
+    pub notes: Vec<String>,
+    /// What is wrong.
+    pub wrong: Option<Failure>,
+}
+
 /// Reads all layers, lowest first, and merges them.
 pub fn load(sources: &Sources) -> Result<Config, Failure> {
+    let Look { values, wrong, .. } = look(sources);
+    match wrong {
+        Some(failure) => Err(failure),
+        None => Ok(Config { settings: settings(&values)?, values }),
+    }
+}
+
+/// Reads all layers, lowest first, and merges what can be used of them.
+fn look(sources: &Sources) -> Look {
     let mut problems = Vec::new();
     let mut notes = Vec::new();
     let mut layers = vec![source::text(DEFAULTS, Layer::Defaults, None)];
@@ -94,13 +111,15 @@ pub fn load(sources: &Sources) -> Result<Config, Failure> {
         }
     }
     let known = keys::Known::from_defaults(&entries);
-    problems.extend(entries.iter().filter_map(|entry| known.check(entry)));
-    if !problems.is_empty() {
-        return Err(Problem::failure(&problems));
-    }
-    let values = merge(entries);
-    let settings = settings(&values)?;
-    Ok(Config { settings, values, notes })
+    entries.retain(|entry| match known.check(entry) {
+        Some(problem) => {
+            problems.push(problem);
+            false
+        }
+        None => true,
+    });
+    let wrong = (!problems.is_empty()).then(|| Problem::failure(&problems));
+    Look { values: merge(entries), notes, wrong }
 }
 
 /// Later layers win, key by key.
@@ -148,6 +167,17 @@ pub fn user_file(env: impl Fn(&str) -> Option<std::ffi::OsString>) -> Option<Pat
 
 /// What a command's flags, this environment and this place say.
 pub fn here(place: Option<&Place>, set: &SetArgs) -> Result<Config, Failure> {
+    load(&sources(place, set)?)
+}
+
+/// The same for who only looks: what is wrong hides nothing else.
+pub fn look_here(place: Option<&Place>, set: &SetArgs) -> Result<Look, Failure> {
+    let look = look(&sources(place, set)?);
+    let unfit = || settings(&look.values).err();
+    Ok(Look { wrong: look.wrong.clone().or_else(unfit), ..look })
+}
+
+fn sources(place: Option<&Place>, set: &SetArgs) -> Result<Sources, Failure> {
     let mut flags = Vec::new();
     for text in &set.set {
         let (key, value) = text.split_once('=').ok_or_else(|| {
@@ -163,7 +193,7 @@ pub fn here(place: Option<&Place>, set: &SetArgs) -> Result<Config, Failure> {
         let name = name.into_string().ok().filter(|name| name.starts_with("TRIBUNAL_"))?;
         Some((name, value.to_string_lossy().into_owned()))
     });
-    load(&Sources {
+    Ok(Sources {
         root: place.map(|place| place.root.clone()),
         planning: place.map(Place::planning),
         user: user_file(|name| std::env::var_os(name)),

@@ -140,7 +140,8 @@ fn the_seeds_keys_keep_their_meaning() {
       "v2_hard_gates": false, "v3_lease_locks": true, "v2_hard_contracts": false,
       "task_lease_ttl_secs": 60, "command_timeout_ms": 30500, "something_else": 1
     }"#;
-    let config = Home::new().file("project/.planning/config.json", json).load();
+    let home = Home::new().file("project/.planning/config.json", json);
+    let config = home.load();
     let expect = [
         ("plan.review", "\"never\""),
         ("plan.rounds_max", "2"),
@@ -169,7 +170,8 @@ fn the_seeds_keys_keep_their_meaning() {
     let mut off = config.settings.gates.off.clone();
     off.sort();
     assert_eq!(off, ["hard_contracts", "hard_gates"]);
-    assert!(config.notes.iter().any(|note| note.contains("something_else")), "{:?}", config.notes);
+    let notes = look(&home.sources).notes;
+    assert!(notes.iter().any(|note| note.contains("something_else")), "{notes:?}");
 }
 
 #[test]
