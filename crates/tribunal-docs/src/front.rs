@@ -161,6 +161,7 @@ pub(crate) fn read<'a>(text: &'a str, known: &dyn Fn(&str) -> bool) -> Front<'a>
     if !cut.closed {
         let message = "the frontmatter has no closing `---`; it ends here as far as can be told";
         front.diagnostics.push(Diagnostic::new(cut.body_line, 1, message));
+        front.diagnostics.extend(strays(front.body, cut.body_line, known));
     }
     if let Some(line) = second_block(front.body, cut.body_line).filter(|_| cut.closed) {
         let message = "a second block between `---` lines; only the first is read as frontmatter";
@@ -179,6 +180,15 @@ pub(crate) fn read<'a>(text: &'a str, known: &dyn Fn(&str) -> bool) -> Front<'a>
     }
     front.diagnostics.sort();
     front
+}
+
+/// Known keys in the text below a block without an end: they may have been meant for it.
+fn strays(body: &str, first_line: u32, known: &dyn Fn(&str) -> bool) -> Vec<Diagnostic> {
+    let key = |line: &str| Some(canonical_key(line.split(':').next()?)).filter(|key| known(key));
+    let lines = (first_line..).zip(body.lines()).filter(|(_, line)| is_key_line(line.trim_end()));
+    let message =
+        |key: &str| format!("`{key}` is not read: expected `---` before the text begins, below all keys");
+    lines.filter_map(|(at, line)| Some(Diagnostic::misread(at, 1, message(&key(line)?)))).collect()
 }
 
 /// The line of a second block of keys between fences that names a phase or a plan: two documents put together, or one
@@ -263,7 +273,7 @@ impl Front<'_> {
             };
             if let Some(earlier) = fields.by_name.get(&name) {
                 let message = format!("`{}` is given twice; the later one counts", entry.key);
-                let place = Diagnostic::new(earlier.line, earlier.column, message);
+                let place = Diagnostic::misread(earlier.line, earlier.column, message);
                 self.diagnostics.push(place);
                 self.recovered = true;
             } else {

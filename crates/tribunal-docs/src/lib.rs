@@ -58,11 +58,19 @@ pub struct Diagnostic {
     pub column: u32,
     /// What was found and what was expected.
     pub message: String,
+    /// What is read there is not what was written: something never closes, is left out, or is given twice. Of a plan only
+    /// where it is a key that steers a run.
+    #[serde(skip)]
+    pub misread: bool,
 }
 
 impl Diagnostic {
     pub(crate) fn new(line: u32, column: u32, message: impl Into<String>) -> Self {
-        Diagnostic { line, column, message: message.into() }
+        Diagnostic { line, column, message: message.into(), misread: false }
+    }
+
+    pub(crate) fn misread(line: u32, column: u32, message: impl Into<String>) -> Self {
+        Diagnostic { misread: true, ..Diagnostic::new(line, column, message) }
     }
 }
 

@@ -97,6 +97,9 @@ pub struct Problem {
     pub fix: String,
     /// Line in the plan's file.
     pub line: u32,
+    /// That file.
+    #[serde(skip)]
+    pub path: String,
 }
 
 impl Problem {
@@ -424,6 +427,7 @@ impl<'a> Graph<'a> {
             message,
             fix,
             line: self.plans[place].line_of(key),
+            path: self.plans[place].path.clone(),
         }
     }
 

@@ -30,6 +30,17 @@ pub(crate) const KEYS: [&str; 17] = [
     "must_haves",
 ];
 
+/// The keys that say what is built when, and what it is held against: they are read as written, or a run is refused.
+const STEERING: [&str; 7] = [
+    "depends_on",
+    "wave",
+    "must_haves",
+    "files_modified",
+    "files_forbidden",
+    "verification_commands",
+    "autonomous",
+];
+
 const SYNONYMS: [(&str, &str); 9] = [
     ("name", "title"),
     ("depends", "depends_on"),
@@ -455,7 +466,27 @@ pub fn read_plan(path: &str, text: &str) -> Read<Plan> {
     }
     plan.tasks = task::tasks(front.body, &lines, &mut diagnostics);
     plan.id = identity(path, plan.phase.as_deref(), plan.plan.as_deref());
+    for found in diagnostics.iter_mut().filter(|found| found.misread) {
+        match steered_at(text, &plan.lines, found.line) {
+            Some(key) => found.message = format!("{key}: {}", found.message),
+            None => found.misread = false,
+        }
+    }
     Read { value: Some(plan), recovered: front.recovered, diagnostics: crate::in_order(diagnostics) }
+}
+
+/// The key that steers a run and that a line of the frontmatter belongs to.
+fn steered_at(text: &str, lines: &BTreeMap<String, u32>, line: u32) -> Option<&'static str> {
+    let steering = |name: &str| STEERING.into_iter().find(|key| *key == name);
+    let written = text.lines().nth(line.saturating_sub(1) as usize)?;
+    if written.starts_with([' ', '\t', '-', ']', '}']) {
+        let above = lines.iter().filter(|(_, at)| **at < line).max_by_key(|(_, at)| **at);
+        return steering(above?.0);
+    }
+    let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    let name = front::canonical_key(written.split(|c| !word(c)).next()?);
+    let named = SYNONYMS.iter().find(|(from, _)| *from == name);
+    steering(named.map_or(name.as_str(), |(_, to)| *to))
 }
 
 /// A document's plan id: the frontmatter first, the path where that is silent.
@@ -475,8 +506,8 @@ fn flag(fields: &mut front::Fields, diagnostics: &mut Vec<Diagnostic>) -> Option
         "true" | "yes" | "on" => Some(true),
         "false" | "no" | "off" => Some(false),
         _ => {
-            let message = format!("`autonomous: {text}` is neither true nor false; read as false");
-            diagnostics.push(Diagnostic::new(line, 1, message));
+            let message = format!("`{text}` is neither true nor false; read as false");
+            diagnostics.push(Diagnostic::misread(line, 1, message));
             Some(false)
         }
     }

@@ -143,6 +143,9 @@ pub struct RunNote {
     /// How much is left to the agents.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub autonomy: String,
+    /// What was noticed in its plans and stopped nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// What exists and is reviewed, where nothing is built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<Box<ReviewNote>>,
@@ -694,6 +697,7 @@ impl Docket {
         match note {
             Note::Run(about) => {
                 self.tokens = Tokens::new(&about.scores);
+                self.warnings.extend(about.warnings.iter().cloned());
                 self.about = (**about).clone();
             }
             Note::Launch(launch) => {

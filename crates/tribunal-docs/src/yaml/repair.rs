@@ -69,6 +69,12 @@ impl Worker {
         format!("{}{}", line[..blank].replace('\t', "  "), &line[blank..])
     }
 
+    /// Reports a place where not all that is written is read, given as line index and byte offset.
+    fn misread(&mut self, place: usize, offset: usize, message: impl Into<String>) {
+        self.report(place, offset, message);
+        self.diagnostics.iter_mut().last().into_iter().for_each(|last| last.misread = true);
+    }
+
     /// Reports a place given as line index and byte offset.
     fn report(&mut self, place: usize, offset: usize, message: impl Into<String>) {
         let line = self.first_line.saturating_add(u32::try_from(place).unwrap_or(u32::MAX));
@@ -100,7 +106,7 @@ impl Worker {
         }
         let head = head_of(&line);
         if head.key_end.is_none() && head.dash.is_none() {
-            self.report(at, head.content, "expected `key: value`; the line is left out");
+            self.misread(at, head.content, "expected `key: value`; the line is left out");
             return self.replace(at, at + 1, String::new());
         }
         let value = &line[head.value..];
@@ -224,7 +230,13 @@ impl Worker {
             _ => None,
         };
         let mended = mended.unwrap_or_else(|| {
-            self.report(at, head.value, cause(&text, false));
+            // The text of an item is what it says; a key whose list is no list says something else.
+            match never_closes(&text)
+                .or_else(|| (key.is_some() && text.starts_with(['[', '{'])).then_some(AROUND))
+            {
+                Some(cause) => self.misread(at, head.value, format!("{cause}; read as plain text")),
+                None => self.report(at, head.value, cause(&text, false)),
+            }
             emit::quoted(&lenient_scalar(&text))
         });
         let line = match (key, head.key_end) {
@@ -262,14 +274,31 @@ impl Worker {
         if !strict::is_valid(&format!("k: {line}\n")) {
             return None;
         }
-        let message = match rest.is_empty() {
-            true => {
-                "an entry of an inline list is no YAML; read as plain text; hint: put it in quotes".to_owned()
+        match rest.is_empty() {
+            true => self.report(
+                at,
+                head.value,
+                "an entry of an inline list is no YAML; read as plain text; hint: put it in quotes",
+            ),
+            false => {
+                self.misread(at, head.value, format!("text after the closing bracket is left out: {rest}"))
             }
-            false => format!("text after the closing bracket is left out: {rest}"),
-        };
-        self.report(at, head.value, message);
+        }
         Some(line)
+    }
+}
+
+const AROUND: &str = "text around an inline list or map";
+
+/// What a value opens and does not close.
+fn never_closes(value: &str) -> Option<&'static str> {
+    match value.chars().next()? {
+        quote @ ('"' | '\'') if closing_quote(value, quote).is_none() => {
+            Some("a quote that never closes; expected it again at the end")
+        }
+        '[' if !value.contains(']') => Some("a list that never closes; expected `]`"),
+        '{' if !value.contains('}') => Some("a map that never closes; expected `}`"),
+        _ => None,
     }
 }
 
@@ -283,8 +312,8 @@ fn cause(value: &str, prose: bool) -> String {
         '"' if lenient_double(value).is_some() => {
             return "an unknown escape in double quotes; kept as written; hint: use single quotes".to_owned();
         }
-        '"' | '\'' => "text after a closing quote, or a quote that never closes".to_owned(),
-        '[' | '{' => "text around an inline list or map".to_owned(),
+        '"' | '\'' => "text after a closing quote".to_owned(),
+        '[' | '{' => AROUND.to_owned(),
         _ if value.contains(": ") => "a `: ` in a plain text".to_owned(),
         _ if prose => "a sentence that reads like `key: value`".to_owned(),
         _ => "a text that is no YAML scalar".to_owned(),

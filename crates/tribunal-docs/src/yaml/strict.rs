@@ -255,7 +255,7 @@ impl Builder {
                 kept.push((key, value));
             } else {
                 let message = format!("`{}` is given twice; the later one counts", key.text);
-                self.tree.remarks.push(Diagnostic::new(key.line, key.column, message));
+                self.tree.remarks.push(Diagnostic::misread(key.line, key.column, message));
             }
         }
         kept.reverse();

@@ -101,7 +101,7 @@ fn empty_must_haves_and_missing_frontmatter() {
     assert_eq!((report.verdict, report.findings[0].check), (PlanVerdict::Reject, "frontmatter"));
     let report = missing_plan("x-PLAN.md");
     assert_eq!((report.verdict, report.findings[0].check), (PlanVerdict::Reject, "file"));
-    let why = Diagnostic { line: 3, column: 4, message: "odd".into() };
+    let why = Diagnostic { line: 3, column: 4, message: "odd".into(), misread: false };
     let report = unreadable_plan("x-PLAN.md", &[why]);
     assert_eq!((report.verdict, report.findings[0].line), (PlanVerdict::Reject, 3));
 }

@@ -144,7 +144,7 @@ pub enum SetupError {
     #[error("{0}")]
     Refused(String),
     /// A file.
-    #[error("cannot {doing} {path}: {detail}{ROOM}", path = path.display())]
+    #[error("cannot {doing} {path}: {detail}{}", if *doing == "read" { READABLE } else { ROOM }, path = path.display())]
     Io {
         /// What.
         doing: &'static str,
@@ -156,6 +156,8 @@ pub enum SetupError {
 }
 
 const ROOM: &str = "\nhint: check that it can be written, by you and on this disk, and that there is room";
+
+const READABLE: &str = "\nhint: check that you may read it: its permissions and those of its folder";
 
 /// Git's own messages name a way out, but for a file that cannot be read or written.
 fn way_out_of(error: &tribunal_git::GitError) -> &'static str {

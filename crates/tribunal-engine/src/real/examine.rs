@@ -10,7 +10,7 @@ use super::fix::SCOPE;
 use super::make::{begin_branch, digest};
 use super::panel::{self, Ground};
 use super::polish;
-use super::project::{PhaseFiles, Project};
+use super::project::{PhaseFiles, Project, noticed};
 use super::setup::{SHELF, keep_settings, listen, options, policies, run_id, told, world};
 use super::site::{Site, now};
 use super::tools::{change_between, changed_files, names, program, text_of};
@@ -116,6 +116,10 @@ pub fn plan_review(
     let repo = project.repo();
     let user = repo.head()?;
     let ends = ends(project, &user, &ask.target)?;
+    let (_, misread) = noticed_in(ends.phase.as_ref());
+    if !misread.is_empty() {
+        return Err(SetupError::Plans { problems: misread });
+    }
     let asked = settings.clone();
     let mut settings = settings.clone();
     let (note, roster) = seated(project, &mut settings, ask, &ends, &user.commit, None)?;
@@ -188,6 +192,11 @@ fn coverage_is_whole(note: &ReviewNote, changes: &[tribunal_git::Change]) -> Res
         (_, 0) => Ok(()),
         (all, missed) => Err(SetupError::Refused(format!("bug: {missed} of {all} files are in no scope"))),
     }
+}
+
+/// What was noticed in the plans of a phase.
+fn noticed_in(phase: Option<&PhaseFiles>) -> (Vec<String>, Vec<String>) {
+    noticed(phase.into_iter().flat_map(|files| &files.plans))
 }
 
 /// The commands by which the plans of a phase verify themselves, each once.
@@ -487,6 +496,7 @@ fn about(project: &Project, plan: &ReviewPlan, note: ReviewNote, site: &Site) ->
     Ok(RunNote {
         phase: phase.map(|files| files.number.clone()).unwrap_or_default(),
         phase_path: phase.map(|files| files.path.clone()).unwrap_or_default(),
+        warnings: noticed_in(phase).0,
         review: Some(Box::new(note)),
         ..told(project, &plan.settings, site, &plan.branch, &plan.user)?
     })

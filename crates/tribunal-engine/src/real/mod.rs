@@ -55,7 +55,7 @@ pub use project::{FOLDER, PhaseFiles, Project};
 pub(crate) use roster::adapters;
 pub use roster::check as check_agents;
 pub use setup::{
-    Ask, GcAsk, GcReport, SETTINGS, begin, fixed, gc, marker, place_to_fix, resume, settings_of,
+    Ask, GcAsk, GcReport, SETTINGS, begin, fixed, gc, marker, not_taken, place_to_fix, resume, settings_of,
 };
 pub use walls::Sandbox;
 

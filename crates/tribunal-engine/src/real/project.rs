@@ -203,6 +203,21 @@ impl Project {
     }
 }
 
+/// What was noticed in plans, each with its place: what stops nothing, and keys that steer a run and were not read as
+/// they were written.
+pub(super) fn noticed<'a>(plans: impl Iterator<Item = &'a Document>) -> (Vec<String>, Vec<String>) {
+    let read = plans.flat_map(|document| {
+        let found = tribunal_docs::read_plan(&document.path, &document.text).diagnostics;
+        found.into_iter().map(|found| {
+            let place = format!("{}:{}:{}", document.path, found.line, found.column);
+            (found.misread, format!("{place}: {}", found.message))
+        })
+    });
+    let (misread, notes): (Vec<_>, Vec<_>) = read.partition(|(misread, _)| *misread);
+    let words = |found: Vec<(bool, String)>| found.into_iter().map(|(_, text)| text).collect();
+    (words(notes), words(misread))
+}
+
 /// Reads one document. One that cannot be read as it should is refused: left out in silence, a plan would never be
 /// built, or be built twice.
 fn document(folder: &str, entry: &fs::DirEntry) -> Result<Document, SetupError> {

@@ -10,7 +10,7 @@ use super::make::{
     begin_branch, digest, document_tree, keep_document, keep_documents, keep_fix, keep_fix_on_head,
 };
 use super::pool::Pool;
-use super::project::{PhaseFiles, Project};
+use super::project::{PhaseFiles, Project, noticed};
 use super::site::{Site, lock, now, slug};
 use super::takeover::{self, History};
 use super::walls::Sandbox;
@@ -34,7 +34,7 @@ use tribunal_core::roster::Roster;
 use tribunal_core::run::{Ending, Job, Land, PlanGate, PlanSpec, Policies, RunSpec, Standing, Subject, Was};
 use tribunal_docs::qa::CHECKS;
 use tribunal_docs::{CheckStatus, Completions, Phase, Plan};
-use tribunal_git::{Archive, GitError, Oid, Shelf};
+use tribunal_git::{Archive, Oid, Shelf};
 use tribunal_journal::{Head, Journal, Poke};
 use tribunal_process::{Containment, Keeper};
 
@@ -84,7 +84,7 @@ pub(super) fn begin_for(
     let head = project.repo().head()?;
     let branch = head.branch.clone().ok_or(SetupError::Detached)?;
     let files = project.phase(ask.phase.as_deref())?;
-    let plans = plans_to_run(project, &files, ask)?;
+    let (plans, noticed) = plans_to_run(project, &files, ask)?;
     roster::check(project, settings)?;
     if settings.agents.sandbox == "required" {
         // Asked before anything is written.
@@ -111,6 +111,7 @@ pub(super) fn begin_for(
     let specs = plan_specs(&site, &plans, &head.commit)?;
     let mut spec = run_spec(settings, ask, specs, policies, approved)?;
     let mut about = about(project, settings, &files, &plans, &branch, &head.commit, &site)?;
+    about.warnings = noticed;
     if let Some(feature) = last {
         about.chain = Some(Box::new(feature.note(&site, &head.commit)?));
         (spec.review, spec.chain) = (true, Some(Box::new(feature.spec(settings)?)));
@@ -216,7 +217,7 @@ fn plans_to_run(
     project: &Project,
     files: &PhaseFiles,
     ask: &Ask,
-) -> Result<Vec<(String, String, Plan)>, SetupError> {
+) -> Result<(Vec<(String, String, Plan)>, Vec<String>), SetupError> {
     let mut problems = Vec::new();
     let mut plans = Vec::new();
     for document in &files.plans {
@@ -233,6 +234,12 @@ fn plans_to_run(
     let complete = standing::completed(files);
     let (done, open): (Vec<_>, Vec<_>) =
         plans.into_iter().partition(|(_, _, plan)| complete.contains(&plan.id));
+    let to_build = |path: &str| open.iter().any(|(open, _, _)| open == path);
+    let (notes, misread) = noticed(files.plans.iter().filter(|document| to_build(&document.path)));
+    if !misread.is_empty() {
+        // What they depend on and claim is not known: nothing further can be said about them.
+        return Err(SetupError::Plans { problems: problems.into_iter().chain(misread).collect() });
+    }
     problems.extend(empty_words(project, files, &done)?);
     let mut completions = Completions::default();
     done.iter().for_each(|(_, _, plan)| completions.note(plan.id.clone(), true));
@@ -244,12 +251,13 @@ fn plans_to_run(
     let found = tribunal_docs::validate(&phase, &completions);
     // What a plan gate judges is not refused here: a claim on one file is a finding, a cycle cannot even run.
     let fatal = found.iter().filter(|problem| problem.kind != tribunal_docs::ProblemKind::FileClaim);
-    problems.extend(fatal.map(|problem| {
-        let path =
-            open.iter().find(|(_, _, plan)| plan.id == problem.plan).map_or("", |(path, _, _)| path.as_str());
-        format!("{path}:{}: {}\n  {}", problem.line, problem.message, problem.fix)
-    }));
+    problems.extend(
+        fatal.map(|problem| {
+            format!("{}:{}: {}\n  {}", problem.path, problem.line, problem.message, problem.fix)
+        }),
+    );
     if !problems.is_empty() {
+        problems.extend(phase.plans.iter().filter_map(called_otherwise));
         return Err(SetupError::Plans { problems });
     }
     let wanted = ask.plan.as_deref().and_then(tribunal_docs::plan_argument);
@@ -267,7 +275,21 @@ fn plans_to_run(
         let text = format!("{path}: it has no task\n  write tasks as `### Task 1: title`");
         return Err(SetupError::Plans { problems: vec![text] });
     }
-    Ok(chosen)
+    Ok((chosen, notes))
+}
+
+/// A plan whose number is not that of its file, where something is wrong with the plans: that may be why.
+fn called_otherwise(plan: &Plan) -> Option<String> {
+    let named = tribunal_docs::document_name(&plan.path)?.plan?;
+    let named = tribunal_docs::PlanId::new(&plan.id.phase, &named).plan;
+    (named != plan.id.plan).then(|| {
+        format!(
+            "{}:{}: it says plan {}, its name says {named}",
+            plan.path,
+            plan.line_of("plan"),
+            plan.id.plan
+        )
+    })
 }
 
 /// Why there is nothing to run: it is done, or it is not there.
@@ -846,27 +868,36 @@ fn removable(dir: &Path, limit: u64) -> Result<Ending, String> {
     Ok(ending)
 }
 
-/// Whether what landed in a run is on a branch of the user's: what is on none is gone with the run.
+/// What is on no branch of the user's is gone with the run.
 fn taken(project: &Project, run: &str, ending: Ending) -> Result<(), String> {
+    match not_taken(project, run, ending).map_err(|error| error.to_string())? {
+        None => Ok(()),
+        Some(head) => Err(format!(
+            "its result is on no branch: `git merge {head}` takes it, `tribunal gc --force` gives it up"
+        )),
+    }
+}
+
+/// What landed in a run that ended so, where no branch of the user's has it.
+pub fn not_taken(project: &Project, run: &str, ending: Ending) -> Result<Option<Oid>, SetupError> {
     let repo = project.repo();
-    let unknown = |error: GitError| error.to_string();
-    let at = |name: &str| repo.ref_at(&format!("refs/tribunal/{run}/{name}")).map_err(unknown);
-    let Some(head) = at("head")? else { return Ok(()) };
+    let at = |name: &str| repo.ref_at(&format!("refs/tribunal/{run}/{name}"));
+    let Some(head) = at("head")? else { return Ok(None) };
     let mut landed = vec![head.clone()];
     // What it says of a gate that stayed shut is no result; what landed before that is.
     if !matches!(ending, Ending::Passed | Ending::Concerns) && at("boundary")?.as_ref() == Some(&head) {
-        landed = repo.parents_of(&head).map_err(unknown)?;
+        landed = repo.parents_of(&head)?;
     }
-    for (_, branch) in repo.refs_under("refs/heads").map_err(unknown)? {
+    for (_, branch) in repo.refs_under("refs/heads")? {
         let mut on_it = true;
         for commit in &landed {
-            on_it &= repo.is_ancestor(commit, &branch).map_err(unknown)?;
+            on_it &= repo.is_ancestor(commit, &branch)?;
         }
         if on_it {
-            return Ok(());
+            return Ok(None);
         }
     }
-    Err(format!("its result is on no branch: `git merge {head}` takes it, `tribunal gc --force` gives it up"))
+    Ok(Some(head))
 }
 
 /// Whether a run holds nothing that git could not take: that is nowhere else.
