@@ -324,8 +324,12 @@ impl QuestionView {
 }
 
 impl RunView {
-    /// The commands it names as they are given in another folder.
+    /// The commands and files it names as they are given in another folder.
     pub fn from_elsewhere(&mut self, dir: &str) {
+        let near = |path: &&mut String| !path.starts_with('/');
+        for path in self.report.iter_mut().chain(&mut self.review).filter(near) {
+            *path = format!("{}/{path}", dir.trim_end_matches('/'));
+        }
         for command in self.next.iter_mut().chain(&mut self.take) {
             *command = crate::words::from_elsewhere(command, dir);
         }

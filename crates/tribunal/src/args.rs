@@ -129,7 +129,10 @@ pub enum Command {
     #[command(after_help = crate::protocol::args::LIST)]
     Protocol,
     /// Show the configuration
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  tribunal config show --origin\n  tribunal config show run.effort"
+    )]
     Config(Config),
     /// Print what a shell needs to complete commands and flags
     #[command(
@@ -182,7 +185,7 @@ pub struct Run {
     /// Only this plan
     #[arg(long, value_name = "NN")]
     pub plan: Option<String>,
-    /// Begin a new run even if one of this phase is not over
+    /// Begin a new run even if one of this phase is open, cannot be read, or was not taken
     #[arg(long)]
     pub fresh: bool,
     /// Judge the plans before any code

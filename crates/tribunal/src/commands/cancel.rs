@@ -25,7 +25,7 @@ pub fn run(globals: &Globals, args: &Cancel) -> Result<Done, Failure> {
     if let Some(ending) = run.closing() {
         return Err(too_late(&id, ending, run.ending().is_some()));
     }
-    let by = std::env::var("USER").unwrap_or_else(|_| "a person".to_owned());
+    let by = super::decide::user(None);
     let letter = Body::Cancel { by }.letter(Time(now())).map_err(Failure::bug)?;
     tribunal_journal::post(&seen.dir, &letter)?;
     if seen.is_live() {

@@ -1,6 +1,5 @@
 //! `tribunal inbox`: the questions that wait for a person, of all runs that are not over.
 
-use super::run::add_places;
 use super::status;
 use crate::args::{Globals, Inbox};
 use crate::exit::Done;
@@ -33,6 +32,9 @@ pub fn run(globals: &Globals, args: &Inbox) -> Result<Done, Failure> {
     if args.run.is_none() {
         open.extend(super::uat::open(&place));
     }
+    if let Some(dir) = globals.elsewhere() {
+        open.iter_mut().for_each(|open| open.from_elsewhere(&dir));
+    }
     if globals.json {
         out::json(&open)?;
         return Ok(Done::Passed);
@@ -43,21 +45,13 @@ pub fn run(globals: &Globals, args: &Inbox) -> Result<Done, Failure> {
         return Ok(Done::Passed);
     }
     let style = out::stdout_style(globals);
-    if let Some(dir) = globals.elsewhere() {
-        open.iter_mut().for_each(|open| open.from_elsewhere(&dir));
-    }
     let texts: Vec<String> = open.iter().map(|open| question::text(open, style)).collect();
     out::data(&texts.join("\n"))?;
     Ok(Done::Passed)
 }
 
 fn waiting(place: &Place, id: &str) -> Result<RunView, Failure> {
-    let seen = place.read(id)?;
-    let mut view = status::view(&seen)?;
-    if !view.questions.is_empty() {
-        add_places(&mut view, &place.run_dir(id), &seen.docket()?);
-    }
-    Ok(view)
+    status::view(&place.read(id)?)
 }
 
 /// Where two runs ask under one name, the commands name the run.

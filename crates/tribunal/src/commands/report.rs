@@ -17,7 +17,7 @@ use tribunal_engine::{Docket, DocketError, Fact};
 use tribunal_view::review::Review;
 use tribunal_view::sarif::{self, Item};
 use tribunal_view::style::Style;
-use tribunal_view::{account, annotations, html, review};
+use tribunal_view::{account, annotations, html, review, words};
 
 /// Reports on a run.
 pub fn run(globals: &Globals, args: &Report) -> Result<Done, Failure> {
@@ -34,7 +34,7 @@ pub fn run(globals: &Globals, args: &Report) -> Result<Done, Failure> {
         Some(_) => Style::PLAIN,
         None => out::stdout_style(globals),
     };
-    let text = text(form, &docket, &record, &seen, style)?;
+    let text = text(globals, form, &docket, &record, &seen, style)?;
     match &args.output {
         None => out::data(&text)?,
         Some(path) => {
@@ -78,13 +78,20 @@ pub fn with_remarks(mut review: Review, seen: &Seen) -> Review {
 }
 
 fn text(
+    globals: &Globals,
     form: ReportForm,
     docket: &Docket,
     record: &Record,
     seen: &Seen,
     style: Style,
 ) -> Result<String, Failure> {
-    let review = || with_remarks(of(docket, record, &seen.id, &seen.dir), seen);
+    let review = || {
+        let mut review = with_remarks(of(docket, record, &seen.id, &seen.dir), seen);
+        if let Some(dir) = globals.elsewhere() {
+            review.next.iter_mut().for_each(|step| *step = words::told_from_elsewhere(step, &dir));
+        }
+        review
+    };
     let last = last_word(docket);
     let origins: Vec<String> = last.iter().map(|(id, _, _)| record.provenance(*id)).collect();
     let items = || -> Vec<Item<'_>> {

@@ -44,7 +44,7 @@ pub fn run(globals: &Globals, args: &Show) -> Result<Done, Failure> {
 fn split<'a>(place: &Place, args: &'a Show) -> (Option<&'a str>, Option<&'a str>) {
     match (args.run.as_deref(), args.what.as_deref()) {
         (Some(word), None) if is_finding(word) || place.find(Some(word)).is_err() => {
-            let thing = is_finding(word) || word.contains('/') || word.starts_with("phase");
+            let thing = is_finding(word) || word.contains('/') || word.starts_with("phase") || is_plan(word);
             if thing { (None, Some(word)) } else { (Some(word), None) }
         }
         both => both,
@@ -53,6 +53,11 @@ fn split<'a>(place: &Place, args: &'a Show) -> (Option<&'a str>, Option<&'a str>
 
 fn is_finding(word: &str) -> bool {
     word.starts_with(['F', 'f']) && FindingId::parse(word).is_some()
+}
+
+fn is_plan(word: &str) -> bool {
+    let number = |part: &str| !part.is_empty() && part.len() <= 3 && part.bytes().all(|b| b.is_ascii_digit());
+    word.split_once('-').is_some_and(|(phase, plan)| number(phase) && number(plan))
 }
 
 enum Found<'a> {
@@ -75,8 +80,15 @@ fn find<'a>(view: &'a RunView, what: &str) -> Result<Found<'a>, Failure> {
     // The last loop of that name: a lane may hold several of one task.
     let is = |lp: &&LoopView| lp.id == what || lp.id.rsplit_once('.').is_some_and(|(short, _)| short == what);
     view.loops.iter().rev().find(is).map(Found::Loop).ok_or_else(|| {
-        let names: Vec<&str> = view.loops.iter().map(|lp| lp.id.as_str()).collect();
-        Failure::usage(format!("run {} has no loop {shown:?}", view.id))
-            .hint(format!("its loops are {}", names.join(", ")))
+        let of = |plan: Option<&str>| {
+            let those = view.loops.iter().filter(|lp| plan.is_none() || lp.plan.as_deref() == plan);
+            those.map(|lp| lp.id.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        match view.plans.iter().any(|plan| plan.id == what) {
+            true => Failure::usage(format!("{shown} is a plan; its loops can be shown"))
+                .hint(format!("its loops are {}", of(Some(what)))),
+            false => Failure::usage(format!("run {} has no plan or loop {shown:?}", view.id))
+                .hint(format!("its loops are {}", of(None))),
+        }
     })
 }

@@ -28,12 +28,12 @@ pub fn run(globals: &Globals, args: &Status) -> Result<Done, Failure> {
         }
         _ => view(&place.read(&id)?)?,
     };
+    globals.elsewhere().iter().for_each(|dir| view.from_elsewhere(dir));
     if globals.json {
         out::json(&view)?;
         return Ok(Done::Passed);
     }
     let style = out::stdout_style(globals);
-    globals.elsewhere().iter().for_each(|dir| view.from_elsewhere(dir));
     let mut text = status::text(&view, style);
     if args.run.is_none() {
         text.push_str(&others(&place, &id, style));
@@ -59,6 +59,7 @@ pub fn view_of(seen: &Seen, story: &Story) -> Result<RunView, Failure> {
         next_phase: None,
     };
     let mut view = facts::run_view(&story.docket, &story.chronicle, &around);
+    super::run::add_places(&mut view, &seen.dir, &story.docket);
     facts::mark_answered(&mut view, &story.docket, &seen.reader.mail()?);
     if view.live {
         // A run that lives is as old as this moment, not as its last fact.
