@@ -58,7 +58,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// There is no room left for the journal.
-    #[error("no space left for {}\nhint: free some space (tribunal gc removes old runs), then resume", path.display())]
+    #[error("no space left for {}\nhint: free some space (tribunal gc removes old runs), then give the same command again", path.display())]
     DiskFull {
         /// The journal file.
         path: PathBuf,

@@ -31,6 +31,16 @@ pub fn text(run: &RunView, style: Style) -> String {
         let _ =
             writeln!(out, "  {}", style.wrap(&format!("warning: {}", plain::clipped(warning, 300)), "    "));
     }
+    if let Some(command) = &run.take {
+        // The journal knows what was when it ended; a person may have taken it since.
+        let branch = plain::clipped(&run.branch, 60);
+        let _ = writeln!(
+            out,
+            "  {}",
+            style.wrap(&format!("{branch} did not get what landed; to take it:"), "    ")
+        );
+        let _ = writeln!(out, "    {command}");
+    }
     for open in &run.questions {
         out.push('\n');
         out.push_str(&question::text(open, style));

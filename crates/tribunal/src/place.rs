@@ -37,6 +37,10 @@ impl Place {
         let dir = std::env::current_dir()
             .map_err(|error| Failure::work(format!("the working directory is gone: {error}")))?;
         Place::around(&dir).ok_or_else(|| {
+            if dir.join("HEAD").is_file() && dir.join("objects").is_dir() {
+                return Failure::usage(format!("{} is a bare repository", dir.display()))
+                    .hint("runs are kept in a worktree: change to one, or name it with -C DIR");
+            }
             Failure::usage(format!("{} is not in a git repository", dir.display()))
                 .hint("change to your project, name it with -C DIR, or try `tribunal demo`")
         })
@@ -102,6 +106,19 @@ impl Place {
             other => other.into(),
         })?;
         Ok(Seen { id: run.to_owned(), dir, reader })
+    }
+
+    /// What a run recorded; nothing where it never began. One that cannot be read is told by its name.
+    pub fn begun(&self, run: &str) -> Result<Option<Docket>, Failure> {
+        let read = match Reader::open(&self.run_dir(run)) {
+            Err(tribunal_journal::Error::Missing { .. }) => return Ok(None),
+            opened => opened.map_err(Failure::from).and_then(|reader| Ok(Docket::read(&reader)?)),
+        };
+        let docket = read.map_err(|failure| Failure {
+            message: format!("run {run} cannot be read: {}", failure.message),
+            ..failure
+        })?;
+        Ok(docket.run.is_some().then_some(docket))
     }
 
     /// The project with its repository, for commands that work on it.

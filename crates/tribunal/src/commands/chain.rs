@@ -18,7 +18,11 @@ pub fn run(globals: &Globals, artifact: Artifact, args: &ChainArgs, wanted: &str
     let config = config::here(Some(&place), &args.set)?;
     let settings = &config.settings;
     let project = place.project()?;
-    if let Some(id) = resume::unfinished_chain(&place, artifact, &args.feature).filter(|_| !args.fresh) {
+    let open = match args.fresh {
+        true => None,
+        false => resume::of_chain(&place, artifact, &args.feature)?.open,
+    };
+    if let Some(id) = open {
         out::say(&format!("run {id} for this is not over: it goes on (--fresh begins another)"));
         return resume::go_on(globals, &place, settings, &id, args.waiting, None);
     }
@@ -41,6 +45,7 @@ pub fn run(globals: &Globals, artifact: Artifact, args: &ChainArgs, wanted: &str
     let (id, engine) = begun.map_err(|error| config.located(error))?;
     if !globals.quiet {
         out::say(&format!("run {id}"));
+        run::tell_noticed(engine.docket());
         run::tell_taken_over(engine.docket());
     }
     let chain = engine.docket().about.chain.clone();

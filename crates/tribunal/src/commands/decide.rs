@@ -7,7 +7,7 @@ use crate::exit::Done;
 use crate::facts::answer_words;
 use crate::failure::Failure;
 use crate::out;
-use crate::place::{Place, Seen};
+use crate::place::{Place, Seen, never_began};
 use crate::progress::now;
 use tribunal_core::effect::EffectId;
 use tribunal_core::ids::{LoopId, Time};
@@ -81,12 +81,16 @@ fn asked(place: &Place, run: Option<&str>, id: &str) -> Result<(Seen, Docket, Op
     let mut others = Vec::new();
     let mut late = None;
     for id in runs {
-        let seen = match place.read(&id) {
+        // What cannot be read may be what asks: no older question of that name is answered in its place.
+        let docket = match place.begun(&id) {
+            Ok(Some(docket)) => docket,
+            Ok(None) if run.is_some() => return Err(never_began(&id)),
+            Ok(None) => continue,
             Err(failure) if run.is_some() => return Err(failure),
-            read => read,
+            Err(_) if late.is_some() => continue,
+            Err(failure) => return Err(failure.hint("--run RUN names another run")),
         };
-        let Ok(seen) = seen else { continue };
-        let Ok(docket) = seen.docket() else { continue };
+        let seen = place.read(&id)?;
         let open = inbox::questions(&docket);
         if let Some(question) = inbox::find(&docket, &open, wanted_id) {
             let question = question.clone();
@@ -163,8 +167,21 @@ fn who(args: &Decide) -> String {
 /// A name, else the user's.
 pub fn user(name: Option<String>) -> String {
     let name = name.or_else(|| ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok()));
-    let name = tribunal_view::plain::clipped(&name.unwrap_or_default(), 100);
-    if name.is_empty() { format!("user {}", rustix::process::getuid().as_raw()) } else { name }
+    let clipped =
+        |name: String| Some(tribunal_view::plain::clipped(&name, 100)).filter(|name| !name.is_empty());
+    let id = rustix::process::getuid().as_raw();
+    let listed = || named(&std::fs::read_to_string("/etc/passwd").unwrap_or_default(), id);
+    name.and_then(clipped).or_else(|| listed().and_then(clipped)).unwrap_or_else(|| format!("user {id}"))
+}
+
+/// The name of a user in a list like `/etc/passwd`.
+fn named(list: &str, id: u32) -> Option<String> {
+    let id = id.to_string();
+    list.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == id).then(|| name.to_owned())
+    })
 }
 
 /// The same answer, whoever gave it and however they put it.
@@ -173,5 +190,18 @@ fn same(a: &Body, b: &Body) -> bool {
         (Body::Decide { decision: a, .. }, Body::Decide { decision: b, .. }) => a.choice == b.choice,
         (Body::DecideLane { decision: a, .. }, Body::DecideLane { decision: b, .. }) => a.choice == b.choice,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named;
+
+    #[test]
+    fn who_is_behind_a_number() {
+        let list = "root:x:0:0:root:/root:/bin/sh\nodd\nann:x:1000:100::/home/ann:/bin/sh\n";
+        assert_eq!(named(list, 0).as_deref(), Some("root"));
+        assert_eq!(named(list, 1000).as_deref(), Some("ann"));
+        assert_eq!(named(list, 100), None);
     }
 }

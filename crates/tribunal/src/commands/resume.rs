@@ -8,6 +8,7 @@ use crate::facts::Story;
 use crate::failure::Failure;
 use crate::out;
 use crate::place::{Place, never_began};
+use tribunal_engine::Docket;
 use tribunal_engine::budget::Caps;
 use tribunal_engine::real::{self, Artifact, Project};
 use tribunal_engine::settings::Settings;
@@ -48,44 +49,68 @@ pub fn check_agents(place: &Place, project: &Project, config: &Config, id: &str)
     })
 }
 
-/// The newest run that is not over.
+/// The newest run that is not over. One that cannot be read may be it, and is told instead.
 pub fn unfinished(place: &Place) -> Result<String, Failure> {
     let newest = place.find(None)?;
+    let mut over = true;
     for id in place.runs() {
-        // One that cannot be read is not the one that is meant; asked for by name, it says why.
-        let Ok(docket) = place.read(&id).and_then(|seen| seen.docket()) else { continue };
-        if docket.run.as_ref().is_some_and(|run| run.ending().is_none()) {
-            return Ok(id);
+        match place.begun(&id)? {
+            Some(docket) if is_open(&docket) => return Ok(id),
+            Some(_) => {}
+            None => over &= id != newest,
         }
     }
-    Err(Failure::usage(format!("no run is open; the newest, {newest}, is over"))
-        .hint("`tribunal run` starts another"))
+    let (how, way_out) = match over {
+        true => ("is over", "`tribunal run` starts another"),
+        false => ("never began", "`tribunal run` starts another; `tribunal gc` removes this one"),
+    };
+    Err(Failure::usage(format!("no run is open; the newest, {newest}, {how}")).hint(way_out))
 }
 
-/// The newest run of a phase that is not over.
-pub fn unfinished_of(place: &Place, phase: &str) -> Option<String> {
-    let open = |id: &String| {
-        let docket = place.read(id).and_then(|seen| seen.docket());
-        docket.is_ok_and(|docket| {
-            docket.about.review.is_none()
-                && docket.about.phase == phase
-                && docket.run.as_ref().is_some_and(|run| run.ending().is_none())
-        })
-    };
-    place.runs().into_iter().find(open)
+/// What there is already of what is asked for: the newest run that is not over, or else the newest that is.
+#[derive(Default)]
+pub struct Earlier {
+    /// Goes on.
+    pub open: Option<String>,
+    /// Is over.
+    pub over: Option<String>,
 }
 
-/// The newest run that makes this artifact and is not over.
-pub fn unfinished_chain(place: &Place, artifact: Artifact, feature: &str) -> Option<String> {
-    let open = |id: &String| {
-        let docket = place.read(id).and_then(|seen| seen.docket());
-        docket.is_ok_and(|docket| {
-            let chain = docket.about.chain.as_ref();
-            chain.is_some_and(|chain| chain.artifact == artifact && chain.feature == feature)
-                && docket.run.as_ref().is_some_and(|run| run.ending().is_none())
-        })
-    };
-    place.runs().into_iter().find(open)
+/// The runs of a phase.
+pub fn of_phase(place: &Place, phase: &str) -> Result<Earlier, Failure> {
+    earlier(place, |docket| docket.about.review.is_none() && docket.about.phase == phase)
+}
+
+/// The runs that make this artifact.
+pub fn of_chain(place: &Place, artifact: Artifact, feature: &str) -> Result<Earlier, Failure> {
+    earlier(place, |docket| {
+        let chain = docket.about.chain.as_ref();
+        chain.is_some_and(|chain| chain.artifact == artifact && chain.feature == feature)
+    })
+}
+
+/// One that cannot be read may be the one that is meant: none is begun in its place, unless a person has done so before.
+fn earlier(place: &Place, meant: impl Fn(&Docket) -> bool) -> Result<Earlier, Failure> {
+    let mut over = None;
+    for id in place.runs() {
+        match place.begun(&id) {
+            Ok(Some(docket)) if meant(&docket) => {
+                if is_open(&docket) {
+                    return Ok(Earlier { open: Some(id), over: None });
+                }
+                over = over.or(Some(id));
+            }
+            Err(failure) if over.is_none() => {
+                return Err(failure.hint("with --fresh another is begun, and this one is left as it is"));
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(Earlier { open: None, over })
+}
+
+fn is_open(docket: &Docket) -> bool {
+    docket.run.as_ref().is_some_and(|run| run.ending().is_none())
 }
 
 /// Resumes a run with the settings it began with, and stays with it. `settings` serve where those are lost; `caps` are

@@ -68,6 +68,7 @@ pub fn run(globals: &Globals, args: &Review) -> Result<Done, Failure> {
     let (id, engine) = real::begin_review(&project, plan).map_err(|error| config.located(error))?;
     if !globals.quiet {
         out::say(&format!("run {id}"));
+        super::run::tell_noticed(engine.docket());
     }
     let shown = Shown { form: args.format, verbose: args.verbose };
     let (waiting, settings) = (args.waiting, &settings);

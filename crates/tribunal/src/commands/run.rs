@@ -1,5 +1,6 @@
 //! `tribunal run`: begins a run and stays with it. What `resume` and `decide` share with it is here too.
 
+use super::resume;
 use crate::args::{Globals, Run, WaitArgs};
 use crate::exit::Done;
 use crate::facts::{self, Around, Chronicle};
@@ -11,12 +12,12 @@ use crate::{config, out, signals};
 use std::io::IsTerminal;
 use std::path::Path;
 use tribunal_engine::docket::RunNote;
-use tribunal_engine::real::{self, Ask, Project, RealWorld};
+use tribunal_engine::real::{self, Ask, PhaseFiles, Project, RealWorld};
 use tribunal_engine::settings::Settings;
 use tribunal_engine::{Docket, End, Engine, Projection, Stamped, Watch};
 use tribunal_journal::Reader;
-use tribunal_view::facts::RunView;
-use tribunal_view::{report, status, summary};
+use tribunal_view::facts::{PlanState, RunView};
+use tribunal_view::{plain, report, status, summary, words};
 
 /// Runs a phase.
 pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
@@ -24,12 +25,16 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
     let config = config::here(Some(&place), &args.set)?;
     let settings = &config.settings;
     let project = place.project()?;
-    if !args.fresh && args.plan.is_none() {
-        let phase = project.phase(args.phase.as_deref())?.number;
-        if let Some(id) = super::resume::unfinished_of(&place, &phase) {
+    if !args.fresh {
+        let files = project.phase(args.phase.as_deref())?;
+        let earlier = resume::of_phase(&place, &files.number)?;
+        if let Some(id) = earlier.open.filter(|_| args.plan.is_none()) {
             out::say(&format!("run {id} of this phase is not over: it goes on (--fresh begins another)"));
-            super::resume::check_agents(&place, &project, &config, &id)?;
-            return super::resume::go_on(globals, &place, settings, &id, args.waiting, None);
+            resume::check_agents(&place, &project, &config, &id)?;
+            return resume::go_on(globals, &place, settings, &id, args.waiting, None);
+        }
+        if let Some(id) = earlier.over {
+            is_taken(globals, &place.read(&id)?, &project, &files, args.plan.as_deref())?;
         }
     }
     let ask = Ask {
@@ -43,12 +48,44 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
     let (id, engine) = real::begin(&project, settings, &ask).map_err(|error| config.located(error))?;
     if !globals.quiet {
         out::say(&format!("run {id}"));
+        tell_noticed(engine.docket());
         tell_taken_over(engine.docket());
     }
     let (waiting, uat) = (args.waiting, args.uat);
     let stay =
         Stay { globals, project: &project, id: &id, settings, waiting, uat, shown: Default::default() };
     stay.with(engine, Chronicle::default())
+}
+
+/// What passed and is on no branch is there to be taken: it is not built once more without a word.
+fn is_taken(
+    globals: &Globals,
+    seen: &Seen,
+    project: &Project,
+    files: &PhaseFiles,
+    plan: Option<&str>,
+) -> Result<(), Failure> {
+    let mut view = super::status::view(seen)?;
+    let wanted = plan.and_then(tribunal_docs::plan_argument).map(|argument| argument.number);
+    // A plan whose SUMMARY is here came to the branch by another way.
+    let again = view.plans.iter().filter(|plan| plan.state == PlanState::Landed).any(|plan| {
+        let summary = format!("/{}-SUMMARY.md", plan.id);
+        let asked = wanted.as_ref().is_none_or(|number| plan.id.ends_with(&format!("-{number}")));
+        asked && !files.summaries.iter().any(|document| document.path.ends_with(&summary))
+    });
+    if view.ending.as_deref() != Some("passed") || !again {
+        return Ok(());
+    }
+    globals.elsewhere().iter().for_each(|dir| view.from_elsewhere(dir));
+    let Some(command) = &view.take else { return Ok(()) };
+    match real::not_taken(project, &seen.id)? {
+        None => Ok(()),
+        Some(_) => Err(Failure::usage(format!(
+            "run {} of this phase passed, and its result is on no branch: take it with\n    {command}",
+            seen.id
+        ))
+        .hint("with --fresh the phase is built again")),
+    }
 }
 
 pub fn asked(yes: bool, no: bool) -> Option<bool> {
@@ -136,6 +173,8 @@ impl Stay<'_> {
             out::say(&format!("warning: the review could not be written: {why}"));
             view.review = None;
         }
+        // The report lies in the project; what is printed is read where the command was given.
+        self.globals.elsewhere().iter().for_each(|dir| view.from_elsewhere(dir));
         let said = if docket.about.review.is_some() {
             super::review::tell(self.globals, &self.shown, self.id, &dir, &view)
         } else if self.globals.json {
@@ -144,12 +183,12 @@ impl Stay<'_> {
             out::say(&status::headline(&view));
             Ok(())
         } else if self.globals.quiet {
-            Ok(())
+            out::data(&result(&view))
         } else {
-            self.globals.elsewhere().iter().for_each(|dir| view.from_elsewhere(dir));
-            let mut text = summary::text(&view, out::stdout_style(self.globals));
+            let style = out::stdout_style(self.globals);
+            let mut text = summary::text(&view, style);
             if self.settings.run.plain_summary {
-                text.push_str(&format!("\n{}\n", summary::sentences(&view)));
+                text.push_str(&format!("\n{}\n", style.wrap(&summary::sentences(&view), "")));
             }
             out::data(&text)
         };
@@ -158,11 +197,12 @@ impl Stay<'_> {
             Err(failure) if failure.is_news() => Err(failure),
             _ => {
                 if let End::Spent(spent) = end {
-                    out::say(&format!(
-                        "{spent}\nhint: `tribunal resume {} --set {}` goes on",
-                        self.id,
-                        spent.more()
-                    ));
+                    let command = format!("tribunal resume {} --set {}", self.id, spent.more());
+                    let command = match self.globals.elsewhere() {
+                        Some(dir) => words::from_elsewhere(&command, &dir),
+                        None => command,
+                    };
+                    out::say(&format!("{spent}\nhint: `{command}` goes on"));
                 }
                 let untold = self.globals.quiet || self.globals.json || docket.about.review.is_some();
                 if *end == End::Waiting && untold {
@@ -174,9 +214,20 @@ impl Stay<'_> {
     }
 }
 
+/// The result in one line, for who wants no more.
+fn result(view: &RunView) -> String {
+    let report = view.report.iter().map(|path| format!("; report: {path}"));
+    std::iter::once(status::headline(view)).chain(report).collect()
+}
+
 /// Whether a run builds plans.
 fn builds(about: &RunNote) -> bool {
     about.review.is_none() && !about.phase.is_empty()
+}
+
+/// What was noticed in the plans is said before anybody works on them.
+pub fn tell_noticed(docket: &Docket) {
+    docket.about.warnings.iter().for_each(|noticed| out::say(&format!("warning: {}", plain::line(noticed))));
 }
 
 /// What an earlier run left is said: nobody should wonder where a task is.

@@ -89,6 +89,9 @@ fn repositories_that_cannot_be_run() {
         let (_folder, stage) = crate::stage();
         make(&stage).unwrap_or_else(|error| panic!("{name}: {error}"));
         refused(&stage, &["run"], 2, says);
+        if name == "bare" {
+            refused(&stage, &["status"], 2, &["is a bare repository"]);
+        }
     }
 }
 
@@ -103,7 +106,7 @@ fn plans_that_cannot_be_run() {
     let one = format!("{PHASE}/01-01-PLAN.md");
     let two = format!("{PHASE}/01-02-PLAN.md");
     type Files<'a> = Vec<(&'a str, String)>;
-    let table: [(&str, Files<'_>, &[&str]); 8] = [
+    let table: [(&str, Files<'_>, &[&str]); 9] = [
         ("none", vec![("NOTES.md", "x".to_owned())], &["has no plan to run"]),
         (
             "cycle",
@@ -117,6 +120,15 @@ fn plans_that_cannot_be_run() {
             "missing dependency",
             vec![(&one, plan("01", "depends_on: [\"01-09\"]\n"))],
             &["01-09", "01-01-PLAN.md:"],
+        ),
+        (
+            "one number twice",
+            vec![(&one, plan("01", "depends_on: []\n")), (&two, plan("01", "depends_on: []\n"))],
+            &[
+                "01-02-PLAN.md:3: plan id 01-01 is also that of",
+                "01-01-PLAN.md\n",
+                "it says plan 01, its name says 02",
+            ],
         ),
         ("itself", vec![(&one, plan("01", "depends_on: [\"01-01\"]\n"))], &["01-01-PLAN.md:"]),
         ("broken head", vec![(&one, "---\nphase: [\n---\n# x\n".to_owned())], &["01-01-PLAN.md:"]),
@@ -136,6 +148,64 @@ fn plans_that_cannot_be_run() {
         clear(&ended, 2, says);
         assert_eq!(everything(stage.project()), before, "{name}");
     }
+}
+
+/// A key that steers the run and cannot be read as it is written: the run is refused, with the place and what was expected.
+#[test]
+fn plans_whose_keys_cannot_be_read() {
+    let table: [(&str, &[&str]); 8] = [
+        (
+            "depends_on: [unclosed\n",
+            &["01-01-PLAN.md:6:13: depends_on: a list that never closes; expected `]`"],
+        ),
+        ("must_haves: [a, b\n", &["01-01-PLAN.md:6:13: must_haves: a list that never closes"]),
+        ("files_modified: {a\n", &["files_modified: a map that never closes; expected `}`"]),
+        ("must_haves:\n  - \"it works\n", &["01-01-PLAN.md:7:5: must_haves: a quote that never closes"]),
+        (
+            "files_forbidden: [a] and b\n",
+            &["files_forbidden: text after the closing bracket is left out: and b"],
+        ),
+        ("depends_on [01-02]\n", &["01-01-PLAN.md:6:1: depends_on: expected `key: value`"]),
+        ("wave: 2\nwave: 3\n", &["wave: `wave` is given twice"]),
+        ("autonomous: perhaps\n", &["01-01-PLAN.md:6:1: autonomous: `perhaps` is neither true nor false"]),
+    ];
+    for (more, says) in table {
+        let (_folder, stage) = crate::stage();
+        PLAIN.set(&stage).unwrap();
+        stage.write(&format!("{PHASE}/01-01-PLAN.md"), &plan("01", more)).unwrap();
+        stage.git(&["commit", "-qam", "docs: more"]).unwrap();
+        refused(&stage, &["run"], 2, says);
+    }
+    // Without its end the head stops where it no longer looks like one: what stands below is not read.
+    let (_folder, stage) = crate::stage();
+    PLAIN.set(&stage).unwrap();
+    let text = plan("01", "and so on\nfiles_forbidden: [a]\n").replacen("\n---\n", "\n", 1);
+    stage.write(&format!("{PHASE}/01-01-PLAN.md"), &text).unwrap();
+    refused(
+        &stage,
+        &["run"],
+        2,
+        &["01-01-PLAN.md:7:1: files_forbidden: `files_forbidden` is not read: expected `---`"],
+    );
+    let mut show = Show::of(&PLAIN);
+    show.expect(&["run"], 0);
+    show.user_commits(&[(&format!("{PHASE}/01-01-PLAN.md"), &plan("01", "verification_commands: [true\n"))]);
+    refused(&show.stage, &["review", "01"], 2, &["verification_commands: a list that never closes"]);
+}
+
+/// What else is odd in the head of a plan is said before the run starts, once, and stays with it.
+#[test]
+fn plans_that_are_odd_are_told() {
+    let mut show =
+        Show::with_plan(&PLAIN, |text| text.replacen("title: ", "x_note: \"never closed\ntitle: a\0b ", 1));
+    let ended = show.expect(&["run"], 0);
+    let told = format!("warning: {PHASE}/01-01-PLAN.md:");
+    assert_eq!(ended.stderr.matches(&told).count(), 2, "{}", ended.stderr);
+    assert!(ended.stderr.contains("a quote that never closes"), "{}", ended.stderr);
+    let status = show.expect(&["status"], 0).stdout;
+    assert_eq!(status.matches(&told).count(), 2, "{status}");
+    let report = std::fs::read_to_string(show.stage.run_dir(&show.run()).join("report.md")).unwrap();
+    assert!(report.contains("a quote that never closes"), "{report}");
 }
 
 #[test]
@@ -250,7 +320,18 @@ fn files_that_cannot_be_written() {
 fn a_setting_that_nobody_knows_is_named_with_its_place() {
     let (_folder, stage) = crate::stage();
     Scene { settings: "[run]\n\nlnad = \"each\"\n", ..PLAIN }.set(&stage).unwrap();
-    refused(&stage, &["run"], 2, &["tribunal.toml:3", "lnad"]);
+    refused(&stage, &["run"], 2, &["tribunal.toml:3", "lnad", "did you mean `run.land`?"]);
+    stage.write("tribunal.toml", "zebra = 1\n[run]\neffort = \"fast\"\n").unwrap();
+    refused(&stage, &["run"], 2, &["tribunal.toml:1", "zebra", "`tribunal config show` lists all settings"]);
+    // That it does.
+    let shown = stage.tribunal(&["config", "show"]).unwrap();
+    assert_eq!(shown.code, Some(2), "{}", shown.said());
+    assert!(
+        shown.stdout.contains("run.effort = \"fast\"") && !shown.stdout.contains("zebra"),
+        "{}",
+        shown.stdout
+    );
+    assert!(shown.stderr.contains("there is no setting `zebra`"), "{}", shown.stderr);
 }
 
 #[test]
@@ -367,6 +448,26 @@ fn a_journal_from_a_newer_version() {
     for verb in ["resume", "show", "status", "log", "cancel"] {
         refused(&show.stage, &[verb, &run], 3, &["version 900", "update tribunal"]);
     }
+    untold(&show, &["version 900", "update tribunal"]);
+}
+
+/// Nobody names the run: it cannot be read, so nobody says that it is over, and none is begun in its place.
+#[track_caller]
+fn untold(show: &Show, says: &[&str]) {
+    let run = show.stage.runs().remove(0);
+    let says = [&[run.as_str(), "cannot be read"], says].concat();
+    let table = [
+        &["resume"][..],
+        &["cancel"],
+        &["decide", "01-01/task-1", "accept"],
+        &["run"],
+        &["run", "--plan", "01"],
+        &["specify", "export", "a table"],
+    ];
+    for args in table {
+        refused(&show.stage, args, 3, &says);
+    }
+    assert_eq!(show.stage.runs(), [run]);
 }
 
 #[test]
@@ -384,6 +485,7 @@ fn a_journal_with_a_damaged_page() {
         for verb in ["resume", "show", "status", "log", "cancel"] {
             refused(&show.stage, &[verb, &run], 3, &["damaged"]);
         }
+        untold(&show, &["damaged"]);
     }
     std::fs::write(&journal, bytes).unwrap();
     let ended = show.stage.tribunal(&["decide", "01-01/task-1", "accept", "--by", "Ada"]).unwrap();
@@ -395,9 +497,13 @@ fn a_damaged_run_does_not_hide_the_others() {
     let (mut show, journal) = waiting();
     std::fs::write(&journal, b"no database at all").unwrap();
     show.stage.script_with("").unwrap();
-    let ended = show.stage.tribunal(&["run"]).unwrap();
+    let first = show.stage.tribunal(&["run"]).unwrap();
+    clear(&first, 3, &["damaged", "--fresh"]);
+    let ended = show.stage.tribunal(&["run", "--fresh"]).unwrap();
     assert_eq!(ended.code, Some(0), "{}", ended.said());
     show.untouched();
+    // A person has begun this phase anew: it is not asked about again.
+    refused(&show.stage, &["run"], 2, &["is finished"]);
     let inbox = show.stage.tribunal(&["inbox"]).unwrap();
     assert_eq!(inbox.code, Some(0), "{}", inbox.said());
     assert!(inbox.stderr.contains("damaged"), "{}", inbox.stderr);
@@ -425,6 +531,10 @@ fn git_is_too_old() {
     std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o755)).unwrap();
     stage.program_mut().prepend_path(&tools);
     refused(&stage, &["run"], 3, &["git 2.11.0 is too old", "install git"]);
+    let doctor = stage.tribunal(&["doctor"]).unwrap();
+    assert_eq!(doctor.code, Some(1), "{}", doctor.said());
+    assert!(doctor.stdout.contains("git 2.11.0 is too old"), "{}", doctor.stdout);
+    assert!(!doctor.stdout.contains("nothing stands in the way"), "{}", doctor.stdout);
 }
 
 /// Tribunal's folder cannot be written: for everybody but root, whose place is taken by a file.
@@ -434,6 +544,8 @@ fn a_folder_that_cannot_be_written() {
     PLAIN.set(&stage).unwrap();
     stage.write(".tribunal", "a file where the folder should be").unwrap();
     refused(&stage, &["run"], 3, &[".tribunal"]);
+    let doctor = stage.tribunal(&["doctor"]).unwrap();
+    assert!(doctor.stdout.contains(".tribunal cannot be written: it is not a folder"), "{}", doctor.stdout);
 }
 
 #[test]
@@ -445,6 +557,9 @@ fn a_read_only_file_system() {
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let ended = stage.tribunal(&["run"]).unwrap();
     clear(&ended, 3, &["Read-only file system"]);
+    let doctor = stage.tribunal(&["doctor"]).unwrap();
+    assert_eq!(doctor.code, Some(1), "{}", doctor.said());
+    assert!(doctor.stdout.contains("cannot be written: Read-only file system"), "{}", doctor.stdout);
     for args in [&["status"][..], &["inbox"], &["config", "show"]] {
         let ended = stage.tribunal(args).unwrap();
         assert!(ended.code.is_some_and(|code| code < 4), "{args:?}: {}", ended.said());
@@ -474,6 +589,8 @@ fn a_full_disk() {
             }
             code => panic!("{free} KiB: {code:?} {text}"),
         }
+        // What never began cannot be resumed.
+        assert!(!text.contains("then resume"), "{free} KiB: {text}");
         assert!(!text.contains("panicked") && !text.contains("bug:"), "{free} KiB: {text}");
         // With room again it is built, unless its plan had landed when the room ran out.
         std::fs::remove_file(&filler).unwrap();

@@ -446,3 +446,33 @@ fn a_run_that_stays_goes_on_with_the_answer() {
     assert_eq!(ended.code, Some(0), "{}", ended.said());
     assert_eq!(show.ended(), Ending::Passed);
 }
+
+/// Who wants to hear little still hears the result, and every command works from where it is read.
+#[test]
+fn quiet_and_from_elsewhere() {
+    let mut show = Show::of(&Scene { script: scenes::LOST_FOR_GOOD, ..PLAIN });
+    let dir = show.stage.project().display().to_string();
+    let ended = show.stage.tribunal(&["-C", &dir, "-q", "run"]).unwrap();
+    assert_eq!(ended.code, Some(4), "{}", ended.said());
+    assert_eq!(ended.stdout.lines().count(), 1, "{}", ended.stdout);
+    let report = show.stage.run_dir(&show.run()).join("report.md").display().to_string();
+    assert!(ended.stdout.contains("waits for you") && ended.stdout.contains(&report), "{}", ended.stdout);
+    let command = format!("tribunal -C '{dir}' decide 01-01/task-1 accept");
+    assert!(ended.stderr.contains(&command), "{}", ended.stderr);
+    for args in [&["inbox", "--json"][..], &["status", "--json"], &["report"]] {
+        let said = show.expect(&[&["-C", &dir], args].concat(), 0).stdout;
+        assert!(said.contains(&command), "{args:?}: {said}");
+    }
+    // Where a person may fix it is said wherever `fixed` is offered.
+    let place = show.stage.run_dir(&show.run()).join("lanes/01-01/tree").display().to_string();
+    let status = show.expect(&["status"], 0).stdout;
+    assert!(!status.contains("fixed") || status.contains(&place), "{status}");
+    let ended = show.expect(&["-q", "decide", "01-01/task-1", "stop"], 1);
+    assert_eq!(ended.stdout.lines().count(), 1, "{}", ended.stdout);
+    assert!(ended.stdout.contains("report.md"), "{}", ended.stdout);
+    // The user's branch did not move, and nobody says that something was committed there.
+    let status = show.expect(&["status", "--json"], 0).stdout;
+    assert!(status.contains("committed on the run branch"), "{status}");
+    let said = show.expect(&["show", "01-01"], 2).stderr;
+    assert!(said.contains("01-01 is a plan") && said.contains("01-01/task-1"), "{said}");
+}

@@ -120,6 +120,12 @@ fn a_run_that_never_began() {
             assert!(said.contains("never began") && said.contains("tribunal run"), "{verb}: {said}");
         }
     }
+    for args in [&["resume"][..], &["cancel"]] {
+        let said = show.expect(args, 2).stderr;
+        assert!(said.contains(&format!("no run is open; the newest, {run}, never began")), "{said}");
+    }
+    let said = show.expect(&["decide", "01-01/task-1", "accept"], 2).stderr;
+    assert!(said.contains("there is no question"), "{said}");
     let said = show.expect(&["gc"], 0).stdout;
     assert!(said.contains("removed 3 runs") && said.contains("notes: it is no run"), "{said}");
     assert_eq!(show.stage.runs(), ["notes"]);

@@ -161,6 +161,12 @@ fn takes(show: &Show, ended: &Ended, begins: &str) {
     assert_eq!(next.lines().next().unwrap().trim(), command, "{}", ended.stdout);
     let report = std::fs::read_to_string(show.stage.run_dir(&show.run()).join("report.md")).unwrap();
     assert!(report.contains(command), "{report}");
+    let told = show.stage.tribunal(&["status"]).unwrap().stdout;
+    assert!(told.lines().any(|line| line.trim() == command), "{told}");
+    // It is there to be taken: it is not built again without a word.
+    let again = show.stage.tribunal(&["run"]).unwrap();
+    assert_eq!(again.code, Some(2), "{}", again.said());
+    assert!(again.stderr.contains(command) && again.stderr.contains("--fresh"), "{}", again.stderr);
     let given = show.stage.program().other("sh", &["-c", command]).unwrap();
     assert_eq!(given.code, Some(0), "{command}: {}", given.said());
 }
