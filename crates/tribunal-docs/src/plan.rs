@@ -467,7 +467,7 @@ pub fn read_plan(path: &str, text: &str) -> Read<Plan> {
     plan.tasks = task::tasks(front.body, &lines, &mut diagnostics);
     plan.id = identity(path, plan.phase.as_deref(), plan.plan.as_deref());
     for found in diagnostics.iter_mut().filter(|found| found.misread) {
-        match steered_at(text, &plan.lines, found.line) {
+        match steered_at(text, found.line) {
             Some(key) => found.message = format!("{key}: {}", found.message),
             None => found.misread = false,
         }
@@ -476,17 +476,13 @@ pub fn read_plan(path: &str, text: &str) -> Read<Plan> {
 }
 
 /// The key that steers a run and that a line of the frontmatter belongs to.
-fn steered_at(text: &str, lines: &BTreeMap<String, u32>, line: u32) -> Option<&'static str> {
-    let steering = |name: &str| STEERING.into_iter().find(|key| *key == name);
-    let written = text.lines().nth(line.saturating_sub(1) as usize)?;
-    if written.starts_with([' ', '\t', '-', ']', '}']) {
-        let above = lines.iter().filter(|(_, at)| **at < line).max_by_key(|(_, at)| **at);
-        return steering(above?.0);
-    }
+fn steered_at(text: &str, line: u32) -> Option<&'static str> {
+    let begins = |line: &&str| !line.is_empty() && !line.starts_with([' ', '\t', '-', '#', ']', '}']);
+    let above: Vec<&str> = text.lines().take(line as usize).collect();
     let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
-    let name = front::canonical_key(written.split(|c| !word(c)).next()?);
-    let named = SYNONYMS.iter().find(|(from, _)| *from == name);
-    steering(named.map_or(name.as_str(), |(_, to)| *to))
+    let name = front::canonical_key(above.into_iter().rev().find(begins)?.split(|c| !word(c)).next()?);
+    let named = SYNONYMS.iter().find(|(from, _)| *from == name).map_or(name.as_str(), |(_, to)| *to);
+    STEERING.into_iter().find(|key| *key == named)
 }
 
 /// A document's plan id: the frontmatter first, the path where that is silent.

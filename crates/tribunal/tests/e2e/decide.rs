@@ -467,7 +467,8 @@ fn quiet_and_from_elsewhere() {
     let place = show.stage.run_dir(&show.run()).join("lanes/01-01/tree").display().to_string();
     let status = show.expect(&["status"], 0).stdout;
     assert!(!status.contains("fixed") || status.contains(&place), "{status}");
-    let ended = show.expect(&["-q", "decide", "01-01/task-1", "stop"], 1);
+    show.expect(&["-q", "decide", "01-01/task-1", "stop"], 4);
+    let ended = show.expect(&["-q", "decide", LANE, "stop"], 1);
     assert_eq!(ended.stdout.lines().count(), 1, "{}", ended.stdout);
     assert!(ended.stdout.contains("report.md"), "{}", ended.stdout);
     // The user's branch did not move, and nobody says that something was committed there.
