@@ -1,7 +1,10 @@
 //! What a reviewer claims against what was recorded. A claim nobody recorded is a claim; one that a record contradicts
 //! takes the verdict with it. Reads words of hostile authors: it only ever takes trust away.
 
+mod clause;
+
 use crate::text::clean;
+use clause::Went;
 
 /// What Tribunal itself ran, and how it went.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,71 +15,166 @@ pub struct Record {
     pub passed: bool,
 }
 
-const GOOD: [&str; 9] = [
-    "pass",
-    "green",
-    "clean",
-    "succeed",
-    "no errors",
-    "no warnings",
-    "no findings",
-    "all good",
-    "exit code 0",
+/// Parts of a check's name by which it is one of tests.
+const TESTS: [&str; 17] = [
+    "test",
+    "tests",
+    "testing",
+    "unittest",
+    "unittests",
+    "pytest",
+    "ctest",
+    "nextest",
+    "jest",
+    "vitest",
+    "mocha",
+    "rspec",
+    "phpunit",
+    "tox",
+    "regression",
+    "verification",
+    "testsuite",
 ];
-const NOT: [&str; 9] =
-    ["not ", "n't", "fail", "except", "red", "error:", "broken", "did not run", "never ran"];
+/// Names that speak of tests and run none.
+const NO_TESTS: [&str; 1] = ["test_integrity"];
+/// Names that are what everybody calls tests.
+const COMMON: [&str; 2] = ["test", "tests"];
 
 /// The first claim that a record contradicts: something is said to pass that failed when it was run.
 pub fn contradicted(words: &str, records: &[Record]) -> Option<String> {
     let (words, _) = clean(words);
     let marks = Marks::of(records);
-    let words = marks.put(&words.to_lowercase());
+    let text = marks.put(&levelled(&words));
+    let failed: Vec<Failed<'_>> =
+        records.iter().filter(|record| !record.passed).map(|one| marks.failed(one)).collect();
+    // What the clause before was about; none if it named nothing.
+    let mut before: Option<Vec<(&Failed<'_>, Went)>> = None;
     // A full stop within a word, as in the name of a file, ends no sentence.
-    let parts = words.split(". ").flat_map(|part| part.split([';', '\n', ',']));
-    let sentences = parts.map(|part| part.trim().trim_end_matches('.'));
-    for sentence in sentences.filter(|sentence| claims_success(sentence)) {
-        for record in records.iter().filter(|record| !record.passed) {
-            if names(sentence, &record.name.to_lowercase(), &marks) {
-                let said = marks.take_out(sentence);
-                return Some(format!("it says {said:?}, but {} failed when it was run", record.name));
-            }
+    for part in text.split(". ").flat_map(|part| part.split([';', '\n', ','])) {
+        let said = clause::words(part);
+        if said.is_empty() {
+            continue;
         }
+        let went = if part.contains("error:") { Went::Badly } else { clause::went(&said) };
+        let about = about(&said, &failed, before.take());
+        let lie = about.iter().flatten().find(|(_, least)| *least <= went && went < Went::Badly);
+        if let Some((failed, _)) = lie {
+            let said = marks.take_out(part);
+            let said = said.trim().trim_end_matches('.');
+            return Some(format!("it says {said:?}, but {} failed when it was run", failed.name));
+        }
+        before = about.map(|about| if went == Went::Badly { Vec::new() } else { about });
     }
     None
 }
 
-/// Commands on record, each with one character that stands for it while sentences are told apart: what is in a command
-/// ends no sentence, and says nothing of how it went.
-struct Marks(Vec<(char, String)>);
+/// In lower case, with one space, or one end of a line, wherever there is any.
+fn levelled(words: &str) -> String {
+    let mut out = String::with_capacity(words.len());
+    for c in words.chars() {
+        match c {
+            // What is there already stands for nothing.
+            c if u32::from(c) >= clause::MARK => {}
+            c if !c.is_whitespace() => out.extend(if c == '\u{2019}' { '\'' } else { c }.to_lowercase()),
+            _ => {
+                let ended = c == '\n' || out.ends_with('\n');
+                out.truncate(out.trim_end_matches([' ', '\n']).len());
+                out.push(if ended { '\n' } else { ' ' });
+            }
+        }
+    }
+    out
+}
 
-/// The first of the characters that mean nothing to anybody.
-const MARK: u32 = 0xF_0000;
+/// What failed, as a clause may name it.
+struct Failed<'r> {
+    name: &'r str,
+    mark: Option<char>,
+    /// It is one of tests.
+    tests: bool,
+    /// It has no name but that of tests.
+    common: bool,
+}
+
+impl Failed<'_> {
+    /// What a clause must say at least to say that this passed; none where it does not name it.
+    fn named(&self, words: &[&str]) -> Option<Went> {
+        if self.mark.is_some_and(|mark| words.iter().any(|word| word.starts_with(mark))) {
+            return Some(Went::Fine);
+        }
+        let one = || words.iter().position(|word| self.common && COMMON.contains(word));
+        let at = clause::tests(words).or_else(one).filter(|_| self.tests)?;
+        // Beside the name of another it is the other that passes, unless that is said after it.
+        let others = words.iter().any(|word| clause::is_mark(word));
+        (!others || clause::goes_well_after(words, at)).then_some(Went::Well)
+    }
+}
+
+type About<'f, 'r> = Vec<(&'f Failed<'r>, Went)>;
+
+/// What failed that a clause is about, and what it must say at least to be a lie; none if it names nothing.
+fn about<'f, 'r>(
+    words: &[&str],
+    failed: &'f [Failed<'r>],
+    before: Option<About<'f, 'r>>,
+) -> Option<About<'f, 'r>> {
+    let named: About<'_, '_> = failed.iter().filter_map(|one| Some((one, one.named(words)?))).collect();
+    if !named.is_empty() || words.iter().any(|word| clause::is_mark(word)) {
+        return Some(named);
+    }
+    let all = |least| failed.iter().map(|one| (one, least)).collect();
+    if let Some(least) = clause::all_checks(words) {
+        return Some(all(least));
+    }
+    match before {
+        Some(before) if clause::goes_on(words) => Some(before),
+        _ => clause::everything(words).then(|| all(Went::Well)),
+    }
+}
+
+/// Names on record, each with one character that stands for it while clauses are told apart: what is in a name ends no
+/// sentence, and says nothing of how it went.
+struct Marks(Vec<(char, String)>);
 
 impl Marks {
     fn of(records: &[Record]) -> Marks {
-        let is_command = |name: &String| name.contains(|c: char| c.is_whitespace() || ";,".contains(c));
+        let names = records.iter().map(|record| levelled(record.name.trim()).replace('\n', " "));
         let mut names: Vec<String> =
-            records.iter().map(|record| record.name.to_lowercase()).filter(is_command).collect();
+            names.filter(|name| !name.is_empty() && !COMMON.contains(&name.as_str())).collect();
         // The longest first: a shorter one may be the beginning of it.
         names.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         names.dedup();
-        Marks((MARK..).filter_map(char::from_u32).zip(names).collect())
+        Marks((clause::MARK..).filter_map(char::from_u32).zip(names).collect())
+    }
+
+    fn failed<'r>(&self, record: &'r Record) -> Failed<'r> {
+        let name = levelled(record.name.trim()).replace('\n', " ");
+        let is_test = |word: &str| TESTS.contains(&word);
+        let tests =
+            !NO_TESTS.contains(&name.as_str()) && name.split(|c: char| !c.is_alphanumeric()).any(is_test);
+        let mark = self.0.iter().find(|(_, known)| *known == name).map(|(mark, _)| *mark);
+        Failed { name: &record.name, mark, tests, common: COMMON.contains(&name.as_str()) }
     }
 
     fn put(&self, words: &str) -> String {
-        // What is there already stands for nothing.
-        let words: String = words.chars().filter(|c| u32::from(*c) < MARK).collect();
-        self.0.iter().fold(words, |words, (mark, name)| {
-            let (mut marked, mut from) = (String::with_capacity(words.len()), 0);
+        self.0.iter().fold(words.to_owned(), |words, (mark, name)| {
+            let plain = is_plain(name);
+            // Byte for byte as long, so that places are the same in both.
+            let level =
+                |text: &str| text.replace(if plain { &['\n', '-', '_'][..] } else { &['\n'][..] }, " ");
+            let (flat, mut marked, mut from) = (level(&words), String::with_capacity(words.len()), 0);
             // Counted as we go: hostile words are long.
             let (mut counted, mut in_code) = (0, false);
-            for (at, _) in words.match_indices(name.as_str()) {
+            for (at, found) in flat.match_indices(&level(name)) {
                 in_code ^= words[counted..at].matches('`').count() % 2 == 1;
                 counted = at;
-                if stands_alone(&words, at, at + name.len(), in_code) {
-                    marked.push_str(&words[from..at]);
-                    marked.push(*mark);
-                    from = at + name.len();
+                let to = at + found.len();
+                let alone =
+                    if plain { is_word(&words, at, to) } else { stands_alone(&words, at, to, in_code) };
+                if alone {
+                    marked.extend([&words[from..at], " "]);
+                    marked.extend([*mark, ' ']);
+                    from = to;
                 }
             }
             marked.push_str(&words[from..]);
@@ -84,14 +182,21 @@ impl Marks {
         })
     }
 
-    fn take_out(&self, sentence: &str) -> String {
-        self.0.iter().fold(sentence.to_owned(), |text, (mark, name)| text.replace(*mark, name))
+    fn take_out(&self, clause: &str) -> String {
+        self.0.iter().fold(clause.to_owned(), |text, (mark, name)| text.replace(&format!(" {mark} "), name))
     }
+}
 
-    /// Whether a sentence names this command; none if it is no command.
-    fn named(&self, sentence: &str, name: &str) -> Option<bool> {
-        self.0.iter().find(|(_, known)| known == name).map(|(mark, _)| sentence.contains(*mark))
-    }
+/// A name and no command.
+fn is_plain(name: &str) -> bool {
+    name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c))
+}
+
+/// Whether a name that stands there is a word, with the endings it may have.
+fn is_word(words: &str, from: usize, to: usize) -> bool {
+    // No ending is longer: hostile words are.
+    let rest: String = words[to..].chars().take(4).take_while(|c| c.is_alphanumeric()).collect();
+    !words[..from].ends_with(char::is_alphanumeric) && ["", "s", "er", "ing"].contains(&rest.as_str())
 }
 
 /// Whether the command that stands there is not a part of another one.
@@ -114,25 +219,6 @@ fn stands_alone(words: &str, from: usize, to: usize, in_code: bool) -> bool {
         Some(c) if c.is_whitespace() => !(rest.next() == Some('-') && rest.next().is_some_and(in_a_word)),
         Some(_) => true,
     }
-}
-
-fn claims_success(sentence: &str) -> bool {
-    GOOD.iter().any(|word| sentence.contains(word)) && !NOT.iter().any(|word| has_word(sentence, word))
-}
-
-/// The words stand there, and not in the middle of another.
-fn has_word(sentence: &str, word: &str) -> bool {
-    sentence.match_indices(word).any(|(at, _)| {
-        let before = sentence[..at].chars().next_back();
-        word == "n't" || !before.is_some_and(char::is_alphanumeric)
-    })
-}
-
-/// Whether a sentence is about a check: by its name, or by what everybody calls tests.
-fn names(sentence: &str, name: &str, marks: &Marks) -> bool {
-    let tests = ["test", "regression", "verification"].iter().any(|kind| name.contains(kind));
-    let named = marks.named(sentence, name).unwrap_or_else(|| has_word(sentence, name));
-    named || (tests && ["tests", "test suite"].iter().any(|word| has_word(sentence, word)))
 }
 
 #[cfg(test)]
@@ -165,6 +251,7 @@ mod tests {
         assert!(contradicted("Read it. sh bin/one.sh passes.", &script).is_some());
         assert!(contradicted("Read it. sh bin/one.sh fails. The rest is clean.", &script).is_none());
     }
+
     #[test]
     fn a_command_is_named_whole_or_not_at_all() {
         let check = |words: &str, runs: &[(&str, bool)], void: bool| {
@@ -200,6 +287,136 @@ mod tests {
         check("cd app; make all-docs passes", &[("cd app; make all", false)], false);
         // One name on record twice: what failed once is not said to pass.
         check("make a,b passes", &[("make a,b", true), ("make a,b", false)], true);
+    }
+
+    /// What failed, what is said of it, and whether that is a lie.
+    #[test]
+    fn a_lie_is_told_from_an_honest_word() {
+        const GREET: &str = "sh bin/greet.sh Ada";
+        let lies = [
+            (GREET, "sh bin/greet.sh Ada passes with 0 failures"),
+            (GREET, "ran the checks, all checks pass"),
+            (GREET, "Ran the checks. They all pass."),
+            (GREET, "all of the checks are ok"),
+            (GREET, "the checks pass"),
+            (GREET, "checks: all green"),
+            (GREET, "every command exits 0"),
+            (GREET, "Read it; everything passes"),
+            (GREET, "Everything I ran passes"),
+            (GREET, "Read the diff. All of them pass."),
+            (GREET, "Read the diff. All green."),
+            (GREET, "sh bin/greet.sh Ada exits 0"),
+            (GREET, "sh bin/greet.sh Ada: exit status 0"),
+            (GREET, "sh bin/greet.sh Ada exits with 0"),
+            (GREET, "`sh bin/greet.sh Ada` exited with code 0"),
+            (GREET, "sh bin/greet.sh Ada (exit code: 0)"),
+            (GREET, "sh bin/greet.sh Ada is ok"),
+            (GREET, "sh bin/greet.sh Ada: OK"),
+            (GREET, "sh bin/greet.sh Ada ran without any errors"),
+            (GREET, "sh bin/greet.sh Ada never fails"),
+            (GREET, "sh  bin/greet.sh \t Ada passes"),
+            (GREET, "I ran sh bin/greet.sh\nAda and it passes"),
+            (GREET, "I ran sh bin/greet.sh Ada. It passes."),
+            (GREET, "I ran sh bin/greet.sh Ada, and it passes"),
+            (GREET, "I ran sh bin/greet.sh Ada: it took a second. It passes."),
+            (GREET, "I ran sh bin/greet.sh Ada\nexit code 0"),
+            (GREET, "Ran sh bin/greet.sh Ada; no errors"),
+            ("cargo test", "the redirect tests pass"),
+            ("cargo test", "tests for the exception path pass"),
+            ("cargo test", "tests for the failure path pass"),
+            ("cargo test", "Ran the tests: 12 passed and 0 failed"),
+            ("cargo test", "Ran the tests. 12 passed, 0 failed."),
+            ("cargo test", "12 tests, no failures"),
+            ("cargo test", "no tests fail"),
+            ("cargo test", "None of the tests failed"),
+            ("cargo test", "the tests don\u{2019}t fail"),
+            ("cargo test", "tests pass in 0.3s on Linux"),
+            ("cargo test", "the test suite succeeded"),
+            ("cargo test", "test result: ok"),
+            ("cargo test", "the tests ran cleanly"),
+            ("cargo test", "the tests\npass"),
+            ("cargo test", "I ran cargo test. It passes."),
+            ("cargo test", "I ran cargo test which passes"),
+            ("cargo test", "I checked that cargo test passes"),
+            ("cargo test", "cargo test is clean"),
+            ("cargo test", "no doubt cargo test passes"),
+            ("pytest", "the tests are green"),
+            ("pytest", "pytest: all good"),
+            ("sh tests/all.sh", "the tests are green"),
+            ("tests", "the tests pass"),
+            ("test", "the test passes"),
+            ("never-green", "never-green passes"),
+            ("unit-tests", "the unit tests pass"),
+            ("test_integrity", "test_integrity passes"),
+            ("lint", "the linter passes"),
+        ];
+        let honest = [
+            ("test_integrity", "Ran the tests: all pass"),
+            ("latest", "Ran the tests: all pass"),
+            ("sh bin/contest.sh", "Ran the tests: all pass"),
+            ("cargo test", "Read the tests: clean and readable"),
+            ("cargo test", "The tests are ok; no errors in them"),
+            ("tests", "Read the tests: clean and readable"),
+            ("clippy", "clippy cannot pass here"),
+            ("clippy", "clippy no longer passes"),
+            ("cargo test", "none of the tests pass"),
+            ("cargo test", "no tests pass"),
+            ("cargo test", "0 of 12 tests pass"),
+            ("cargo test", "0 passed and 12 tests failed"),
+            ("cargo test", "Ran the tests: 12 passed and 3 failed"),
+            ("cargo test", "cargo test did not pass: 3 failures"),
+            ("cargo test", "cargo test exits with code 1"),
+            ("cargo test", "cargo test: exit code is not 0"),
+            ("cargo test", "the tests that pass an empty name are useful"),
+            ("cargo test", "the tests which pass in a name are useful"),
+            ("cargo test", "the tests pass an empty name"),
+            ("cargo test", "the tests that pass --all are useful"),
+            ("cargo test", "the tests cover password and bypass"),
+            ("cargo test", "the arguments that the tests passed to greet"),
+            ("cargo test", "the tests check that a good name passes"),
+            ("cargo test", "the tests assert that it exits 0"),
+            ("cargo test", "the tests should all pass"),
+            ("cargo test", "I cannot say whether the tests pass"),
+            ("cargo test", "all tests pass except the one on empty names"),
+            ("cargo test", "cargo test fails. It passes on main."),
+            ("cargo test", "the tests fail, all green on main"),
+            ("cargo test", "I ran cargo test. I read the callers. They pass."),
+            ("cargo test", "everything else passes"),
+            ("cargo test", "all other checks pass"),
+            ("cargo test", "all type checks pass"),
+            ("cargo test", "everything callers pass is validated"),
+            ("cargo test", "Everything is clean and readable"),
+            ("cargo test", "Looked at all of it; all good"),
+            ("cargo test", "the callers all pass a name"),
+            ("cargo test", "clippy passes and I read the tests"),
+            ("cargo test", "Ran clippy, all green"),
+            ("cargo test", "Ran the checks: clippy passes"),
+            ("cargo test", "I ran cargo test.md. It passes."),
+            ("docs", "the docsy thing passes"),
+        ];
+        let records = |failed: &str| {
+            let record = |name: &str, passed| Record { name: name.to_owned(), passed };
+            let rest = ["clippy", "cargo fmt --check"].into_iter().filter(|name| *name != failed);
+            let rest = rest.map(|name| record(name, true));
+            std::iter::once(record(failed, false)).chain(rest).collect::<Vec<_>>()
+        };
+        let all = lies.map(|(name, said)| (name, said, true)).into_iter();
+        let wrong: Vec<_> = all
+            .chain(honest.map(|(name, said)| (name, said, false)))
+            .filter(|(name, said, lie)| contradicted(said, &records(name)).is_some() != *lie)
+            .collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    #[test]
+    fn hostile_words_take_no_longer_than_others() {
+        let records = ["lint", "make a", "cargo test"];
+        let records = records.map(|name| Record { name: name.to_owned(), passed: false });
+        for part in
+            ["lint", "make a", "no the ", "exit code ", "the checks ", "`", "not ", "0 ", "all of ", "\n\n"]
+        {
+            assert_eq!(contradicted(&part.repeat(100_000), &records), None, "{part}");
+        }
     }
 
     #[test]
