@@ -15,11 +15,11 @@ use tribunal_agent::reporting::Part;
 use tribunal_agent::{DriftKind, Outcome};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::{EffectId, Step};
-use tribunal_core::finding::{Reply, Verdict};
+use tribunal_core::finding::{Reply, Severity, Verdict};
 use tribunal_core::ids::{Check, FindingId, PlanId, Revision, Seat};
 use tribunal_core::ledger::Entry;
 use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport};
-use tribunal_core::panel::Unusable;
+use tribunal_core::panel::{CheckState, Unusable};
 use tribunal_core::run::{Job, RunReport, Subject};
 use tribunal_findings::evidence::{Record, contradicted};
 use tribunal_findings::{Intake, Unread};
@@ -397,10 +397,14 @@ fn read(effect: &EffectId, outcome: &Outcome) -> Result<LoopReport, Failure> {
 
 /// What was run on what this sitting judges.
 fn records(lp: &Loop) -> Vec<Record> {
-    let Some(bench) = lp.bench() else { return Vec::new() };
-    let failed: Vec<&Check> = bench.failures().map(|(check, _)| check).collect();
-    let record = |check: &Check| Record { name: check.to_string(), passed: !failed.contains(&check) };
-    bench.checks.keys().map(record).collect()
+    lp.bench().map(|bench| bench.checks.iter().map(record).collect()).unwrap_or_default()
+}
+
+/// A check that has nothing but suggestions did not fail.
+fn record((check, state): (&Check, &CheckState)) -> Record {
+    let suggests = state.worst() == Some(Severity::Suggestion);
+    let passed = suggests || !matches!(state, CheckState::Failed(_));
+    Record { name: check.to_string(), passed }
 }
 
 /// What an answer is held against.
@@ -741,6 +745,7 @@ impl Checkpoint {
 mod tests {
     use super::*;
     use tribunal_agent::Drift;
+    use tribunal_core::finding::Claim;
 
     #[test]
     fn bytes_that_were_replaced_approve_nothing() {
@@ -757,5 +762,25 @@ mod tests {
         assert!(read_verdict(&outcome("approve", true)).is_err_and(|why| why.text == DAMAGED));
         assert!(read_verdict(&outcome("conditional", true)).is_err());
         assert!(read_verdict(&outcome("reject", true)).is_ok(), "an objection is heard all the same");
+    }
+
+    #[test]
+    fn a_check_that_only_suggests_contradicts_nobody() {
+        let failed = |severities: &[Severity]| {
+            CheckState::Failed(severities.iter().map(|one| Claim::new(*one, "a claim")).collect())
+        };
+        let lint = Check::new("lint");
+        for (state, passed) in [
+            (CheckState::Passed, true),
+            (failed(&[Severity::Suggestion, Severity::Suggestion]), true),
+            (failed(&[Severity::Suggestion, Severity::Warning]), false),
+            (failed(&[Severity::Blocker]), false),
+            (failed(&[]), false),
+        ] {
+            let records = vec![record((&lint, &state))];
+            assert_eq!(records, [Record { name: "lint".to_owned(), passed }], "{state:?}");
+            let void = contradicted("read it all, lint is clean", &records).is_some();
+            assert_eq!(void, !passed, "{state:?}");
+        }
     }
 }
