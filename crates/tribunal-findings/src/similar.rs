@@ -1,7 +1,8 @@
 //! How alike two texts are: TF-IDF over words split at case and underscore, with whole identifiers counted once more.
 //! Says how alike, never whether two findings are one.
 
-use std::collections::BTreeMap;
+use crate::track::anchor::quoted_names;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Terms of one text with their weights, in term order, of length one.
 #[derive(Clone, Debug, Default)]
@@ -155,6 +156,21 @@ fn terms(text: &str, found: &mut dyn FnMut(String, bool)) {
     }
 }
 
+/// The identifiers a text names, as code writes them or in quotes, and the stems of its other words.
+pub(crate) fn named(text: &str) -> (BTreeSet<String>, BTreeSet<String>) {
+    let in_words = |text: &str| {
+        let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
+        words.map(|word| (word.to_lowercase(), word.contains('_') || split_name(word).len() > 1)).collect()
+    };
+    let all: Vec<(String, bool)> = in_words(text);
+    let quoted = text.split('`').skip(1).step_by(2).chain(quoted_names(text));
+    let mut names: BTreeSet<String> = quoted.flat_map(in_words).map(|(word, _)| word).collect();
+    names.extend(all.iter().filter(|(_, is_name)| *is_name).map(|(word, _)| word.clone()));
+    let says = |word: &&String| !names.contains(*word) && STOP.binary_search(&word.as_str()).is_err();
+    let words = all.iter().map(|(word, _)| word).filter(says).map(|word| stem(word)).collect();
+    (names, words)
+}
+
 /// `parseHTTPHeader_now` → parse, HTTP, Header, now.
 fn split_name(word: &str) -> Vec<&str> {
     let mut parts = Vec::new();
@@ -209,6 +225,18 @@ mod tests {
         assert_eq!(split_name("parseHTTPHeader_now"), ["parse", "HTTP", "Header", "now"]);
         assert_eq!(split_name("x"), ["x"]);
         assert_eq!(split_name("_"), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn identifiers_are_told_from_words() {
+        let set = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<BTreeSet<_>>();
+        let check = |text: &str, names: &[&str], words: &[&str]| {
+            assert_eq!(named(text), (set(names), set(words)), "{text}");
+        };
+        check("`x` leaks in load_all", &["x", "load_all"], &["leak"]);
+        check("the handle of 'Pool' is leaked", &["pool"], &["handl", "leak"]);
+        check("`load()` calls readAll", &["load", "readall"], &["call"]);
+        check("", &[], &[]);
     }
 
     #[test]

@@ -7,7 +7,8 @@ use super::moves::Moves;
 use super::reversal::Changed;
 use super::{Input, Match, by_check, is_live, is_new, makers, region};
 use crate::delta::{CycleDelta, Now, Standing, cycle_delta};
-use crate::triage::Triaged;
+use crate::similar::named;
+use crate::triage::{Raised, Triaged};
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Fate, Said, Severity, Source};
 use tribunal_core::ids::FindingId;
@@ -30,7 +31,8 @@ pub(super) fn repeated(
         Match::Known { id, .. } => input.ledger.get(*id),
         Match::New(_) => None,
     };
-    let waived = known.and_then(|entry| waiver(input, entry)).filter(|_| is_that(input, triaged, known));
+    // What was waived stays as it was waived: words that are near it, round after round, would lead away from it.
+    let waived = known.filter(|entry| holds(input, entry) && is_that(input, triaged, entry));
     let mark = match known {
         Some(entry) if is_live(entry) || waived.is_some() => Mark::Persistent,
         Some(entry) if matches!(entry.fate, Fate::Discarded | Fate::Filtered) => {
@@ -39,12 +41,16 @@ pub(super) fn repeated(
         Some(_) => Mark::Reopened,
         None => fresh_mark(input, triaged.claim(), anchor),
     };
-    let fate = waived.cloned().unwrap_or_else(|| fate_of(input, triaged, known, mark, found.id()));
+    let fate = match waived {
+        Some(entry) => entry.fate.clone(),
+        None => fate_of(input, triaged, known, mark, found.id()),
+    };
+    let claim = waived.map(|entry| moved(input, &entry.claim, None));
     let by = triaged.sources();
     let contested = fate == Fate::Open && changed.reverses(triaged.claim().file.as_deref(), anchor.line);
     Tracked {
         id: found.id(),
-        claim: triaged.claim().clone(),
+        claim: claim.unwrap_or_else(|| triaged.claim().clone()),
         severity: triaged.severity,
         referred: triaged.referred_to.clone(),
         contested,
@@ -73,30 +79,61 @@ fn fate_of(input: &Input<'_>, triaged: &Triaged, known: Option<&Entry>, mark: Ma
     triaged.fate.clone()
 }
 
-/// The fate of a finding that a person waived, while what it is about is as it was then.
-fn waiver<'e>(input: &Input<'_>, entry: &'e Entry) -> Option<&'e Fate> {
+/// Whether a person waived a finding, and what it is about is as it was then.
+fn holds(input: &Input<'_>, entry: &Entry) -> bool {
     let changed = match (&entry.claim.file, entry.claim.line) {
-        (Some(_), Some(_)) => changed_under(input, &entry.claim),
+        (Some(_), Some(_)) => {
+            changed_under(input, &entry.claim) || changed_within(input, &moved(input, &entry.claim, None))
+        }
         (Some(file), None) => input.change.differs(file),
         (None, _) => !input.change.files().is_empty(),
     };
-    Some(&entry.fate).filter(|fate| is_waived(fate) && !changed)
+    is_waived(&entry.fate) && !changed
 }
 
 fn is_waived(fate: &Fate) -> bool {
     matches!(fate, Fate::Waived(_))
 }
 
-/// What is raised is what was waived: no worse, and said of the same place.
-fn is_that(input: &Input<'_>, triaged: &Triaged, known: Option<&Entry>) -> bool {
-    let (now, Some(entry)) = (triaged.claim(), known) else { return false };
-    let then = moved(input, &entry.claim, None);
-    let lines = |claim: &Claim| claim.line.map(|line| (line, claim.end.unwrap_or(line)));
+/// What is raised is what was waived: no worse, said of the same place, of code that is as it was, and the same in all
+/// its texts.
+fn is_that(input: &Input<'_>, triaged: &Triaged, entry: &Entry) -> bool {
+    let (now, then) = (triaged.claim(), moved(input, &entry.claim, None));
     let meet = match (lines(&then), lines(now)) {
         (Some(then), Some(now)) => then.0 <= now.1 && now.0 <= then.1,
-        (then, now) => then == now,
+        (None, None) => then.section == now.section,
+        _ => false,
     };
-    triaged.severity <= entry.severity && then.file == now.file && meet
+    let same = |raised: &Raised| says(raised, &entry.claim) && !changed_within(input, &raised.claim);
+    triaged.severity <= entry.severity && then.file == now.file && meet && triaged.texts().all(same)
+}
+
+/// Whether somebody says what was waived: a check in the same words, by the same rule; a seat, which words it anew, of the same
+/// identifiers in much the same words, or in the same words where it names none.
+fn says(raised: &Raised, waived: &Claim) -> bool {
+    let now = &raised.claim;
+    match raised.source {
+        Source::Check(_) => {
+            now.rule == waived.rule && now.claim.split_whitespace().eq(waived.claim.split_whitespace())
+        }
+        Source::Seat(_) => {
+            let ((names, words), (known, said)) = (named(&now.claim), named(&waived.claim));
+            let near = words.intersection(&said).count() * 2 >= words.len().min(said.len());
+            names == known && if names.is_empty() { words == said } else { near }
+        }
+    }
+}
+
+fn lines(claim: &Claim) -> Option<(u32, u32)> {
+    claim.line.map(|line| (line, claim.end.unwrap_or(line).max(line)))
+}
+
+/// Of a claim on the tree judged now: lines within it are new, or some that were between them are gone.
+fn changed_within(input: &Input<'_>, claim: &Claim) -> bool {
+    let (Some(file), Some((from, to))) = (claim.file.as_deref(), lines(claim)) else { return false };
+    let hunks = input.change.file_at(file).map(|file| file.hunks.as_slice()).unwrap_or_default();
+    let gone = hunks.iter().any(|hunk| hunk.new_len == 0 && from < hunk.new_start && hunk.new_start <= to);
+    gone || input.change.new_hunk(file, from, to, 0).is_some()
 }
 
 /// What is new about a finding that was not in the ledger.
@@ -125,7 +162,7 @@ pub(super) fn unrepeated(
     anchors: &mut Anchors<'_>,
     (changed, moves): (&Changed, &Moves),
 ) -> (Tracked, bool) {
-    let over = is_waived(&entry.fate) && waiver(input, entry).is_none();
+    let over = is_waived(&entry.fate) && !holds(input, entry);
     let entry = if over { &Entry { fate: Fate::Open, ..entry.clone() } } else { entry };
     let went = went(moves, &entry.claim, anchors);
     let code_changed = went.is_none() && changed_under(input, &entry.claim);

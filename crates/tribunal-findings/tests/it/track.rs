@@ -368,6 +368,80 @@ fn a_waiver_speaks_of_what_was_waived_and_of_nothing_else() {
     }
 }
 
+/// What became of what was raised, where something was waived before.
+fn after_a_waiver(waived: Raised, raised: Option<Raised>, hunks: &[Hunk]) -> Tracked {
+    let (mut rounds, outcome) = opening(vec![waived]);
+    let person = Fate::Waived("a person".into());
+    rounds.ledger.track(&[Tracked { fate: person, ..outcome.tracked[0].clone() }], 1, true);
+    let (raised, hunks) = (raised.into_iter().collect(), hunks.to_vec());
+    let outcome = rounds.play(Round { raised, hunks, old: OLD.into(), new: OLD.into(), ..Round::default() });
+    let id = outcome.matches.first().map_or(1, |found| found.id().0);
+    get(&outcome, id).clone()
+}
+
+#[test]
+fn a_waiver_is_of_the_words_that_were_waived() {
+    let seat = |text: &str| by("a", Severity::Blocker, 4, text);
+    let tool = |text: &str| check(4, text);
+    let ruled = |rule: &str, text: &str| {
+        let mut raised = check(4, text);
+        raised.claim.rule = Some(rule.to_owned());
+        raised
+    };
+    let check = |first: Raised, then: Raised, waived: bool| {
+        let (was, said) = (first.claim.claim.clone(), format!("{first:?} {then:?}"));
+        let now = after_a_waiver(first, Some(then), &[]);
+        assert_eq!(matches!(now.fate, Fate::Waived(_)), waived, "{said}: {now:?}");
+        // What it covers stays what it was, however it is said.
+        assert!(!waived || now.claim.claim == was, "{said}: {now:?}");
+    };
+    check(tool("unused variable: `secret`"), tool("unused variable: `secret`"), true);
+    check(tool("unused variable: `secret`"), tool("unused  variable:\n`secret`"), true);
+    check(tool("unused variable: `secret`"), tool("unused variable: `token`"), false);
+    check(tool("unused variable pass in connect"), tool("pass in connect is leaked"), false);
+    check(ruled("unused", "`text` is unused"), ruled("unused", "`text` is unused"), true);
+    check(ruled("unused", "`text` is unused"), ruled("unused", "`path` is unused"), false);
+    check(ruled("unused", "a value is odd"), ruled("leaks", "a value is odd"), false);
+    check(seat("`load` panics on a missing file"), seat("where a file is missing `load` panics"), true);
+    check(seat("`load` panics on a missing file"), seat("`save` panics on a missing file"), false);
+    check(seat("`load` panics on a missing file"), seat("`load` and `save` panic on a missing file"), false);
+    check(seat("`load` uses `x`"), seat("`load` uses `y`"), false);
+    check(seat("`load` panics on a missing file"), seat("`load` leaks the handle"), false);
+    check(seat("panics on a missing file"), seat("on a missing file, it panics"), true);
+    check(seat("unused variable pass in connect"), seat("pass in connect is leaked"), false);
+}
+
+#[test]
+fn a_waiver_is_of_the_lines_that_were_waived() {
+    const WORDS: &str = "a value is odd";
+    let at = |from: u32, to: u32| {
+        let mut raised = check(from, WORDS);
+        raised.claim.end = Some(to);
+        raised
+    };
+    let check = |first: (u32, u32), then: Option<(u32, u32)>, hunks: &[Hunk], waived: bool| {
+        let then = then.map(|(from, to)| at(from, to));
+        let now = after_a_waiver(at(first.0, first.1), then, hunks);
+        assert_eq!(matches!(now.fate, Fate::Waived(_)), waived, "{first:?} {hunks:?}: {now:?}");
+    };
+    // It is said of more lines now: of code that is as it was, or is not.
+    check((2, 2), Some((2, 5)), &[], true);
+    check((2, 2), Some((2, 5)), &[hunk(4, 1, 4, 1)], false);
+    check((2, 2), Some((2, 5)), &[hunk(4, 0, 4, 1)], false);
+    check((2, 2), Some((2, 5)), &[hunk(4, 1, 4, 0)], false);
+    check((2, 2), Some((2, 3)), &[hunk(4, 1, 4, 1)], true);
+    check((2, 5), Some((3, 4)), &[], true);
+    // A line that was put between its lines is as new as one that was changed, said again or not.
+    for then in [Some((2, 6)), Some((2, 3)), None] {
+        check((2, 5), then, &[hunk(4, 0, 4, 1)], false);
+    }
+    // One before or behind them is none of them.
+    check((2, 5), None, &[hunk(6, 0, 6, 1)], true);
+    check((2, 5), Some((2, 5)), &[hunk(6, 1, 6, 0)], true);
+    check((3, 5), Some((4, 6)), &[hunk(3, 0, 3, 1)], true);
+    check((3, 5), Some((2, 4)), &[hunk(2, 1, 2, 0)], true);
+}
+
 #[test]
 fn what_a_seat_calls_resolved_is_not_the_next_complaint_at_that_line() {
     let (mut rounds, _) = opening(vec![by("a", Severity::Blocker, 4, "`load` panics on a missing file")]);
