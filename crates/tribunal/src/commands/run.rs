@@ -11,6 +11,7 @@ use crate::progress::Progress;
 use crate::{config, out, signals};
 use std::io::IsTerminal;
 use std::path::Path;
+use tribunal_core::run::Ending;
 use tribunal_engine::docket::RunNote;
 use tribunal_engine::real::{self, Ask, PhaseFiles, Project, RealWorld};
 use tribunal_engine::settings::Settings;
@@ -78,7 +79,7 @@ fn is_taken(
     }
     globals.elsewhere().iter().for_each(|dir| view.from_elsewhere(dir));
     let Some(command) = &view.take else { return Ok(()) };
-    match real::not_taken(project, &seen.id)? {
+    match real::not_taken(project, &seen.id, Ending::Passed)? {
         None => Ok(()),
         Some(_) => Err(Failure::usage(format!(
             "run {} of this phase passed, and its result is on no branch: take it with\n    {command}",
