@@ -938,7 +938,7 @@ impl Run {
     pub fn feedback(&self, plan: &PlanId) -> Option<&str> {
         self.plan(plan)?.lane()?.feedback.as_deref()
     }
-    /// What the lane's loops approved last.
+    /// What was approved last of the lane, by a loop or a person: where the change of its task begins.
     pub fn lane_head(&self, plan: &PlanId) -> Option<&Revision> {
         self.plan(plan)?.lane()?.head.as_ref()
     }
@@ -1450,13 +1450,11 @@ impl Run {
                 let opening = Opening::Make { rounds: Some(*rounds), open: stuck.open.clone() };
                 plan.move_lane(|lane| lane.resume(&stuck, opening))?;
             }
+            // Nobody has approved it yet: the lane's head stays where the change to judge begins.
             LaneChoice::Fixed(revision) => {
                 let opening =
                     Opening::Judge { revision: revision.clone(), open: stuck.open.clone(), since: None };
-                plan.move_lane(|lane| {
-                    lane.head = Some(revision.clone());
-                    lane.resume(&stuck, opening);
-                })?;
+                plan.move_lane(|lane| lane.resume(&stuck, opening))?;
             }
         }
         Some(())

@@ -452,8 +452,8 @@ impl RunLaws {
                     lane.place = Place::Summary(0);
                 }
             }
+            // What a person mended is approved by nobody yet: the change to judge begins where it began.
             LaneChoice::Fixed(revision) => {
-                lane.approved = None;
                 let opening =
                     Opening::Judge { revision: revision.clone(), open: stuck.open.clone(), since: None };
                 resume(lane, stuck.was, opening);
@@ -600,6 +600,14 @@ impl RunLaws {
         let ready = |spec: &&PlanSpec| self.plans[&spec.id] == Plan::Ready && self.stage == Stage::Building;
         let stranded = |spec: &&PlanSpec| ready(spec) && spec.depends_on.iter().any(lost);
         self.spec.plans.iter().find(stranded).map(|spec| &spec.id)
+    }
+
+    /// What was approved last of each lane, where there is one.
+    pub fn approved(&self) -> impl Iterator<Item = (&PlanId, Option<&Revision>)> {
+        self.plans.iter().filter_map(|(id, plan)| match plan {
+            Plan::Lane(lane) => Some((id, lane.approved.as_ref())),
+            _ => None,
+        })
     }
 
     /// Everything that should be wanted now.

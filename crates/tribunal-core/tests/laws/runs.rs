@@ -626,6 +626,10 @@ impl RunSim {
         book.hold("order", written == expected, || {
             format!("wants {written:?}\n  and not {expected:?}\n  after {events:?}")
         });
+        for (plan, approved) in self.laws.approved() {
+            let head = self.run.lane_head(plan);
+            book.hold("gate", head == approved, || format!("{plan} begins at {head:?}, not at {approved:?}"));
+        }
         let stranded = self.laws.stranded();
         book.hold("order", stranded.is_none(), || format!("{stranded:?} waits for what will not land"));
         let lands = wants.values().filter(|want| matches!(want, RunWant::Land { .. })).count();
