@@ -13,7 +13,7 @@ use tribunal_agent::tool::Detected;
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::Claim;
 use tribunal_core::ids::{Check, FindingId, LoopId, PlanId, Revision, Seat, Time};
-use tribunal_core::r#loop::{FailureKind, Loop, LoopEvent, Outcome};
+use tribunal_core::r#loop::{Choice, Decision, FailureKind, Loop, LoopEvent, Outcome};
 use tribunal_core::machine::{Machine, OutOfOrder};
 use tribunal_core::panel::Unusable;
 use tribunal_core::run::{LaneChoice, LaneDecision, Run, RunEvent};
@@ -487,6 +487,8 @@ pub struct Docket {
     pub accepted: Vec<Acceptance>,
     /// Why seats were asked again last.
     pub asked_again: BTreeMap<(LoopId, Seat), Unusable>,
+    /// Who stopped a loop that asked.
+    pub stopped: BTreeMap<LoopId, String>,
     /// What people said when they had a loop go on, in their words.
     pub said: BTreeMap<LoopId, String>,
     /// What was lost last, by loop or lane: the step, and why.
@@ -622,9 +624,7 @@ impl Docket {
             Fact::Loop(id, LoopEvent::AskedAgain { seat, why, .. }) => {
                 self.asked_again.insert((id.clone(), seat.clone()), *why);
             }
-            Fact::Loop(id, LoopEvent::Decided(decision)) if !decision.note.is_empty() => {
-                self.said.insert(id.clone(), decision.note.clone());
-            }
+            Fact::Loop(id, LoopEvent::Decided(decision)) => self.note_decision(id, decision),
             Fact::Loop(id, LoopEvent::Failed { effect, failure }) => {
                 self.lost.insert(id.as_str().to_owned(), format!("{}: {}", effect.step, failure.text));
             }
@@ -635,15 +635,28 @@ impl Docket {
         }
     }
 
+    fn note_decision(&mut self, id: &LoopId, decision: &Decision) {
+        if decision.choice == Choice::Stop {
+            self.stopped.insert(id.clone(), decision.by.clone());
+        }
+        if !decision.note.is_empty() {
+            self.said.insert(id.clone(), decision.note.clone());
+        }
+    }
+
+    /// The loop of a plan that ended last.
+    pub(crate) fn last_ended(&self, plan: &PlanId) -> Option<&Loop> {
+        let prefix = format!("{plan}/");
+        let ended = self.loops.values().filter(|lp| lp.id().as_str().starts_with(&prefix));
+        ended.filter(|lp| lp.outcome().is_some()).max_by_key(|lp| entry_number(lp.id()))
+    }
+
     /// Who takes a stuck lane as it is answers for the loop that had not ended good.
     fn note_acceptance(&mut self, plan: &PlanId, decision: &LaneDecision) {
         if decision.choice != LaneChoice::Accept {
             return;
         }
-        let prefix = format!("{plan}/");
-        let ended = self.loops.values().filter(|lp| lp.id().as_str().starts_with(&prefix));
-        let last = ended.filter(|lp| lp.outcome().is_some()).max_by_key(|lp| entry_number(lp.id()));
-        let of = last.filter(|lp| lp.outcome().is_some_and(|outcome| !outcome.is_good()));
+        let of = self.last_ended(plan).filter(|lp| lp.outcome().is_some_and(|outcome| !outcome.is_good()));
         let of = of.map(|lp| lp.id().clone());
         self.accepted.push(Acceptance { plan: plan.clone(), of, by: decision.by.clone() });
     }

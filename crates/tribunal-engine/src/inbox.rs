@@ -164,7 +164,7 @@ pub fn questions(docket: &Docket) -> Vec<OpenQuestion> {
     let mut open: Vec<OpenQuestion> = loops.filter_map(of_loop).collect();
     let lost = |of: &str| docket.lost.get(of).map(|lost| plain::clipped(lost, LOST_MAX));
     open.extend(run.wants().into_iter().filter_map(|(effect, want)| match want {
-        RunWant::AskLane { plan, stuck } => Some(of_lane(effect, plan, &stuck)),
+        RunWant::AskLane { plan, stuck } => Some(of_lane(docket, effect, plan, &stuck)),
         _ => None,
     }));
     for question in &mut open {
@@ -254,14 +254,16 @@ fn of_loop(lp: &Loop) -> Option<OpenQuestion> {
     })
 }
 
-fn of_lane(effect: EffectId, plan: PlanId, stuck: &Stuck) -> OpenQuestion {
+fn of_lane(docket: &Docket, effect: EffectId, plan: PlanId, stuck: &Stuck) -> OpenQuestion {
+    let ended = docket.last_ended(&plan).filter(|_| matches!(stuck.was, Was::Loop(_)));
+    let by = ended.and_then(|lp| docket.stopped.get(lp.id()));
     let findings = stuck.open.iter().map(|Handed { id, entry }| (*id, entry.clone())).collect();
     OpenQuestion {
         id: plan.as_str().to_owned(),
         effect,
         subject: format!("plan {plan}, {}", question::was(stuck.was)),
         plan: Some(plan),
-        why: question::stuck(stuck.was, &stuck.outcome),
+        why: by.map_or_else(|| question::stuck(stuck.was, &stuck.outcome), |by| question::stopped(by)),
         offers: stuck.offers().into_iter().map(Reaction::of_lane).collect(),
         findings,
         revision: stuck.revision.clone(),

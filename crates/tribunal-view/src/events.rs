@@ -10,10 +10,10 @@ use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Answer, Claim, Said};
 use tribunal_core::ids::LoopId;
 use tribunal_core::ledger::Tracked;
-use tribunal_core::r#loop::{Choice, LoopEvent, Share};
+use tribunal_core::r#loop::{Choice, LoopEvent, Outcome, Share};
 use tribunal_core::panel::Ruling;
 use tribunal_core::panel::Unusable;
-use tribunal_core::run::{LaneChoice, Refusal, RunEvent};
+use tribunal_core::run::{LaneChoice, Refusal, RunEvent, Was};
 
 /// One public event: one line of `tribunal log --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -362,7 +362,13 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
         }
         RunEvent::LaneAsked { plan, stuck } => Kind::Asked {
             subject: format!("plan {plan}, {}", crate::question::was(stuck.was)),
-            why: crate::question::stuck(stuck.was, &stuck.outcome),
+            why: match (stuck.was, &stuck.outcome) {
+                // Who or what ended it, the loop's own events say.
+                (Was::Loop(_), outcome @ (Outcome::Stuck | Outcome::Failed)) => {
+                    format!("its loop ended {}", outcome.word())
+                }
+                (was, outcome) => crate::question::stuck(was, outcome),
+            },
         },
         RunEvent::LaneDecided { decision, .. } => {
             let choice = match decision.choice {

@@ -88,14 +88,19 @@ pub fn advice(next: &Next, rounds: &[Round]) -> String {
     }
 }
 
-/// Why a lane is stuck.
+/// Why a lane asks whose loop a person stopped.
+pub fn stopped(by: &str) -> String {
+    format!("{} stopped its loop, and what becomes of the plan is still to be said", plain::clipped(by, 80))
+}
+
+/// Why a lane is stuck, where no person stopped its loop.
 pub fn stuck(was: Was, outcome: &Outcome) -> String {
     match (was, outcome) {
         (Was::Landing, _) => "it cannot land, and its repairs are spent".to_owned(),
         (Was::Summary, _) => "its SUMMARY could not be written".to_owned(),
         (Was::Loop(_), Outcome::Exhausted) => "its rounds are spent".to_owned(),
         (Was::Loop(_), Outcome::Stale) => "nothing moves any more".to_owned(),
-        (Was::Loop(_), Outcome::Stuck) => "its maker never finished, or a person stopped it".to_owned(),
+        (Was::Loop(_), Outcome::Stuck) => "its maker never finished".to_owned(),
         (Was::Loop(_), Outcome::Failed) => "a step could not be done".to_owned(),
         (Was::Loop(_), outcome) => format!("its loop ended {}", outcome.word()),
     }
@@ -125,14 +130,19 @@ pub fn subject(of: &str) -> String {
     }
 }
 
-/// What an answer does.
-pub fn meaning(word: &str) -> &'static str {
+/// What an answer to a question does.
+pub fn meaning(id: &str, word: &str) -> &'static str {
+    let label = id.split_once('/').map(|(_, label)| label);
+    let of_lane = |label: &str| ["task-", "repair", "qa"].iter().any(|loops| label.starts_with(loops));
     match word {
         "again" => "run again with so many rounds more",
         "fixed" => "you fixed it: your version is judged",
         "ask-again" => "ask the same again, same revision",
         "accept" => "take it as it is, under your name",
         "drop" => "drop this plan and what depends on it",
+        "stop" if label.is_some_and(of_lane) => "end this loop; then it is asked what becomes of the plan",
+        "stop" if label.is_some() => "end it: the plan is refused",
+        "stop" if id.starts_with(|c: char| c.is_ascii_digit()) => "stop the run",
         "stop" => "end it",
         _ => "",
     }
@@ -146,7 +156,7 @@ pub fn offers(id: &str, run: Option<&str>, words: &[&str]) -> Vec<OfferView> {
         OfferView {
             word: (*word).to_owned(),
             command: format!("tribunal decide {id} {word}{rounds}{run}"),
-            meaning: meaning(word).to_owned(),
+            meaning: meaning(id, word).to_owned(),
         }
     };
     words.iter().map(offer).collect()
