@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 const EXIT_FAULT: u8 = 3;
-const PROMPT_MAX: u64 = 64 * 1024 * 1024;
+pub(super) const PROMPT_MAX: u64 = 64 * 1024 * 1024;
 
 /// How a turn ended.
 pub(super) struct End {
@@ -98,9 +98,10 @@ impl<'a, R: Read, W: Write> Agent<'a, R, W> {
                 let message = self.fill(message)?;
                 tree::commit(&self.dir, &message)?;
             }
-            Step::Say { text } => {
-                let text = self.fill(text)?;
-                self.say(text)?;
+            Step::Say { text, each_finding } => {
+                for text in self.texts(text, *each_finding)? {
+                    self.say(text)?;
+                }
             }
             Step::Report { tool, args, each_finding } => self.report(tool, args, *each_finding)?,
             Step::Mcp { tool, args, each_finding, refused, at } => {
@@ -199,6 +200,15 @@ impl<'a, R: Read, W: Write> Agent<'a, R, W> {
             named(&path, tree::append_always(&path, line.as_bytes()))?;
         }
         Ok(())
+    }
+
+    /// A text, filled in once or for each finding.
+    fn texts(&mut self, text: &str, each_finding: bool) -> Result<Vec<String>, String> {
+        if !each_finding {
+            return Ok(vec![self.fill(text)?]);
+        }
+        let findings = self.prompt()?.1.clone();
+        findings.iter().map(|id| self.with_fill(Some(id), text, |fill| fill.text(text))).collect()
     }
 
     /// The arguments of a call, filled in once or for each finding.

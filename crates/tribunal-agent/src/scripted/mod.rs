@@ -8,6 +8,8 @@
 //! role = "dev"           # every key given must match the launch; keys left out match anything
 //! plan = "01-02"         # role, use, plan, task, seat, round, attempt; most keys win, then the first
 //! round = 1
+//! prompt = "F-"          # a key too: the prompt contains this
+//! holds = ["test", "-e", "a.txt"]   # and another: this succeeds in its folder
 //! do = [
 //!   { write = "src/a.sh", text = "echo {plan}\n", executable = true },
 //!   { append = "log.txt", text = "round {round}\n" },
@@ -29,6 +31,7 @@
 //!   { expect = "F-" },                         # the prompt must contain this
 //!   { report = { tool = "report_fix", args = { id = "{finding}", fixed = true } }, each = "finding" },
 //!   { say = "first {finding:1}, all {findings}" },
+//!   { say = "{finding}: resolved", each = "finding" },
 //! ]
 //!
 //! [[turn]]
@@ -104,13 +107,21 @@ fn scenario_path(args: &[OsString]) -> Result<PathBuf, String> {
     }
 }
 
-fn play(path: &Path, asked: &Asked, stdin: impl Read, stdout: &mut impl Write) -> Result<End, String> {
+fn play(path: &Path, asked: &Asked, mut stdin: impl Read, stdout: &mut impl Write) -> Result<End, String> {
     // A signal that comes before the turn waits for it must not be lost.
     signals::hold_usr1();
     let dir = std::env::current_dir().map_err(|error| format!("no working directory: {error}"))?;
     let report = std::env::var_os("TRIBUNAL_REPORT").map(PathBuf::from);
     let scenario = Scenario::load(path).map_err(|error| error.to_string())?;
-    let turn = scenario.find(asked).ok_or_else(|| beyond(path, asked))?;
+    let mut prompt = Vec::new();
+    if scenario.reads_prompts() {
+        let read = stdin.by_ref().take(agent::PROMPT_MAX).read_to_end(&mut prompt);
+        read.map_err(|error| format!("cannot read the prompt: {error}"))?;
+    }
+    let holds = |argv: &[String]| tree::run(&dir, argv).unwrap_or(false);
+    let turn = scenario.find(asked, &String::from_utf8_lossy(&prompt), &holds);
+    let turn = turn.ok_or_else(|| beyond(path, asked))?;
+    let stdin = prompt.as_slice().chain(stdin);
     if turn.steps.contains(&Step::WaitTerm) {
         signals::hold_term();
     }

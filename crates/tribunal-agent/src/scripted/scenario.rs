@@ -1,5 +1,5 @@
-//! Scenario files: reading them and finding the turn for a launch. Finding looks at the launch's keys alone, never at
-//! what was played before, so a repeated launch gets the same turn.
+//! Scenario files: reading them and finding the turn for a launch. Finding looks at the launch's keys, its prompt and its
+//! folder, never at what was played before, so a repeated launch that finds the same gets the same turn.
 
 use super::fault::Fault;
 use super::problem;
@@ -11,6 +11,7 @@ use std::path::Path;
 use toml::{Table, Value};
 
 const KEYS: [&str; 7] = ["role", "use", "plan", "task", "seat", "round", "attempt"];
+const OTHERS: [&str; 5] = ["prompt", "holds", "times", "optional", "do"];
 const VERBS: [&str; 15] = [
     "write", "append", "delete", "move", "run", "commit", "say", "report", "mcp", "wait", "pause_ms",
     "usage", "event", "expect", "fault",
@@ -30,6 +31,10 @@ pub struct Turn {
     pub index: usize,
     /// The keys that must match.
     pub when: BTreeMap<&'static str, String>,
+    /// What the prompt must contain.
+    pub prompt: Option<String>,
+    /// The command that must succeed in its folder.
+    pub holds: Option<Vec<String>>,
     /// How many different launches must play it; one or more when not set.
     pub times: Option<u32>,
     /// Whether it may stay unused.
@@ -54,8 +59,8 @@ pub enum Step {
     Run { argv: Vec<String>, may_fail: bool },
     /// Commits everything in its tree with its own git.
     Commit { message: String },
-    /// Says something: the final text is all that was said.
-    Say { text: String },
+    /// Says something, once or for each open finding: the final text is all that was said.
+    Say { text: String, each_finding: bool },
     /// Reports a tool call, once or for each open finding.
     Report { tool: String, args: serde_json::Value, each_finding: bool },
     /// Calls a tool of the MCP server it was given, or of another launch's, and expects it to be taken or refused.
@@ -133,14 +138,27 @@ impl Scenario {
         Ok(Self { turns: turns.collect::<Result<_, _>>()? })
     }
 
-    /// The turn for a launch: of those that match, the one with most keys, then the first.
-    pub fn find(&self, asked: &Asked) -> Option<&Turn> {
-        let matching = self.turns.iter().filter(|turn| turn.matches(asked));
-        matching.max_by_key(|turn| (turn.when.len(), std::cmp::Reverse(turn.index)))
+    /// Whether some turn depends on what a launch is told.
+    pub(super) fn reads_prompts(&self) -> bool {
+        self.turns.iter().any(|turn| turn.prompt.is_some())
+    }
+
+    /// The turn for a launch: of those that match, the one with most keys, then the first. What it is told counts as a
+    /// key, and so does what its folder holds.
+    pub fn find(&self, asked: &Asked, prompt: &str, holds: &dyn Fn(&[String]) -> bool) -> Option<&Turn> {
+        let told = |turn: &&Turn| turn.prompt.as_ref().is_none_or(|text| prompt.contains(text));
+        let matching = self.turns.iter().filter(|turn| turn.matches(asked)).filter(told);
+        let mut matching: Vec<&Turn> = matching.collect();
+        matching.sort_by_key(|turn| std::cmp::Reverse(turn.keys()));
+        matching.into_iter().find(|turn| turn.holds.as_ref().is_none_or(|argv| holds(argv)))
     }
 }
 
 impl Turn {
+    fn keys(&self) -> usize {
+        self.when.len() + usize::from(self.prompt.is_some()) + usize::from(self.holds.is_some())
+    }
+
     fn matches(&self, asked: &Asked) -> bool {
         self.when.iter().all(|(key, value)| asked.get(key) == Some(value))
     }
@@ -148,11 +166,12 @@ impl Turn {
 
 fn turn(index: usize, value: &Value) -> Result<Turn, String> {
     let table = value.as_table().ok_or("must be a table")?;
-    let known = |key: &str| KEYS.contains(&key) || ["times", "optional", "do"].contains(&key);
+    let known = |key: &str| KEYS.contains(&key) || OTHERS.contains(&key);
     if let Some(key) = table.keys().find(|key| !known(key)) {
         return Err(format!(
-            "unknown key `{key}`\nhint: a turn has {}, times, optional, do",
-            KEYS.join(", ")
+            "unknown key `{key}`\nhint: a turn has {}, {}",
+            KEYS.join(", "),
+            OTHERS.join(", ")
         ));
     }
     let mut when = BTreeMap::new();
@@ -167,6 +186,8 @@ fn turn(index: usize, value: &Value) -> Result<Turn, String> {
     Ok(Turn {
         index,
         when,
+        prompt: table.get("prompt").map(|_| text(table, "prompt")).transpose()?,
+        holds: table.get("holds").map(|value| argv("holds", value)).transpose()?,
         times: times(table)?,
         optional: flag(table, "optional")?,
         steps: steps.collect::<Result<_, _>>()?,
@@ -208,7 +229,7 @@ fn companions(verb: &str) -> &'static [&'static str] {
         "append" => &["text"],
         "move" => &["to"],
         "run" => &["may_fail"],
-        "report" => &["each"],
+        "report" | "say" => &["each"],
         "mcp" => &["each", "refused", "at"],
         _ => &[],
     }
@@ -242,7 +263,7 @@ fn simple(verb: &str, table: &Table) -> Result<Step, String> {
         "move" => Step::Move { path: main, to: text(table, "to")? },
         "commit" => Step::Commit { message: main },
         "expect" => Step::Expect { text: main },
-        _ => Step::Say { text: main },
+        _ => Step::Say { text: main, each_finding: each_finding(table)? },
     })
 }
 
@@ -274,12 +295,13 @@ fn event(value: &Value) -> Result<Step, String> {
 }
 
 fn run(table: &Table, value: &Value) -> Result<Step, String> {
+    Ok(Step::Run { argv: argv("run", value)?, may_fail: flag(table, "may_fail")? })
+}
+
+fn argv(key: &str, value: &Value) -> Result<Vec<String>, String> {
     let list = value.as_array().filter(|list| !list.is_empty());
     let argv = list.and_then(|list| list.iter().map(|word| word.as_str().map(str::to_owned)).collect());
-    Ok(Step::Run {
-        argv: argv.ok_or("`run` must be a list of texts, the program first")?,
-        may_fail: flag(table, "may_fail")?,
-    })
+    argv.ok_or_else(|| format!("`{key}` must be a list of texts, the program first"))
 }
 
 fn report(table: &Table, value: &Value) -> Result<Step, String> {
@@ -308,12 +330,15 @@ fn call(table: &Table, value: &Value) -> Result<(String, serde_json::Value, bool
         Some(_) => return Err("`args` must be a table".to_owned()),
         None => serde_json::json!({}),
     };
-    let each_finding = match table.get("each").map(Value::as_str) {
-        None => false,
-        Some(Some("finding")) => true,
-        Some(_) => return Err("`each` can only be \"finding\"".to_owned()),
-    };
-    Ok((tool, args, each_finding))
+    Ok((tool, args, each_finding(table)?))
+}
+
+fn each_finding(table: &Table) -> Result<bool, String> {
+    match table.get("each").map(Value::as_str) {
+        None => Ok(false),
+        Some(Some("finding")) => Ok(true),
+        Some(_) => Err("`each` can only be \"finding\"".to_owned()),
+    }
 }
 
 fn wait(value: &Value) -> Result<Step, String> {

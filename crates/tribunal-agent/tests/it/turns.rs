@@ -33,6 +33,30 @@ fn the_most_exact_turn_is_played_and_the_first_of_equals() {
     assert_eq!(stage.unused(), [6]);
 }
 
+/// What it is told and what its folder holds are keys like the others.
+#[test]
+fn a_turn_by_its_prompt_and_by_its_folder() {
+    let stage = Stage::new(
+        r#"
+        turn = [
+          { role = "dev", do = [{ say = "new" }] },
+          { role = "dev", prompt = "F-", do = [{ say = "FIXED: {finding}", each = "finding" }, { say = "all" }] },
+          { role = "dev", prompt = "F-", holds = ["test", "-e", "mended"], do = [{ say = "mended" }] },
+        ]"#,
+    );
+    let check = |expect: &str| {
+        assert_eq!(stage.play("role=dev").outcome.final_text.as_deref(), Some(expect));
+    };
+    check("new");
+    std::fs::write(stage.at("prompt.md"), "F-3 one\nF-7 two\n").unwrap();
+    check("FIXED: F-3\nFIXED: F-7\nall");
+    std::fs::write(stage.at("tree/mended"), "").unwrap();
+    check("mended");
+    for wrong in ["prompt = 1", "holds = []", "holds = \"true\""] {
+        assert!(Scenario::parse(&format!("[[turn]]\n{wrong}\ndo = []\n")).is_err(), "{wrong}");
+    }
+}
+
 #[test]
 fn beyond_its_script_it_fails_loudly() {
     let stage = Stage::new("[[turn]]\nrole = \"dev\"\ndo = []\n");
