@@ -663,6 +663,7 @@ pub struct Loop {
     iterations_here: u32,
     ledger: Ledger,
     judged: Vec<Revision>,
+    seen: Vec<Revision>,
     current: Option<Revision>,
     tracked: Option<Revision>,
     failed_checks: BTreeSet<Check>,
@@ -697,6 +698,7 @@ impl Loop {
             iterations_here: 0,
             ledger,
             judged: Vec::new(),
+            seen: Vec::new(),
             current: None,
             tracked: since,
             failed_checks: BTreeSet::new(),
@@ -737,6 +739,10 @@ impl Loop {
     /// What each round judged, in order: a round that hears an argument judges the revision before it again.
     pub fn judged(&self) -> &[Revision] {
         &self.judged
+    }
+    /// What the whole panel has looked at, in this order: where checks reject, it may not have been asked.
+    pub fn seen(&self) -> &[Revision] {
+        &self.seen
     }
     /// The revision that the lines of its findings are of: the one last tracked.
     pub fn tracked(&self) -> Option<&Revision> {
@@ -1262,6 +1268,9 @@ impl Loop {
             }
             LoopEvent::PanelClosed if bench.seats_done() => {
                 let bench = bench.clone();
+                if bench.answers().count() == policy.seats.len() {
+                    self.seen.push(bench.revision.clone());
+                }
                 self.enter(State::Tracking { bench, fails: 0 });
             }
             _ => return None,

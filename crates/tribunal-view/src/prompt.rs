@@ -237,8 +237,10 @@ pub struct JudgeBrief {
     pub document: Option<Document>,
     /// The artifact, where one is judged.
     pub artifact: Option<ArtifactBrief>,
-    /// The diff that is judged: the whole of it in round 1, else what changed since it was last judged.
+    /// The diff that is judged.
     pub diff: String,
+    /// It is only what changed since the panel last looked.
+    pub part: bool,
     /// Files that use what changed since it was last judged.
     pub callers: Vec<String>,
     /// From 1.
@@ -466,7 +468,7 @@ fn judge_text(brief: &JudgeBrief) -> String {
     task_part(&mut out, brief.task.as_ref());
     artifact_part(&mut out, brief.artifact.as_ref());
     document_part(&mut out, brief.document.as_ref());
-    let title = if brief.round <= 1 { "The change" } else { "What changed since it was last judged" };
+    let title = if brief.part { "What changed since it was last judged" } else { "The change" };
     diff_part(&mut out, title, &brief.diff);
     list_part(&mut out, "Files that use what changed: look there for what broke", &brief.callers);
     text_part(&mut out, "What the maker says it did (a claim, not evidence)", &brief.summary);

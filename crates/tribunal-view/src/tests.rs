@@ -358,6 +358,7 @@ fn a_reviewers_prompts() {
     assert_snapshot!(prompt::judge(&first));
     let again = JudgeBrief {
         round: 2,
+        part: true,
         put: vec![entry(Some(Reply::Refuted("it cannot be empty".to_owned())))],
         known: vec![FindingLine { id: FindingId(13), persistent: false, ..entry(None) }],
         again: Some(Unusable::Incomplete),

@@ -604,9 +604,9 @@ pub struct Decide {
     /// again, fixed, ask-again, accept, drop or stop
     #[arg(value_parser = reaction)]
     pub option: Reaction,
-    /// Rounds, for `again`
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub rounds: u32,
+    /// Rounds, for `again`; one without it
+    #[arg(long, value_name = "N")]
+    pub rounds: Option<u32>,
     /// Why, in your words
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub note: String,

@@ -1,6 +1,7 @@
 //! A plan's SUMMARY: the dev's words, and beside them what Tribunal knows from git. It renders and reads; whether it is
 //! good is judged by the delivery's checks, and nothing a dev writes about commits, counts or dates is believed.
 
+use super::base::fork;
 use super::inside;
 use super::site::{Site, lock, now};
 use super::{subject, takeover};
@@ -27,8 +28,6 @@ pub(crate) struct Work {
     pub(crate) taken: Vec<Oid>,
     /// The files that differ from where the plan began.
     pub(crate) changes: Vec<ChangedFile>,
-    /// Where the plan began.
-    pub(crate) base: Option<Oid>,
 }
 
 /// What a SUMMARY is written from.
@@ -227,7 +226,7 @@ impl Site {
         if let Some(known) = lock(&self.works).get(commit) {
             return Ok(Arc::clone(known));
         }
-        let base = self.repo.merge_base(commit, &self.run_head()?)?.unwrap_or_else(|| commit.clone());
+        let base = fork(self, commit)?;
         let subjects = self.repo.subjects(&base, commit, COMMITS_MAX)?;
         let mut changes = self.repo.changes(&base, commit)?;
         let taken = takeover::taken(self, commit)?;
@@ -254,7 +253,7 @@ impl Site {
             deleted: change.kind == ChangeKind::Deleted,
         });
         let (commits, changes) = (commits.collect(), changes.collect());
-        let work = Arc::new(Work { commits, taken, changes, base: Some(base) });
+        let work = Arc::new(Work { commits, taken, changes });
         lock(&self.works).insert(commit.clone(), Arc::clone(&work));
         Ok(work)
     }

@@ -3,6 +3,7 @@
 
 use super::account::Account;
 use super::artifact::{self, ARTIFACT};
+use super::base::{Base, fork};
 use super::delivery::{Delivery, REGRESSION, TestCommand, worse};
 use super::guard::{CONTRACT, Guard, INTEGRITY};
 use super::inside;
@@ -100,8 +101,7 @@ impl Checking {
             }),
             Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain => None,
         };
-        let guarded = matches!(check.as_str(), CONTRACT | INTEGRITY);
-        let guard = if guarded { guard(site, &subject, docket) } else { None };
+        let guard = if is_guarded(check) { guard(site, &subject, docket) } else { None };
         let judged = matches!(subject, Subject::Lane(_, Job::Qa)) && CHECKS.contains(&check.as_str());
         let delivery = if judged { Some(Box::new(delivery(site, lp, &subject, docket)?)) } else { None };
         Some(Checking {
@@ -157,13 +157,10 @@ impl Checking {
             return artifact::gaps(site, note, &self.revision).map(Ok);
         }
         if let Some(guard) = &self.guard {
-            let commit = site.commit_of(&self.revision)?;
-            let base = match site.repo.parents_of(&commit)?.into_iter().next() {
-                _ if guard.since_landing => site.run_head()?,
-                Some(parent) if guard.one_commit => parent,
-                _ => site.work(&commit)?.base.clone().unwrap_or_else(|| commit.clone()),
-            };
-            return guard.findings(site, self.check.as_str(), &base, &commit).map(Ok);
+            return guard.findings(site, self.check.as_str(), &site.commit_of(&self.revision)?).map(Ok);
+        }
+        if is_guarded(&self.check) {
+            return Ok(Err("the plan it goes by cannot be read".to_owned()));
         }
         match (self.check.as_str(), &self.plan) {
             (STRUCTURE, Some(plan)) => self.structure(site, plan).map(Ok),
@@ -205,8 +202,7 @@ impl Checking {
     /// No conflict marker is left, and nothing that landed meanwhile stands against it.
     fn landing(&self, site: &Site) -> Result<Vec<Claim>, GitError> {
         let commit = site.commit_of(&self.revision)?;
-        let head = site.run_head()?;
-        let base = site.repo.merge_base(&commit, &head)?.unwrap_or_else(|| head.clone());
+        let (head, base) = (site.run_head()?, fork(site, &commit)?);
         let mut claims = Vec::new();
         for path in site.repo.changed_paths(&base, &commit)? {
             let bytes = site.repo.file_at(&commit, &path)?.unwrap_or_default();
@@ -271,6 +267,11 @@ pub(crate) fn tests(site: &Site, docket: &Docket) -> Option<TestCommand> {
     site.tests.get_or_init(detect).clone().map(|argv| (argv, false))
 }
 
+/// Whether a check is a gate around a change.
+fn is_guarded(check: &Check) -> bool {
+    matches!(check.as_str(), CONTRACT | INTEGRITY)
+}
+
 /// What the gates of a task's change need.
 fn guard(site: &Site, subject: &Subject, docket: &Docket) -> Option<Guard> {
     if *subject == Subject::Chain {
@@ -291,8 +292,7 @@ fn guard(site: &Site, subject: &Subject, docket: &Docket) -> Option<Guard> {
         held,
         strict: crate::route::gate_policy(&site.settings.run, &text.plan).two_phase,
         planning: site.project.planning_path(),
-        one_commit: matches!(subject, Subject::Lane(_, Job::Task(_))),
-        since_landing: false,
+        base: Base::of(subject, docket),
     })
 }
 

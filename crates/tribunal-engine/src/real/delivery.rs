@@ -2,6 +2,7 @@
 //! `tribunal_docs::qa`. What could not be looked at did not run; it never passed.
 
 use super::account::Account;
+use super::base::fork;
 use super::check::{Command, contained, failing, junit_in};
 use super::site::{PlanText, Site, lock, slug};
 use std::collections::BTreeSet;
@@ -133,8 +134,7 @@ impl Delivery {
     }
 
     fn regression(&self, site: &Site, commit: &Oid) -> Result<Result<Vec<Claim>, String>, GitError> {
-        let base = site.work(commit)?.base.clone().unwrap_or_else(|| commit.clone());
-        worse(site, self.tests.as_ref(), &base, commit)
+        worse(site, self.tests.as_ref(), &fork(site, commit)?, commit)
     }
 }
 

@@ -143,6 +143,12 @@ pub enum SetupError {
     /// The run cannot do this now.
     #[error("{0}")]
     Refused(String),
+    /// A person says that they fixed it, and what they left was judged before.
+    #[error("nothing was changed in {}", place.display())]
+    NothingMended {
+        /// Where they should have.
+        place: PathBuf,
+    },
     /// A file.
     #[error("cannot {doing} {path}: {detail}{}", if *doing == "read" { READABLE } else { ROOM }, path = path.display())]
     Io {
@@ -207,6 +213,7 @@ impl SetupError {
             | SetupError::NoSandbox
             | SetupError::NoRun { .. }
             | SetupError::Refused(_)
+            | SetupError::NothingMended { .. }
             | SetupError::Agent(_) => 2,
             SetupError::Git(error) => {
                 use tribunal_git::GitError as G;

@@ -1,6 +1,7 @@
 //! The gates around a task: what its change may touch, and what about it a person or a reviewer must know. Facts are
 //! read from git; an agent's word counts for nothing here.
 
+use super::base::Base;
 use super::check::failing;
 use super::site::Site;
 use std::collections::BTreeMap;
@@ -32,10 +33,8 @@ pub(crate) struct Guard {
     pub(crate) strict: bool,
     /// The planning folder.
     pub(crate) planning: GitPath,
-    /// The change is one commit on its parent, not everything the lane did.
-    pub(crate) one_commit: bool,
-    /// The change is everything since the last landing.
-    pub(crate) since_landing: bool,
+    /// Where the change begins.
+    pub(crate) base: Base,
 }
 
 impl Guard {
@@ -46,19 +45,13 @@ impl Guard {
             held: BTreeMap::new(),
             strict: false,
             planning,
-            one_commit: false,
-            since_landing: true,
+            base: Base::Landed,
         }
     }
 
-    /// What one gate finds about the change from `base` to `commit`.
-    pub(crate) fn findings(
-        &self,
-        site: &Site,
-        check: &str,
-        base: &Oid,
-        commit: &Oid,
-    ) -> Result<Vec<Claim>, GitError> {
+    /// What one gate finds about the whole change that leads to a commit.
+    pub(crate) fn findings(&self, site: &Site, check: &str, commit: &Oid) -> Result<Vec<Claim>, GitError> {
+        let base = &self.base.commit(site, commit)?;
         let paths = site.repo.changed_paths(base, commit)?;
         let paths: Vec<GitPath> = paths.into_iter().filter(|path| !path.is_under(&self.planning)).collect();
         match check {

@@ -1,6 +1,7 @@
 //! Judging: reviewers, hearings and checkpoints. A judged revision is checked out once for all its seats; a
 //! seat that changed it has no verdict.
 
+use super::base::Base;
 use super::check::{self, Command};
 use super::clerk::Mandate;
 use super::launch::{Ended, Speech, words};
@@ -51,8 +52,10 @@ pub(crate) struct Judge {
     plan: Option<PlanId>,
     /// What is looked at.
     revision: Revision,
-    /// What the diff is taken against: the last judged revision, if there was one.
+    /// What the diff is taken against: what the panel looked at last, if it did.
     before: Option<Revision>,
+    /// And otherwise: where the change begins.
+    begins: Base,
     asked: Asked,
     /// The user's commit when the run began, or what a reviewed change begins from.
     base: String,
@@ -99,6 +102,7 @@ impl Judge {
             document: document(site, &subject, &revision, docket),
             artifact: artifact::judged(&subject, docket),
             diff: String::new(),
+            part: last_seen(lp, &revision).is_some(),
             callers: Vec::new(),
             round: lp.round(),
             rounds_max: lp.rounds_max(),
@@ -124,7 +128,8 @@ impl Judge {
             seat: seat.clone(),
             backup: effect.n.backup,
             plan,
-            before: last_judged(lp, &revision),
+            before: last_seen(lp, &revision),
+            begins: Base::of(&subject, docket),
             revision,
             mandate: Some(mandate),
             commands: check::askable(site, &subject, docket),
@@ -164,7 +169,8 @@ impl Judge {
             seat: seat.clone(),
             backup: false,
             plan,
-            before: last_judged(lp, &revision),
+            before: last_seen(lp, &revision),
+            begins: Base::of(&subject, docket),
             revision,
             mandate: None,
             commands: Vec::new(),
@@ -276,12 +282,11 @@ impl Judge {
             (Some(before), _) => site.commit_of(before)?,
             (None, Some(request)) => Oid::parse(request.base())?,
             (None, None) => match self.subject {
-                Subject::Lane(_, Job::Task(_)) => first_parent(site, commit)?,
                 Subject::Chain => match &self.ground {
                     Some(ground) => site.commit_of(ground)?,
                     None => Oid::parse(&self.base)?,
                 },
-                _ => site.repo.merge_base(commit, &site.run_head()?)?.unwrap_or_else(|| commit.clone()),
+                _ => self.begins.commit(site, commit)?,
             },
         };
         let text = site.repo.diff_text(&from, commit, &only, DIFF_MAX)?;
@@ -522,11 +527,12 @@ fn plan_text(site: &Site, docket: &Docket, plan: &PlanId) -> Option<Arc<PlanText
     site.plan_text(path, &subject::plan_revision(docket, plan)?).ok()
 }
 
-fn last_judged(lp: &Loop, revision: &Revision) -> Option<Revision> {
+/// What the panel looked at before: what it was never shown is not left out of what it is shown now.
+fn last_seen(lp: &Loop, revision: &Revision) -> Option<Revision> {
     if lp.is_confirming() {
         return None;
     }
-    lp.judged().iter().rev().find(|judged| *judged != revision).cloned()
+    lp.seen().iter().rev().find(|seen| *seen != revision).cloned()
 }
 
 fn check_lines(bench: &tribunal_core::panel::Bench) -> Vec<CheckLine> {
@@ -561,10 +567,6 @@ fn last_words(docket: &Docket, lp: &Loop) -> String {
         .rev()
         .find(|launch| launch.effect.starts_with(&prefix) && !launch.summary.is_empty());
     said.map(|launch| launch.summary.clone()).unwrap_or_default()
-}
-
-fn first_parent(site: &Site, commit: &Oid) -> Result<Oid, GitError> {
-    Ok(site.repo.parents_of(commit)?.into_iter().next().unwrap_or_else(|| commit.clone()))
 }
 
 impl Site {
@@ -676,6 +678,8 @@ pub(crate) struct Checkpoint {
     plan: PlanId,
     brief: CheckpointBrief,
     revision: Option<Revision>,
+    /// Where the change begins.
+    begins: Base,
     base: String,
 }
 
@@ -698,8 +702,9 @@ impl Checkpoint {
             diff: String::new(),
         };
         let revision = lp.revision().cloned();
+        let begins = Base::of(&subject::of(lp.id())?, docket);
         let base = docket.about.base.clone();
-        Some(Checkpoint { effect: effect.clone(), plan: plan.clone(), brief, revision, base })
+        Some(Checkpoint { effect: effect.clone(), plan: plan.clone(), brief, revision, begins, base })
     }
 
     /// Runs on a worker.
@@ -712,9 +717,8 @@ impl Checkpoint {
             let failure = Failure::new(FailureKind::Crashed, "no checkout for the checkpoint");
             return site.fail(&self.effect, failure, Vec::new());
         };
-        if let Ok(diff) =
-            first_parent(site, &commit).and_then(|from| site.repo.diff_text(&from, &commit, &[], DIFF_MAX))
-        {
+        let from = self.begins.commit(site, &commit);
+        if let Ok(diff) = from.and_then(|from| site.repo.diff_text(&from, &commit, &[], DIFF_MAX)) {
             self.brief.diff = String::from_utf8_lossy(&diff.bytes).into_owned();
         }
         let seat = site.settings.agents.task_seats.first().cloned().unwrap_or_default();

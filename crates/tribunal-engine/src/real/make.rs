@@ -2,6 +2,7 @@
 //! agent left half done stays for the next try; nothing is thrown away that is not in git.
 
 use super::account::{Account, summary_path, take_words, words_of};
+use super::base::fork;
 use super::clerk::Mandate;
 use super::launch::{Ended, Session, Speech, session_of, words};
 use super::site::{PlanText, Site, slug};
@@ -41,7 +42,10 @@ pub(crate) struct Make {
     path: String,
     text: Arc<PlanText>,
     current: Option<Revision>,
+    /// What was approved last of the lane.
     head: Option<Revision>,
+    /// What the loop judged first.
+    opened: Option<Revision>,
     starts_over: bool,
     findings: Vec<FindingId>,
     brief: MakerBrief,
@@ -88,6 +92,7 @@ impl Make {
             text,
             current: lp.revision().cloned(),
             head: run.lane_head(&plan).cloned(),
+            opened: lp.judged().first().cloned(),
             starts_over: judged_first,
             findings: findings.to_vec(),
             account: match subject {
@@ -373,12 +378,17 @@ impl Make {
     }
 
     fn new_ground(&self, site: &Site) -> Result<Ground, GitError> {
-        let head = self.head.as_ref().map(|revision| site.commit_of(revision)).transpose()?;
+        let head = self.begins_at().map(|revision| site.commit_of(revision)).transpose()?;
         match (&self.subject, head) {
             (Subject::Lane(_, Job::Repair), Some(head)) if self.starts_over => rebased(site, &head),
             (Subject::Lane(_, Job::Task(_)), head) => {
-                let parent = head.map_or_else(|| site.run_head(), Ok)?;
                 let left = site.repo.ref_at(&site.name(&format!("lane/{}", self.plan)))?;
+                let parent = match (head, &left) {
+                    (Some(head), _) => head,
+                    // What was left stands where the lane began, whatever landed since.
+                    (None, Some(left)) => fork(site, left)?,
+                    (None, None) => site.run_head()?,
+                };
                 Ok(Ground { start: left.unwrap_or_else(|| parent.clone()), parent, may_be_empty: true })
             }
             (_, Some(head)) => {
@@ -388,6 +398,15 @@ impl Make {
                 let parent = site.run_head()?;
                 Ok(Ground { start: parent.clone(), parent, may_be_empty: true })
             }
+        }
+    }
+
+    /// What the loop's commit stands on: a task's on what was approved before it, any other on what the loop was
+    /// opened to judge.
+    fn begins_at(&self) -> Option<&Revision> {
+        match self.subject {
+            Subject::Lane(_, Job::Task(_)) => self.head.as_ref(),
+            _ => self.opened.as_ref().or(self.head.as_ref()),
         }
     }
 
@@ -622,39 +641,94 @@ fn whole(tree: &Tree) -> Result<Captured, GitError> {
     })
 }
 
-/// Takes what a person left in a lane's tree as their own revision.
+/// What became of what a person left in a lane's tree.
+pub(crate) enum Mended {
+    /// It is a revision of its own.
+    Kept(Revision),
+    /// It is what was there before: no fix.
+    Nothing,
+    /// These files stand against what landed meanwhile, and the person did not touch them.
+    Conflicts(Vec<GitPath>),
+}
+
+/// Takes what a person left in a lane's tree as their own revision. A SUMMARY that they wrote counts too.
 pub(crate) fn keep_fix(
     site: &Site,
     plan: &PlanId,
     parent: &Oid,
+    summary: &str,
     message: &str,
-) -> Result<Revision, GitError> {
+) -> Result<Mended, GitError> {
+    let Some(left) = left_by_hand(site, plan, parent, summary)? else { return Ok(Mended::Nothing) };
+    let ground = Ground { parent: parent.clone(), start: parent.clone(), may_be_empty: false };
+    let (revision, commit) = keep_work(site, plan, &ground, &left, message)?;
+    if stands_apart(site, plan, &commit)?.is_none() {
+        note_place(site, plan, &commit)?;
+    }
+    Ok(Mended::Kept(revision))
+}
+
+/// What a person left in a lane's tree, as files on `parent`; nothing where they changed nothing, and the SUMMARY is the
+/// one that is known. A tree that stands on another ground than `parent` does not have what landed between: only what
+/// was changed in it counts, and where both changed the same lines the person's file stands.
+fn left_by_hand(site: &Site, plan: &PlanId, parent: &Oid, summary: &str) -> Result<Option<Oid>, GitError> {
     let dir = site.lane_dir(plan);
-    let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), parent);
-    let captured = whole(&tree)?;
-    let ground = Ground { parent: parent.clone(), start: parent.clone(), may_be_empty: true };
-    let (revision, commit) = keep_work(site, plan, &ground, &captured.tree, message)?;
-    note_place(site, plan, &commit)?;
-    Ok(revision)
+    let apart = stands_apart(site, plan, parent)?;
+    let at = apart.clone().unwrap_or_else(|| parent.clone());
+    let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
+    let left = whole(&tree)?.tree;
+    let known = words_of(site, plan)?;
+    let said = take_words(site, plan, tree.path(), &at, summary)?;
+    let same = site.repo.tree_with(&left, &at, &[site.project.planning_path()])?;
+    if said == known && same == site.repo.tree_of(&at)? {
+        return Ok(None);
+    }
+    if apart.is_none() {
+        return Ok(Some(left));
+    }
+    let who = site.signature();
+    let theirs = site.repo.commit(&left, std::slice::from_ref(&at), "left by hand\n", &who, &who)?;
+    let united = site.repo.unite(&at, parent, &theirs)?;
+    site.repo.tree_with(&united.tree, &left, &united.conflicts).map(Some)
+}
+
+/// Where a lane's tree stands, if that is another ground than this commit's.
+fn stands_apart(site: &Site, plan: &PlanId, commit: &Oid) -> Result<Option<Oid>, GitError> {
+    let Some(at) = place_of(site, plan) else { return Ok(None) };
+    Ok((fork(site, &at)? != fork(site, commit)?).then_some(at))
+}
+
+/// A tree on disk that stays as a person left it is known by a commit of its own.
+fn note_hand(site: &Site, plan: &PlanId, left: &Oid, at: &Oid) -> Result<Oid, GitError> {
+    let who = site.signature();
+    let theirs = site.repo.commit(left, std::slice::from_ref(at), "left by hand\n", &who, &who)?;
+    let kept = [RefChange::set(site.name(&format!("hand/{plan}")), &theirs)];
+    site.repo.refs_update(&kept, "tribunal: left by hand")?;
+    note_place(site, plan, &theirs)?;
+    Ok(theirs)
 }
 
 /// Takes what a person left in the tree of a lane that could not land, together with what landed meanwhile. Where
-/// both changed the same lines, the person's file stands; the inner error names those they did not touch.
+/// both changed the same lines, the person's file stands.
 pub(crate) fn keep_fix_on_head(
     site: &Site,
     plan: &PlanId,
     lane: &Oid,
+    summary: &str,
     message: &str,
-) -> Result<Result<Revision, Vec<GitPath>>, GitError> {
+) -> Result<Mended, GitError> {
     let onto = site.run_head()?;
     let base = site.repo.merge_base(lane, &onto)?.unwrap_or_else(|| onto.clone());
     if base == onto {
-        return keep_fix(site, plan, lane, message).map(Ok);
+        return keep_fix(site, plan, lane, summary, message);
     }
-    let dir = site.lane_dir(plan);
-    let captured = whole(&site.repo.tree(&dir.join("tree"), &dir.join("index"), lane))?;
+    let mended = left_by_hand(site, plan, lane, summary)?;
+    let left = mended.clone().map_or_else(|| site.repo.tree_of(lane), Ok)?;
     let who = site.signature();
-    let theirs = site.repo.commit(&captured.tree, std::slice::from_ref(lane), message, &who, &who)?;
+    let theirs = match stands_apart(site, plan, lane)? {
+        Some(_) => site.repo.commit(&left, std::slice::from_ref(lane), message, &who, &who)?,
+        None => note_hand(site, plan, &left, lane)?,
+    };
     let united = site.repo.unite(&base, &onto, &theirs)?;
     let mut untouched = Vec::new();
     for path in &united.conflicts {
@@ -662,13 +736,15 @@ pub(crate) fn keep_fix_on_head(
             untouched.push(path.clone());
         }
     }
-    if !untouched.is_empty() {
-        return Ok(Err(untouched));
+    match mended {
+        _ if !untouched.is_empty() => return Ok(Mended::Conflicts(untouched)),
+        None => return Ok(Mended::Nothing),
+        Some(_) => {}
     }
-    let tree = site.repo.tree_with(&united.tree, &captured.tree, &united.conflicts)?;
+    let tree = site.repo.tree_with(&united.tree, &left, &united.conflicts)?;
     // The lane's tree on disk stays as the person left it: whoever works on from here gets a new one.
     let ground = Ground { parent: onto.clone(), start: onto, may_be_empty: true };
-    keep_work(site, plan, &ground, &tree, message).map(|(revision, _)| Ok(revision))
+    keep_work(site, plan, &ground, &tree, message).map(|(revision, _)| Mended::Kept(revision))
 }
 
 /// The run branch begins at the user's commit.

@@ -3,6 +3,7 @@
 
 mod account;
 mod artifact;
+mod base;
 mod chain;
 mod check;
 mod clerk;

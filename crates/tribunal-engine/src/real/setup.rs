@@ -1,13 +1,16 @@
 //! Beginning, resuming and clearing away runs: from documents and settings to a spec, from a folder to an
 //! engine. Everything that can be wrong is found here, before anything is written.
 
+use super::account::summary_path;
+use super::base::fork;
 use super::chain::Feature;
 use super::check::{LANDING, STRUCTURE, VERIFICATION};
 use super::doctor::environment;
 use super::error::SetupError;
 use super::guard::{CONTRACT, INTEGRITY};
 use super::make::{
-    begin_branch, digest, document_tree, keep_document, keep_documents, keep_fix, keep_fix_on_head,
+    Mended, begin_branch, digest, document_tree, keep_document, keep_documents, keep_fix, keep_fix_on_head,
+    place_of,
 };
 use super::pool::Pool;
 use super::project::{PhaseFiles, Project, noticed};
@@ -29,6 +32,7 @@ use tribunal_agent::tool::Tools;
 use tribunal_core::contract::{clean, covers};
 use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat};
+use tribunal_core::r#loop::Loop;
 use tribunal_core::policy::{NoVerdict, Policy, Timeouts, Use};
 use tribunal_core::roster::Roster;
 use tribunal_core::run::{Ending, Job, Land, PlanGate, PlanSpec, Policies, RunSpec, Standing, Subject, Was};
@@ -722,40 +726,53 @@ pub fn fixed(
     }
     // The orchestrator may be alive and have its own shelf.
     let world = world(project, settings, run, "shelf-of-a-person")?;
-    let site = Arc::clone(&world.site);
+    match mended(&world.site, docket, effect)? {
+        Mended::Kept(revision) => Ok(revision),
+        Mended::Nothing => Err(SetupError::NothingMended { place }),
+        Mended::Conflicts(files) => {
+            let files: Vec<String> = files.iter().map(ToString::to_string).collect();
+            Err(SetupError::Refused(format!(
+                "{} still conflicts with what landed meanwhile\nhint: write it as it should be in {}; what landed shows `git show {}:{}`",
+                files.join(", "),
+                place.display(),
+                world.site.name("head"),
+                files[0],
+            )))
+        }
+    }
+}
+
+fn mended(site: &Site, docket: &Docket, effect: &EffectId) -> Result<Mended, SetupError> {
     let lp = docket.loops.get(&LoopId::new(effect.of.as_str()));
     let subject = lp.and_then(|lp| subject::of(lp.id()));
+    // What was judged already is no fix of it.
+    let kept = |revision: Revision| match lp.and_then(Loop::revision) == Some(&revision) {
+        true => Mended::Nothing,
+        false => Mended::Kept(revision),
+    };
     if let Some(Subject::Plan(plan)) = &subject {
         let path = docket.about.paths.get(plan).cloned().unwrap_or_default();
         let bytes = inside::read(&document_tree(&site.dir, plan), &path)
             .ok_or_else(|| SetupError::Refused(format!("{path} is gone or no plain file")))?;
-        return Ok(keep_document(&site, &bytes)?);
+        return Ok(kept(keep_document(site, &bytes)?));
     }
     if subject == Some(Subject::Chain) {
-        return artifact::fixed(&site, docket)
-            .ok_or_else(|| SetupError::Refused("what was mended cannot be taken".to_owned()))?
-            .map_err(SetupError::from);
+        let revision = artifact::fixed(site, docket)
+            .ok_or_else(|| SetupError::Refused("what was mended cannot be taken".to_owned()))??;
+        return Ok(kept(revision));
     }
     let plan = match &subject {
         Some(subject) => subject::plan_of(subject).cloned(),
         None => Some(PlanId::new(effect.of.as_str())),
     };
     let plan = plan.ok_or_else(|| SetupError::Refused("this question is about no plan".to_owned()))?;
-    let parent = parent_of_fix(&site, docket, &plan)?;
+    let parent = parent_of_fix(site, docket, &plan)?;
+    let summary = docket.about.paths.get(&plan).map(|path| summary_path(path)).unwrap_or_default();
     let message = format!("fix({plan}): mended by hand\n\nTribunal-Plan: {plan}\n");
-    if landing_was_refused(docket, &plan) {
-        return keep_fix_on_head(&site, &plan, &parent, &message)?.map_err(|files| {
-            let files: Vec<String> = files.iter().map(ToString::to_string).collect();
-            SetupError::Refused(format!(
-                "{} still conflicts with what landed meanwhile\nhint: write it as it should be in {}; what landed shows `git show {}:{}`",
-                files.join(", "),
-                place.display(),
-                site.name("head"),
-                files[0],
-            ))
-        });
-    }
-    Ok(keep_fix(&site, &plan, &parent, &message)?)
+    Ok(match landing_was_refused(docket, &plan) {
+        true => keep_fix_on_head(site, &plan, &parent, &summary, &message)?,
+        false => keep_fix(site, &plan, &parent, &summary, &message)?,
+    })
 }
 
 fn landing_was_refused(docket: &Docket, plan: &PlanId) -> bool {
@@ -774,10 +791,13 @@ fn parent_of_fix(site: &Site, docket: &Docket, plan: &PlanId) -> Result<Oid, Set
         _ => None,
     };
     let live = subject::loops_of(docket, plan).filter(|lp| lp.outcome().is_none()).last();
-    let revision = live.and_then(|lp| lp.revision().cloned()).or(stuck);
-    Ok(match revision {
-        Some(revision) => site.commit_of(&revision)?,
-        None => site.run_head()?,
+    let approved = || docket.run.as_ref()?.lane_head(plan).cloned();
+    let revision = live.and_then(|lp| lp.revision().cloned()).or(stuck).or_else(approved);
+    Ok(match (revision, place_of(site, plan)) {
+        (Some(revision), _) => site.commit_of(&revision)?,
+        // Nothing was made: it stands where the lane began, whatever landed since.
+        (None, Some(at)) => fork(site, &at)?,
+        (None, None) => site.run_head()?,
     })
 }
 

@@ -1,6 +1,7 @@
 //! Tracking: what this sitting raised, matched to the ledger over the files as they were and are. It reads
 //! git for the pure tracker; the matching itself is not here.
 
+use super::base::Base;
 use super::origin::Past;
 use super::routing::Routing;
 use super::site::Site;
@@ -30,6 +31,8 @@ const PATCH_CAP: usize = 1 << 20;
 pub(crate) struct Tracking {
     effect: EffectId,
     subject: Subject,
+    /// Where the change begins.
+    begins: Base,
     path: Option<String>,
     round: u32,
     ledger: Ledger,
@@ -49,10 +52,12 @@ impl Tracking {
         path: Option<String>,
         docket: &Docket,
     ) -> Option<Tracking> {
+        let subject = subject::of(lp.id())?;
         Some(Tracking {
             routing: Routing::of(site, lp, docket),
             effect: effect.clone(),
-            subject: subject::of(lp.id())?,
+            begins: Base::of(&subject, docket),
+            subject,
             path,
             round: lp.round(),
             ledger: lp.ledger().clone(),
@@ -242,8 +247,12 @@ impl Tracking {
     /// From what the work began with to its first judged version.
     fn beginning(&self, site: &Site, first: &Revision) -> Result<Option<Change>, GitError> {
         let commit = site.commit_of(first)?;
-        let Some(parent) = site.repo.parents_of(&commit)?.into_iter().next() else { return Ok(None) };
-        let diff = site.repo.diff_text(&parent, &commit, &[], DIFF_CAP)?;
+        let from = match self.subject {
+            Subject::Lane(..) => Some(self.begins.commit(site, &commit)?),
+            _ => site.repo.parents_of(&commit)?.into_iter().next(),
+        };
+        let Some(from) = from else { return Ok(None) };
+        let diff = site.repo.diff_text(&from, &commit, &[], DIFF_CAP)?;
         Ok(Some(read_diff(&diff.bytes)))
     }
 

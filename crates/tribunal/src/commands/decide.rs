@@ -14,12 +14,19 @@ use tribunal_core::ids::{LoopId, Time};
 use tribunal_engine::Docket;
 use tribunal_engine::inbox::{self, Answer, OpenQuestion, Reaction};
 use tribunal_engine::mail::Body;
-use tribunal_engine::real;
+use tribunal_engine::real::{self, SetupError};
 use tribunal_engine::settings::Settings;
 use tribunal_journal::Posted;
 
 /// Answers a question.
 pub fn run(globals: &Globals, args: &Decide) -> Result<Done, Failure> {
+    if args.rounds.is_some() && args.option != Reaction::Again {
+        let word = args.option.word();
+        return Err(Failure::usage(format!("`{word}` takes no --rounds")).hint(format!(
+            "`tribunal decide {} again --rounds N` does; leave it out for `{word}`",
+            args.id
+        )));
+    }
     let place = Place::here()?;
     let config = config::here(Some(&place), &args.set)?;
     let settings = &config.settings;
@@ -151,12 +158,25 @@ fn letter(
 ) -> Result<Body, Failure> {
     let revision = if args.option == Reaction::Fixed && question.offers.contains(&Reaction::Fixed) {
         let project = place.project()?;
-        Some(real::fixed(&project, settings, &seen.id, docket, &question.effect)?)
+        let fixed = real::fixed(&project, settings, &seen.id, docket, &question.effect);
+        Some(fixed.map_err(|error| not_fixed(error, question))?)
     } else {
         None
     };
     let (reaction, by, note) = (args.option, who(args), args.note.clone());
-    Ok(inbox::answer(question, Answer { reaction, by, note, rounds: args.rounds, revision })?)
+    Ok(inbox::answer(question, Answer { reaction, by, note, rounds: args.rounds.unwrap_or(1), revision })?)
+}
+
+/// Nobody mended anything: what else may be answered.
+fn not_fixed(error: SetupError, question: &OpenQuestion) -> Failure {
+    let nothing = matches!(error, SetupError::NothingMended { .. });
+    let failure = Failure::from(error);
+    if !nothing {
+        return failure;
+    }
+    let others = question.offers.iter().filter(|offer| **offer != Reaction::Fixed).map(|offer| offer.word());
+    let others: Vec<&str> = others.collect();
+    failure.hint(format!("mend it there and say so again, or answer with {}", others.join(", ")))
 }
 
 /// Who decides: as said, else the user's name.

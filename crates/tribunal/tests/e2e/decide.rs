@@ -313,6 +313,193 @@ fn stuck_accept() {
     assert_eq!(fates, [("waived", "by Ada")]);
 }
 
+/// A dev that changes what CI runs, in one commit with its work.
+const CI: &str = ".github/workflows/ci.yml";
+
+/// It is asked about by the loop of the last of these tasks, whose change holds it.
+#[track_caller]
+fn changed_ci(plans: &'static [Plan], task: u32, reviewer: &str) -> Show {
+    let file = if task == 1 { "one" } else { "two" };
+    let script = format!(
+        r##"
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = {task}
+do = [
+  {{ write = "bin/{file}.sh", text = "#!/bin/sh\necho {file}\n", executable = true }},
+  {{ write = "{CI}", text = "on: push\n" }},
+  {{ say = "SUMMARY: {file}.sh.\nTASK: done" }},
+]
+{reviewer}"##
+    );
+    let (folder, stage) = crate::stage();
+    Scene { plans, ..PLAIN }.set(&stage).unwrap();
+    stage.script_with(&script).unwrap();
+    let mut show = Show::on(folder, stage);
+    show.expect(&["run"], 4);
+    let question = format!("01-01/task-{task}");
+    assert_eq!(show.questions(), [(question, vec!["again", "fixed", "accept", "stop"])]);
+    show
+}
+
+/// Sees the whole change, not only what a person made of it.
+const SEES_ALL: &str = r###"
+[[turn]]
+role = "reviewer"
+use = "task"
+do = [ { expect = "+echo one" }, { expect = "## The change" }, { say = "CHECKED: read the change and ran it by hand.\nVERDICT: approve" } ]
+"###;
+
+#[test]
+fn fixed_beside_the_fault_is_judged_whole() {
+    let mut show = changed_ci(scenes::ONE, 1, "");
+    for n in 1..=2 {
+        let question = if n == 1 { TASK.to_owned() } else { format!("{TASK}:{n}") };
+        show.put(&show.place(&question).join("bin/one.sh"), &format!("#!/bin/sh\necho {n}\n"));
+        show.expect(&["decide", &question, "fixed"], 4);
+        let question = format!("{TASK}:{}", n + 1);
+        assert_eq!(show.questions()[0].0, question);
+        let open = &tribunal_engine::inbox::questions(&show.docket())[0].findings;
+        assert!(open.iter().any(|(_, entry)| entry.claim.file.as_deref() == Some(CI)), "{open:?}");
+    }
+    assert_eq!(show.landed(CI), None);
+}
+
+#[test]
+fn fixed_by_taking_it_back_is_no_new_fault() {
+    let mut show = changed_ci(scenes::ONE, 1, SEES_ALL);
+    std::fs::remove_dir_all(show.place(TASK).join(".github")).unwrap();
+    show.expect(&["decide", TASK, "fixed"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert_eq!(show.landed(CI), None);
+    assert_eq!(show.landed("bin/one.sh").as_deref(), Some("#!/bin/sh\necho one"));
+}
+
+/// The lane asks, a new loop judges.
+#[test]
+fn a_stuck_lane_that_is_fixed_is_judged_whole() {
+    for (mends, code) in [(false, 4), (true, 0)] {
+        let mut show = changed_ci(scenes::ONE, 1, if mends { SEES_ALL } else { "" });
+        show.expect(&["decide", TASK, "stop"], 4);
+        let place = show.place(LANE);
+        match mends {
+            true => std::fs::remove_dir_all(place.join(".github")).unwrap(),
+            false => show.put(&place.join("bin/one.sh"), BY_HAND),
+        }
+        show.expect(&["decide", LANE, "fixed"], code);
+        assert_eq!(show.landed(CI), None);
+        if !mends {
+            let open = tribunal_engine::inbox::questions(&show.docket()).remove(0);
+            assert_eq!(open.id, format!("{TASK}:2"));
+            assert_eq!(open.findings[0].1.claim.file.as_deref(), Some(CI));
+        }
+    }
+}
+
+/// What a person took as it is before is not held against the next task.
+#[test]
+fn a_task_is_judged_from_what_was_approved_before_it() {
+    let mut show = changed_ci(scenes::TWO_TASKS, 2, "");
+    let place = show.place("01-01/task-2");
+    std::fs::remove_dir_all(place.join(".github")).unwrap();
+    show.put(&place.join("bin/two.sh"), "#!/bin/sh\necho two by hand\n");
+    show.expect(&["decide", "01-01/task-2", "fixed"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    let mut show = changed_ci(scenes::TWO_TASKS, 1, "");
+    show.expect(&["decide", TASK, "accept", "--by", "Ada"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert_eq!(show.landed(CI).as_deref(), Some("on: push"), "Ada took it");
+}
+
+/// What a person leaves in the tree of a lane that cannot land is held against everything the lane did.
+#[test]
+fn a_repair_by_hand_is_judged_whole() {
+    let mut show = cannot_land();
+    let place = show.place("01-02");
+    show.put(&place.join("NOTES.txt"), "Notes.\nnewest first: both\n");
+    std::fs::create_dir_all(place.join(".github/workflows")).unwrap();
+    show.put(&place.join(CI), "on: push\n");
+    show.expect(&["decide", "01-02", "fixed"], 4);
+    let question = "01-02/repair";
+    assert_eq!(show.questions()[0].0, question);
+    show.put(&show.place(question).join("bin/two.sh"), "echo two by hand\n");
+    show.expect(&["decide", question, "fixed"], 4);
+    let question = "01-02/repair:2";
+    assert_eq!(show.questions()[0].0, question);
+    std::fs::remove_dir_all(show.place(question).join(".github")).unwrap();
+    show.expect(&["decide", question, "fixed"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert_eq!(show.landed(CI), None);
+    assert_eq!(show.landed("bin/two.sh").as_deref(), Some("echo two by hand"));
+    assert!(show.landed("bin/one.sh").is_some(), "what landed before stays");
+}
+
+/// To say that it is fixed fixes nothing.
+#[test]
+fn fixed_with_nothing_changed() {
+    let mut stopped = no_quorum();
+    stopped.expect(&["decide", TASK, "stop"], 4);
+    let cases = [
+        (no_quorum(), TASK, "ask-again, accept, stop"),
+        (stopped, LANE, "again, accept, drop, stop"),
+        (plan_no_quorum(), "01-01/plan", "ask-again, accept, stop"),
+    ];
+    for (mut show, question, others) in cases {
+        let before = show.questions();
+        let ended = show.expect(&["decide", question, "fixed"], 2);
+        let place = show.place(question);
+        let said = format!("nothing was changed in {}", place.display());
+        assert!(ended.stderr.contains(&said), "{question}: {}", ended.stderr);
+        assert!(ended.stderr.contains(others) && ended.stderr.contains("hint: "), "{}", ended.stderr);
+        assert_eq!(show.questions(), before, "the question is still open");
+    }
+    let mut show = cannot_land();
+    show.expect(&["decide", "01-02", "fixed"], 2);
+}
+
+/// No empty commit, and the same twice is not two fixes.
+#[test]
+fn fixed_once_more_with_nothing_more() {
+    let mut show = changed_ci(scenes::ONE, 1, "");
+    show.put(&show.place(TASK).join("bin/one.sh"), BY_HAND);
+    show.expect(&["decide", TASK, "fixed"], 4);
+    let again = format!("{TASK}:2");
+    show.expect(&["decide", &again, "fixed"], 2);
+    assert_eq!(show.questions()[0].0, again);
+    show.expect(&["decide", &again, "accept"], 0);
+    assert_eq!(show.messages().matches("mended by hand").count(), 1, "{}", show.messages());
+}
+
+/// Who stops a loop is asked about its plan, in words that say what happened.
+#[test]
+fn a_loop_that_was_stopped_says_who_stopped_it() {
+    for mut show in [no_quorum(), escalated()] {
+        let text = show.expect(&["inbox"], 0).stdout;
+        assert!(text.contains("end this loop; then it is asked what becomes of the plan"), "{text}");
+        show.expect(&["decide", TASK, "stop", "--by", "Ada"], 4);
+        let open = tribunal_engine::inbox::questions(&show.docket()).remove(0);
+        assert_eq!(open.why, "Ada stopped its loop, and what becomes of the plan is still to be said");
+        let text = show.expect(&["inbox"], 0).stdout;
+        assert!(text.contains("stop the run"), "{text}");
+    }
+}
+
+#[test]
+fn rounds_belong_to_again() {
+    let mut show = no_quorum();
+    for word in ["ask-again", "fixed", "accept", "stop"] {
+        let ended = show.expect(&["decide", TASK, word, "--rounds", "3"], 2);
+        let said = format!("`{word}` takes no --rounds");
+        assert!(
+            ended.stderr.contains(&said) && ended.stderr.contains("again --rounds N"),
+            "{}",
+            ended.stderr
+        );
+    }
+    assert_eq!(show.questions()[0].0, TASK, "nothing was answered");
+}
+
 /// A landing was refused, and there are no repairs.
 fn cannot_land() -> Show {
     const SETTINGS: &str = "[plan]\nreview = \"never\"\n[run]\nlanding_rounds = 0\n";

@@ -159,6 +159,27 @@ fn a_lost_test_is_a_hard_stop() {
     }
 }
 
+/// A delivery that a person mended is held against where the plan began, not against what they left out.
+#[test]
+fn a_delivery_mended_by_hand_is_judged_whole() {
+    let settings = format!("{NO_GATE}[checks]\ntest = [\"cat\", \"tests/list\"]\n");
+    let scene = Scene { script: LOSES_A_TEST, settings: settings.leak(), ..PLAIN };
+    let before = "test a ... ok\ntest b ... ok\n\ntest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
+    let mut show = Show::of(&scene);
+    show.user_commits(&[("tests/list", before)]);
+    show.expect(&["run"], 4);
+    let id = show.questions()[0].0.clone();
+    show.expect(&["decide", &id, "fixed"], 2);
+    show.put(&show.place(&id).join("bin/one.sh"), "echo one, by hand\n");
+    show.expect(&["decide", &id, "fixed"], 4);
+    let id = show.questions()[0].0.clone();
+    show.put(&show.place(&id).join("tests/list"), before);
+    show.expect(&["decide", &id, "fixed"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    assert_eq!(show.landed("tests/list").as_deref(), Some(before.trim_end()));
+    assert_eq!(show.landed("bin/one.sh").as_deref(), Some("echo one, by hand"));
+}
+
 /// Every test it names passes, and the command that runs them fails all the same.
 #[test]
 fn a_test_command_that_fails_is_no_pass() {
