@@ -120,6 +120,116 @@ fn hostile() {
     assert!(said.contains("left processes running: 5"), "{said}");
 }
 
+/// A scenario of the demo as it stands when it asks, in its folder.
+#[track_caller]
+fn waiting(scenario: &str) -> (tempfile::TempDir, Stage) {
+    let (folder, mut stage) = crate::stage();
+    let dir = stage.root().join("the demo");
+    let ended =
+        stage.tribunal(&["demo", "--scenario", scenario, "--dir", &dir.display().to_string()]).unwrap();
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    stage.program_mut().dir = dir.clone();
+    let own = match scenario {
+        "escalated" => include_str!("../../src/demo/scenes/escalated.toml").to_owned(),
+        "hostile" => [
+            include_str!("../../src/demo/scenes/hostile.toml"),
+            include_str!("../../src/demo/scenes/hostile_ci.toml"),
+        ]
+        .concat(),
+        _ => return (folder, stage),
+    };
+    // These answer by themselves: once more from the beginning, up to the question.
+    let first = stage.git(&["rev-list", "--max-parents=0", "HEAD"]).unwrap();
+    stage.git(&["reset", "-q", "--hard", &first]).unwrap();
+    std::fs::remove_dir_all(dir.join(".tribunal")).unwrap();
+    std::fs::remove_dir_all(dir.join("scene.toml.used")).unwrap();
+    let common = include_str!("../../src/demo/scenes/common.toml");
+    std::fs::write(dir.join("scene.toml"), format!("{own}\n{common}")).unwrap();
+    let ended = stage.tribunal(&["run"]).unwrap();
+    assert_eq!(ended.code, Some(4), "{}", ended.said());
+    (folder, stage)
+}
+
+/// Gives one answer; no agent is asked beyond its script.
+#[track_caller]
+fn answers(stage: &Stage, option: &str, code: i32) {
+    let docket = stage.newest().unwrap().unwrap().1;
+    let open = inbox::questions(&docket).remove(0);
+    let rounds: &[&str] = if option == "again" { &["--rounds", "2"] } else { &[] };
+    let args = [&["decide", &open.id, option], rounds].concat();
+    let ended = stage.tribunal(&args).unwrap();
+    assert_eq!(ended.code, Some(code), "{args:?}: {}", ended.said());
+    let docket = stage.newest().unwrap().unwrap().1;
+    let lost: Vec<&String> = docket.lost.values().filter(|lost| lost.contains("beyond its script")).collect();
+    assert!(lost.is_empty(), "{args:?}: {lost:?}");
+}
+
+/// Every answer that a scenario offers, and how the run ends with it. `mend` is what a person does before `fixed`.
+#[track_caller]
+fn every_answer(scenario: &str, mend: impl Fn(&std::path::Path), codes: &[(&str, i32)]) {
+    let mut offered = Vec::new();
+    for (option, code) in codes {
+        let (_folder, stage) = waiting(scenario);
+        let open = inbox::questions(&stage.newest().unwrap().unwrap().1).remove(0);
+        offered = open.offers.iter().map(|offer| offer.word()).collect();
+        if *option == "fixed" {
+            mend(&crate::stage::play::place_to_fix(&stage, &open.id).unwrap());
+        }
+        answers(&stage, option, *code);
+        // Who stops a loop is asked about its plan, and can still have it done.
+        if *option == "stop" && *code == 4 && scenario != "escalated" {
+            answers(&stage, "again", 0);
+        }
+    }
+    let told: Vec<&str> = codes.iter().map(|(option, _)| *option).collect();
+    assert_eq!(told, offered, "{scenario}");
+}
+
+const COUNTS: &str = "#!/bin/sh\n# Mended by hand.\nif [ -z \"$1\" ]; then\n  echo 'usage: count.sh FILE' >&2\n  \
+    exit 2\nfi\nset -e\nlines=$(wc -l < \"$1\")\necho \"$((lines))\"\n";
+
+#[test]
+fn every_answer_of_blocked() {
+    let mend = |tree: &std::path::Path| std::fs::write(tree.join("bin/count.sh"), COUNTS).unwrap();
+    every_answer("blocked", mend, &[("again", 0), ("fixed", 0), ("accept", 0), ("drop", 1), ("stop", 1)]);
+}
+
+#[test]
+fn a_wrong_mend_of_blocked_is_seen() {
+    let mend = |tree: &std::path::Path| {
+        std::fs::write(tree.join("bin/count.sh"), "#!/bin/sh\nwc -l < $1 | tr -d ' '\n").unwrap();
+    };
+    let (_folder, stage) = waiting("blocked");
+    mend(&crate::stage::play::place_to_fix(&stage, "01-02").unwrap());
+    answers(&stage, "fixed", 0);
+    let docket = stage.newest().unwrap().unwrap().1;
+    let last =
+        docket.loops.values().filter(|lp| lp.id().as_str().starts_with("01-02/task-1.")).last().unwrap();
+    assert_eq!(last.round(), 2, "it was rejected once, and mended");
+}
+
+#[test]
+fn every_answer_of_oscillating() {
+    let mend = |tree: &std::path::Path| std::fs::write(tree.join("bin/count.sh"), COUNTS).unwrap();
+    every_answer("oscillating", mend, &[("again", 0), ("fixed", 0), ("accept", 0), ("stop", 4)]);
+}
+
+#[test]
+fn every_answer_of_hostile() {
+    let mend = |tree: &std::path::Path| std::fs::remove_dir_all(tree.join(".github")).unwrap();
+    every_answer("hostile", mend, &[("again", 0), ("fixed", 0), ("accept", 0), ("stop", 4)]);
+}
+
+/// Its reviewer is lost for good: whoever asks it again is asked again.
+#[test]
+fn every_answer_of_escalated() {
+    let mend = |tree: &std::path::Path| {
+        std::fs::write(tree.join("bin/greet.sh"), "#!/bin/sh\necho \"Hello, ${1:?usage: greet.sh NAME}!\"\n")
+            .unwrap();
+    };
+    every_answer("escalated", mend, &[("ask-again", 4), ("fixed", 4), ("accept", 0), ("stop", 4)]);
+}
+
 #[test]
 fn a_folder_that_is_not_empty_is_left_alone() {
     let (_folder, stage) = crate::stage();
