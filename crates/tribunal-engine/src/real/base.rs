@@ -3,14 +3,14 @@
 
 use super::site::Site;
 use crate::docket::Docket;
-use tribunal_core::ids::Revision;
+use tribunal_core::ids::{PlanId, Revision};
 use tribunal_core::run::{Job, Subject};
 use tribunal_git::{GitError, Oid};
 
 /// What a subject's change is held against.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Base {
-    /// A task's: what was approved of its lane before it.
+    /// What was approved of its lane before it.
     Approved(Revision),
     /// Everything a lane did: where it left the run's branch.
     Fork,
@@ -22,13 +22,23 @@ impl Base {
     /// That of a subject. A lane's first task begins where the lane does.
     pub(crate) fn of(subject: &Subject, docket: &Docket) -> Base {
         match subject {
-            Subject::Lane(plan, Job::Task(_)) => {
-                let approved = docket.run.as_ref().and_then(|run| run.lane_head(plan));
-                approved.cloned().map_or(Base::Fork, Base::Approved)
-            }
+            Subject::Lane(plan, Job::Task(_)) => Base::approved(plan, docket),
             Subject::Lane(_, Job::Repair | Job::Qa) | Subject::Plan(_) => Base::Fork,
             Subject::Phase | Subject::Polish | Subject::Chain => Base::Landed,
         }
+    }
+
+    /// That of the gates. A delivery's is what was delivered: all before it went through them, or a person took it.
+    pub(crate) fn of_gates(subject: &Subject, docket: &Docket) -> Base {
+        match subject {
+            Subject::Lane(plan, Job::Qa) => Base::approved(plan, docket),
+            _ => Base::of(subject, docket),
+        }
+    }
+
+    fn approved(plan: &PlanId, docket: &Docket) -> Base {
+        let approved = docket.run.as_ref().and_then(|run| run.lane_head(plan));
+        approved.cloned().map_or(Base::Fork, Base::Approved)
     }
 
     /// As a commit, for the change that leads to this one.

@@ -292,7 +292,7 @@ fn guard(site: &Site, subject: &Subject, docket: &Docket) -> Option<Guard> {
         held,
         strict: crate::route::gate_policy(&site.settings.run, &text.plan).two_phase,
         planning: site.project.planning_path(),
-        base: Base::of(subject, docket),
+        base: Base::of_gates(subject, docket),
     })
 }
 

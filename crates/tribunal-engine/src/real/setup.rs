@@ -540,7 +540,8 @@ pub(super) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
         task,
         repair,
         qa: Policy {
-            checks: CHECKS.into_iter().map(Check::new).collect(),
+            // Whoever mends a delivery may not do what a task may not.
+            checks: CHECKS.into_iter().chain([INTEGRITY]).map(Check::new).collect(),
             ..base(Use::Qa, &agents.qa_seats, settings.qa.rounds_max)
         },
         phase: Policy {
