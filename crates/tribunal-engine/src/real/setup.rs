@@ -217,11 +217,15 @@ fn run_stem(ms: u64, phase: &str) -> String {
     format!("{date}-{time}-{}", slug(phase))
 }
 
+/// A plan with its path and its text.
+type Chosen = (String, String, Plan);
+
+/// The plans to build, and what was noticed in them.
 fn plans_to_run(
     project: &Project,
     files: &PhaseFiles,
     ask: &Ask,
-) -> Result<(Vec<(String, String, Plan)>, Vec<String>), SetupError> {
+) -> Result<(Vec<Chosen>, Vec<String>), SetupError> {
     let mut problems = Vec::new();
     let mut plans = Vec::new();
     for document in &files.plans {
