@@ -32,8 +32,9 @@ fn protected_of(
     let base = base_of(&archive, contract)?;
     if base.is_none() && !contract.base_commit.is_empty() {
         touched.unseen = Some(format!(
-            "the contract was made at {}, a commit that is gone, and nobody can say what was committed since: bring it back \
-             (`git fetch`), or look through the history, delete {} and have it made anew by `tribunal generate-contract`",
+            "the contract was made at {}, a commit that is gone, and nobody can say what was committed since: bring it \
+             back (`git fetch`), or look through the history, delete {} and make it anew with \
+             `tribunal generate-contract`",
             contract.base_commit,
             path.display()
         ));
@@ -90,8 +91,8 @@ fn unlike_head(
     };
     let mut new: BTreeSet<&GitPath> = touched.iter().collect();
     let gone = |path: &GitPath| {
-        contract.breach(&text(path)) == Some(Breach::Forbidden)
-            && is_gone(&ground.root().join(path.to_path()))
+        let place = ground.root().join(path.to_path());
+        contract.breach(&text(path)) == Some(Breach::Forbidden) && (is_gone(&place) || place.is_dir())
     };
     let suspect = tracked.into_iter().filter(|file| new.remove(&file.path) || gone(&file.path));
     let mut unlike = archive.differing(ground.root(), &suspect.collect::<Vec<_>>())?;
@@ -176,8 +177,8 @@ struct Touched {
     unseen: Option<String>,
 }
 
-/// Forbidden files, and links on the way to them, that lie there and were written after the contract was made: git says nothing of those it is to ignore.
-/// The time is that of the inode, which nobody can set.
+/// Forbidden files, and links on the way to them, that lie there and were written after the contract was made: git says
+/// nothing of those it is to ignore. The time is that of the inode, which nobody can set.
 fn touched(
     ground: &Ground,
     contract: &Contract,

@@ -178,6 +178,8 @@ fn a_forbidden_file_that_git_was_told_not_to_look_at_is_seen() {
         seen(&field, "secret/key");
         std::fs::remove_file(field.stage.project().join("secret/key")).unwrap();
         seen(&field, "secret/key");
+        std::fs::create_dir(field.stage.project().join("secret/key")).unwrap();
+        seen(&field, "secret/key");
     }
 }
 
