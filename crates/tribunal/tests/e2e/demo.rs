@@ -203,8 +203,7 @@ fn a_wrong_mend_of_blocked_is_seen() {
     mend(&crate::stage::play::place_to_fix(&stage, "01-02").unwrap());
     answers(&stage, "fixed", 0);
     let docket = stage.newest().unwrap().unwrap().1;
-    let last =
-        docket.loops.values().filter(|lp| lp.id().as_str().starts_with("01-02/task-1.")).last().unwrap();
+    let last = docket.loops.values().rfind(|lp| lp.id().as_str().starts_with("01-02/task-1.")).unwrap();
     assert_eq!(last.round(), 2, "it was rejected once, and mended");
 }
 
