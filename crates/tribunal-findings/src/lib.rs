@@ -18,7 +18,7 @@ pub mod words;
 pub use delta::{CycleDelta, cycle_delta};
 pub use excerpt::Excerpt;
 pub use intake::report::{Place, Report, read_report};
-pub use intake::tool::{ToolForm, ToolReport, read_rewrite, read_tool};
+pub use intake::tool::{ToolForm, ToolPart, ToolReport, read_rewrite, read_tool};
 pub use intake::{Form, Intake, Unread, read, read_bytes, read_compiler_lines, read_sarif};
 pub use maker::{Hearing, MakerWords, read_hearing, read_maker};
 pub use track::{Change, Outcome, track};

@@ -39,6 +39,29 @@ pub struct ToolReport {
     pub broken: Option<String>,
     /// What could not be read.
     pub unread: Vec<String>,
+    /// The parts it named, each once.
+    pub parts: Vec<ToolPart>,
+    /// What it said failed, in its own words.
+    pub failed: Vec<String>,
+}
+
+/// A part of what a tool looks at: a target, for cargo.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolPart {
+    /// Its kind, as the tool calls it.
+    pub kind: String,
+    /// The file it begins with; empty where that is not inside the subject.
+    pub path: String,
+    /// The errors that stopped the tool in it.
+    pub stopped: Vec<String>,
+}
+
+impl ToolPart {
+    /// Whether a file may belong to it: what it begins with, or anything beside and below that.
+    pub fn may_hold(&self, path: &str) -> bool {
+        let folder = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+    }
 }
 
 /// Reads a tool's output. `root` is the folder it ran in: paths under it become paths inside the subject.
@@ -99,7 +122,7 @@ fn taken(intake: Intake) -> ToolReport {
         true => unread.why,
         false => format!("{}: {}", unread.why, unread.text),
     });
-    ToolReport { findings: intake.findings, broken: None, unread: unread.collect() }
+    ToolReport { findings: intake.findings, unread: unread.collect(), ..ToolReport::default() }
 }
 
 /// `go vet` puts its own name before a compiler's line.
@@ -145,22 +168,44 @@ fn place(claim: &mut Claim, report: &mut ToolReport, path: &str, lines: Option<(
 
 fn cargo(text: &str) -> ToolReport {
     let mut report = ToolReport::default();
-    for line in text.lines().filter(|line| line.trim_start().starts_with('{')) {
+    for line in text.lines() {
+        if line.starts_with("error") {
+            report.failed.push(clip(line, 300));
+        }
+        if !line.trim_start().starts_with('{') {
+            continue;
+        }
         let Ok(value) = serde_json::from_str::<Value>(line) else {
             report.unread.push(format!("a line that is no JSON: {}", clip(line, 200)));
             continue;
         };
-        if words(&value, "reason") == "compiler-message"
-            && let Some(message) = value.get("message")
-        {
-            diagnostic(message, &mut report);
+        let stopped = match value.get("message") {
+            Some(message) if words(&value, "reason") == "compiler-message" => {
+                diagnostic(message, &mut report)
+            }
+            _ => None,
+        };
+        if let Some(target) = value.get("target") {
+            part(target, &mut report).stopped.extend(stopped);
         }
     }
     report
 }
 
-/// One message of the Rust compiler.
-fn diagnostic(message: &Value, report: &mut ToolReport) {
+/// The part that a message of cargo is about.
+fn part<'r>(target: &Value, report: &'r mut ToolReport) -> &'r mut ToolPart {
+    let kinds: Vec<&str> = list(target, "kind").iter().filter_map(Value::as_str).collect();
+    let (kind, path) = (kinds.join(" "), path_inside(words(target, "src_path")).unwrap_or_default());
+    let known = report.parts.iter().position(|part| part.kind == kind && part.path == path);
+    let at = known.unwrap_or_else(|| {
+        report.parts.push(ToolPart { kind, path, stopped: Vec::new() });
+        report.parts.len() - 1
+    });
+    &mut report.parts[at]
+}
+
+/// One message of the Rust compiler; gives what stopped it, if that did.
+fn diagnostic(message: &Value, report: &mut ToolReport) -> Option<String> {
     let severity = match words(message, "level") {
         level if level.starts_with("error") => Severity::Blocker,
         "warning" => Severity::Warning,
@@ -169,12 +214,11 @@ fn diagnostic(message: &Value, report: &mut ToolReport) {
     let code = message.get("code").map(|code| words(code, "code")).unwrap_or_default();
     let text = words(message, "message");
     let stops = severity == Severity::Blocker && (code.is_empty() || is_error_code(code));
-    if stops && report.broken.is_none() && !text.starts_with("aborting due to") {
-        report.broken = Some(clip(text, 300));
-    }
+    let stopped = (stops && !text.starts_with("aborting due to")).then(|| clip(text, 300));
+    report.broken = report.broken.take().or_else(|| stopped.clone());
     let spans = list(message, "spans");
     let primary = spans.iter().find(|span| span.get("is_primary") == Some(&Value::Bool(true)));
-    let Some(span) = primary.map(outermost) else { return };
+    let Some(span) = primary.map(outermost) else { return stopped };
     let mut claim = claim_of(severity, text);
     claim.rule = (!code.is_empty()).then(|| code.to_owned());
     claim.suggestion = list(message, "children")
@@ -186,6 +230,7 @@ fn diagnostic(message: &Value, report: &mut ToolReport) {
     let lines = start.map(|start| (start, number(span, "line_end").unwrap_or(start).max(start)));
     place(&mut claim, report, words(span, "file_name"), lines);
     report.findings.push(claim);
+    stopped
 }
 
 /// What a help says, with what it would write where that is one short piece: "change this to" alone helps nobody.
@@ -340,6 +385,34 @@ mod tests {
             r#""is_primary":true,"expansion":{"span":{"file_name":"src/lib.rs","line_start":7,"line_end":7}}"#,
         );
         assert_eq!(found(ToolForm::Cargo, &registry)[0].split(' ').nth(1), Some("src/lib.rs:7-7"));
+    }
+
+    #[test]
+    fn cargo_names_its_parts_and_where_it_stopped() {
+        let target =
+            |kind: &str, path: &str| format!(r#""target":{{"kind":["{kind}"],"src_path":"{path}"}}"#);
+        let says = |target: &str, level: &str, code: &str| {
+            format!(
+                r#"{{"reason":"compiler-message",{target},"message":{{"message":"m","code":{code},"level":"{level}","spans":[]}}}}"#
+            )
+        };
+        let (bench, lib) = (target("bench", "/t/tree/perf/p.rs"), target("lib", "/t/tree/src/lib.rs"));
+        let text = [
+            says(&lib, "warning", r#"{"code":"dead_code"}"#),
+            format!(r#"{{"reason":"compiler-artifact",{lib}}}"#),
+            says(&bench, "error", r#"{"code":"E0425"}"#),
+            says(&bench, "error", r#"{"code":"clippy::unwrap_used"}"#),
+            says(&target("lib", "/registry/lib.rs"), "warning", "null"),
+            r#"error: could not compile `x` (bench "p") due to 1 previous error"#.to_owned(),
+        ];
+        let report = read_tool(ToolForm::Cargo, &text.join("\n"), "/t/tree");
+        let parts: Vec<(&str, usize)> =
+            report.parts.iter().map(|part| (part.path.as_str(), part.stopped.len())).collect();
+        assert_eq!(parts, [("src/lib.rs", 0), ("perf/p.rs", 1), ("", 0)]);
+        assert_eq!(report.failed.len(), 1);
+        let holds = |n: usize, path: &str| report.parts[n].may_hold(path);
+        assert!(holds(1, "perf/p.rs") && holds(1, "perf/more/a.rs") && !holds(1, "perform/a.rs"));
+        assert!(!holds(1, "src/lib.rs") && holds(2, "anything.rs"), "what lies nowhere may be anything");
     }
 
     #[test]
