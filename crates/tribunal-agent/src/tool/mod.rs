@@ -34,9 +34,9 @@ pub struct Tool {
     pub programs: Vec<String>,
     /// How it is asked.
     pub check: Vec<String>,
-    /// How it is asked about less, where it cannot look at everything; the widest first.
+    /// How it goes on past what does not compile.
     #[serde(default)]
-    pub narrower: Vec<Narrower>,
+    pub past: Option<Past>,
     /// The form of its answer.
     pub form: ToolForm,
     /// Exit codes besides 0 of a run that found something.
@@ -68,29 +68,14 @@ pub struct Tool {
     pub off: bool,
 }
 
-/// A tool asked about less than everything.
+/// How a tool goes on past what does not compile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Narrower {
-    /// What it does not look at then, in words.
-    pub misses: String,
-    /// Folders, anywhere in the project, that it does not look at then.
-    #[serde(default)]
-    pub folders: Vec<String>,
-    /// How it is asked.
-    pub check: Vec<String>,
-    /// How it mends; empty when it only judges.
-    #[serde(default)]
-    pub fix: Vec<String>,
-}
-
-impl Narrower {
-    /// Whether a file lies where it does not look.
-    pub fn is_blind_to(&self, path: &str) -> bool {
-        let mut above: Vec<&str> = path.split('/').collect();
-        above.pop();
-        above.iter().any(|folder| self.folders.iter().any(|missed| missed == folder))
-    }
+pub struct Past {
+    /// What is said to it after `check` and `fix`.
+    pub words: Vec<String>,
+    /// Kinds of parts, as the tool calls them, that may be left out: nothing else is made of them.
+    pub kinds: Vec<String>,
 }
 
 /// What detection looks at.
@@ -151,9 +136,9 @@ impl Tools {
                 rows.push((name.clone(), toml::Table::new()));
                 rows.len() - 1
             });
-            // Who asks it otherwise has not said how to ask it about less.
+            // Who asks it otherwise has not said how it goes on.
             if said.contains_key("check") {
-                rows[at].1.remove("narrower");
+                rows[at].1.remove("past");
             }
             rows[at].1.extend(said.clone());
             rows[at].1.insert("name".to_owned(), name.clone().into());
@@ -394,12 +379,9 @@ mod tests {
         let (clippy, built_in) = (tools.get("clippy").unwrap(), Tools::load(&BTreeMap::new()).unwrap());
         assert_eq!(clippy.check, ["cargo", "clippy", "--tests"]);
         let known = built_in.get("clippy").unwrap().clone();
-        assert!(!known.narrower.is_empty() && known.narrower[0].is_blind_to("x/benches/b.rs"));
-        assert!(
-            !known.narrower[0].is_blind_to("src/benches.rs") && !known.narrower[0].is_blind_to("benches")
-        );
-        // How it is asked about less goes with how it is asked.
-        assert_eq!(Tool { check: clippy.check.clone(), narrower: Vec::new(), ..known }, *clippy);
+        assert_eq!(known.past.as_ref().unwrap().kinds, ["bench"]);
+        // How it goes on belongs to how it is asked.
+        assert_eq!(Tool { check: clippy.check.clone(), past: None, ..known }, *clippy);
         assert_eq!(tools.get("mine").unwrap().program(), "mine");
         let wrong = BTreeMap::from([("x".to_owned(), toml::Value::from("y"))]);
         assert!(Tools::load(&wrong).is_err());

@@ -8,7 +8,7 @@ use super::make::digest;
 use super::polish::{PUT_BACK, Polish, PutBack};
 use super::site::{Site, lock, slug};
 use super::subject;
-use super::tools::{Asked, changed_files, detect_one};
+use super::tools::{Asked, changed_files, detect_one, left_out};
 use super::{inside, kept};
 use crate::crash;
 use crate::docket::{Docket, Note, StrayNote};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use tribunal_agent::Access;
 use tribunal_agent::reporting::Part;
-use tribunal_agent::tool::{Detected, Narrower, Tool};
+use tribunal_agent::tool::{Detected, Tool};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Claim, Reply, Severity};
 use tribunal_core::ids::{FindingId, LoopId, Maker, Revision};
@@ -350,8 +350,8 @@ impl Fix {
         };
         let dir = self.dir(site);
         let run = slug(&self.effect.to_string());
-        let asked = Asked { site, tool, seat: &seat, name: &run, dir: &dir, tree: &tree };
-        let ran = self.mend(&asked);
+        let asked = Asked { site, tool, seat: &seat, name: &run, dir: &dir, tree: &tree, cache: name };
+        let ran = mend(&asked);
         if let Err(why) = ran {
             site.shelf.discard(&dir)?;
             self.made(site, self.left(), self.cannot(&plain::clipped(&why, 400)), Vec::new());
@@ -372,24 +372,6 @@ impl Fix {
         Ok(())
     }
 
-    /// How the tool is asked about less, as long as that is not what it is to mend.
-    fn narrower<'t>(&self, tool: &'t Tool) -> impl Iterator<Item = &'t Narrower> {
-        let set = self.set();
-        tool.narrower.iter().take_while(move |less| !set.iter().any(|path| less.is_blind_to(path)))
-    }
-
-    /// Has the tool mend; where it stops before its end, in less than everything.
-    fn mend(&self, asked: &Asked<'_>) -> Result<(), String> {
-        let tool = asked.tool;
-        let mut runs = asked.each(&tool.fix, "fix")?;
-        for less in self.narrower(tool).filter(|less| !less.fix.is_empty()) {
-            if runs.iter().any(|(_, _, how)| *how != ExitHow::Code(0)) {
-                runs = asked.each(&less.fix, "fix")?;
-            }
-        }
-        did_run(tool, &runs)
-    }
-
     /// What a tool mended and what it left, by its own word: it is asked again about what it made. What a formatter was
     /// to lay out is laid out; where a tool can no longer be asked, or stops before its end, nothing is called mended that
     /// it did not look at: the next judging tells.
@@ -400,14 +382,16 @@ impl Fix {
         }
         let run = slug(&format!("{}/left", self.effect));
         let again = Asked { name: &run, ..*asked };
-        let mut said = again.check(&asked.tool.check, &[])?;
-        for less in self.narrower(asked.tool) {
-            if matches!(&said, Ok(report) if report.broken.is_some()) {
-                said = again.check(&less.check, &[])?;
+        let (left, stopped) = match again.ask(&[])? {
+            Ok(report) => {
+                let out = left_out(asked.tool, &report);
+                let unseen = |(_, claim): &(FindingId, Claim)| match (&out, &claim.file) {
+                    (Some(out), Some(path)) => out.iter().any(|part| part.may_hold(path)),
+                    _ => true,
+                };
+                let stopped = report.broken.clone().filter(|_| self.findings.iter().any(unseen));
+                (report.findings, stopped)
             }
-        }
-        let (left, stopped) = match said {
-            Ok(report) => (report.findings, report.broken),
             Err(why) => (Vec::new(), Some(why)),
         };
         let rest = stopped.map_or(Reply::Fixed, |why| {
@@ -475,6 +459,19 @@ fn untold(replies: &BTreeMap<FindingId, Reply>) -> Vec<Note> {
         Reply::Fixed | Reply::Refuted(_) | Reply::CannotFix(_) => None,
     });
     why.into_iter().map(Note::Warning).collect()
+}
+
+/// Has the tool mend; where it stops before its end, once more, to go on past that.
+fn mend(asked: &Asked<'_>) -> Result<(), String> {
+    let mut runs = asked.each(&asked.tool.fix, "fix")?;
+    if asked.tool.past.is_some() && runs.iter().any(|(_, _, how)| *how != ExitHow::Code(0)) {
+        let onward = asked.each(&asked.onward(&asked.tool.fix), "fix")?;
+        // One that cannot be asked so has mended what it could.
+        if did_run(asked.tool, &onward).is_ok() {
+            runs = onward;
+        }
+    }
+    did_run(asked.tool, &runs)
 }
 
 fn did_run(tool: &Tool, runs: &[(String, PathBuf, ExitHow)]) -> Result<(), String> {

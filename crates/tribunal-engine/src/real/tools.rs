@@ -18,7 +18,7 @@ use tribunal_core::ids::{Check, LoopId, Revision};
 use tribunal_core::ledger::Entry;
 use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport};
 use tribunal_findings::track::Change;
-use tribunal_findings::{ToolForm, ToolReport, read_rewrite, read_tool};
+use tribunal_findings::{ToolForm, ToolPart, ToolReport, read_rewrite, read_tool};
 use tribunal_git::{GitError, GitPath, Oid, Repo, Tree};
 use tribunal_process::{ExitHow, find_program};
 
@@ -199,16 +199,86 @@ fn look(
     site.shelf.discard(&dir)?;
     fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
     let tree = site.shelf.checkout(&dir.join("tree"), &dir.join("index"), commit, "check")?;
-    let asked = Asked { site, tool, seat: &seat, name, dir: &dir, tree: &tree };
-    let said = match asked.check(&tool.check, &changed)? {
-        Ok(report) => match sorted(tool, report, &change) {
-            (looked, Some(why)) => asked.about_less(&change, held, looked, &why)?,
+    let asked = Asked { site, tool, seat: &seat, name, dir: &dir, tree: &tree, cache: &tool.name };
+    let said = match asked.ask(&changed)? {
+        Ok(report) => match sorted(tool, report.clone(), &change) {
+            (looked, Some(why)) => {
+                let before = asked.before(base, &report)?;
+                stopped(tool, &report, before.as_ref(), &change, held, looked, &why)
+            }
             (looked, None) => Ok(looked),
         },
         Err(why) => Err(why),
     };
     site.shelf.discard(&dir)?;
     Ok(said)
+}
+
+/// What it stopped at and went past, where that is all that failed and may be left out; `None` where it is not, or where
+/// it cannot be told from the rest.
+pub(crate) fn left_out<'r>(tool: &Tool, report: &'r ToolReport) -> Option<Vec<&'r ToolPart>> {
+    let kinds = &tool.past.as_ref()?.kinds;
+    let (out, seen): (Vec<&ToolPart>, Vec<&ToolPart>) =
+        report.parts.iter().partition(|part| !part.stopped.is_empty());
+    let named = |line: &String| kinds.iter().any(|kind| line.contains(&format!("({kind} \"")));
+    let apart = |part: &&ToolPart| {
+        kinds.contains(&part.kind)
+            && !seen.iter().any(|other| !kinds.contains(&other.kind) && part.may_hold(&other.path))
+    };
+    let told = !report.failed.is_empty() && report.failed.iter().all(named);
+    (told && !out.is_empty() && out.iter().all(apart)).then_some(out)
+}
+
+/// What comes of a stop that is not on changed lines. What did not compile before either is left out, and told, unless
+/// something of it changed or is held; what did is the fault of the change.
+fn stopped(
+    tool: &Tool,
+    report: &ToolReport,
+    before: Option<&ToolReport>,
+    change: &Change,
+    held: &[String],
+    mut looked: Looked,
+    why: &str,
+) -> Result<Looked, String> {
+    let name = &tool.name;
+    if let (Some(out), Some(before)) = (left_out(tool, report), before) {
+        let paths: Vec<&str> = out.iter().map(|part| part.path.as_str()).collect();
+        let missed = Some(format!("{name} did not look at {}: {why}", paths.join(", ")));
+        if out.iter().all(|part| before.parts.iter().any(|was| is_same_stop(part, was))) {
+            let named = change.files().iter().flat_map(|file| file.old.iter().chain(&file.new));
+            if !named.chain(held).any(|path| tool.is_for(path) && out.iter().any(|part| part.may_hold(path)))
+            {
+                return Ok(Looked { missed, ..looked });
+            }
+        } else {
+            let key = |claim: &Claim| (claim.file.clone(), claim.rule.clone(), claim.claim.clone());
+            let known: BTreeSet<_> = before.findings.iter().map(key).collect();
+            let broke = |claim: &Claim| claim.severity == Severity::Blocker && !known.contains(&key(claim));
+            let (new, aside): (Vec<Claim>, Vec<Claim>) =
+                std::mem::take(&mut looked.aside).into_iter().partition(broke);
+            let since = match before.broken {
+                None => "it compiled before this change",
+                Some(_) => "it was not said before this change",
+            };
+            let told = |claim: Claim| Claim { claim: format!("{} ({since})", claim.claim), ..claim };
+            looked.aside = aside;
+            if !new.is_empty() {
+                looked.found.extend(new.into_iter().map(told));
+                return Ok(Looked { missed, ..looked });
+            }
+        }
+    }
+    if looked.found.is_empty() {
+        return Err(format!("{name} could not look at it: {why}"));
+    }
+    Ok(Looked { missed: Some(format!("{name} did not look at everything: {why}")), ..looked })
+}
+
+/// Whether a part stops at nothing that it did not stop at before.
+fn is_same_stop(part: &ToolPart, was: &ToolPart) -> bool {
+    let count = |part: &ToolPart, text: &String| part.stopped.iter().filter(|said| *said == text).count();
+    (&part.kind, &part.path) == (&was.kind, &was.path)
+        && part.stopped.iter().all(|text| count(part, text) <= count(was, text))
 }
 
 /// What is on changed lines, and what is not; and at what it stopped that is not the change's own fault.
@@ -236,36 +306,40 @@ pub(crate) struct Asked<'a> {
     pub(crate) name: &'a str,
     pub(crate) dir: &'a Path,
     pub(crate) tree: &'a Tree,
+    /// The folder that it keeps for itself, among those of the run.
+    pub(crate) cache: &'a str,
 }
 
 impl Asked<'_> {
-    /// Asks it about less, where it stopped at something that is not what changed: so that what was not looked at is no
-    /// reason to say nothing of the rest. What changed or was found there is not settled by looking elsewhere.
-    fn about_less(
-        &self,
-        change: &Change,
-        held: &[String],
-        whole: Looked,
-        why: &str,
-    ) -> Result<Result<Looked, String>, GitError> {
-        let name = &self.tool.name;
-        let changed = changed_files(change);
-        for less in &self.tool.narrower {
-            if changed.iter().chain(held).any(|path| self.tool.is_for(path) && less.is_blind_to(path)) {
-                break;
-            }
-            if let Ok(report) = self.check(&less.check, &changed)?
-                && let (looked, None) = sorted(self.tool, report, change)
-            {
-                let missed = format!("{name} did not look at {}: {why}", less.misses);
-                return Ok(Ok(Looked { missed: Some(missed), ..looked }));
-            }
+    /// Asks it; where it stops at something that does not compile, once more, to go on past that.
+    pub(crate) fn ask(&self, changed: &[String]) -> Result<Result<ToolReport, String>, GitError> {
+        let first = match (self.check(&self.tool.check, changed)?, &self.tool.past) {
+            (Ok(report), Some(_)) if report.broken.is_some() => report,
+            (said, _) => return Ok(said),
+        };
+        // What did not go on has not named all its parts.
+        let went_on = self.check(&self.onward(&self.tool.check), changed)?;
+        Ok(Ok(went_on.unwrap_or(ToolReport { parts: Vec::new(), ..first })))
+    }
+
+    /// A command line of the row, with what makes it go on.
+    pub(crate) fn onward(&self, words: &[String]) -> Vec<String> {
+        words.iter().chain(self.tool.past.iter().flat_map(|past| &past.words)).cloned().collect()
+    }
+
+    /// What it says of the same at the base, where `report` left out only what may be left out.
+    fn before(&self, base: &Oid, report: &ToolReport) -> Result<Option<ToolReport>, GitError> {
+        if left_out(self.tool, report).is_none() {
+            return Ok(None);
         }
-        if whole.found.is_empty() {
-            return Ok(Err(format!("{name} could not look at it: {why}")));
-        }
-        let missed = Some(format!("{name} did not look at everything: {why}"));
-        Ok(Ok(Looked { missed, ..whole }))
+        // A cache of its own: cargo goes by the times of files, and would take one commit for the other.
+        let (cache, name) = (format!("{}-base", self.cache), format!("{}-base", self.name));
+        let tree =
+            self.site.shelf.checkout(&self.dir.join("base"), &self.dir.join("base-index"), base, "check")?;
+        let there = Asked { name: &name, tree: &tree, cache: &cache, ..*self };
+        // One that fails elsewhere at the base does not tell whose fault it is here.
+        let clear = |was: &ToolReport| was.failed.is_empty() || left_out(self.tool, was).is_some();
+        Ok(there.check(&self.onward(&self.tool.check), &[])?.ok().filter(clear))
     }
 
     /// Asks it by a command line of its row; of what it would lay out otherwise, only in these files.
@@ -283,6 +357,8 @@ impl Asked<'_> {
                 Ok(report) => {
                     all.findings.extend(report.findings);
                     all.unread.extend(report.unread);
+                    all.parts.extend(report.parts);
+                    all.failed.extend(report.failed);
                     all.broken = all.broken.or(report.broken);
                 }
                 Err(why) => return Ok(Err(why)),
@@ -307,7 +383,7 @@ impl Asked<'_> {
         words: &[String],
         what: &str,
     ) -> Result<Vec<(String, PathBuf, ExitHow)>, String> {
-        let cache = self.site.dir.join("cache").join(slug(&self.tool.name));
+        let cache = self.site.dir.join("cache").join(slug(self.cache));
         fs::create_dir_all(&cache).map_err(|error| format!("{}: {error}", cache.display()))?;
         let path = self.site.environment.get("PATH");
         let own = program(self.site.project.root(), path, self.tool.program());
@@ -360,7 +436,7 @@ impl Asked<'_> {
             ExitHow::NotStarted(why) => return Err(format!("{} did not start: {why}", self.tool.name)),
         };
         let mut text = read_capped(&out_dir.join("stdout"));
-        if self.tool.form == ToolForm::Lines {
+        if matches!(self.tool.form, ToolForm::Lines | ToolForm::Cargo) {
             text.push('\n');
             text.push_str(&read_capped(&out_dir.join("stderr")));
         }
@@ -369,6 +445,9 @@ impl Asked<'_> {
         let mut report = read_tool(self.tool.form, &text, &root.display().to_string());
         for claim in report.findings.iter_mut().filter(|_| !place.is_empty()) {
             claim.file = claim.file.take().map(|file| format!("{place}/{file}"));
+        }
+        for part in report.parts.iter_mut().filter(|part| !place.is_empty() && !part.path.is_empty()) {
+            part.path = format!("{place}/{}", part.path);
         }
         let ran = code == 0 || self.tool.found.contains(&code);
         let silent = code != 0 && report.findings.is_empty() && report.broken.is_none();

@@ -574,31 +574,129 @@ fn rustfmt_and_clippy_find_and_mend() {
     assert_eq!(project.review(&args, 0).code, Some(0));
 }
 
-/// Benches that need another compiler than the one here: the rest is looked at, and it is said what is not.
-#[test]
-fn clippy_leaves_out_benches_that_do_not_compile_and_says_so() {
-    let manifest = "[package]\nname = \"x\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
-    let before = "pub fn one() -> i32 {\n    1\n}\n";
-    let after = "pub fn one() -> i32 {\n    1\n}\n\npub fn two(x: i32) -> bool {\n    if x == 1 { true } else { false }\n}\n";
-    let bench = "#![feature(no_compiler_has_this)]\n";
+const MANIFEST: &str = "[package]\nname = \"x\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+const ONE: &str = "pub fn one() -> i32 {\n    1\n}\n";
+const TWO: &str = "\npub fn two(x: i32) -> bool {\n    if x == 1 { true } else { false }\n}\n";
+/// A bench that needs another compiler than the one here.
+const NO_BENCH: &str = "#![feature(no_compiler_has_this)]\n";
+
+/// A crate with a broken bench, judged by clippy alone.
+fn benched(manifest: &str, lib: &str, more: &[(&str, &str, &str)]) -> Option<(Project, Vec<&'static str>)> {
     let files = [
         ("Cargo.toml", manifest, manifest),
-        ("src/lib.rs", before, after),
-        ("benches/b.rs", bench, bench),
+        ("src/lib.rs", ONE, lib),
         (".gitignore", "target\n", "target\n"),
     ];
-    let Some(project) = real("cargo-clippy", &files) else { return };
-    let args = [&DIFF[..], &["--panel", "clippy"], &NO_AGENT].concat();
+    let project = real("cargo-clippy", &[&files[..], more].concat())?;
+    Some((project, [&DIFF[..], &["--panel", "clippy"], &NO_AGENT].concat()))
+}
+
+/// What cannot be compiled here is left out, the rest is looked at, and it is said what is not.
+#[test]
+fn clippy_leaves_out_benches_that_do_not_compile_and_says_so() {
+    let bench = ("benches/b.rs", NO_BENCH, NO_BENCH);
+    let Some((project, args)) = benched(MANIFEST, &format!("{ONE}{TWO}"), &[bench]) else { return };
     let seen = project.json(&args, 1);
-    assert!(rules(&seen).contains(&"clippy::needless_bool".to_owned()), "{seen}");
-    let told = |seen: &Value| seen["notes"].to_string().contains("clippy did not look at benches");
+    assert_eq!(rules(&seen), ["clippy::needless_bool"], "{seen}");
+    let told = |seen: &Value| seen["notes"].to_string().contains("clippy did not look at benches/b.rs");
     assert!(told(&seen), "{seen}");
     let fixed = project.json(&[&args[..], &["--fix"]].concat(), 0);
     assert!(told(&fixed), "green, and not silently: {fixed}");
     let message = project.stage.git(&["log", "-1", "--format=%s"]).unwrap();
     assert_eq!(message, "fix(review): review round 1, 1 of 1 findings");
     // A bench that changed and cannot be looked at is not passed by looking elsewhere.
-    project.stage.write("benches/b.rs", &format!("{bench}// more\n")).unwrap();
+    project.stage.write("benches/b.rs", &format!("{NO_BENCH}// more\n")).unwrap();
     project.stage.git(&["commit", "-q", "-am", "feat: a bench"]).unwrap();
     project.json(&args, 4);
+}
+
+/// Only one way of building the library shows it, and not the one for its tests.
+#[test]
+fn what_lies_beside_a_broken_bench_is_found_however_it_is_built() {
+    let bench = ("benches/b.rs", NO_BENCH, NO_BENCH);
+    let tested = "\nfn two() -> i32 {\n    2\n}\n\n#[test]\nfn is_two() {\n    assert_eq!(two(), 2);\n}\n";
+    let Some((project, args)) = benched(MANIFEST, &format!("{ONE}{tested}"), &[bench]) else { return };
+    assert_eq!(rules(&project.json(&args, 1)), ["dead_code"]);
+    // A library without tests, and what only its benches would build of it.
+    let manifest = format!("{MANIFEST}[lib]\ntest = false\n");
+    let hidden = TWO.replace("\npub fn two", "\n#[cfg(test)]\npub fn three");
+    let Some((project, args)) = benched(&manifest, &format!("{ONE}{TWO}{hidden}"), &[bench]) else { return };
+    assert_eq!(rules(&project.json(&args, 1)), ["clippy::needless_bool"; 2]);
+}
+
+/// Where a bench lies is what cargo says, not what its folder is called.
+#[test]
+fn a_changed_bench_that_does_not_compile_is_not_passed_wherever_it_lies() {
+    for path in ["perf/p.rs", "src/p.rs"] {
+        let manifest = format!("{MANIFEST}[[bench]]\nname = \"p\"\npath = \"{path}\"\n");
+        let after = format!("{NO_BENCH}// more\n");
+        let Some((project, args)) = benched(&manifest, ONE, &[(path, NO_BENCH, &after)]) else { return };
+        project.json(&args, 4);
+    }
+    // What a bench that stands beside the library is made of, nobody knows.
+    let manifest = format!("{MANIFEST}[[bench]]\nname = \"p\"\npath = \"src/p.rs\"\n");
+    let Some((project, args)) =
+        benched(&manifest, &format!("{ONE}// more\n"), &[("src/p.rs", NO_BENCH, NO_BENCH)])
+    else {
+        return;
+    };
+    project.json(&args, 4);
+}
+
+/// It compiled before: what the change broke is in its way, wherever that is.
+#[test]
+fn a_bench_that_the_change_broke_is_a_finding() {
+    let bench = "fn main() {\n    x::one();\n}\n";
+    let manifest = format!("{MANIFEST}[[bench]]\nname = \"b\"\nharness = false\n");
+    let renamed = ONE.replace("one", "uno");
+    let Some((project, args)) = benched(&manifest, &renamed, &[("benches/b.rs", bench, bench)]) else {
+        return;
+    };
+    for _ in 0..2 {
+        let seen = project.json(&args, 1);
+        assert_eq!(rules(&seen), ["E0425"], "{seen}");
+        assert_eq!(seen["findings"][0]["place"], "benches/b.rs:2", "{seen}");
+        assert!(seen.to_string().contains("it compiled before this change"), "{seen}");
+    }
+    let fixed = project.json(&[&args[..], &["--fix"]].concat(), 1);
+    assert_eq!(rules(&fixed), ["E0425"], "{fixed}");
+}
+
+/// What is not built by cargo's own word, and not by a message of the compiler, is not left out for a bench.
+#[test]
+fn a_build_that_fails_elsewhere_is_not_passed_for_a_bench() {
+    let bench = ("benches/b.rs", NO_BENCH, NO_BENCH);
+    let manifest = format!("{MANIFEST}[workspace]\nmembers = [\"y\"]\n");
+    let other = MANIFEST.replace("\"x\"", "\"y\"");
+    let script = "fn main() {\n    std::process::exit(3);\n}\n";
+    let inner = [
+        bench,
+        ("y/Cargo.toml", other.as_str(), other.as_str()),
+        ("y/build.rs", script, script),
+        ("y/src/lib.rs", ONE, ONE),
+    ];
+    let Some((project, args)) = benched(&manifest, &format!("{ONE}// more\n"), &inner) else { return };
+    project.json(&args, 4);
+}
+
+/// A linter that speaks as cargo does; its fix makes what it was to mend impossible to look at.
+#[test]
+fn what_was_left_out_after_a_fix_is_not_called_mended() {
+    let project = Project::new("fine\nfine\n", "bad\nfine\n");
+    let lint = r#"#!/bin/sh
+if [ "$1" = --fix ]; then sed -i 's/bad/broken/' a.txt; exit 0; fi
+say() {
+  echo '{"reason":"compiler-message","target":{"kind":["bench"],"src_path":"'"$PWD"'/a.txt"},"message":{"level":"'$1'","message":"'$2'","code":{"code":"'$3'"},"spans":[{"file_name":"a.txt","line_start":'$4',"line_end":'$4',"is_primary":true}]}}'
+}
+if grep -q bad a.txt; then say warning bad B1 1; exit 1; fi
+if grep -q broken a.txt; then say error broken E0001 2; echo 'error: could not compile `a` (bench "a")' >&2; exit 1; fi
+"#;
+    std::fs::write(project.stage.root().join("bin/mylint"), lint).unwrap();
+    let row = ROW.replace("\"lines\"", "\"cargo\"\npast = { words = [\"on\"], kinds = [\"bench\"] }");
+    project.stage.write("tribunal.toml", &row).unwrap();
+    project.stage.git(&["commit", "-q", "-am", "chore: a row"]).unwrap();
+    let args = [&DIFF[..], &["--panel", "mylint"], &NO_AGENT].concat();
+    let ended = project.review(&[&args[..], &["--fix"]].concat(), 1);
+    let refs = project.stage.git(&["for-each-ref", "--format=%(contents:subject)", "refs/tribunal"]).unwrap();
+    assert!(refs.contains("0 of 1 findings, 1 not looked at again"), "{refs}\n{}", ended.said());
 }
