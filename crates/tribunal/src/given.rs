@@ -28,18 +28,17 @@ impl Given<'_> {
         })
     }
 
-    /// Writes it: a file whole or not at all, and where a link leads; a device or a pipe gets it as it stands.
+    /// Writes it: a file whole or not at all; a device or a pipe gets it as it stands. A link to a file is refused: who made
+    /// it may not be who named it.
     pub fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
-        let write = || match self.path.canonicalize() {
-            Err(error) if error.kind() == ErrorKind::NotFound && !self.path.is_symlink() => {
-                write_atomic(self.path, bytes)
+        let write = || match std::fs::metadata(self.path) {
+            Ok(meta) if meta.is_dir() => Err(ErrorKind::IsADirectory.into()),
+            Ok(meta) if !meta.is_file() => {
+                std::fs::OpenOptions::new().write(true).open(self.path)?.write_all(bytes)
             }
-            Err(error) => Err(error),
-            Ok(real) => match std::fs::metadata(&real)? {
-                meta if meta.is_dir() => Err(ErrorKind::IsADirectory.into()),
-                meta if meta.is_file() => write_atomic(&real, bytes),
-                _ => std::fs::OpenOptions::new().write(true).open(self.path)?.write_all(bytes),
-            },
+            _ if self.path.is_symlink() => Err(Error::other("it is a link; name what it leads to")),
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => write_atomic(self.path, bytes),
         };
         write().map_err(|error| self.failed("write", &error))
     }
@@ -90,14 +89,17 @@ mod tests {
         symlink("file", at("link")).unwrap();
         symlink("nowhere", at("broken")).unwrap();
         std::fs::create_dir(at("folder")).unwrap();
-        write("fresh").unwrap();
-        write("link").unwrap();
-        assert!(at("link").is_symlink());
+        for (name, why) in
+            [("folder", "it is a folder"), ("link", "it is a link"), ("broken", "it is a link")]
+        {
+            assert!(write(name).unwrap_err().message.contains(why), "{name}");
+        }
+        assert!(at("link").is_symlink() && at("broken").is_symlink());
+        assert_eq!(std::fs::read(at("file")).unwrap(), b"old and longer");
         for name in ["file", "fresh"] {
+            write(name).unwrap();
             assert_eq!(std::fs::read(at(name)).unwrap(), b"new");
         }
-        assert!(write("folder").unwrap_err().message.contains("it is a folder"));
-        assert!(write("broken").is_err() && at("broken").is_symlink());
         // A pipe that somebody reads.
         rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
             .unwrap();

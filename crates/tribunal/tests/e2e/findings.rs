@@ -217,13 +217,14 @@ fn report_writes_a_file_or_says_why_not() {
     assert_eq!(wrote.stdout, "");
     assert!(wrote.stderr.contains("wrote "), "{}", wrote.stderr);
     assert!(std::fs::read_to_string(&path).unwrap().ends_with("</html>\n"));
-    // A link is replaced, never followed.
+    // A link is neither replaced nor followed.
     let target = show.stage.root().join("target");
     show.put(&target, "mine");
     let link = show.stage.root().join("link");
     std::os::unix::fs::symlink(&target, &link).unwrap();
-    show.expect(&["report", "-o", &link.display().to_string(), "--quiet"], 0);
-    assert_eq!(std::fs::read_to_string(&target).unwrap(), "mine");
+    let refused = show.expect(&["report", "-o", &link.display().to_string()], 2);
+    assert!(refused.stderr.contains("it is a link"), "{}", refused.stderr);
+    assert!(link.is_symlink() && std::fs::read_to_string(&target).unwrap() == "mine");
     let folder = show.stage.root().display().to_string();
     let nowhere = show.stage.root().join("no/such/file").display().to_string();
     for (args, words) in [
