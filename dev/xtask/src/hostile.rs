@@ -132,6 +132,11 @@ const CASES: &[Case] = &[
         &[ProtectedChange],
     ),
     Case(
+        "dev edits CI files while it mends its delivery",
+        "hostile_gates::hostile_dev_changes_ci_while_it_mends_its_delivery",
+        &[ProtectedChange],
+    ),
+    Case(
         "architect changes a verification command",
         "hostile_gates::hostile_architect_changes_a_verification_command",
         &[CommandsAsFound],
