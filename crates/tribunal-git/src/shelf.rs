@@ -1,8 +1,8 @@
 //! Trees that are no longer needed are kept for a while and made over into new ones, which costs a tenth of a fresh
 //! checkout: creating and deleting a thousand files is the dearest thing a lane does, and some file systems get slower
-//! the more was deleted lately. Only trees that nobody could write are kept: no look at a file proves that its bytes are
-//! as they were, and whoever was handed an open directory can write in it for ever. What is not as Tribunal made it is
-//! deleted all the same.
+//! the more was deleted lately. No look at a file proves that its bytes are as they were, and whoever was handed an open
+//! directory can write in it for ever: so what is judged by is made over only from trees that nobody could write, and one
+//! that an agent worked in becomes nothing but another one to work in. What is not as it was left is deleted all the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
@@ -20,8 +20,10 @@ pub struct Shelf {
     repo: Repo,
     dir: PathBuf,
     max: usize,
-    /// Folders with a tree and its index each.
-    kept: Mutex<Vec<PathBuf>>,
+    /// Folders with a tree and its index each, that nobody could write.
+    untouched: Mutex<Vec<PathBuf>>,
+    /// Such folders, with trees that agents worked in.
+    worked: Mutex<Vec<PathBuf>>,
     trash: Trash,
 }
 
@@ -35,7 +37,7 @@ struct Wanted<'a> {
 }
 
 impl Shelf {
-    /// Opens a shelf that keeps at most `max` trees; what an earlier process left in it is deleted in the background.
+    /// Opens a shelf that keeps at most `max` trees of each kind; what an earlier process left in it is deleted in the background.
     pub fn open(repo: &Repo, dir: &Path, max: usize) -> Result<Shelf, GitError> {
         let (kept, trash) = (dir.join("kept"), dir.join("trash"));
         std::fs::create_dir_all(&kept).map_err(GitError::io(&kept))?;
@@ -43,28 +45,40 @@ impl Shelf {
         for entry in std::fs::read_dir(&kept).map_err(GitError::io(&kept))? {
             trash.take(&entry.map_err(GitError::io(&kept))?.path())?;
         }
-        Ok(Shelf { repo: repo.clone(), dir: kept, max, kept: Mutex::default(), trash })
+        let (untouched, worked) = (Mutex::default(), Mutex::default());
+        Ok(Shelf { repo: repo.clone(), dir: kept, max, untouched, worked, trash })
     }
 
-    /// Takes a tree that somebody could write away, with its index; nothing of it is used again. Save what is in it first
-    /// ([`Repo::snapshot`]).
+    /// Takes a tree away, with its index; nothing of it is used again. Save what is in it first ([`Repo::snapshot`]).
     pub fn retire(&self, tree: &Tree) -> Result<(), GitError> {
         self.trash.take(tree.path())?;
+        drop_index(&made_index(tree.index()))?;
         drop_index(tree.index())
     }
 
     /// Takes a tree away that was never anybody's to write, its git directory included, to be made over into the next.
     pub fn shelve(&self, tree: &Tree) -> Result<(), GitError> {
+        self.keep(tree, tree.index(), &self.untouched)
+    }
+
+    /// Takes a tree away that an agent worked in, to be made over into another one to work in. Save what is in it first.
+    pub fn shelve_worked(&self, tree: &Tree) -> Result<(), GitError> {
+        self.keep(tree, &made_index(tree.index()), &self.worked)?;
+        drop_index(tree.index())
+    }
+
+    /// Keeps a tree, with an index that says how its files should look.
+    fn keep(&self, tree: &Tree, index: &Path, kept: &Mutex<Vec<PathBuf>>) -> Result<(), GitError> {
         let there = |path: &Path| path.symlink_metadata().is_ok();
-        let mut kept = lock(&self.kept);
-        if kept.len() >= self.max || !there(tree.path()) || !there(tree.index()) {
+        let mut kept = lock(kept);
+        if kept.len() >= self.max || !there(tree.path()) || !there(index) {
             drop(kept);
             return self.retire(tree);
         }
         let place = self.dir.join(unique("tree"));
         std::fs::create_dir_all(&place).map_err(GitError::io(&place))?;
         std::fs::rename(tree.path(), place.join("tree")).map_err(GitError::io(tree.path()))?;
-        std::fs::rename(tree.index(), place.join("index")).map_err(GitError::io(tree.index()))?;
+        std::fs::rename(index, place.join("index")).map_err(GitError::io(index))?;
         kept.push(place);
         Ok(())
     }
@@ -74,12 +88,28 @@ impl Shelf {
         self.trash.take(path)
     }
 
-    /// Like [`Repo::checkout`], from a tree on the shelf if there is one.
+    /// Like [`Repo::checkout`], for an agent to work in: from a tree that one worked in, if there is one.
+    pub fn checkout_to_work(
+        &self,
+        dest: &Path,
+        index: &Path,
+        commit: &Oid,
+        branch: &str,
+    ) -> Result<Tree, GitError> {
+        let tree = self.made(&self.worked, &Wanted { dest, index, commit, tree: commit, branch })?;
+        let made = made_index(index);
+        drop_index(&made)?;
+        // Git replaces an index and never writes into one, so this stays what it is now: how the files were made.
+        std::fs::hard_link(index, &made).map_err(GitError::io(&made))?;
+        Ok(tree)
+    }
+
+    /// Like [`Repo::checkout`], from a tree on the shelf that nobody could write, if there is one.
     pub fn checkout(&self, dest: &Path, index: &Path, commit: &Oid, branch: &str) -> Result<Tree, GitError> {
         self.checkout_as(dest, index, commit, commit, branch)
     }
 
-    /// Like [`Repo::checkout_as`], from a tree on the shelf if there is one.
+    /// Like [`Repo::checkout_as`], from a tree on the shelf that nobody could write, if there is one.
     pub fn checkout_as(
         &self,
         dest: &Path,
@@ -88,12 +118,16 @@ impl Shelf {
         tree: &Oid,
         branch: &str,
     ) -> Result<Tree, GitError> {
-        let wanted = Wanted { dest, index, commit, tree, branch };
-        let kept = lock(&self.kept).pop();
+        self.made(&self.untouched, &Wanted { dest, index, commit, tree, branch })
+    }
+
+    fn made(&self, kept: &Mutex<Vec<PathBuf>>, wanted: &Wanted<'_>) -> Result<Tree, GitError> {
+        let Wanted { dest, index, commit, tree, branch } = *wanted;
+        let kept = lock(kept).pop();
         if let Some(kept) = kept
             && dest.symlink_metadata().is_err()
         {
-            let again = self.make_over(&kept, &wanted);
+            let again = self.make_over(&kept, wanted);
             self.trash.take(&kept)?;
             if let Ok(true) = again {
                 return Ok(self.repo.tree(dest, index, commit));
@@ -136,12 +170,19 @@ impl Shelf {
 
     /// Deletes everything, and waits for it.
     pub fn empty(self) {
-        for kept in lock(&self.kept).drain(..) {
+        for kept in lock(&self.untouched).drain(..).chain(lock(&self.worked).drain(..)) {
             // What cannot be taken now is swept at the next start.
             let _ = self.trash.take(&kept);
         }
         self.trash.empty();
     }
+}
+
+/// Where the index stays as it was when an agent was given its tree.
+fn made_index(index: &Path) -> PathBuf {
+    let mut made = index.as_os_str().to_owned();
+    made.push(".made");
+    PathBuf::from(made)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -29,7 +29,7 @@ pub(crate) fn take_away(site: &Site, name: &str, tree: &Tree) -> Result<Vec<(Oid
         Err(error) => (vec![error.to_string()], Vec::new()),
     };
     match left.is_empty() {
-        true => site.shelf.retire(tree)?,
+        true => site.shelf.shelve_worked(tree)?,
         false => set_aside(site, name, tree.path(), &left)?,
     }
     Ok(own)

@@ -561,7 +561,7 @@ pub(super) fn lane_tree(site: &Site, plan: &PlanId, wanted: &Oid) -> Result<Tree
     crash::point("lane:before");
     fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
     site.shelf.discard(&path)?;
-    let tree = site.shelf.checkout(&path, &index, wanted, &format!("tribunal/{plan}"))?;
+    let tree = site.shelf.checkout_to_work(&path, &index, wanted, &format!("tribunal/{plan}"))?;
     note_place(site, plan, wanted)?;
     write_note(&dir.join("from"), wanted)?;
     crash::point("lane:after");

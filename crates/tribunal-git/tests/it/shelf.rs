@@ -23,6 +23,13 @@ fn out(world: &World, shelf: &Shelf, name: &str, commit: &Oid) -> Tree {
     shelf.checkout(&lane.join("tree"), &lane.join("index"), commit, "lane").expect("checks out")
 }
 
+/// One to work in.
+fn work(world: &World, shelf: &Shelf, name: &str, commit: &Oid) -> Tree {
+    let lane = world.dir.path().join("lanes").join(name);
+    fs::create_dir_all(&lane).expect("mkdir");
+    shelf.checkout_to_work(&lane.join("tree"), &lane.join("index"), commit, "lane").expect("checks out")
+}
+
 /// Every file by its path: mode, bytes or target, number of links.
 fn listing(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>, u64)> {
     let mut found = BTreeMap::new();
@@ -65,6 +72,31 @@ fn files_that_stay_are_not_written_again() {
     assert_eq!(fs::metadata(again.path().join("d/b")).expect("there").ino(), inode);
     assert_eq!(fs::read(again.path().join("a")).expect("there"), b"next\n");
     assert_eq!(again.compare().expect("compares"), []);
+    shelf.empty();
+}
+
+/// What an agent worked in becomes another's to work in, and never what is judged by.
+#[test]
+fn a_tree_that_was_worked_in_is_made_over_into_another_to_work_in() {
+    let world = world();
+    let shelf = shelf(&world);
+    let tree = work(&world, &shelf, "one", &world.head);
+    let inode = |tree: &Tree| fs::metadata(tree.path().join("d/b")).expect("there").ino();
+    let first = inode(&tree);
+    write(tree.path(), "a", "worked\n");
+    tree.capture().expect("captures");
+    shelf.shelve_worked(&tree).expect("shelves");
+    let judged = out(&world, &shelf, "two", &world.head);
+    assert_ne!(inode(&judged), first);
+    let next = work(&world, &shelf, "three", &world.head);
+    assert_eq!(inode(&next), first);
+    assert_eq!(fs::read(next.path().join("a")).expect("there"), b"1\n");
+    // Nor does what nobody could write become somebody's: judges would miss it.
+    shelf.shelve(&judged).expect("shelves");
+    assert_ne!(
+        inode(&work(&world, &shelf, "four", &world.head)),
+        inode(&out(&world, &shelf, "five", &world.head))
+    );
     shelf.empty();
 }
 
@@ -222,17 +254,26 @@ fn whatever_was_done_the_next_tree_is_as_new() {
         ("gone", &|root| fs::remove_dir_all(root.join("d")).expect("removed")),
     ];
     for (name, deed) in deeds {
-        // Nothing of what somebody could write is kept; and of what nobody could, whatever was done to it after all is gone.
-        for (capture, keep) in [(false, false), (true, false), (false, true)] {
+        // Whatever was done to it is gone, also where nobody could have done it.
+        type Out = fn(&World, &Shelf, &str, &Oid) -> Tree;
+        type Away = fn(&Shelf, &Tree) -> Result<(), tribunal_git::GitError>;
+        let ways: [(&str, Out, Away, bool); 5] = [
+            ("retired", out, Shelf::retire, false),
+            ("retired, captured", out, Shelf::retire, true),
+            ("shelved", out, Shelf::shelve, false),
+            ("worked", work, Shelf::shelve_worked, false),
+            ("worked, captured", work, Shelf::shelve_worked, true),
+        ];
+        for (way, out, away, capture) in ways {
             let shelf = shelf(&world);
-            let lane = format!("{name}{capture}{keep}");
+            let lane = format!("{name}, {way}");
             let tree = out(&world, &shelf, &lane, &world.head);
             deed(tree.path());
             if capture {
                 tree.capture().expect("captures");
             }
-            let gone = if keep { shelf.shelve(&tree) } else { shelf.retire(&tree) };
-            gone.expect("is taken away");
+            away(&shelf, &tree).expect("is taken away");
+            assert!(!tree.path().exists() && !tree.index().exists(), "{lane}");
             let again = out(&world, &shelf, &format!("{lane} again"), &next);
             assert_eq!(listing(again.path()), expect, "{name}");
             assert_eq!(again.compare().expect("compares"), [], "{name}");
