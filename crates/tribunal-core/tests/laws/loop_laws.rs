@@ -76,6 +76,7 @@ pub struct LoopLaws {
     policy: Policy,
     lines: BTreeMap<FindingId, Line>,
     judged: Vec<Revision>,
+    seen: Vec<Revision>,
     made: Option<Revision>,
     parts: usize,
     crew: usize,
@@ -130,6 +131,7 @@ impl LoopLaws {
             policy: opened.policy.clone(),
             lines: open.iter().map(|handed| (handed.id, line(&handed.entry))).collect(),
             judged: Vec::new(),
+            seen: Vec::new(),
             made,
             parts: 0,
             crew: 1,
@@ -210,7 +212,7 @@ impl LoopLaws {
             LoopEvent::PanelSeated { seats } => self.seated(seats, book),
             LoopEvent::Answered { effect, answer } => self.answered(effect, answer, book),
             LoopEvent::AskedAgain { seat, why, .. } => self.asked_again(seat, *why, book),
-            LoopEvent::PanelClosed => {}
+            LoopEvent::PanelClosed => self.panel_closed(after, book),
             LoopEvent::Tracked { findings, .. } => self.tracked(findings, after, book),
             LoopEvent::Heard { finding, upheld, .. } => self.heard(*finding, *upheld, book),
             LoopEvent::Ruled { ruling } => self.ruled(ruling, book),
@@ -367,6 +369,15 @@ impl LoopLaws {
             let groundless = needs && self.of_seat(seat).is_empty();
             book.hold("gate", groundless, || format!("{seat} had its grounds and is asked again"));
         }
+    }
+
+    /// What the whole panel has looked at, and nothing else, is shown to it no more.
+    fn panel_closed(&mut self, after: &Loop, book: &mut Book) {
+        if self.policy.seats.iter().all(|seat| self.sitting.words.contains_key(seat)) {
+            self.seen.extend(self.sitting.revision.clone());
+        }
+        book.hold("coverage", after.seen() == self.seen, || format!("seen: {:?}", after.seen()));
+        book.saw(format!("seen/{}", if self.seen.len() == self.judged.len() { "all" } else { "some" }));
     }
 
     fn rejects(answer: &Answer) -> bool {
