@@ -37,6 +37,8 @@ pub struct Brief {
     pub attempt: u32,
     /// The prompt.
     pub prompt: String,
+    /// The launch word: the prompt's last line. None where no answer is read as a verdict or as work done.
+    pub word: Option<String>,
     /// The working directory.
     pub dir: PathBuf,
     /// What it may do there.

@@ -15,6 +15,7 @@ pub mod roster;
 pub mod scripted;
 mod template;
 pub mod tool;
+pub mod word;
 
 pub use adapter::{Adapter, Adapters, Feature, Home, Login, PromptBy, Tested};
 pub use brief::{Access, Asks, Brief, Mcp, Prepared};

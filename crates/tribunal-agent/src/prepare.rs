@@ -6,6 +6,7 @@ use crate::brief::{Asks, Brief, Mcp, Prepared};
 use crate::error::AgentError;
 use crate::parse::is_session;
 use crate::template::{Arg, Values};
+use crate::word;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -61,7 +62,7 @@ pub fn prepare(
     asks: &Asks,
     keep_env: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Prepared, AgentError> {
-    let brief = &with_personality(adapter, brief, asks);
+    let brief = &with_word(with_personality(adapter, brief, asks));
     let at = |name: &str| brief.out_dir.join(name);
     let (prompt_file, report_file) = (at(PROMPT_FILE), at(REPORT_FILE));
     let values = values(adapter, brief, asks, &prompt_file, &report_file)?;
@@ -96,6 +97,14 @@ fn with_personality(adapter: &Adapter, brief: &Brief, asks: &Asks) -> Brief {
     {
         let prompt = brief.prompt.trim_end();
         brief.prompt = format!("{prompt}\n\n{PERSONALITY_HEAD}\n\n{}\n", personality.trim());
+    }
+    brief
+}
+
+/// The word comes last, behind everything that others wrote.
+fn with_word(mut brief: Brief) -> Brief {
+    if let Some(word) = &brief.word {
+        brief.prompt = word::sealed(&brief.prompt, word);
     }
     brief
 }

@@ -54,6 +54,7 @@ defences! {
     Links = "links", "A link that leads out of the tree is refused.";
     OwnWords = "own_words", "A verdict is what the judge's own launch says, nothing that lies about.";
     OneVerdict = "one_verdict", "Two verdicts that contradict each other are none.";
+    LaunchWord = "launch_word", "What loosens counts only with the word of its launch: nothing that is quoted votes.";
     Evidence = "evidence", "An approval says what was checked.";
     FinalEvent = "final_event", "An answer has its end, and no error: an exit code is none.";
     Utf8 = "utf8", "Bytes that are no text approve nothing.";

@@ -132,6 +132,9 @@ impl fmt::Display for Step {
 /// Which try at a step: it only grows within one entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Try {
+    /// Which part of what is judged a reviewer is shown, from 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub part: u32,
     /// The backup asker, not the first one.
     pub backup: bool,
     /// Attempts lost (for a dev in a lane: runs that ended without the task done).
@@ -155,7 +158,11 @@ impl fmt::Display for Try {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let backup = if self.backup { "b" } else { "" };
         let again = if self.again { "a" } else { "" };
-        write!(f, "#{backup}{}{again}", self.fails + 1)
+        write!(f, "#{backup}{}{again}", self.fails + 1)?;
+        match self.part {
+            0 => Ok(()),
+            part => write!(f, "p{}", part + 1),
+        }
     }
 }
 

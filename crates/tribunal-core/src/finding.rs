@@ -174,6 +174,9 @@ pub enum Said {
     StillThere,
     /// It never was one, and why.
     NotAnIssue(String),
+    /// What a check asked about holds: a proof it names, which Tribunal looked up and found. No reader of words says so;
+    /// whoever hands an answer in turns a named proof that is there into this.
+    Shown(String),
 }
 
 /// One seat's answer in one sitting.
@@ -199,6 +202,36 @@ pub struct Answer {
     /// Whether the work serves that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent_satisfied: Option<bool>,
+    /// No line of it carries the word of its launch: it may be a quotation, and its author is asked again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wordless: bool,
+    /// Parts that may be a finding and could not be read: `U-1` is the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<UnreadPart>,
+    /// Parts of the reviewer's earlier answer that are no finding, by their number, and why.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settled: BTreeMap<u32, String>,
+}
+
+/// A part of an answer that may be a finding and could not be read.
+///
+/// An answer that has one approves nothing: its reviewer is asked again, with these parts before it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnreadPart {
+    /// Its words, shortened when long.
+    pub text: String,
+    /// Why it could not be read.
+    pub why: String,
+}
+
+impl Answer {
+    /// Whether it says what the n-th unread part of an earlier answer is: a finding under that label, or none.
+    pub fn settles(&self, n: u32) -> bool {
+        let label = format!("U-{n}");
+        let raised =
+            |claim: &Claim| claim.label.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(&label));
+        self.settled.contains_key(&n) || self.raised.iter().any(raised)
+    }
 }
 
 /// What the maker says about an open finding.

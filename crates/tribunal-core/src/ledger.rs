@@ -1,7 +1,8 @@
 //! The ledger: every finding of a loop under its id, with all that the rules need to know of its past.
 
 use crate::finding::{Claim, Fate, Reply, Severity, Source};
-use crate::ids::{FindingId, Maker, Seat};
+use crate::ids::{FindingId, Maker, Revision, Seat};
+use crate::words::{Remarks, Words};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,8 +29,17 @@ pub struct Tracked {
     pub id: FindingId,
     /// Who holds it.
     pub by: BTreeSet<Source>,
-    /// The claim that stands for it.
+    /// The claim that stands for it in this round.
     pub claim: Claim,
+    /// Who makes that claim in this round; nobody, where it was not raised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub says: Option<Source>,
+    /// What others say about it in this round.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<Words>,
+    /// What triage noticed about it.
+    #[serde(default, skip_serializing_if = "Remarks::is_empty")]
+    pub remarks: Remarks,
     /// Severity after triage.
     pub severity: Severity,
     /// Fate after triage and tracking.
@@ -85,8 +95,14 @@ pub struct Delta {
 pub struct Entry {
     /// Who holds it.
     pub by: BTreeSet<Source>,
-    /// The claim that stands for it.
+    /// The claim that stands for it: the words of whoever raised it first, at the place it has now.
     pub claim: Claim,
+    /// Everything that was said about it, and by whom.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<Words>,
+    /// What triage noticed about it.
+    #[serde(default, skip_serializing_if = "Remarks::is_empty")]
+    pub remarks: Remarks,
     /// Its severity now.
     pub severity: Severity,
     /// Open, or where it ended.
@@ -144,6 +160,11 @@ impl Entry {
         self.by.iter().any(|source| matches!(source, Source::Seat(s) if s == seat))
     }
 
+    /// How often the fixes of this series passed it by, where that was twice or more: the next rework names it first.
+    pub fn left_twice(&self) -> Option<u32> {
+        (self.is_open_must_fix() && self.survived_untouched >= 2).then_some(self.survived_untouched)
+    }
+
     /// Fixes it survived in this series.
     pub fn survived(&self) -> u32 {
         self.survived_touched + self.survived_untouched
@@ -165,6 +186,7 @@ pub struct Ledger {
     entries: BTreeMap<FindingId, Entry>,
     marks: BTreeMap<FindingId, (u32, Mark)>,
     counted: BTreeSet<(u32, FindingId, Turn)>,
+    proofs: BTreeMap<FindingId, (Revision, String)>,
 }
 
 /// What counts once in a round, however often that round is tracked.
@@ -261,6 +283,21 @@ impl Ledger {
         })
     }
 
+    /// What a check asked about was shown to hold, on this revision and by this proof.
+    pub fn prove(&mut self, id: FindingId, at: &Revision, proof: &str) {
+        self.proofs.insert(id, (at.clone(), proof.to_owned()));
+    }
+
+    /// Whether it was shown on this revision. A proof of another one is none: the code has changed since.
+    pub fn is_proven(&self, id: FindingId, at: &Revision) -> bool {
+        self.proofs.get(&id).is_some_and(|(of, _)| of == at)
+    }
+
+    /// The last proof that was named for it and found.
+    pub fn proof(&self, id: FindingId) -> Option<&str> {
+        self.proofs.get(&id).map(|(_, proof)| proof.as_str())
+    }
+
     /// A rework was ordered for these.
     pub fn order(&mut self, must: &[FindingId]) {
         for id in must {
@@ -307,10 +344,13 @@ impl Ledger {
 impl Entry {
     /// An open finding of this round that nothing has happened to: the maker's to fix, as bad as its claim says.
     pub fn new(claim: Claim, by: BTreeSet<Source>, round: u32) -> Entry {
+        let words = by.iter().map(|by| Words { by: by.clone(), claim: claim.clone() }).collect();
         Entry {
             by,
             severity: claim.severity,
             claim,
+            words,
+            remarks: Remarks::default(),
             fate: Fate::Open,
             first_round: round,
             makers: true,
@@ -344,7 +384,7 @@ impl Entry {
             self.referred = tracked.referred.clone();
         }
         self.by.extend(tracked.by.iter().cloned());
-        self.claim = tracked.claim.clone();
+        self.hear(tracked);
         self.severity = tracked.severity;
         self.fate = tracked.fate.clone();
         self.makers = tracked.makers;

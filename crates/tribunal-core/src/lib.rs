@@ -5,6 +5,7 @@
 
 pub mod contract;
 pub mod converge;
+pub mod cover;
 pub mod defence;
 pub mod effect;
 pub mod finding;
@@ -20,3 +21,4 @@ pub mod policy;
 pub mod roster;
 pub mod run;
 pub mod tables;
+pub mod words;

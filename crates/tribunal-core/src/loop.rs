@@ -1,11 +1,12 @@
 //! The loop machine: one subject made by a maker and judged until it ends. Read [`Loop::decide`],
 //! [`Loop::settle`] and [`Loop::apply`] top to bottom. It never asks which use it serves, and knows no clock.
 
-use crate::converge::{self, Next, Pattern, RoundRecord};
+use crate::converge::{self, Course, Next, Pass, Pattern, Round, RoundRecord};
+use crate::cover::{Heard, NotShown, Shown, Weight};
 use crate::effect::{EffectId, Intents, Step, Try};
-use crate::finding::{Answer, Claim, Fate, Reply};
+use crate::finding::{Answer, Claim, Fate, Reply, Said, UnreadPart};
 use crate::ids::{Check, FindingId, LoopId, Maker, Of, Revision, Seat, Time};
-use crate::ledger::{Delta, Handed, Ledger, Tracked};
+use crate::ledger::{Delta, Handed, Ledger, Mark, Tracked};
 use crate::machine::{Machine, OutOfOrder};
 use crate::panel::{self, Bench, CheckState, Ruling, SeatState, Unusable};
 use crate::policy::{AtTheCap, Policy};
@@ -60,6 +61,9 @@ pub struct Failure {
     /// What is known, for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
+    /// What a reviewer found in an answer that has no verdict: its next answer may not approve over it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<UnreadPart>,
 }
 
 /// Kinds of lost attempts.
@@ -125,7 +129,7 @@ impl FailureKind {
 impl Failure {
     /// A failure with its text.
     pub fn new(kind: FailureKind, text: impl Into<String>) -> Failure {
-        Failure { kind, text: text.into() }
+        Failure { kind, text: text.into(), unread: Vec::new() }
     }
 }
 
@@ -204,6 +208,9 @@ pub struct Question {
     pub why: Why,
     /// What it is about.
     pub revision: Option<Revision>,
+    /// Reviewers that have no verdict because they were not shown all of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_shown: Vec<NotShown>,
 }
 
 /// What a person can say.
@@ -314,8 +321,17 @@ pub enum LoopReport {
     },
     /// A check ran.
     Checked(Checked),
+    /// A check did not run, and by the settings that stops nothing.
+    Unchecked(String),
     /// A seat answered.
-    Judged(Answer),
+    Judged {
+        /// What it said.
+        answer: Box<Answer>,
+        /// What it has been shown by now.
+        shown: Shown,
+        /// Findings that were put to this part of it.
+        put: Vec<FindingId>,
+    },
     /// Findings were matched to the ledger.
     Tracked {
         /// All findings of this sitting.
@@ -440,6 +456,13 @@ pub enum LoopEvent {
         /// What it found.
         checked: Checked,
     },
+    /// A check did not run, and by the settings that stops nothing. It is no pass.
+    Unchecked {
+        /// Which.
+        effect: EffectId,
+        /// Why it did not run.
+        why: String,
+    },
     /// The checks are done and the panel is seated.
     PanelSeated {
         /// Who sits; may be nobody.
@@ -449,8 +472,31 @@ pub enum LoopEvent {
     Answered {
         /// Which.
         effect: EffectId,
-        /// What it said.
+        /// What it said, in all its parts together.
         answer: Answer,
+        /// What it was shown: all of it.
+        shown: Shown,
+        /// What this part of it said alone, where there are several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        part: Option<Box<Answer>>,
+    },
+    /// One part of a large change was answered, and there are more.
+    PartAnswered {
+        /// Which.
+        effect: EffectId,
+        /// What it said of this part.
+        answer: Answer,
+        /// What it has been shown by now.
+        shown: Shown,
+    },
+    /// No more parts may be asked, and not everything was shown: the seat has no verdict.
+    NotCovered {
+        /// Which.
+        effect: EffectId,
+        /// What it said of the last part.
+        answer: Answer,
+        /// What it was shown.
+        shown: Shown,
     },
     /// A seat's answer alone does not count.
     AskedAgain {
@@ -489,6 +535,11 @@ pub enum LoopEvent {
     },
     /// A pass is confirmed by one full sitting.
     Confirming,
+    /// Reviewers find other old faults each round: these are asked for everything at once, in the same round.
+    ExhaustiveOrdered {
+        /// Who.
+        seats: Vec<Seat>,
+    },
     /// The maker gets it back.
     ReworkOrdered {
         /// Who mends what.
@@ -543,6 +594,8 @@ pub enum LoopWant {
         put: Vec<FindingId>,
         /// Its last answer was not usable.
         again: bool,
+        /// Which part of it, from 0.
+        part: u32,
     },
     /// Match findings to the ledger.
     Track {
@@ -668,6 +721,7 @@ pub struct Loop {
     tracked: Option<Revision>,
     failed_checks: BTreeSet<Check>,
     series: Vec<RoundRecord>,
+    pass: Option<Pass>,
     delta: Delta,
     confirming: bool,
 }
@@ -703,6 +757,7 @@ impl Loop {
             tracked: since,
             failed_checks: BTreeSet::new(),
             series: Vec::new(),
+            pass: None,
             delta: Delta::default(),
             confirming: false,
         }
@@ -751,6 +806,14 @@ impl Loop {
     /// A full sitting confirms a pass.
     pub fn is_confirming(&self) -> bool {
         self.confirming
+    }
+    /// The reviewers asked now hold an exhaustive pass: they are shown all earlier findings and asked for everything.
+    pub fn is_exhaustive(&self) -> bool {
+        self.bench().is_some_and(|bench| !bench.kept.is_empty())
+    }
+    /// The rounds of this series that needed rework, in counts.
+    pub fn rounds(&self) -> Vec<Round> {
+        converge::rounds(&self.ledger, &self.series)
     }
     /// What the last tracking report counted.
     pub fn delta(&self) -> Delta {
@@ -991,15 +1054,16 @@ impl Loop {
             (LoopWant::Check { .. }, LoopReport::Checked(checked)) => {
                 Some(LoopEvent::Checked { effect, checked: checked.clone() })
             }
-            (LoopWant::Judge { seat, put, .. }, LoopReport::Judged(answer)) => {
-                Some(match panel::unusable(answer, put, self.round) {
-                    None => LoopEvent::Answered { effect, answer: answer.clone() },
-                    Some(why) => {
-                        LoopEvent::AskedAgain { seat: seat.clone(), why, answer: Some(answer.clone()) }
-                    }
-                })
+            (LoopWant::Check { .. }, LoopReport::Unchecked(why)) => {
+                Some(LoopEvent::Unchecked { effect, why: why.clone() })
+            }
+            (LoopWant::Judge { seat, .. }, LoopReport::Judged { answer, shown, put }) => {
+                self.decide_judged(effect, seat, answer, *shown, put)
             }
             (LoopWant::Track { .. }, LoopReport::Tracked { findings, delta }) => {
+                if let Some(why) = self.bench()?.misheard(&self.ledger, findings) {
+                    return garbled(why);
+                }
                 let corrected = self.bench()?.correct(&self.policy, &self.ledger, findings);
                 match corrected {
                     Some(findings) => Some(LoopEvent::Tracked { findings, delta: *delta }),
@@ -1016,6 +1080,32 @@ impl Loop {
             (LoopWant::Ask(_) | LoopWant::Wake { .. }, _) => None,
             (_, _) => garbled("the report answers another question"),
         }
+    }
+
+    fn decide_judged(
+        &self,
+        effect: EffectId,
+        seat: &Seat,
+        answer: &Answer,
+        shown: Shown,
+        put: &[FindingId],
+    ) -> Option<LoopEvent> {
+        let told = (effect.n, answer, shown);
+        let weight = self.bench()?.weigh(&self.policy, &self.ledger, seat, told, put, self.round);
+        let answer = answer.clone();
+        Some(match weight {
+            Weight::Whole(whole, shown) => {
+                let part = (shown.parts > 1).then(|| Box::new(answer));
+                LoopEvent::Answered { effect, answer: whole, shown, part }
+            }
+            Weight::Part => LoopEvent::PartAnswered { effect, answer, shown },
+            Weight::NotCovered => LoopEvent::NotCovered { effect, answer, shown },
+            Weight::Unusable(why) => LoopEvent::AskedAgain { seat: seat.clone(), why, answer: Some(answer) },
+            Weight::Garbled => {
+                let failure = Failure::new(FailureKind::Garbled, "what was shown does not add up");
+                LoopEvent::Failed { effect, failure }
+            }
+        })
     }
 
     fn decide_made(
@@ -1069,6 +1159,10 @@ impl Loop {
         if !bench.checks_done() {
             return Some(self.ask(Why::ChecksDidNotRun));
         }
+        // What a check asks gets its id first; then it is put to the panel by it.
+        if !bench.put_forward(&self.policy, &self.ledger).is_empty() {
+            return Some(LoopEvent::PanelSeated { seats: Vec::new() });
+        }
         let mut seated = bench.clone();
         seated.seat_panel(&self.policy, &self.ledger);
         Some(LoopEvent::PanelSeated { seats: seated.seats.into_keys().collect() })
@@ -1082,8 +1176,15 @@ impl Loop {
         if cases.values().any(|case| matches!(case, Case::Open { .. })) {
             return None;
         }
+        let seats = bench.put_forward(&self.policy, &self.ledger);
+        if !seats.is_empty() {
+            return Some(LoopEvent::PanelSeated { seats });
+        }
         if let Some((seat, _)) = bench.groundless(&self.policy, &self.ledger) {
-            let why = Unusable::Groundless;
+            // A ground that could not be read is not a missing one.
+            let unread =
+                bench.lacks_ground(&self.policy, seat).is_some_and(|heard| !heard.answer.unread.is_empty());
+            let why = if unread { Unusable::Unread } else { Unusable::Groundless };
             return Some(LoopEvent::AskedAgain { seat: seat.clone(), why, answer: None });
         }
         Some(LoopEvent::Ruled { ruling: bench.rule(&self.policy, &self.ledger) })
@@ -1106,14 +1207,24 @@ impl Loop {
             Ruling::Pass { .. } => self.end(Outcome::Passed),
             Ruling::PassWithWarnings { .. } => self.end(Outcome::PassedWithWarnings),
             Ruling::NoQuorum => self.ask(Why::NoQuorum),
-            Ruling::Rework { .. } => self.settle_rework(),
+            Ruling::Rework { .. } => self.settle_rework(bench),
         }
     }
 
-    fn settle_rework(&self) -> LoopEvent {
-        match converge::next(&self.policy, &self.ledger, &self.series, self.round, self.rounds_max) {
-            // Hearings are held before the ruling.
-            Next::GoOn | Next::Hear => {
+    fn settle_rework(&self, bench: &Bench) -> LoopEvent {
+        let course = Course {
+            policy: &self.policy,
+            ledger: &self.ledger,
+            series: &self.series,
+            pass: self.pass,
+            round: self.round,
+            rounds_max: self.rounds_max,
+        };
+        let seats = self.exhaustive_seats(bench);
+        match converge::next(&course) {
+            Next::Exhaust if !seats.is_empty() => LoopEvent::ExhaustiveOrdered { seats },
+            // Where no reviewer of this sitting is left, nobody can hold the pass.
+            Next::GoOn | Next::Exhaust => {
                 let crew = crew_for(&self.policy, &self.ledger).into_iter().map(|hand| hand.share);
                 LoopEvent::ReworkOrdered { crew: crew.collect() }
             }
@@ -1124,6 +1235,12 @@ impl Loop {
         }
     }
 
+    fn exhaustive_seats(&self, bench: &Bench) -> Vec<Seat> {
+        let must = self.series.last().map(|record| &record.must);
+        let late = must.into_iter().flatten().filter(|(_, mark)| **mark == Mark::Late).map(|(id, _)| *id);
+        bench.exhaustive_seats(&self.policy, &late.collect(), &self.ledger)
+    }
+
     fn stop_or_ask(&self, outcome: Outcome, why: Why) -> LoopEvent {
         match self.policy.at_the_cap {
             AtTheCap::End | AtTheCap::Leave => self.end(outcome),
@@ -1132,7 +1249,11 @@ impl Loop {
     }
 
     fn ask(&self, why: Why) -> LoopEvent {
-        let question = Question { why, revision: self.current.clone() };
+        let not_shown = match why {
+            Why::NoQuorum => self.bench().map(Bench::not_shown).unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        let question = Question { why, revision: self.current.clone(), not_shown };
         match self.policy.unattended {
             true => self.end(question.outcome_of_stop()),
             false => LoopEvent::Asked(question),
@@ -1226,11 +1347,15 @@ impl Loop {
                     self.failed_checks.insert(check.clone());
                 }
             }
+            LoopEvent::Unchecked { effect, .. } => {
+                let Step::Check(check) = &effect.step else { return None };
+                *bench.checks.get_mut(check)? = CheckState::DidNotRun;
+            }
             LoopEvent::Failed { effect, .. } => {
                 let Step::Check(check) = &effect.step else { return None };
                 match bench.checks.get_mut(check)? {
                     CheckState::Asking(fails) => *fails += 1,
-                    CheckState::Passed | CheckState::Failed(_) => return None,
+                    CheckState::Passed | CheckState::DidNotRun | CheckState::Failed(_) => return None,
                 }
             }
             LoopEvent::PanelSeated { seats } if bench.checks_done() => {
@@ -1248,26 +1373,46 @@ impl Loop {
         let policy = Arc::clone(&self.policy);
         let State::Judging { bench } = &mut self.state else { return None };
         match event {
-            LoopEvent::Answered { effect, answer } => {
-                let state = seat_of(bench, effect)?;
-                *state = SeatState::Answered(effect.n, answer.clone());
+            LoopEvent::Answered { effect, answer, shown, part } => {
+                let seat = seat_of(bench, effect)?;
+                let own = part.as_deref().unwrap_or(answer).clone();
+                bench.hear(&seat, Heard { n: effect.n, answer: own, shown: *shown });
+                let whole = shown.is_whole() && bench.merged(&seat).as_ref() == Some(answer);
+                whole.then_some(())?;
+                bench.seats.insert(seat, SeatState::Answered(effect.n, answer.clone()));
                 self.intents.close(effect);
             }
-            LoopEvent::AskedAgain { seat, answer: Some(_), .. } => {
-                let state = bench.seats.get_mut(seat)?;
-                let SeatState::Asking(n) = *state else { return None };
-                *state = panel::after_unusable(&policy, n).map_or(SeatState::Gone, SeatState::Asking);
+            LoopEvent::PartAnswered { effect, answer, shown } => {
+                let seat = seat_of(bench, effect)?;
+                bench.hear(&seat, Heard { n: effect.n, answer: answer.clone(), shown: *shown });
+                let next = SeatState::Asking(bench.next_part(&seat));
+                bench.seats.insert(seat, next);
+                self.intents.close(effect);
+            }
+            LoopEvent::NotCovered { effect, answer, shown } => {
+                let seat = seat_of(bench, effect)?;
+                bench.hear(&seat, Heard { n: effect.n, answer: answer.clone(), shown: *shown });
+                bench.lose(&seat, &self.ledger);
+                self.intents.close(effect);
+            }
+            LoopEvent::AskedAgain { seat, why, answer: Some(answer) } => {
+                let SeatState::Asking(n) = *bench.seats.get(seat)? else { return None };
+                let next = panel::after_unusable(&policy, n, *why);
+                bench.go_on(seat, next, &self.ledger);
+                bench.owe(seat, (n, next), panel::objection(answer));
                 let effect = self.effect(Step::Judge(seat.clone()), n);
                 self.intents.close(&effect).then_some(())?;
             }
             LoopEvent::Failed { effect, failure } => {
-                let state = seat_of(bench, effect)?;
+                let seat = seat_of(bench, effect)?;
                 let next = panel::after_failure(&policy, effect.n, failure.kind);
-                *state = next.map_or(SeatState::Gone, SeatState::Asking);
+                bench.go_on(&seat, next, &self.ledger);
+                bench.owe(&seat, (effect.n, next), panel::lost_objection(failure));
                 self.intents.close(effect);
             }
             LoopEvent::PanelClosed if bench.seats_done() => {
-                let bench = bench.clone();
+                let mut bench = bench.clone();
+                bench.end_pass();
                 if bench.answers().count() == policy.seats.len() {
                     self.seen.push(bench.revision.clone());
                 }
@@ -1286,13 +1431,25 @@ impl Loop {
                 self.ledger.track(findings, self.round, self.policy.adjudicator.is_some());
                 self.delta = *delta;
                 self.tracked = Some(bench.revision.clone());
-                let cases = self.cases(&bench);
+                self.take_proofs(&bench);
+                let asked_first = !bench.put_forward(&self.policy, &self.ledger).is_empty();
+                let cases = if asked_first { BTreeMap::new() } else { self.cases(&bench) };
                 self.enter(State::Hearing { bench, cases });
             }
             LoopEvent::Failed { .. } => *fails += 1,
             _ => return None,
         }
         Some(())
+    }
+
+    /// Proofs that were named and found hold for this revision, and are not asked for twice.
+    fn take_proofs(&mut self, bench: &Bench) {
+        for (id, said) in bench.answers().flat_map(|(_, answer)| &answer.said) {
+            let asks = self.ledger.get(*id).is_some_and(|entry| entry.claim.asks);
+            if let (true, Said::Shown(proof)) = (asks, said) {
+                self.ledger.prove(*id, &bench.revision, proof);
+            }
+        }
     }
 
     fn apply_hearing(&mut self, event: &LoopEvent) -> Option<()> {
@@ -1316,16 +1473,28 @@ impl Loop {
                 }
                 self.intents.close(effect);
             }
-            LoopEvent::AskedAgain { seat, .. } if all_heard => {
-                let state = bench.seats.get_mut(seat)?;
-                let SeatState::Answered(n, _) = state else { return None };
-                match panel::after_unusable(&policy, *n) {
-                    None => *state = SeatState::Gone,
-                    Some(next) => {
-                        *state = SeatState::Asking(next);
-                        let bench = bench.clone();
-                        self.enter(State::Judging { bench });
-                    }
+            LoopEvent::PanelSeated { seats }
+                if all_heard && bench.put_forward(&policy, &self.ledger) == *seats =>
+            {
+                if seats.is_empty() {
+                    return None;
+                }
+                let mut bench = bench.clone();
+                let asking = |seat: &Seat| (seat.clone(), SeatState::Asking(Try::default()));
+                bench.seats = seats.iter().map(asking).collect();
+                self.enter(State::Judging { bench });
+            }
+            LoopEvent::AskedAgain { seat, why, .. } if all_heard => {
+                let SeatState::Answered(..) = bench.seats.get(seat)? else { return None };
+                let heard = bench.take_back(&policy, seat)?;
+                let next = panel::after_unusable(&policy, heard.n, *why);
+                bench.go_on(seat, next, &self.ledger);
+                if next.is_some() {
+                    // What was read and came to nothing binds nobody: then the verdict may change.
+                    let objection = panel::objection(&heard.answer).filter(|_| *why == Unusable::Unread);
+                    bench.owe(seat, (heard.n, next), objection);
+                    let bench = bench.clone();
+                    self.enter(State::Judging { bench });
                 }
             }
             // A seat without a ground is asked again first, or given up.
@@ -1343,9 +1512,11 @@ impl Loop {
     fn record(&mut self, ruling: &Ruling) {
         let (Ruling::Rework { must }, Some(bench)) = (ruling, self.bench()) else { return };
         let marked = |id: &FindingId| (*id, self.ledger.mark(*id, self.round));
+        let left = |id: &FindingId| Some((*id, self.ledger.get(*id)?.left_twice()?));
         let record = RoundRecord {
             round: self.round,
             must: must.iter().map(marked).collect(),
+            left: must.iter().filter_map(left).collect(),
             complete: bench.is_complete(),
             fundamental: bench.is_fundamental(),
         };
@@ -1361,6 +1532,17 @@ impl Loop {
                 let revision = bench.revision.clone();
                 self.confirming = true;
                 self.sit(revision);
+            }
+            LoopEvent::ExhaustiveOrdered { seats } => {
+                let Ruling::Rework { must } = ruling else { return None };
+                if self.pass.is_some() || *seats != self.exhaustive_seats(bench) || seats.is_empty() {
+                    return None;
+                }
+                let mut bench = bench.clone();
+                bench.exhaust(&self.policy, seats);
+                self.pass =
+                    Some(Pass { round: self.round, open: u32::try_from(must.len()).unwrap_or(u32::MAX) });
+                self.enter(State::Judging { bench });
             }
             LoopEvent::ReworkOrdered { crew } => {
                 let Ruling::Rework { must } = ruling else { return None };
@@ -1429,6 +1611,7 @@ impl Loop {
 
     fn new_series(&mut self) {
         self.series.clear();
+        self.pass = None;
         self.ledger.new_series();
     }
 
@@ -1480,9 +1663,10 @@ fn hand_mut<'a>(crew: &'a mut [Hand], effect: &EffectId) -> Option<&'a mut Hand>
     crew.iter_mut().find(|hand| hand.does(effect))
 }
 
-fn seat_of<'a>(bench: &'a mut Bench, effect: &EffectId) -> Option<&'a mut SeatState> {
+/// The seat that this effect asks.
+fn seat_of(bench: &Bench, effect: &EffectId) -> Option<Seat> {
     let Step::Judge(seat) = &effect.step else { return None };
-    bench.seats.get_mut(seat).filter(|state| **state == SeatState::Asking(effect.n))
+    (bench.seats.get(seat) == Some(&SeatState::Asking(effect.n))).then(|| seat.clone())
 }
 
 // What the world should be doing, state by state.
@@ -1517,7 +1701,9 @@ impl Loop {
                 let want = LoopWant::Check { check: check.clone(), revision: bench.revision.clone() };
                 Some((effect, want))
             }
-            CheckState::Asking(_) | CheckState::Passed | CheckState::Failed(_) => None,
+            CheckState::Asking(_) | CheckState::Passed | CheckState::DidNotRun | CheckState::Failed(_) => {
+                None
+            }
         };
         bench.checks.iter().filter_map(asking).collect()
     }
@@ -1529,8 +1715,9 @@ impl Loop {
                     seat: seat.clone(),
                     backup: n.backup,
                     revision: bench.revision.clone(),
-                    put: self.ledger.put_to(seat),
+                    put: bench.put_to_part(&self.ledger, seat, n.part),
                     again: n.again,
+                    part: n.part,
                 };
                 Some((self.effect(Step::Judge(seat.clone()), *n), want))
             }
@@ -1648,7 +1835,10 @@ impl LoopEvent {
             | LoopEvent::Joined { effect, .. }
             | LoopEvent::Failed { effect, .. }
             | LoopEvent::Checked { effect, .. }
+            | LoopEvent::Unchecked { effect, .. }
             | LoopEvent::Answered { effect, .. }
+            | LoopEvent::PartAnswered { effect, .. }
+            | LoopEvent::NotCovered { effect, .. }
             | LoopEvent::Heard { effect, .. } => Some(effect),
             _ => None,
         }
@@ -1666,14 +1856,18 @@ impl LoopEvent {
             LoopEvent::Failed { .. } => "failed",
             LoopEvent::RoundBegan { .. } => "round_began",
             LoopEvent::Checked { .. } => "checked",
+            LoopEvent::Unchecked { .. } => "unchecked",
             LoopEvent::PanelSeated { .. } => "panel_seated",
             LoopEvent::Answered { .. } => "answered",
+            LoopEvent::PartAnswered { .. } => "part_answered",
+            LoopEvent::NotCovered { .. } => "not_covered",
             LoopEvent::AskedAgain { .. } => "asked_again",
             LoopEvent::PanelClosed => "panel_closed",
             LoopEvent::Tracked { .. } => "tracked",
             LoopEvent::Heard { .. } => "heard",
             LoopEvent::Ruled { .. } => "ruled",
             LoopEvent::Confirming => "confirming",
+            LoopEvent::ExhaustiveOrdered { .. } => "exhaustive_ordered",
             LoopEvent::ReworkOrdered { .. } => "rework_ordered",
             LoopEvent::Asked(_) => "asked",
             LoopEvent::Decided(_) => "decided",

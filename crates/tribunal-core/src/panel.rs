@@ -1,11 +1,12 @@
 //! The bench of one sitting: who is asked, which answers count, and what they add up to.
 
+use crate::cover::{HeardParts, Partly};
 use crate::defence::{Defence, stands};
 use crate::effect::Try;
 use crate::finding::{Answer, Claim, Fate, Said, Severity, Source, Verdict};
 use crate::ids::{Check, FindingId, Revision, Seat};
-use crate::ledger::{Entry, Ledger, Tracked};
-use crate::r#loop::FailureKind;
+use crate::ledger::{Entry, Ledger, Mark, Tracked};
+use crate::r#loop::{Failure, FailureKind};
 use crate::policy::{Asked, NoVerdict, Policy};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,8 @@ pub enum CheckState {
     Asking(u32),
     /// It ran and found nothing.
     Passed,
+    /// It did not run, and by the settings that stops nothing. It settles nothing either.
+    DidNotRun,
     /// It ran and found these; never empty.
     Failed(Vec<Claim>),
 }
@@ -26,7 +29,7 @@ impl CheckState {
     pub fn worst(&self) -> Option<Severity> {
         match self {
             CheckState::Failed(claims) => claims.iter().map(|claim| claim.severity).max(),
-            CheckState::Asking(_) | CheckState::Passed => None,
+            CheckState::Asking(_) | CheckState::Passed | CheckState::DidNotRun => None,
         }
     }
 }
@@ -51,6 +54,27 @@ pub struct Bench {
     pub checks: BTreeMap<Check, CheckState>,
     /// Its seats; those not asked are not in it.
     pub seats: BTreeMap<Seat, SeatState>,
+    /// What each part of a seat's answered, where a change is shown in several.
+    pub heard: HeardParts,
+    /// What seats without a verdict objected to in the parts they answered.
+    pub partly: BTreeMap<Seat, Partly>,
+    /// What reviewers whose answer about a part did not count have to settle when they are asked again.
+    pub owed: BTreeMap<(Seat, u32), Owed>,
+    /// While an exhaustive pass is under way: what the seats that hold it had answered before. The pass adds to
+    /// these answers; it takes nothing back and answers for no finding.
+    pub kept: BTreeMap<Seat, (Try, Answer)>,
+}
+
+/// What a reviewer's discarded answer leaves its next one to settle, in the same sitting.
+///
+/// Nothing was changed in between, so words that were lost on the way cannot have become wrong: the next answer may
+/// not be milder than the one it replaces, and has to say what became of each part that was not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owed {
+    /// The mildest verdict that counts.
+    pub floor: Verdict,
+    /// How many unread parts have to be answered, numbered from 1, for anything but a reject.
+    pub parts: u32,
 }
 
 /// What verdicts and findings add up to.
@@ -88,6 +112,14 @@ pub enum Unusable {
     Bare,
     /// A reject, or a condition where none passes, without an open finding behind it.
     Groundless,
+    /// Something in it may be a finding and could not be read, and nothing that was read speaks for it.
+    Unread,
+    /// It is milder than the reviewer's answer before it, of which something could not be read.
+    Flipped,
+    /// It does not say what became of each part of the answer before it that could not be read.
+    Unsettled,
+    /// Nothing in it carries the word of its launch, so nobody can tell whether the reviewer or a file it quotes speaks.
+    Wordless,
 }
 
 /// Whether a severity causes rework under this policy.
@@ -95,14 +127,68 @@ pub fn needs_rework(policy: &Policy, severity: Severity) -> bool {
     severity == Severity::Blocker || (severity == Severity::Warning && !policy.warnings_pass)
 }
 
-/// Whether an answer counts by itself.
-pub fn unusable(answer: &Answer, put: &[FindingId], round: u32) -> Option<Unusable> {
+/// Whether an answer counts by itself, and against what the reviewer's answer before it left to settle.
+pub fn unusable(answer: &Answer, put: &[FindingId], round: u32, owed: Option<&Owed>) -> Option<Unusable> {
+    let settled = |owed: &Owed| rejects(answer) || (1..=owed.parts).all(|n| answer.settles(n));
+    if owed.is_some_and(|owed| stated(answer) < owed.floor) {
+        return Some(Unusable::Flipped);
+    }
+    if is_in_doubt(answer) {
+        return Some(Unusable::Unread);
+    }
+    if answer.wordless && !rejects(answer) {
+        return Some(Unusable::Wordless);
+    }
+    if owed.is_some_and(|owed| !settled(owed)) {
+        return Some(Unusable::Unsettled);
+    }
     if put.iter().any(|id| !answer.said.contains_key(id)) {
         return Some(Unusable::Incomplete);
     }
-    let bare = answer.checked.trim().is_empty() && answer.raised.is_empty();
-    let evident = !bare || !stands(Defence::Evidence);
-    (round <= 1 && answer.verdict == Verdict::Approve && !evident).then_some(Unusable::Bare)
+    (round <= 1 && is_bare(answer)).then_some(Unusable::Bare)
+}
+
+/// An approval that says nothing of what was checked.
+fn is_bare(answer: &Answer) -> bool {
+    let evident = !answer.checked.trim().is_empty() || !answer.raised.is_empty();
+    answer.verdict == Verdict::Approve && !evident && stands(Defence::Evidence)
+}
+
+/// The verdict that an answer amounts to by itself, in a first round and before any policy. `None` when it does not
+/// count. Findings outrank the stated word: an approval beside a blocker, beside a finding that is said to be still
+/// there, or of work that does not serve its intent is a reject. Both verdicts are recorded; this one decides.
+pub fn effective(answer: &Answer) -> Option<Verdict> {
+    let blocked = answer.raised.iter().any(|claim| claim.severity == Severity::Blocker);
+    let upheld = answer.said.values().any(|said| *said == Said::StillThere);
+    match answer.verdict {
+        _ if blocked || upheld || answer.intent_satisfied == Some(false) => Some(Verdict::Reject),
+        _ if is_bare(answer) => None,
+        verdict => Some(verdict),
+    }
+}
+
+/// Whether something that was not read keeps the answer from counting. A reject stands on one ground that was read.
+fn is_in_doubt(answer: &Answer) -> bool {
+    let ground = raises_must_fix(answer) || answer.said.values().any(|said| *said == Said::StillThere);
+    let stands = rejects(answer) && ground;
+    !answer.unread.is_empty() && !stands
+}
+
+fn raises_must_fix(answer: &Answer) -> bool {
+    answer.raised.iter().any(|claim| claim.severity.must_fix())
+}
+
+/// What an answer that does not count leaves to settle; none if it named nothing.
+pub fn objection(answer: &Answer) -> Option<Owed> {
+    let lost = rejects(answer) && raises_must_fix(answer);
+    let parts = u32::try_from(answer.unread.len()).unwrap_or(u32::MAX);
+    (parts > 0 || lost).then(|| Owed { floor: stated(answer), parts })
+}
+
+/// What an answer without a verdict leaves to settle. Who named something and forgot the verdict may still set a
+/// condition, but does not approve.
+pub fn lost_objection(failure: &Failure) -> Option<Owed> {
+    (!failure.unread.is_empty()).then_some(Owed { floor: Verdict::Conditional, parts: 0 })
 }
 
 /// The next try after a lost attempt; `None` when no asker is left. What cannot pass is not tried twice with one asker.
@@ -123,13 +209,27 @@ pub fn after_making(policy: &Policy, n: Try, kind: FailureKind) -> Option<Try> {
     (policy.maker_backup && !n.backup).then_some(Try { backup: true, ..Try::default() })
 }
 
-/// The next try after an answer that alone is not usable; `None` when no asker is left.
-pub fn after_unusable(policy: &Policy, n: Try) -> Option<Try> {
-    if n.again { next_asker(policy, n) } else { Some(Try { again: true, ..n }) }
+/// The next try after an answer that alone is not usable; `None` when no asker is left. Who was shown what was lost and
+/// took it back is not asked a third time.
+pub fn after_unusable(policy: &Policy, n: Try, why: Unusable) -> Option<Try> {
+    match n.again || matches!(why, Unusable::Flipped | Unusable::Unsettled) {
+        true => next_asker(policy, n),
+        false => Some(Try { again: true, ..n }),
+    }
 }
 
 fn next_asker(policy: &Policy, n: Try) -> Option<Try> {
-    (policy.backup && !n.backup).then_some(Try { backup: true, fails: 0, again: false })
+    (policy.backup && !n.backup).then_some(Try { part: n.part, backup: true, ..Try::default() })
+}
+
+/// One answer out of two by the same seat to the same revision: the stricter verdict, and everything both raised.
+fn joined(before: &Answer, more: &Answer) -> Answer {
+    let mut all = before.clone();
+    all.verdict = before.verdict.max(more.verdict);
+    all.fundamental |= more.fundamental;
+    all.raised.extend(more.raised.iter().cloned());
+    all.unread.extend(more.unread.iter().cloned());
+    all
 }
 
 /// What of a claim must be equal for it to be the same finding: words or a rule, and maybe a file.
@@ -139,7 +239,80 @@ impl Bench {
     /// The bench of a new sitting: its checks are asked first.
     pub fn convene(revision: Revision, checks: impl IntoIterator<Item = Check>) -> Bench {
         let checks = checks.into_iter().map(|check| (check, CheckState::Asking(0))).collect();
-        Bench { revision, checks, seats: BTreeMap::new() }
+        Bench {
+            revision,
+            checks,
+            seats: BTreeMap::new(),
+            heard: BTreeMap::new(),
+            partly: BTreeMap::new(),
+            owed: BTreeMap::new(),
+            kept: BTreeMap::new(),
+        }
+    }
+
+    /// What a reviewer has to settle when it is asked about this part again.
+    pub fn owed_by(&self, seat: &Seat, part: u32) -> Option<&Owed> {
+        self.owed.get(&(seat.clone(), part))
+    }
+
+    /// Notes what a reviewer has to settle after an answer that does not count. Another asker owes nothing: it has its
+    /// own eyes.
+    pub(crate) fn owe(&mut self, seat: &Seat, (n, next): (Try, Option<Try>), objection: Option<Owed>) {
+        let key = (seat.clone(), n.part);
+        if next.is_none_or(|next| next.backup != n.backup) {
+            self.owed.remove(&key);
+        } else if let Some(new) = objection {
+            let before = self.owed.get(&key).copied().unwrap_or(new);
+            let owed = Owed { floor: before.floor.max(new.floor), parts: before.parts.max(new.parts) };
+            self.owed.insert(key, owed);
+        }
+    }
+
+    /// Who holds an exhaustive pass: the fallback reviewer in the place of the seat with the most late findings, so
+    /// that somebody else looks; without a fallback reviewer every seat that has answered.
+    pub fn exhaustive_seats(
+        &self,
+        policy: &Policy,
+        late: &BTreeSet<FindingId>,
+        ledger: &Ledger,
+    ) -> Vec<Seat> {
+        let answered: Vec<&Seat> = self.answers().map(|(seat, _)| seat).collect();
+        if !policy.backup {
+            return answered.into_iter().cloned().collect();
+        }
+        let held = |seat: &&Seat| {
+            let holds = |id: &&FindingId| ledger.get(**id).is_some_and(|entry| entry.is_of(seat));
+            late.iter().filter(holds).count()
+        };
+        // The first of those with the most.
+        answered.into_iter().rev().max_by_key(held).cloned().into_iter().collect()
+    }
+
+    /// These seats are asked for everything at once; what they had answered is kept.
+    pub fn exhaust(&mut self, policy: &Policy, seats: &[Seat]) {
+        let first = Try { backup: policy.backup, ..Try::default() };
+        for seat in seats {
+            if let Some(state) = self.seats.get_mut(seat)
+                && let SeatState::Answered(n, answer) = std::mem::replace(state, SeatState::Asking(first))
+            {
+                self.kept.insert(seat.clone(), (n, answer));
+                // Whatever that answer had to settle is settled: the pass begins anew, and with the first part.
+                self.forget(seat);
+            }
+        }
+    }
+
+    /// The pass is over: its answers are added to those before it. A seat that gave none keeps what it had said.
+    pub fn end_pass(&mut self) {
+        for (seat, (n, before)) in std::mem::take(&mut self.kept) {
+            let added = match self.seats.get(&seat) {
+                Some(SeatState::Answered(_, more)) => joined(&before, more),
+                Some(SeatState::Asking(_) | SeatState::Gone) | None => before,
+            };
+            self.forget(&seat);
+            self.stands_whole(&seat, n, &added);
+            self.seats.insert(seat, SeatState::Answered(n, added));
+        }
     }
 
     /// Every check has an answer.
@@ -157,13 +330,44 @@ impl Bench {
         self.checks.values().any(|state| state.worst().is_some_and(|worst| needs_rework(policy, worst)))
     }
 
-    fn checks_fail(&self) -> bool {
-        self.checks.values().any(|state| matches!(state, CheckState::Failed(_)))
+    /// A check found something, questions that are answered left out.
+    fn checks_fail(&self, ledger: &Ledger) -> bool {
+        self.failures().any(|(check, claims)| {
+            claims.iter().any(|claim| !claim.asks || self.is_unanswered(check, claim, ledger))
+        })
     }
 
     /// A check cannot tell and asks whoever can.
-    fn a_check_asks(&self) -> bool {
-        self.failures().any(|(_, claims)| claims.iter().any(|claim| claim.asks))
+    pub fn a_check_asks(&self, ledger: &Ledger) -> bool {
+        self.failures().any(|(check, claims)| {
+            claims.iter().any(|claim| claim.asks && self.is_unanswered(check, claim, ledger))
+        })
+    }
+
+    /// Nobody has shown yet, on this revision, what a check asks about.
+    fn is_unanswered(&self, check: &Check, claim: &Claim, ledger: &Ledger) -> bool {
+        let source = Source::Check(check.clone());
+        let same = |entry: &Entry| {
+            entry.by.contains(&source) && entry.claim.rule == claim.rule && entry.claim.claim == claim.claim
+        };
+        !ledger.iter().any(|(id, entry)| same(entry) && ledger.is_proven(id, &self.revision))
+    }
+
+    /// What is put to a seat by id: its own open must-fix findings, and what a check asks.
+    pub fn put_to(&self, seat: &Seat, ledger: &Ledger) -> Vec<FindingId> {
+        let asked = |entry: &Entry| entry.claim.asks && self.failing_check_holds(entry);
+        let put = ledger.open().filter(|(_, entry)| entry.is_of(seat) || asked(entry));
+        put.map(|(id, _)| id).collect()
+    }
+
+    /// Who is asked what the checks ask, once each question has its id; nobody where there is none, or the panel sat.
+    pub fn put_forward(&self, policy: &Policy, ledger: &Ledger) -> Vec<Seat> {
+        if !self.seats.is_empty() || !self.a_check_asks(ledger) {
+            return Vec::new();
+        }
+        let mut seated = self.clone();
+        seated.seat_panel(policy, ledger);
+        seated.seats.into_keys().collect()
     }
 
     fn a_seat_is_gone(&self) -> bool {
@@ -177,7 +381,7 @@ impl Bench {
 
     /// A seat said that patching will not do.
     pub fn is_fundamental(&self) -> bool {
-        self.answers().any(|(_, answer)| answer.fundamental)
+        self.voices().any(|(_, answer)| answer.fundamental)
     }
 
     /// The usable answers.
@@ -192,14 +396,14 @@ impl Bench {
     pub fn failures(&self) -> impl Iterator<Item = (&Check, &[Claim])> {
         self.checks.iter().filter_map(|(check, state)| match state {
             CheckState::Failed(claims) => Some((check, claims.as_slice())),
-            CheckState::Asking(_) | CheckState::Passed => None,
+            CheckState::Asking(_) | CheckState::Passed | CheckState::DidNotRun => None,
         })
     }
 
     /// Who sits, once the checks have answered. A seat with an open must-fix finding of its own is always asked,
     /// unless checks rejected and spare the panel.
     pub fn seat_panel(&mut self, policy: &Policy, ledger: &Ledger) {
-        let (rejected, failed) = (self.checks_reject(policy), self.checks_fail());
+        let (rejected, failed) = (self.checks_reject(policy), self.checks_fail(ledger));
         let sits = |seat: &&Seat| match policy.asked {
             Asked::Always => true,
             Asked::UnlessChecksReject => !rejected,
@@ -218,13 +422,23 @@ impl Bench {
         self.failures().any(|(check, _)| entry.by.contains(&Source::Check(check.clone())))
     }
 
-    /// A seat that rejected (or set a condition where none passes) with no open must-fix finding of its own.
-    pub fn groundless(&self, policy: &Policy, ledger: &Ledger) -> Option<(&Seat, Try)> {
+    /// A check that fails in this sitting holds something open that causes rework.
+    fn a_check_is_ground(&self, policy: &Policy, ledger: &Ledger) -> bool {
+        ledger
+            .open()
+            .any(|(_, entry)| needs_rework(policy, entry.severity) && self.failing_check_holds(entry))
+    }
+
+    /// A seat that rejected (or set a condition where none passes) with no open must-fix finding of its own, and no
+    /// failing check whose finding is its ground.
+    pub fn groundless(&self, policy: &Policy, ledger: &Ledger) -> Option<(&Seat, &Answer)> {
         self.seats.iter().find_map(|(seat, state)| match state {
-            SeatState::Answered(n, answer)
-                if wants_a_ground(policy, answer) && ledger.put_to(seat).is_empty() =>
+            SeatState::Answered(_, answer)
+                if wants_a_ground(policy, answer)
+                    && ledger.put_to(seat).is_empty()
+                    && !self.a_check_is_ground(policy, ledger) =>
             {
-                Some((seat, *n))
+                Some((seat, answer))
             }
             _ => None,
         })
@@ -243,7 +457,10 @@ impl Bench {
                 let early = matches!(tracked.fate, Fate::Carried | Fate::Waived(_) | Fate::Unresolved);
                 let waived = is_waived(ledger, tracked.id, &tracked.fate);
                 let fate = if (upheld || early) && !waived { Fate::Open } else { tracked.fate.clone() };
-                Tracked { fate, ..tracked.clone() }
+                match self.is_shown(tracked, ledger) {
+                    true => Tracked { fate: Fate::Refuted, mark: Mark::Persistent, ..tracked.clone() },
+                    false => Tracked { fate, ..tracked.clone() },
+                }
             })
             .collect();
         let accounted = |check: &Check, worst: Severity| {
@@ -256,11 +473,27 @@ impl Bench {
             corrected.iter().any(|t| holds(t.id, &t.by, &t.fate, t.severity))
                 || ledger.iter().any(|(id, e)| !named(id) && holds(id, &e.by, &e.fate, e.severity))
         };
-        let all_accounted = self.checks.iter().all(|(check, state)| match state.worst() {
-            Some(worst) if needs_rework(policy, worst) => accounted(check, worst),
-            Some(_) | None => true,
-        });
+        let all_accounted =
+            self.failures().all(|(check, claims)| match self.unshown(check, claims, &corrected, ledger) {
+                Some(worst) if needs_rework(policy, worst) => accounted(check, worst),
+                Some(_) | None => true,
+            });
         all_accounted.then_some(corrected)
+    }
+
+    /// Somebody named a proof that what a check asks about holds, and it was there.
+    fn is_shown(&self, tracked: &Tracked, ledger: &Ledger) -> bool {
+        let shows = |(_, answer): (&Seat, &Answer)| matches!(answer.said.get(&tracked.id), Some(Said::Shown(proof)) if !proof.trim().is_empty());
+        tracked.claim.asks && (self.answers().any(shows) || ledger.is_proven(tracked.id, &self.revision))
+    }
+
+    /// The worst of what a failing check found, questions that were answered left out: each needs a proof of its own.
+    fn unshown(&self, check: &Check, claims: &[Claim], all: &[Tracked], ledger: &Ledger) -> Option<Severity> {
+        let source = Source::Check(check.clone());
+        let shown = all.iter().filter(|one| one.by.contains(&source) && self.is_shown(one, ledger)).count();
+        let asked = claims.iter().filter(|claim| claim.asks).count();
+        let left = claims.iter().filter(|claim| !claim.asks || asked > shown);
+        left.map(|claim| claim.severity).max()
     }
 
     /// Which closed findings a failing check raises again. Every claim of it needs a finding of its own: one
@@ -298,7 +531,7 @@ impl Bench {
     }
 
     fn author_upholds(&self, tracked: &Tracked) -> bool {
-        self.answers().any(|(seat, answer)| {
+        self.voices().any(|(seat, answer)| {
             tracked.by.contains(&Source::Seat(seat.clone()))
                 && answer.said.get(&tracked.id) == Some(&Said::StillThere)
         })
@@ -307,15 +540,20 @@ impl Bench {
     /// What this sitting adds up to. The first line that fits counts.
     pub fn rule(&self, policy: &Policy, ledger: &Ledger) -> Ruling {
         let open: Vec<(FindingId, &Entry)> = ledger.open().collect();
-        let grounds = |entry: &Entry| {
-            self.is_present(entry) && (needs_rework(policy, entry.severity) || self.author_rejected(entry))
+        // Where nobody sits who could show it, a check's question is a person's.
+        let for_nobody = |entry: &Entry| entry.claim.asks && policy.seats.is_empty();
+        let grounds = |id: FindingId, entry: &Entry| {
+            self.is_present(id, entry)
+                && !for_nobody(entry)
+                && (needs_rework(policy, entry.severity) || self.author_rejected(entry))
         };
-        if open.iter().any(|(_, entry)| grounds(entry)) {
+        if open.iter().any(|(id, entry)| grounds(*id, entry)) {
             return Ruling::Rework { must: open.iter().map(|(id, _)| *id).collect() };
         }
         let gone = self.a_seat_is_gone();
         // Silence approves nothing, not even where the checks' verdict would stand: there is none.
-        let nobody = (self.checks.is_empty() || self.a_check_asks()) && self.answers().next().is_none();
+        let looked = self.checks.values().any(|state| *state != CheckState::DidNotRun);
+        let nobody = (!looked || self.a_check_asks(ledger)) && self.answers().next().is_none();
         if nobody || (gone && policy.no_verdict == NoVerdict::Escalate) {
             return Ruling::NoQuorum;
         }
@@ -331,15 +569,18 @@ impl Bench {
     }
 
     /// Somebody behind the finding spoke in this sitting: its check failed, or its seat answered.
-    fn is_present(&self, entry: &Entry) -> bool {
+    fn is_present(&self, id: FindingId, entry: &Entry) -> bool {
+        let objects = |seat: &Seat| self.partly.get(seat).is_some_and(|partly| !partly.unheard.contains(&id));
         entry.by.iter().any(|source| match source {
             Source::Check(check) => matches!(self.checks.get(check), Some(CheckState::Failed(_))),
-            Source::Seat(seat) => matches!(self.seats.get(seat), Some(SeatState::Answered(..))),
+            Source::Seat(seat) => {
+                matches!(self.seats.get(seat), Some(SeatState::Answered(..))) || objects(seat)
+            }
         })
     }
 
     fn author_rejected(&self, entry: &Entry) -> bool {
-        self.answers().any(|(seat, answer)| rejects(answer) && entry.is_of(seat))
+        self.voices().any(|(seat, answer)| rejects(answer) && entry.is_of(seat))
     }
 }
 
@@ -353,6 +594,11 @@ fn rejects(answer: &Answer) -> bool {
     answer.verdict == Verdict::Reject || answer.intent_satisfied == Some(false)
 }
 
-fn wants_a_ground(policy: &Policy, answer: &Answer) -> bool {
+/// The verdict as it counts before findings do.
+fn stated(answer: &Answer) -> Verdict {
+    if rejects(answer) { Verdict::Reject } else { answer.verdict }
+}
+
+pub(crate) fn wants_a_ground(policy: &Policy, answer: &Answer) -> bool {
     rejects(answer) || (answer.verdict == Verdict::Conditional && !policy.warnings_pass)
 }

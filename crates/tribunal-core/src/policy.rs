@@ -109,6 +109,9 @@ pub struct Policy {
     pub rounds_max: u32,
     /// Tries at one step inside a round.
     pub attempts_max: u32,
+    /// Parts of a large change that one reviewer is asked about in a round at most.
+    #[serde(default = "parts_max")]
+    pub parts_max: u32,
     /// Runs of the maker at most, where every run is an iteration and none an attempt.
     pub iterations_max: Option<u32>,
     /// Consecutive re-reviews with the same must-fix set before it is stale.
@@ -131,6 +134,11 @@ pub struct Policy {
     pub timeouts: Timeouts,
 }
 
+/// Enough for about 1.5 MB of change.
+fn parts_max() -> u32 {
+    16
+}
+
 impl Policy {
     /// The row for a use with the seeds' defaults: no seats, no checks yet.
     pub fn of(of: Use) -> Policy {
@@ -146,6 +154,7 @@ impl Policy {
             warnings_pass: true,
             rounds_max: 3,
             attempts_max: 2,
+            parts_max: parts_max(),
             iterations_max: None,
             stale_limit: 2,
             no_verdict: NoVerdict::Escalate,

@@ -1,5 +1,7 @@
 //! A plan's contract, as the plan says it. Must never grant a path the plan does not claim.
 
+use std::collections::BTreeSet;
+
 use tribunal_core::contract::Contract;
 use tribunal_core::tables;
 
@@ -26,7 +28,7 @@ pub fn contract_of(plan: &Plan) -> Contract {
             None => dependency.written.clone(),
         })
         .collect();
-    let allowed = plan.claimed_files();
+    let allowed = allowed_paths(plan);
     let must_haves = plan.must_haves.entries();
     let score = tables::task_score(must_haves.len(), allowed.len(), depends_on.len());
     Contract {
@@ -51,6 +53,18 @@ pub fn contract_of(plan: &Plan) -> Contract {
     }
 }
 
+/// The files a plan claims, those it shares with others, and those it says must be there in the end. A plan that claims
+/// none names no paths, and is held to none.
+fn allowed_paths(plan: &Plan) -> Vec<String> {
+    let mut allowed: BTreeSet<String> = plan.claimed_files().into_iter().collect();
+    if !allowed.is_empty() {
+        let artifacts = plan.expected_artifacts.iter().chain(&plan.must_haves.artifacts);
+        allowed.extend(artifacts.filter_map(|artifact| crate::task::clean_path(&artifact.path)));
+        allowed.extend(plan.sequential_files.iter().map(|file| path_in(file)));
+    }
+    allowed.into_iter().collect()
+}
+
 /// A task's name across phases: `01-02-T3`.
 pub fn task_id(plan: &PlanId, number: u32) -> String {
     format!("{plan}-T{number}")
@@ -71,4 +85,39 @@ fn objective(plan: &Plan) -> String {
     };
     let words = tagged.map(|(inner, _)| inner).or_else(headed).map(str::trim).filter(|text| !text.is_empty());
     words.map_or_else(|| plan.title.clone().unwrap_or_default(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read_plan;
+
+    fn contract(front: &str) -> Contract {
+        let text = format!(
+            "---\nphase: 1\nplan: 1\ntitle: t\nmust_haves: [x]\n{front}\n---\n\n### Task 1: a\n\nDo it.\n"
+        );
+        contract_of(&read_plan("01-01-PLAN.md", &text).value.unwrap())
+    }
+
+    /// Files it shares and files that must be there are the plan's; a plan that claims none is held to none.
+    #[test]
+    fn what_a_plan_names_it_may_change() {
+        let named = contract(
+            "files_modified: [src/a.rs]\nsequential_files: [NOTES.txt]\nexpected_artifacts:\n  - path: out/report.txt",
+        );
+        assert_eq!(named.allowed_paths, ["NOTES.txt", "out/report.txt", "src/a.rs"]);
+        assert!(named.breach("other.txt").is_some());
+        let none = contract("expected_artifacts:\n  - path: out/report.txt");
+        assert_eq!((none.allowed_paths.len(), none.breach("other.txt")), (0, None));
+    }
+
+    /// A pattern is not emphasis: what it forbids stays forbidden.
+    #[test]
+    fn a_pattern_that_begins_with_stars_forbids() {
+        let forbids = contract("files_forbidden: [\"**/.env\", \"*.pem\", \"**src/b.rs**\", \"`keys/**`\"]");
+        for path in ["a/.env", ".env", "key.pem", "src/b.rs", "keys/one"] {
+            assert!(forbids.breach(path).is_some(), "{path}: {:?}", forbids.forbidden_paths);
+        }
+        assert!(forbids.breach("src/a.rs").is_none());
+    }
 }

@@ -43,6 +43,13 @@ pub fn secrets(text: &str) -> Vec<Secret> {
                 text: line.trim().to_owned(),
             });
         }
+        if let Some(text) = aws_secret(line) {
+            found.push(Secret {
+                line: number,
+                kind: "an AWS secret access key".to_owned(),
+                text: text.to_owned(),
+            });
+        }
         for (start, length, kind) in TOKENS {
             let hits = line.match_indices(start).filter_map(|(at, _)| token(line, at, start.len(), length));
             found.extend(hits.map(|text| Secret {
@@ -53,6 +60,81 @@ pub fn secrets(text: &str) -> Vec<Secret> {
         }
     }
     found
+}
+
+/// The ways in which bytes can be text: as UTF-8, and as UTF-16 where a mark or the look of it says so.
+pub fn readings(bytes: &[u8]) -> Vec<String> {
+    let mut all = vec![String::from_utf8_lossy(bytes).into_owned()];
+    let (even, odd) =
+        bytes.iter().enumerate().fold((0usize, 0usize), |(even, odd), (at, byte)| match *byte {
+            0 if at % 2 == 0 => (even + 1, odd),
+            0 => (even, odd + 1),
+            _ => (even, odd),
+        });
+    let wide = bytes.len() / 8;
+    let units = |of: fn([u8; 2]) -> u16, skip: usize| {
+        let pairs = bytes.get(skip..).unwrap_or_default().chunks_exact(2);
+        let units: Vec<u16> = pairs.map(|pair| of([pair[0], pair[1]])).collect();
+        String::from_utf16_lossy(&units)
+    };
+    if bytes.starts_with(&[0xff, 0xfe]) || odd > wide {
+        all.push(units(u16::from_le_bytes, 0));
+    }
+    if bytes.starts_with(&[0xfe, 0xff]) || even > wide {
+        all.push(units(u16::from_be_bytes, 0));
+    }
+    all
+}
+
+/// The secrets of a file, whatever its text is written in; each once.
+pub fn secrets_in(bytes: &[u8]) -> Vec<Secret> {
+    let mut found: Vec<Secret> = Vec::new();
+    for secret in readings(bytes).iter().flat_map(|text| secrets(text)) {
+        if !found.iter().any(|known| known.text == secret.text && known.line == secret.line) {
+            found.push(secret);
+        }
+    }
+    found
+}
+
+/// A text without its secrets, each replaced by what it was: for documents that people and branches get to see.
+pub fn without_secrets(text: &str) -> String {
+    let mut found = secrets(text);
+    if found.is_empty() {
+        return text.to_owned();
+    }
+    // One that begins as another does is taken out whole.
+    found.sort_by_key(|secret| std::cmp::Reverse(secret.text.len()));
+    let mut out = String::with_capacity(text.len());
+    let mut in_key = false;
+    for line in text.split_inclusive('\n') {
+        let begins = line.contains("-----BEGIN ") && line.contains("PRIVATE KEY-----");
+        if begins {
+            out.push_str("[a private key was here]\n");
+        }
+        in_key |= begins;
+        if !in_key {
+            let clean = found.iter().fold(line.to_owned(), |line, secret| {
+                line.replace(&secret.text, &format!("[{} was here]", secret.kind))
+            });
+            out.push_str(&clean);
+        }
+        in_key &= !line.contains("-----END ");
+    }
+    out
+}
+
+/// The other half of a pair of AWS keys: 40 characters on a line that says what they are.
+fn aws_secret(line: &str) -> Option<&str> {
+    let lower = line.to_ascii_lowercase();
+    let named = lower.find("aws").is_some_and(|at| lower[at..].contains("secret"));
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '/' || c == '+';
+    let mixed = |word: &str| {
+        let has = |test: fn(&char) -> bool| word.chars().any(|c| test(&c));
+        has(char::is_ascii_uppercase) && has(char::is_ascii_lowercase) && has(char::is_ascii_digit)
+    };
+    let mut words = line.split(|c| !is_part(c)).filter(|_| named);
+    words.find(|word| word.len() == 40 && mixed(word) && !word.to_ascii_uppercase().contains("EXAMPLE"))
 }
 
 /// The token that begins here, if it is long enough, stands alone and is no example.
@@ -94,6 +176,40 @@ mod tests {
         check(&["gh", "p_", &"aB3".repeat(12)].concat(), &[(1, "a GitHub token")]);
         check("sk-ant-short ghp_ npm_install", &[]);
         check("\u{e4}\u{df}", &[]);
+        let pair = ["wJa1rXUtnFE", "MI/K7MDENG/bPx", "RfiCYzq8TKLwE2R"].concat();
+        check(&format!("aws_secret_access_key = {pair}"), &[(1, "an AWS secret access key")]);
+        check(&format!("checksum = {pair}"), &[]);
+    }
+
+    #[test]
+    fn secrets_are_found_in_every_encoding() {
+        let text = format!("a\r\nkey = {}\r\n", ["AKIA", "Q7RT5UVW2LMN9PQS"].concat());
+        let wide = |bom: bool, of: fn(u16) -> [u8; 2]| -> Vec<u8> {
+            let mark = bom.then_some(0xfeff).into_iter();
+            mark.chain(text.encode_utf16()).flat_map(of).collect()
+        };
+        for bytes in [
+            text.clone().into_bytes(),
+            wide(true, u16::to_le_bytes),
+            wide(true, u16::to_be_bytes),
+            wide(false, u16::to_le_bytes),
+            wide(false, u16::to_be_bytes),
+        ] {
+            let found = secrets_in(&bytes);
+            let seen: Vec<_> = found.iter().map(|secret| (secret.line, secret.kind.as_str())).collect();
+            assert_eq!(seen, [(2, "an AWS access key")], "{bytes:?}");
+        }
+        assert!(secrets_in(&[0, 1, 2, 255, 254]).is_empty());
+    }
+
+    #[test]
+    fn a_document_without_its_secrets() {
+        let token = ["gh", "p_", &"aB3".repeat(12)].concat();
+        let key = ["-----BEGIN RSA ", "PRIVATE KEY-----"].concat();
+        let text = format!("one {token} two\n{key}\nabc\n-----END RSA\nthree\n");
+        let clean = without_secrets(&text);
+        assert_eq!(clean, "one [a GitHub token was here] two\n[a private key was here]\nthree\n");
+        assert_eq!(without_secrets("nothing\n"), "nothing\n");
     }
 
     #[test]

@@ -319,8 +319,15 @@ pub(crate) fn ticked_path(text: &str) -> Option<String> {
 
 /// A path without quotes, `./` and a line reference; nothing for words that are no path.
 pub(crate) fn clean_path(text: &str) -> Option<String> {
-    let text = text.trim().trim_matches(['`', '"', '\'', '*']).trim();
-    let text = text.trim_end_matches([',', ';']);
+    let quotes = ['`', '"', '\'', '*'];
+    let text = text.trim();
+    // Stars before a word are emphasis; those of `**/.env` and `*.pem` are the pattern.
+    let bare = text.trim_start_matches(&quotes[..3]);
+    let text = match bare.starts_with("**/") || bare.starts_with("*.") {
+        true => bare.trim_end_matches(quotes),
+        false => text.trim_matches(quotes),
+    };
+    let text = text.trim().trim_end_matches([',', ';']);
     let bare = match text.rsplit_once(':') {
         Some((path, lines)) if !lines.is_empty() && lines.chars().all(|c| c.is_ascii_digit() || c == '-') => {
             path

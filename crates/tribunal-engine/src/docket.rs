@@ -5,22 +5,24 @@ use crate::budget::{Caps, Spent};
 use crate::editor::Remark;
 use crate::review::{Origin, entry_number};
 use crate::tokens::Tokens;
+use crate::tries::Tries;
 use crate::waiver::Waiver;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tribunal_agent::Totals;
 use tribunal_agent::tool::Detected;
-use tribunal_core::effect::EffectId;
+use tribunal_core::cover::Shown;
+use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::Claim;
 use tribunal_core::ids::{Check, FindingId, LoopId, PlanId, Revision, Seat, Time};
 use tribunal_core::r#loop::{Choice, Decision, FailureKind, Loop, LoopEvent, Outcome};
 use tribunal_core::machine::{Machine, OutOfOrder};
-use tribunal_core::panel::Unusable;
 use tribunal_core::run::{LaneChoice, LaneDecision, Run, RunEvent};
 use tribunal_docs::chain::Artifact;
 use tribunal_findings::Excerpt;
 use tribunal_journal::RowRef;
 use tribunal_view::plain;
+use tribunal_view::spoken::Identity;
 
 /// The machine name of the run in the journal.
 pub const RUN: &str = "run";
@@ -233,9 +235,6 @@ pub struct ReviewNote {
     /// The reviewers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seats: Vec<SeatNote>,
-    /// A large change in parts that are reviewed each for itself: their files.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub scopes: Vec<Vec<String>>,
     /// What kinds of things the change holds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<String>,
@@ -251,6 +250,9 @@ pub struct ReviewNote {
     /// Earlier reviews that could not be read, and why: what they left open is not known here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<String>,
+    /// What lies in the user's work tree and is not part of what is judged, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncommitted: Option<String>,
     /// The commands by which the plans of a phase verify themselves, as they were when the review began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verification: Vec<String>,
@@ -272,9 +274,6 @@ pub struct SeatNote {
     /// Where its personality was found: `project`, `user`, `built-in`, or `settings`.
     #[serde(default)]
     pub found: String,
-    /// The part of a large change that it looks at, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scope: Option<usize>,
 }
 
 /// Files a fixer changed that were not its own.
@@ -301,6 +300,9 @@ pub struct AsideNote {
     pub count: u32,
     /// The first of them.
     pub claims: Vec<Claim>,
+    /// The run in which the tool said all this, where it was not asked again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<String>,
 }
 
 /// How one agent's launch ended.
@@ -389,6 +391,12 @@ pub struct LaunchNote {
     /// What in its answer could not be read, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<String>,
+    /// Who the agent was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<Identity>,
+    /// A reviewer's answer in its own words, without terminal escapes; where it is long, the cut says how much is missing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub words: String,
     /// What it had Tribunal run on what it judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ran: Vec<Ran>,
@@ -485,8 +493,10 @@ pub struct Docket {
     pub asked: BTreeMap<String, u32>,
     /// Stuck lanes that were accepted as they are, in order.
     pub accepted: Vec<Acceptance>,
-    /// Why seats were asked again last.
-    pub asked_again: BTreeMap<(LoopId, Seat), Unusable>,
+    /// Tries of reviewers that did not count, in the sitting that is under way or was the last.
+    pub tries: Tries,
+    /// What each reviewer of a loop was shown, over all its rounds.
+    pub shown: BTreeMap<(LoopId, Seat), Shown>,
     /// Who stopped a loop that asked.
     pub stopped: BTreeMap<LoopId, String>,
     /// What people said when they had a loop go on, in their words.
@@ -619,11 +629,15 @@ impl Docket {
         if let Some(about) = about {
             *self.asked.entry(about.to_owned()).or_insert(0) += 1;
         }
+        if let Fact::Loop(id, event) = fact {
+            self.tries.take(id, event);
+        }
         match fact {
             Fact::Run(RunEvent::LaneDecided { plan, decision }) => self.note_acceptance(plan, decision),
-            Fact::Loop(id, LoopEvent::AskedAgain { seat, why, .. }) => {
-                self.asked_again.insert((id.clone(), seat.clone()), *why);
-            }
+            Fact::Loop(
+                id,
+                LoopEvent::Answered { effect, shown, .. } | LoopEvent::NotCovered { effect, shown, .. },
+            ) => self.note_shown(id, effect, *shown),
             Fact::Loop(id, LoopEvent::Decided(decision)) => self.note_decision(id, decision),
             Fact::Loop(id, LoopEvent::Failed { effect, failure }) => {
                 self.lost.insert(id.as_str().to_owned(), format!("{}: {}", effect.step, failure.text));
@@ -633,6 +647,14 @@ impl Docket {
             }
             _ => {}
         }
+    }
+
+    fn note_shown(&mut self, id: &LoopId, effect: &EffectId, shown: Shown) {
+        let Step::Judge(seat) = &effect.step else { return };
+        let all = self.shown.entry((id.clone(), seat.clone())).or_insert(Shown { parts: 0, hunks: 0, of: 0 });
+        all.parts += shown.parts;
+        all.hunks += shown.hunks;
+        all.of += shown.of;
     }
 
     fn note_decision(&mut self, id: &LoopId, decision: &Decision) {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::{EffectId, Step, Try};
 use tribunal_core::finding::Fate;
 use tribunal_core::ids::{FindingId, LoopId, Of, PlanId, Time};
-use tribunal_core::ledger::Handed;
+use tribunal_core::ledger::{Handed, Tracked};
 use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopEvent, LoopIn, LoopReport, LoopWant, Opened};
 use tribunal_core::machine::{self, Machine, OutOfOrder};
 use tribunal_core::run::{Ending, Run, RunEvent, RunIn, RunReport, RunSpec, RunWant};
@@ -289,12 +289,15 @@ impl Ids {
         *id = FindingId(self.last);
     }
 
-    fn refer(&self, fate: &mut Fate) {
-        if let Fate::DuplicateOf(id) | Fate::SupersededBy(id) = fate
+    fn refer(&self, tracked: &mut Tracked) {
+        if let Fate::DuplicateOf(id) | Fate::SupersededBy(id) = &mut tracked.fate
             && let Some(given) = self.given.get(id)
         {
             *id = *given;
         }
+        let given = |id: FindingId| self.given.get(&id).copied().unwrap_or(id);
+        tracked.remarks.related =
+            std::mem::take(&mut tracked.remarks.related).into_iter().map(given).collect();
     }
 }
 
@@ -356,7 +359,7 @@ impl<W: World> Engine<W> {
         match report {
             Report::Loop(LoopReport::Tracked { mut findings, delta }) => {
                 findings.iter_mut().for_each(|tracked| ids.give(&mut tracked.id));
-                findings.iter_mut().for_each(|tracked| ids.refer(&mut tracked.fate));
+                findings.iter_mut().for_each(|tracked| ids.refer(tracked));
                 Report::Loop(LoopReport::Tracked { findings, delta })
             }
             Report::Run(RunReport::LandingRefused { refusal, mut findings }) => {

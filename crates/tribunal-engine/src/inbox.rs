@@ -3,17 +3,24 @@
 
 use crate::docket::Docket;
 use crate::mail::Body;
+use crate::spoken;
+use crate::tries::LostTry;
 use tribunal_core::converge::Pattern;
 use tribunal_core::effect::{EffectId, Step};
-use tribunal_core::ids::{FindingId, LoopId, PlanId, Revision};
-use tribunal_core::ledger::{Entry, Handed};
+use tribunal_core::finding::{Fate, FixableBy};
+use tribunal_core::ids::{FindingId, LoopId, PlanId, Revision, Seat};
+use tribunal_core::ledger::{Entry, Handed, Mark};
 use tribunal_core::r#loop::{Choice, Decision, Loop, LoopWant, Offer, Outcome, Why};
 use tribunal_core::machine::Machine;
+use tribunal_core::policy::Use;
 use tribunal_core::run::{LaneChoice, LaneDecision, LaneOffer, RunWant, Stuck, Was};
+use tribunal_view::spoken::Spoken;
 use tribunal_view::{plain, question};
 
 /// How much of what was lost a question repeats.
 const LOST_MAX: usize = 240;
+/// The same of all tries of its reviewers.
+const TRIED_MAX: usize = 1_000;
 
 /// What a person can answer, in the words of the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,6 +75,8 @@ pub struct OpenQuestion {
     pub findings: Vec<(FindingId, Entry)>,
     /// What it is about, as it stands.
     pub revision: Option<Revision>,
+    /// What its reviewers said in the last round, in their own words.
+    pub spoken: Vec<Spoken>,
 }
 
 /// Why an answer cannot be given.
@@ -161,7 +170,7 @@ pub fn questions(docket: &Docket) -> Vec<OpenQuestion> {
     // A run that is over asks nothing, whatever its loops were waiting for.
     let Some(run) = docket.run.as_ref().filter(|run| run.closing().is_none()) else { return Vec::new() };
     let loops = docket.loops.values().filter(|lp| lp.question().is_some());
-    let mut open: Vec<OpenQuestion> = loops.filter_map(of_loop).collect();
+    let mut open: Vec<OpenQuestion> = loops.filter_map(|lp| of_loop(docket, lp)).collect();
     let lost = |of: &str| docket.lost.get(of).map(|lost| plain::clipped(lost, LOST_MAX));
     open.extend(run.wants().into_iter().filter_map(|(effect, want)| match want {
         RunWant::AskLane { plan, stuck } => Some(of_lane(docket, effect, plan, &stuck)),
@@ -172,13 +181,24 @@ pub fn questions(docket: &Docket) -> Vec<OpenQuestion> {
             question.reason,
             Reason::Loop(Why::NoQuorum | Why::ChecksDidNotRun) | Reason::Lane { was: Was::Summary, .. }
         );
-        if let Some(lost) = lost(question.effect.of.as_str()).filter(|_| broke) {
+        let of = question.effect.of.as_str();
+        let tried = tried(docket, of).filter(|_| question.reason == Reason::Loop(Why::NoQuorum));
+        if let Some(lost) = tried.or_else(|| lost(of)).filter(|_| broke) {
             question.why = format!("{} ({lost})", question.why);
         }
         question.id = numbered(&question.id, times_asked(docket, &question.id));
     }
     open.sort_by(|a, b| a.id.cmp(&b.id));
     open
+}
+
+/// Why each try of a loop's reviewers did not count.
+fn tried(docket: &Docket, of: &str) -> Option<String> {
+    let one = |(seat, lost): (&Seat, &LostTry)| {
+        format!("{seat}, {}: {}", spoken::try_words(&lost.effect), lost.why)
+    };
+    let tries: Vec<String> = docket.tries.of_loop(&LoopId::new(of)).map(one).collect();
+    (!tries.is_empty()).then(|| plain::clipped(&tries.join("; "), TRIED_MAX))
 }
 
 /// How often something was asked about this, the open question included.
@@ -229,7 +249,15 @@ pub fn short(id: &LoopId) -> &str {
     id.as_str().rsplit_once('.').map_or(id.as_str(), |(short, _)| short)
 }
 
-fn of_loop(lp: &Loop) -> Option<OpenQuestion> {
+/// What reviewers found late in this round, without evidence: it causes no rework, and who rejects for it gave no verdict.
+fn insisted(lp: &Loop) -> Vec<FindingId> {
+    let late = |(id, entry): &(FindingId, &Entry)| {
+        entry.fate == Fate::Advisory && lp.ledger().mark(*id, lp.round()) == Mark::Late
+    };
+    lp.ledger().iter().filter(late).map(|(id, _)| id).collect()
+}
+
+fn of_loop(docket: &Docket, lp: &Loop) -> Option<OpenQuestion> {
     let (effect, asked) = lp.wants().into_iter().find_map(|(effect, want)| match want {
         LoopWant::Ask(question) if effect.step == Step::Ask => Some((effect, question)),
         _ => None,
@@ -243,14 +271,19 @@ fn of_loop(lp: &Loop) -> Option<OpenQuestion> {
         why: match &asked.why {
             Why::Escalated(Pattern::NotTheMakers(id)) => {
                 let by = lp.ledger().get(*id).map(|entry| entry.claim.fixable_by).unwrap_or_default();
-                question::not_the_makers(*id, by)
+                match (lp.policy().of, by) {
+                    (Use::Phase, FixableBy::Dev) => question::owner_is_absent(*id),
+                    (_, by) => question::not_the_makers(*id, by),
+                }
             }
-            why => question::why(why, lp.rounds_max()),
+            Why::NoQuorum => question::asked(&asked, lp.rounds_max()) + &question::insisted(&insisted(lp)),
+            _ => question::asked(&asked, lp.rounds_max()),
         },
         offers: asked.offers().into_iter().map(Reaction::of_loop).collect(),
         findings: lp.ledger().open().map(|(id, entry)| (id, entry.clone())).collect(),
         revision: asked.revision.clone(),
         reason: Reason::Loop(asked.why),
+        spoken: spoken::of_last_round(docket, lp.id()),
     })
 }
 
@@ -268,6 +301,7 @@ fn of_lane(docket: &Docket, effect: EffectId, plan: PlanId, stuck: &Stuck) -> Op
         findings,
         revision: stuck.revision.clone(),
         reason: Reason::Lane { was: stuck.was, outcome: stuck.outcome.clone() },
+        spoken: ended.map(|lp| spoken::of_last_round(docket, lp.id())).unwrap_or_default(),
     }
 }
 

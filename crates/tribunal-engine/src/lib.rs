@@ -15,7 +15,9 @@ pub mod replay;
 pub mod review;
 pub mod route;
 pub mod settings;
+pub mod spoken;
 mod tokens;
+pub mod tries;
 pub mod waiver;
 pub mod world;
 

@@ -4,10 +4,12 @@
 use crate::docket::{Docket, Fact, LaunchNote, Note, Ran};
 use crate::real::REGRESSION;
 use crate::settings::GateSettings;
+use crate::spoken;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Fate, Reply, Severity, Verdict};
 use tribunal_core::ids::{Check, FindingId, LoopId, Maker};
@@ -221,7 +223,7 @@ impl Record {
         let loops: Vec<Part> =
             self.order.iter().filter_map(|id| self.loops.get(id)).map(|told| told.part(docket)).collect();
         let findings: Vec<Story> =
-            last_word(docket).into_iter().map(|(id, entry, lp)| self.story(id, &entry, lp)).collect();
+            last_word(docket).into_iter().map(|(id, entry, lp)| self.story(docket, id, &entry, lp)).collect();
         let ending = docket.run.as_ref().and_then(ending);
         let waits: Vec<String> =
             questions.iter().map(|open| format!("{}: {}", open.subject, open.why)).collect();
@@ -251,8 +253,9 @@ impl Record {
         }
     }
 
-    fn story(&self, id: FindingId, entry: &Entry, lp: &Loop) -> Story {
+    fn story(&self, docket: &Docket, id: FindingId, entry: &Entry, lp: &Loop) -> Story {
         let mut finding = FindingView::of(id, entry, lp.id().as_str());
+        finding.identities = spoken::identities(docket, lp.id(), entry);
         finding.provenance = self.origins.words(id);
         let holds = |told: &&Told| told.lp.ledger().get(id).is_some();
         let tellers = self.order.iter().filter_map(|id| self.loops.get(id)).filter(holds);
@@ -480,9 +483,7 @@ pub fn unreviewed(docket: &Docket) -> Vec<String> {
     let untested =
         |lp: &&Loop| lp.policy().of == Use::Qa && !lp.policy().checks.contains(&Check::new(REGRESSION));
     if docket.loops.values().any(|lp| untested(&lp)) {
-        notes.push(format!(
-            "tests were not compared with the base commit ({REGRESSION} did not run): `checks.test` names the command"
-        ));
+        notes.push(format!("no tests ran ({REGRESSION} did not run): `checks.test` names the command"));
     }
     notes.extend(not_read(docket));
     notes
@@ -525,6 +526,14 @@ fn is_settled(fate: &Fate) -> bool {
         fate,
         Fate::Fixed | Fate::Refuted | Fate::Waived(_) | Fate::DuplicateOf(_) | Fate::SupersededBy(_)
     )
+}
+
+/// What a reviewer was shown, in words.
+fn shown_words(shown: Shown) -> String {
+    match shown.parts {
+        0 | 1 => shown.to_string(),
+        parts => format!("{shown}, in {parts} parts"),
+    }
 }
 
 impl Told {
@@ -572,14 +581,26 @@ impl Told {
                 let verdict = if checked.findings.is_empty() { "passed" } else { "failed" };
                 self.word(effect, Word { verdict: verdict.to_owned(), is_check: true, ..Word::default() });
             }
-            LoopEvent::Answered { effect, answer } => {
+            LoopEvent::Unchecked { effect, .. } => {
+                let verdict = "did not run".to_owned();
+                self.word(effect, Word { verdict, is_check: true, ..Word::default() });
+            }
+            LoopEvent::Answered { effect, answer, shown, .. } => {
                 self.raised.extend(answer.raised.iter().map(|claim| claim.claim.clone()));
                 let verdict = match answer.verdict {
                     Verdict::Reject if answer.fundamental => "reject, patching will not do".to_owned(),
                     verdict => verdict.to_string(),
                 };
                 let checked = plain::clipped(&answer.checked, 300);
-                self.word(effect, Word { verdict, checked, ..Word::default() });
+                self.word(effect, Word { verdict, checked, shown: shown_words(*shown), ..Word::default() });
+            }
+            LoopEvent::PartAnswered { answer, .. } => {
+                self.raised.extend(answer.raised.iter().map(|claim| claim.claim.clone()));
+            }
+            LoopEvent::NotCovered { effect, answer, shown } => {
+                self.raised.extend(answer.raised.iter().map(|claim| claim.claim.clone()));
+                let word = Word { verdict: "none".to_owned(), shown: shown_words(*shown), ..Word::default() };
+                self.word(effect, word);
             }
             LoopEvent::Tracked { findings, .. } => {
                 self.marks.extend(findings.iter().map(|finding| (finding.id, finding.mark)));
@@ -700,7 +721,8 @@ impl Told {
             if !known && !is_live(entry) {
                 continue;
             }
-            let silent = !entry.is_open_must_fix() && !self.raised.contains(&entry.claim.claim);
+            let said = entry.words().iter().any(|words| self.raised.contains(&words.claim.claim));
+            let silent = !entry.is_open_must_fix() && !said;
             let standing = match entry.fate {
                 Fate::Fixed | Fate::Refuted => Standing::Gone,
                 _ if known && silent => Standing::Silent,
@@ -747,7 +769,7 @@ impl Told {
     }
 
     fn part(&self, docket: &Docket) -> Part {
-        let waits = self.lp.question().map(|asked| question::why(&asked.why, self.lp.rounds_max()));
+        let waits = self.lp.question().map(|asked| question::asked(asked, self.lp.rounds_max()));
         let outcome = match (self.lp.outcome(), docket.accepter(self.lp.id())) {
             (None, _) => String::new(),
             (Some(_), Some(by)) => format!("accepted by {}", plain::line(by)),
@@ -761,6 +783,7 @@ impl Told {
             rounds_max: self.lp.rounds_max(),
             rounds: self.rounds.clone(),
             words: self.words.iter().map(|(effect, word)| on_record(docket, effect, word)).collect(),
+            spoken: spoken::of_loop(docket, self.lp.id()),
         }
     }
 }
@@ -777,7 +800,8 @@ fn on_record(docket: &Docket, effect: &str, word: &Word) -> Word {
         };
         format!("`{}` {how}", plain::line(&ran.command))
     };
-    Word { ran: ran.map(line).collect(), ..word.clone() }
+    let identity = launch.and_then(|launch| launch.identity.clone());
+    Word { ran: ran.map(line).collect(), identity, ..word.clone() }
 }
 
 /// What a ruling is called.

@@ -229,6 +229,9 @@ pub struct GateSettings {
 pub struct CheckSettings {
     /// Seconds one command may take.
     pub timeout_s: u64,
+    /// Megabytes that tools may keep for the next review; 0 keeps nothing.
+    #[serde(default = "cache_mb")]
+    pub cache_mb: u64,
     /// The command that runs the project's tests; empty means by what lies in the repository.
     #[serde(default)]
     pub test: Vec<String>,
@@ -266,6 +269,9 @@ pub struct AgentSettings {
     pub maker_timeout_s: u64,
     /// Seconds a reviewer may take.
     pub reviewer_timeout_s: u64,
+    /// Parts of a large change that one reviewer is asked about in a round at most.
+    #[serde(default = "parts_max")]
+    pub parts_max: u32,
     /// Seconds an agent may print nothing while its processes do nothing; 0 is no limit.
     #[serde(default)]
     pub silent_s: u64,
@@ -335,12 +341,20 @@ fn classic() -> String {
     "classic".to_owned()
 }
 
+fn parts_max() -> u32 {
+    16
+}
+
 fn auto() -> String {
     "auto".to_owned()
 }
 
 fn half_a_minute_s() -> u64 {
     30
+}
+
+fn cache_mb() -> u64 {
+    4096
 }
 
 fn minute_ms() -> u64 {

@@ -1,10 +1,13 @@
-//! Which findings of different reviewers say the same about the same place. Two findings of one reviewer are merged
-//! only when they are word for word the same.
+//! Which findings describe the same defect. The same place is not enough: what is in doubt stays two findings, linked as
+//! related. A check's finding is never merged with an opinion, and two findings of one reviewer are merged only when they
+//! are word for word the same.
 
-use crate::similar::Texts;
+use crate::defect::{self, Meaning};
+use crate::similar::{Texts, other_subject};
 use crate::track::anchor::quoted_names;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Source};
+use tribunal_core::words::is_one_kind;
 
 /// Lines apart that still count as one place, and as near.
 const SAME_PLACE: u32 = 3;
@@ -82,18 +85,51 @@ enum Places {
     Apart,
 }
 
-/// Groups the claims that are one finding; every index is in exactly one group, groups in order of first index.
-pub fn groups(claims: &[(&Source, &Claim)]) -> Vec<Vec<usize>> {
-    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (at, first) in firsts(claims).into_iter().enumerate() {
-        groups.entry(first).or_default().push(at);
-    }
-    groups.into_values().collect()
+/// What was decided of two findings that were compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// One.
+    pub a: usize,
+    /// The other.
+    pub b: usize,
+    /// How sure it is that both are of one defect, 0 to 1.
+    pub score: f64,
+    /// They are one finding.
+    pub same: bool,
+    /// They may be of one defect; both stay.
+    pub related: bool,
+    /// Why, in words.
+    pub why: String,
 }
 
-/// For every claim the first one it is one finding with; itself, when none before it says the same.
-pub(crate) fn firsts(claims: &[(&Source, &Claim)]) -> Vec<usize> {
-    let mut joined = Joined::new(claims);
+/// Which claims are one finding, and why.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Decision {
+    /// For every claim the first one it is one finding with; itself, when none before it says the same.
+    pub firsts: Vec<usize>,
+    /// Pairs that were compared, as far as they were asked for.
+    pub pairs: Vec<Compared>,
+}
+
+/// Groups the claims that are one finding; every index is in exactly one group, groups in order of first index.
+pub fn groups(claims: &[(&Source, &Claim)]) -> Vec<Vec<usize>> {
+    decide(claims, &|_, _| false).groups()
+}
+
+impl Decision {
+    /// The findings, each with its claims; every claim is in exactly one.
+    pub fn groups(&self) -> Vec<Vec<usize>> {
+        let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (at, first) in self.firsts.iter().enumerate() {
+            groups.entry(*first).or_default().push(at);
+        }
+        groups.into_values().collect()
+    }
+}
+
+/// Decides which claims are one finding. `apart` says of two that they may not be, whatever they say.
+pub fn decide(claims: &[(&Source, &Claim)], apart: &dyn Fn(usize, usize) -> bool) -> Decision {
+    let mut joined = Joined::new(claims, apart);
     joined.exact();
     // One voice alone repeats nobody.
     if claims.windows(2).any(|pair| pair[0].0 != pair[1].0) {
@@ -101,7 +137,12 @@ pub(crate) fn firsts(claims: &[(&Source, &Claim)]) -> Vec<usize> {
             joined.alike(&bucket);
         }
     }
-    joined.group
+    let group = joined.group;
+    for pair in &mut joined.pairs {
+        pair.same = group[pair.a] == group[pair.b];
+        pair.related &= !pair.same;
+    }
+    Decision { pairs: joined.pairs, firsts: group }
 }
 
 /// Claims that could be one finding: same file, or no file at all.
@@ -127,6 +168,9 @@ fn buckets(claims: &[(&Source, &Claim)]) -> Vec<Vec<usize>> {
 
 struct Joined<'a> {
     claims: &'a [(&'a Source, &'a Claim)],
+    apart: &'a dyn Fn(usize, usize) -> bool,
+    meanings: BTreeMap<usize, Meaning>,
+    pairs: Vec<Compared>,
     /// The first member of each claim's group.
     group: Vec<usize>,
     /// Members of a group by its first one; nothing while a claim is alone.
@@ -134,11 +178,17 @@ struct Joined<'a> {
 }
 
 impl<'a> Joined<'a> {
-    fn new(claims: &'a [(&'a Source, &'a Claim)]) -> Self {
-        Self { claims, group: (0..claims.len()).collect(), members: BTreeMap::new() }
+    fn new(claims: &'a [(&'a Source, &'a Claim)], apart: &'a dyn Fn(usize, usize) -> bool) -> Self {
+        let (meanings, pairs, members) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
+        Self { claims, apart, meanings, pairs, group: (0..claims.len()).collect(), members }
     }
 
-    /// Word for word the same at the same place: one finding, whoever says it.
+    /// Nothing but their words can keep these from being one finding.
+    fn may(&self, a: usize, b: usize) -> bool {
+        is_one_kind([self.claims[a].0, self.claims[b].0].into_iter()) && !(self.apart)(a, b)
+    }
+
+    /// Word for word the same at the same place: one finding, whichever reviewer says it.
     fn exact(&mut self) {
         let mut order: Vec<(u64, usize)> =
             self.claims.iter().enumerate().map(|(at, (_, claim))| (hash_of(claim), at)).collect();
@@ -149,7 +199,10 @@ impl<'a> Joined<'a> {
             // Of one hash, compared with the first of each wording: hardly ever more than one.
             let mut wordings: Vec<Vec<usize>> = Vec::new();
             for (_, at) in order[from..from + same].iter().skip(usize::from(same == 1)) {
-                let known = |all: &&mut Vec<usize>| is_verbatim(self.claims[all[0]].1, self.claims[*at].1);
+                let known = |all: &&mut Vec<usize>| {
+                    is_verbatim(self.claims[all[0]].1, self.claims[*at].1)
+                        && all.iter().all(|other| self.may(*other, *at))
+                };
                 match wordings.iter_mut().find(known) {
                     Some(all) => all.push(*at),
                     None => wordings.push(vec![*at]),
@@ -179,25 +232,27 @@ impl<'a> Joined<'a> {
         self.members.entry(to).or_insert_with(|| vec![to]).extend(moved);
     }
 
-    /// Joins what different reviewers say alike, the most alike first.
+    /// Joins what different reviewers say of one defect, the surest first.
     fn alike(&mut self, bucket: &[usize]) {
-        let mut pairs = less_rivals(&self.pairs(bucket), |at| self.claims[at].0);
-        pairs.retain(|pair| pair.score >= needed(self.claims[pair.a].1, self.claims[pair.b].1));
-        pairs.sort_by(|x, y| y.score.total_cmp(&x.score).then((x.a, x.b).cmp(&(y.a, y.b))));
-        for pair in pairs {
-            if self.may_join(pair.a, pair.b) {
+        let mut pairs = self.compared(bucket);
+        pairs.sort_by(|x, y| y.0.total_cmp(&x.0).then((x.1.a, x.1.b).cmp(&(y.1.a, y.1.b))));
+        let odds: BTreeMap<(usize, usize), f64> =
+            pairs.iter().map(|(odds, pair)| ((pair.a.min(pair.b), pair.a.max(pair.b)), *odds)).collect();
+        for (_, pair) in pairs.iter().filter(|(odds, _)| *odds >= 0.0) {
+            if self.may_join(pair.a, pair.b, &odds) {
                 self.join(pair.a, pair.b);
             }
         }
+        self.pairs.extend(pairs.into_iter().map(|(_, pair)| pair));
     }
 
-    /// Every pair of different reviewers that is not far apart.
-    fn pairs(&self, bucket: &[usize]) -> Vec<Alike> {
+    /// Every pair of different reviewers that is not far apart, with how far it is beyond what is needed.
+    fn compared(&mut self, bucket: &[usize]) -> Vec<(f64, Compared)> {
         let words: Vec<String> = bucket.iter().map(|at| words_of(self.claims[*at].1)).collect();
-        let texts = Texts::with_letters(&words);
         let mut order: Vec<usize> = (0..bucket.len()).collect();
         order.sort_by_key(|n| (self.claims[bucket[*n]].1.line, &self.claims[bucket[*n]].1.claim));
         let small = bucket.len() <= BUCKET_MAX;
+        let mut texts: Option<Texts> = None;
         let mut pairs = Vec::new();
         for (n, i) in order.iter().enumerate() {
             let reach = if small { order.len() } else { CROWD_MAX };
@@ -208,21 +263,88 @@ impl<'a> Joined<'a> {
                 if !small && (one.line.is_none() || is_far(one, other)) {
                     break;
                 }
-                if from_a != from_b && may_be_one((from_a, one), (from_b, other)) {
-                    pairs.push(Alike { a, b, score: alike(&texts, (*i, &words[*i]), (*j, &words[*j])) });
+                if from_a == from_b || !may_be_one((from_a, one), (from_b, other)) {
+                    continue;
                 }
+                let ours = places(one, other) == Places::Vague;
+                let alike = ours.then(|| {
+                    let texts = texts.get_or_insert_with(|| Texts::with_letters(&words));
+                    alike(texts, (*i, &words[*i]), (*j, &words[*j]))
+                });
+                for (at, text) in [(a, &words[*i]), (b, &words[*j])] {
+                    self.meanings.entry(at).or_insert_with(|| Meaning::of(text));
+                }
+                pairs.push(weighed((a, b), (one, other), (&self.meanings[&a], &self.meanings[&b]), alike));
             }
         }
         pairs
     }
 
-    /// One reviewer has one voice in a group, and nobody in it is far from the others.
-    fn may_join(&self, a: usize, b: usize) -> bool {
+    /// One reviewer has one voice in a group, nobody in it is far from the others, and no two of it are plainly of
+    /// different defects.
+    fn may_join(&self, a: usize, b: usize, odds: &BTreeMap<(usize, usize), f64>) -> bool {
         let (a, b) = (self.members(&self.group[a]), self.members(&self.group[b]));
         let voices: BTreeSet<&Source> = a.iter().map(|at| self.claims[*at].0).collect();
-        let distinct = |at: &usize| !voices.contains(self.claims[*at].0);
-        let apart = a.iter().any(|x| b.iter().any(|y| !may_be_one(self.claims[*x], self.claims[*y])));
-        b.iter().all(distinct) && !apart
+        let fits = |x: usize, y: usize| {
+            self.may(x, y)
+                && may_be_one(self.claims[x], self.claims[y])
+                && odds.get(&(x.min(y), x.max(y))).is_none_or(|odds| *odds >= -COMPANY)
+        };
+        b.iter().all(|y| !voices.contains(self.claims[*y].0) && a.iter().all(|x| fits(*x, *y)))
+    }
+}
+
+/// How far below what is needed two of a group may be, where others speak for it.
+const COMPANY: f64 = 2.0;
+
+/// One pair: how far it is beyond what is needed, and what is said of it. `alike`: how alike the words are, where the places
+/// say nothing.
+fn weighed(
+    (a, b): (usize, usize),
+    (one, other): (&Claim, &Claim),
+    (x, y): (&Meaning, &Meaning),
+    alike: Option<f64>,
+) -> (f64, Compared) {
+    let apart = lines_apart(one, other);
+    let odds = defect::log_odds(x, y, apart);
+    let rule = if one.rule.is_some() && one.rule == other.rule { SAME_RULE } else { 0.0 };
+    let beyond = match alike {
+        // Names tell findings apart where the place does not, so the words must be alike as they stand, too.
+        Some(alike) => (10.0 * (alike - needed(one, other))).min(odds + rule - defect::DOUBT),
+        None => odds + rule - defect::SAME,
+    };
+    // One sentence about two names, or about two things, is two findings.
+    let template =
+        names_differ(&one.claim, &other.claim) && defect::features(x, y, apart)[1] > TEMPLATE_WORDS;
+    let two = template || other_subject(&one.claim, &other.claim);
+    let beyond = if two { beyond.min(-COMPANY - 1.0) } else { beyond };
+    let score = 1.0 / (1.0 + (-odds - rule).exp());
+    let place = match apart {
+        Some(0) => "on the same lines".to_owned(),
+        Some(apart) => format!("{apart} lines apart"),
+        None => "without a place to compare".to_owned(),
+    };
+    let related = odds + rule >= defect::DOUBT && !two;
+    (
+        beyond,
+        Compared { a, b, score, same: false, related, why: format!("{place}; {}", defect::shared(x, y)) },
+    )
+}
+
+/// Texts with so much of their words in common are one sentence with other names in it.
+const TEMPLATE_WORDS: f64 = 0.7;
+/// What the same rule adds.
+const SAME_RULE: f64 = 2.0;
+
+/// Lines between two claims, where both have a place.
+pub fn lines_apart(a: &Claim, b: &Claim) -> Option<u32> {
+    match (a.line, b.line) {
+        (Some(x), Some(y)) => {
+            let (x_end, y_end) = (a.end.unwrap_or(x), b.end.unwrap_or(y));
+            Some(x.max(y).saturating_sub(x_end.min(y_end)))
+        }
+        _ if a.section.is_some() && a.section == b.section => Some(2),
+        _ => None,
     }
 }
 
@@ -275,14 +397,18 @@ fn needed(a: &Claim, b: &Claim) -> f64 {
     if a.rule.is_some() && a.rule == b.rule { needed / 2.0 } else { needed }
 }
 
-/// Whether two claims of different reviewers say the same.
+/// Whether two claims of different reviewers are of the same defect.
 pub(crate) fn same(a: &Claim, b: &Claim) -> bool {
-    if places(a, b) == Places::Apart {
+    let place = places(a, b);
+    if place == Places::Apart {
         return false;
     }
     let words = [words_of(a), words_of(b)];
-    let texts = Texts::with_letters(&words);
-    alike(&texts, (0, &words[0]), (1, &words[1])) >= needed(a, b)
+    let alike = (place == Places::Vague).then(|| {
+        let texts = Texts::with_letters(&words);
+        alike(&texts, (0, &words[0]), (1, &words[1]))
+    });
+    weighed((0, 1), (a, b), (&Meaning::of(&words[0]), &Meaning::of(&words[1])), alike).0 >= 0.0
 }
 
 /// Whether two claims can be one finding by where they are. Two tools that name lines know them exactly: only what they

@@ -3,6 +3,7 @@
 
 pub mod authority;
 pub mod dedupe;
+pub mod defect;
 pub mod delta;
 pub mod evidence;
 pub mod excerpt;
@@ -17,9 +18,10 @@ pub mod words;
 
 pub use delta::{CycleDelta, cycle_delta};
 pub use excerpt::Excerpt;
+pub use intake::answer::{Manner, Run as ToolRun, read_answer};
 pub use intake::report::{Place, Report, read_report};
-pub use intake::tool::{ToolForm, ToolPart, ToolReport, read_rewrite, read_tool};
-pub use intake::{Form, Intake, Unread, read, read_bytes, read_compiler_lines, read_sarif};
-pub use maker::{Hearing, MakerWords, read_hearing, read_maker};
+pub use intake::tool::{ToolForm, ToolPart, ToolReport, read_rewrite};
+pub use intake::{Form, Intake, Reading, Unread, read, read_as, read_bytes, read_compiler_lines, read_sarif};
+pub use maker::{Done, Hearing, MakerWords, read_hearing, read_maker};
 pub use track::{Change, Outcome, track};
 pub use triage::{Panel, Raised, Triaged, triage};

@@ -1,7 +1,8 @@
 //! What a maker says at the end of its work, and what a hearing rules. Same rules as intake: the author's own lines
 //! only, no guessing; a reply without its reason is no reply.
 
-use crate::intake::scan::{Kind, Line, is_indented, scan};
+use crate::intake::launch::{Carried, take_words};
+use crate::intake::scan::{Kind, Line, is_indented, worded};
 use crate::text::{bare, clean, clip, field, plain_words, starts_with_phrase};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,11 +10,31 @@ use std::collections::BTreeMap;
 use tribunal_core::finding::Reply;
 use tribunal_core::ids::FindingId;
 
-/// A maker's closing words.
+/// What a builder says about its task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Done {
+    /// It is done.
+    Said,
+    /// It is not done, and that outranks any word that it is.
+    NotDone,
+    /// No line that counts says either.
+    #[default]
+    Silent,
+}
+
+/// A builder's closing words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakerWords {
-    /// False only when it says that the task is not done.
+    /// Whether the task counts as reported done. Where a launch word was asked for, only a line with it says so;
+    /// elsewhere silence says so too.
     pub done: bool,
+    /// What was said about the task, for callers that treat silence in a way of their own.
+    pub task: Done,
+    /// How many lines or JSON answers carried the launch word.
+    pub worded: usize,
+    /// A line carried another word than its launch was given: none of the replies counts.
+    pub forged: bool,
     /// Replies to open findings.
     pub replies: BTreeMap<FindingId, Reply>,
     /// What it did, in its own words.
@@ -24,7 +45,15 @@ pub struct MakerWords {
 
 impl Default for MakerWords {
     fn default() -> Self {
-        Self { done: true, replies: BTreeMap::new(), summary: String::new(), discovered: Vec::new() }
+        Self {
+            done: true,
+            task: Done::Silent,
+            worded: 0,
+            forged: false,
+            replies: BTreeMap::new(),
+            summary: String::new(),
+            discovered: Vec::new(),
+        }
     }
 }
 
@@ -37,21 +66,34 @@ pub struct Hearing {
     pub why: String,
 }
 
-/// Reads a maker's closing words.
-pub fn read_maker(text: &str) -> MakerWords {
+/// Reads a builder's closing words. With a launch word, only lines that carry it say that the task is done or argue
+/// against a finding.
+pub fn read_maker(text: &str, word: Option<&str>) -> MakerWords {
     let (text, _) = clean(text);
-    let scan = scan(&text);
+    let taken = take_words(&text, word);
+    let scan = worded(&taken);
     let mut words = MakerWords::default();
     let mut lists = Lists::None;
     for line in scan.lines.iter().filter(|line| line.kind == Kind::Own) {
-        lists = maker_line(line, lists, &mut words);
+        words.forged |= word.is_some() && line.word == Carried::Wrong;
+        lists = maker_line(line, word.is_none() || line.word == Carried::Right, lists, &mut words);
     }
     let fenced = if scan.fenced.len() == 1 { &scan.fenced[..] } else { &[] };
     for part in scan.bare.iter().chain(fenced) {
-        for value in serde_json::Deserializer::from_str(part).into_iter::<Value>().map_while(Result::ok) {
-            maker_json(&value, &mut words);
+        for value in serde_json::Deserializer::from_str(&part.text).into_iter::<Value>().map_while(Result::ok)
+        {
+            maker_json(&value, word, &mut words);
         }
     }
+    if words.forged {
+        words.replies.clear();
+        words.task = if words.task == Done::Said { Done::Silent } else { words.task };
+    }
+    words.done = match words.task {
+        Done::Said => true,
+        Done::NotDone => false,
+        Done::Silent => word.is_none(),
+    };
     words
 }
 
@@ -63,16 +105,22 @@ enum Lists {
     Summary,
 }
 
-fn maker_line(line: &Line<'_>, lists: Lists, words: &mut MakerWords) -> Lists {
+/// Reads one line; `counts` says whether it may report or argue, or may be a quotation.
+fn maker_line(line: &Line<'_>, counts: bool, lists: Lists, words: &mut MakerWords) -> Lists {
     let Some((key, value)) = field(line.text).filter(|_| !is_indented(line.text)) else {
         return list_line(line.text, lists, words);
     };
     let key = plain_words(&key);
     match key.as_str() {
+        "fixed" | "refuted" | "not an issue" | "cannot fix" | "can't fix" | "not fixed" | "cannotfix"
+            if !counts =>
+        {
+            return Lists::None;
+        }
         "fixed" => ids(value).0.into_iter().for_each(|id| reply(words, id, Reply::Fixed)),
         "refuted" | "not an issue" => argued(value, Reply::Refuted, words),
         "cannot fix" | "can't fix" | "not fixed" | "cannotfix" => argued(value, Reply::CannotFix, words),
-        "task" | "task status" => words.done &= !says_not_done(value),
+        "task" | "task status" => task(value, counts, words),
         "summary" => {
             words.summary = clip(value, 8_000);
             return Lists::Summary;
@@ -81,14 +129,34 @@ fn maker_line(line: &Line<'_>, lists: Lists, words: &mut MakerWords) -> Lists {
             discovered(value, words);
             return Lists::Discovered;
         }
-        _ => return by_id(line.text, lists, words),
+        _ => return by_id(line.text, counts, lists, words),
     }
+    words.worded += usize::from(line.word == Carried::Right);
     Lists::None
 }
 
+/// `TASK: done`, `TASK: not done`.
+fn task(value: &str, counts: bool, words: &mut MakerWords) {
+    if says_not_done(value) {
+        words.task = Done::NotDone;
+    } else if counts && words.task == Done::Silent && says_done(value) {
+        words.task = Done::Said;
+    }
+}
+
+fn says_done(value: &str) -> bool {
+    let words = plain_words(bare(value));
+    ["done", "complete", "completed", "finished"]
+        .iter()
+        .any(|phrase| starts_with_phrase(&words, phrase).is_some())
+}
+
 /// `F-1: fixed`, `F-2: refuted because …`.
-fn by_id(text: &str, lists: Lists, words: &mut MakerWords) -> Lists {
+fn by_id(text: &str, counts: bool, lists: Lists, words: &mut MakerWords) -> Lists {
     let Some((id, rest)) = crate::intake::said_id(text) else { return list_line(text, lists, words) };
+    if !counts {
+        return Lists::None;
+    }
     let lower = plain_words(rest);
     if starts_with_phrase(&lower, "fixed").is_some() {
         reply(words, id, Reply::Fixed);
@@ -175,13 +243,20 @@ fn reply(words: &mut MakerWords, id: FindingId, reply: Reply) {
     }
 }
 
-fn maker_json(value: &Value, words: &mut MakerWords) {
+fn maker_json(value: &Value, word: Option<&str>, words: &mut MakerWords) {
     let tool = value.get("tool").or_else(|| value.get("name")).and_then(Value::as_str).unwrap_or("");
     let args = ["args", "arguments", "input"].iter().find_map(|key| value.get(key)).unwrap_or(value);
+    let given = [value, args].iter().find_map(|part| part.get("word")).and_then(Value::as_str).map(str::trim);
+    let right = word.is_none_or(|word| given.is_some_and(|given| given.eq_ignore_ascii_case(word)));
+    words.forged |= !right && given.is_some();
+    words.worded += usize::from(word.is_some() && right);
     match tool.rsplit("__").next().unwrap_or("") {
-        "report_fix" => fix(args, words),
+        "report_fix" if right => fix(args, words),
         _ => {
-            task_done(args, words);
+            task_done(args, right, words);
+            if !right {
+                return;
+            }
             for item in args
                 .get("replies")
                 .or_else(|| args.get("fixes"))
@@ -215,8 +290,12 @@ fn fix(args: &Value, words: &mut MakerWords) {
     }
 }
 
-fn task_done(args: &Value, words: &mut MakerWords) {
-    words.done &= args.get("done").and_then(Value::as_bool) != Some(false);
+fn task_done(args: &Value, counts: bool, words: &mut MakerWords) {
+    match args.get("done").and_then(Value::as_bool) {
+        Some(false) => words.task = Done::NotDone,
+        Some(true) if counts && words.task == Done::Silent => words.task = Done::Said,
+        Some(true) | None => {}
+    }
     if let Some(summary) = text(args, &["summary"]) {
         words.summary = summary;
     }
@@ -229,13 +308,19 @@ fn task_done(args: &Value, words: &mut MakerWords) {
     }
 }
 
-/// Reads a hearing's ruling; without one clear ruling and a reason there is none.
-pub fn read_hearing(text: &str) -> Option<Hearing> {
+/// Reads a hearing's ruling; without one clear ruling and a reason there is none. With a launch word, only a line that
+/// carries it takes a finding away; any line upholds one; a line with another word voids the ruling.
+pub fn read_hearing(text: &str, word: Option<&str>) -> Option<Hearing> {
     let (text, damage) = clean(text);
     if damage.nul {
         return None;
     }
-    let scan = scan(&text);
+    let taken = take_words(&text, word);
+    let scan = worded(&taken);
+    let forged = |line: &Line<'_>| line.kind == Kind::Own && line.word == Carried::Wrong;
+    if word.is_some() && scan.lines.iter().any(forged) {
+        return None;
+    }
     let mut rulings: Vec<(bool, String)> = Vec::new();
     let mut lines =
         scan.lines.iter().filter(|line| line.kind == Kind::Own && !is_indented(line.text)).peekable();
@@ -244,6 +329,9 @@ pub fn read_hearing(text: &str) -> Option<Hearing> {
         match plain_words(&key).as_str() {
             "ruling" => {
                 let (upheld, mut why) = ruling(value)?;
+                if !upheld && word.is_some() && line.word != Carried::Right {
+                    continue;
+                }
                 if why.is_empty()
                     && let Some(next) = lines.peek()
                     && field(next.text).is_none()
@@ -261,7 +349,15 @@ pub fn read_hearing(text: &str) -> Option<Hearing> {
         }
     }
     for part in scan.bare.iter().chain(if scan.fenced.len() == 1 { &scan.fenced[..] } else { &[] }) {
-        rulings.extend(serde_json::from_str(part).ok().and_then(|value| ruling_json(&value)));
+        let Ok(value) = serde_json::from_str::<Value>(&part.text) else { continue };
+        let given = [Some(&value), value.get("args")].into_iter().flatten().find_map(|part| part.get("word"));
+        let right = word.is_none_or(|word| {
+            given.and_then(Value::as_str).is_some_and(|given| given.trim().eq_ignore_ascii_case(word))
+        });
+        if !right && given.is_some() {
+            return None;
+        }
+        rulings.extend(ruling_json(&value).filter(|(upheld, _)| *upheld || right));
     }
     let (upheld, why) = rulings.last()?.clone();
     let agreed = rulings.iter().all(|(other, _)| *other == upheld);

@@ -194,6 +194,40 @@ fn split_name(word: &str) -> Vec<&str> {
     parts
 }
 
+/// How alike two texts are by themselves, 0 to 1.
+pub(crate) fn likeness_of(a: &str, b: &str) -> f64 {
+    if a == b {
+        return 1.0;
+    }
+    let texts = Texts::new([a, b]);
+    texts.cosine(0, 1)
+}
+
+/// One sentence about two things: most of it is the same, from the front or from the back, and in its place each says
+/// something else.
+pub(crate) fn other_subject(a: &str, b: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        let split = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
+        split.map(str::to_lowercase).collect()
+    };
+    let (a, b) = (words(a), words(b));
+    let front = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let most = a.len().min(b.len()) - front;
+    let back = a.iter().rev().zip(b.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
+    let same = front + back;
+    if same < 3 || same * 2 < a.len().max(b.len()) {
+        return false;
+    }
+    let says = |word: &&String| {
+        STOP.binary_search(&word.as_str()).is_err() && !word.chars().all(|c| c.is_ascii_digit())
+    };
+    let rest = |all: &[String]| -> BTreeSet<String> {
+        all[front..all.len() - back].iter().filter(says).map(|word| stem(word)).collect()
+    };
+    let (a, b) = (rest(&a), rest(&b));
+    !a.is_empty() && !b.is_empty() && a.is_disjoint(&b)
+}
+
 /// Takes common endings off, so that "validates" and "validation" meet "validate".
 fn stem(word: &str) -> String {
     const ENDINGS: [&str; 16] = [

@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Fate, Severity, Source};
 use tribunal_core::ids::{Check, Seat};
+use tribunal_core::words::Remarks;
 
 /// Below this a claim is discarded.
 pub const DISCARD_BELOW: u8 = 50;
@@ -59,6 +60,10 @@ pub struct Triaged {
     pub unowned: bool,
     /// Reviewers gave different severities.
     pub disagree: bool,
+    /// Which of the claims that came in it is; the standing one's, where it is made of several.
+    pub key: usize,
+    /// Claims by their key that may be of the same defect; both stay.
+    pub related: BTreeSet<usize>,
     actionable: bool,
     /// What happened to it after the first look, step by step.
     steps: Vec<String>,
@@ -80,6 +85,19 @@ impl Triaged {
         self.texts().map(|raised| raised.source.clone()).collect()
     }
 
+    /// What people should know of it beside its words. Findings that may be the same are linked when they have ids.
+    pub fn remarks(&self) -> Remarks {
+        let plain = self.fate == Fate::Open && self.others.is_empty() && !self.overlapping && !self.unowned;
+        let by_check = matches!(self.standing.source, Source::Check(_));
+        Remarks {
+            disagree: self.disagree,
+            overlapping: self.overlapping,
+            unowned: self.domain.clone().filter(|_| self.unowned),
+            related: BTreeSet::new(),
+            why: if plain || by_check { String::new() } else { self.why() },
+        }
+    }
+
     /// Why it went where it went, step by step.
     pub fn why(&self) -> String {
         let confidence = self.standing.claim.confidence;
@@ -99,7 +117,8 @@ impl Triaged {
 
 /// Sorts and merges the claims of one round.
 pub fn triage(raised: impl IntoIterator<Item = Raised>, panel: &Panel) -> Vec<Triaged> {
-    let mut all: Vec<Triaged> = raised.into_iter().map(|raised| first_look(raised, panel)).collect();
+    let mut all: Vec<Triaged> =
+        raised.into_iter().enumerate().map(|(key, raised)| first_look(key, raised, panel)).collect();
     authority(&mut all, panel);
     merge(&mut all);
     all.iter_mut().for_each(settle);
@@ -107,7 +126,7 @@ pub fn triage(raised: impl IntoIterator<Item = Raised>, panel: &Panel) -> Vec<Tr
     all
 }
 
-fn first_look(raised: Raised, panel: &Panel) -> Triaged {
+fn first_look(key: usize, raised: Raised, panel: &Panel) -> Triaged {
     let claim = &raised.claim;
     let mut steps = Vec::new();
     let (fate, actionable) = match &raised.source {
@@ -134,6 +153,8 @@ fn first_look(raised: Raised, panel: &Panel) -> Triaged {
         by_owner: false,
         unowned: false,
         disagree: false,
+        key,
+        related: BTreeSet::new(),
         actionable,
         steps,
     }
@@ -234,12 +255,19 @@ fn merge(all: &mut Vec<Triaged>) {
     let keys: Vec<(&Source, &Claim)> =
         open.iter().map(|at| (&all[*at].standing.source, &all[*at].standing.claim)).collect();
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (n, first) in dedupe::firsts(&keys).into_iter().enumerate().filter(|(n, first)| n != first) {
-        groups.entry(open[first]).or_insert_with(|| vec![open[first]]).push(open[n]);
+    // What two owners of a field say of it stays two findings.
+    let owners = |a: usize, b: usize| {
+        let (a, b) = (&all[open[a]], &all[open[b]]);
+        a.by_owner && b.by_owner && a.domain == b.domain && a.standing.source != b.standing.source
+    };
+    let decision = dedupe::decide(&keys, &owners);
+    for (n, first) in decision.firsts.iter().enumerate().filter(|(n, first)| n != *first) {
+        groups.entry(open[*first]).or_insert_with(|| vec![open[*first]]).push(open[n]);
     }
-    if groups.is_empty() {
-        return;
-    }
+    let first = |n: usize| open[decision.firsts[n]];
+    let related = decision.pairs.iter().filter(|pair| pair.related);
+    let links: BTreeSet<(usize, usize)> = related.map(|pair| (first(pair.a), first(pair.b))).collect();
+    let mut leads: BTreeMap<usize, usize> = BTreeMap::new();
     let mut gone = vec![false; all.len()];
     for mut members in groups.into_values() {
         members.sort_by_key(|at| {
@@ -251,6 +279,7 @@ fn merge(all: &mut Vec<Triaged>) {
                 Reverse(claim.confidence),
             )
         });
+        leads.extend(members.iter().min().map(|first| (*first, members[0])));
         let joined = Joined::of(members.iter().map(|at| &all[*at]));
         let others = members[1..].iter().map(|at| {
             gone[*at] = true;
@@ -258,6 +287,12 @@ fn merge(all: &mut Vec<Triaged>) {
         });
         let others = others.collect();
         joined.give(&mut all[members[0]], others);
+    }
+    let lead = |first: usize| leads.get(&first).copied().unwrap_or(first);
+    for (a, b) in links.into_iter().map(|(a, b)| (lead(a), lead(b))).filter(|(a, b)| a != b) {
+        let (x, y) = (all[a].key, all[b].key);
+        all[a].related.insert(y);
+        all[b].related.insert(x);
     }
     let mut gone = gone.into_iter();
     all.retain(|_| gone.next() == Some(false));

@@ -148,6 +148,80 @@ const VERDICTS: &[(&str, Verdict, bool)] = &[
     ("passes", Verdict::Approve, false),
     ("pass", Verdict::Approve, false),
     ("lgtm", Verdict::Approve, false),
+    ("no go", Verdict::Reject, false),
+    ("nogo", Verdict::Reject, false),
+    ("not approve", Verdict::Reject, false),
+    ("not acceptable", Verdict::Reject, false),
+    ("requesting changes", Verdict::Reject, false),
+    ("changes required", Verdict::Reject, false),
+    ("changes needed", Verdict::Reject, false),
+    ("patch is incorrect", Verdict::Reject, false),
+    ("incorrect", Verdict::Reject, false),
+    ("do not merge", Verdict::Reject, false),
+    ("blocked", Verdict::Reject, false),
+    ("patch is correct", Verdict::Approve, false),
+    ("go", Verdict::Approve, false),
+    ("nicht freigegeben", Verdict::Reject, false),
+    ("abgelehnt", Verdict::Reject, false),
+    ("zurückgewiesen", Verdict::Reject, false),
+    ("nacharbeit", Verdict::Reject, false),
+    ("überarbeiten", Verdict::Reject, false),
+    ("bedingt freigegeben", Verdict::Conditional, false),
+    ("freigegeben", Verdict::Approve, false),
+    ("genehmigt", Verdict::Approve, false),
+    ("angenommen", Verdict::Approve, false),
+    ("no aprobado", Verdict::Reject, false),
+    ("no aprobada", Verdict::Reject, false),
+    ("rechazado", Verdict::Reject, false),
+    ("rechazada", Verdict::Reject, false),
+    ("rechazar", Verdict::Reject, false),
+    ("cambios solicitados", Verdict::Reject, false),
+    ("aprobado con condiciones", Verdict::Conditional, false),
+    ("aprobado", Verdict::Approve, false),
+    ("aprobada", Verdict::Approve, false),
+    ("não aprovado", Verdict::Reject, false),
+    ("rejeitado", Verdict::Reject, false),
+    ("reprovado", Verdict::Reject, false),
+    ("aprovado", Verdict::Approve, false),
+    ("non approuvé", Verdict::Reject, false),
+    ("rejeté", Verdict::Reject, false),
+    ("refusé", Verdict::Reject, false),
+    ("à revoir", Verdict::Reject, false),
+    ("approuvé", Verdict::Approve, false),
+    ("accepté", Verdict::Approve, false),
+    ("non approvato", Verdict::Reject, false),
+    ("respinto", Verdict::Reject, false),
+    ("rifiutato", Verdict::Reject, false),
+    ("approvato", Verdict::Approve, false),
+    ("отклонено", Verdict::Reject, false),
+    ("не одобрено", Verdict::Reject, false),
+    ("одобрено", Verdict::Approve, false),
+    ("принято", Verdict::Approve, false),
+    ("不通过", Verdict::Reject, false),
+    ("不予通过", Verdict::Reject, false),
+    ("未通过", Verdict::Reject, false),
+    ("拒绝", Verdict::Reject, false),
+    ("驳回", Verdict::Reject, false),
+    ("需要修改", Verdict::Reject, false),
+    ("需修改", Verdict::Reject, false),
+    ("不批准", Verdict::Reject, false),
+    ("有条件通过", Verdict::Conditional, false),
+    ("通过", Verdict::Approve, false),
+    ("批准", Verdict::Approve, false),
+    ("同意合并", Verdict::Approve, false),
+    ("不通過", Verdict::Reject, false),
+    ("通過", Verdict::Approve, false),
+    ("差し戻し", Verdict::Reject, false),
+    ("却下", Verdict::Reject, false),
+    ("要修正", Verdict::Reject, false),
+    ("不承認", Verdict::Reject, false),
+    ("不合格", Verdict::Reject, false),
+    ("条件付き承認", Verdict::Conditional, false),
+    ("承認", Verdict::Approve, false),
+    ("合格", Verdict::Approve, false),
+    ("반려", Verdict::Reject, false),
+    ("거절", Verdict::Reject, false),
+    ("승인", Verdict::Approve, false),
 ];
 
 /// Reads the words after `VERDICT:`. Strict for an approval, tolerant for the rest.
@@ -159,6 +233,9 @@ pub fn verdict(text: &str) -> Stated {
     }
     let words = plain_words(&text.replace(['*', '`'], "").replace('’', "'"));
     let Some((found, fundamental, rest)) = leading_verdict(&words) else {
+        if is_refusal(&words) {
+            return Stated::Known(Verdict::Reject, false);
+        }
         return Stated::Unknown("not one of approve, conditional, reject");
     };
     if let Some((other, ..)) = leading_verdict(after_separators(rest)).filter(|_| !rest.trim().is_empty())
@@ -168,6 +245,29 @@ pub fn verdict(text: &str) -> Stated {
         return Stated::Menu;
     }
     if found == Verdict::Approve { approval(rest) } else { Stated::Known(found, fundamental) }
+}
+
+/// "I do not see how this can be approved": a sentence that denies the approval.
+fn is_refusal(words: &str) -> bool {
+    let first = words.split(". ").next().unwrap_or(words);
+    let has = |list: &[&str]| {
+        first.split(|c: char| !c.is_alphanumeric() && c != '\'').any(|word| list.contains(&word))
+    };
+    has(&["not", "don't", "cannot", "can't", "never", "unable", "won't", "no"])
+        && has(&[
+            "approve", "approved", "merge", "merged", "accept", "accepted", "ship", "shipped", "pass", "land",
+        ])
+        && !has(&[
+            "sure",
+            "perhaps",
+            "maybe",
+            "reason",
+            "objection",
+            "objections",
+            "reasons",
+            "blockers",
+            "issues",
+        ])
 }
 
 fn leading_verdict(words: &str) -> Option<(Verdict, bool, &str)> {
@@ -229,7 +329,8 @@ fn approval(rest: &str) -> Stated {
 
 /// Whether what follows an approval says the opposite, or may.
 fn takes_back(after: &str) -> bool {
-    const FIRST: [&str; 13] = [
+    const FIRST: [&str; 14] = [
+        "partial",
         "no",
         "not",
         "false",
@@ -382,6 +483,11 @@ pub fn place(text: &str) -> Result<Place, String> {
     let text = bare(text);
     if is_nothing(text) {
         return Ok(Place::default());
+    }
+    if let Some(found) = crate::intake::whole_place(text) {
+        let file = path_inside(&found.path)?;
+        let (line, end) = found.lines.unzip();
+        return Ok(Place { file: Some(file), line, end, unreal: false });
     }
     let (path, tail) = split_lines_off(text);
     let file = path_inside(path)?;

@@ -5,11 +5,10 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::files::unique;
 use crate::open::{changed, dirty, fields, paths};
 use crate::refs::check_name;
 use crate::run::{Output, Session};
@@ -105,6 +104,7 @@ impl Repo {
         if found.as_ref() == Some(new) {
             return Ok(Forward::Done);
         }
+        self.drop_dead_lock();
         let take = Take { branch, new };
         let refused = |why, command| Ok(Forward::Refused { why, command });
         if found.as_ref() != Some(old) {
@@ -291,16 +291,18 @@ impl Repo {
     /// finds out, and takes its place with all the rest or not at all. The index is locked all the while.
     fn forward_touched(&self, old: &Oid, new: &Oid) -> Result<Output, GitError> {
         let index = self.inner.git_dir.join("index");
-        let (lock, copy) = (index.with_file_name("index.lock"), index.with_file_name(unique("index.copy")));
-        File::create_new(&lock).map_err(|error| match error.kind() {
+        let [lock, copy] = self.while_forwarding();
+        let mut held = File::create_new(&lock).map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => {
                 let detail = format!("Unable to create '{}': File exists", lock.display());
                 GitError::Locked { command: "read-tree -m -u".to_owned(), detail }
             }
             _ => GitError::io(&lock)(error),
         })?;
+        let named = write!(held, "{HOLDER}{}", std::process::id());
         let call = || self.user().env("GIT_INDEX_FILE", &copy);
-        let done = copy_with_time(&index, &copy).map_err(GitError::io(&index)).and_then(|()| {
+        let copied = named.and_then(|()| copy_with_time(&index, &copy));
+        let done = copied.map_err(GitError::io(&index)).and_then(|()| {
             // What it does not find as it was is left for the next step to refuse.
             call().args(["update-index", "-q", "--refresh"]).run()?;
             let mut to = OsString::from("--index-output=");
@@ -312,7 +314,27 @@ impl Repo {
         }
         done
     }
+
+    /// The lock of the user's index, and the copy that is made of it under that lock.
+    fn while_forwarding(&self) -> [PathBuf; 2] {
+        ["index.lock", "index.tribunal"].map(|name| self.inner.git_dir.join(name))
+    }
+
+    /// Takes away what one of us left who died while the lock was held: nobody else would.
+    fn drop_dead_lock(&self) {
+        let [lock, copy] = self.while_forwarding();
+        let held = std::fs::read_to_string(&lock).unwrap_or_default();
+        let pid = held.strip_prefix(HOLDER).and_then(|pid| pid.parse::<u32>().ok());
+        if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+            for left in [copy, lock] {
+                let _ = std::fs::remove_file(left);
+            }
+        }
+    }
 }
+
+/// What stands in a lock of the index that we hold, before our number.
+const HOLDER: &str = "tribunal ";
 
 /// How git says that its index does not know a file as it is.
 const TOUCHED: &str = "not uptodate";

@@ -673,10 +673,10 @@ fn unopened(stderr: &[u8], inside: &GitPath) -> Vec<Problem> {
         let end = said.windows(3).rposition(|bytes| bytes == b"': ").unwrap_or(said.len());
         let (path, why) = said.split_at(end);
         let path = path.strip_suffix(b"/").unwrap_or(path);
-        let slash = if inside.as_bytes().is_empty() { &b""[..] } else { b"/" };
         let why = String::from_utf8_lossy(why.get(3..).unwrap_or_default()).into_owned();
         let why = if why.is_empty() { "the path is too long".to_owned() } else { why };
-        Some(Problem::Unstorable { path: GitPath::new([inside.as_bytes(), slash, path].concat()), why })
+        let path = GitPath::new(joined(inside.as_bytes(), std::ffi::OsStr::from_bytes(path)));
+        Some(Problem::Unstorable { path, why })
     };
     stderr.split(|b| *b == b'\n').filter_map(one).collect()
 }

@@ -4,6 +4,7 @@
 use crate::bars::{Bar, bars};
 use crate::plain;
 use crate::review::{self, End, Part, Review, Story};
+use crate::spoken;
 use crate::style::{self, Style, columns, cut, pad};
 use crate::words::count;
 use std::fmt::Write;
@@ -12,6 +13,8 @@ use tribunal_findings::delta::{Class, Row};
 
 /// Rows of one kind that are shown; more are only counted.
 const ROWS: usize = 50;
+/// Bytes of an answer that did not count.
+const LOST_MAX: usize = 2_000;
 
 /// The account.
 pub fn text(review: &Review, style: Style) -> String {
@@ -42,6 +45,11 @@ pub fn text(review: &Review, style: Style) -> String {
     open(&mut out, review, style);
     let decided: Vec<String> = review.decisions.iter().map(|text| plain::clipped(text, 300)).collect();
     lines(&mut out, "Decided", &decided, style);
+    let lost: Vec<spoken::Spoken> = review.lost().cloned().collect();
+    if !lost.is_empty() {
+        let _ = writeln!(out, "\n  {}", style.bold("Answers that did not count"));
+        spoken::text(&mut out, &lost, LOST_MAX, style);
+    }
     lines(&mut out, "What would help", &review::recommendations(review), style);
     lines(&mut out, "Next", &review.next, style);
     out

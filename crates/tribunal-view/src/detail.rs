@@ -2,7 +2,7 @@
 
 use crate::facts::{FindingView, LoopView, RunView};
 use crate::style::Style;
-use crate::{plain, words};
+use crate::{plain, spoken, words};
 use std::fmt::Write;
 
 /// Everything known about a finding.
@@ -27,6 +27,25 @@ pub fn finding(finding: &FindingView, style: Style) -> String {
                 style.wrap(value.trim(), "              ")
             );
         }
+    }
+    for identity in &finding.identities {
+        let _ = writeln!(
+            out,
+            "  {} {}",
+            style.faint("reviewer   "),
+            style.wrap(&identity.line(), "              ")
+        );
+    }
+    for more in finding.more() {
+        let _ = writeln!(out, "  {}", style.wrap(&more, "              "));
+    }
+    if !finding.remarks.why.is_empty() {
+        let _ = writeln!(
+            out,
+            "  {} {}",
+            style.faint("why        "),
+            style.wrap(&finding.remarks.why, "              ")
+        );
     }
     if !finding.details.trim().is_empty() {
         out.push('\n');
@@ -71,6 +90,10 @@ pub fn one_loop(lp: &LoopView, run: &RunView, style: Style) -> String {
                 style.wrap(&format!("{}: {}", finding.line(), finding.fate), "      ")
             );
         }
+    }
+    if !lp.spoken.is_empty() {
+        let _ = writeln!(out, "  reviewers in their own words");
+        spoken::text(&mut out, &lp.spoken, usize::MAX, style);
     }
     out
 }

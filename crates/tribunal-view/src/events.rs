@@ -6,9 +6,10 @@ use crate::words;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Answer, Claim, Said};
-use tribunal_core::ids::LoopId;
+use tribunal_core::ids::{LoopId, Seat};
 use tribunal_core::ledger::Tracked;
 use tribunal_core::r#loop::{Choice, LoopEvent, Outcome, Share};
 use tribunal_core::panel::Ruling;
@@ -93,6 +94,8 @@ pub enum Kind {
         said: BTreeMap<String, String>,
         /// What it looked at.
         checked: String,
+        /// What of the change it was shown.
+        shown: ShownView,
     },
     /// An attempt was lost, or a landing refused.
     Failed {
@@ -176,6 +179,23 @@ pub enum Kind {
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         figures: BTreeMap<String, u64>,
     },
+}
+
+/// What of a change a reviewer was shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ShownView {
+    /// In so many parts.
+    pub parts: u32,
+    /// Hunks it was shown whole.
+    pub hunks: u32,
+    /// Of so many.
+    pub of: u32,
+}
+
+impl ShownView {
+    fn of(shown: Shown) -> ShownView {
+        ShownView { parts: shown.parts, hunks: shown.hunks, of: shown.of }
+    }
 }
 
 /// A claim, in short.
@@ -278,7 +298,14 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
             passed: checked.findings.is_empty(),
             claims: checked.findings.iter().map(claim).collect(),
         },
-        LoopEvent::Answered { effect, answer } => answered(effect, answer),
+        LoopEvent::Unchecked { effect, why } => failed(effect, "did_not_run", why),
+        LoopEvent::Answered { effect, answer, shown, .. } => answered(effect, answer, *shown),
+        LoopEvent::PartAnswered { effect, answer, shown } => {
+            note("part", &part_words(effect, answer, *shown))
+        }
+        LoopEvent::NotCovered { effect, shown, .. } => {
+            note("not_covered", &crate::question::not_covered(&who(&effect.step), *shown))
+        }
         LoopEvent::AskedAgain { seat, why, .. } => {
             note("asked_again", &format!("the answer of {seat} could not be used: {}", unusable_words(*why)))
         }
@@ -290,10 +317,11 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
         }
         LoopEvent::Ruled { ruling } => ruled(ruling),
         LoopEvent::Confirming => note("confirming", "one full sitting confirms the pass"),
+        LoopEvent::ExhaustiveOrdered { seats } => note("exhaustive_ordered", &exhaustive(seats)),
         LoopEvent::ReworkOrdered { crew } => reworked(crew),
         LoopEvent::Asked(question) => Kind::Asked {
             subject: crate::question::subject(id.as_str()),
-            why: crate::question::why(&question.why, 0).replace("its 0 rounds", "its rounds"),
+            why: crate::question::asked(question, 0).replace("its 0 rounds", "its rounds"),
         },
         LoopEvent::Decided(decision) => decided(&decision.by, choice_word(&decision.choice), &decision.note),
         LoopEvent::Ended { outcome, revision } => Kind::Ended {
@@ -304,14 +332,32 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
     })
 }
 
-fn answered(effect: &EffectId, answer: &Answer) -> Kind {
+fn part_words(effect: &EffectId, answer: &Answer, shown: Shown) -> String {
+    let (who, part) = (who(&effect.step), effect.n.part + 1);
+    let raised = match answer.raised.len() {
+        0 => String::new(),
+        many => format!(", {}", words::count(many, "finding")),
+    };
+    format!("{who} on part {part} of {}: {}{raised}; {shown} shown by now", shown.parts, answer.verdict)
+}
+
+fn answered(effect: &EffectId, answer: &Answer, shown: Shown) -> Kind {
     Kind::Answered {
         seat: who(&effect.step),
         verdict: answer.verdict.to_string(),
         raised: answer.raised.iter().map(claim).collect(),
         said: answer.said.iter().map(|(id, said)| (id.to_string(), said_words(said))).collect(),
         checked: clipped(&answer.checked, 2_000),
+        shown: ShownView::of(shown),
     }
+}
+
+fn exhaustive(seats: &[Seat]) -> String {
+    let names: Vec<String> = seats.iter().map(|seat| line(seat.as_str())).collect();
+    format!(
+        "reviewers find other old faults each round: one exhaustive pass, in the place of {}",
+        names.join(", ")
+    )
 }
 
 fn reworked(crew: &[Share]) -> Kind {
@@ -528,6 +574,7 @@ fn said_words(said: &Said) -> String {
         Said::Resolved => "resolved".to_owned(),
         Said::StillThere => "still there".to_owned(),
         Said::NotAnIssue(why) => format!("not an issue: {}", clipped(why, 600)),
+        Said::Shown(proof) => format!("shown: {}", clipped(proof, 600)),
     }
 }
 
@@ -537,10 +584,16 @@ fn snake(value: &impl Serialize) -> String {
 }
 
 /// Why an answer could not be used, in words.
-fn unusable_words(why: Unusable) -> &'static str {
+pub fn unusable_words(why: Unusable) -> &'static str {
     match why {
         Unusable::Incomplete => "its answer left out a finding it was asked about",
         Unusable::Bare => "it approved without saying what it checked (CHECKED must name what was looked at)",
         Unusable::Groundless => "its verdict had no open finding behind it",
+        Unusable::Unread => "it names something that may be a finding in a form that could not be read",
+        Unusable::Flipped => "it is milder than its answer before, of which not everything could be read",
+        Unusable::Unsettled => {
+            "it does not say what became of each part of its answer before that could not be read"
+        }
+        Unusable::Wordless => "no line of it carries the launch word of its prompt",
     }
 }

@@ -269,6 +269,9 @@ fn rows(out: &mut String, one: &Examined, style: Style) {
             let todo = format!("→ {}", plain::clipped(&row.finding.suggestion, 300));
             let _ = writeln!(out, "          {}", style.wrap(&todo, "            "));
         }
+        for more in row.finding.more() {
+            let _ = writeln!(out, "          {}", style.wrap(&plain::clipped(&more, 600), "            "));
+        }
         if !row.finding.reply.is_empty() && row.in_the_way {
             let said = match row.finding.reply.as_str() {
                 "fixed" => "says that it is fixed".to_owned(),
@@ -314,7 +317,12 @@ pub fn markdown(one: &Examined) -> String {
                 row.finding.id.clone(),
                 row.finding.severity.clone(),
                 marked(&row.finding.place),
-                marked(&row.finding.claim),
+                marked(
+                    &std::iter::once(row.finding.claim.clone())
+                        .chain(row.finding.more())
+                        .collect::<Vec<_>>()
+                        .join("; "),
+                ),
                 marked(&format!("{} {}", by, row.rule)),
                 row.since.word().to_owned(),
             ]

@@ -2,7 +2,9 @@
 //! so a field's name is a promise.
 
 use crate::plain;
+use crate::spoken::{Identity, Spoken};
 use crate::style::Mark;
+use crate::voices::{self, RemarksView, WordsView};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -162,6 +164,9 @@ pub struct LoopView {
     pub ms: u64,
     /// What its agents cost, in millionths of a dollar.
     pub cost_micros: u64,
+    /// Its reviewers in their own words, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spoken: Vec<Spoken>,
 }
 
 /// One round as people see it.
@@ -207,6 +212,13 @@ pub struct FindingView {
     pub reply: String,
     /// `original`, `introduced by the fix of round 2`, `missed earlier` or `pre-existing`; empty where unknown.
     pub provenance: String,
+    /// Who the reviewers behind it were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub identities: Vec<Identity>,
+    /// Everything that was said about it, and by whom, in the order it was said.
+    pub words: Vec<WordsView>,
+    /// What triage noticed about it.
+    pub remarks: RemarksView,
 }
 
 /// Something that runs now.
@@ -239,6 +251,9 @@ pub struct QuestionView {
     pub place: Option<String>,
     /// The answer that is recorded and not yet read by the run.
     pub answered: Option<String>,
+    /// What its reviewers said in the last round, in their own words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spoken: Vec<Spoken>,
 }
 
 /// One answer on offer.
@@ -400,6 +415,9 @@ impl FindingView {
             of: of.to_owned(),
             reply: entry.reply.as_ref().map(reply_words).unwrap_or_default(),
             provenance: String::new(),
+            identities: Vec::new(),
+            words: voices::words(entry),
+            remarks: voices::remarks(entry),
         }
     }
 

@@ -42,10 +42,26 @@ pub fn page(review: &Review) -> String {
     rounds(&mut out, review);
     judged(&mut out, review);
     list(&mut out, "Decisions", &review.decisions);
+    own_words(&mut out, review);
     list(&mut out, "What would help", &review::recommendations(review));
     list(&mut out, "What to do next", &review.next);
     out.push_str("</body>\n</html>\n");
     out
+}
+
+fn own_words(out: &mut String, review: &Review) {
+    let spoken = review.loops.iter().flat_map(|part| part.spoken.iter().map(move |one| (part, one)));
+    for (at, (part, one)) in spoken.enumerate() {
+        if at == 0 {
+            out.push_str("<h2>Reviewers in their own words</h2>\n");
+        }
+        let head = format!("{}: {}", part.subject, one.head());
+        let _ = writeln!(out, "<details><summary>{}</summary>", escaped(&head));
+        if let Some(identity) = &one.identity {
+            let _ = writeln!(out, "<p>{}</p>", escaped(&identity.line()));
+        }
+        let _ = writeln!(out, "<pre>{}</pre></details>", escaped_block(&one.words));
+    }
 }
 
 fn head(out: &mut String, review: &Review) {
@@ -77,6 +93,11 @@ fn fates(out: &mut String, review: &Review) {
     table(out, &["fate", "count"], &rows);
 }
 
+/// A claim and what else was said.
+fn told(finding: &crate::facts::FindingView) -> String {
+    std::iter::once(finding.claim.clone()).chain(finding.more()).collect::<Vec<_>>().join("; ")
+}
+
 fn open(out: &mut String, review: &Review) {
     let open = review.in_the_way();
     if open.is_empty() {
@@ -90,7 +111,7 @@ fn open(out: &mut String, review: &Review) {
         vec![
             format!("{} {}", finding.id, finding.severity),
             finding.place.clone(),
-            finding.claim.clone(),
+            told(finding),
             tried,
             story.why.clone(),
             finding.provenance.clone(),
@@ -112,7 +133,7 @@ fn settled(out: &mut String, review: &Review) {
             vec![
                 format!("{} {}", finding.id, finding.severity),
                 finding.place.clone(),
-                finding.claim.clone(),
+                told(finding),
                 format!("{}{round}", fate.trim_end()),
                 finding.provenance.clone(),
             ]
@@ -246,12 +267,17 @@ fn judged(out: &mut String, review: &Review) {
         .flat_map(|part| part.words.iter().map(move |word| (part, word)))
         .map(|(part, word)| {
             let ran = word.ran.join(", ");
-            vec![part.subject.clone(), word.who.clone(), word.verdict.clone(), word.checked.clone(), ran]
+            let (who, verdict, shown) = (word.who.clone(), word.verdict.clone(), word.shown.clone());
+            vec![part.subject.clone(), who, verdict, shown, word.checked.clone(), ran]
         })
         .collect();
     if !rows.is_empty() {
         out.push_str("<h2>What the judges said last</h2>\n");
-        table(out, &["what", "who", "verdict", "says it checked", "run for it, on record"], &rows);
+        table(
+            out,
+            &["what", "who", "verdict", "was shown", "says it checked", "run for it, on record"],
+            &rows,
+        );
     }
 }
 

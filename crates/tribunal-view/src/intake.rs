@@ -5,15 +5,20 @@ use crate::style::{Mark, Style, cut};
 use crate::{plain, words};
 use serde::Serialize;
 use std::fmt::Write;
-use tribunal_core::finding::Claim;
+use tribunal_core::finding::{Claim, Verdict};
 use tribunal_findings::{Form, Intake, Unread};
 
 /// The JSON that `tribunal intake --json` prints: a field's name is a promise.
 #[derive(Debug, Serialize)]
 pub struct IntakeView<'a> {
+    /// What was read as the verdict.
     verdict: &'static str,
+    /// Its words.
     stated: Option<&'a str>,
+    /// What it amounts to: findings outrank the stated word, and an approval without evidence is none.
+    effective: &'static str,
     form: Form,
+    checked: &'a str,
     findings: Vec<ClaimView<'a>>,
     unread: &'a [Unread],
 }
@@ -38,8 +43,10 @@ impl<'a> IntakeView<'a> {
     /// Of what was read.
     pub fn of(intake: &'a Intake) -> IntakeView<'a> {
         IntakeView {
-            verdict: verdict(intake),
+            verdict: word(intake.verdict),
             stated: intake.stated.as_deref(),
+            effective: word(intake.effective()),
+            checked: &intake.checked,
             form: intake.form,
             findings: intake.findings.iter().map(ClaimView::of).collect(),
             unread: &intake.unread,
@@ -64,9 +71,8 @@ impl<'a> ClaimView<'a> {
     }
 }
 
-fn verdict(intake: &Intake) -> &'static str {
-    use tribunal_core::finding::Verdict;
-    match intake.verdict {
+fn word(verdict: Option<Verdict>) -> &'static str {
+    match verdict {
         Some(Verdict::Approve) => "approve",
         Some(Verdict::Conditional) => "conditional",
         Some(Verdict::Reject) => "reject",
@@ -77,7 +83,11 @@ fn verdict(intake: &Intake) -> &'static str {
 /// The same for people.
 pub fn table(intake: &Intake, style: Style) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "{}  verdict {}{}", style.mark(mark(intake)), verdict(intake), stated(intake));
+    let counts = word(intake.effective());
+    let _ = writeln!(out, "{}  verdict {counts}{}", style.mark(mark(intake)), stated(intake));
+    if let Some(why) = why_not_as_stated(intake) {
+        let _ = writeln!(out, "   {}", style.wrap(&why, "   "));
+    }
     let _ = writeln!(out, "   {}", style.faint(form_words(intake.form)));
     if !intake.checked.is_empty() {
         let _ =
@@ -88,6 +98,7 @@ pub fn table(intake: &Intake, style: Style) -> String {
             tribunal_core::finding::Said::Resolved => "resolved".to_owned(),
             tribunal_core::finding::Said::StillThere => "still there".to_owned(),
             tribunal_core::finding::Said::NotAnIssue(why) => format!("not an issue: {}", plain::line(why)),
+            tribunal_core::finding::Said::Shown(proof) => format!("shown: {}", plain::line(proof)),
         };
         let _ = writeln!(out, "   {}", style.wrap(&format!("{id}: {words}"), "   "));
     }
@@ -97,7 +108,7 @@ pub fn table(intake: &Intake, style: Style) -> String {
 }
 
 fn mark(intake: &Intake) -> Mark {
-    match verdict(intake) {
+    match word(intake.effective()) {
         "approve" => Mark::Complete,
         "conditional" => Mark::Warning,
         "reject" => Mark::Failed,
@@ -113,6 +124,20 @@ fn stated(intake: &Intake) -> String {
         .unwrap_or_default()
 }
 
+/// Why the verdict that counts is not the one that was read.
+fn why_not_as_stated(intake: &Intake) -> Option<String> {
+    let (read, counts) = (intake.verdict?, intake.effective());
+    if counts == Some(read) {
+        return None;
+    }
+    let why = match counts {
+        Some(_) if intake.intent_satisfied == Some(false) => "it says that the intent is not satisfied",
+        Some(_) => "a finding in it outranks the stated word",
+        None => "an approval says what was checked, and this one does not",
+    };
+    Some(format!("read as {}: {why}", word(Some(read))))
+}
+
 fn form_words(form: Form) -> &'static str {
     match form {
         Form::None => "in no form that is known",
@@ -122,6 +147,8 @@ fn form_words(form: Form) -> &'static str {
         Form::Qa => "as a QA report",
         Form::Blocks => "as finding blocks",
         Form::Plain => "as plain words",
+        Form::Table => "as a table",
+        Form::Xml => "as tags",
         Form::Sarif => "as SARIF",
         Form::Compiler => "as compiler lines",
     }
@@ -166,7 +193,7 @@ fn unread(out: &mut String, intake: &Intake, style: Style) {
         return;
     }
     let _ = writeln!(out, "\n{}", style.bold("Not read"));
-    for Unread { text, why } in &intake.unread {
+    for Unread { text, why, .. } in &intake.unread {
         let quoted = cut(&plain::line(text), 60);
         let words = if quoted.is_empty() { why.clone() } else { format!("{why}: {quoted}") };
         let _ = writeln!(out, "  {} {}", style.mark(Mark::Warning), style.wrap(&words, "    "));

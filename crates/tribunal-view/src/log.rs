@@ -1,6 +1,6 @@
 //! Events as lines for people: `0:07  01-02/task-1  ✗ loop-reviewer rejects, 2 findings`.
 
-use crate::events::{ClaimView, Event, Kind, TrackedView};
+use crate::events::{ClaimView, Event, Kind, ShownView, TrackedView};
 use crate::plain::clipped;
 use crate::style::{Mark, Style, cut, pad};
 use crate::words;
@@ -62,7 +62,7 @@ pub(crate) fn words_of(what: &Kind) -> (Option<Mark>, String) {
         Kind::Checked { check, claims, .. } => {
             (Some(Failed), format!("{check} fails: {}", claims_words(claims)))
         }
-        Kind::Answered { seat, verdict, raised, .. } => answered(seat, verdict, raised),
+        Kind::Answered { seat, verdict, raised, shown, .. } => answered(seat, verdict, raised, *shown),
         Kind::Failed { who, why, text, .. } => (Some(Warning), failed(who, why, text)),
         Kind::Tracked { findings, .. } => (None, tracked(findings)),
         Kind::Heard { finding, upheld, reason } => {
@@ -97,14 +97,18 @@ fn claims_words(claims: &[ClaimView]) -> String {
     }
 }
 
-fn answered(seat: &str, verdict: &str, raised: &[ClaimView]) -> (Option<Mark>, String) {
+fn answered(seat: &str, verdict: &str, raised: &[ClaimView], shown: ShownView) -> (Option<Mark>, String) {
     let (mark, word) = match verdict {
         "approve" => (Mark::Complete, "approves"),
         "conditional" => (Mark::Warning, "approves on conditions"),
         _ => (Mark::Failed, "rejects"),
     };
     let raised = if raised.is_empty() { String::new() } else { format!(": {}", claims_words(raised)) };
-    (Some(mark), format!("{seat} {word}{raised}"))
+    let parts = match shown.parts {
+        0 | 1 => String::new(),
+        parts => format!(" (shown {} of {} hunks in {parts} parts)", shown.hunks, shown.of),
+    };
+    (Some(mark), format!("{seat} {word}{parts}{raised}"))
 }
 
 fn failed(who: &str, why: &str, text: &str) -> String {

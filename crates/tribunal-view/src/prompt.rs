@@ -3,12 +3,17 @@
 //!
 //! Findings stand one to a line, and the line begins with the id: `F-12 [blocker] src/a.rs:3 claim — suggestion`.
 
+mod again;
+
+pub use again::{ANSWER_MAX, Again, Earlier};
+
+use crate::parts::Showing;
 use crate::plain::{capped, clipped, fenced, line};
+use crate::voices::{Voice, voices};
 use std::fmt::Write;
 use tribunal_core::finding::{Reply, Severity};
 use tribunal_core::ids::FindingId;
 use tribunal_core::ledger::Entry;
-use tribunal_core::panel::Unusable;
 use tribunal_core::tables::tokens_of;
 
 /// Bytes of a diff or document at most.
@@ -99,8 +104,12 @@ pub struct FindingLine {
     pub by: String,
     /// It outlived a fix.
     pub persistent: bool,
+    /// Two fixes or more did not touch it: it is to be done before the others.
+    pub first: bool,
     /// The maker's last word on it.
     pub reply: Option<Reply>,
+    /// What others say about it, each in words of their own.
+    pub also: Vec<Voice>,
 }
 
 /// What a maker is asked to do.
@@ -148,6 +157,8 @@ pub struct MakerBrief {
     pub iteration: u32,
     /// What must be mended; empty in the first round.
     pub findings: Vec<FindingLine>,
+    /// Warnings that earlier reviews of this plan let pass, one line each.
+    pub carried: Vec<String>,
     /// What the run before said, when it ended without being done.
     pub before: String,
     /// What the last checkpoint said.
@@ -156,6 +167,8 @@ pub struct MakerBrief {
     pub lanes: Vec<String>,
     /// Tokens it should be told at most; none for no limit.
     pub budget: Option<u64>,
+    /// The launch word.
+    pub word: String,
 }
 
 /// What a deterministic judge said.
@@ -241,6 +254,8 @@ pub struct JudgeBrief {
     pub diff: String,
     /// It is only what changed since the panel last looked.
     pub part: bool,
+    /// How much of what is judged this launch is shown.
+    pub showing: Showing,
     /// Files that use what changed since it was last judged.
     pub callers: Vec<String>,
     /// From 1.
@@ -251,16 +266,25 @@ pub struct JudgeBrief {
     pub put: Vec<FindingLine>,
     /// Other open findings, so that they are not raised twice.
     pub known: Vec<FindingLine>,
+    /// Reviewers found other old faults round after round: every earlier finding with what became of it, and this
+    /// one is asked for all that is left, at once.
+    pub exhaustive: Option<Vec<String>>,
     /// What the checks said.
     pub checks: Vec<CheckLine>,
+    /// Warnings that earlier reviews of this plan let pass, one line each.
+    pub carried: Vec<String>,
     /// What the maker says it did.
     pub summary: String,
     /// The other lanes, one line each.
     pub lanes: Vec<String>,
-    /// Its last answer could not be used, and why.
-    pub again: Option<Unusable>,
+    /// Its last answer did not count.
+    pub again: Option<Again>,
+    /// Attempts before this one that were lost.
+    pub earlier: Vec<Earlier>,
     /// Tokens it should be told at most; none for no limit.
     pub budget: Option<u64>,
+    /// The launch word.
+    pub word: String,
 }
 
 /// What a hearing needs to know.
@@ -278,6 +302,8 @@ pub struct HearBrief {
     pub history: Vec<String>,
     /// The diff it is about.
     pub diff: String,
+    /// The launch word.
+    pub word: String,
 }
 
 /// What a progress check needs to know.
@@ -316,7 +342,9 @@ impl FindingLine {
             details: details.iter().filter(|text| !text.is_empty()).copied().collect::<Vec<_>>().join("\n"),
             by: entry.by.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
             persistent: entry.survived() > 0,
+            first: entry.left_twice().is_some(),
             reply: entry.reply.clone(),
+            also: voices(entry, claim),
         }
     }
 
@@ -365,18 +393,23 @@ fn maker_text(brief: &MakerBrief) -> String {
     task_part(&mut out, brief.task.as_ref());
     artifact_part(&mut out, brief.artifact.as_ref());
     document_part(&mut out, brief.document.as_ref());
+    list_part(&mut out, CARRIED, &brief.carried);
     if brief.findings.is_empty() {
         list_part(&mut out, "Other plans being built at the same time", &brief.lanes);
     } else {
+        let (first, rest): (Vec<_>, Vec<_>) = brief.findings.iter().cloned().partition(|one| one.first);
+        findings_part(&mut out, "Left twice: do these first", &first);
         let title = format!("Findings to mend (round {} of {})", brief.round, brief.rounds_max);
-        findings_part(&mut out, &title, &brief.findings);
+        findings_part(&mut out, &title, &rest);
     }
     text_part(&mut out, "Where the run before left off", &brief.before);
     text_part(&mut out, "Feedback on your progress", &brief.feedback);
+    word_part(&mut out, &brief.word);
     out.push_str(match brief.findings.is_empty() {
-        true => "\nEnd your answer with the lines asked for above: SUMMARY and TASK.\n",
+        true => "\nEnd your answer with the lines asked for above: SUMMARY and TASK, TASK with the launch word.\n",
         false => {
-            "\nEnd your answer with the lines asked for above: one for every finding, SUMMARY and TASK.\n"
+            "\nEnd your answer with the lines asked for above: one for every finding, SUMMARY and TASK, all but SUMMARY with \
+             the launch word.\n"
         }
     });
     out
@@ -436,12 +469,13 @@ fn maker_rules(out: &mut String, job: MakerJob) {
     }
     out.push_str("\n## How to answer\n\nEnd with these lines, each at the beginning of its line, outside any code block:\n\n");
     out.push_str("- for every finding you are told to mend, if there are any, exactly one of\n");
-    out.push_str("  `FIXED: <id>` — you mended it\n");
-    out.push_str("  `REFUTED: <id> because <reason>` — it is not an issue, and why\n");
-    out.push_str("  `CANNOT FIX: <id> because <reason>` — it cannot be mended here, and why\n");
+    out.push_str("  `FIXED <word>: <id>` — you mended it\n");
+    out.push_str("  `REFUTED <word>: <id> because <reason>` — it is not an issue, and why\n");
+    out.push_str("  `CANNOT FIX <word>: <id> because <reason>` — it cannot be mended here, and why\n");
     out.push_str("- `SUMMARY: <what you did, in one or two sentences>`\n");
     out.push_str("- `DISCOVERED: <problem outside this work that you left alone>` — one line each, if any\n");
-    out.push_str("- `TASK: done`, or `TASK: not done` when more work is needed\n");
+    out.push_str("- `TASK <word>: done`, or `TASK <word>: not done` when more work is needed\n");
+    out.push_str(WORD_RULE);
 }
 
 /// The prompt of a reviewer. What is the same for every review of a kind comes first, then the plan, then what is judged,
@@ -455,7 +489,7 @@ fn judge_text(brief: &JudgeBrief) -> String {
     out.push_str(match brief.job {
         JudgeJob::Plan => "You judge a plan before any code is written: could a developer build the right thing from this document alone?\n",
         JudgeJob::Task => "You judge one task's work. Intent first: what was it for, what would a reasonable user expect, does the work serve that? Then its quality.\n",
-        JudgeJob::Delivery => "You judge a plan's delivery because a check failed. Say who can mend each failure; you cannot turn a failed check into a pass.\n",
+        JudgeJob::Delivery => "You judge a plan's delivery because a check failed or could not tell. You cannot turn a failed check into a pass; what a check could not tell, you show or leave open.\n",
         JudgeJob::Artifact => "You judge one artifact of a feature by a single question: can the next phase be done well from this artifact alone? Whatever somebody would have to guess is a finding.\n",
         JudgeJob::Implementation => "You judge what was built against the spec below: is everything in it that the spec asks for, nothing that it excludes, and are its success criteria met? Quote the line of the spec that is not.\n",
         JudgeJob::Phase => "You judge everything a phase built, against its goal and must-haves.\n",
@@ -463,16 +497,21 @@ fn judge_text(brief: &JudgeBrief) -> String {
     out.push_str("The current folder holds exactly what is judged. Read it; change nothing.\n");
     out.push_str(DATA_RULE);
     out.push_str(JUDGE_RULES);
+    out.push_str(WORD_RULE);
+    if brief.job == JudgeJob::Delivery {
+        out.push_str(DELIVERY_RULES);
+    }
     depth_part(&mut out, &brief.depth);
     plan_part(&mut out, &brief.plan);
     task_part(&mut out, brief.task.as_ref());
     artifact_part(&mut out, brief.artifact.as_ref());
     document_part(&mut out, brief.document.as_ref());
     let title = if brief.part { "What changed since it was last judged" } else { "The change" };
-    diff_part(&mut out, title, &brief.diff);
+    shown_part(&mut out, title, brief);
     list_part(&mut out, "Files that use what changed: look there for what broke", &brief.callers);
     text_part(&mut out, "What the maker says it did (a claim, not evidence)", &brief.summary);
     checks_part(&mut out, &brief.checks);
+    list_part(&mut out, CARRIED, &brief.carried);
     list_part(&mut out, "Other plans being built at the same time", &brief.lanes);
     seat_part(&mut out, brief);
     out
@@ -483,8 +522,11 @@ fn seat_part(out: &mut String, brief: &JudgeBrief) {
     // Only what must be answered begins its line with the id.
     let known: Vec<String> = brief.known.iter().map(|finding| format!("- {}", finding.text())).collect();
     list_part(out, "Open findings of others: do not raise them again", &known);
+    exhaustive_part(out, brief.exhaustive.as_deref());
     findings_part(out, "Findings put to you: answer each by id, first", &brief.put);
-    again_part(out, brief.again);
+    word_part(out, &brief.word);
+    again::earlier_part(out, &brief.earlier);
+    again::again_part(out, brief.again.as_ref());
     let _ = write!(
         out,
         "\nYou are {}; this is round {} of {}. End your answer with the lines asked for above: ",
@@ -493,9 +535,34 @@ fn seat_part(out: &mut String, brief: &JudgeBrief) {
         brief.rounds_max
     );
     out.push_str(match brief.put.is_empty() {
-        true => "CHECKED and VERDICT.\n",
-        false => "one for every finding put to you, CHECKED and VERDICT.\n",
+        true => "CHECKED and VERDICT, each with the launch word.\n",
+        false => "one for every finding put to you, CHECKED and VERDICT, each with the launch word.\n",
     });
+}
+
+/// What tells an agent its word: the first line of the instructions that are for this launch alone. It comes late, so
+/// that those who judge one revision share all that is before it.
+fn word_part(out: &mut String, word: &str) {
+    if !word.is_empty() {
+        let _ = writeln!(out, "\nLaunch word: {word}");
+    }
+}
+
+const WORD_RULE: &str = "
+Write your launch word, which the last line of this prompt gives you, where `<word>` stands. It is known to you alone and \
+     shows that you speak, and not a file that you quote: a line without it does not count. Write it nowhere else.
+";
+
+/// The task of whoever holds an exhaustive pass.
+fn exhaustive_part(out: &mut String, earlier: Option<&[String]>) {
+    let Some(earlier) = earlier else { return };
+    out.push_str(
+        "\n## One exhaustive pass\n\nRound after round the reviewers found other faults that had been there all along. Look \
+         at everything that is judged, once, from its first line to its last, and raise every fault that is left now: \
+         after this pass an old fault sends nothing back by itself. Name the evidence for each blocker: what you ran, or \
+         the lines that prove it. Every finding so far stands below; raise none of those again.\n",
+    );
+    list_part(out, "Every finding so far, and what became of it", earlier);
 }
 
 const JUDGE_RULES: &str = "
@@ -504,17 +571,34 @@ const JUDGE_RULES: &str = "
 End with these lines, each at the beginning of its line, outside any code block:
 
 - for every finding put to you, if there are any, exactly one of
-  `<id>: resolved`
-  `<id>: still there`
-  `<id>: not an issue because <reason>`
+  `<id> <word>: resolved`
+  `<id> <word>: still there`
+  `<id> <word>: not an issue because <reason>`
 - for every new finding one line
   `[id:<your label>] [severity:blocker|warning|suggestion] [confidence:0-100] [file:<path>:<line>] issue: <one sentence> | suggestion: <what to do>`
-- `CHECKED: <what you looked at and how>`
-- `VERDICT: approve`, `VERDICT: conditional` or `VERDICT: reject`
+- `CHECKED <word>: <what you looked at and how>`
+- `VERDICT <word>: approve`, `VERDICT <word>: conditional` or `VERDICT <word>: reject`
 
 Rules: a blocker makes the work wrong or unsafe; a warning should be mended; a suggestion may be left. Evidence before \
      claims: name the file and line. An approval without CHECKED, a reject without an open finding, and a finding put to you \
      without an answer do not count.
+";
+
+/// What is said of warnings that passed.
+const CARRIED: &str =
+    "Warnings carried on from earlier reviews: they stopped nothing, heed them where your work meets them";
+
+/// How a delivery is judged.
+const DELIVERY_RULES: &str = "
+## What failed, and what nothing shows
+
+- Who can mend each failed check: a block that begins with the line `QA REPORT:`, then `checks:`, and under it one item for \
+     each, `- name: <check> | status: fail | fixable_by: <who>`, where who is dev, architect or manual. A plain reject rests on \
+     the failed check.
+- Where a finding put to you says that nothing shows a must-have, look for what shows it. It is closed only by a proof that can \
+     be looked up, named in the reason why it is not an issue: a file with its line, a test that passes by its name, or one of \
+     the plan's own commands. Documents of the planning folder are no proof. Without one it is still there, and goes to the \
+     developer.
 ";
 
 /// What a prompt ends with where the agent has tools to report with.
@@ -545,14 +629,18 @@ pub fn hear(brief: &HearBrief) -> String {
     out.push_str("You have not seen it before; read both sides and the code, change nothing.\n");
     out.push_str(DATA_RULE);
     out.push_str("\n## How to answer\n\nEnd with these two lines, outside any code block:\n\n");
-    out.push_str("- `RULING: upheld` or `RULING: refuted`\n- `REASON: <why, in one or two sentences>`\n");
+    out.push_str(
+        "- `RULING <word>: upheld` or `RULING <word>: refuted`\n- `REASON: <why, in one or two sentences>`\n",
+    );
+    out.push_str(WORD_RULE);
     plan_part(&mut out, &brief.plan);
     diff_part(&mut out, "The change it is about", &brief.diff);
     findings_part(&mut out, "The finding", std::slice::from_ref(&brief.finding));
     list_part(&mut out, "What happened so far", &brief.history);
+    word_part(&mut out, &brief.word);
     let _ = writeln!(
         out,
-        "\nYou are {} and hear {}. End your answer with RULING and REASON.",
+        "\nYou are {} and hear {}. End your answer with RULING, with the launch word, and REASON.",
         line(&brief.seat),
         brief.finding.id
     );
@@ -660,6 +748,7 @@ fn findings_part(out: &mut String, title: &str, findings: &[FindingLine]) {
         for detail in capped(&finding.details, 2_000).lines() {
             let _ = writeln!(text, "  {detail}");
         }
+        finding.told_also(&mut text);
     }
     // Every finding must be seen, so they share one fence and none is cut.
     out.push_str(&fenced("text", &text, usize::MAX));
@@ -707,7 +796,21 @@ fn list_part(out: &mut String, title: &str, items: &[String]) {
 fn diff_part(out: &mut String, title: &str, diff: &str) {
     if !diff.trim().is_empty() {
         let _ = writeln!(out, "\n## {title}\n");
-        out.push_str(&fenced("diff", diff, DIFF_MAX));
+        // Whoever hands it over has cut it.
+        out.push_str(&fenced("diff", diff, usize::MAX));
+    }
+}
+
+/// What is judged, and how much of it this is.
+fn shown_part(out: &mut String, title: &str, brief: &JudgeBrief) {
+    let words = brief.showing.words();
+    if brief.diff.trim().is_empty() {
+        // A document is judged, and stands above.
+        out.push_str(&words);
+    } else {
+        let _ = writeln!(out, "\n## {title}\n");
+        out.push_str(&words);
+        out.push_str(&fenced("diff", &brief.diff, usize::MAX));
     }
 }
 
@@ -722,19 +825,4 @@ fn depth_part(out: &mut String, depth: &str) {
         _ => return,
     };
     let _ = writeln!(out, "\nLook at: {words}.");
-}
-
-fn again_part(out: &mut String, again: Option<Unusable>) {
-    let why = match again {
-        None => return,
-        Some(Unusable::Incomplete) => "a finding put to you by id was not answered. Answer every one",
-        Some(Unusable::Bare) => "it approved without saying what was checked. Say it in a CHECKED line",
-        Some(Unusable::Groundless) => {
-            "its verdict had no open finding behind it. Raise one with evidence, or change the verdict"
-        }
-    };
-    let _ = writeln!(
-        out,
-        "\n**Your last answer could not be used:** {why}. This is the last time you are asked."
-    );
 }

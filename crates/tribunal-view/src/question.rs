@@ -2,18 +2,23 @@
 
 use crate::facts::{OfferView, QuestionView};
 use crate::plain;
+use crate::spoken;
 use crate::style::{Mark, Style};
 use std::fmt::Write;
-use tribunal_core::converge::{Next, Pattern, Round, Stretch};
+use tribunal_core::converge::{Pattern, Round, Stretch};
+use tribunal_core::cover::Shown;
 use tribunal_core::finding::FixableBy;
 use tribunal_core::ids::FindingId;
-use tribunal_core::r#loop::{Outcome, Why};
+use tribunal_core::r#loop::{Outcome, Question, Why};
 use tribunal_core::run::{Job, Was};
+
+/// Bytes of each reviewer's words that a question shows; `tribunal show` has the rest.
+const SPOKEN_MAX: usize = 2_000;
 
 /// Why a loop asks.
 pub fn why(why: &Why, rounds_max: u32) -> String {
     match why {
-        Why::NoQuorum => "nobody could say whether it is good: a reviewer gave no usable verdict".to_owned(),
+        Why::NoQuorum => "nobody could say whether it is good: a reviewer gave no usable verdict, or nobody confirms that a finding is gone".to_owned(),
         Why::ChecksDidNotRun => "a check did not run".to_owned(),
         Why::Exhausted if rounds_max == 1 => "its only round is spent".to_owned(),
         Why::Exhausted => format!("its {rounds_max} rounds are spent"),
@@ -21,6 +26,36 @@ pub fn why(why: &Why, rounds_max: u32) -> String {
         Why::Approval => "reviewers and checks find it good; work begins when you say so".to_owned(),
         Why::Escalated(pattern) => pattern_words(pattern),
     }
+}
+
+/// What a question about a missing verdict adds where reviewers insist on what they found late and did not prove.
+pub fn insisted(late: &[FindingId]) -> String {
+    if late.is_empty() {
+        return String::new();
+    }
+    let ids: Vec<String> = late.iter().map(ToString::to_string).collect();
+    format!(
+        "; {} missed earlier, on lines nobody touched since, and without evidence: advisory after round 2, however often said",
+        ids.join(", ")
+    )
+}
+
+/// Why a loop asks, and who was not shown everything.
+pub fn asked(question: &Question, rounds_max: u32) -> String {
+    match question.not_shown.as_slice() {
+        [] => why(&question.why, rounds_max),
+        missed => {
+            let each: Vec<String> =
+                missed.iter().map(|one| not_covered(one.seat.as_str(), one.shown)).collect();
+            each.join("; ")
+        }
+    }
+}
+
+/// A reviewer that has no verdict because it was not shown everything.
+pub fn not_covered(who: &str, shown: Shown) -> String {
+    let who = plain::line(who);
+    format!("{who} was shown {shown} and has no verdict: nobody approves what they were not shown")
 }
 
 /// A finding that its maker cannot mend: who can.
@@ -32,6 +67,11 @@ pub fn not_the_makers(id: FindingId, by: FixableBy) -> String {
     }
 }
 
+/// A finding in a field whose owner is not here to mend it.
+pub fn owner_is_absent(id: FindingId) -> String {
+    format!("{id} is in a field that has an owner, and its owner is not here to mend it: a person must")
+}
+
 /// A pattern that more rounds will not mend, in words.
 pub fn pattern_words(pattern: &Pattern) -> String {
     match pattern {
@@ -41,14 +81,16 @@ pub fn pattern_words(pattern: &Pattern) -> String {
         Pattern::Region(region) => {
             format!("the same place came back a third time: {}", plain::clipped(region, 80))
         }
-        Pattern::SurvivedTouched(id) => format!("{id} survived two fixes that touched its code"),
-        Pattern::SurvivedUntouched(id) => format!("{id} was left untouched by two fixes"),
-        Pattern::Reversed(first, last) => {
-            format!("fixes undid each other in rounds {first} and {last}: a person must choose")
-        }
-        Pattern::Idle(Stretch { from, open_after, .. }) => {
-            format!("two fixes since round {from} resolved nothing, {open_after} still open")
-        }
+        Pattern::SurvivedTouched(id) => format!("{id} survived two fixes although its code was changed"),
+        Pattern::SurvivedUntouched(id) => format!("{id} was left untouched by fix after fix"),
+        Pattern::Turnover(sum) => format!(
+            "reviewers find other old faults each round, also after an exhaustive pass: {} late findings since round {}, {} open then and {} now",
+            sum.late, sum.from, sum.open_before, sum.open_after
+        ),
+        Pattern::Growth(sum) => format!(
+            "more is open after each fix: {} in round {}, {} in round {}, with {} resolved between",
+            sum.open_before, sum.from, sum.open_after, sum.to, sum.resolved
+        ),
         Pattern::Churn(sum) => format!("fixes break as much as they mend: {}", stretch_words(sum)),
         Pattern::SlowChurn(sum) => {
             format!("fixes break half of what they mend, round after round: {}", stretch_words(sum))
@@ -63,28 +105,22 @@ fn stretch_words(sum: &Stretch) -> String {
     )
 }
 
-/// What the controller says after a round, in one sentence.
-pub fn advice(next: &Next, rounds: &[Round]) -> String {
-    let Some(last) = rounds.last() else { return "no round was judged yet".to_owned() };
-    let (round, open) = (last.round, last.open);
-    match next {
-        Next::Escalate(pattern) => pattern_words(pattern),
-        Next::Cap => "the rounds are spent".to_owned(),
-        Next::Hear => format!(
-            "the fix of round {round} put back what an earlier fix had removed: both sides must be heard"
-        ),
-        Next::Stale => match last.repeats {
-            Some(same) => format!("stale: round {round} judged the same revision as round {same}"),
-            None => format!("stale: the same {open} open through two re-reviews up to round {round}"),
-        },
-        Next::GoOn if open == 0 => "nothing that must be fixed is open".to_owned(),
-        Next::GoOn if rounds.len() == 1 => format!("first round: {open} to fix"),
-        Next::GoOn if last.resolved == 0 => {
+/// What a round that goes on came to, in one sentence.
+pub fn progress(rounds: &[Round]) -> String {
+    match rounds {
+        [] => "no round needed rework yet".to_owned(),
+        [Round { open, .. }] => format!("first round: {open} to fix"),
+        [.., Round { round, resolved: 0, open, .. }] => {
             format!("round {round} resolved nothing, {open} open: one more try")
         }
-        Next::GoOn => {
-            format!("round {round} resolved {}, broke {}, {open} open", last.resolved, last.broken())
-        }
+        [.., last] => format!(
+            "round {} resolved {}, broke {}, found {} late, {} open",
+            last.round,
+            last.resolved,
+            last.broken(),
+            last.late,
+            last.open
+        ),
     }
 }
 
@@ -181,6 +217,10 @@ pub fn text(question: &QuestionView, style: Style) -> String {
     }
     if question.findings.len() > 10 {
         let _ = writeln!(out, "    … and {} more", question.findings.len() - 10);
+    }
+    if !question.spoken.is_empty() {
+        let _ = writeln!(out, "  what its reviewers said");
+        spoken::text(&mut out, &question.spoken, SPOKEN_MAX, style);
     }
     if let Some(answer) = &question.answered {
         let _ =

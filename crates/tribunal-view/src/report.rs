@@ -2,8 +2,11 @@
 
 use crate::facts::{FindingView, LoopView, RunView};
 use crate::style::Style;
-use crate::{plain, status, summary, words};
+use crate::{plain, spoken, status, summary, words};
 use std::fmt::Write;
+
+/// Bytes of each reviewer's words in a report.
+pub(crate) const SPOKEN_MAX: usize = 4_000;
 
 /// The report as markdown.
 pub fn markdown(run: &RunView) -> String {
@@ -132,6 +135,13 @@ fn one_loop(out: &mut String, run: &RunView, lp: &LoopView) {
     }
     for finding in held {
         let _ = writeln!(out, "- {}: {}", finding_words(finding), fate_words(finding));
+        for more in finding.more() {
+            let _ = writeln!(out, "  - {}", text(&more));
+        }
+    }
+    if !lp.spoken.is_empty() {
+        out.push_str("\nReviewers in their own words:\n\n");
+        spoken::markdown(out, &lp.spoken, SPOKEN_MAX);
     }
     out.push('\n');
 }

@@ -1,8 +1,7 @@
 //! The request a panel reads before a change: what it is for, what was asked, what was built, what is known to be risky,
-//! which part is whose. The same bytes for every reviewer of one part. Facts come in; nothing is looked up or judged here.
+//! what is to be looked at. The same bytes for every reviewer. Facts come in; nothing is looked up or judged here.
 
 use crate::plain::{capped, line};
-use crate::words::count;
 use std::fmt::Write;
 
 /// Files named at most; more are counted, and are in the checkout.
@@ -33,8 +32,6 @@ pub struct Request {
     pub commits: Vec<String>,
     /// Files with lines added and removed.
     pub files: Vec<String>,
-    /// Which part of a large change this is: its number, of how many, and files in all.
-    pub part: Option<(usize, usize, usize)>,
 }
 
 /// As a document.
@@ -42,15 +39,6 @@ pub fn text(request: &Request) -> String {
     let mut out = format!("Under review: {}\n", line(&request.target));
     if !request.kinds.is_empty() {
         let _ = writeln!(out, "It holds: {}", request.kinds.join(", "));
-    }
-    if let Some((n, of, files)) = request.part {
-        let _ = writeln!(
-            out,
-            "\nThis change is large and is reviewed in {} that together cover all {}, 100 % of it. Yours is part {n}: judge these files; \
-             the others are in the checkout where you need them.",
-            count(of, "part"),
-            count(files, "file"),
-        );
     }
     if !request.goal.trim().is_empty() {
         let _ = writeln!(out, "\nGoal:\n{}", capped(request.goal.trim(), TEXT_MAX));
@@ -92,14 +80,5 @@ mod tests {
     fn only_what_is_known_is_said() {
         let text = text(&Request { target: "main..HEAD".to_owned(), ..Request::default() });
         assert!(!text.contains("Goal") && !text.contains("Plans") && !text.contains("part"), "{text}");
-    }
-
-    #[test]
-    fn a_part_says_what_the_parts_cover() {
-        let request = Request { part: Some((2, 7, 5_000)), ..Request::default() };
-        assert!(
-            text(&request)
-                .contains("7 parts that together cover all 5000 files, 100 % of it. Yours is part 2")
-        );
     }
 }

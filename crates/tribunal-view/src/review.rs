@@ -6,6 +6,7 @@ use crate::bars::{Bar, bars};
 use crate::facts::{FindingView, QuestionView};
 use crate::plain;
 use crate::report::{table, text};
+use crate::spoken::{self, Identity, Spoken};
 use crate::style::Style;
 use crate::words::{self, and, count};
 use serde::{Serialize, Serializer};
@@ -106,11 +107,17 @@ pub struct Word {
     pub verdict: String,
     /// What was checked, in the reviewer's words: a claim.
     pub checked: String,
+    /// What of the change a reviewer was shown, in words; empty for a check.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub shown: String,
     /// What Tribunal ran for it, and how it went: on record.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ran: Vec<String>,
     /// It is a check, not a reviewer.
     pub is_check: bool,
+    /// Who the reviewer was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub identity: Option<Identity>,
 }
 
 /// One loop of the review.
@@ -130,6 +137,9 @@ pub struct Part {
     pub rounds: Vec<Round>,
     /// What each check and reviewer came to.
     pub words: Vec<Word>,
+    /// Its reviewers in their own words, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub spoken: Vec<Spoken>,
 }
 
 /// Everything a report of findings says.
@@ -255,6 +265,11 @@ fn times(n: u32) -> String {
 }
 
 impl Review {
+    /// Answers and tries of reviewers that did not count.
+    pub fn lost(&self) -> impl Iterator<Item = &Spoken> {
+        self.loops.iter().flat_map(|part| &part.spoken).filter(|spoken| !spoken.lost.is_empty())
+    }
+
     /// `Phase 01: tools`, or what was made or judged where no phase was built.
     pub fn title(&self) -> String {
         match self.phase.as_str() {
@@ -398,12 +413,25 @@ pub fn markdown(review: &Review) -> String {
     verdicts(&mut out, review);
     suggestions(&mut out, review);
     list(&mut out, "Decisions", &review.decisions);
+    own_words(&mut out, review);
     cycle_delta(&mut out, review);
     list(&mut out, "What to Do Next", &review.next);
     if review.end != End::Passed {
         escalations(&mut out, review);
     }
     out
+}
+
+fn own_words(out: &mut String, review: &Review) {
+    let spoken: Vec<&Part> = review.loops.iter().filter(|part| !part.spoken.is_empty()).collect();
+    if !spoken.is_empty() {
+        out.push_str("## Reviewers in Their Own Words\n\n");
+    }
+    for part in spoken {
+        let _ = writeln!(out, "### {}\n", text(&part.subject));
+        spoken::markdown(out, &part.spoken, crate::report::SPOKEN_MAX);
+        out.push('\n');
+    }
 }
 
 impl End {
@@ -500,7 +528,11 @@ fn settled_row(story: &Story) -> Vec<String> {
         finding.id.clone(),
         finding.severity.to_uppercase(),
         text(&finding.place),
-        text(&finding.claim),
+        std::iter::once(finding.claim.clone())
+            .chain(finding.more())
+            .map(|one| text(&one))
+            .collect::<Vec<_>>()
+            .join("; "),
         done,
         round,
         text(&finding.provenance),
@@ -582,6 +614,9 @@ fn one(out: &mut String, story: &Story, each: &str) {
         let _ = writeln!(out, "- **Origin**: {}", text(&finding.provenance));
     }
     let _ = writeln!(out, "- **Original Issue**: {}", text(&finding.claim));
+    finding.more().iter().for_each(|more| {
+        let _ = writeln!(out, "  - {}", text(more));
+    });
     if !finding.suggestion.is_empty() {
         let _ = writeln!(out, "- **Asked For**: {}", text(&finding.suggestion));
     }
@@ -632,6 +667,9 @@ fn verdicts(out: &mut String, review: &Review) {
         for word in part.words.iter().filter(news) {
             let on = if several { format!(" on {}", text(&part.subject)) } else { String::new() };
             let mut checked = String::new();
+            if !word.shown.is_empty() {
+                let _ = write!(checked, ". Shown: {}", text(&word.shown));
+            }
             if !word.checked.is_empty() {
                 let _ = write!(checked, ". It says it checked: {}", text(&word.checked));
             }

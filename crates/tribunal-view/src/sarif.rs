@@ -1,6 +1,7 @@
 //! Findings as SARIF 2.1.0, for code hosts and editors: who found it in the tool component, what is new against the
 //! round before in `baselineState`, waivers as suppressions. Every finding is in the log, also those that are settled.
 
+use crate::spoken::Identity;
 use serde_json::{Map, Value, json};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -63,6 +64,8 @@ pub struct Item<'a> {
     pub round: u32,
     /// Where it came from, in words; empty where unknown.
     pub origin: &'a str,
+    /// Who the reviewers behind it were.
+    pub who: &'a [Identity],
 }
 
 /// The log of a run or loop. `version` is Tribunal's.
@@ -133,8 +136,20 @@ fn result(item: &Item<'_>, tools: &mut Tools) -> Value {
         "tribunal/reviewers": by,
         "tribunal/firstRound": entry.first_round,
     });
+    // Every text goes along: none stands for another.
+    let more = crate::voices::voices(entry, claim);
+    if !more.is_empty() {
+        let said: Vec<Value> = more.iter().map(|one| json!({"by": one.by, "claim": one.claim})).collect();
+        properties["tribunal/words"] = json!(said);
+        let said: Vec<String> = more.iter().map(|one| format!("{} says: {}", one.by, one.claim)).collect();
+        result
+            .insert("message".into(), json!({"text": format!("{}\n\n{}", message(claim), said.join("\n"))}));
+    }
     if !item.origin.is_empty() {
         properties["tribunal/provenance"] = json!(item.origin);
+    }
+    if !item.who.is_empty() {
+        properties["tribunal/identities"] = json!(item.who);
     }
     result.insert("properties".into(), properties);
     Value::Object(result)

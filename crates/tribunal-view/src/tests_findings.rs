@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Fate, Severity, Source};
 use tribunal_core::ids::{Check, FindingId, Seat};
 use tribunal_core::ledger::{Entry, Ledger, Mark, Tracked};
+use tribunal_core::words::Remarks;
 use tribunal_findings::delta::{Now, Standing, cycle_delta};
 use tribunal_findings::track::pair::Scorer;
 use tribunal_findings::track::{Change, compare_reports};
@@ -43,9 +44,11 @@ fn delta_of(before: &[(u32, Severity)], now: &[(u32, Severity, Standing, Mark)])
 
 fn word(who: &str, verdict: &str, checked: &str) -> Word {
     Word {
+        identity: None,
         who: who.to_owned(),
         verdict: verdict.to_owned(),
         checked: checked.to_owned(),
+        shown: "all 12 hunks".to_owned(),
         ran: Vec::new(),
         is_check: false,
     }
@@ -85,6 +88,7 @@ fn review(end: End) -> Review {
         ruling: "pass".to_owned(),
     };
     let part = Part {
+        spoken: Vec::new(),
         id: "phase.1".to_owned(),
         subject: "the whole change".to_owned(),
         outcome: "passed".to_owned(),
@@ -207,6 +211,9 @@ fn ledger() -> Ledger {
         by,
         severity: claim.severity,
         fate,
+        says: None,
+        words: Vec::new(),
+        remarks: Remarks::default(),
         referred: None,
         contested: false,
         mark: Mark::New,
@@ -244,7 +251,7 @@ fn ledger() -> Ledger {
 fn items(ledger: &Ledger) -> Vec<Item<'_>> {
     ledger
         .iter()
-        .map(|(id, entry): (FindingId, &Entry)| Item { id, entry, round: 2, origin: "original" })
+        .map(|(id, entry): (FindingId, &Entry)| Item { id, entry, round: 2, origin: "original", who: &[] })
         .collect()
 }
 

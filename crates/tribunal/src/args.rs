@@ -121,6 +121,8 @@ pub enum Command {
     Gc(Gc),
     /// Show what is read from a reviewer's answer
     Intake(Intake),
+    /// Show which findings of a list describe the same defect
+    Dedupe(Dedupe),
     /// Compare two reports: what is new, gone, unchanged
     Delta(Delta),
     /// Show what is read from planning documents
@@ -701,12 +703,28 @@ pub struct Gc {
 /// `tribunal intake`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tribunal intake answer.md\n  my-agent 'review it' | tribunal intake --json\n\n\
-    Forms: calls of the reporting tools, JSON, VERDICT/FINDINGS lines, QA reports, `### Finding` blocks, plain words, \
-    SARIF, compiler lines. What cannot be read is shown with the reason."
+    after_help = "Examples:\n  tribunal intake answer.md\n  my-agent 'review it' | tribunal intake --json\n  \
+    tribunal intake answer.md --word k7f3q2xa\n\n\
+    Forms: calls of the reporting tools, JSON, VERDICT/FINDINGS lines, QA reports, `### Finding` blocks, lists, tables, \
+    tags, plain words, SARIF, compiler lines. What cannot be read is shown with the reason."
 )]
 pub struct Intake {
     /// The answer; `-` or nothing is stdin
+    pub file: Option<PathBuf>,
+    /// Read it as the answer of a launch whose prompt had this word
+    #[arg(long, value_name = "WORD")]
+    pub word: Option<String>,
+}
+
+/// `tribunal dedupe`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tribunal dedupe findings.json\n  tribunal dedupe findings.json --json | jq '.sets'\n\n\
+    The list: [{\"id\",\"by\",\"claim\",\"file\",\"line\",\"end\",\"severity\",\"confidence\",\"rule\"}, …]; `by` is a \
+    reviewer, or `check:NAME` for a tool. The first of a set leads; what may be the same is `related`, and both stay."
+)]
+pub struct Dedupe {
+    /// The list; `-` or nothing is stdin
     pub file: Option<PathBuf>,
 }
 

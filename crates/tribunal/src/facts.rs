@@ -16,6 +16,7 @@ use tribunal_engine::real::Artifact;
 use tribunal_engine::review::{
     Origins, entry_number, escalated, last_word, refused, ruling_word, unreviewed,
 };
+use tribunal_engine::spoken;
 use tribunal_engine::{Docket, DocketError, Fact, Note, Stamped};
 use tribunal_journal::{Mail, Reader, RowRef};
 use tribunal_view::events::{self, Event, Kind};
@@ -132,12 +133,19 @@ impl Chronicle {
                 };
                 self.say(id, format!("{who}: {said}"));
             }
-            LoopEvent::Answered { effect, answer } => {
+            LoopEvent::Unchecked { effect, why } => {
+                let who = events::who(&effect.step);
+                self.say(id, format!("{who}: did not run and stopped nothing: {}", plain::clipped(why, 200)));
+            }
+            LoopEvent::NotCovered { effect, shown, .. } => {
+                self.say(id, question::not_covered(&events::who(&effect.step), *shown));
+            }
+            LoopEvent::Answered { effect, answer, shown, .. } => {
                 let who = events::who(&effect.step);
                 match answer.verdict {
                     Verdict::Approve if !answer.checked.is_empty() => {
                         let checked = plain::clipped(&answer.checked, 200);
-                        self.say(id, format!("{who}: approve, says it checked {checked}"));
+                        self.say(id, format!("{who}: approve, was shown {shown}, says it checked {checked}"));
                     }
                     verdict => self.spoke(id, &effect.step, answer, format!("{who}: {verdict}")),
                 }
@@ -312,6 +320,7 @@ fn left_behind(docket: &Docket) -> impl Iterator<Item = String> {
 fn findings(docket: &Docket, chronicle: &Chronicle) -> Vec<FindingView> {
     let view = |(id, entry, lp): (FindingId, Cow<'_, Entry>, &Loop)| FindingView {
         provenance: chronicle.origins.words(id),
+        identities: spoken::identities(docket, lp.id(), &entry),
         ..FindingView::of(id, &entry, lp.id().as_str())
     };
     last_word(docket).into_iter().map(view).collect()
@@ -447,6 +456,7 @@ fn loop_view(docket: &Docket, chronicle: &Chronicle, id: &LoopId) -> Option<Loop
         rounds: chronicle.rounds.get(id).cloned().unwrap_or_default(),
         ms: ended.unwrap_or(docket.at.0).saturating_sub(began),
         cost_micros: launches.map(|launch| launch.cost_micros).sum(),
+        spoken: spoken::of_loop(docket, id),
     })
 }
 
@@ -523,6 +533,7 @@ fn spent_question(docket: &Docket, run: &str) -> Option<QuestionView> {
         meaning: meaning.to_owned(),
     };
     Some(QuestionView {
+        spoken: Vec::new(),
         id: format!("{run}.budget"),
         run: run.to_owned(),
         subject: "budget".to_owned(),
@@ -592,6 +603,7 @@ pub fn question_view(open: &OpenQuestion, run: &str) -> QuestionView {
         findings: open.findings.iter().map(of).collect(),
         place: None,
         answered: None,
+        spoken: open.spoken.clone(),
     }
 }
 

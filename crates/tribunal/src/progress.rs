@@ -4,19 +4,29 @@
 use crate::args::Globals;
 use crate::facts::{self, Around, Chronicle};
 use crate::out;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::ids::LoopId;
+use tribunal_core::r#loop::LoopWant;
+use tribunal_core::machine::Machine;
+use tribunal_engine::docket::Fact;
 use tribunal_engine::{Docket, Stamped, Watch};
 use tribunal_view::events::Kind;
 use tribunal_view::facts::RunView;
 use tribunal_view::style::Style;
-use tribunal_view::{live, log, question};
+use tribunal_view::{live, log, plain, question};
 
 /// Making the view may take one part in so many of the time.
 const SHARE: u32 = 20;
+/// How long a log may be silent while something is at work.
+const BEAT: Duration = Duration::from_secs(4);
+/// Those at work that one line names.
+const NAMED: usize = 3;
 /// How often the clock of the block moves.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -39,6 +49,68 @@ pub struct Progress {
     made: Option<(Instant, Duration)>,
     screen: Arc<Mutex<Screen>>,
     ticker: Option<(Sender<()>, JoinHandle<()>)>,
+    pulse: Arc<Mutex<Pulse>>,
+}
+
+/// Who is at work, so that a log without a terminal can say so.
+struct Pulse {
+    at_work: BTreeMap<LoopId, BTreeMap<EffectId, Instant>>,
+    /// When something was last written.
+    said: Instant,
+}
+
+impl Pulse {
+    /// Takes what loops want done now; of others nothing changed.
+    fn follow(&mut self, docket: &Docket, facts: &[Stamped]) {
+        let touched: BTreeSet<&LoopId> = facts
+            .iter()
+            .filter_map(|stamped| if let Fact::Loop(id, _) = &stamped.fact { Some(id) } else { None })
+            .collect();
+        for id in touched {
+            let Some(lp) = docket.loops.get(id) else { continue };
+            let known = self.at_work.remove(id).unwrap_or_default();
+            let is_work = |want: &LoopWant| !matches!(want, LoopWant::Ask(_) | LoopWant::Wake { .. });
+            let wants = lp.wants().into_iter().filter(|(_, want)| is_work(want));
+            let now: BTreeMap<EffectId, Instant> = wants
+                .map(|(effect, _)| {
+                    let since = known.get(&effect).copied().unwrap_or_else(Instant::now);
+                    (effect, since)
+                })
+                .collect();
+            if !now.is_empty() {
+                self.at_work.insert(id.clone(), now);
+            }
+        }
+    }
+
+    /// A line about those at work, where nothing was said for a while.
+    fn beat(&mut self, now: Instant) -> Option<String> {
+        if now.duration_since(self.said) < BEAT {
+            return None;
+        }
+        let all: Vec<(&EffectId, &Instant)> = self.at_work.values().flatten().collect();
+        let name = |(effect, since): &(&EffectId, &Instant)| {
+            let s = now.duration_since(**since).as_secs();
+            format!("{}: running for {s} s", at_work(effect))
+        };
+        let mut named: Vec<String> = all.iter().take(NAMED).map(name).collect();
+        if all.len() > NAMED {
+            named.push(format!("{} more", all.len() - NAMED));
+        }
+        self.said = now;
+        (!named.is_empty()).then(|| format!("  {}", named.join(", ")))
+    }
+}
+
+/// Who is at work on an effect: a tool or check by its name alone.
+fn at_work(effect: &EffectId) -> String {
+    let who = match &effect.step {
+        Step::Check(check) => return check.to_string(),
+        Step::Make(maker) => maker.to_string(),
+        Step::Judge(seat) => seat.to_string(),
+        _ => return plain::line(&effect.to_string()),
+    };
+    plain::line(&format!("{} {who}", effect.of))
 }
 
 /// What is on the terminal.
@@ -62,9 +134,15 @@ impl Progress {
             (false, false) => Mode::Lines,
         };
         let screen = Arc::new(Mutex::new(Screen { style, rows: 24, ..Screen::default() }));
-        let ticker = (mode == Mode::Live).then(|| tick(Arc::clone(&screen))).flatten();
+        let pulse = Pulse { at_work: BTreeMap::new(), said: Instant::now() };
+        let pulse = Arc::new(Mutex::new(pulse));
+        let ticker = match mode {
+            Mode::Live => tick(Arc::clone(&screen)),
+            Mode::Lines => beats(Arc::clone(&pulse)),
+            Mode::Silent => None,
+        };
         let around = Around { id: id.to_owned(), live: true, ..Around::default() };
-        Progress { around, began: 0, style, mode, attached, chronicle, made: None, screen, ticker }
+        Progress { around, began: 0, style, mode, attached, chronicle, made: None, screen, ticker, pulse }
     }
 
     /// Says something beside the block, from any thread.
@@ -108,6 +186,11 @@ impl Watch for Progress {
         self.began = docket.began.map_or(0, |began| began.0);
         let lines = self.lines(docket, facts);
         if self.mode == Mode::Lines {
+            let mut pulse = lock(&self.pulse);
+            pulse.follow(docket, facts);
+            if !lines.is_empty() {
+                pulse.said = Instant::now();
+            }
             lines.iter().for_each(|line| out::say(line));
             return;
         }
@@ -164,6 +247,20 @@ impl Screen {
     }
 }
 
+/// Says who is at work where a log would be silent, until the sender is gone.
+fn beats(pulse: Arc<Mutex<Pulse>>) -> Option<(Sender<()>, JoinHandle<()>)> {
+    let (stop, stopped) = channel();
+    let work = move || {
+        while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+            let line = lock(&pulse).beat(Instant::now());
+            line.iter().for_each(|line| out::say(line));
+        }
+    };
+    // Without the thread the log is only silent.
+    let thread = std::thread::Builder::new().name("pulse".to_owned()).spawn(work).ok()?;
+    Some((stop, thread))
+}
+
 /// Redraws once per second, until the sender is gone.
 fn tick(screen: Arc<Mutex<Screen>>) -> Option<(Sender<()>, JoinHandle<()>)> {
     let (stop, stopped) = channel();
@@ -177,8 +274,8 @@ fn tick(screen: Arc<Mutex<Screen>>) -> Option<(Sender<()>, JoinHandle<()>)> {
     Some((stop, thread))
 }
 
-fn lock(screen: &Mutex<Screen>) -> MutexGuard<'_, Screen> {
-    screen.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn write(text: &str) {
@@ -190,4 +287,32 @@ fn write(text: &str) {
 pub fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tribunal_core::effect::Try;
+    use tribunal_core::ids::{Check, Of};
+
+    #[test]
+    fn a_log_is_never_silent_while_something_is_at_work() {
+        let began = Instant::now();
+        let mut pulse = Pulse { at_work: BTreeMap::new(), said: began };
+        let at = |s: u64| began + Duration::from_secs(s);
+        assert_eq!(pulse.beat(at(9)), None, "nobody is at work");
+        let of = |name: &str, step: Step| EffectId {
+            of: Of::new(name),
+            entry: 1,
+            step,
+            n: Try::default(),
+            launch: 0,
+        };
+        let lint = of("phase.1", Step::Check(Check::new("clippy")));
+        pulse.at_work.insert(LoopId::new("phase.1"), BTreeMap::from([(lint, began)]));
+        assert_eq!(pulse.beat(at(10)), None, "something was said a second ago");
+        assert_eq!(pulse.beat(at(14)).as_deref(), Some("  clippy: running for 14 s"));
+        assert_eq!(pulse.beat(at(15)), None);
+        assert_eq!(pulse.beat(at(18)).as_deref(), Some("  clippy: running for 18 s"));
+    }
 }

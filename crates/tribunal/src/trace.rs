@@ -114,7 +114,10 @@ impl Fold {
             | LoopEvent::Iterated { effect, .. }
             | LoopEvent::Joined { effect, .. }
             | LoopEvent::Checked { effect, .. }
+            | LoopEvent::Unchecked { effect, .. }
             | LoopEvent::Answered { effect, .. }
+            | LoopEvent::PartAnswered { effect, .. }
+            | LoopEvent::NotCovered { effect, .. }
             | LoopEvent::Heard { effect, .. } => self.end(at, &effect.to_string(), None),
             LoopEvent::Cleared { effect } => self.end(at, &effect.to_string(), Some(CUT_OFF.to_owned())),
             LoopEvent::Failed { effect, failure } => {

@@ -174,6 +174,11 @@ const CASES: &[Case] = &[
         &[Evidence],
     ),
     Case(
+        "a judged file votes through a reviewer that prints it",
+        "launch_word::hostile_file_votes_through_a_reviewer_that_prints_it",
+        &[LaunchWord],
+    ),
+    Case(
         "a build script reports for the reviewer",
         "hostile_words::hostile_build_script_reports_for_the_reviewer",
         &[OneVerdict],

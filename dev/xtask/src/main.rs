@@ -42,6 +42,8 @@ enum Chore {
     FitTracker(findings::TrackerArgs),
     /// Tries everything that reads agents' words on inputs nobody meant well
     Fuzz(findings::FuzzArgs),
+    /// How labelled answers of reviewers are read
+    EvalAnswers(findings::AnswersArgs),
     /// Plays hostile agents; `--prove` takes each defence away and expects its test to fail
     Hostile(hostile::Args),
     /// Plays the real agent programs against a scripted model server
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
         Chore::EvalTracker(args) => findings::eval_tracker(&args),
         Chore::FitTracker(args) => findings::fit_tracker(&args),
         Chore::Fuzz(args) => findings::fuzz(&args),
+        Chore::EvalAnswers(args) => findings::eval_answers(&args),
         Chore::Hostile(args) => hostile::run(&args),
         Chore::RealClis(args) => real_clis::run(&args),
         Chore::Screenshots(args) => screenshots::run(&args),

@@ -40,7 +40,12 @@ impl Reads for Aider {
         match self.place {
             Place::BeforeBanner if text.starts_with("Aider v") => self.place = Place::Banner,
             Place::Banner if text.trim().is_empty() => self.place = Place::Talk,
-            Place::BeforeBanner | Place::Banner => {}
+            Place::BeforeBanner | Place::Banner => {
+                let named = text.strip_prefix("Main model: ").or_else(|| text.strip_prefix("Model: "));
+                if let Some(name) = named.and_then(|rest| rest.split_whitespace().next()) {
+                    out.by_model(name);
+                }
+            }
             Place::Talk => self.talk(&text, out),
         }
     }

@@ -38,6 +38,8 @@ fn read(document: &Value, out: &mut Outcome) {
     }
     if let Some(models) = document["stats"]["models"].as_object() {
         let mut usage = Usage::default();
+        let names: Vec<&str> = models.keys().map(String::as_str).collect();
+        out.by_model(&names.join(", "));
         models.values().for_each(|model| usage.add(&tokens(&model["tokens"])));
         out.usage = Some(usage);
         let requests = models.values().map(|model| count(&model["api"]["totalRequests"]));

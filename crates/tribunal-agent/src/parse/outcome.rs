@@ -35,6 +35,8 @@ pub struct Outcome {
     pub totals: Option<Totals>,
     /// Its session, for resuming.
     pub session: Option<String>,
+    /// The model that answered, where the program names it.
+    pub model: Option<String>,
     /// Replies of the model so far; the program's own count where it gives one.
     pub turns: u64,
     /// The tool calls seen in its output, in order.
@@ -253,6 +255,14 @@ impl Outcome {
             self.denials.push(Denial { tool, detail });
         } else {
             self.denials_more += 1;
+        }
+    }
+
+    /// Keeps the name of the model that answers; what a program calls its own messages by is none.
+    pub(super) fn by_model(&mut self, name: &str) {
+        let fits = !name.is_empty() && name.len() <= 200 && !name.starts_with('<');
+        if fits && self.model.as_deref() != Some(name) {
+            self.model = Some(name.to_owned());
         }
     }
 

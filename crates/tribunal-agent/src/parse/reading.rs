@@ -183,6 +183,18 @@ fn reader(parser: Parser, adapter: Option<&Adapter>) -> Box<dyn Reads> {
     }
 }
 
+/// The model that an event names as its author's; a helper of the agent may have another.
+fn model_of(event: &Value, out: &mut Outcome) {
+    if event["parent_tool_use_id"].is_string() {
+        return;
+    }
+    for name in [&event["model"], &event["message"]["model"]] {
+        if let Some(name) = name.as_str() {
+            out.by_model(name);
+        }
+    }
+}
+
 /// The event on a line; what is none leaves a drift note.
 pub(super) fn event(line: &Line<'_>, out: &mut Outcome) -> Option<Value> {
     if line.is_blank() {
@@ -198,7 +210,10 @@ pub(super) fn event(line: &Line<'_>, out: &mut Outcome) -> Option<Value> {
         out.drift(DriftKind::NotUtf8, format!("{at}: not UTF-8, unreadable bytes replaced"));
     }
     match serde_json::from_str::<Value>(&text) {
-        Ok(value) if value["type"].is_string() => Some(value),
+        Ok(value) if value["type"].is_string() => {
+            model_of(&value, out);
+            Some(value)
+        }
         Err(_) if line.unfinished => {
             out.drift(DriftKind::CutOff, format!("{at}: cut off, {}", quote(&text)));
             None

@@ -5,6 +5,7 @@ use super::fill::{Fill, findings};
 use super::scenario::{Asked, Step, Turn};
 use super::{orphan, signals, speak, tree, wait};
 use crate::parse::Usage;
+use crate::word;
 use serde_json::{Value, json};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -98,8 +99,9 @@ impl<'a, R: Read, W: Write> Agent<'a, R, W> {
                 let message = self.fill(message)?;
                 tree::commit(&self.dir, &message)?;
             }
-            Step::Say { text, each_finding } => {
+            Step::Say { text, each_finding, raw } => {
                 for text in self.texts(text, *each_finding)? {
+                    let text = if *raw { text } else { self.spoken(text)? };
                     self.say(text)?;
                 }
             }
@@ -191,6 +193,12 @@ impl<'a, R: Read, W: Write> Agent<'a, R, W> {
         self.print(&json!({"type": "message", "text": text}))?;
         self.said.push(text);
         Ok(())
+    }
+
+    /// A text with the launch word in the lines that need it.
+    fn spoken(&mut self, text: String) -> Result<String, String> {
+        let word = word::of(&self.prompt()?.0).map(str::to_owned);
+        Ok(word.map_or(text.clone(), |word| word::spoken(&text, &word)))
     }
 
     fn report(&mut self, tool: &str, args: &Value, each_finding: bool) -> Result<(), String> {

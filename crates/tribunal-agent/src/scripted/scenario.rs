@@ -59,8 +59,9 @@ pub enum Step {
     Run { argv: Vec<String>, may_fail: bool },
     /// Commits everything in its tree with its own git.
     Commit { message: String },
-    /// Says something, once or for each open finding: the final text is all that was said.
-    Say { text: String, each_finding: bool },
+    /// Says something, once or for each open finding: the final text is all that was said. Unless it is `raw`, the launch
+    /// word is put into its lines, as an honest agent does.
+    Say { text: String, each_finding: bool, raw: bool },
     /// Reports a tool call, once or for each open finding.
     Report { tool: String, args: serde_json::Value, each_finding: bool },
     /// Calls a tool of the MCP server it was given, or of another launch's, and expects it to be taken or refused.
@@ -229,7 +230,8 @@ fn companions(verb: &str) -> &'static [&'static str] {
         "append" => &["text"],
         "move" => &["to"],
         "run" => &["may_fail"],
-        "report" | "say" => &["each"],
+        "say" => &["each", "raw"],
+        "report" => &["each"],
         "mcp" => &["each", "refused", "at"],
         _ => &[],
     }
@@ -263,7 +265,7 @@ fn simple(verb: &str, table: &Table) -> Result<Step, String> {
         "move" => Step::Move { path: main, to: text(table, "to")? },
         "commit" => Step::Commit { message: main },
         "expect" => Step::Expect { text: main },
-        _ => Step::Say { text: main, each_finding: each_finding(table)? },
+        _ => Step::Say { text: main, each_finding: each_finding(table)?, raw: flag(table, "raw")? },
     })
 }
 

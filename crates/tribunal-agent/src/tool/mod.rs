@@ -5,7 +5,7 @@ use crate::error::AgentError;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Severity};
-use tribunal_findings::ToolForm;
+use tribunal_findings::{Manner, ToolForm};
 
 const BUILT_IN: &str = include_str!("tools.toml");
 
@@ -42,6 +42,27 @@ pub struct Tool {
     /// Exit codes besides 0 of a run that found something.
     #[serde(default)]
     pub found: Vec<i32>,
+    /// Whether a run that found nothing prints nothing (form lines); by default where `found` tells the one from the other.
+    #[serde(default)]
+    pub silent: Option<bool>,
+    /// One of these is in what every run prints that looked.
+    #[serde(default)]
+    pub proof: Vec<String>,
+    /// A file that it must lay out besides those of the project, to show that it looks at all.
+    #[serde(default)]
+    pub probe: Option<Probe>,
+    /// Files that steer it, besides those that configure it: what it says of them is no finding.
+    #[serde(default)]
+    pub steering: Vec<String>,
+    /// Words by which it says that its settings, or the world around it, are not as it needs them.
+    #[serde(default)]
+    pub trouble: Vec<String>,
+    /// Words by which it says that it stopped before its end; `#` is a digit.
+    #[serde(default)]
+    pub stops: Vec<String>,
+    /// Programs that run a file without a suffix, by its first line, so that the tool is for it.
+    #[serde(default)]
+    pub first_line: Vec<String>,
     /// How it mends; empty when it only judges.
     #[serde(default)]
     pub fix: Vec<String>,
@@ -60,6 +81,18 @@ pub struct Tool {
     /// Variables for it.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
+    /// Lock files: with other ones it begins anew.
+    #[serde(default)]
+    pub locks: Vec<String>,
+    /// Files of the project that it runs as code: their names, or `file: text` for all below a file that holds the text.
+    #[serde(default)]
+    pub runs: Vec<String>,
+    /// Files outside the project that its answer depends on: `~/x` or `$NAME/x`.
+    #[serde(default)]
+    pub outside: Vec<String>,
+    /// Whether its answer to the same question is the same tomorrow; it is, where nothing is said.
+    #[serde(default)]
+    pub memo: Option<bool>,
     /// Whose field its findings are in.
     #[serde(default)]
     pub domain: Option<String>,
@@ -76,6 +109,16 @@ pub struct Past {
     pub words: Vec<String>,
     /// Kinds of parts, as the tool calls them, that may be left out: nothing else is made of them.
     pub kinds: Vec<String>,
+}
+
+/// A file that a formatter has to change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Probe {
+    /// Its name.
+    pub name: String,
+    /// What is in it before.
+    pub text: String,
 }
 
 /// What detection looks at.
@@ -136,9 +179,9 @@ impl Tools {
                 rows.push((name.clone(), toml::Table::new()));
                 rows.len() - 1
             });
-            // Who asks it otherwise has not said how it goes on.
+            // Who asks it otherwise has not said how it goes on, nor what it then says.
             if said.contains_key("check") {
-                rows[at].1.remove("past");
+                ["past", "proof", "probe"].iter().for_each(|key| _ = rows[at].1.remove(*key));
             }
             rows[at].1.extend(said.clone());
             rows[at].1.insert("name".to_owned(), name.clone().into());
@@ -182,6 +225,59 @@ impl Tool {
         })
     }
 
+    /// Whether a changed file is one it looks at, by its name or by its first line.
+    fn is_for_file(&self, path: &str, ground: &Ground<'_>) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let by_line = || {
+            let text = (ground.text)(path)?;
+            let program = first_line_program(text.lines().next()?)?;
+            Some(self.first_line.contains(&program))
+        };
+        self.is_for(path)
+            || (!self.first_line.is_empty() && !name.contains('.') && by_line().unwrap_or(false))
+    }
+
+    /// Whether it keeps anything for its next run.
+    pub fn wants_cache(&self) -> bool {
+        let words = self.check.iter().chain(self.env.values());
+        words.into_iter().any(|word| word.contains("{cache}"))
+    }
+
+    /// Whether it runs this file as code, as far as its name and the files above it tell.
+    pub fn runs(&self, path: &str, text: &dyn Fn(&str) -> Option<String>) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let mut above = std::iter::successors(parent(path), |at| parent(at));
+        self.runs.iter().any(|rule| match rule.split_once(": ") {
+            None => rule == name,
+            Some((file, holds)) => above
+                .clone()
+                .any(|folder| text(&inside(folder, file)).is_some_and(|text| text.contains(holds))),
+        }) || above.any(|folder| {
+            self.runs
+                .iter()
+                .any(|rule| rule.strip_suffix('/') == Some(folder.rsplit('/').next().unwrap_or(folder)))
+        })
+    }
+
+    /// How it answers. `steering` is what [`Tool::steering`] gives.
+    pub fn manner<'a>(&'a self, steering: &'a [String]) -> Manner<'a> {
+        Manner {
+            form: self.form,
+            found: &self.found,
+            silent: self.silent.unwrap_or(!self.found.is_empty()),
+            proof: &self.proof,
+            steering,
+            trouble: &self.trouble,
+            stops: &self.stops,
+        }
+    }
+
+    /// Every file that steers it.
+    pub fn steering(&self) -> Vec<String> {
+        let configured = self.configured.iter().map(|rule| rule.split(": ").next().unwrap_or(rule));
+        self.steering.iter().map(String::as_str).chain(configured).map(str::to_owned).collect()
+    }
+
     /// The file by which a project says that it uses the tool, here or in a folder above the changed files.
     fn config(&self, ground: &Ground<'_>, folders: &BTreeSet<String>) -> Option<String> {
         self.configured.iter().find_map(|rule| {
@@ -197,7 +293,7 @@ impl Tool {
     pub fn detect(&self, ground: &Ground<'_>) -> Option<Detected> {
         let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut folders = BTreeSet::from([String::new()]);
-        for path in ground.changed.iter().filter(|path| self.is_for(path)) {
+        for path in ground.changed.iter().filter(|path| self.is_for_file(path, ground)) {
             let above: Vec<&str> = std::iter::successors(parent(path), |at| parent(at)).collect();
             folders.extend(above.iter().map(|at| (*at).to_owned()));
             let place = match &self.root {
@@ -232,7 +328,10 @@ impl Tool {
         if let Some(worst) = self.worst {
             claim.severity = claim.severity.min(worst);
         }
-        if claim.rule.as_ref().is_some_and(|rule| self.blockers.contains(rule)) {
+        let rule = claim.rule.as_deref().unwrap_or_default();
+        // A linter of linters has the rule behind its words.
+        let said = |known: &String| known == rule || (known.starts_with('(') && claim.claim.ends_with(known));
+        if self.blockers.iter().any(said) {
             claim.severity = Severity::Blocker;
         }
         claim.domain = claim.domain.or_else(|| self.domain.clone());
@@ -280,6 +379,17 @@ fn plain(file: &str) -> String {
     if odd { format!("./{file}") } else { file.to_owned() }
 }
 
+/// The program that the first line of a script names: `#!/usr/bin/env -S bash -e` is bash, `#!/usr/bin/python3` python.
+pub fn first_line_program(line: &str) -> Option<String> {
+    let mut words = line.strip_prefix("#!")?.split_whitespace();
+    let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
+    let mut program = name(words.next()?);
+    if program == "env" {
+        program = name(words.find(|word| !word.starts_with('-') && !word.contains('='))?);
+    }
+    Some(program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').to_owned())
+}
+
 fn inside(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
@@ -320,6 +430,11 @@ mod tests {
             assert!(row.form != ToolForm::Rewrite || !row.fix.is_empty(), "{} rewrites nothing", row.name);
             assert!(!row.by_config || !row.configured.is_empty(), "{} can never be configured", row.name);
             assert!(!row.what.is_empty(), "{}", row.name);
+            // Nothing printed is never an answer of a row of ours.
+            let proven = !row.proof.is_empty() || row.probe.is_some();
+            let plain = matches!(row.form, ToolForm::Lines | ToolForm::Rewrite);
+            assert!(proven || !plain, "{} may look at nothing and pass", row.name);
+            assert!(row.probe.is_none() || row.names_files(), "{} never gets its probe", row.name);
         }
         let names: BTreeSet<&str> = tools.names().collect();
         assert_eq!(names.len(), tools.rows.len(), "no name twice");
@@ -336,6 +451,24 @@ mod tests {
         assert_eq!(names(&detect(&typed, &all, &["a.py"])), ["ruff", "mypy"]);
         assert_eq!(names(&detect(&[], &all, &["run.sh", "a.js"])), ["shellcheck"]);
         assert_eq!(names(&detect(&[("eslint.config.js", "")], &all, &["a.js"])), ["eslint"]);
+    }
+
+    #[test]
+    fn a_file_without_a_suffix_is_known_by_its_first_line() {
+        let check = |line: &str, expect: Option<&str>| {
+            assert_eq!(first_line_program(line).as_deref(), expect, "{line}");
+        };
+        check("#!/bin/sh", Some("sh"));
+        check("#! /usr/bin/env bash", Some("bash"));
+        check("#!/usr/bin/env -S LANG=C python3.11 -u", Some("python"));
+        check("# a comment", None);
+        check("#!", None);
+        let all = ["shellcheck", "ruff"];
+        let files =
+            [("install", "#!/usr/bin/env bash\nkey=1\n"), ("tool", "#!/usr/bin/python3\n"), ("LICENSE", "x")];
+        let found = detect(&files, &all, &["install", "tool", "LICENSE"]);
+        assert_eq!(names(&found), ["ruff", "shellcheck"]);
+        assert_eq!(found[1].places[""], ["install"]);
     }
 
     #[test]

@@ -17,6 +17,7 @@ fn brief(root: &Path) -> Brief {
         round: 2,
         attempt: 1,
         prompt: "judge this".into(),
+        word: None,
         dir: root.join("tree"),
         access: Access::ReadOnly,
         out_dir: root.join("out"),

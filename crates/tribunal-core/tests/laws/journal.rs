@@ -8,8 +8,11 @@ use crate::runs;
 use crate::walks::{loop_journal, run_journal};
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::converge::{Pattern, Stretch};
+use tribunal_core::cover::{NotShown, Shown};
 use tribunal_core::effect::{EffectId, FinishStep, Step, Try};
-use tribunal_core::finding::{Answer, Claim, Fate, FixableBy, Reply, Said, Severity, Source, Verdict};
+use tribunal_core::finding::{
+    Answer, Claim, Fate, FixableBy, Reply, Said, Severity, Source, UnreadPart, Verdict,
+};
 use tribunal_core::ids::{Check, FindingId, LoopId, Maker, Of, PlanId, Revision, Seat, Time};
 use tribunal_core::ledger::{Delta, Entry, Handed, Mark, Tracked};
 use tribunal_core::r#loop::{
@@ -20,6 +23,7 @@ use tribunal_core::machine::Machine;
 use tribunal_core::panel::{Ruling, Unusable};
 use tribunal_core::policy::{Policy, Use};
 use tribunal_core::run::{Ending, Job, LaneChoice, LaneDecision, Refusal, RunEvent, Stuck, Was};
+use tribunal_core::words::{Remarks, Words};
 
 /// One way to damage a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,6 +130,7 @@ fn damaged_runs() {
     report(&counts);
     let known = [
         "Lost iterated",
+        "Lost checkpoint_due",
         "Swapped iterated",
         "Swapped summarised",
         "Swapped loop_ended",
@@ -137,7 +142,7 @@ fn damaged_runs() {
 }
 
 fn effect(step: Step) -> EffectId {
-    let n = Try { backup: true, fails: 2, again: true };
+    let n = Try { part: 3, backup: true, fails: 2, again: true };
     EffectId { of: Of::new("01-02/task-1.3"), entry: 7, step, n, launch: 1 }
 }
 
@@ -208,6 +213,9 @@ fn tracked(fate: Fate) -> Tracked {
         claim: claim(),
         severity: Severity::Blocker,
         fate,
+        says: Some(Source::Seat(Seat::new("alpha"))),
+        words: vec![words()],
+        remarks: remarks(),
         referred: Some(Seat::new("owner")),
         contested: true,
         mark: Mark::FixInduced,
@@ -218,10 +226,22 @@ fn tracked(fate: Fate) -> Tracked {
     }
 }
 
+fn words() -> Words {
+    Words { by: Source::Seat(Seat::new("beta")), claim: claim() }
+}
+
+fn remarks() -> Remarks {
+    let related = BTreeSet::from([FindingId(4)]);
+    let unowned = Some("security".into());
+    Remarks { disagree: true, overlapping: true, unowned, related, why: "because".into() }
+}
+
 fn handed(fate: Fate) -> Handed {
     let entry = Entry {
         by: BTreeSet::from([Source::Seat(Seat::new("alpha"))]),
         claim: claim(),
+        words: vec![words()],
+        remarks: remarks(),
         severity: Severity::Suggestion,
         fate,
         first_round: 2,
@@ -243,7 +263,8 @@ fn handed(fate: Fate) -> Handed {
 }
 
 fn answer(verdict: Verdict) -> Answer {
-    let said = [Said::Resolved, Said::StillThere, Said::NotAnIssue("why".into())];
+    let said =
+        [Said::Resolved, Said::StillThere, Said::NotAnIssue("why".into()), Said::Shown("a.rs:3".into())];
     Answer {
         verdict,
         fundamental: true,
@@ -252,6 +273,9 @@ fn answer(verdict: Verdict) -> Answer {
         checked: "all".into(),
         intent: Some("to ship".into()),
         intent_satisfied: Some(false),
+        unread: vec![UnreadPart { text: "| a | b |".into(), why: "a row of a table".into() }],
+        settled: [(1, "only names".to_owned())].into(),
+        wordless: verdict == Verdict::Approve,
     }
 }
 
@@ -297,7 +321,7 @@ fn failures() -> Vec<Failure> {
 }
 
 fn whys(id: FindingId) -> Vec<Why> {
-    let stretch = Stretch { from: 1, to: 3, open_before: 2, open_after: 3, resolved: 4, broken: 5 };
+    let stretch = Stretch { from: 1, to: 3, open_before: 2, open_after: 3, resolved: 4, broken: 5, late: 6 };
     vec![
         Why::NoQuorum,
         Why::ChecksDidNotRun,
@@ -310,17 +334,16 @@ fn whys(id: FindingId) -> Vec<Why> {
         Why::Escalated(Pattern::Region("r".into())),
         Why::Escalated(Pattern::SurvivedTouched(id)),
         Why::Escalated(Pattern::SurvivedUntouched(id)),
-        Why::Escalated(Pattern::Reversed(2, 3)),
-        Why::Escalated(Pattern::Idle(stretch.clone())),
+        Why::Escalated(Pattern::Turnover(stretch.clone())),
         Why::Escalated(Pattern::Churn(stretch.clone())),
-        Why::Escalated(Pattern::SlowChurn(stretch)),
+        Why::Escalated(Pattern::SlowChurn(stretch.clone())),
+        Why::Escalated(Pattern::Growth(stretch)),
     ]
 }
 
-fn loop_events() -> Vec<LoopEvent> {
-    let revision = Revision::new("r1");
-    let id = FindingId(1);
-    let mut all = vec![
+/// The events of a loop that have one shape each.
+fn single_loop_events(revision: &Revision, id: FindingId) -> Vec<LoopEvent> {
+    vec![
         LoopEvent::Cleared { effect: effect(Step::Land) },
         LoopEvent::Iterated { effect: effect(Step::Join), revision: revision.clone() },
         LoopEvent::Made {
@@ -335,6 +358,7 @@ fn loop_events() -> Vec<LoopEvent> {
         LoopEvent::Joined { effect: effect(Step::Join), revision: revision.clone() },
         LoopEvent::RoundBegan { round: 3, revision: revision.clone() },
         LoopEvent::Checked { effect: effect(Step::Join), checked: Checked { findings: vec![claim()] } },
+        LoopEvent::Unchecked { effect: effect(Step::Join), why: "no such program".into() },
         LoopEvent::PanelSeated { seats: vec![Seat::new("alpha")] },
         LoopEvent::PanelClosed,
         LoopEvent::Tracked {
@@ -356,7 +380,13 @@ fn loop_events() -> Vec<LoopEvent> {
                 Share { maker: Maker::new("b"), findings: vec![], after: Some(Maker::new("a")) },
             ],
         },
-    ];
+    ]
+}
+
+fn loop_events() -> Vec<LoopEvent> {
+    let revision = Revision::new("r1");
+    let id = FindingId(1);
+    let mut all = single_loop_events(&revision, id);
     for opening in [
         Opening::Make { rounds: Some(2), open: vec![handed(Fate::Open)] },
         Opening::Make { rounds: None, open: vec![] },
@@ -378,9 +408,22 @@ fn loop_events() -> Vec<LoopEvent> {
         failures().into_iter().map(|failure| LoopEvent::Failed { effect: effect(Step::Join), failure }),
     );
     for verdict in [Verdict::Approve, Verdict::Conditional, Verdict::Reject] {
-        all.push(LoopEvent::Answered { effect: effect(Step::Join), answer: answer(verdict) });
+        let (effect, answer, shown) = (effect(Step::Join), answer(verdict), Shown::whole(3));
+        let part = Some(Box::new(answer.clone()));
+        all.push(LoopEvent::PartAnswered { effect: effect.clone(), answer: answer.clone(), shown });
+        all.push(LoopEvent::NotCovered { effect: effect.clone(), answer: answer.clone(), shown });
+        all.push(LoopEvent::Answered { effect: effect.clone(), answer: answer.clone(), shown, part });
+        all.push(LoopEvent::Answered { effect, answer, shown, part: None });
     }
-    for why in [Unusable::Incomplete, Unusable::Bare, Unusable::Groundless] {
+    for why in [
+        Unusable::Incomplete,
+        Unusable::Bare,
+        Unusable::Groundless,
+        Unusable::Unread,
+        Unusable::Flipped,
+        Unusable::Unsettled,
+        Unusable::Wordless,
+    ] {
         let seat = Seat::new("alpha");
         all.push(LoopEvent::AskedAgain { seat: seat.clone(), why, answer: None });
         all.push(LoopEvent::AskedAgain { seat, why, answer: Some(answer(Verdict::Reject)) });
@@ -394,8 +437,10 @@ fn loop_events() -> Vec<LoopEvent> {
         all.push(LoopEvent::Ruled { ruling });
     }
     for why in whys(id) {
-        all.push(LoopEvent::Asked(Question { why: why.clone(), revision: None }));
-        all.push(LoopEvent::Asked(Question { why, revision: Some(revision.clone()) }));
+        all.push(LoopEvent::Asked(Question { why: why.clone(), revision: None, not_shown: Vec::new() }));
+        let not_shown =
+            vec![NotShown { seat: Seat::new("alpha"), shown: Shown { parts: 9, hunks: 2, of: 7 } }];
+        all.push(LoopEvent::Asked(Question { why, revision: Some(revision.clone()), not_shown }));
     }
     for choice in
         [Choice::Again(2), Choice::Fixed(revision.clone()), Choice::Reask, Choice::Accept, Choice::Stop]
@@ -480,7 +525,7 @@ fn every_event_is_read_as_written() {
         assert_eq!(name(&line), event.name(), "{line}");
     }
     let names = |all: &[&'static str]| all.iter().collect::<BTreeSet<_>>().len();
-    assert_eq!(names(&loop_events().iter().map(LoopEvent::name).collect::<Vec<_>>()), 21);
+    assert_eq!(names(&loop_events().iter().map(LoopEvent::name).collect::<Vec<_>>()), 24);
     assert_eq!(names(&run_events().iter().map(RunEvent::name).collect::<Vec<_>>()), 22);
 }
 
@@ -532,7 +577,7 @@ fn loop_consequences(round: u32, revision: &Revision) -> Vec<LoopEvent> {
         Why::Approval,
         Why::Escalated(pattern),
     ] {
-        all.push(LoopEvent::Asked(Question { why, revision: None }));
+        all.push(LoopEvent::Asked(Question { why, revision: None, not_shown: Vec::new() }));
     }
     let ends = outcomes().into_iter().filter(|outcome| *outcome != Outcome::Cancelled);
     all.extend(ends.map(|outcome| LoopEvent::Ended { outcome, revision: None }));
@@ -558,11 +603,18 @@ fn loop_may(next: &LoopEvent, forged: &LoopEvent, confirming: bool) -> bool {
         (LoopEvent::Asked(is), LoopEvent::Asked(question)) => {
             is.why == question.why || (escalates(&is.why) && escalates(&question.why))
         }
-        (LoopEvent::ReworkOrdered { .. }, LoopEvent::Asked(question)) => escalates(&question.why),
+        (LoopEvent::ExhaustiveOrdered { .. }, LoopEvent::ReworkOrdered { .. }) => true,
+        (
+            LoopEvent::ReworkOrdered { .. } | LoopEvent::ExhaustiveOrdered { .. },
+            LoopEvent::Asked(question),
+        ) => escalates(&question.why),
         (LoopEvent::Ended { outcome, .. }, LoopEvent::Asked(question)) => {
             matches!(outcome, Outcome::Stale | Outcome::Exhausted) && escalates(&question.why)
         }
-        (LoopEvent::ReworkOrdered { .. } | LoopEvent::Asked(_), LoopEvent::Ended { outcome, .. }) => {
+        (
+            LoopEvent::ReworkOrdered { .. } | LoopEvent::ExhaustiveOrdered { .. } | LoopEvent::Asked(_),
+            LoopEvent::Ended { outcome, .. },
+        ) => {
             matches!(outcome, Outcome::Stale | Outcome::Exhausted)
         }
         (LoopEvent::Asked(is), LoopEvent::ReworkOrdered { .. }) => escalates(&is.why),

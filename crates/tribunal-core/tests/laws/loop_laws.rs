@@ -2,8 +2,10 @@
 //! keeps its own small ledger, and its own idea of who sits, what a sitting adds up to and when to stop.
 
 use crate::book::Book;
+use crate::word_laws::WordLaws;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::converge::{Pattern, Stretch};
+use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, Verdict};
 use tribunal_core::ids::{Check, FindingId, Maker, Revision, Seat, Time};
@@ -11,7 +13,7 @@ use tribunal_core::ledger::{Mark, Tracked};
 use tribunal_core::r#loop::{
     Choice, Decision, FailureKind, Loop, LoopEvent, LoopIn, Opened, Opening, Outcome, Question, Share, Why,
 };
-use tribunal_core::panel::{Ruling, Unusable};
+use tribunal_core::panel::{Ruling, SeatState, Unusable};
 use tribunal_core::policy::{Asked, AtTheCap, NoVerdict, Policy};
 
 /// One finding, as the journal tells it.
@@ -32,8 +34,8 @@ struct Line {
     heard_contest: bool,
     flipped: bool,
     ordered: bool,
-    survived: u32,
-    survived_touched: bool,
+    touched: u32,
+    untouched: u32,
 }
 
 /// One sitting, as the journal tells it.
@@ -44,14 +46,56 @@ struct Sitting {
     checks: BTreeMap<Check, Vec<Claim>>,
     seated: BTreeSet<Seat>,
     words: BTreeMap<Seat, Answer>,
+    /// Whether the fallback of a reviewer is asked.
+    backup: BTreeMap<Seat, bool>,
+    /// Answers that did not count, by who gave them on which part: a verdict, and how much of it was not read.
+    lost: BTreeMap<(Seat, bool, u32), Vec<Lost>>,
+    /// The part that each reviewer is asked about.
+    asking: BTreeMap<Seat, u32>,
+    /// What the seats that hold an exhaustive pass had said before it.
+    kept: BTreeMap<Seat, Answer>,
+    /// What each part of a reviewer's said.
+    parts: BTreeMap<Seat, BTreeMap<u32, Answer>>,
+    /// Reviewers without a verdict: what they object to, and what was put to them and they did not uphold.
+    partly: BTreeMap<Seat, (Answer, BTreeSet<FindingId>)>,
+}
+
+impl Sitting {
+    /// Everybody whose objections count.
+    fn voices(&self) -> impl Iterator<Item = (&Seat, &Answer)> {
+        self.words.iter().chain(self.partly.iter().map(|(seat, (answer, _))| (seat, answer)))
+    }
+
+    fn voice(&self, seat: &Seat) -> Option<&Answer> {
+        self.words.get(seat).or_else(|| self.partly.get(seat).map(|(answer, _)| answer))
+    }
+}
+
+/// An answer that did not count although it named something.
+struct Lost {
+    /// The mildest verdict that does not take it back.
+    floor: Verdict,
+    parts: u32,
+}
+
+impl Sitting {
+    fn raised(&self) -> Vec<(Source, Claim)> {
+        let checks = self.checks.iter().map(|(check, claims)| (Source::Check(check.clone()), claims));
+        let seats = self.words.iter().map(|(seat, answer)| (Source::Seat(seat.clone()), &answer.raised));
+        let all = checks.chain(seats);
+        all.flat_map(|(by, claims)| claims.iter().map(move |claim| (by.clone(), claim.clone()))).collect()
+    }
 }
 
 struct Record {
     round: u32,
     must: BTreeSet<FindingId>,
     broken: u32,
-    late: u32,
+    late: Vec<FindingId>,
+    /// Reopened, or of this round and not late.
     back: Vec<FindingId>,
+    fresh: Vec<FindingId>,
+    left: BTreeMap<FindingId, u32>,
     complete: bool,
     fundamental: bool,
 }
@@ -68,6 +112,7 @@ struct Counts {
     fixed: u64,
     reasks: u64,
     hands: u64,
+    passes: u64,
 }
 
 /// The laws of one loop.
@@ -75,6 +120,7 @@ pub struct LoopLaws {
     name: String,
     policy: Policy,
     lines: BTreeMap<FindingId, Line>,
+    words: WordLaws,
     judged: Vec<Revision>,
     seen: Vec<Revision>,
     made: Option<Revision>,
@@ -86,6 +132,8 @@ pub struct LoopLaws {
     rounds_given: u32,
     sitting: Sitting,
     series: Vec<Record>,
+    /// The round of the exhaustive pass, and what was open before it.
+    pass: Option<(u32, usize)>,
     contests: BTreeSet<(FindingId, u32)>,
     ruling: Option<Ruling>,
     question: Option<Question>,
@@ -122,14 +170,15 @@ impl LoopLaws {
             heard_contest: false,
             flipped: false,
             ordered: false,
-            survived: 0,
-            survived_touched: false,
+            touched: 0,
+            untouched: 0,
         };
         let rounds_max = rounds.unwrap_or(opened.policy.rounds_max);
         let mut laws = LoopLaws {
             name: if wild { "wild" } else { opened.policy.of.word() }.to_owned(),
             policy: opened.policy.clone(),
             lines: open.iter().map(|handed| (handed.id, line(&handed.entry))).collect(),
+            words: WordLaws::new(open),
             judged: Vec::new(),
             seen: Vec::new(),
             made,
@@ -141,6 +190,7 @@ impl LoopLaws {
             rounds_given: rounds_max,
             sitting: Sitting::default(),
             series: Vec::new(),
+            pass: None,
             contests: BTreeSet::new(),
             ruling: None,
             question: None,
@@ -195,6 +245,10 @@ impl LoopLaws {
                 let wait = if make { timeouts.make_ms } else { timeouts.judge_ms };
                 let right = *due == Some(Time(self.now.0 + wait));
                 book.hold("intent", right, || format!("{effect} is due at {due:?}"));
+                if let Step::Judge(seat) = &effect.step {
+                    self.sitting.backup.insert(seat.clone(), effect.n.backup);
+                    self.sitting.asking.insert(seat.clone(), effect.n.part);
+                }
             }
             LoopEvent::Cleared { .. } => {}
             LoopEvent::Iterated { .. } => {
@@ -203,21 +257,45 @@ impl LoopLaws {
             }
             LoopEvent::Made { revision, replies, .. } => self.made(revision, replies),
             LoopEvent::Joined { revision, .. } => self.made = Some(revision.clone()),
-            LoopEvent::Failed { effect, failure } => self.failed(effect, failure.kind, book),
+            LoopEvent::Failed { effect, failure } => {
+                if let Step::Judge(seat) = &effect.step
+                    && !failure.unread.is_empty()
+                {
+                    self.lose(seat, effect.n.part, Lost { floor: Verdict::Conditional, parts: 0 });
+                }
+                self.failed(effect, failure.kind, book);
+            }
             LoopEvent::RoundBegan { round, revision } => self.round_began(*round, revision, book),
             LoopEvent::Checked { effect, checked } => {
                 let Step::Check(check) = &effect.step else { return };
                 self.sitting.checks.insert(check.clone(), checked.findings.clone());
             }
-            LoopEvent::PanelSeated { seats } => self.seated(seats, book),
-            LoopEvent::Answered { effect, answer } => self.answered(effect, answer, book),
-            LoopEvent::AskedAgain { seat, why, .. } => self.asked_again(seat, *why, book),
+            // The settings say that it stops nothing; it is no answer, and settles nothing.
+            LoopEvent::Unchecked { .. } => {}
+            LoopEvent::PanelSeated { seats } => {
+                self.seated(seats, book);
+                seats.iter().for_each(|seat| WordLaws::asked(after, seat, book));
+            }
+            LoopEvent::Answered { effect, answer, shown, part } => {
+                let own = part.as_deref().unwrap_or(answer);
+                self.part(effect, own, *shown, book);
+                self.answered(effect, answer, *shown, book);
+            }
+            LoopEvent::PartAnswered { effect, answer, shown } => self.part(effect, answer, *shown, book),
+            LoopEvent::NotCovered { effect, answer, shown } => {
+                self.part(effect, answer, *shown, book);
+                self.not_covered(effect, *shown, book);
+            }
+            LoopEvent::AskedAgain { seat, why, answer } => {
+                self.asked_again(seat, *why, answer.as_ref(), after, book)
+            }
             LoopEvent::PanelClosed => self.panel_closed(after, book),
             LoopEvent::Tracked { findings, .. } => self.tracked(findings, after, book),
             LoopEvent::Heard { finding, upheld, .. } => self.heard(*finding, *upheld, book),
             LoopEvent::Ruled { ruling } => self.ruled(ruling, book),
             LoopEvent::Confirming => self.confirming(book),
             LoopEvent::ReworkOrdered { crew } => self.rework(crew, book),
+            LoopEvent::ExhaustiveOrdered { seats } => self.exhaustive(seats, book),
             LoopEvent::Asked(question) => self.asked(question, book),
             LoopEvent::Decided(decision) => self.decided(decision, book),
             LoopEvent::Ended { outcome, revision } => self.ended(outcome, revision.as_ref(), after, book),
@@ -349,30 +427,239 @@ impl LoopLaws {
         book.saw(format!("seated/{}", if seats.is_empty() { "nobody" } else { "somebody" }));
     }
 
-    fn answered(&mut self, effect: &EffectId, answer: &Answer, book: &mut Book) {
+    /// One part's answer: never more parts than the policy allows, and none without evidence.
+    fn part(&mut self, effect: &EffectId, answer: &Answer, shown: Shown, book: &mut Book) {
         let Step::Judge(seat) = &effect.step else { return };
-        let put = self.of_seat(seat);
-        let covers = put.iter().all(|id| answer.said.contains_key(id));
-        book.hold("coverage", covers, || format!("{seat} was put {put:?} and said {answer:?}"));
+        let at = effect.n.part;
+        let fits = at < shown.parts && at < self.policy.parts_max;
+        book.hold("shown", fits, || format!("{seat} is asked about part {at} of {shown:?}"));
         let bare = answer.checked.trim().is_empty() && answer.raised.is_empty();
         let looked = self.round > 1 || answer.verdict != Verdict::Approve || !bare;
-        book.hold("coverage", looked, || format!("{seat} approves without a word"));
+        book.hold("coverage", looked, || format!("{seat} approves a part without a word"));
+        self.unread(seat, (effect.n.backup, at), answer, book);
+        self.sitting.parts.entry(seat.clone()).or_default().insert(at, answer.clone());
+    }
+
+    /// Law `shown`: nobody has a verdict who was not shown every hunk, and it is as strict as its strictest part.
+    fn shown(&self, seat: &Seat, answer: &Answer, shown: Shown, book: &mut Book) {
+        book.hold("shown", shown.hunks == shown.of, || {
+            format!("{seat} was shown {shown:?} and has a verdict")
+        });
+        let parts = &self.sitting.parts[seat];
+        let all = parts.keys().copied().eq(0..shown.parts);
+        book.hold("shown", all, || format!("{seat} was asked about {:?} of {shown:?}", parts.keys()));
+        for part in parts.values() {
+            let strict = answer.verdict >= part.verdict && answer.fundamental >= part.fundamental;
+            let kept = part.raised.iter().all(|claim| answer.raised.contains(claim));
+            let still = part.said.iter().filter(|(_, said)| **said == Said::StillThere);
+            let upheld = still.into_iter().all(|(id, _)| answer.said.get(id) == Some(&Said::StillThere));
+            let served = part.intent_satisfied != Some(false) || answer.intent_satisfied == Some(false);
+            let right = strict && kept && upheld && served;
+            book.hold("shown", right, || format!("{seat}: {answer:?} is softer than its part {part:?}"));
+        }
+        book.saw(format!("shown/{}", if shown.parts > 1 { "in parts" } else { "at once" }));
+    }
+
+    fn not_covered(&mut self, effect: &EffectId, shown: Shown, book: &mut Book) {
+        let Step::Judge(seat) = &effect.step else { return };
+        let limited = shown.parts > self.policy.parts_max || shown.hunks < shown.of;
+        book.hold("shown", limited, || format!("{seat} was shown {shown:?} and has no verdict"));
+        book.saw("shown/not all".into());
+    }
+
+    /// What a reviewer without a verdict objected to.
+    fn objections(&self, seat: &Seat) -> Option<(Answer, BTreeSet<FindingId>)> {
+        let parts = self.sitting.parts.get(seat)?;
+        let mut all = parts.values().next()?.clone();
+        all.raised = parts.values().flat_map(|part| part.raised.clone()).collect();
+        all.fundamental = parts.values().any(|part| part.fundamental);
+        all.verdict = parts.values().map(|part| part.verdict).max()?;
+        let still = |part: &Answer, id: FindingId| part.said.get(&id) == Some(&Said::StillThere);
+        let put = self.of_seat(seat);
+        all.said = put
+            .iter()
+            .filter(|id| parts.values().any(|part| still(part, **id)))
+            .map(|id| (*id, Said::StillThere))
+            .collect();
+        let unserved = parts.values().any(|part| part.intent_satisfied == Some(false));
+        all.intent_satisfied = unserved.then_some(false);
+        let unheard = put.into_iter().filter(|id| !all.said.contains_key(id)).collect();
+        Some((all, unheard))
+    }
+
+    fn answered(&mut self, effect: &EffectId, answer: &Answer, shown: Shown, book: &mut Book) {
+        let Step::Judge(seat) = &effect.step else { return };
+        self.shown(seat, answer, shown, book);
+        let exhaustive = self.sitting.kept.contains_key(seat);
+        let put = if exhaustive { Vec::new() } else { self.of_seat(seat) };
+        let covers = put.iter().all(|id| answer.said.contains_key(id));
+        book.hold("coverage", covers, || format!("{seat} was put {put:?} and said {answer:?}"));
+        let spoken = !answer.wordless || Self::rejects(answer);
+        book.hold("coverage", spoken, || format!("{seat} counts without the word of its launch"));
         book.saw(format!("answer/{}{}", answer.verdict, if effect.n.backup { "/backup" } else { "" }));
         self.sitting.words.insert(seat.clone(), answer.clone());
     }
 
-    fn asked_again(&mut self, seat: &Seat, why: Unusable, book: &mut Book) {
+    /// What a failing check holds open and causes rework is ground enough for whoever rejects.
+    fn a_check_is_ground(&self) -> bool {
+        self.open().any(|(_, line)| {
+            let fails =
+                |source: &Source| matches!(source, Source::Check(check) if self.worst(check).is_some());
+            self.rework_column(line.severity) && line.by.iter().any(fails)
+        })
+    }
+
+    /// Law `unread`: nothing passes over words that nobody read, and no reviewer takes back in one sitting what it said
+    /// and nobody read.
+    fn unread(&self, seat: &Seat, (backup, part): (bool, u32), answer: &Answer, book: &mut Book) {
+        let rejects = Self::rejects(answer);
+        let ground = answer.raised.iter().any(|claim| claim.severity >= Severity::Warning)
+            || answer.said.values().any(|said| *said == Said::StillThere);
+        let read = answer.unread.is_empty() || (rejects && ground);
+        book.hold("unread", read, || format!("{seat} counts with {:?} unread", answer.unread));
+        for lost in self.sitting.lost.get(&(seat.clone(), backup, part)).into_iter().flatten() {
+            let mild = if rejects { Verdict::Reject } else { answer.verdict };
+            book.hold("unread", mild >= lost.floor, || format!("{seat} took back what was not read"));
+            let named = |n: u32| answer.raised.iter().any(|claim| claim.label == Some(format!("U-{n}")));
+            let settled = (1..=lost.parts).all(|n| answer.settled.contains_key(&n) || named(n));
+            book.hold("unread", rejects || settled, || format!("{seat} leaves parts open: {answer:?}"));
+            book.saw("unread/settled".into());
+        }
+    }
+
+    fn lose(&mut self, seat: &Seat, part: u32, lost: Lost) {
+        let backup = self.sitting.backup.get(seat).copied().unwrap_or(false);
+        self.sitting.lost.entry((seat.clone(), backup, part)).or_default().push(lost);
+    }
+
+    fn asked_again(
+        &mut self,
+        seat: &Seat,
+        why: Unusable,
+        answer: Option<&Answer>,
+        after: &Loop,
+        book: &mut Book,
+    ) {
         book.saw(format!("asked again/{why:?}"));
-        if why == Unusable::Groundless {
+        // Asked for a ground is the first part that lacks one.
+        let parts = self.sitting.parts.get(seat).into_iter().flatten();
+        let lacks = parts.into_iter().find(|(_, answer)| self.needs_ground(answer));
+        let lacks = lacks.map(|(at, answer)| (*at, answer.clone())).filter(|_| answer.is_none());
+        let at = lacks.as_ref().map_or_else(|| self.sitting.asking[seat], |(at, _)| *at);
+        let heard = lacks.as_ref().map(|(_, answer)| answer).filter(|answer| !answer.unread.is_empty());
+        if let Some(answer) = answer.or(heard) {
+            let rejects = Self::rejects(answer);
+            let named = answer.raised.iter().any(|claim| claim.severity >= Severity::Warning);
+            let parts = u32::try_from(answer.unread.len()).unwrap();
+            let floor = if rejects { Verdict::Reject } else { answer.verdict };
+            if parts > 0 || (rejects && named) {
+                self.lose(seat, at, Lost { floor, parts });
+            }
+        }
+        if answer.is_none() {
             let word = self.sitting.words.remove(seat);
+            let read = lacks.as_ref().is_some_and(|(_, answer)| answer.unread.is_empty());
+            book.hold("unread", read == (why == Unusable::Groundless), || format!("{seat}: {why:?}"));
             let needs = word.is_some_and(|answer| self.needs_ground(&answer));
-            let groundless = needs && self.of_seat(seat).is_empty();
+            let groundless = needs && self.of_seat(seat).is_empty() && !self.a_check_is_ground();
             book.hold("gate", groundless, || format!("{seat} had its grounds and is asked again"));
+            if let Some(parts) = self.sitting.parts.get_mut(seat) {
+                parts.remove(&at);
+            }
+            if after.bench().is_some_and(|bench| bench.seats.get(seat) == Some(&SeatState::Gone)) {
+                let left = self.objections(seat);
+                self.sitting.partly.extend(left.map(|left| (seat.clone(), left)));
+            }
+        }
+    }
+
+    /// Law `exhaustive`: once in a series, when late findings make up half of what two rounds running resolved and
+    /// nothing shrank; by somebody else where there is somebody else.
+    fn exhaustive(&mut self, seats: &[Seat], book: &mut Book) {
+        let ruled = matches!(self.ruling, Some(Ruling::Rework { .. }));
+        let stop = self.expected_stop();
+        let due = ruled && stop.is_none() && self.turns_over();
+        book.hold("exhaustive", due, || format!("an exhaustive pass, expected {stop:?}"));
+        let expected = self.pass_seats();
+        book.hold("exhaustive", seats == expected, || format!("{seats:?} and not {expected:?}"));
+        book.saw(format!("exhaustive/{}", if self.policy.backup { "fallback" } else { "same seats" }));
+        self.pass = self.series.last().map(|record| (record.round, record.must.len()));
+        self.counts.sittings += 1;
+        self.counts.passes += 1;
+        self.ruling = None;
+        for seat in seats {
+            let word = self.sitting.words.remove(seat);
+            self.sitting.kept.extend(word.map(|word| (seat.clone(), word)));
+            self.sitting.lost.retain(|(name, _, _), _| name != seat);
+            self.sitting.parts.remove(seat);
+        }
+    }
+
+    fn turns_over(&self) -> bool {
+        let many = self.series.len();
+        let turned = |at: usize| self.missed(at) > 0 && self.missed(at) * 2 >= self.resolved(at);
+        self.pass.is_none()
+            && many >= 3
+            && (many - 2..many).all(turned)
+            && self.series[many - 1].must.len() >= self.series[many - 3].must.len()
+            && !self.sitting.words.is_empty()
+    }
+
+    /// Late findings of a record that no check holds.
+    fn missed(&self, at: usize) -> u32 {
+        let opinion = |id: &&FindingId| {
+            let by = &self.lines[*id].by;
+            !by.iter().any(|source| matches!(source, Source::Check(_)))
+        };
+        u32::try_from(self.series[at].late.iter().filter(opinion).count()).unwrap()
+    }
+
+    fn pass_seats(&self) -> Vec<Seat> {
+        let all: Vec<Seat> = self.sitting.words.keys().cloned().collect();
+        if !self.policy.backup {
+            return all;
+        }
+        let late = self.series.last().map(|record| record.late.clone()).unwrap_or_default();
+        let held = |seat: &Seat| {
+            let source = Source::Seat(seat.clone());
+            late.iter().filter(|id| self.lines[id].by.contains(&source)).count()
+        };
+        let most = all.iter().map(held).max();
+        all.into_iter().find(|seat| Some(held(seat)) == most).into_iter().collect()
+    }
+
+    /// An exhaustive pass only adds: what its seats had said and raised before stands, and who gave no answer to it
+    /// keeps the one before.
+    fn pass_closed(&mut self, after: &Loop, book: &mut Book) {
+        for (seat, before) in std::mem::take(&mut self.sitting.kept) {
+            let more = self.sitting.words.get(&seat);
+            book.saw(format!("exhaustive/{}", if more.is_some() { "answered" } else { "lost" }));
+            let raised = more.map(|more| more.raised.as_slice()).unwrap_or_default();
+            let answer = Answer {
+                verdict: before.verdict.max(more.map_or(Verdict::Approve, |more| more.verdict)),
+                fundamental: before.fundamental || more.is_some_and(|more| more.fundamental),
+                raised: [&before.raised, raised].concat(),
+                unread: [&before.unread, more.map(|more| more.unread.as_slice()).unwrap_or_default()]
+                    .concat(),
+                ..before
+            };
+            self.sitting.lost.retain(|(name, _, _), _| *name != seat);
+            self.sitting.parts.insert(seat.clone(), [(0, answer.clone())].into());
+            let now = after.bench().and_then(|bench| bench.answers().find(|(name, _)| **name == seat));
+            let right = now.is_some_and(|(_, now)| *now == answer);
+            book.hold("exhaustive", right, || format!("{seat}: {now:?} and not {answer:?}"));
+            self.sitting.words.insert(seat, answer);
         }
     }
 
     /// What the whole panel has looked at, and nothing else, is shown to it no more.
     fn panel_closed(&mut self, after: &Loop, book: &mut Book) {
+        self.pass_closed(after, book);
+        for seat in self.sitting.seated.clone() {
+            let voiced = self.sitting.voice(&seat).is_some();
+            let left = self.objections(&seat).filter(|_| !voiced);
+            self.sitting.partly.extend(left.map(|left| (seat, left)));
+        }
         if self.policy.seats.iter().all(|seat| self.sitting.words.contains_key(seat)) {
             self.seen.extend(self.sitting.revision.clone());
         }
@@ -393,6 +680,7 @@ impl LoopLaws {
             self.check_correction(findings, tracked, book);
             self.take(tracked);
         }
+        self.words.tracked(after, &self.sitting.raised(), book);
         let rounds = u32::try_from(after.judged().len()).unwrap();
         book.hold("findings", rounds == self.round, || format!("{rounds} judged in round {}", self.round));
         let tracked = after.tracked();
@@ -417,7 +705,7 @@ impl LoopLaws {
         let open = tracked.fate == Fate::Open;
         let upheld = tracked.by.iter().any(|source| match source {
             Source::Seat(seat) => {
-                let word = self.sitting.words.get(seat);
+                let word = self.sitting.voice(seat);
                 word.is_some_and(|answer| answer.said.get(&id) == Some(&Said::StillThere))
             }
             Source::Check(check) => {
@@ -455,8 +743,8 @@ impl LoopLaws {
             heard_contest: false,
             flipped: false,
             ordered: false,
-            survived: 0,
-            survived_touched: false,
+            touched: 0,
+            untouched: 0,
         });
         if tracked.contested && self.contests.insert((id, self.round)) {
             let by_check = tracked.by.iter().any(|source| matches!(source, Source::Check(_)));
@@ -464,8 +752,8 @@ impl LoopLaws {
             line.flipped |= by_check || line.heard_contest || !adjudicated;
         }
         if line.ordered && tracked.fate == Fate::Open {
-            line.survived += 1;
-            line.survived_touched |= tracked.touched;
+            line.touched += u32::from(tracked.touched);
+            line.untouched += u32::from(!tracked.touched);
         }
         line.ordered = false;
         line.referred |= tracked.referred.is_some();
@@ -512,18 +800,20 @@ impl LoopLaws {
         let sitting = &self.sitting;
         let gone = sitting.seated.iter().any(|seat| !sitting.words.contains_key(seat));
         let must: Vec<FindingId> = self.open().map(|(id, _)| id).collect();
-        let ground = |line: &Line| {
+        let objects =
+            |seat: &Seat, id| sitting.partly.get(seat).is_some_and(|(_, unheard)| !unheard.contains(&id));
+        let ground = |id: FindingId, line: &Line| {
             let present = line.by.iter().any(|source| match source {
                 Source::Check(check) => self.worst(check).is_some(),
-                Source::Seat(seat) => sitting.words.contains_key(seat),
+                Source::Seat(seat) => sitting.words.contains_key(seat) || objects(seat, id),
             });
             let rejected = line.by.iter().any(|source| match source {
                 Source::Check(_) => false,
-                Source::Seat(seat) => sitting.words.get(seat).is_some_and(Self::rejects),
+                Source::Seat(seat) => sitting.voice(seat).is_some_and(Self::rejects),
             });
             present && (self.rework_column(line.severity) || rejected)
         };
-        if self.open().any(|(_, line)| ground(line)) {
+        if self.open().any(|(id, line)| ground(id, line)) {
             return Ruling::Rework { must };
         }
         let silence = sitting.checks.is_empty() && sitting.words.is_empty();
@@ -552,7 +842,8 @@ impl LoopLaws {
         };
         book.saw(format!("{}/ruling/{name}", self.name));
         for (seat, answer) in &self.sitting.words {
-            let idle = self.needs_ground(answer) && self.of_seat(seat).is_empty();
+            let idle =
+                self.needs_ground(answer) && self.of_seat(seat).is_empty() && !self.a_check_is_ground();
             book.hold("gate", !idle, || format!("{seat}'s groundless word is ruled on"));
         }
         let unheard = self.open().find(|(_, line)| self.awaits_hearing(line)).map(|(id, _)| id);
@@ -560,7 +851,7 @@ impl LoopLaws {
         if let Ruling::Rework { must } = ruling {
             let round = self.round;
             let complete = self.sitting.seated.iter().all(|seat| self.sitting.words.contains_key(seat));
-            let fundamental = self.sitting.words.values().any(|answer| answer.fundamental);
+            let fundamental = self.sitting.voices().any(|(_, answer)| answer.fundamental);
             self.series.retain(|record| record.round != round);
             let must: BTreeSet<FindingId> = must.iter().copied().collect();
             let marked = |mark: Mark| -> Vec<FindingId> {
@@ -568,8 +859,12 @@ impl LoopLaws {
             };
             let back = marked(Mark::Reopened);
             let broken = u32::try_from(marked(Mark::FixInduced).len() + back.len()).unwrap();
-            let late = u32::try_from(marked(Mark::Late).len()).unwrap();
-            self.series.push(Record { round, must, broken, late, back, complete, fundamental });
+            let late = marked(Mark::Late);
+            let fresh = [marked(Mark::New), marked(Mark::FixInduced)].concat();
+            let left =
+                must.iter().map(|id| (*id, self.lines[id].untouched)).filter(|(_, n)| *n > 1).collect();
+            let record = Record { round, must, broken, late, back, fresh, left, complete, fundamental };
+            self.series.push(record);
         }
         self.ruling = Some(ruling.clone());
     }
@@ -595,12 +890,7 @@ impl LoopLaws {
         if let Some(region) = self.restless_region() {
             return Some(Why::Escalated(Pattern::Region(region)));
         }
-        if let Some((id, line)) = self.open().find(|(_, line)| line.survived > 1) {
-            let touched = line.survived_touched;
-            let pattern = if touched { Pattern::SurvivedTouched(id) } else { Pattern::SurvivedUntouched(id) };
-            return Some(Why::Escalated(pattern));
-        }
-        if let Some(pattern) = self.churn() {
+        if let Some(pattern) = self.survivor().or_else(|| self.goalposts()).or_else(|| self.churn()) {
             return Some(Why::Escalated(pattern));
         }
         (self.round >= self.rounds_max).then_some(Why::Exhausted)
@@ -612,36 +902,99 @@ impl LoopLaws {
         u32::try_from(gone.count()).unwrap()
     }
 
+    fn is_healthy(&self, at: usize) -> bool {
+        self.resolved(at) > 2 * self.series[at].broken
+    }
+
     /// Each round after the first mended something, and more than twice what it broke: then regions may come back.
     fn restless_region(&self) -> Option<String> {
         let many = self.series.len();
-        if (1..many).all(|at| self.resolved(at) > 2 * self.series[at].broken) {
+        if (1..many).all(|at| self.is_healthy(at)) {
             return None;
         }
-        let back = self.series.iter().flat_map(|record| &record.back);
-        let mut regions: Vec<&str> = back.filter_map(|id| self.lines[id].region.as_deref()).collect();
+        let mut regions: Vec<&str> = (0..many).flat_map(|at| self.regions_back(at)).collect();
         regions.sort_unstable();
         regions.windows(3).find(|three| three[0] == three[2]).map(|three| three[0].to_owned())
+    }
+
+    /// Regions of what is there again, and, once, of what is new where all had been settled.
+    fn regions_back(&self, at: usize) -> Vec<&str> {
+        let region = |id: &FindingId| self.lines[id].region.as_deref();
+        let in_round = |at: usize| self.series[at].must.iter().filter_map(region).collect::<BTreeSet<_>>();
+        let record = &self.series[at];
+        let again: Vec<&str> = record.back.iter().filter_map(region).collect();
+        let fresh: BTreeSet<&str> = record.fresh.iter().filter_map(region).collect();
+        let returns = |name: &&str| {
+            let clean = at > 0 && !in_round(at - 1).contains(name) && !again.contains(name);
+            clean && (0..at).any(|earlier| in_round(earlier).contains(name))
+        };
+        let fresh: Vec<&str> = fresh.into_iter().filter(returns).collect();
+        [again, fresh].concat()
+    }
+
+    /// Twice touched and not cured; or left twice: at once where the last round was not healthy, otherwise when none
+    /// of those that the last rework named first was done.
+    fn survivor(&self) -> Option<Pattern> {
+        if let Some((id, _)) = self.open().find(|(_, line)| line.touched > 1) {
+            return Some(Pattern::SurvivedTouched(id));
+        }
+        let last = self.series.len() - 1;
+        if last > 0 && self.is_healthy(last) {
+            let (named, now) = (&self.series[last - 1].left, &self.series[last].left);
+            let done = named.iter().any(|(id, times)| now.get(id).is_none_or(|again| again == times));
+            let first = named.keys().next().filter(|_| !done)?;
+            return Some(Pattern::SurvivedUntouched(*first));
+        }
+        let (id, line) = self.open().find(|(_, line)| line.touched + line.untouched > 1)?;
+        Some(match line.touched {
+            0 => Pattern::SurvivedUntouched(id),
+            _ => Pattern::SurvivedTouched(id),
+        })
+    }
+
+    /// A late blocker of reviewers in a round after the pass, while no less is open than before it, or while late
+    /// ones still make up half and nothing shrinks.
+    fn goalposts(&self) -> Option<Pattern> {
+        let (round, before) = self.pass?;
+        let last = self.series.len() - 1;
+        let record = &self.series[last];
+        let blocks = |id: &&FindingId| {
+            let line = &self.lines[*id];
+            line.severity == Severity::Blocker
+                && !line.by.iter().any(|source| matches!(source, Source::Check(_)))
+        };
+        let late = record.late.iter().any(|id| blocks(&id));
+        let from = self.series.iter().position(|record| record.round == round)?;
+        if !late || from == last {
+            return None;
+        }
+        let turns = self.missed(last) > 0 && self.missed(last) * 2 >= self.resolved(last);
+        let flat = record.must.len() >= self.series[last - 1].must.len();
+        let stands = record.must.len() >= before || (turns && flat);
+        stands.then(|| Pattern::Turnover(self.stretch(from)))
+    }
+
+    fn stretch(&self, from: usize) -> Stretch {
+        let (first, last) = (&self.series[from], &self.series[self.series.len() - 1]);
+        let after = || from + 1..self.series.len();
+        Stretch {
+            from: first.round,
+            to: last.round,
+            open_before: u32::try_from(first.must.len()).unwrap(),
+            open_after: u32::try_from(last.must.len()).unwrap(),
+            resolved: after().map(|at| self.resolved(at)).sum(),
+            broken: after().map(|at| self.series[at].broken).sum(),
+            late: after().map(|at| self.missed(at)).sum(),
+        }
     }
 
     /// Over two fixes nothing shrank, and over four it shrank too slowly, while half of it was broken or came back.
     fn churn(&self) -> Option<Pattern> {
         let over = |fixes: usize| {
             let from = self.series.len().checked_sub(fixes + 1)?;
-            let (first, last) = (&self.series[from], self.series.last()?);
             let after = || from + 1..self.series.len();
-            Some((
-                after(),
-                after().map(|at| self.series[at].late).sum::<u32>(),
-                Stretch {
-                    from: first.round,
-                    to: last.round,
-                    open_before: u32::try_from(first.must.len()).unwrap(),
-                    open_after: u32::try_from(last.must.len()).unwrap(),
-                    resolved: after().map(|at| self.resolved(at)).sum(),
-                    broken: after().map(|at| self.series[at].broken).sum(),
-                },
-            ))
+            let late: usize = after().map(|at| self.series[at].late.len()).sum();
+            Some((after(), u32::try_from(late).unwrap(), self.stretch(from)))
         };
         if let Some((_, late, sum)) = over(2) {
             let costly = sum.broken > 0 && sum.broken * 2 >= sum.resolved;
@@ -649,12 +1002,18 @@ impl LoopLaws {
                 return Some(Pattern::Churn(sum));
             }
         }
-        let (mut fixes, _, sum) = over(4)?;
-        let steady = fixes.all(|at| {
-            let broken = self.series[at].broken;
-            broken > 0 && broken * 3 >= self.resolved(at)
-        });
-        (steady && sum.broken * 2 >= sum.resolved).then_some(Pattern::SlowChurn(sum))
+        if let Some((mut fixes, _, sum)) = over(4) {
+            let steady = fixes.all(|at| {
+                let broken = self.series[at].broken;
+                broken > 0 && broken * 3 >= self.resolved(at)
+            });
+            if steady && sum.broken * 2 >= sum.resolved {
+                return Some(Pattern::SlowChurn(sum));
+            }
+        }
+        let (mut fixes, _, sum) = over(2)?;
+        let open = |at: usize| self.series[at].must.len();
+        fixes.all(|at| open(at) > open(at - 1) + self.series[at].late.len()).then_some(Pattern::Growth(sum))
     }
 
     /// Fixer by fixer in order of name, each with what was found for it.
@@ -674,6 +1033,7 @@ impl LoopLaws {
         let stop = self.expected_stop();
         let ruled = matches!(self.ruling, Some(Ruling::Rework { .. }));
         book.hold("bounded", stop.is_none() && ruled, || format!("goes on although {stop:?}"));
+        book.hold("exhaustive", !self.turns_over(), || "goes on without the exhaustive pass".into());
         let given: BTreeMap<Maker, Vec<FindingId>> =
             crew.iter().map(|share| (share.maker.clone(), share.findings.clone())).collect();
         let expected = self.expected_crew();
@@ -709,6 +1069,10 @@ impl LoopLaws {
             (None, why) => *why == Why::ChecksDidNotRun && self.a_check_is_lost(),
             (Some(_), why) => *why == Why::Approval && self.policy.approval,
         };
+        let lacking: Vec<&Seat> = question.not_shown.iter().map(|not| &not.seat).collect();
+        let partly: Vec<&Seat> = self.sitting.partly.keys().collect();
+        let told = lacking == if question.why == Why::NoQuorum { partly } else { Vec::new() };
+        book.hold("shown", told, || format!("{question:?} does not say who was not shown all"));
         book.hold("asks", right, || {
             format!("asks {question:?} after {:?}, expected {:?}", self.ruling, self.expected_stop())
         });
@@ -777,10 +1141,11 @@ impl LoopLaws {
 
     fn new_series(&mut self) {
         self.series.clear();
+        self.pass = None;
         self.contests.clear();
         for line in self.lines.values_mut() {
-            line.survived = 0;
-            line.survived_touched = false;
+            line.touched = 0;
+            line.untouched = 0;
             line.ordered = false;
             line.flipped = false;
             line.contested = false;
@@ -897,18 +1262,22 @@ impl LoopLaws {
         let seats = policy.seats.len() as u64 * (1 + u64::from(policy.backup));
         let rounds = u64::from(self.rounds_given) + c.again_rounds + c.fixed;
         let again = 1 + u64::from(policy.confirm || policy.recheck_failed_only);
-        let sittings = rounds * again + c.reasks;
+        // One exhaustive pass in each series.
+        let sittings = rounds * again + c.reasks + 1 + c.agains + c.fixed;
         let makes = match policy.iterations_max {
             Some(max) => u64::from(max) * (1 + c.agains),
             None => (rounds + c.agains + 1) * a * c.hands,
         };
         let joins = (rounds + c.agains + 1) * a;
         let findings = self.lines.len() as u64;
+        let seats = seats * u64::from(policy.parts_max);
         let sitting = a * policy.checks.len() as u64 + seats * (a + 1) + (1 + 2 * seats) * a;
         let hearings = (2 + c.agains + c.fixed) * findings * a;
         let most = makes + joins + sittings * sitting + hearings + c.decisions + 1;
         book.hold("bounded", u64::from(self.round) <= rounds, || format!("round {} of {rounds}", self.round));
         book.hold("bounded", c.sittings <= sittings, || format!("{} sittings of {sittings}", c.sittings));
+        let passes = 1 + c.agains + c.fixed;
+        book.hold("bounded", c.passes <= passes, || format!("{} passes of {passes}", c.passes));
         book.hold("bounded", c.makes <= makes, || format!("{} makes of {makes}", c.makes));
         book.hold("bounded", c.joins <= joins, || format!("{} joins of {joins}", c.joins));
         book.hold("bounded", c.reports <= most, || format!("{} reports of {most}", c.reports));

@@ -1,12 +1,14 @@
-//! What makers, checks, reviewers and the tracking effect say in a simulated world. A claim `c7` is finding 7.
+//! What makers, checks, reviewers and the tracking effect say in a simulated world. A claim `c7 so` is finding 7.
 
 use crate::rng::Rng;
 use std::collections::{BTreeMap, BTreeSet};
-use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, Verdict};
+use tribunal_core::cover::Shown;
+use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, UnreadPart, Verdict};
 use tribunal_core::ids::{Check, FindingId, Maker, Revision, Seat};
-use tribunal_core::ledger::{Delta, Mark, Tracked};
-use tribunal_core::r#loop::{Checked, Loop, LoopReport, LoopWant, Opened, Opening};
+use tribunal_core::ledger::{Delta, Entry, Mark, Tracked};
+use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport, LoopWant, Opened, Opening};
 use tribunal_core::panel::{Bench, CheckState};
+use tribunal_core::words::{Remarks, Words};
 
 /// How bad a world is, in percent.
 pub struct Rates {
@@ -29,6 +31,9 @@ pub struct Rates {
     pub reuse: u32,
     pub deep: u32,
     pub touch: u32,
+    pub late: u32,
+    /// Changes that take several parts to show.
+    pub large: u32,
 }
 
 impl Rates {
@@ -41,6 +46,32 @@ impl Rates {
             // Everything is mended and most of it comes back.
             return Rates { raise: 120, cure: 90, reuse: 85, lie: 0, ..Rates::stubborn(rng) };
         }
+        if rng.chance(12) {
+            // Everything is mended, and as much that was there all along is found.
+            let fail = *rng.pick(&[0, 0, 20, 35]);
+            let moving = Rates {
+                raise: 200,
+                cure: 100,
+                reuse: 0,
+                lie: 0,
+                late: 100,
+                blocker: 100,
+                triage: 0,
+                ..Rates::stubborn(rng)
+            };
+            return Rates {
+                fail,
+                contest: 0,
+                foreign: 0,
+                deep: 0,
+                check_fails: 0,
+                odd: 0,
+                lazy: 0,
+                ..moving
+            };
+        }
+        let mut beside = rng.beside();
+        let mut large = |values: [u32; 4]| *beside.pick(&values);
         let mut of = |values: [u32; 4]| *rng.pick(&values);
         Rates {
             noise: of([0, 5, 10, 30]),
@@ -62,6 +93,8 @@ impl Rates {
             reuse: 50,
             deep: of([0, 0, 10, 50]),
             touch: 50,
+            late: of([25, 25, 25, 60]),
+            large: large([0, 0, 0, 60]),
         }
     }
 }
@@ -69,6 +102,8 @@ impl Rates {
 impl Rates {
     /// A world where steps work and findings do not go away.
     fn stubborn(rng: &mut Rng) -> Rates {
+        let mut beside = rng.beside();
+        let mut large = |values: [u32; 4]| *beside.pick(&values);
         let mut of = |values: [u32; 4]| *rng.pick(&values);
         Rates {
             noise: 2,
@@ -90,6 +125,8 @@ impl Rates {
             reuse: of([30, 60, 90, 95]),
             deep: of([0, 0, 0, 90]),
             touch: of([0, 0, 50, 100]),
+            late: of([0, 25, 25, 80]),
+            large: large([0, 0, 0, 40]),
         }
     }
 }
@@ -130,7 +167,15 @@ impl World {
             LoopWant::Make { findings, .. } => self.made(rng, rates, live, findings),
             LoopWant::Join { .. } => LoopReport::Joined { revision: self.fresh() },
             LoopWant::Check { check, .. } => self.checked(rng, rates, live, check),
-            LoopWant::Judge { seat, put, .. } => LoopReport::Judged(self.judged(rng, rates, live, seat, put)),
+            LoopWant::Judge { .. } if rng.beside().chance(rates.odd / 8) => LoopReport::Failed(Failure {
+                unread: unread_parts(1),
+                ..Failure::new(FailureKind::Garbled, "no verdict")
+            }),
+            LoopWant::Judge { seat, part, revision, put, .. } => {
+                let (shown, put) = shown(rng, rates, live.policy().parts_max, revision, *part, put);
+                let answer = Box::new(self.judged(rng, rates, live, (seat, *part), &put));
+                LoopReport::Judged { answer, shown, put }
+            }
             LoopWant::Track { .. } => self.tracked(rng, rates, live),
             LoopWant::Hear { .. } => LoopReport::Heard { upheld: rng.chance(50), reason: "so".into() },
             LoopWant::Ask(_) | LoopWant::Wake { .. } => LoopReport::Due,
@@ -172,7 +217,9 @@ impl World {
             false if rng.chance(75) => Severity::Warning,
             false => Severity::Suggestion,
         };
-        Claim::new(severity, format!("c{}", id.0)).at(format!("f{}", id.0 % 5), Some(1))
+        // Everybody has words of its own, and now and then new ones.
+        let wording = (self.revisions + self.findings) % 3;
+        Claim::new(severity, format!("c{} in words {wording}", id.0)).at(format!("f{}", id.0 % 5), Some(1))
     }
 
     fn checked(&mut self, rng: &mut Rng, rates: &Rates, live: &Loop, check: &Check) -> LoopReport {
@@ -190,9 +237,12 @@ impl World {
         rng: &mut Rng,
         rates: &Rates,
         live: &Loop,
-        seat: &Seat,
+        (seat, part): (&Seat, u32),
         put: &[FindingId],
     ) -> Answer {
+        // A reviewer may find what another found; what a check found it cannot.
+        let theirs = live.round().is_multiple_of(3) && put.is_empty();
+        let shared = |entry: &Entry| theirs && entry.by.iter().all(|by| matches!(by, Source::Seat(_)));
         let mut said = BTreeMap::new();
         for id in put {
             let word = match rng.chance(rates.cure) {
@@ -205,7 +255,7 @@ impl World {
             }
         }
         let known: Vec<FindingId> =
-            live.ledger().iter().filter(|(_, e)| e.is_of(seat)).map(|(id, _)| id).collect();
+            live.ledger().iter().filter(|(_, e)| e.is_of(seat) || shared(e)).map(|(id, _)| id).collect();
         let calm = u32::from(live.round() > 1) * rates.cure / 2;
         let mut raised = Vec::new();
         if rng.chance(rates.raise.saturating_sub(calm)) {
@@ -223,6 +273,18 @@ impl World {
         };
         let any = [Verdict::Approve, Verdict::Conditional, Verdict::Reject];
         let verdict = if rng.chance(rates.odd) { *rng.pick(&any) } else { fair };
+        let owed = live.bench().and_then(|bench| bench.owed_by(seat, part)).map_or(0, |owed| owed.parts);
+        let mut beside = rng.beside();
+        let mut settled = BTreeMap::new();
+        for n in 1..=owed {
+            match beside.below(8) {
+                0 => {}
+                1 => raised
+                    .push(Claim { label: Some(format!("U-{n}")), ..self.claim(&mut beside, rates, &known) }),
+                _ => drop(settled.insert(n, "only a table of names".into())),
+            }
+        }
+        let doubt = beside.chance(if owed > 0 { 10 } else { rates.odd / 2 });
         Answer {
             verdict,
             fundamental: verdict == Verdict::Reject && rng.chance(rates.deep),
@@ -231,6 +293,9 @@ impl World {
             checked: if rng.chance(rates.odd / 2) { " ".into() } else { "all of it".into() },
             intent: None,
             intent_satisfied: rng.chance(rates.odd / 3).then(|| rng.chance(50)),
+            unread: unread_parts(if doubt { 1 + beside.below(2) } else { 0 }),
+            settled,
+            wordless: beside.chance(rates.odd / 4),
         }
     }
 
@@ -261,9 +326,8 @@ impl World {
         let known = live.ledger().get(id);
         let open = tracked.fate == Fate::Open;
         tracked.mark = match known {
-            None if live.round() > 1 => {
-                *rng.pick(&[Mark::New, Mark::FixInduced, Mark::FixInduced, Mark::Late])
-            }
+            None if live.round() > 1 && rng.chance(rates.late) => Mark::Late,
+            None if live.round() > 1 => *rng.pick(&[Mark::New, Mark::FixInduced, Mark::FixInduced]),
             None => Mark::New,
             Some(entry) if entry.fate != Fate::Open && open => Mark::Reopened,
             Some(_) => Mark::Persistent,
@@ -291,6 +355,32 @@ impl World {
     }
 }
 
+fn unread_parts(n: usize) -> Vec<UnreadPart> {
+    let part = |n| UnreadPart { text: format!("| row {n} |"), why: "a row of a table".into() };
+    (0..n).map(part).collect()
+}
+
+/// What one part of a revision shows, and what of the findings is put to it. A revision is cut the same way for all.
+fn shown(
+    rng: &mut Rng,
+    rates: &Rates,
+    parts_max: u32,
+    revision: &Revision,
+    part: u32,
+    put: &[FindingId],
+) -> (Shown, Vec<FindingId>) {
+    let number = revision.as_str().bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31) + u32::from(byte));
+    let parts = if number % 100 < rates.large { 2 + number % 4 } else { 1 };
+    let of = 2 * parts + number % 3;
+    let hunks = if part + 1 >= parts { of } else { 2 * (part + 1) };
+    let mut beside = rng.beside();
+    beside.next();
+    let cut = u32::from(beside.chance(rates.odd / 8));
+    let last = part + 1 == parts.min(parts_max);
+    let put = put.iter().copied().filter(|id| last || id.0 % parts == part).collect();
+    (Shown { parts, hunks: hunks - cut, of }, put)
+}
+
 /// Claims and answers matched to ids.
 fn matched(bench: &Bench, live: &Loop) -> BTreeMap<FindingId, Tracked> {
     let mut all: BTreeMap<FindingId, Tracked> = BTreeMap::new();
@@ -303,27 +393,33 @@ fn matched(bench: &Bench, live: &Loop) -> BTreeMap<FindingId, Tracked> {
             all.insert(id, tracked(id, entry.by.clone(), entry.claim.clone(), Fate::Fixed));
         }
     }
-    for (seat, answer) in bench.answers() {
+    for (seat, answer) in bench.voices() {
         for (id, word) in &answer.said {
             let Some(entry) = live.ledger().get(*id) else { continue };
             let fate = match word {
                 Said::Resolved => Fate::Fixed,
                 Said::StillThere => Fate::Open,
-                Said::NotAnIssue(_) => Fate::Refuted,
+                Said::NotAnIssue(_) | Said::Shown(_) => Fate::Refuted,
             };
             let by = BTreeSet::from([Source::Seat(seat.clone())]);
             merge(&mut all, tracked(*id, by, entry.claim.clone(), fate));
         }
     }
-    let seats = bench.answers().map(|(seat, answer)| (Source::Seat(seat.clone()), answer.raised.as_slice()));
+    let seats = bench.voices().map(|(seat, answer)| (Source::Seat(seat.clone()), answer.raised.as_slice()));
     let checks = bench.failures().map(|(check, claims)| (Source::Check(check.clone()), claims));
     for (source, claims) in seats.chain(checks) {
         for claim in claims {
-            let id = FindingId::parse(&claim.claim[1..]).unwrap();
-            merge(&mut all, tracked(id, BTreeSet::from([source.clone()]), claim.clone(), Fate::Open));
+            let id = named(claim);
+            let one = tracked(id, BTreeSet::from([source.clone()]), claim.clone(), Fate::Open);
+            merge(&mut all, Tracked { says: Some(source.clone()), ..one });
         }
     }
     all
+}
+
+/// The finding a claim is about.
+pub fn named(claim: &Claim) -> FindingId {
+    FindingId::parse(claim.claim[1..].split(' ').next().unwrap_or_default()).unwrap()
 }
 
 fn tracked(id: FindingId, by: BTreeSet<Source>, claim: Claim, fate: Fate) -> Tracked {
@@ -333,6 +429,9 @@ fn tracked(id: FindingId, by: BTreeSet<Source>, claim: Claim, fate: Fate) -> Tra
         severity: claim.severity,
         claim,
         fate,
+        says: None,
+        words: Vec::new(),
+        remarks: Remarks::default(),
         referred: None,
         contested: false,
         mark: Mark::New,
@@ -347,6 +446,8 @@ fn merge(all: &mut BTreeMap<FindingId, Tracked>, new: Tracked) {
     match all.get_mut(&new.id) {
         None => drop(all.insert(new.id, new)),
         Some(old) => {
+            let said = |(by, claim): (&Source, &Claim)| Words { by: by.clone(), claim: claim.clone() };
+            old.words.extend(new.said().map(said));
             old.by.extend(new.by);
             old.severity = old.severity.max(new.severity);
             if new.fate == Fate::Open {
@@ -362,13 +463,16 @@ fn lie(rng: &mut Rng, findings: &mut Vec<Tracked>) {
         return;
     }
     let at = rng.below(findings.len());
-    match rng.below(7) {
+    match rng.below(10) {
         0 => drop(findings.remove(at)),
         1 => findings[at].fate = Fate::Fixed,
         2 => findings[at].fate = Fate::Refuted,
         3 => findings[at].fate = Fate::Waived("nobody".into()),
         4 => findings[at].severity = Severity::Suggestion,
         5 => findings.clear(),
+        6 => findings[at].says = None,
+        7 => drop(findings[at].by.insert(Source::Check(Check::new("lint")))),
+        8 => findings[at].id = findings[0].id,
         _ => findings[at].fate = Fate::Carried,
     }
 }

@@ -2,7 +2,10 @@
 //! is what they read. `TRIBUNAL_SEEDS` sets how many loops are walked (a fifth as many runs).
 
 #[cfg(test)]
+mod asks;
 mod book;
+#[cfg(test)]
+mod cover;
 #[cfg(test)]
 mod journal;
 #[cfg(test)]
@@ -27,3 +30,5 @@ mod specs;
 mod tables;
 #[cfg(test)]
 mod walks;
+#[cfg(test)]
+mod word_laws;

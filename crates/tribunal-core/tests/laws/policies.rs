@@ -28,6 +28,10 @@ pub fn policy(rng: &mut Rng, of: Use, wild: bool) -> Policy {
     if of == Use::Qa && policy.checks.is_empty() && !rng.one_in(20) {
         policy.checks.push(Check::new("lint"));
     }
+    let mut beside = rng.beside();
+    if beside.one_in(4) {
+        policy.parts_max = 1 + u32::try_from(beside.below(4)).unwrap();
+    }
     if rng.one_in(25) {
         policy.seats.clear();
     }

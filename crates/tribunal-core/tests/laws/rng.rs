@@ -10,6 +10,11 @@ impl Rng {
         Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x51_7c_c1_b7_27_22_0a_95)
     }
 
+    /// Another stream that begins here; this one goes on as if nothing had been drawn.
+    pub fn beside(&self) -> Self {
+        Rng::new(self.0 ^ 0xd0_0b_7e_d0)
+    }
+
     /// The next number.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -2,6 +2,7 @@
 //! and what a new loop takes over.
 
 use std::collections::{BTreeMap, BTreeSet};
+use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, FinishStep, Step, Try};
 use tribunal_core::finding::{Answer, Claim, Fate, Severity, Source, Verdict};
 use tribunal_core::ids::{Check, FindingId, LoopId, Of, PlanId, Revision, Seat, Time};
@@ -17,6 +18,7 @@ use tribunal_core::run::{
     ChainSpec, Ending, Job, Land, LaneChoice, LaneDecision, LaneOffer, PlanGate, PlanSpec, Policies, Refusal,
     Run, RunEvent, RunIn, RunReport, RunSpec, RunWant, Standing, Stuck, Subject, Was,
 };
+use tribunal_core::words::Remarks;
 
 fn effect<M: Machine>(machine: &M, of: &str, step: &str) -> EffectId {
     let wanted = machine.wants();
@@ -41,7 +43,7 @@ fn made(n: u32) -> LoopReport {
 }
 
 fn answer(verdict: Verdict) -> LoopReport {
-    LoopReport::Judged(Answer {
+    let answer = Answer {
         verdict,
         fundamental: false,
         raised: Vec::new(),
@@ -49,7 +51,11 @@ fn answer(verdict: Verdict) -> LoopReport {
         checked: "all".into(),
         intent: None,
         intent_satisfied: None,
-    })
+        unread: Vec::new(),
+        settled: std::collections::BTreeMap::new(),
+        wordless: false,
+    };
+    LoopReport::Judged { answer: Box::new(answer), shown: Shown::whole(1), put: Vec::new() }
 }
 
 fn finding(id: u32, severity: Severity) -> Tracked {
@@ -57,6 +63,9 @@ fn finding(id: u32, severity: Severity) -> Tracked {
         id: FindingId(id),
         by: BTreeSet::from([Source::Check(Check::new(if id == 3 { "types" } else { "lint" }))]),
         claim: Claim::new(severity, format!("c{id}")),
+        says: Some(Source::Check(Check::new(if id == 3 { "types" } else { "lint" }))),
+        words: Vec::new(),
+        remarks: Remarks::default(),
         severity,
         fate: Fate::Open,
         referred: None,
@@ -240,9 +249,9 @@ fn questions_offer() {
         (Why::Escalated(tribunal_core::converge::Pattern::Fundamental), Offer::Again, Outcome::Stuck),
     ];
     for (why, first, stopped) in rows {
-        let some = Question { why: why.clone(), revision: Some(Revision::new("r1")) };
+        let some = Question { why: why.clone(), revision: Some(Revision::new("r1")), not_shown: Vec::new() };
         assert_eq!(some.offers(), [first, Offer::Fixed, Offer::Accept, Offer::Stop]);
-        let none = Question { why, revision: None };
+        let none = Question { why, revision: None, not_shown: Vec::new() };
         assert_eq!(none.offers(), [first, Offer::Fixed, Offer::Stop], "nothing made, nothing accepted");
         assert_eq!(none.outcome_of_stop(), stopped);
     }

@@ -2,18 +2,21 @@
 //! ledger remembers, and which fixers wait for each other.
 
 use std::collections::{BTreeMap, BTreeSet};
-use tribunal_core::converge::{Next, Pattern, Round, RoundRecord, Stretch, next, read};
+use tribunal_core::converge::{Course, Next, Pass, Pattern, Round, RoundRecord, Stretch, next, rounds};
 use tribunal_core::effect::{EffectId, FinishStep, Intents, Step, Try};
-use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, Verdict};
+use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, UnreadPart, Verdict};
 use tribunal_core::ids::{Check, FindingId, LoopId, Maker, Of, Revision, Seat, Time};
 use tribunal_core::ledger::{Entry, Handed, Ledger, Mark, Tracked};
-use tribunal_core::r#loop::{FailureKind, Loop, LoopEvent, LoopIn, LoopReport, LoopWant, Opened, Opening};
+use tribunal_core::r#loop::{
+    Failure, FailureKind, Loop, LoopEvent, LoopIn, LoopReport, LoopWant, Opened, Opening,
+};
 use tribunal_core::machine::{Machine, launches, turn};
 use tribunal_core::panel::{
     Bench, CheckState, Ruling, SeatState, Unusable, after_failure, after_making, after_unusable,
-    needs_rework, unusable,
+    lost_objection, needs_rework, objection, unusable,
 };
 use tribunal_core::policy::{Asked, NoVerdict, Policy, Use};
+use tribunal_core::words::Remarks;
 
 use Severity::{Blocker, Suggestion, Warning};
 use Verdict::{Approve, Conditional, Reject};
@@ -33,6 +36,9 @@ fn tracked(id: u32, by: &[Source], severity: Severity) -> Tracked {
         claim: Claim::new(severity, format!("c{id}")).at(format!("f{id}"), Some(1)),
         severity,
         fate: Fate::Open,
+        says: None,
+        words: Vec::new(),
+        remarks: Remarks::default(),
         referred: None,
         contested: false,
         mark: Mark::New,
@@ -58,6 +64,9 @@ fn answer(verdict: Verdict) -> Answer {
         checked: "all".into(),
         intent: None,
         intent_satisfied: None,
+        unread: Vec::new(),
+        settled: std::collections::BTreeMap::new(),
+        wordless: false,
     }
 }
 
@@ -199,6 +208,11 @@ fn silence_is_no_quorum() {
         Ruling::NoQuorum,
         "no check stands for a lost seat"
     );
+    let mut unrun = empty.clone();
+    unrun.checks.insert(Check::new("lint"), CheckState::DidNotRun);
+    let none = Ruling::NoQuorum;
+    rules("a check that did not run looked at nothing", &policy(), &unrun, &[], &none);
+    rules("and settles nothing", &policy(), &unrun, &of(Source::Check(Check::new("lint")), Blocker), &none);
     let mut one = empty;
     one.seats.insert(Seat::new("alpha"), SeatState::Answered(Try::default(), answer(Approve)));
     assert_eq!(one.rule(&policy(), &Ledger::default()), Ruling::Pass { checks_only: false });
@@ -260,21 +274,92 @@ fn usable_answers() {
     };
     let bare = |verdict| Answer { checked: " ".into(), ..answer(verdict) };
     let raising = Answer { raised: vec![Claim::new(Suggestion, "c1")], ..bare(Approve) };
-    assert_eq!(unusable(&said(&[1, 2]), &put, 2), None);
-    assert_eq!(unusable(&said(&[1]), &put, 2), Some(Unusable::Incomplete));
-    assert_eq!(unusable(&said(&[1, 3]), &put, 1), Some(Unusable::Incomplete));
-    assert_eq!(unusable(&bare(Approve), &[], 1), Some(Unusable::Bare));
-    assert_eq!(unusable(&bare(Approve), &[], 2), None, "later rounds verify by id");
-    assert_eq!(unusable(&bare(Reject), &[], 1), None, "a reject is asked for its grounds later");
-    assert_eq!(unusable(&raising, &[], 1), None);
-    assert_eq!(unusable(&answer(Approve), &[], 1), None);
+    assert_eq!(unusable(&said(&[1, 2]), &put, 2, None), None);
+    assert_eq!(unusable(&said(&[1]), &put, 2, None), Some(Unusable::Incomplete));
+    assert_eq!(unusable(&said(&[1, 3]), &put, 1, None), Some(Unusable::Incomplete));
+    assert_eq!(unusable(&bare(Approve), &[], 1, None), Some(Unusable::Bare));
+    assert_eq!(unusable(&bare(Approve), &[], 2, None), None, "later rounds verify by id");
+    assert_eq!(unusable(&bare(Reject), &[], 1, None), None, "a reject is asked for its grounds later");
+    assert_eq!(unusable(&raising, &[], 1, None), None);
+    assert_eq!(unusable(&answer(Approve), &[], 1, None), None);
+    let wordless = |verdict| Answer { wordless: true, ..answer(verdict) };
+    assert_eq!(unusable(&wordless(Approve), &[], 1, None), Some(Unusable::Wordless));
+    assert_eq!(unusable(&wordless(Conditional), &[], 2, None), Some(Unusable::Wordless));
+    assert_eq!(unusable(&wordless(Reject), &[], 1, None), None, "what tightens counts without the word");
+}
+
+/// An answer that names something nobody read counts only as a reject with another ground.
+#[test]
+fn unread_parts_keep_an_answer_from_counting() {
+    let part = || UnreadPart { text: "| leak | src/a.rs |".into(), why: "a row of a table".into() };
+    let doubt = |verdict| Answer { unread: vec![part()], ..answer(verdict) };
+    let with = |severity| Answer { raised: vec![Claim::new(severity, "c1")], ..doubt(Reject) };
+    let still = Answer { said: [(FindingId(1), Said::StillThere)].into(), ..doubt(Reject) };
+    let unserved = Answer { intent_satisfied: Some(false), ..doubt(Approve) };
+    for (answer, expect) in [
+        (doubt(Approve), Some(Unusable::Unread)),
+        (doubt(Conditional), Some(Unusable::Unread)),
+        (doubt(Reject), Some(Unusable::Unread)),
+        (unserved, Some(Unusable::Unread)),
+        (with(Suggestion), Some(Unusable::Unread)),
+        (with(Warning), None),
+        (with(Blocker), None),
+        (still, None),
+    ] {
+        assert_eq!(unusable(&answer, &[], 1, None), expect, "{answer:?}");
+    }
+    // It says more than "bare" and "incomplete".
+    let bare = Answer { checked: String::new(), ..doubt(Approve) };
+    assert_eq!(unusable(&bare, &must(&[1]), 1, None), Some(Unusable::Unread));
+}
+
+/// What a discarded answer leaves to settle, and which answers settle it.
+#[test]
+fn a_milder_second_answer_is_none() {
+    let parts =
+        |n: u32| (0..n).map(|n| UnreadPart { text: format!("row {n}"), why: "a row".into() }).collect();
+    let first = |verdict, n| Answer { unread: parts(n), ..answer(verdict) };
+    let settled = |verdict, numbers: &[u32]| Answer {
+        settled: numbers.iter().map(|n| (*n, "a list of names".into())).collect(),
+        ..answer(verdict)
+    };
+    let labelled = Answer {
+        raised: vec![Claim { label: Some("u-2".into()), ..Claim::new(Suggestion, "c2") }],
+        ..settled(Approve, &[1])
+    };
+    let grounded = Answer { raised: vec![Claim::new(Blocker, "c1")], ..answer(Reject) };
+    let (flip, left) = (Some(Unusable::Flipped), Some(Unusable::Unsettled));
+    for (first, second, expect) in [
+        (first(Reject, 1), settled(Approve, &[1]), flip),
+        (first(Reject, 1), settled(Conditional, &[1]), flip),
+        (first(Reject, 1), answer(Reject), None),
+        (first(Conditional, 1), settled(Approve, &[1]), flip),
+        (first(Conditional, 1), settled(Conditional, &[1]), None),
+        (first(Conditional, 1), answer(Conditional), left),
+        (first(Approve, 2), answer(Approve), left),
+        (first(Approve, 2), settled(Approve, &[2]), left),
+        (first(Approve, 2), settled(Approve, &[3]), left),
+        (first(Approve, 2), settled(Approve, &[1, 2]), None),
+        (first(Approve, 2), labelled, None),
+        (first(Approve, 2), grounded.clone(), None),
+        (grounded.clone(), answer(Approve), flip),
+        (answer(Reject), answer(Approve), None),
+    ] {
+        let owed = objection(&first);
+        assert_eq!(unusable(&second, &[], 1, owed.as_ref()), expect, "{first:?}\nthen {second:?}");
+    }
+    let nameless = Failure { unread: parts(1), ..Failure::new(FailureKind::Garbled, "no verdict") };
+    let owed = lost_objection(&nameless);
+    assert_eq!(unusable(&answer(Approve), &[], 1, owed.as_ref()), flip);
+    assert_eq!(unusable(&answer(Conditional), &[], 1, owed.as_ref()), None);
+    assert_eq!(lost_objection(&Failure::new(FailureKind::Crashed, "")), None);
 }
 
 #[test]
 fn askers_in_order() {
     let alone = Policy { attempts_max: 2, backup: false, ..policy() };
     let with = Policy { backup: true, ..alone.clone() };
-    let t = |backup, fails, again| Try { backup, fails, again };
+    let t = |backup, fails, again| Try { part: 3, backup, fails, again };
     let first = t(false, 0, false);
     assert_eq!(after_failure(&alone, first, FailureKind::Crashed), Some(t(false, 1, false)));
     assert_eq!(after_failure(&alone, t(false, 1, false), FailureKind::Crashed), None);
@@ -292,18 +377,23 @@ fn askers_in_order() {
     };
     use FailureKind as K;
     [K::Auth, K::Quota, K::TooLong, K::Budget, K::Setup].into_iter().for_each(hopeless);
-    assert_eq!(after_unusable(&alone, first), Some(t(false, 0, true)));
-    assert_eq!(after_unusable(&alone, t(false, 1, true)), None);
-    assert_eq!(after_unusable(&with, t(false, 1, true)), Some(t(true, 0, false)));
-    assert_eq!(after_unusable(&with, t(true, 0, false)), Some(t(true, 0, true)));
-    assert_eq!(after_unusable(&with, t(true, 0, true)), None);
+    assert_eq!(after_unusable(&alone, first, Unusable::Bare), Some(t(false, 0, true)));
+    assert_eq!(after_unusable(&alone, t(false, 1, true), Unusable::Unread), None);
+    assert_eq!(after_unusable(&with, t(false, 1, true), Unusable::Groundless), Some(t(true, 0, false)));
+    assert_eq!(after_unusable(&with, t(true, 0, false), Unusable::Unread), Some(t(true, 0, true)));
+    assert_eq!(after_unusable(&with, t(true, 0, true), Unusable::Bare), None);
+    for why in [Unusable::Flipped, Unusable::Unsettled] {
+        let next = after_unusable(&with, t(false, 1, false), why);
+        assert_eq!(next, Some(t(true, 0, false)), "{why:?}: the fallback at once");
+        assert_eq!(after_unusable(&alone, first, why), None, "{why:?}");
+    }
 }
 
 #[test]
 fn makers_in_order() {
     let alone = Policy { attempts_max: 2, iterations_max: None, maker_backup: false, ..policy() };
     let with = Policy { maker_backup: true, ..alone.clone() };
-    let t = |backup, fails| Try { backup, fails, again: false };
+    let t = |backup, fails| Try { part: 0, backup, fails, again: false };
     let check = |policy: &Policy, n: Try, kind: FailureKind, expect: Option<Try>| {
         assert_eq!(after_making(policy, n, kind), expect, "{n:?} {kind:?} {}", policy.maker_backup);
     };
@@ -471,7 +561,11 @@ fn benches_say_where_they_stand() {
 
 fn record(round: u32, ids: &[u32]) -> RoundRecord {
     let must = ids.iter().map(|id| (FindingId(*id), Mark::New)).collect();
-    RoundRecord { round, must, complete: true, fundamental: false }
+    RoundRecord { round, must, left: BTreeMap::new(), complete: true, fundamental: false }
+}
+
+fn says(policy: &Policy, ledger: &Ledger, series: &[RoundRecord], round: u32) -> Next {
+    next(&Course { policy, ledger, series, pass: None, round, rounds_max: 9 })
 }
 
 #[test]
@@ -491,14 +585,6 @@ fn going_on_or_not() {
     let once = deep.clone();
     deep[2].fundamental = true;
     let foreign = open(&|t| t.makers = false);
-    let survived = |times: u32, touched: bool| {
-        let mut ledger = plain.clone();
-        for round in 0..times {
-            ledger.order(&[FindingId(1)]);
-            ledger.track(&[Tracked { touched, ..tracked(1, &[seat("alpha")], Blocker) }], round + 2, true);
-        }
-        ledger
-    };
     let contested = |by: Source, adjudicated| {
         let mut ledger = Ledger::default();
         ledger.track(&[Tracked { contested: true, ..tracked(1, &[by], Blocker) }], 1, adjudicated);
@@ -520,168 +606,363 @@ fn going_on_or_not() {
     ];
     let policy = policy();
     for (name, ledger, series, round, expected) in rows {
-        assert_eq!(next(&policy, ledger, series, round, 9), expected, "{name}");
+        assert_eq!(says(&policy, ledger, series, round), expected, "{name}");
     }
-    let check_one =
-        |ledger: &Ledger, expected: Next| assert_eq!(next(&policy, ledger, &moved, 3, 9), expected);
-    check_one(&survived(1, true), Next::GoOn);
-    check_one(&survived(2, true), stop(Pattern::SurvivedTouched(id)));
-    check_one(&survived(2, false), stop(Pattern::SurvivedUntouched(id)));
+    let check_one = |ledger: &Ledger, expected: Next| assert_eq!(says(&policy, ledger, &moved, 3), expected);
     check_one(&contested(seat("alpha"), true), Next::GoOn);
     check_one(&contested(seat("alpha"), false), stop(Pattern::Contested(id)));
     check_one(&contested(check("lint"), true), stop(Pattern::Contested(id)));
 }
 
-/// One round: `open resolved reopened fix_induced late`.
-fn counted(rows: &[[u32; 5]]) -> Vec<Round> {
-    let round = |(n, [open, resolved, reopened, fix_induced, late]): (u32, &[u32; 5])| Round {
-        round: n,
-        open: *open,
-        resolved: *resolved,
-        reopened: *reopened,
-        fix_induced: *fix_induced,
-        late: *late,
-        complete: true,
-        ..Round::default()
-    };
-    (1..).zip(rows).map(round).collect()
-}
-
-#[test]
-fn a_series_by_its_counts() {
-    let name = |rounds: &[Round]| match read(rounds, 2) {
-        Next::GoOn => "go on",
-        Next::Hear => "hear",
-        Next::Stale => "stale",
-        Next::Cap => "cap",
-        Next::Escalate(Pattern::Fundamental) => "fundamental",
-        Next::Escalate(Pattern::Reversed(1, 3)) => "reversed",
-        Next::Escalate(Pattern::Region(_)) => "region",
-        Next::Escalate(Pattern::Idle(_)) => "idle",
-        Next::Escalate(Pattern::Churn(_)) => "churn",
-        Next::Escalate(Pattern::SlowChurn(_)) => "slow churn",
-        Next::Escalate(_) => "another pattern",
-    };
-    let rows: &[(&[[u32; 5]], &str)] = &[
-        (&[], "go on"),
-        (&[[5, 0, 0, 0, 0]], "go on"),
-        (&[[5, 0, 0, 0, 0], [5, 0, 0, 0, 0]], "go on"),
-        (&[[5, 0, 0, 0, 0], [5, 0, 0, 0, 0], [5, 0, 0, 0, 0]], "idle"),
-        (&[[0, 0, 0, 0, 0], [5, 0, 0, 0, 0], [5, 0, 0, 0, 0]], "go on"),
-        (&[[5, 0, 0, 0, 0], [5, 0, 0, 0, 0], [4, 1, 0, 0, 0]], "go on"),
-        (&[[5, 0, 0, 0, 0], [4, 1, 0, 0, 0], [0, 0, 0, 0, 0]], "go on"),
-        // Two fixes mended four and broke two: half, and nothing shrank.
-        (&[[5, 0, 0, 0, 0], [5, 2, 0, 1, 0], [5, 2, 1, 0, 0]], "churn"),
-        (&[[5, 0, 0, 0, 0], [5, 2, 0, 1, 0], [5, 3, 1, 0, 0]], "go on"),
-        (&[[5, 0, 0, 0, 0], [5, 2, 0, 1, 0], [4, 2, 1, 0, 0]], "go on"),
-        (&[[5, 0, 0, 0, 0], [5, 2, 0, 0, 0], [5, 2, 0, 0, 0]], "go on"),
-        // What was there all along and seen late is no lack of progress.
-        (&[[5, 0, 0, 0, 0], [5, 2, 0, 1, 0], [5, 2, 1, 0, 1]], "go on"),
-        (&[[5, 0, 0, 0, 0], [5, 2, 0, 1, 0], [6, 2, 1, 0, 1]], "churn"),
-        // Four fixes, each breaking at least a third, together half.
-        (
-            &[[9, 0, 0, 0, 0], [8, 2, 1, 0, 0], [7, 2, 1, 0, 0], [6, 2, 1, 0, 0], [5, 2, 1, 0, 0]],
-            "slow churn",
-        ),
-        (&[[9, 0, 0, 0, 0], [8, 2, 1, 0, 0], [7, 2, 1, 0, 0], [6, 2, 1, 0, 0], [5, 3, 1, 0, 0]], "go on"),
-        (&[[9, 0, 0, 0, 0], [8, 2, 3, 0, 0], [7, 4, 1, 0, 0], [6, 2, 1, 0, 0], [5, 2, 1, 0, 0]], "go on"),
-        (&[[9, 0, 0, 0, 0], [8, 2, 3, 0, 0], [7, 2, 0, 0, 0], [6, 2, 1, 0, 0], [5, 2, 1, 0, 0]], "go on"),
-        (&[[9, 0, 0, 0, 0], [8, 2, 1, 0, 0], [7, 2, 1, 0, 0], [7, 0, 0, 0, 0], [6, 2, 1, 0, 0]], "go on"),
-        (&[[8, 2, 1, 0, 0], [7, 2, 1, 0, 0], [6, 2, 1, 0, 0], [5, 2, 1, 0, 0]], "go on"),
-    ];
-    for (row, expected) in rows {
-        assert_eq!(name(&counted(row)), *expected, "{row:?}");
+/// Finding 1 in a ledger after these fixes: touched or not.
+fn fixed_at(fixes: &[bool]) -> Ledger {
+    let mut ledger = ledger(&[tracked(1, &[seat("alpha")], Blocker)]);
+    for (round, touched) in (2..).zip(fixes) {
+        ledger.order(&[FindingId(1)]);
+        ledger.track(&[Tracked { touched: *touched, ..tracked(1, &[seat("alpha")], Blocker) }], round, true);
     }
-    let fair = counted(&[[9, 0, 0, 0, 0], [8, 1, 0, 0, 0], [7, 1, 0, 0, 0]]);
-    let with = |change: &dyn Fn(&mut [Round])| {
-        let mut rounds = fair.clone();
-        change(&mut rounds);
-        name(&rounds)
-    };
-    assert_eq!(with(&|_| {}), "go on");
-    assert_eq!(with(&|rounds| rounds[2].repeats = Some(1)), "stale");
-    assert_eq!(with(&|rounds| rounds[1].repeats = Some(1)), "go on");
-    assert_eq!(with(&|rounds| rounds[2].reversal = true), "hear");
-    assert_eq!(with(&|rounds| rounds[1].reversal = true), "go on");
-    assert_eq!(with(&|rounds| (rounds[0].reversal, rounds[2].reversal) = (true, true)), "reversed");
-    assert_eq!(with(&|rounds| (rounds[0].fundamental, rounds[1].fundamental) = (true, true)), "fundamental");
-    let still = |rounds: &mut [Round]| rounds[1..].iter_mut().for_each(|round| round.unchanged = true);
-    assert_eq!(with(&still), "stale");
-    let idle = counted(&[[5, 0, 0, 0, 0], [5, 0, 0, 0, 0], [5, 0, 0, 0, 0]]);
-    let gone = |at: usize, still: bool| {
-        let mut rounds = idle.clone();
-        rounds[at].complete = false;
-        rounds.iter_mut().for_each(|round| round.unchanged = still);
-        name(&rounds)
-    };
-    assert_eq!((gone(0, true), gone(1, true)), ("idle", "go on"), "a round with a seat gone is not counted");
-    assert_eq!((gone(0, false), gone(2, false)), ("idle", "go on"));
+    ledger
 }
+
+/// Touched twice and not cured escalates in every loop; left twice only where the loop is not healthy.
+#[test]
+fn survivors() {
+    // The last round resolved one and broke none, or resolved nothing.
+    let healthy = [record(1, &[1, 2, 3]), record(2, &[1, 2]), record(3, &[1])];
+    let idle = [record(1, &[1, 2]), record(2, &[1, 2, 3]), record(3, &[1, 2, 3])];
+    let (touched, left) = (Pattern::SurvivedTouched(FindingId(1)), Pattern::SurvivedUntouched(FindingId(1)));
+    let rows: &[(&[bool], Option<&Pattern>, Option<&Pattern>)] = &[
+        (&[true], None, None),
+        (&[false], None, None),
+        (&[true, true], Some(&touched), Some(&touched)),
+        (&[false, false], None, Some(&left)),
+        (&[true, false], None, Some(&touched)),
+        (&[false, true], None, Some(&touched)),
+        (&[true, false, true], Some(&touched), Some(&touched)),
+    ];
+    let expect = |pattern: Option<&Pattern>| pattern.map_or(Next::GoOn, |p| Next::Escalate(p.clone()));
+    for (fixes, calm, stuck) in rows {
+        assert_eq!(says(&policy(), &fixed_at(fixes), &healthy, 3), expect(*calm), "{fixes:?}, healthy");
+        assert_eq!(says(&policy(), &fixed_at(fixes), &idle, 3), expect(*stuck), "{fixes:?}, idle");
+    }
+    // Before the cap.
+    assert_eq!(says(&policy(), &fixed_at(&[true, true]), &healthy, 9), expect(Some(&touched)));
+    // One that breaks half of what it resolves is not healthy.
+    let mut breaks = [record(1, &[1, 2, 3, 4]), record(2, &[1, 2, 3]), record(3, &[1, 5])];
+    breaks[2].must.insert(FindingId(5), Mark::FixInduced);
+    assert_eq!(says(&policy(), &fixed_at(&[false, false]), &breaks, 3), expect(Some(&left)));
+}
+
+/// What the rework named first and then left again escalates; where one of them was done the others wait.
+#[test]
+fn left_again_although_named_first() {
+    let ledger = fixed_at(&[false, false, false]);
+    let with = |must: &[u32], left: &[(u32, u32)], round| RoundRecord {
+        left: left.iter().map(|(id, times)| (FindingId(*id), *times)).collect(),
+        ..record(round, must)
+    };
+    let series = |named: &[(u32, u32)], now: &[(u32, u32)]| {
+        [record(2, &[1, 2, 5, 6]), with(&[1, 2, 5], named, 3), with(&[1, 2], now, 4)]
+    };
+    let left = |id| Next::Escalate(Pattern::SurvivedUntouched(FindingId(id)));
+    let rows = [
+        (series(&[(1, 2)], &[(1, 3)]), left(1)),
+        (series(&[(1, 2), (2, 2)], &[(1, 3), (2, 3)]), left(1)),
+        // One of them was done, or touched.
+        (series(&[(1, 2), (5, 2)], &[(1, 3)]), Next::GoOn),
+        (series(&[(1, 2), (2, 2)], &[(1, 3), (2, 2)]), Next::GoOn),
+        // Named now, not before.
+        (series(&[], &[(1, 2)]), Next::GoOn),
+        (series(&[(2, 2)], &[(1, 3), (2, 3)]), left(2)),
+    ];
+    for (series, expected) in rows {
+        assert_eq!(says(&policy(), &ledger, &series, 4), expected, "{series:?}");
+    }
+    let calm = |times: u32| fixed_at(&vec![false; times as usize]).get(FindingId(1)).unwrap().left_twice();
+    assert_eq!([1, 2, 3].map(calm), [None, Some(2), Some(3)]);
+    let mut fixed = fixed_at(&[false, false]);
+    fixed.track(&[Tracked { fate: Fate::Fixed, ..tracked(1, &[], Blocker) }], 9, true);
+    assert_eq!(fixed.get(FindingId(1)).unwrap().left_twice(), None);
+}
+
+/// The findings of one round.
+type Marks<'a> = &'a [(u32, Mark)];
+
+/// Rounds by their findings, each a row of `(id, mark)`; a finding's region is its id over ten. Everything is alpha's
+/// blocker; from 90 on it is a check's.
+fn marked(rows: &[Marks]) -> (Ledger, Vec<RoundRecord>) {
+    let mut ledger = Ledger::default();
+    let mut series = Vec::new();
+    for (round, row) in (1..).zip(rows) {
+        for (id, _) in *row {
+            let by = if *id >= 90 { check("lint") } else { seat("alpha") };
+            let region = Some(format!("region {}", id / 10));
+            ledger.track(&[Tracked { region, ..tracked(*id, &[by], Blocker) }], round, true);
+        }
+        let must = row.iter().map(|(id, mark)| (FindingId(*id), *mark)).collect();
+        series.push(RoundRecord { must, ..record(round, &[]) });
+    }
+    (ledger, series)
+}
+
+fn after(rows: &[Marks], pass: Option<Pass>) -> Next {
+    let (ledger, series) = marked(rows);
+    let round = u32::try_from(series.len()).unwrap();
+    let policy = policy();
+    next(&Course { policy: &policy, ledger: &ledger, series: &series, pass, round, rounds_max: 9 })
+}
+
+use Mark::{FixInduced as F, Late as L, New as N, Persistent as P, Reopened as R};
 
 #[test]
-fn what_a_stretch_came_to() {
-    let rounds = counted(&[[9, 7, 7, 7, 7], [3, 2, 0, 1, 0], [4, 1, 1, 0, 0], [6, 2, 1, 3, 0]]);
-    let stretch = Stretch { from: 2, to: 4, open_before: 3, open_after: 6, resolved: 3, broken: 5 };
-    assert_eq!(read(&rounds, 2), Next::Escalate(Pattern::Churn(stretch)));
+fn rounds_are_counted_from_their_findings() {
+    let (ledger, series) = marked(&[
+        &[(1, N), (2, N), (3, N)],
+        &[(1, P), (11, F), (12, L), (92, L)],
+        &[(1, P), (2, R), (3, R), (21, N), (13, L)],
+    ]);
+    let counted = rounds(&ledger, &series);
+    let row = |r: &Round| (r.open, r.resolved, r.reopened, r.fix_induced, r.late, r.missed, r.broken());
+    let expected = [(3, 0, 0, 0, 0, 0, 0), (4, 2, 0, 1, 2, 1, 1), (5, 3, 2, 0, 1, 1, 2)];
+    assert_eq!(counted.iter().map(row).collect::<Vec<_>>(), expected);
+    assert_eq!(counted.iter().map(|r| r.round).collect::<Vec<_>>(), [1, 2, 3]);
+    assert!(counted[2].complete && !counted[2].unchanged && !counted[2].fundamental);
+    assert_eq!(counted[2].back, ["region 0", "region 0"]);
 }
 
+/// Must-fix that does not shrink while at least half of what was resolved is broken or back.
+#[test]
+fn churn() {
+    let five: &[(u32, Mark)] = &[(1, N), (2, N), (3, N), (4, N), (5, N)];
+    // Two mended and one broken each time: half, and nothing shrank.
+    let half: &[(u32, Mark)] = &[(3, P), (4, P), (5, P), (11, F), (31, N)];
+    let sum = |open_after, resolved, broken, late| Stretch {
+        from: 1,
+        to: 3,
+        open_before: 5,
+        open_after,
+        resolved,
+        broken,
+        late,
+    };
+    let stop = |sum| Next::Escalate(Pattern::Churn(sum));
+    let rows: [(&[(u32, Mark)], Next); 5] = [
+        (&[(5, P), (11, P), (31, P), (12, F), (32, N)], stop(sum(5, 4, 2, 0))),
+        (&[(11, P), (31, P), (12, F), (32, N), (33, N)], Next::GoOn),
+        (&[(5, P), (11, P), (31, P), (12, F)], Next::GoOn),
+        // What was there all along and seen late is no lack of progress.
+        (&[(5, P), (11, P), (31, P), (12, F), (32, L)], Next::GoOn),
+        (&[(5, P), (11, P), (31, P), (12, F), (32, L), (33, N)], stop(sum(6, 4, 2, 1))),
+    ];
+    for (third, expected) in rows {
+        assert_eq!(after(&[five, half, third], None), expected, "{third:?}");
+    }
+}
+
+/// It shrinks, but four fixes each broke a third, and together half of what they mended.
+#[test]
+fn slow_churn() {
+    let nine: Vec<(u32, Mark)> = (1..10).map(|id| (id, N)).collect();
+    let round = |from: u32, broken: u32| -> Vec<(u32, Mark)> {
+        let carried = (from..10).map(|id| (id, P));
+        carried.chain((broken > 0).then_some((10 * from, F))).collect()
+    };
+    // Mended over four fixes: two of the nine each time but the last, and what was broken before.
+    let says = |last_from: u32, third: u32| {
+        let rows = [nine.clone(), round(2, 1), round(3, 1), round(4, third), round(last_from, 1)];
+        let rows: Vec<&[(u32, Mark)]> = rows.iter().map(Vec::as_slice).collect();
+        after(&rows, None)
+    };
+    let sum = |open_after, resolved| Stretch {
+        from: 1,
+        to: 5,
+        open_before: 9,
+        open_after,
+        resolved,
+        broken: 4,
+        late: 0,
+    };
+    assert_eq!(says(5, 1), Next::Escalate(Pattern::SlowChurn(sum(6, 7))));
+    assert_eq!(says(6, 1), Next::Escalate(Pattern::SlowChurn(sum(5, 8))));
+    assert_eq!(says(7, 1), Next::GoOn, "less than half");
+    assert_eq!(says(5, 0), Next::GoOn, "a fix that broke nothing");
+}
+
+/// More open after each of two fixes, and nothing of it is marked as theirs.
+#[test]
+fn growth() {
+    let two: &[(u32, Mark)] = &[(1, N), (2, N)];
+    let sum = Stretch { from: 1, to: 3, open_before: 2, open_after: 6, resolved: 2, broken: 0, late: 0 };
+    let four: &[(u32, Mark)] = &[(2, P), (11, N), (21, N), (31, N)];
+    let six: &[(u32, Mark)] = &[(11, P), (21, P), (31, P), (41, N), (51, N), (61, N)];
+    assert_eq!(after(&[two, four], None), Next::GoOn);
+    assert_eq!(after(&[two, four, six], None), Next::Escalate(Pattern::Growth(sum)));
+    let same: &[(u32, Mark)] = &[(11, P), (21, P), (31, P), (41, N)];
+    assert_eq!(after(&[two, four, same], None), Next::GoOn);
+    let late: &[(u32, Mark)] = &[(11, P), (21, P), (31, P), (41, N), (51, L)];
+    assert_eq!(after(&[two, four, late], None), Next::GoOn);
+}
+
+/// Three times, counted over all findings of the region.
 #[test]
 fn a_region_that_comes_back_a_third_time() {
-    let back = |times: [usize; 3], resolved: u32| {
-        let mut rounds = counted(&[
-            [9, 0, 0, 0, 0],
-            [8, resolved, 1, 0, 0],
-            [7, resolved, 1, 0, 0],
-            [6, resolved, 1, 0, 0],
-        ]);
-        for (round, times) in rounds[1..].iter_mut().zip(times) {
-            round.back = vec!["a.rs:load".to_owned(); times];
-        }
-        matches!(read(&rounds, 2), Next::Escalate(Pattern::Region(name)) if name == "a.rs:load")
-    };
-    assert!(back([1, 1, 1], 2));
-    assert!(back([3, 0, 0], 2));
-    assert!(!back([1, 0, 1], 2));
-    // Each round mends more than twice what it breaks: that is never stopped for its regions.
-    assert!(!back([1, 1, 1], 3));
+    let stop = Next::Escalate(Pattern::Region("region 1".into()));
+    // Each round leaves the others, so that nothing is mended twice over.
+    let rows: [(&[Marks], Next); 5] = [
+        // The same one, and another one in the same place.
+        (
+            &[&[(11, N), (1, N)], &[(11, R), (1, P)], &[(12, R), (1, P)], &[(13, R), (1, P), (2, N)]],
+            stop.clone(),
+        ),
+        (&[&[(11, N), (1, N)], &[(11, R), (12, R), (13, R), (1, P)]], stop.clone()),
+        // Gone, and something else is there.
+        (
+            &[
+                &[(11, N), (1, N)],
+                &[(1, P), (2, N)],
+                &[(12, F), (1, P), (2, P)],
+                &[(1, P), (2, P), (3, N)],
+                &[(13, N), (1, P), (2, P), (3, P)],
+                &[(1, P), (2, P), (3, P)],
+                &[(14, F), (1, P), (2, P), (3, P)],
+            ],
+            stop.clone(),
+        ),
+        // Untouched and seen late is no return, and neither is what stayed.
+        (
+            &[
+                &[(11, N), (1, N)],
+                &[(1, P), (2, N)],
+                &[(12, F), (1, P), (2, P)],
+                &[(1, P), (2, P), (3, N)],
+                &[(13, L), (1, P), (2, P), (3, P)],
+                &[(1, P), (2, P), (3, P)],
+                &[(14, N), (1, P), (2, P), (3, P)],
+                &[(14, P), (15, N), (1, P), (2, P)],
+            ],
+            Next::GoOn,
+        ),
+        // Each round mends more than twice what it breaks: that is never stopped for its regions.
+        (
+            &[
+                &[(11, N), (1, N), (2, N), (3, N), (4, N), (5, N), (6, N), (7, N), (8, N)],
+                &[(11, R), (4, P), (5, P), (6, P), (7, P), (8, P)],
+                &[(12, R), (6, P), (7, P), (8, P)],
+                &[(13, R), (8, P)],
+            ],
+            Next::GoOn,
+        ),
+    ];
+    for (rows, expected) in rows {
+        assert_eq!(after(rows, None), expected, "{rows:?}");
+    }
 }
 
+/// Reviewers that find other old faults each round: one exhaustive pass, then a person.
 #[test]
-fn the_series_is_counted_from_its_findings() {
-    let mut ledger = Ledger::default();
-    let place = |id: u32| Tracked { region: Some("f/fn".into()), ..tracked(id, &[seat("alpha")], Blocker) };
-    ledger.track(&[place(1), place(2), place(3), place(4)], 1, true);
-    let marked = |round: u32, must: &[(u32, Mark)]| {
-        let must = must.iter().map(|(id, mark)| (FindingId(*id), *mark)).collect();
-        RoundRecord { round, must, complete: true, fundamental: false }
+fn turnover() {
+    let [first, second, third, fourth] = [
+        [(1, N), (2, N), (3, N)],
+        [(11, L), (12, L), (13, L)],
+        [(21, L), (22, L), (23, L)],
+        [(31, L), (32, L), (33, L)],
+    ];
+    assert_eq!(after(&[&first, &second], None), Next::GoOn, "one round is not two");
+    assert_eq!(after(&[&first, &second, &third], None), Next::Exhaust);
+    // Half of what was resolved is enough, less is not; a check that shows its next errors does not count.
+    let six: Vec<(u32, Mark)> = (1..7).map(|id| (id, N)).collect();
+    let with = |late: u32, by_check: bool| {
+        let from = if by_check { 90 } else { 11 };
+        let one: Vec<(u32, Mark)> = (3..7)
+            .map(|id| (id, P))
+            .chain((0..late).map(|n| (from + n, L)))
+            .chain([(41, N), (42, N)])
+            .collect();
+        let two: Vec<(u32, Mark)> = (5..7)
+            .map(|id| (id, P))
+            .chain((0..late).map(|n| (from + n, P)))
+            .chain([(41, P), (42, P), (71, L)])
+            .collect();
+        after(&[&six, &one, &two], None)
     };
-    use Mark::{FixInduced, Late, New, Persistent, Reopened};
-    let first = marked(1, &[(1, New), (2, New)]);
-    let says = |series: &[RoundRecord]| next(&policy(), &ledger, series, 3, 9);
-    let churn = [
-        first.clone(),
-        marked(2, &[(2, Persistent), (3, FixInduced)]),
-        marked(3, &[(3, Persistent), (4, FixInduced)]),
-    ];
-    let stretch = Stretch { from: 1, to: 3, open_before: 2, open_after: 2, resolved: 2, broken: 2 };
-    assert_eq!(says(&churn), Next::Escalate(Pattern::Churn(stretch)));
-    let late = [
-        first.clone(),
-        marked(2, &[(2, Persistent), (3, Late)]),
-        marked(3, &[(3, Persistent), (4, FixInduced)]),
-    ];
-    assert_eq!(says(&late), Next::GoOn);
-    let back = [first.clone(), marked(2, &[(1, Reopened), (2, Reopened)]), marked(3, &[(3, Reopened)])];
-    assert_eq!(says(&back), Next::Escalate(Pattern::Region("f/fn".into())));
-    let slow = [
-        marked(1, &[(1, New), (2, New), (3, New), (4, New), (5, New), (6, New)]),
-        marked(2, &[(1, New), (2, New), (3, New), (4, New), (7, FixInduced)]),
-        marked(3, &[(1, New), (2, New), (3, New), (8, FixInduced)]),
-        marked(4, &[(1, New), (2, New), (9, FixInduced)]),
-        marked(5, &[(1, New), (10, FixInduced)]),
-    ];
-    let stretch = Stretch { from: 1, to: 5, open_before: 6, open_after: 2, resolved: 8, broken: 4 };
-    assert_eq!(says(&slow), Next::Escalate(Pattern::SlowChurn(stretch)));
+    assert_eq!(with(1, false), Next::Exhaust);
+    assert_eq!(with(0, false), Next::GoOn);
+    assert_eq!(with(1, true), Next::GoOn);
+    // It shrinks.
+    assert_eq!(after(&[&first, &second, &third[..2]], None), Next::GoOn);
+    // At the cap nobody could mend what the pass finds.
+    let (ledger, series) = marked(&[&first, &second, &third]);
+    let policy = policy();
+    let at = |rounds_max| {
+        next(&Course { policy: &policy, ledger: &ledger, series: &series, pass: None, round: 3, rounds_max })
+    };
+    assert_eq!((at(3), at(4)), (Next::Cap, Next::Exhaust));
+    let pass = Some(Pass { round: 3, open: 3 });
+    assert_eq!(after(&[&first, &second, &third], pass), Next::GoOn, "one pass in a series");
+    let sum = Stretch { from: 3, to: 4, open_before: 3, open_after: 3, resolved: 3, broken: 0, late: 3 };
+    assert_eq!(after(&[&first, &second, &third, &fourth], pass), Next::Escalate(Pattern::Turnover(sum)));
+    // Less is open than before the pass: it ends by itself.
+    assert_eq!(after(&[&first, &second, &third, &fourth[..2]], pass), Next::GoOn);
+    // But not if it goes on like that.
+    let fifth = [(41, L), (42, L)];
+    let sum = Stretch { from: 3, to: 5, open_before: 3, open_after: 2, resolved: 5, broken: 0, late: 4 };
+    let went_on = after(&[&first, &second, &third, &fourth[..2], &fifth], pass);
+    assert_eq!(went_on, Next::Escalate(Pattern::Turnover(sum)));
+    assert_eq!(after(&[&first, &second, &third, &fourth[..2], &fifth[..1]], pass), Next::GoOn);
+    // Old warnings, old findings of a check, and new blockers that are not late are no such pattern.
+    let fresh = [(41, N), (42, N), (43, N)];
+    assert_eq!(after(&[&first, &second, &third, &fresh], pass), Next::GoOn);
+    let lint = [(91, L), (92, L), (93, L)];
+    assert_eq!(after(&[&first, &second, &third, &lint], pass), Next::GoOn);
+    let (mut ledger, series) = marked(&[&first, &second, &third, &fourth]);
+    for id in [31, 32, 33] {
+        ledger.track(&[tracked(id, &[seat("alpha")], Warning)], 4, true);
+    }
+    let course = Course { policy: &policy, ledger: &ledger, series: &series, pass, round: 4, rounds_max: 9 };
+    assert_eq!(next(&course), Next::GoOn);
+}
+
+/// Who holds the pass, and what becomes of the answers.
+#[test]
+fn an_exhaustive_pass_adds_to_what_was_said() {
+    let late = BTreeSet::from([FindingId(1), FindingId(2), FindingId(3)]);
+    let of =
+        |names: [&str; 3]| ledger(&[1, 2, 3].map(|id| tracked(id, &[seat(names[id as usize - 1])], Blocker)));
+    let mut sitting = bench(None, &[a(Reject), b(Approve)]);
+    let fallback = Policy { backup: true, ..policy() };
+    let who = |policy: &Policy, ledger: &Ledger| -> Vec<String> {
+        let seats = sitting.exhaustive_seats(policy, &late, ledger);
+        seats.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(who(&policy(), &of(["beta"; 3])), ["alpha", "beta"]);
+    assert_eq!(who(&fallback, &of(["alpha", "beta", "beta"])), ["beta"]);
+    assert_eq!(who(&fallback, &of(["alpha", "alpha", "beta"])), ["alpha"]);
+    assert_eq!(who(&fallback, &Ledger::default()), ["alpha"], "the first, where they are even");
+    assert!(bench(None, &[GONE]).exhaustive_seats(&fallback, &late, &of(["beta"; 3])).is_empty());
+    let beta = Seat::new("beta");
+    sitting.exhaust(&fallback, std::slice::from_ref(&beta));
+    let first = Try { backup: true, ..Try::default() };
+    assert_eq!(sitting.seats[&beta], SeatState::Asking(first));
+    assert_eq!(sitting.kept.len(), 1);
+    let mut lost = sitting.clone();
+    let more = Answer {
+        raised: vec![Claim::new(Blocker, "another")],
+        fundamental: true,
+        said: BTreeMap::from([(FindingId(1), Said::Resolved)]),
+        ..answer(Reject)
+    };
+    sitting.seats.insert(beta.clone(), SeatState::Answered(first, more.clone()));
+    sitting.end_pass();
+    let added = Answer { said: BTreeMap::new(), ..more };
+    assert_eq!(sitting.seats[&beta], SeatState::Answered(Try::default(), added));
+    assert!(sitting.kept.is_empty());
+    // Who gave no answer keeps the one before.
+    lost.seats.insert(beta.clone(), SeatState::Gone);
+    lost.end_pass();
+    assert_eq!(lost.seats[&beta], SeatState::Answered(Try::default(), answer(Approve)));
+    let mut same = bench(None, &[a(Approve)]);
+    same.exhaust(&policy(), &[Seat::new("alpha")]);
+    assert_eq!(same.seats[&Seat::new("alpha")], SeatState::Asking(Try::default()));
 }
 
 #[test]
@@ -890,8 +1171,10 @@ fn effects_by_name() {
     let id = |step: Step| EffectId { of: Of::new("01-02"), entry: 7, step, n: Try::default(), launch: 0 };
     let seat = Step::Judge(Seat::new("security"));
     assert_eq!(id(seat.clone()).to_string(), "01-02/e7/judge:security#1");
-    let n = Try { backup: true, fails: 1, again: true };
+    let n = Try { part: 0, backup: true, fails: 1, again: true };
     assert_eq!(EffectId { n, launch: 2, ..id(seat.clone()) }.to_string(), "01-02/e7/judge:security#b2a+2");
+    let third = EffectId { n: Try { part: 2, ..Try::default() }, ..id(seat.clone()) };
+    assert_eq!(third.to_string(), "01-02/e7/judge:security#1p3");
     assert_eq!(id(seat.clone()).wake().to_string(), "01-02/e7/wake:judge:security#1");
     assert_eq!(id(seat.clone()).wake().guarded(), Some(id(seat.clone())));
     assert_eq!(id(seat.clone()).guarded(), None);

@@ -103,14 +103,17 @@ laws! {
     gate
     /// A counted answer answers every id put to it; an approval in round 1 says what was checked.
     coverage
+    /// Nobody has a verdict who was not shown every hunk; it is as strict as the strictest part, has all findings of all
+    /// parts, each part has its own evidence, and no more parts are asked than the policy allows.
+    shown
     /// A round judges a revision never judged, or the last one with an answer not given before.
     moved
     /// Where the policy confirms, a pass after round 1 comes from a full sitting.
     confirm
-    /// R = rounds given + rounds of every Again + number of Fixed. A = attempts, S = seats × (1 + backup),
+    /// R = rounds given + rounds of every Again + number of Fixed. A = attempts, S = seats × (1 + backup) × parts_max,
     /// K = checks, M = makers in the largest crew, C = 2 where passes are confirmed else 1, F = findings,
     /// I = iterations, N = number of Again, X = number of Fixed, D = decisions.
-    /// rounds ≤ R; sittings P ≤ R·C + Reasks; makes ≤ (R + N + 1)·A·M, or I·(1 + N) where runs are iterations;
+    /// rounds ≤ R; sittings P ≤ R·C + Reasks + 1 + N + X (an exhaustive pass in each series); makes ≤ (R + N + 1)·A·M, or I·(1 + N) where runs are iterations;
     /// joins ≤ (R + N + 1)·A; hearings ≤ (2 + N + X)·F·A (a contest may be heard once in each series);
     /// reports ≤ makes + joins + P·(K·A + S·(A + 1) + (1 + 2S)·A) + hearings + D + 1.
     /// Of a run, with d decisions on a lane and L landing rounds: reports ≤
@@ -137,6 +140,9 @@ laws! {
     intent
     /// Ids only grow; at the end none is open, and each has the fate the outcome gives.
     findings
+    /// A finding's words only grow and the first ones stand; no opinion is a check's; who raised it is asked about
+    /// it in words of its own.
+    words
     /// A plan lands once; a landing moves the branch once.
     once
     /// Dependencies and earlier waves first; one landing at a time, the head; nothing behind a shut gate. After
@@ -152,18 +158,28 @@ laws! {
     checkpoint
     /// A question has its reason; in a group no lane asks while a sibling works.
     asks
+    /// When late findings make up half of what two rounds running resolved, and nothing shrank, one exhaustive pass is
+    /// held before the rework, once in a series: by the fallback reviewer, or by every seat that answered. It adds to
+    /// what was said and answers for nothing; a late blocker after it goes to a person.
+    exhaustive
     /// Makers at work at once share no file, and every open must-fix finding has exactly one.
     crew
+    /// Nothing passes over words that nobody read, and no reviewer takes them back in one sitting.
+    unread
 }
 
-const ANYWHERE: &str = "question/Approval|question/Region|question/Churn|answer/approve|answer/conditional|answer/reject|answer/approve/backup|\
+const ANYWHERE: &str = "question/Approval|question/Region|question/Churn|question/Turnover|\
+    question/SurvivedUntouched|exhaustive/fallback|exhaustive/same seats|exhaustive/answered|exhaustive/lost|\
+    answer/approve|answer/conditional|answer/reject|answer/approve/backup|\
     answer/conditional/backup|answer/reject/backup|asked again/Bare|asked again/Incomplete|\
-    asked again/Groundless|hearing/upheld|hearing/refuted|hearing/unheard|crash|probe/done|probe/not done|\
+    asked again/Groundless|asked again/Unread|asked again/Flipped|asked again/Unsettled|asked again/Wordless|unread/settled|hearing/upheld|hearing/refuted|hearing/unheard|crash|probe/done|probe/not done|\
     probe/unproven|wake/due|crew/parallel|failed/make|failed/join|failed/check|failed/judge|failed/track|\
-    failed/hear|round/argued|seated/nobody|seated/somebody|noise";
+    failed/hear|round/argued|seated/nobody|seated/somebody|noise|words/several wordings of one|\
+    words/several voices for one|shown/in parts|shown/at once|shown/not all";
 
 const EVENTS: &str = "intended|cleared|iterated|made|joined|failed|round_began|checked|panel_seated|answered|\
-    asked_again|panel_closed|tracked|heard|ruled|confirming|rework_ordered|asked|decided|ended";
+    part_answered|not_covered|asked_again|panel_closed|tracked|heard|ruled|confirming|exhaustive_ordered|rework_ordered|\
+    asked|decided|ended";
 
 const RUNS: &str = "refused/conflict|refused/red check|refused/judge again|refused/conflict/spent|\
     refused/red check/spent|refused/judge again/spent|ending/passed|ending/concerns|ending/shut|\

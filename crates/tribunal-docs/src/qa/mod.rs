@@ -4,12 +4,14 @@
 
 mod diff;
 mod lint;
+mod proof;
 mod regression;
 mod requirements;
 mod runners;
 
 pub use diff::{ChangedFile, DiffFacts, DiffReport, diff_against_plan};
 pub use lint::{CommitFact, LintReport, LintViolation, TYPES, commit_lint, subject_issue, well_formed};
+pub use proof::{ProofFacts, named_proof};
 pub use regression::{Outcome, Regression, RegressionKind, TestReport, regressions};
 pub use requirements::{
     Requirement, RequirementFacts, RequirementStatus, RequirementsReport, validate_requirements,

@@ -123,14 +123,15 @@ fn shown_truth(plan: &Plan, truth: &str, facts: &RequirementFacts<'_>) -> Result
             return there(artifact, facts);
         }
     }
-    let serving = plan.tasks.iter().filter(|task| serves(truth, &task_words(task)));
+    let owns = |task: &Task| task.files.iter().any(|file| names_path(truth, &file.path));
+    let serving = plan.tasks.iter().filter(|task| owns(task) || serves(truth, &task_words(task)));
     let mut why = "no task, artifact or test shows it".to_owned();
     for task in serving {
-        let changed = task.files.iter().find(|file| facts.changed.contains(&file.path));
-        match changed {
-            Some(file) => {
-                return Ok(format!("task {} serves it; a commit changed {}", task.number, file.path));
-            }
+        let own = task.files.iter().map(|file| &file.path).find(|path| facts.changed.contains(*path));
+        // A task that names no file is shown by the file that the words themselves name.
+        let named = || facts.changed.iter().find(|path| task.files.is_empty() && names_path(truth, path));
+        match own.or_else(named) {
+            Some(path) => return Ok(format!("task {} serves it; a commit changed {path}", task.number)),
             None => why = format!("task {} serves it, but no commit changed its files", task.number),
         }
     }
@@ -245,6 +246,19 @@ mod tests {
         let found = validate_requirements(&plan, &facts);
         assert_eq!((found.total, found.verified), (3, 2), "{found:?}");
         assert!(!found.passes());
+    }
+
+    /// A must_have that names the task's own file is that task's, whatever its other words are.
+    #[test]
+    fn a_must_have_that_names_a_tasks_file_is_served_by_it() {
+        let text = "---\nphase: 1\nplan: 1\nmust_haves:\n  - a.txt holds the whole list\n  - b.txt holds the rest\n---\n\n\
+            ### Task 1: begin\n\nDo it.\n\n**File:** `a.txt`\n";
+        let plan = read_plan("01-01-PLAN.md", text).value.unwrap();
+        let changed = BTreeSet::from(["a.txt".to_owned()]);
+        let facts = RequirementFacts { file: &|_| None, changed: &changed, tests: None };
+        let report = validate_requirements(&plan, &facts);
+        let status: Vec<_> = report.requirements.iter().map(|one| one.status).collect();
+        assert_eq!(status, [RequirementStatus::Verified, RequirementStatus::Unverified], "{report:?}");
     }
 
     #[test]

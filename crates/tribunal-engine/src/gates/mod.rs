@@ -32,7 +32,7 @@ pub use qa::{
 };
 pub use rule::{Asked, Repair, repair, rule};
 pub use state::Folder;
-pub use suite::{Baseline, TestRun, detected_tests, run_tests, test_command};
+pub use suite::{Baseline, TestRun, compared, detected_tests, run_tests, test_command, test_run};
 
 use std::path::{Path, PathBuf};
 

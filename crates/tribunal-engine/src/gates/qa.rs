@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use tribunal_docs::qa::{
     ChangedFile, CommitFact, DiffFacts, DiffReport, LintReport, Regression, RequirementFacts,
-    RequirementsReport, TestReport, diff_against_plan, regressions, validate_requirements,
+    RequirementsReport, TestReport, diff_against_plan, validate_requirements,
 };
 use tribunal_docs::{Plan, Summary, SummaryCheck, SummaryFacts, check_summary};
 use tribunal_git::{Archive, ChangeKind, Commit, GitError, Oid};
@@ -160,12 +160,15 @@ pub fn check_regression(
         Ok(baseline) => baseline,
         Err(why) => return Ok(Judged::DidNotRun(why)),
     };
-    Ok(match suite::run_tests(ground, ground.root(), &argv, bounds) {
-        TestRun::Ran(current) => {
-            let regressions = regressions(&baseline.report, &current);
+    let now = suite::run_tests(ground, ground.root(), &argv, bounds);
+    Ok(match (suite::compared(&baseline.as_run(), &now), now) {
+        (Ok(regressions), TestRun::Ran(current) | TestRun::Nothing(current, _)) => {
             Judged::Compared { baseline, current, regressions }
         }
-        TestRun::DidNotRun(why) => Judged::DidNotRun(format!("now: {why}")),
+        (Ok(regressions), TestRun::Broke(_) | TestRun::DidNotRun(_)) => {
+            Judged::Compared { baseline, current: TestReport::default().ended_badly(), regressions }
+        }
+        (Err(why), _) => Judged::DidNotRun(why),
     })
 }
 

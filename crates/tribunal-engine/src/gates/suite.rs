@@ -1,5 +1,5 @@
 //! The project's tests: which command runs them, what it says, and what it said at the base commit. A run in which no
-//! test was executed did not run.
+//! test was executed did not run: [`test_run`] and [`compared`] say so for the protocol's command and for a run alike.
 
 use super::command::{Bounds, Room, run_argv};
 use super::contract::seal_of;
@@ -7,9 +7,11 @@ use super::{GatesError, Ground};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use tribunal_core::gate::CommandRun;
-use tribunal_docs::qa::{TestReport, read_tests};
+use tribunal_docs::qa::{Regression, RegressionKind, TestReport, read_tests, regressions};
 use tribunal_git::{Oid, Repo};
 
+/// How pytest ends when it collected no test.
+const NO_TESTS: &str = "exit code 5:";
 /// The key of a recorded baseline that holds its hash.
 const SEAL: &str = "seal";
 
@@ -18,8 +20,48 @@ const SEAL: &str = "seal";
 pub enum TestRun {
     /// They ran.
     Ran(TestReport),
-    /// They did not, and why.
+    /// Their runner ended well and says that there was none to run; the words for people beside it.
+    Nothing(TestReport, String),
+    /// The command failed before any test ran, and how.
+    Broke(String),
+    /// They did not run, and why.
     DidNotRun(String),
+}
+
+/// What a command that should run tests gave. A command that ends well without a word about tests did not run any: nobody
+/// can tell it from one that does nothing.
+pub fn test_run(shown: &str, run: &CommandRun, report: Option<TestReport>) -> TestRun {
+    match (run, report) {
+        (CommandRun::DidNotRun(why), _) => TestRun::DidNotRun(format!("`{shown}`: {why}")),
+        (CommandRun::Failed(_), Some(report)) if report.executed() > 0 => TestRun::Ran(report.ended_badly()),
+        (CommandRun::Passed, Some(report)) if report.executed() > 0 => TestRun::Ran(report),
+        (CommandRun::Passed, Some(report)) => TestRun::Nothing(report, format!("`{shown}` ran no test")),
+        // pytest's own word for a project without tests.
+        (CommandRun::Failed(how), None) if shown.contains("pytest") && how.starts_with(NO_TESTS) => {
+            TestRun::Nothing(TestReport::counted("pytest", 0, 0, 0), format!("`{shown}` ran no test"))
+        }
+        (CommandRun::Passed, None) => TestRun::DidNotRun(format!("`{shown}` ran no test")),
+        (CommandRun::Failed(how), _) => TestRun::Broke(format!("`{shown}` ran no test: {how}")),
+    }
+}
+
+/// What got worse between two runs of the tests; the error says why nobody knows. A command that worked before and now
+/// fails before its first test got worse, whatever it printed.
+pub fn compared(before: &TestRun, now: &TestRun) -> Result<Vec<Regression>, String> {
+    match (before, now) {
+        (TestRun::DidNotRun(why) | TestRun::Broke(why), _) => Err(format!("before the change: {why}")),
+        (_, TestRun::DidNotRun(why)) => Err(format!("now: {why}")),
+        (TestRun::Ran(before), TestRun::Broke(how)) if before.failed == 0 => {
+            let detail = format!("{how}, and {} ran before", before.executed());
+            Ok(vec![Regression { kind: RegressionKind::NewlyFailing, test: None, detail }])
+        }
+        (_, TestRun::Broke(how)) => Err(format!("now: {how}")),
+        (TestRun::Nothing(..), TestRun::Nothing(_, why)) => Err(why.clone()),
+        (
+            TestRun::Ran(before) | TestRun::Nothing(before, _),
+            TestRun::Ran(now) | TestRun::Nothing(now, _),
+        ) => Ok(regressions(before, now)),
+    }
 }
 
 /// What the tests said at a commit.
@@ -67,18 +109,9 @@ pub fn detected_tests(
 
 /// Runs the tests in a directory.
 pub fn run_tests(ground: &Ground, dir: &Path, argv: &[String], bounds: &Bounds) -> TestRun {
-    let shown = argv.join(" ");
     let done = run_argv(ground, dir, argv, bounds);
-    if let CommandRun::DidNotRun(why) = &done.run {
-        return TestRun::DidNotRun(format!("`{shown}`: {why}"));
-    }
     let report = done.junit.as_deref().and_then(read_tests).or_else(|| read_tests(&done.output));
-    match (report, done.run) {
-        (Some(report), CommandRun::Failed(_)) if report.executed() > 0 => TestRun::Ran(report.ended_badly()),
-        (Some(report), _) if report.executed() > 0 => TestRun::Ran(report),
-        (_, CommandRun::Failed(how)) => TestRun::DidNotRun(format!("`{shown}` ran no test: {how}")),
-        _ => TestRun::DidNotRun(format!("`{shown}` ran no test")),
-    }
+    test_run(&argv.join(" "), &done.run, report)
 }
 
 /// What the tests said at a commit: from the record, otherwise by running them there, and recording it.
@@ -95,8 +128,10 @@ pub(crate) fn baseline(
         return Ok(Ok(found));
     }
     let report = match tests_at(ground, base, argv, bounds)? {
-        TestRun::Ran(report) => report,
-        TestRun::DidNotRun(why) => return Ok(Err(format!("at {}: {why}", base.short()))),
+        TestRun::Ran(report) | TestRun::Nothing(report, _) => report,
+        TestRun::DidNotRun(why) | TestRun::Broke(why) => {
+            return Ok(Err(format!("at {}: {why}", base.short())));
+        }
     };
     let baseline = Baseline { commit: base.to_string(), command: argv.to_vec(), report };
     let mut sealed = serde_json::to_value(&baseline).unwrap_or_default();
@@ -104,6 +139,19 @@ pub(crate) fn baseline(
     let text = serde_json::to_vec_pretty(&sealed).unwrap_or_default();
     ground.state().write(&name, &text)?;
     Ok(Ok(baseline))
+}
+
+impl Baseline {
+    /// What it recorded, as the run of tests it was.
+    pub(crate) fn as_run(&self) -> TestRun {
+        match self.report.executed() {
+            0 => {
+                let shown = self.command.join(" ");
+                TestRun::Nothing(self.report.clone(), format!("`{shown}` ran no test"))
+            }
+            _ => TestRun::Ran(self.report.clone()),
+        }
+    }
 }
 
 /// A record that nobody changed; any other is made anew.
@@ -120,4 +168,61 @@ fn tests_at(ground: &Ground, commit: &Oid, argv: &[String], bounds: &Bounds) -> 
     let tree = room.0.join("tree");
     repo.checkout(&tree, &room.0.join("index"), commit, "baseline")?;
     Ok(run_tests(ground, &tree, argv, bounds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Backs "a check that did not run is not green" for tests: docs/concepts.md.
+    #[test]
+    fn what_ran_no_test_is_never_compared_as_green() {
+        let ran = |passed, failed| TestRun::Ran(TestReport::counted("x", passed, failed, 0));
+        let none = || TestRun::Nothing(TestReport::default(), "`t` ran no test".to_owned());
+        let broke = || TestRun::Broke("`t` ran no test: exit code 1".to_owned());
+        let lost = || TestRun::DidNotRun("`t`: not found".to_owned());
+        for (before, now, expect) in [
+            (ran(3, 0), ran(3, 0), Ok(0)),
+            (ran(3, 0), ran(2, 0), Ok(1)),
+            (ran(3, 0), none(), Ok(1)),
+            (ran(3, 0), broke(), Ok(1)),
+            (ran(2, 1), broke(), Err(())),
+            (none(), ran(1, 0), Ok(0)),
+            (none(), ran(0, 1), Ok(1)),
+            (none(), none(), Err(())),
+            (none(), broke(), Err(())),
+            (broke(), ran(3, 0), Err(())),
+            (broke(), broke(), Err(())),
+            (lost(), ran(3, 0), Err(())),
+            (ran(3, 0), lost(), Err(())),
+            (lost(), lost(), Err(())),
+        ] {
+            let found = compared(&before, &now).map(|found| found.len()).map_err(|_| ());
+            assert_eq!(found, expect, "{before:?} {now:?}");
+        }
+    }
+
+    #[test]
+    fn a_command_is_believed_only_with_its_report() {
+        let some = || Some(TestReport::counted("x", 1, 0, 0));
+        let failed = CommandRun::Failed("exit code 1".to_owned());
+        let table = [
+            (CommandRun::Passed, some(), "ran"),
+            (CommandRun::Passed, Some(TestReport::default()), "nothing"),
+            (CommandRun::Passed, None, "did not run"),
+            (failed.clone(), some(), "ran"),
+            (failed.clone(), Some(TestReport::default()), "broke"),
+            (failed, None, "broke"),
+            (CommandRun::DidNotRun("not found".to_owned()), some(), "did not run"),
+        ];
+        for (run, report, expect) in table {
+            let word = match test_run("t", &run, report.clone()) {
+                TestRun::Ran(_) => "ran",
+                TestRun::Nothing(..) => "nothing",
+                TestRun::Broke(_) => "broke",
+                TestRun::DidNotRun(_) => "did not run",
+            };
+            assert_eq!(word, expect, "{run:?} {report:?}");
+        }
+    }
 }

@@ -276,6 +276,11 @@ impl Names {
             LoopEvent::Checked { effect, checked } => {
                 vec![course.checked(&plan, task, &step_word(&effect.step), checked)]
             }
+            LoopEvent::Unchecked { effect, why } => {
+                let gate = step_word(&effect.step);
+                let data = json!({ "gate": gate, "evidence": why, "task_id": task, "stopped": false });
+                vec![say("gate_did_not_run", &plan, data)]
+            }
             LoopEvent::Failed { effect, failure } => {
                 if matches!(effect.step, Step::Judge(_)) {
                     course.lost.clone_from(&failure.text);

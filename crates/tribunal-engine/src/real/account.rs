@@ -2,20 +2,28 @@
 //! good is judged by the delivery's checks, and nothing a dev writes about commits, counts or dates is believed.
 
 use super::base::fork;
+use super::guard::{CONTRACT, INTEGRITY};
 use super::inside;
 use super::site::{Site, lock, now};
 use super::{subject, takeover};
 use crate::crash;
 use crate::docket::Docket;
+use crate::review::entry_number;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use tribunal_core::ids::PlanId;
+use tribunal_core::finding::{Fate, Source};
+use tribunal_core::ids::{FindingId, PlanId};
+use tribunal_core::ledger::Entry;
 use tribunal_docs::qa::{ChangedFile, CommitFact};
 use tribunal_docs::{CheckStatus, Plan, Summary, SummaryCheck, SummaryFacts, check_summary};
 use tribunal_git::{ChangeKind, GitError, GitPath, Oid, RefChange};
+use tribunal_view::plain;
 
 /// Bytes of a dev's own SUMMARY at most.
 const WORDS_MAX: usize = 256 << 10;
+/// Characters of one deviation in a SUMMARY.
+const DEVIATION_MAX: usize = 300;
 /// Commits of one plan looked at.
 const COMMITS_MAX: usize = 10_000;
 
@@ -39,6 +47,8 @@ pub(crate) struct Account {
     title: String,
     document: Summary,
     said: Vec<String>,
+    /// What gates found that is in the work all the same, in words.
+    seen: Vec<String>,
 }
 
 impl Account {
@@ -55,6 +65,7 @@ impl Account {
             title: docket.about.titles.get(plan).cloned().unwrap_or_default(),
             document: frame(&text.plan),
             said: said.collect(),
+            seen: deviations(docket, plan),
         })
     }
 
@@ -90,9 +101,10 @@ impl Account {
         let hashes = work.taken.iter().map(Oid::as_str).chain(work.commits.iter().map(|c| c.hash.as_str()));
         summary.commit_hashes = hashes.map(|hash| hash.chars().take(12).collect()).collect();
         summary.completed = Some(super::land::date(now().0));
-        summary.deviations = own.deviations.clone();
+        summary.deviations = own.deviations.iter().chain(&self.seen).cloned().collect();
         summary.body = self.body(&own, &work);
-        Ok(tribunal_docs::write_summary(&summary))
+        // It goes to a branch, and half of it is an agent's words.
+        Ok(tribunal_docs::secret::without_secrets(&tribunal_docs::write_summary(&summary)))
     }
 
     /// Writes it where the end of the run finds it.
@@ -143,10 +155,57 @@ impl Account {
         let mut body = format!("# Plan {}: {}\n\n", self.plan, self.title);
         body.push_str(&section("What Was Built", said.join("\n")));
         body.push_str(&section("Files Modified", files.join("\n")));
-        body.push_str(section("Deviations", "None".to_owned()).trim_end());
+        body.push_str("## Deviations\n\n");
+        body.push_str(&self.deviations(own));
         body.push('\n');
         body
     }
+}
+
+impl Account {
+    /// The dev's words, and what the gates saw. "None" is written only where neither says anything.
+    fn deviations(&self, own: &Summary) -> String {
+        let theirs = own.section("Deviations").map(|section| section.text.trim().to_owned());
+        let is_none = |text: &String| {
+            let bare = text.trim_start_matches(['-', '*', ' ']).trim_end_matches('.');
+            bare.is_empty() || bare.eq_ignore_ascii_case("none")
+        };
+        let mut lines: Vec<String> = theirs.filter(|text| !is_none(text)).into_iter().collect();
+        lines.extend(self.seen.iter().map(|seen| format!("- {seen}")));
+        if lines.is_empty() { "None".to_owned() } else { lines.join("\n") }
+    }
+}
+
+/// What a gate found in a plan's tasks that was neither fixed nor shown to be wrong: the work has it. A loop that goes on
+/// where another ended has its findings under their ids, so the last word on each counts.
+fn deviations(docket: &Docket, plan: &PlanId) -> Vec<String> {
+    let prefix = format!("{plan}/");
+    let mut loops: Vec<_> = docket.loops.iter().filter(|(id, _)| id.as_str().starts_with(&prefix)).collect();
+    loops.sort_by_key(|(id, _)| entry_number(id));
+    let is_gates = |source: &Source| matches!(source, Source::Check(check) if is_gate(check.as_str()));
+    let mut last: BTreeMap<FindingId, &Entry> = BTreeMap::new();
+    for (_, lp) in loops {
+        last.extend(lp.ledger().iter().filter(|(_, entry)| entry.by.iter().any(is_gates)));
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for entry in last.into_values() {
+        let how = match &entry.fate {
+            Fate::Waived(who) => format!("accepted by {}", plain::line(who)),
+            Fate::Advisory | Fate::Carried | Fate::Deferred => "told to the reviewer".to_owned(),
+            Fate::Open | Fate::Unresolved => "left open".to_owned(),
+            _ => continue,
+        };
+        let line = format!("{} ({how})", plain::clipped(&entry.claim.claim, DEVIATION_MAX));
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// Whether a check holds work against what the plan allows.
+fn is_gate(check: &str) -> bool {
+    matches!(check, CONTRACT | INTEGRITY)
 }
 
 /// Everything of a SUMMARY that follows from the plan.

@@ -303,6 +303,7 @@ impl Crafting {
         brief.loop_use = "chain".to_owned();
         brief.plan = Some(self.note.artifact.word().to_owned());
         brief.round = self.brief.round;
+        self.brief.word = brief.word.clone().unwrap_or_default();
         brief.prompt = prompt::maker(&self.brief);
         brief.dir = tree.path().to_path_buf();
         brief.access = Access::Write;
@@ -348,8 +349,7 @@ impl Crafting {
     /// What it left, as a report.
     fn taken(self, site: &Site, tree: &Tree, ended: Ended) -> Result<(LoopReport, Vec<Note>), GitError> {
         let (revision, strayed) = keep(site, &self.note, tree)?;
-        let (report, note) = said(&self.findings, revision, ended);
-        let mut notes = vec![note];
+        let (report, mut notes) = said(&self.findings, revision, ended, false);
         if !strayed.is_empty() {
             let Step::Make(maker) = &self.effect.step else { return Ok((report, notes)) };
             notes.push(Note::Strayed(Box::new(StrayNote {

@@ -294,6 +294,7 @@ impl Feature {
             rounds_max,
             backup: like.task.backup,
             attempts_max: like.task.attempts_max,
+            parts_max: like.task.parts_max,
             stale_limit: like.task.stale_limit,
             timeouts: like.task.timeouts,
             ..Policy::of(Use::Chain)

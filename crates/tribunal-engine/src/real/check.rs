@@ -7,6 +7,7 @@ use super::base::{Base, fork};
 use super::delivery::{Delivery, REGRESSION, TestCommand, worse};
 use super::guard::{CONTRACT, Guard, INTEGRITY};
 use super::inside;
+use super::secrets::{self, SECRETS};
 use super::site::{PlanText, Site, slug};
 use super::subject;
 use super::walls::Room;
@@ -42,7 +43,7 @@ pub(crate) const LANDING: &str = "landing";
 const EVIDENCE_MAX: u64 = 4_000;
 const OUTPUT_MAX: u64 = 64 << 20;
 /// What a command sees of our environment; secrets are not among it.
-const KEPT: [&str; 8] =
+pub(crate) const KEPT: [&str; 8] =
     ["PATH", "HOME", "LANG", "CARGO_HOME", "RUSTUP_HOME", "GOPATH", "GOMODCACHE", "VIRTUAL_ENV"];
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -59,6 +60,8 @@ pub(crate) struct Checking {
     delivery: Option<Box<Delivery>>,
     /// What a polish stands on, and the command that runs the tests.
     polished: Option<(Revision, Option<TestCommand>)>,
+    /// Where the change begins in which secrets are looked for.
+    since: Option<String>,
     /// A check that did not run stops nothing, and every report says so.
     lenient: bool,
 }
@@ -119,6 +122,8 @@ impl Checking {
                 }
                 _ => None,
             },
+            since: (check.as_str() == SECRETS)
+                .then(|| docket.review().map_or(&docket.about.base, |review| &review.base).clone()),
             lenient: site.settings.gates.errors == "continue",
         })
     }
@@ -134,8 +139,7 @@ impl Checking {
             Ok(Err(_)) if site.is_unwanted(&self.effect) => {}
             Ok(Err(why)) if self.lenient => {
                 let note = Note::Warning(format!("{} did not run and stopped nothing: {why}", self.check));
-                let report = LoopReport::Checked(Checked { findings: Vec::new() });
-                site.report(&self.effect, Report::Loop(report), vec![note]);
+                site.report(&self.effect, Report::Loop(LoopReport::Unchecked(why)), vec![note]);
             }
             Ok(Err(why)) => site.fail(&self.effect, Failure::new(FailureKind::DidNotRun, why), Vec::new()),
             Err(error) => {
@@ -148,6 +152,10 @@ impl Checking {
     fn findings(&self, site: &Site) -> Result<Result<Vec<Claim>, String>, GitError> {
         if let Some(delivery) = &self.delivery {
             return delivery.findings(site, self.check.as_str(), &site.commit_of(&self.revision)?);
+        }
+        if let Some(since) = &self.since {
+            let (base, commit) = (Oid::parse(since)?, site.commit_of(&self.revision)?);
+            return secrets::found(&site.repo, &site.environment, &base, &commit).map(Ok);
         }
         if let Some((before, tests)) = &self.polished {
             let (before, now) = (site.commit_of(before)?, site.commit_of(&self.revision)?);
@@ -290,7 +298,6 @@ fn guard(site: &Site, subject: &Subject, docket: &Docket) -> Option<Guard> {
     Some(Guard {
         contract: if stands(Defence::ContractAsFound) { contract } else { in_tree(site, docket, plan)? },
         held,
-        strict: crate::route::gate_policy(&site.settings.run, &text.plan).two_phase,
         planning: site.project.planning_path(),
         base: Base::of_gates(subject, docket),
     })
@@ -348,7 +355,7 @@ pub(super) fn plan_claim(finding: &PlanFinding) -> Claim {
 /// The commands of a check. Those of a plan come from the document as the run found it, never from one an
 /// agent revised.
 pub(crate) fn commands(site: &Site, subject: &Subject, check: &Check, docket: &Docket) -> Vec<Command> {
-    if matches!(check.as_str(), STRUCTURE | LANDING | ARTIFACT | REGRESSION | CONTRACT | INTEGRITY)
+    if matches!(check.as_str(), STRUCTURE | LANDING | ARTIFACT | REGRESSION | CONTRACT | INTEGRITY | SECRETS)
         || CHECKS.contains(&check.as_str())
     {
         return Vec::new();
@@ -532,14 +539,18 @@ pub(crate) fn contained(
     }
 }
 
-fn failed(shown: &str, how: &ExitHow, out_dir: &Path) -> Claim {
-    let how = match how {
+/// How a command ended, in words.
+pub(crate) fn ended(how: &ExitHow) -> String {
+    match how {
         ExitHow::Code(code) => format!("exit code {code}"),
         ExitHow::Signal(signal) => format!("signal {signal}"),
         ExitHow::NotStarted(why) => why.clone(),
-    };
+    }
+}
+
+fn failed(shown: &str, how: &ExitHow, out_dir: &Path) -> Claim {
     let mut claim = Claim::new(Severity::Blocker, format!("`{shown}` fails"));
-    claim.details = how;
+    claim.details = ended(how);
     claim.evidence = format!("{}{}", tail(&out_dir.join("stdout")), tail(&out_dir.join("stderr")));
     claim.rule = Some(shown.to_owned());
     claim.confidence = 100;

@@ -191,7 +191,7 @@ impl Clerk {
         if call.tool == "report_task_done" {
             return Ok(Ruling::Heard);
         }
-        let words = tribunal_findings::read_maker(&line(call));
+        let words = tribunal_findings::read_maker(&line(call), None);
         let given = call.args.get("id").and_then(|id| id.as_str()).unwrap_or_default();
         let id = FindingId::parse(given).filter(|id| self.mandate.findings.contains(id));
         let id = id.ok_or_else(|| self.no_finding(given))?;

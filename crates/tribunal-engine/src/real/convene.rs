@@ -7,6 +7,7 @@ use super::error::SetupError;
 use super::examine::{Ends, ReviewAsk, Target, seated};
 use super::fix::SCOPE;
 use super::panel;
+use super::secrets::SECRETS;
 use super::site::Site;
 use crate::docket::{Docket, ReviewNote};
 use tribunal_core::ids::{Check, Seat};
@@ -34,7 +35,7 @@ pub(crate) fn convene(site: &Site, docket: &Docket) -> Result<Option<ReviewNote>
         include_filtered: false,
         attached: false,
     };
-    // The settings already hold every personality: what is added here is seats of parts, which go by their owner's name.
+    // The settings already hold every personality.
     let mut settings = site.settings.clone();
     let roster = panel::kept(&site.dir);
     let (note, _) = seated(&site.project, &mut settings, &ask, &ends, &base, Some(roster))?;
@@ -52,14 +53,17 @@ pub(crate) fn seat(site: &Site, subject: &Subject, review: Option<&ReviewNote>, 
     let tools = review.into_iter().flat_map(|review| &review.tools).map(|tool| tool.name.as_str());
     let commands = site.settings.checks.commands.keys().map(String::as_str);
     let agents = site.adapter_for(&["fixer", "dev"]).map(|_| SCOPE);
-    let names = tools.chain(commands).chain([VERIFICATION]).chain(agents).chain(polish.then_some(REGRESSION));
+    let names = tools
+        .chain(commands)
+        .chain([VERIFICATION, SECRETS])
+        .chain(agents)
+        .chain(polish.then_some(REGRESSION));
     policy.checks = names.map(Check::new).collect();
     sit(review, polish, policy);
 }
 
 fn sit(review: Option<&ReviewNote>, polish: bool, policy: &mut Policy) {
-    let once = |scope: Option<usize>| !polish || scope.is_none_or(|scope| scope == 1);
-    let seats = review.into_iter().flat_map(|review| &review.seats).filter(|seat| once(seat.scope));
+    let seats = review.into_iter().flat_map(|review| &review.seats);
     policy.seats = seats.map(|seat| Seat::new(&seat.id)).collect();
     policy.confirm &= !policy.seats.is_empty();
     match (policy.seats.is_empty(), polish) {
@@ -78,10 +82,9 @@ mod tests {
 
     #[test]
     fn a_review_on_which_nobody_sits_is_put_to_a_person() {
-        let seat = |id: &str, scope| SeatNote { id: id.to_owned(), scope, ..SeatNote::default() };
+        let seat = |id: &str| SeatNote { id: id.to_owned(), ..SeatNote::default() };
         let empty = ReviewNote::default();
-        let two =
-            ReviewNote { seats: vec![seat("a", Some(1)), seat("a@2", Some(2))], ..ReviewNote::default() };
+        let two = ReviewNote { seats: vec![seat("a"), seat("b")], ..ReviewNote::default() };
         let check = |review: Option<&ReviewNote>, polish, seats: usize, approval: bool| {
             let mut policy = Policy { seats: vec![Seat::new("of the row")], ..Policy::of(Use::Phase) };
             sit(review, polish, &mut policy);
@@ -90,7 +93,7 @@ mod tests {
         check(None, false, 0, true);
         check(Some(&empty), false, 0, true);
         check(Some(&two), false, 2, false);
-        check(Some(&two), true, 1, false);
+        check(Some(&two), true, 2, false);
         check(Some(&empty), true, 1, false);
         check(None, true, 1, false);
     }

@@ -3,13 +3,15 @@
 
 use super::account::Account;
 use super::base::fork;
-use super::check::{Command, contained, failing, junit_in};
+use super::check::{Command, contained, ended, failing, junit_in, tail};
 use super::site::{PlanText, Site, lock, slug};
+use crate::gates::{TestRun, compared, test_run};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use tribunal_core::finding::{Claim, FixableBy, Severity};
+use tribunal_core::gate::CommandRun;
 use tribunal_docs::qa::{
     self, DiffFacts, RequirementFacts, RequirementStatus, TestReport, diff_against_plan, read_tests,
 };
@@ -33,15 +35,6 @@ pub(crate) struct Delivery {
     pub(crate) tests: Option<TestCommand>,
     /// It was mended, so its SUMMARY is written again.
     pub(crate) mended: bool,
-}
-
-/// What a run of the tests gave, remembered by commit.
-#[derive(Clone, Debug)]
-pub(crate) enum Ran {
-    /// They ran; nothing when no test was among it.
-    Tests(Option<TestReport>),
-    /// They did not, and why.
-    DidNotRun(String),
 }
 
 impl Delivery {
@@ -106,7 +99,7 @@ impl Delivery {
         Ok(missing.chain(undeclared).chain(nothing).collect())
     }
 
-    /// What nothing shows is no fault yet: it is put to whoever can look.
+    /// What nothing shows is put to whoever can look, each by its id, and then to the builder.
     fn requirements(&self, site: &Site, commit: &Oid) -> Result<Vec<Claim>, GitError> {
         const NAME: &str = "validate-requirements";
         let work = site.work(commit)?;
@@ -117,7 +110,7 @@ impl Delivery {
         };
         let known = lock(&site.suites).get(commit).cloned();
         let tests = match &known {
-            Some(Ran::Tests(Some(report))) => Some(report),
+            Some(TestRun::Ran(report)) => Some(report),
             _ => None,
         };
         let facts = RequirementFacts { file: &file, changed: &changed, tests };
@@ -125,8 +118,9 @@ impl Delivery {
         let open = report.requirements.iter().filter(|one| one.status == RequirementStatus::Unverified);
         let claims = open.map(|one| {
             let text = format!("nothing shows that this holds: {}", one.requirement);
-            let mut claim = found(NAME, &one.requirement, text, one.evidence.clone());
-            claim.severity = Severity::Suggestion;
+            let fix = format!("Add evidence for requirement: {}", one.requirement);
+            let mut claim = found(NAME, &one.requirement, text, fix);
+            claim.details = format!("looked for and not found: {}", one.evidence);
             claim.asks = true;
             claim
         });
@@ -138,28 +132,19 @@ impl Delivery {
     }
 }
 
-/// What tests did before and do no more.
+/// What tests did before and do no more; the inner error says why nobody knows. Decided where the protocol's command
+/// decides it: a test command that ran no test is not green, configured or detected.
 pub(crate) fn worse(
     site: &Site,
     tests: Option<&TestCommand>,
     base: &Oid,
     commit: &Oid,
 ) -> Result<Result<Vec<Claim>, String>, GitError> {
-    let Some((argv, configured)) = tests else {
+    let Some((argv, _)) = tests else {
         return Ok(Err("no test command is configured, and none is known for this project".to_owned()));
     };
-    let (before, now) = match (suite(site, base, argv)?, suite(site, commit, argv)?) {
-        (Ran::Tests(before), Ran::Tests(now)) => (before, now),
-        (Ran::DidNotRun(why), _) => return Ok(Err(format!("at {}: {why}", base.short()))),
-        (_, Ran::DidNotRun(why)) => return Ok(Err(why)),
-    };
-    if before.is_none() && now.is_none() && *configured {
-        return Ok(Err(format!("`{}` ran no test", argv.join(" "))));
-    }
-    // A project without tests has none to lose.
-    let (before, now) = (before.unwrap_or_default(), now.unwrap_or_default());
-    let worse = qa::regressions(&before, &now);
-    Ok(Ok(worse.into_iter().map(|one| regressed(&one)).collect()))
+    let found = compared(&suite(site, base, argv)?, &suite(site, commit, argv)?);
+    Ok(found.map(|worse| worse.iter().map(regressed).collect()))
 }
 
 /// The plan's claims as if its dev had declared them.
@@ -200,8 +185,9 @@ fn found(check: &str, what: &str, text: String, suggestion: String) -> Claim {
     claim
 }
 
-/// The tests on a checkout of a commit that nobody else sees; run once for a commit.
-fn suite(site: &Site, commit: &Oid, argv: &[String]) -> Result<Ran, GitError> {
+/// The tests on a checkout of a commit that nobody else sees; run once for a commit. What did not run is not remembered:
+/// whoever puts it right asks again.
+fn suite(site: &Site, commit: &Oid, argv: &[String]) -> Result<TestRun, GitError> {
     if let Some(known) = lock(&site.suites).get(commit) {
         return Ok(known.clone());
     }
@@ -213,12 +199,19 @@ fn suite(site: &Site, commit: &Oid, argv: &[String]) -> Result<Ran, GitError> {
     site.shelf.checkout(&tree, &dir.join("index"), commit, "tests")?;
     let command = Command { argv: argv.to_vec(), shown: argv.join(" "), ..Command::default() };
     let ran = match contained(site, &name, 0, &tree, &dir, &command) {
-        Ok((ExitHow::Code(0), out)) => Ran::Tests(report(&dir, &out)),
-        Ok((_, out)) => Ran::Tests(report(&dir, &out).map(TestReport::ended_badly)),
-        Err(why) => Ran::DidNotRun(why),
+        Ok((ExitHow::Code(0), out)) => test_run(&command.shown, &CommandRun::Passed, report(&dir, &out)),
+        Ok((how, out)) => {
+            let last = tail(&out.join("stderr")).lines().last().map(|line| format!(": {line}"));
+            let how =
+                CommandRun::Failed(format!("{}{}", ended(&how), last.unwrap_or_else(|| ":".to_owned())));
+            test_run(&command.shown, &how, report(&dir, &out))
+        }
+        Err(why) => TestRun::DidNotRun(why),
     };
     site.shelf.discard(&dir)?;
-    lock(&site.suites).insert(commit.clone(), ran.clone());
+    if matches!(ran, TestRun::Ran(_) | TestRun::Nothing(..)) {
+        lock(&site.suites).insert(commit.clone(), ran.clone());
+    }
     Ok(ran)
 }
 
@@ -226,5 +219,5 @@ fn suite(site: &Site, commit: &Oid, argv: &[String]) -> Result<Ran, GitError> {
 fn report(dir: &Path, out: &Path) -> Option<TestReport> {
     let text = |path: &Path| super::inside::text(path).unwrap_or_default();
     let words = [text(&out.join("stdout")), text(&out.join("stderr"))].concat();
-    read_tests(&text(&junit_in(dir))).or_else(|| read_tests(&words)).filter(|report| report.executed() > 0)
+    read_tests(&text(&junit_in(dir))).or_else(|| read_tests(&words))
 }

@@ -116,6 +116,13 @@ fn look_at(row: &Adapter, environment: &Environment, scratch: &Path) -> Option<I
     Some(found)
 }
 
+/// The version of a row's program: the first line of the first command that the row names for looking at it.
+pub(crate) fn version(row: &Adapter, environment: &Environment, scratch: &Path) -> Option<String> {
+    program_of(row, environment).ok().flatten()?;
+    let said = said(row, row.lint_commands.first()?, environment, scratch).ok()?;
+    said.lines().next().map(|line| tribunal_view::plain::clipped(line, VERSION_MAX))
+}
+
 /// What a command of a row prints.
 fn said(
     row: &Adapter,

@@ -4,6 +4,7 @@
 use super::RealWorld;
 use super::check::VERIFICATION;
 use super::context;
+use super::doctor::environment;
 use super::earlier;
 use super::error::SetupError;
 use super::fix::SCOPE;
@@ -11,6 +12,7 @@ use super::make::{begin_branch, digest};
 use super::panel::{self, Ground};
 use super::polish;
 use super::project::{PhaseFiles, Project, noticed};
+use super::secrets::{self, SECRETS};
 use super::setup::{SHELF, keep_settings, listen, options, policies, run_id, told, world};
 use super::site::{Site, now};
 use super::tools::{change_between, changed_files, names, program, text_of};
@@ -104,6 +106,7 @@ impl ReviewPlan {
         note.tools.iter().any(|tool| tool.name == name)
             || (self.ask.panel.is_empty() && self.settings.checks.commands.contains_key(name))
             || (name == VERIFICATION && !note.verification.is_empty())
+            || name == SECRETS
     }
 }
 
@@ -120,9 +123,15 @@ pub fn plan_review(
     if !misread.is_empty() {
         return Err(SetupError::Plans { problems: misread });
     }
+    if settings.checks.commands.contains_key(SECRETS) || settings.tools.contains_key(SECRETS) {
+        let text =
+            format!("a check of yours has the name {SECRETS}, which is Tribunal's own\nhint: rename it");
+        return Err(SetupError::Refused(text));
+    }
     let asked = settings.clone();
     let mut settings = settings.clone();
     let (note, roster) = seated(project, &mut settings, ask, &ends, &user.commit, None)?;
+    let note = ReviewNote { uncommitted: uncommitted(repo, &ask.target, &ends, &user.commit)?, ..note };
     let plan = ReviewPlan {
         note,
         phase: ends.phase,
@@ -135,10 +144,34 @@ pub fn plan_review(
         ask: ask.clone(),
         roster,
     };
-    if plan.note.tools.is_empty() && plan.note.seats.is_empty() && !plan.is_empty() {
+    let nobody = plan.note.tools.is_empty() && plan.note.seats.is_empty() && !plan.is_empty();
+    // That no secret is in it says nothing else of a change; that one is, is enough.
+    if nobody && secrets::found(repo, &environment(), &plan.base, &plan.head)?.is_empty() {
         return Err(SetupError::NoJudge { target: ends.target });
     }
     Ok(plan)
+}
+
+/// What the user has before them and a review of commits does not see: how many files, and the first of them.
+fn uncommitted(repo: &Repo, target: &Target, ends: &Ends, user: &Oid) -> Result<Option<String>, SetupError> {
+    const NAMED: usize = 3;
+    let whole = match target {
+        Target::Diff(_) | Target::Phase(_) => ends.head == *user,
+        // What is staged is judged; where nothing is, everything else is not.
+        Target::Staged => ends.base == ends.head,
+        Target::Patch { .. } => false,
+    };
+    let dirty = if whole { repo.dirty(&[])? } else { Vec::new() };
+    if dirty.is_empty() {
+        return Ok(None);
+    }
+    let mut named: Vec<String> =
+        dirty.iter().take(NAMED).map(|path| tribunal_view::plain::line(&path.to_string())).collect();
+    if dirty.len() > NAMED {
+        named.push(format!("{} more", dirty.len() - NAMED));
+    }
+    let many = tribunal_view::words::count(dirty.len(), "file");
+    Ok(Some(format!("{many} with changes that are not committed: {}", named.join(", "))))
 }
 
 /// Who judges a change: tools and reviewers. The settings get the personalities; a roster that is given is not looked for.
@@ -167,31 +200,11 @@ pub(super) fn seated(
         ..ReviewNote::default()
     };
     seat_tools(&mut note, found, &tools, ask, settings)?;
-    let changes = repo.changes(&ends.base, &ends.head)?;
     let documents = documents(project, ends.phase.as_ref());
-    let ground = Ground {
-        project,
-        base: &ends.base,
-        user,
-        changed: &changed,
-        changes: &changes,
-        documents: &documents,
-    };
+    let ground = Ground { project, base: &ends.base, user, changed: &changed, documents: &documents };
     let roster = roster.map_or_else(|| ground.roster(), Ok)?;
     panel::compose(&ground, &roster, settings, &mut note, ask, &tools)?;
-    coverage_is_whole(&note, &changes)?;
     Ok((note, roster))
-}
-
-/// A change is reviewed whole, or not at all.
-fn coverage_is_whole(note: &ReviewNote, changes: &[tribunal_git::Change]) -> Result<(), SetupError> {
-    if note.scopes.is_empty() {
-        return Ok(());
-    }
-    match panel::coverage(&note.scopes, changes) {
-        (_, 0) => Ok(()),
-        (all, missed) => Err(SetupError::Refused(format!("bug: {missed} of {all} files are in no scope"))),
-    }
 }
 
 /// What was noticed in the plans of a phase.
@@ -426,7 +439,7 @@ fn spec(plan: &ReviewPlan, exists: Exists) -> Result<RunSpec, SetupError> {
     let mut policies = policies(settings)?;
     policies.phase = policy(plan, policies.phase);
     let polished = settings.phase.polish && plan.ask.fix && !plan.note.seats.is_empty();
-    let polish = polished.then(|| Box::new(polish_policy(plan, &policies.phase)));
+    let polish = polished.then(|| Box::new(polish::policy(&policies.phase)));
     let mut finish = Vec::new();
     if plan.phase.is_some() {
         finish.push(FinishStep::Boundary);
@@ -464,7 +477,7 @@ fn policy(plan: &ReviewPlan, row: Policy) -> Policy {
     let kept = agents.then_some(SCOPE);
     // What a phase promised is looked at whoever sits.
     let promised = (!note.verification.is_empty()).then_some(VERIFICATION);
-    let checks = tools.chain(commands.map(String::as_str)).chain(promised).chain(kept);
+    let checks = tools.chain(commands.map(String::as_str)).chain(promised).chain(kept).chain([SECRETS]);
     Policy {
         checks: checks.map(Check::new).collect(),
         seats: note.seats.iter().map(|seat| Seat::new(&seat.id)).collect(),
@@ -478,17 +491,6 @@ fn policy(plan: &ReviewPlan, row: Policy) -> Policy {
         confirm: row.confirm && !note.seats.is_empty(),
         ..row
     }
-}
-
-/// A polish is small: of the reviewers who share a large change between them each judges all of it once.
-fn polish_policy(plan: &ReviewPlan, phase: &Policy) -> Policy {
-    let mut policy = polish::policy(phase);
-    let once = |seat: &Seat| {
-        let known = plan.note.seats.iter().find(|known| known.id == seat.as_str());
-        known.and_then(|known| known.scope).is_none_or(|scope| scope == 1)
-    };
-    policy.seats.retain(once);
-    policy
 }
 
 fn about(project: &Project, plan: &ReviewPlan, note: ReviewNote, site: &Site) -> Result<RunNote, SetupError> {

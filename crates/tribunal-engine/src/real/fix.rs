@@ -2,13 +2,14 @@
 //! the round's tree is the union of what they made, one commit. An edit outside a fixer's files is put back and told; what
 //! is put back stays reachable. Who fixes what is not decided here.
 
+use super::cache::Warm;
 use super::clerk::Mandate;
-use super::launch::{Ended, Speech, words};
+use super::launch::{Ended, Speech, not_done, words};
 use super::make::digest;
 use super::polish::{PUT_BACK, Polish, PutBack};
 use super::site::{Site, lock, slug};
 use super::subject;
-use super::tools::{Asked, changed_files, detect_one, left_out};
+use super::tools::{Asked, change_between, changed_files, detect_one, left_out, own_cache};
 use super::{inside, kept};
 use crate::crash;
 use crate::docket::{Docket, Note, StrayNote};
@@ -350,7 +351,9 @@ impl Fix {
         };
         let dir = self.dir(site);
         let run = slug(&self.effect.to_string());
-        let asked = Asked { site, tool, seat: &seat, name: &run, dir: &dir, tree: &tree, cache: name };
+        let warm = self.warm(site, tool, tree.base())?;
+        let cache = warm.as_ref().map_or_else(|| own_cache(site, name), Warm::data);
+        let asked = Asked { site, tool, seat: &seat, name: &run, dir: &dir, tree: &tree, cache: &cache };
         let ran = mend(&asked);
         if let Err(why) = ran {
             site.shelf.discard(&dir)?;
@@ -361,6 +364,9 @@ impl Fix {
             self.only_lines(site, &tree)?;
         }
         let replies = self.mended(&asked)?;
+        if let Some(warm) = warm {
+            warm.give_back(site, name);
+        }
         let taken = self.take(site, &tree, &replies)?;
         site.shelf.discard(&dir)?;
         let replies = match taken.changed {
@@ -370,6 +376,14 @@ impl Fix {
         // A tool that mends more than it was asked to is no agent that went astray: the rest is put back, and that is all.
         self.made(site, taken.revision, replies.clone(), untold(&replies));
         Ok(())
+    }
+
+    /// What the tool kept of its last look.
+    fn warm(&self, site: &Site, tool: &Tool, start: &Oid) -> Result<Option<Warm>, GitError> {
+        match change_between(&site.repo, &Oid::parse(&self.base)?, start)? {
+            Ok(change) => Warm::take(site, tool, &tool.name, &change, start),
+            Err(_) => Ok(None),
+        }
     }
 
     /// What a tool mended and what it left, by its own word: it is asked again about what it made. What a formatter was
@@ -410,7 +424,32 @@ impl Fix {
                 replies.insert(*id, Reply::CannotFix(why));
             }
         }
+        self.credit(asked, &mut replies)?;
         Ok(replies)
+    }
+
+    /// Where another fixer was at work before it, a tool has fixed what it changed itself, and nothing else: that it is silent
+    /// now may be the other one's doing.
+    fn credit(&self, asked: &Asked<'_>, replies: &mut BTreeMap<FindingId, Reply>) -> Result<(), GitError> {
+        if self.onto.is_none() {
+            return Ok(());
+        }
+        let repo = &asked.site.repo;
+        let judged = asked.site.commit_of(&self.judged)?;
+        let read = |from: &Oid, to: &Oid| -> Result<Change, GitError> {
+            let diff = repo.diff_text(from, to, &[], DIFF_MAX)?;
+            Ok(Change::from_unified(&String::from_utf8_lossy(&diff.bytes)))
+        };
+        let (others, own) =
+            (read(&judged, asked.tree.base())?, read(asked.tree.base(), &asked.tree.capture()?.tree)?);
+        for (id, claim) in self.findings.iter().filter(|(_, claim)| claim.line.is_some()) {
+            let fixed = replies.get(id) == Some(&Reply::Fixed);
+            if fixed && !changed_at(&others, &own, claim) {
+                let why = format!("{} no longer says it, and did not change its lines", asked.tool.name);
+                replies.insert(*id, Reply::Unseen(why));
+            }
+        }
+        Ok(())
     }
 
     /// Where the tool runs, with the files of its findings.
@@ -450,6 +489,18 @@ impl Fix {
         }
         Ok(())
     }
+}
+
+/// Whether a fixer changed the lines of a claim, which others may have moved before.
+fn changed_at(others: &Change, own: &Change, claim: &Claim) -> bool {
+    use tribunal_findings::track::change::Mapped;
+    let (Some(file), Some(line)) = (claim.file.as_deref(), claim.line) else { return true };
+    let at = |line: u32| match others.map_line(file, line) {
+        Mapped::Kept(line) => line,
+        Mapped::Changed(line) => (line as u32).max(1),
+    };
+    let now = others.new_path(file).unwrap_or(file);
+    own.old_hunk(now, at(line), at(claim.end.unwrap_or(line)), 1).is_some()
 }
 
 /// What is said of findings of which nobody knows whether they are mended, once.
@@ -551,6 +602,7 @@ impl Fix {
             iteration: 1,
             findings: self.lines.clone(),
             feedback: self.feedback.clone(),
+            word: brief.word.clone().unwrap_or_default(),
             ..MakerBrief::default()
         });
         brief.dir = tree.path().to_path_buf();
@@ -590,7 +642,9 @@ impl Fix {
     }
 
     fn report(&self, site: &Site, tree: &Tree, ended: Ended) -> Result<(LoopReport, Vec<Note>), GitError> {
-        let said = tribunal_findings::read_maker(&words(&ended.outcome));
+        let word = ended.word.as_deref();
+        let said = tribunal_findings::read_maker(&words(&ended.outcome, word), word);
+        let lacks = (!said.done).then(|| Failure::new(FailureKind::NotDone, not_done(&ended)));
         let mut note = ended.note;
         note.summary = said.summary;
         note.discovered = said.discovered;
@@ -611,7 +665,9 @@ impl Fix {
             let (of, maker, round) = (self.of.clone(), self.maker.to_string(), self.round);
             notes.push(Note::Strayed(Box::new(StrayNote { of, maker, round, files })));
         }
-        Ok((LoopReport::Made { revision: taken.revision, done: said.done, replies }, notes))
+        // What it left is kept, whatever it says of it.
+        let made = LoopReport::Made { revision: taken.revision, done: true, replies };
+        Ok((lacks.map_or(made, LoopReport::Failed), notes))
     }
 
     /// What a fixer left that ended while nobody watched.

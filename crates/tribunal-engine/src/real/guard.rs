@@ -5,13 +5,14 @@ use super::base::Base;
 use super::check::failing;
 use super::site::Site;
 use std::collections::BTreeMap;
-use tribunal_core::contract::{Breach, Contract, covers};
+use std::ffi::OsString;
+use tribunal_core::contract::{Contract, covers};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::ids::PlanId;
 use tribunal_docs::integrity;
-use tribunal_docs::secret::{Secret, is_secret_name, secrets};
-use tribunal_git::{GitError, GitPath, Oid};
+use tribunal_docs::secret::{Secret, is_secret_name, readings, secrets, secrets_in};
+use tribunal_git::{GitError, GitPath, Oid, Repo};
 
 /// Whether the change stays inside the plan's contract.
 pub(crate) const CONTRACT: &str = "contract_compliance";
@@ -29,8 +30,6 @@ pub(crate) struct Guard {
     pub(crate) contract: Contract,
     /// Files that other plans of the run hold, by pattern.
     pub(crate) held: BTreeMap<String, PlanId>,
-    /// A change outside the contract is refused, not only told.
-    pub(crate) strict: bool,
     /// The planning folder.
     pub(crate) planning: GitPath,
     /// Where the change begins.
@@ -40,13 +39,7 @@ pub(crate) struct Guard {
 impl Guard {
     /// Of what is mended after everything landed: it is bound by no plan's contract.
     pub(crate) fn of_all(planning: GitPath) -> Guard {
-        Guard {
-            contract: Contract::default(),
-            held: BTreeMap::new(),
-            strict: false,
-            planning,
-            base: Base::Landed,
-        }
+        Guard { contract: Contract::default(), held: BTreeMap::new(), planning, base: Base::Landed }
     }
 
     /// What one gate finds about the whole change that leads to a commit.
@@ -55,7 +48,12 @@ impl Guard {
         let paths = site.repo.changed_paths(base, commit)?;
         let paths: Vec<GitPath> = paths.into_iter().filter(|path| !path.is_under(&self.planning)).collect();
         match check {
-            CONTRACT => Ok(paths.iter().filter_map(|path| self.breach(&path.to_string())).collect()),
+            // What a person decides about in any case is put to them once.
+            CONTRACT => {
+                let decided = !site.settings.gates.off.iter().any(|off| off == INTEGRITY);
+                let open = paths.iter().filter(|path| !decided || self.protected(site, path).is_none());
+                Ok(open.filter_map(|path| self.breach(&path.to_string())).collect())
+            }
             _ => self.integrity(site, base, commit, &paths),
         }
     }
@@ -63,17 +61,13 @@ impl Guard {
     fn breach(&self, path: &str) -> Option<Claim> {
         let holder = self.held.iter().find(|(pattern, _)| covers(pattern, path)).map(|(_, plan)| plan);
         let own = self.contract.allowed_paths.iter().any(|pattern| covers(pattern, path));
-        let (severity, text) = match (self.contract.breach(path), holder) {
-            (_, Some(plan)) if !own => {
-                (Severity::Blocker, format!("{path} belongs to plan {plan}, which is not landed yet"))
-            }
-            (Some(Breach::NotAllowed), _) if !self.strict => {
-                (Severity::Warning, format!("{path} {}", Breach::NotAllowed.words()))
-            }
-            (Some(breach), _) => (Severity::Blocker, format!("{path} {}", breach.words())),
+        // A plan that names no paths limits by what is forbidden alone.
+        let text = match (self.contract.breach(path), holder) {
+            (_, Some(plan)) if !own => format!("{path} belongs to plan {plan}, which is not landed yet"),
+            (Some(breach), _) => format!("{path} {}", breach.words()),
             (None, _) => return None,
         };
-        let mut claim = failing(severity, text).at(path, None);
+        let mut claim = failing(Severity::Blocker, text).at(path, None);
         claim.rule = Some(CONTRACT.to_owned());
         claim.suggestion = "take the change to this file back, or say why the plan must claim it".to_owned();
         Some(claim)
@@ -128,25 +122,48 @@ impl Guard {
 
 /// Secrets that a file holds now and did not before; they are named by their kind, never shown.
 fn leaked(site: &Site, base: &Oid, commit: &Oid, path: &GitPath) -> Result<Vec<Claim>, GitError> {
-    let Some(now) = site.repo.file_at(commit, path)?.filter(|_| stands(Defence::Secrets)) else {
+    leaks(&site.repo, &site.environment, base, commit, path)
+}
+
+/// What [`leaked`] finds, wherever it is asked from.
+pub(crate) fn leaks(
+    repo: &Repo,
+    environment: &BTreeMap<String, OsString>,
+    base: &Oid,
+    commit: &Oid,
+    path: &GitPath,
+) -> Result<Vec<Claim>, GitError> {
+    let Some(now) = repo.file_at(commit, path)?.filter(|_| stands(Defence::Secrets)) else {
         return Ok(Vec::new());
     };
-    let found = site.secrets_in(&now);
-    if found.is_empty() {
-        return Ok(Vec::new());
-    }
-    let before = site.repo.file_at(base, path)?.map(|bytes| site.secrets_in(&bytes)).unwrap_or_default();
-    let new = found.into_iter().filter(|secret| !before.iter().any(|old| old.text == secret.text));
+    let found = all_secrets(environment, &now);
     let name = path.to_string();
-    Ok(new
-        .map(|secret| {
-            let text = format!("{name} holds {}: a secret does not belong in the repository", secret.kind);
-            let mut claim = told(Severity::Blocker, &name, text, FixableBy::Dev);
-            claim.line = Some(secret.line);
-            claim.suggestion = "take it out, and have it replaced: it has been seen".to_owned();
-            claim
-        })
-        .collect())
+    let old = repo.file_at(base, path)?;
+    let mut claims: Vec<Claim> = Vec::new();
+    // Whoever names the file shows it, so only its folder is named.
+    if old.is_none()
+        && let Some(secret) = secrets(&name).first()
+    {
+        let folder = name.rsplit_once('/').map_or("the top folder", |(folder, _)| folder);
+        let text =
+            format!("the name of a file in {folder} holds {}: a secret does not belong there", secret.kind);
+        let mut claim = told(Severity::Blocker, &name, text, FixableBy::Dev);
+        claim.file = None;
+        claims.push(claim);
+    }
+    if found.is_empty() {
+        return Ok(claims);
+    }
+    let before = old.map(|bytes| all_secrets(environment, &bytes)).unwrap_or_default();
+    let new = found.into_iter().filter(|secret| !before.iter().any(|old| old.text == secret.text));
+    claims.extend(new.map(|secret| {
+        let text = format!("{name} holds {}: a secret does not belong in the repository", secret.kind);
+        let mut claim = told(Severity::Blocker, &name, text, FixableBy::Dev);
+        claim.line = Some(secret.line);
+        claim.suggestion = "take it out, and have it replaced: it has been seen".to_owned();
+        claim
+    }));
+    Ok(claims)
 }
 
 /// Links that lead out of the repository.
@@ -164,21 +181,20 @@ fn links_out(site: &Site, base: &Oid, commit: &Oid) -> Result<Vec<Claim>, GitErr
         .collect())
 }
 
-impl Site {
-    /// Secrets in a file: by their form, and those this run was given.
-    fn secrets_in(&self, bytes: &[u8]) -> Vec<Secret> {
-        let text = String::from_utf8_lossy(bytes);
-        let mut found = secrets(&text);
-        let own = self.environment.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str()?)));
-        found.extend(own.filter(|(name, value)| is_secret_name(name) && value.len() >= OWN_MIN).filter_map(
-            |(name, value)| {
-                let at = text.find(value)?;
-                let line = u32::try_from(text[..at].matches('\n').count() + 1).unwrap_or(u32::MAX);
-                Some(Secret { line, kind: format!("the value of {name}"), text: value.to_owned() })
-            },
-        ));
-        found
+/// Secrets in a file: by their form, and those this run was given.
+fn all_secrets(environment: &BTreeMap<String, OsString>, bytes: &[u8]) -> Vec<Secret> {
+    let mut found = secrets_in(bytes);
+    let own = environment.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str()?)));
+    let own: Vec<(&str, &str)> =
+        own.filter(|(name, value)| is_secret_name(name) && value.len() >= OWN_MIN).collect();
+    for text in readings(bytes) {
+        found.extend(own.iter().filter_map(|(name, value)| {
+            let at = text.find(value)?;
+            let line = u32::try_from(text[..at].matches('\n').count() + 1).unwrap_or(u32::MAX);
+            Some(Secret { line, kind: format!("the value of {name}"), text: (*value).to_owned() })
+        }));
     }
+    found
 }
 
 fn told(severity: Severity, path: &str, text: String, fixable_by: FixableBy) -> Claim {

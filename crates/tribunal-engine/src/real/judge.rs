@@ -1,30 +1,37 @@
 //! Judging: reviewers, hearings and checkpoints. A judged revision is checked out once for all its seats; a
 //! seat that changed it has no verdict.
 
+use super::account::Account;
 use super::base::Base;
+use super::carried::carried;
 use super::check::{self, Command};
 use super::clerk::Mandate;
-use super::launch::{Ended, Speech, words};
+use super::launch::{Ended, Speech, objection, voted, words};
 use super::make::{lay_out, plan_brief, task_brief, task_number, use_word};
+use super::proof::Questions;
+use super::show::{Material, Put, READ_MAX, Told};
 use super::site::{PlanText, Site, lock, slug};
-use super::{artifact, polish, request, subject};
+use super::{artifact, ask_again, polish, request, subject};
 use crate::crash;
 use crate::docket::{Docket, LaunchNote, Note};
 use crate::world::{Probe, Report};
 use std::sync::{Arc, Mutex};
 use tribunal_agent::reporting::Part;
 use tribunal_agent::{DriftKind, Outcome};
+use tribunal_core::cover::Shown;
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::{EffectId, Step};
-use tribunal_core::finding::{Reply, Severity, Verdict};
+use tribunal_core::finding::{Answer, Reply, Severity, Verdict};
 use tribunal_core::ids::{Check, FindingId, PlanId, Revision, Seat};
 use tribunal_core::ledger::Entry;
 use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport};
-use tribunal_core::panel::{CheckState, Unusable};
+use tribunal_core::panel::CheckState;
+use tribunal_core::policy::Policy;
 use tribunal_core::run::{Job, RunReport, Subject};
 use tribunal_findings::evidence::{Record, contradicted};
-use tribunal_findings::{Intake, Unread};
+use tribunal_findings::{Intake, Reading, Unread};
 use tribunal_git::{GitError, GitPath, Oid, Tree};
+use tribunal_view::parts::Showing;
 use tribunal_view::plain;
 use tribunal_view::prompt::{
     self, CheckLine, CheckpointBrief, DIFF_MAX, Document, FindingLine, HearBrief, JudgeBrief, JudgeJob,
@@ -57,6 +64,10 @@ pub(crate) struct Judge {
     /// And otherwise: where the change begins.
     begins: Base,
     asked: Asked,
+    /// What checks ask it.
+    questions: Questions,
+    /// What a delivery's SUMMARY says.
+    delivery: Option<Account>,
     /// The user's commit when the run began, or what a reviewed change begins from.
     base: String,
     /// What is told of something that exists.
@@ -69,6 +80,10 @@ pub(crate) struct Judge {
     commands: Vec<Command>,
     /// What was run on it, and how it went.
     records: Vec<Record>,
+    /// Findings put to the seat that no other part has answered.
+    put: Vec<Put>,
+    /// How many parts may be asked about.
+    policy: Policy,
 }
 
 enum Asked {
@@ -84,15 +99,16 @@ impl Judge {
         lp: &Loop,
         seat: &Seat,
         put: &[FindingId],
-        again: bool,
         docket: &Docket,
     ) -> Option<Judge> {
         let subject = subject::of(lp.id())?;
         let revision = lp.revision()?.clone();
         let plan = subject::plan_of(&subject).cloned();
         let text = plan.as_ref().and_then(|plan| plan_text(site, docket, plan));
-        let line = |id: &FindingId| lp.ledger().get(*id).map(|entry| FindingLine::of(*id, entry));
-        let known = lp.ledger().open().filter(|(id, _)| !put.contains(id));
+        let line = |id: &FindingId| lp.ledger().get(*id).map(|entry| FindingLine::put_to(seat, *id, entry));
+        // Who holds an exhaustive pass is shown all findings, those that are over too.
+        let known = lp.ledger().open().filter(|(id, _)| !put.contains(id) && !lp.is_exhaustive());
+        let told = ask_again::told(docket, lp, seat, effect, put);
         let brief = JudgeBrief {
             job: judge_job(&subject, docket),
             seat: seat.to_string(),
@@ -103,16 +119,28 @@ impl Judge {
             artifact: artifact::judged(&subject, docket),
             diff: String::new(),
             part: last_seen(lp, &revision).is_some(),
+            exhaustive: lp.is_exhaustive().then(|| earlier(lp)),
+            showing: Showing::default(),
             callers: Vec::new(),
             round: lp.round(),
             rounds_max: lp.rounds_max(),
             put: put.iter().filter_map(line).collect(),
             known: known.map(|(id, entry)| FindingLine::of(id, entry)).collect(),
             checks: lp.bench().map(check_lines).unwrap_or_default(),
+            carried: match (&subject, &plan) {
+                (Subject::Lane(_, Job::Qa), Some(plan)) => carried(docket, plan, lp.id()),
+                _ => Vec::new(),
+            },
             summary: last_words(docket, lp),
             lanes: plan.as_ref().map(|plan| subject::other_lanes(docket, plan)).unwrap_or_default(),
-            again: again.then(|| why_again(docket, lp, seat)),
+            again: told.again,
+            earlier: told.earlier,
             budget: plan.as_ref().and_then(|plan| docket.tokens.budget("reviewer", plan)),
+            word: String::new(),
+        };
+        let delivery = match (&subject, &plan) {
+            (Subject::Lane(_, Job::Qa), Some(plan)) => Account::gather(site, plan, docket),
+            _ => None,
         };
         let mandate = Mandate {
             part: Part::Judge,
@@ -133,12 +161,16 @@ impl Judge {
             revision,
             mandate: Some(mandate),
             commands: check::askable(site, &subject, docket),
+            questions: questions(site, lp, &subject, docket),
+            delivery,
             subject,
             asked: Asked::Verdict(Box::new(brief)),
             base: base_of(docket),
-            request: request::Asked::of(site, lp, docket, seat),
+            request: request::Asked::of(site, lp, docket),
             ground: artifact::ground(docket),
             records: records(lp),
+            put: Put::of(lp, put),
+            policy: lp.policy().clone(),
         })
     }
 
@@ -163,6 +195,7 @@ impl Judge {
             contested: entry.contested,
             history: history(entry),
             diff: String::new(),
+            word: String::new(),
         };
         Some(Judge {
             effect: effect.clone(),
@@ -174,12 +207,16 @@ impl Judge {
             revision,
             mandate: None,
             commands: Vec::new(),
+            questions: Questions::default(),
+            delivery: None,
             subject,
             asked: Asked::Ruling(Box::new(brief)),
             base: base_of(docket),
-            request: request::Asked::of(site, lp, docket, seat),
+            request: request::Asked::of(site, lp, docket),
             ground: artifact::ground(docket),
             records: Vec::new(),
+            put: Put::of(lp, &[finding]),
+            policy: lp.policy().clone(),
         })
     }
 
@@ -193,22 +230,32 @@ impl Judge {
 
     fn ask(mut self, site: &Arc<Site>) -> Result<(), GitError> {
         let commit = self.commit(site)?;
-        let diff = self.diff(site, &commit)?;
+        let (diff, more) = self.diff(site, &commit)?;
         let callers = self.callers(site, &commit)?;
         let role = match &mut self.asked {
             Asked::Verdict(brief) => {
-                brief.diff = diff;
                 brief.callers = callers;
+                if let Some(account) = &self.delivery {
+                    let text = account.text(site, &commit)?;
+                    brief.document = Some(Document { path: account.path.clone(), text });
+                }
                 if let Some(request) = &self.request {
                     brief.document = Some(request.document(site, &commit)?);
                 }
                 if self.backup { "backup" } else { "reviewer" }
             }
             Asked::Ruling(brief) => {
-                brief.diff = diff;
+                let place = self.put.first().map(Put::place).unwrap_or_default();
+                brief.diff = Material::diff(&diff, more).holding(place.0, place.1).to_owned();
                 "hearing"
             }
         };
+        let Some(told) = self.show(&diff, more) else {
+            let failure = Failure::new(FailureKind::Garbled, "the change is not cut into so many parts");
+            site.fail(&self.effect, failure, Vec::new());
+            return Ok(());
+        };
+        site.note_told(&self.effect, &told)?;
         if let (Subject::Plan(plan), Asked::Verdict(brief)) = (&self.subject, &self.asked)
             && let Some(document) = &brief.document
         {
@@ -230,22 +277,63 @@ impl Judge {
             brief.role = format!("{role}-again");
         }
         brief.dir = site.seat_dir(&commit);
-        brief.prompt = match &self.asked {
+        let word = brief.word.clone().unwrap_or_default();
+        brief.prompt = match &mut self.asked {
             Asked::Verdict(judge) => {
                 brief.round = judge.round;
+                judge.word = word;
                 prompt::judge(judge)
             }
-            Asked::Ruling(hear) => prompt::hear(hear),
+            Asked::Ruling(hear) => {
+                hear.word = word;
+                prompt::hear(hear)
+            }
         };
         let effect = self.effect.clone();
         let commands = std::mem::take(&mut self.commands);
         let checks = (!commands.is_empty()).then(|| (commit.clone(), commands));
         let speech = self.mandate.take().map(|mandate| Speech { mandate, checks });
+        self.put.retain(|put| told.put.contains(&put.id));
         // A judge never goes on in an earlier session: who approves has not seen it being made.
         site.launch(&effect, &names, brief, None, speech, move |site, ended| {
-            self.answered(site, &commit, &shared, ended);
+            self.answered(site, &commit, &shared, &told, ended);
         });
         Ok(())
+    }
+
+    /// Puts this launch's part of what is judged into its brief. None where there is no such part.
+    fn show(&mut self, diff: &str, more: bool) -> Option<Told> {
+        let Asked::Verdict(brief) = &mut self.asked else {
+            return Some(Told { shown: Shown::whole(0), put: Vec::new() });
+        };
+        let part = self.effect.n.part;
+        // A plan that nobody has judged is judged as a document; after that, what changed in it.
+        let document =
+            brief.document.as_mut().filter(|_| matches!(self.subject, Subject::Plan(_)) && !brief.part);
+        let material = match &document {
+            Some(document) => Material::document(&document.text),
+            None => Material::diff(diff, more),
+        };
+        let text = material.text(part)?.to_owned();
+        match document {
+            Some(document) => document.text = text,
+            None => brief.diff = text,
+        }
+        brief.showing = material.showing(part, &self.policy);
+        let told = material.told(part, &self.put, &self.policy);
+        let (here, elsewhere) =
+            std::mem::take(&mut brief.put).into_iter().partition(|line| told.put.contains(&line.id));
+        brief.put = here;
+        if let Some(again) = &mut brief.again {
+            again.left_out.retain(|id| told.put.contains(id));
+        }
+        // What another part is asked about is still not to be raised again.
+        let elsewhere: Vec<FindingLine> = elsewhere;
+        brief.known.extend(elsewhere);
+        if let Some(mandate) = &mut self.mandate {
+            mandate.findings.clone_from(&told.put);
+        }
+        Some(told)
     }
 
     /// What the artifact is called that is judged.
@@ -267,34 +355,34 @@ impl Judge {
     fn document_diff(&self, site: &Site) -> Result<String, GitError> {
         let Some(before) = &self.before else { return Ok(String::new()) };
         let (from, to) = (site.commit_of(before)?, site.commit_of(&self.revision)?);
-        let diff = site.repo.diff_blobs(&from, &to, DIFF_MAX)?;
+        let diff = site.repo.diff_blobs(&from, &to, READ_MAX)?;
         // The blobs' names say nothing to a reader.
         let text = String::from_utf8_lossy(&diff);
         Ok(text.find("@@ ").map_or_else(String::new, |at| text[at..].to_owned()))
     }
 
-    fn diff(&self, site: &Site, commit: &Oid) -> Result<String, GitError> {
+    /// What changed, and whether there is more of it than could be read.
+    fn diff(&self, site: &Site, commit: &Oid) -> Result<(String, bool), GitError> {
         if let Subject::Plan(_) = self.subject {
-            return self.document_diff(site);
+            return Ok((self.document_diff(site)?, false));
         }
-        let only = self.request.as_ref().map(request::Asked::only).unwrap_or_default();
-        let from = match (&self.before, &self.request) {
-            (Some(before), _) => site.commit_of(before)?,
-            (None, Some(request)) => Oid::parse(request.base())?,
+        let text = site.repo.diff_text(&self.from(site, commit)?, commit, &[], READ_MAX)?;
+        Ok((String::from_utf8_lossy(&text.bytes).into_owned(), text.cut))
+    }
+
+    /// Where the diff begins.
+    fn from(&self, site: &Site, commit: &Oid) -> Result<Oid, GitError> {
+        match (&self.before, &self.request) {
+            (Some(before), _) => site.commit_of(before),
+            (None, Some(request)) => Oid::parse(request.base()),
             (None, None) => match self.subject {
                 Subject::Chain => match &self.ground {
-                    Some(ground) => site.commit_of(ground)?,
-                    None => Oid::parse(&self.base)?,
+                    Some(ground) => site.commit_of(ground),
+                    None => Oid::parse(&self.base),
                 },
-                _ => self.begins.commit(site, commit)?,
+                _ => self.begins.commit(site, commit),
             },
-        };
-        let text = site.repo.diff_text(&from, commit, &only, DIFF_MAX)?;
-        let mut diff = String::from_utf8_lossy(&text.bytes).into_owned();
-        if text.cut {
-            diff.push_str("\n[the diff is longer; the rest is in the checkout]\n");
         }
-        Ok(diff)
     }
 
     /// Files that use what was mended since a panel last looked; a task's reviewer sees all of its change anyway.
@@ -309,19 +397,30 @@ impl Judge {
         Ok(named.chain((more > 0).then(|| format!("and {more} more"))).collect())
     }
 
-    fn answered(self, site: &Arc<Site>, commit: &Oid, shared: &Arc<Mutex<SeatTree>>, ended: Ended) {
+    fn answered(
+        self,
+        site: &Arc<Site>,
+        commit: &Oid,
+        shared: &Arc<Mutex<SeatTree>>,
+        told: &Told,
+        ended: Ended,
+    ) {
         let touched = site.leave_seat(&self.effect, shared);
+        let changed = self.changed(site, commit);
+        let reading = Reading { word: ended.word.as_deref(), changed: &changed };
         let mut note = ended.note;
         note.summary = String::new();
+        note.words = own_words(&ended.outcome, ended.word.as_deref());
         if ended.failure.is_none() {
             // Who broke off said nothing that could have been read.
-            note.unread = not_read(&self.effect, &ended.outcome);
+            note.unread = not_read(&self.effect, &ended.outcome, &reading);
         }
         let failure = match (touched, ended.failure) {
             (Ok(true), _) => Some(tampered()),
             (Err(error), _) => Some(Failure::new(FailureKind::Tampered, error.to_string())),
             (Ok(false), failure) => failure,
         };
+        let said = read(&self.effect, &ended.outcome, &reading, told);
         let trust = Trust::new(self.records, &note);
         let notes = vec![Note::Launch(Box::new(note))];
         match failure {
@@ -329,12 +428,15 @@ impl Judge {
                 let left = site.repo.file_at(commit, &GitPath::from("VERDICT")).ok().flatten();
                 let answer = tribunal_findings::read_bytes(&left.unwrap_or_default()).answer();
                 answer.into_iter().for_each(|answer| {
-                    site.report(&self.effect, Report::Loop(LoopReport::Judged(answer)), notes.clone());
+                    site.report(&self.effect, Report::Loop(told.judged(answer)), notes.clone());
                 });
             }
             Some(failure) => site.fail(&self.effect, failure, notes),
-            None => match read(&self.effect, &ended.outcome).and_then(|said| trust.believed(said)) {
-                Ok(report) => site.report(&self.effect, Report::Loop(report), notes),
+            None => match said.and_then(|said| trust.believed(said)) {
+                Ok(report) => {
+                    let report = self.questions.looked_up(site, commit, report);
+                    site.report(&self.effect, Report::Loop(report), notes);
+                }
                 Err(failure) => site.fail(&self.effect, failure, notes),
             },
         }
@@ -342,21 +444,66 @@ impl Judge {
 
     /// The answer of a seat that ended while nobody watched. It counts only if the checkout it judged is known to
     /// be as it was: from the note that was left when it was taken away, or because it is still there.
-    pub(crate) fn recovered(site: &Site, effect: &EffectId, lp: &Loop, ended: Ended) -> Option<Probe> {
-        let commit = match subject::of(lp.id())? {
+    pub(crate) fn recovered(
+        site: &Site,
+        effect: &EffectId,
+        lp: &Loop,
+        ended: Ended,
+        docket: &Docket,
+    ) -> Option<Probe> {
+        let subject = subject::of(lp.id())?;
+        let questions = questions(site, lp, &subject, docket);
+        let commit = match subject {
             Subject::Plan(_) => site.run_head().ok()?,
             _ => site.commit_of(lp.revision()?).ok()?,
         };
         let trust = Trust::new(records(lp), &ended.note);
+        let changed = Judge::again(site, effect, lp, docket).map(|judge| judge.changed(site, &commit));
+        let changed = changed.unwrap_or_default();
+        let reading = Reading { word: ended.word.as_deref(), changed: &changed };
+        let told = site.told_to(effect)?;
         let report = match site.seat_noted(effect).or_else(|| site.seat_now(&commit))? {
             true => LoopReport::Failed(tampered()),
-            false => read(effect, &ended.outcome)
+            false => read(effect, &ended.outcome, &reading, &told)
                 .and_then(|said| trust.believed(said))
+                .map(|report| questions.looked_up(site, &commit, report))
                 .unwrap_or_else(LoopReport::Failed),
         };
-        let note = LaunchNote { unread: not_read(effect, &ended.outcome), ..ended.note };
+        let said = own_words(&ended.outcome, ended.word.as_deref());
+        let unread = not_read(effect, &ended.outcome, &reading);
+        let note = LaunchNote { unread, words: said, round: lp.round(), ..ended.note };
         Some(Probe::Done(Report::Loop(report), vec![Note::Launch(Box::new(note))]))
     }
+}
+
+impl Judge {
+    /// What a launch of a dead orchestrator was asked about.
+    fn again(site: &Site, effect: &EffectId, lp: &Loop, docket: &Docket) -> Option<Judge> {
+        match &effect.step {
+            Step::Judge(seat) => Judge::gather(site, effect, lp, seat, &[], docket),
+            _ => None,
+        }
+    }
+
+    /// The files of what is judged; none when they cannot be told, and then a place in any file counts.
+    fn changed(&self, site: &Site, commit: &Oid) -> Vec<String> {
+        if let (Subject::Plan(_), Asked::Verdict(brief)) = (&self.subject, &self.asked)
+            && let Some(document) = &brief.document
+        {
+            return vec![document.path.clone()];
+        }
+        let paths = self.from(site, commit).and_then(|from| site.repo.changed_paths(&from, commit));
+        paths.unwrap_or_default().iter().map(ToString::to_string).collect()
+    }
+}
+
+/// What the checks of a delivery ask whoever judges it.
+fn questions(site: &Site, lp: &Loop, subject: &Subject, docket: &Docket) -> Questions {
+    let commands = match subject {
+        Subject::Lane(_, Job::Qa) => check::askable(site, subject, docket),
+        _ => Vec::new(),
+    };
+    Questions::of(lp, commands.into_iter().map(|command| command.shown).collect())
 }
 
 /// What the files that steer agents are taken from: the commit before a change under review, or the user's own.
@@ -364,10 +511,12 @@ fn base_of(docket: &Docket) -> String {
     docket.review().map_or(&docket.about.base, |review| &review.base).clone()
 }
 
-/// Why a seat is asked again.
-fn why_again(docket: &Docket, lp: &Loop, seat: &Seat) -> Unusable {
-    let why = docket.asked_again.get(&(lp.id().clone(), seat.clone()));
-    why.copied().unwrap_or(Unusable::Incomplete)
+/// Every finding so far, with what became of it. None begins its line with the id: nothing here is to be answered.
+fn earlier(lp: &Loop) -> Vec<String> {
+    let line = |(id, entry): (FindingId, &Entry)| {
+        format!("- {} ({})", FindingLine::of(id, entry).text(), entry.fate.word())
+    };
+    lp.ledger().iter().map(line).collect()
 }
 
 /// Both sides of a finding that is heard: who holds it since when, and what its maker says.
@@ -389,20 +538,31 @@ fn history(entry: &Entry) -> Vec<String> {
     lines
 }
 
+/// What a reviewer said, as it is kept.
+fn own_words(outcome: &Outcome, word: Option<&str>) -> String {
+    ask_again::own_words(outcome, &words(outcome, None), word)
+}
+
 fn tampered() -> Failure {
     Failure::new(FailureKind::Tampered, "the reviewer changed what it judged")
 }
 
-fn read(effect: &EffectId, outcome: &Outcome) -> Result<LoopReport, Failure> {
+fn read(
+    effect: &EffectId,
+    outcome: &Outcome,
+    reading: &Reading<'_>,
+    told: &Told,
+) -> Result<LoopReport, Failure> {
     match effect.step {
-        Step::Hear(_) => read_ruling(outcome),
-        _ => read_verdict(outcome),
+        Step::Hear(_) => read_ruling(outcome, reading.word),
+        _ => read_verdict(outcome, reading, told),
     }
 }
 
 /// What was run on what this sitting judges.
 fn records(lp: &Loop) -> Vec<Record> {
-    lp.bench().map(|bench| bench.checks.iter().map(record).collect()).unwrap_or_default()
+    let ran = |(_, state): &(&Check, &CheckState)| **state != CheckState::DidNotRun;
+    lp.bench().map(|bench| bench.checks.iter().filter(ran).map(record).collect()).unwrap_or_default()
 }
 
 /// A check that has nothing but suggestions did not fail.
@@ -430,7 +590,7 @@ impl Trust {
     /// objection is heard whatever it rests on.
     fn believed(&self, said: LoopReport) -> Result<LoopReport, Failure> {
         let checked = match &said {
-            LoopReport::Judged(answer) if answer.verdict != Verdict::Reject => answer.checked.as_str(),
+            LoopReport::Judged { answer, .. } if answer.verdict != Verdict::Reject => answer.checked.as_str(),
             // A hearing that takes a finding away is an approval, too.
             LoopReport::Heard { upheld: false, .. } => "",
             _ => return Ok(said),
@@ -444,20 +604,32 @@ impl Trust {
     }
 }
 
-fn read_verdict(outcome: &Outcome) -> Result<LoopReport, Failure> {
-    if words(outcome).trim().is_empty() {
+fn read_verdict(outcome: &Outcome, reading: &Reading<'_>, told: &Told) -> Result<LoopReport, Failure> {
+    if words(outcome, None).trim().is_empty() {
         return Err(Failure::new(FailureKind::Empty, "it ended without a word"));
     }
-    let intake = intake(outcome);
-    let why = intake.unread.last().map_or("there is no verdict in it", |unread| unread.why.as_str());
-    intake.answer().map(LoopReport::Judged).ok_or_else(|| Failure::new(FailureKind::Garbled, why))
+    let intake = intake(outcome, reading);
+    // A damaged message is not asked about part by part: nobody knows what it said.
+    let answer = if is_damaged(outcome) { intake.answer() } else { intake.answer_in_doubt() };
+    let answer = answer.or_else(|| wordless(outcome, reading));
+    answer.map(|answer| told.judged(answer)).ok_or_else(|| ask_again::without_verdict(&intake))
 }
 
-fn read_ruling(outcome: &Outcome) -> Result<LoopReport, Failure> {
+/// What a message says to whoever does not ask for the launch word, where the word is nowhere in it: its author may have
+/// forgotten it, and is asked again.
+fn wordless(outcome: &Outcome, reading: &Reading<'_>) -> Option<Answer> {
+    let said = words(outcome, None);
+    reading.word.filter(|word| !said.contains(word) && !is_damaged(outcome))?;
+    let without = Reading { word: None, ..*reading };
+    let answer = tribunal_findings::read_as(said.as_bytes(), &without).answer_in_doubt()?;
+    Some(Answer { wordless: true, ..answer })
+}
+
+fn read_ruling(outcome: &Outcome, word: Option<&str>) -> Result<LoopReport, Failure> {
     if is_damaged(outcome) {
         return Err(Failure::new(FailureKind::Garbled, DAMAGED));
     }
-    tribunal_findings::read_hearing(&words(outcome))
+    tribunal_findings::read_hearing(&words(outcome, word), word)
         .map(|heard| LoopReport::Heard { upheld: heard.upheld, reason: heard.why })
         .ok_or_else(|| Failure::new(FailureKind::Garbled, "there is no ruling in it"))
 }
@@ -465,12 +637,19 @@ fn read_ruling(outcome: &Outcome) -> Result<LoopReport, Failure> {
 const DAMAGED: &str = "not believed: it holds bytes that are not UTF-8";
 
 /// What an answer says. One whose bytes were replaced on the way may object, but approves nothing.
-fn intake(outcome: &Outcome) -> Intake {
-    let mut intake = tribunal_findings::read_bytes(words(outcome).as_bytes());
+fn intake(outcome: &Outcome, reading: &Reading<'_>) -> Intake {
+    let mut intake = tribunal_findings::read_as(words(outcome, reading.word).as_bytes(), reading);
+    if let Some(text) = outcome.final_text.as_deref().filter(|_| voted(outcome))
+        && let (Some(Verdict::Approve), Some(said)) = (intake.verdict, objection(text))
+    {
+        intake.verdict = None;
+        let why = format!("not believed: it approves, and its final message says {said}");
+        intake.unread.push(Unread { text: said.to_string(), why, may_be_finding: false });
+    }
     if is_damaged(outcome) && intake.verdict.is_some_and(|verdict| verdict != Verdict::Reject) {
         intake.verdict = None;
         let text = intake.stated.clone().unwrap_or_default();
-        intake.unread.push(Unread { text, why: DAMAGED.to_owned() });
+        intake.unread.push(Unread { text, why: DAMAGED.to_owned(), may_be_finding: false });
     }
     intake
 }
@@ -482,7 +661,7 @@ fn is_damaged(outcome: &Outcome) -> bool {
         return false;
     }
     let noted = outcome.drift.iter().any(|drift| drift.kind == DriftKind::NotUtf8);
-    noted || (outcome.drift_more > 0 && words(outcome).contains(char::REPLACEMENT_CHARACTER))
+    noted || (outcome.drift_more > 0 && words(outcome, None).contains(char::REPLACEMENT_CHARACTER))
 }
 
 /// How much of what could not be read is kept.
@@ -490,7 +669,7 @@ const UNREAD_MAX: usize = 50;
 const UNREAD_TEXT_MAX: usize = 300;
 
 /// What could not be read, one line each.
-fn not_read(effect: &EffectId, outcome: &Outcome) -> Vec<String> {
+fn not_read(effect: &EffectId, outcome: &Outcome, reading: &Reading<'_>) -> Vec<String> {
     if matches!(effect.step, Step::Hear(_)) {
         return Vec::new();
     }
@@ -498,7 +677,7 @@ fn not_read(effect: &EffectId, outcome: &Outcome) -> Vec<String> {
         text if text.is_empty() => plain::line(&unread.why),
         text => format!("{}: {text}", plain::line(&unread.why)),
     };
-    intake(outcome).unread.into_iter().take(UNREAD_MAX).map(line).collect()
+    intake(outcome, reading).unread.into_iter().take(UNREAD_MAX).map(line).collect()
 }
 
 fn judge_job(subject: &Subject, docket: &Docket) -> JudgeJob {
@@ -529,7 +708,8 @@ fn plan_text(site: &Site, docket: &Docket, plan: &PlanId) -> Option<Arc<PlanText
 
 /// What the panel looked at before: what it was never shown is not left out of what it is shown now.
 fn last_seen(lp: &Loop, revision: &Revision) -> Option<Revision> {
-    if lp.is_confirming() {
+    // Who confirms a pass, or looks for everything at once, is shown all of it.
+    if lp.is_confirming() || lp.is_exhaustive() {
         return None;
     }
     lp.seen().iter().rev().find(|seen| *seen != revision).cloned()
@@ -544,9 +724,14 @@ fn check_lines(bench: &tribunal_core::panel::Bench) -> Vec<CheckLine> {
             claims: claims.iter().map(placed).collect(),
         })
         .collect();
-    let passed = bench.checks.keys().filter(|check| !failed.iter().any(|line| line.name == check.as_str()));
-    let passed = passed.map(|check| CheckLine { name: check.to_string(), passed: true, claims: Vec::new() });
-    passed.chain(failed.clone()).collect()
+    let other =
+        bench.checks.iter().filter(|(check, _)| !failed.iter().any(|line| line.name == check.as_str()));
+    let other = other.map(|(check, state)| {
+        let passed = *state == CheckState::Passed;
+        let claims = if passed { Vec::new() } else { vec!["it did not run".to_owned()] };
+        CheckLine { name: check.to_string(), passed, claims }
+    });
+    other.chain(failed.clone()).collect()
 }
 
 /// A claim with its place, where it has one.
@@ -736,7 +921,7 @@ impl Checkpoint {
             let notes = vec![Note::Launch(Box::new(ended.note))];
             match ended.failure {
                 None if !touched => {
-                    let feedback = words(&ended.outcome);
+                    let feedback = words(&ended.outcome, None);
                     site.report(&self.effect, Report::Run(RunReport::Checkpointed { feedback }), notes);
                 }
                 failure => site.fail(&self.effect, failure.unwrap_or_else(tampered), notes),
@@ -762,10 +947,12 @@ mod tests {
                 .collect(),
             ..Outcome::default()
         };
-        assert!(read_verdict(&outcome("approve", false)).is_ok());
-        assert!(read_verdict(&outcome("approve", true)).is_err_and(|why| why.text == DAMAGED));
-        assert!(read_verdict(&outcome("conditional", true)).is_err());
-        assert!(read_verdict(&outcome("reject", true)).is_ok(), "an objection is heard all the same");
+        let told = Told { shown: Shown::whole(1), put: Vec::new() };
+        let read = |outcome: &Outcome| read_verdict(outcome, &Reading::default(), &told);
+        assert!(read(&outcome("approve", false)).is_ok());
+        assert!(read(&outcome("approve", true)).is_err_and(|why| why.text == DAMAGED));
+        assert!(read(&outcome("conditional", true)).is_err());
+        assert!(read(&outcome("reject", true)).is_ok(), "an objection is heard all the same");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::account::{Account, summary_path, take_words};
 use super::check::{self, Command, LANDING, VERIFICATION};
-use super::launch::{Ended, words};
+use super::launch::{Ended, not_done, words};
 use super::make::{digest, place_of, plan_brief, take_lane_away};
 use super::site::{PlanText, Site, slug};
 use super::{inside, kept};
@@ -12,14 +12,15 @@ use crate::crash;
 use crate::docket::{ChainNote, Docket, DocketError, Fact, LaunchNote, Note};
 use crate::review::{Record, forgeable, from_agents, gate_notes, unreviewed};
 use crate::world::{Probe, Report};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use tribunal_agent::Access;
+use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::finding::{Claim, Source};
-use tribunal_core::ids::{Check, FindingId, PlanId, Revision};
+use tribunal_core::ids::{Check, FindingId, PlanId, Revision, Seat};
 use tribunal_core::ledger::{Entry, Handed};
 use tribunal_core::r#loop::{Failure, FailureKind, Loop};
 use tribunal_core::policy::Use;
@@ -151,11 +152,27 @@ impl Landing {
     }
 }
 
-/// What the landed commit says of itself: who took it as it is, and what nobody but checks judged.
+/// What the landed commit says of itself: who took it as it is, what nobody but checks judged, and how much of it each
+/// reviewer was shown.
 fn trailers(docket: &Docket, plan: &PlanId) -> Vec<String> {
     let accepted = docket.accepters(plan).into_iter();
     let accepted = accepted.map(|by| format!("Tribunal-Accepted-By: {}", plain::line(&by)));
-    accepted.chain(not_reviewed(docket, plan)).collect()
+    accepted.chain(not_reviewed(docket, plan)).chain(shown(docket, plan)).collect()
+}
+
+/// What each reviewer was shown of a plan's work, over all its loops and rounds.
+fn shown(docket: &Docket, plan: &PlanId) -> Option<String> {
+    let mut seats: BTreeMap<&Seat, Shown> = BTreeMap::new();
+    for lp in subject::loops_of(docket, plan).filter(|lp| lp.policy().of != Use::Plan) {
+        for ((_, seat), shown) in docket.shown.iter().filter(|((id, _), _)| id == lp.id()) {
+            let all = seats.entry(seat).or_insert(Shown { parts: 0, hunks: 0, of: 0 });
+            all.hunks += shown.hunks;
+            all.of += shown.of;
+        }
+    }
+    let each: Vec<String> =
+        seats.iter().map(|(seat, shown)| format!("{} {shown}", plain::line(seat.as_str()))).collect();
+    (!each.is_empty()).then(|| format!("Tribunal-Shown: {}", each.join("; ")))
 }
 
 fn not_reviewed(docket: &Docket, plan: &PlanId) -> Option<String> {
@@ -286,7 +303,7 @@ impl Summarising {
         Ok(failed.into_iter().map(|check| format!("{}: {}", check.name, check.detail)).collect())
     }
 
-    fn ask(self, site: &Arc<Site>) -> Result<(), GitError> {
+    fn ask(mut self, site: &Arc<Site>) -> Result<(), GitError> {
         let commit = site.commit_of(&self.revision)?;
         let dir = site.dir.join("summaries").join(slug(self.plan.as_str()));
         self.clear(site, &dir, &commit)?;
@@ -295,6 +312,7 @@ impl Summarising {
         let mut brief = site.brief(&self.effect, "dev", &["dev"]);
         brief.loop_use = "summary".to_owned();
         brief.plan = Some(self.plan.to_string());
+        self.brief.word = brief.word.clone().unwrap_or_default();
         brief.prompt = prompt::maker(&self.brief);
         brief.dir = tree.path().to_path_buf();
         brief.access = Access::Write;
@@ -322,9 +340,12 @@ impl Summarising {
     fn told(mut self, site: &Arc<Site>, dir: &Path, commit: &Oid, ended: Ended) -> Result<(), GitError> {
         let written = take_words(site, &self.plan, &dir.join("tree"), commit, &self.account.path)?;
         self.clear(site, dir, commit)?;
-        let said = tribunal_findings::read_maker(&words(&ended.outcome)).summary;
+        let word = ended.word.as_deref();
+        let said = tribunal_findings::read_maker(&words(&ended.outcome, word), word);
+        let lacks = (!said.done).then(|| Failure::new(FailureKind::NotDone, not_done(&ended)));
+        let said = said.summary;
         let notes = vec![Note::Launch(Box::new(LaunchNote { summary: said.clone(), ..ended.note }))];
-        if let Some(failure) = ended.failure {
+        if let Some(failure) = ended.failure.or(lacks) {
             site.fail(&self.effect, failure, notes);
             return Ok(());
         }

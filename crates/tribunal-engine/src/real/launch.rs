@@ -4,6 +4,7 @@
 use super::check::{Command, run_commands};
 use super::clerk::{Clerk, Mandate};
 use super::desk::{Backstage, Checks, Later};
+use super::identity;
 use super::ran::{self, OnRecord};
 use super::site::{Site, Then, lock, now, slug};
 use super::walls::Room;
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 use tribunal_agent::reporting::{self, Answer, HEARD_FILE, Part, VOTES};
 use tribunal_agent::{
     Access, Adapter, Asks, Brief, Feature, Left, Mcp, Outcome, Prepared, Problem, ProblemKind, Reading,
-    Reset, Totals,
+    Reset, ToolCall, Totals,
 };
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::{EffectId, Step};
@@ -28,6 +29,7 @@ use tribunal_core::r#loop::{Failure, FailureKind};
 use tribunal_core::tables::{self, TurnsSet};
 use tribunal_git::Oid;
 use tribunal_process::{Cause, Exit, ExitHow, Launch, ProcessError, Stdin, Walls};
+use tribunal_view::spoken::Identity;
 use tribunal_view::{context, plain, prompt};
 
 /// Bytes an agent may write to its output.
@@ -42,6 +44,8 @@ pub(crate) struct Ended {
     pub(crate) note: LaunchNote,
     /// Why there is no answer.
     pub(crate) failure: Option<Failure>,
+    /// Its launch word, which what it says is read with.
+    pub(crate) word: Option<String>,
 }
 
 /// A maker's session that may go on.
@@ -67,6 +71,10 @@ pub(crate) struct Flight {
     pub(crate) session: Option<Session>,
     /// What was asked for and the program cannot be told.
     pub(crate) left_out: Vec<Feature>,
+    /// Its launch word; none in a trial.
+    pub(crate) word: Option<String>,
+    /// Who is launched.
+    pub(crate) identity: Identity,
 }
 
 /// What a launch may say at its desk, and have done there.
@@ -106,6 +114,9 @@ impl Site {
         let agent =
             self.adapter_for(names).ok_or_else(|| format!("no agent is configured for {}", brief.role))?;
         let row = self.adapters.get(&agent).map_err(|error| error.to_string())?.clone();
+        if brief.word.is_none() {
+            return Err("there is no launch word: /dev/urandom cannot be read".to_owned());
+        }
         let session = session.filter(|_| row.can(Feature::Resume, brief.access));
         let told = tribunal_core::tables::tokens_of(&brief.prompt);
         // A session that goes on has read them.
@@ -130,7 +141,15 @@ impl Site {
             reserved: self.reserve(effect),
             session,
             left_out: prepared.left_out.clone(),
+            word: brief.word.clone(),
+            identity: identity::of_launch(
+                &row,
+                brief.model.as_deref(),
+                asks.personality.as_deref(),
+                &brief.prompt,
+            ),
         };
+        self.ask_version(&row);
         let watched = self.watched(effect, &row, &flight, asks.turns);
         let walled = row.clone();
         let site = Arc::clone(self);
@@ -145,6 +164,9 @@ impl Site {
                 site.guard(&effect, || {
                     let mut ended = read_back(&row, &flight, &exit, stopped, began.elapsed());
                     ended.note.denied.extend(refused);
+                    if let Some(identity) = &mut ended.note.identity {
+                        identity.version = site.version(&flight.agent).unwrap_or_default();
+                    }
                     site.left(&flight.out_dir, &exit);
                     then(&site, site.park(ended));
                 });
@@ -258,6 +280,13 @@ impl Site {
     /// Until when the account of an agent is left alone.
     pub(crate) fn parked(&self, agent: &str) -> Option<Time> {
         lock(&self.parked).get(agent).copied()
+    }
+
+    /// Who a launch is, by what it is configured to be and was told.
+    pub(crate) fn identity_of(&self, names: &[&str], row: &Adapter, prompt: &str) -> Identity {
+        let role = names.iter().find_map(|name| self.settings.agents.roles.get(*name));
+        let model = role.and_then(|role| role.model.as_deref());
+        identity::of_launch(row, model, self.asks(names, None).personality.as_deref(), prompt)
     }
 
     /// What is asked of the program beyond its brief.
@@ -411,7 +440,8 @@ pub(crate) fn read_back(
         }
         _ => failure,
     });
-    Ended { outcome, note, failure }
+    let word = flight.word.clone().filter(|_| stands(Defence::LaunchWord));
+    Ended { outcome, note, failure, word }
 }
 
 fn note_of(
@@ -456,6 +486,7 @@ fn note_of(
         drift: drift.map(clip).take(REMARKS_MAX).collect(),
         left_out: flight.left_out.iter().map(|feature| feature.word().to_owned()).collect(),
         parked_until: parked_until(outcome, now()),
+        identity: Some(identity::ended(&flight.identity, outcome)),
         ..LaunchNote::default()
     }
 }
@@ -516,17 +547,52 @@ fn kind_of(problem: &Problem) -> FailureKind {
 
 /// What an agent said: its tool calls, and its final message unless a call of it ended the report. A message that does not
 /// approve is heard in any case: whatever a judge runs could have written the report, and two verdicts that contradict
-/// each other are none.
-pub(crate) fn words(outcome: &Outcome) -> String {
+/// each other are none. A call needs no launch word, because the socket is the capability: it is given the word here, so
+/// that all that was said is read in one way.
+pub(crate) fn words(outcome: &Outcome, word: Option<&str>) -> String {
     let told = outcome.reports.iter().filter(|call| call.tool != "escalate");
     let ends = |tool: &str| VOTES.contains(&tool) || tool == "report_task_done";
     let ended = told.clone().any(|call| ends(&call.tool));
-    let lines = told.filter_map(|call| serde_json::to_string(call).ok());
-    let last = outcome.final_text.clone();
-    let objects =
-        |text: &str| tribunal_findings::read(text).verdict.is_some_and(|said| said != Verdict::Approve);
-    let last = last.filter(|text| !ended || objects(text));
+    let lines = told.filter_map(|call| called(call, word));
+    let last = outcome.final_text.clone().filter(|text| !ended || objection(text).is_some());
     lines.chain(last).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether an agent gave its verdict by a tool.
+pub(crate) fn voted(outcome: &Outcome) -> bool {
+    outcome.reports.iter().any(|call| VOTES.contains(&call.tool.as_str()))
+}
+
+/// The verdict of a message that does not approve, whoever may have written it.
+pub(crate) fn objection(text: &str) -> Option<Verdict> {
+    tribunal_findings::read(text).verdict.filter(|said| *said != Verdict::Approve)
+}
+
+/// A call as a line with the launch word.
+fn called(call: &ToolCall, word: Option<&str>) -> Option<String> {
+    let mut line = serde_json::to_value(call).ok()?;
+    if let Some(word) = word {
+        line["word"] = word.into();
+    }
+    // Who calls it says that it is done, unless it says otherwise.
+    if call.tool == "report_task_done" && line["args"].get("done").is_none() {
+        line["args"]["done"] = true.into();
+    }
+    Some(line.to_string())
+}
+
+/// What a builder that did not report its task done is told to have left out, and how it ended instead.
+pub(crate) fn not_done(ended: &Ended) -> String {
+    let said = ended.outcome.final_text.as_deref().unwrap_or_default();
+    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    match plain::clipped(last, REMARK_MAX) {
+        last if last.is_empty() => {
+            "it did not report its task done: `TASK <its launch word>: done`".to_owned()
+        }
+        last => {
+            format!("it did not report its task done (`TASK <its launch word>: done`); its last line: {last}")
+        }
+    }
 }
 
 /// What it wants a person to know.

@@ -3,12 +3,13 @@
 
 use super::account::{Account, summary_path, take_words, words_of};
 use super::base::fork;
+use super::carried::carried;
 use super::clerk::Mandate;
-use super::launch::{Ended, Session, Speech, session_of, words};
+use super::launch::{Ended, Session, Speech, not_done, session_of, words};
 use super::site::{PlanText, Site, slug};
 use super::subject;
 use super::{agent_names, backup_of};
-use super::{inside, kept};
+use super::{ask_again, inside, kept};
 use crate::crash;
 use crate::docket::{Docket, LaunchNote, Note};
 use crate::world::Report;
@@ -25,7 +26,7 @@ use tribunal_core::ids::{FindingId, LoopId, PlanId, Revision};
 use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::run::{Job, Subject};
 use tribunal_findings::MakerWords;
-use tribunal_git::{Captured, GitError, GitPath, Oid, RefChange, RefsMoved, Replayed, Tree};
+use tribunal_git::{GitError, GitPath, Oid, RefChange, RefsMoved, Replayed, Tree};
 use tribunal_view::plain;
 use tribunal_view::prompt::{self, Document, FindingLine, MakerBrief, MakerJob, PlanBrief, TaskBrief};
 
@@ -53,6 +54,8 @@ pub(crate) struct Make {
     session: Option<Session>,
     /// What a delivery's SUMMARY says.
     account: Option<Account>,
+    /// Who ends before the task is done goes on with it.
+    iterates: bool,
 }
 
 /// Where a making loop stands in git.
@@ -95,6 +98,7 @@ impl Make {
             opened: lp.judged().first().cloned(),
             starts_over: judged_first,
             findings: findings.to_vec(),
+            iterates: lp.policy().iterations_max.is_some(),
             account: match subject {
                 Subject::Lane(_, Job::Qa) => Account::gather(site, &plan, docket),
                 _ => None,
@@ -148,10 +152,15 @@ fn maker_brief(
         rounds_max: lp.rounds_max(),
         iteration: effect.n.fails + 1,
         findings: findings.iter().filter_map(line).collect(),
-        before: String::new(),
+        carried: match subject {
+            Subject::Lane(..) => carried(docket, plan, lp.id()),
+            Subject::Plan(_) | Subject::Phase | Subject::Polish | Subject::Chain => Vec::new(),
+        },
+        before: ask_again::last_run(docket, lp, effect),
         feedback: feedback.join("\n"),
         lanes: subject::other_lanes(docket, plan),
         budget: docket.tokens.budget(role(subject), plan),
+        word: String::new(),
     }
 }
 
@@ -169,6 +178,7 @@ impl Make {
         brief.plan = Some(self.plan.to_string());
         brief.task = task_number(&self.subject).map(|n| n.to_string());
         brief.round = self.brief.round;
+        self.brief.word = brief.word.clone().unwrap_or_default();
         brief.prompt = prompt::maker(&self.brief);
         brief.dir = dir;
         brief.access = Access::Write;
@@ -239,8 +249,7 @@ impl Make {
                 self.left_in_lane(site)?
             }
         };
-        let (report, note) = self.said(revision, ended);
-        Some((report, vec![note]))
+        Some(self.said(revision, ended))
     }
 
     fn left_in_lane(&self, site: &Site) -> Option<Revision> {
@@ -470,29 +479,47 @@ impl Make {
 
     fn report(self, site: &Site, revision: Revision, ended: Ended) {
         let effect = self.effect.clone();
-        let (report, note) = self.said(revision, ended);
-        site.report(&effect, Report::Loop(report), vec![note]);
+        let (report, notes) = self.said(revision, ended);
+        site.report(&effect, Report::Loop(report), notes);
     }
 
-    fn said(self, revision: Revision, ended: Ended) -> (LoopReport, Note) {
-        said(&self.findings, revision, ended)
+    fn said(self, revision: Revision, ended: Ended) -> (LoopReport, Vec<Note>) {
+        said(&self.findings, revision, ended, self.iterates)
     }
 }
 
-/// What a maker says, as a report; replies to findings it was not given do not count.
-pub(super) fn said(given: &[FindingId], revision: Revision, ended: Ended) -> (LoopReport, Note) {
-    let words: MakerWords = tribunal_findings::read_maker(&words(&ended.outcome));
+/// What a builder says, as a report; replies to findings it was not given do not count. One that does not say that its
+/// task is done goes on with it where it `iterates`; elsewhere it has lost an attempt.
+pub(super) fn said(
+    given: &[FindingId],
+    revision: Revision,
+    ended: Ended,
+    iterates: bool,
+) -> (LoopReport, Vec<Note>) {
+    let word = ended.word.as_deref();
+    let words: MakerWords = tribunal_findings::read_maker(&words(&ended.outcome, word), word);
     let replies: BTreeMap<FindingId, Reply> =
         words.replies.into_iter().filter(|(id, _)| given.contains(id)).collect();
-    let mut note = ended.note;
-    note.summary = if words.summary.is_empty() { prose(&ended.outcome) } else { words.summary };
-    note.discovered = words.discovered;
-    (LoopReport::Made { revision, done: words.done, replies }, Note::Launch(Box::new(note)))
+    let lacks = (!words.done).then(|| not_done(&ended));
+    let summary = if words.summary.is_empty() { prose(&ended.outcome, word) } else { words.summary };
+    let note = LaunchNote { summary, discovered: words.discovered, ..ended.note };
+    let (role, mut notes) = (note.role.clone(), vec![Note::Launch(Box::new(note))]);
+    let report = match lacks {
+        Some(lacks) if !iterates => LoopReport::Failed(Failure::new(FailureKind::NotDone, lacks)),
+        lacks => {
+            notes.extend(lacks.map(|lacks| Note::Warning(format!("{role}: {lacks}"))));
+            LoopReport::Made { revision, done: words.done, replies }
+        }
+    };
+    (report, notes)
 }
 
 /// What an agent said in plain sentences, where it named no summary.
-fn prose(outcome: &tribunal_agent::Outcome) -> String {
-    let text = words(outcome);
+fn prose(outcome: &tribunal_agent::Outcome, word: Option<&str>) -> String {
+    let mut text = words(outcome, None);
+    if let Some(word) = word {
+        text = text.replace(&format!(" {word}:"), ":");
+    }
     let is_word = |line: &&str| !line.is_empty() && !is_keyed(line);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(is_word).take(PROSE_LINES).collect();
     plain::clipped(&lines.join(" "), PROSE_MAX)
@@ -628,19 +655,6 @@ pub(super) fn keep_work(
     Ok((revision, commit))
 }
 
-/// Takes a tree as a person left it: all of it, or they are told what is in the way.
-fn whole(tree: &Tree) -> Result<Captured, GitError> {
-    let captured = tree.capture()?;
-    let left = captured.left();
-    if left.is_empty() {
-        return Ok(captured);
-    }
-    let what = plain::clipped(&left.join("; "), 400);
-    Err(GitError::Odd {
-        what: format!("git cannot take all of it: {what}\nhint: take that out of {}", tree.path().display()),
-    })
-}
-
 /// What became of what a person left in a lane's tree.
 pub(crate) enum Mended {
     /// It is a revision of its own.
@@ -649,6 +663,18 @@ pub(crate) enum Mended {
     Nothing,
     /// These files stand against what landed meanwhile, and the person did not touch them.
     Conflicts(Vec<GitPath>),
+    /// Git cannot take all of it.
+    Untakable(Vec<String>),
+}
+
+/// What a person left in a lane's tree.
+enum ByHand {
+    /// What was there before.
+    Nothing,
+    /// These files.
+    Files(Oid),
+    /// More than git can take.
+    Untakable(Vec<String>),
 }
 
 /// Takes what a person left in a lane's tree as their own revision. A SUMMARY that they wrote counts too.
@@ -659,7 +685,11 @@ pub(crate) fn keep_fix(
     summary: &str,
     message: &str,
 ) -> Result<Mended, GitError> {
-    let Some(left) = left_by_hand(site, plan, parent, summary)? else { return Ok(Mended::Nothing) };
+    let left = match left_by_hand(site, plan, parent, summary)? {
+        ByHand::Files(left) => left,
+        ByHand::Nothing => return Ok(Mended::Nothing),
+        ByHand::Untakable(what) => return Ok(Mended::Untakable(what)),
+    };
     let ground = Ground { parent: parent.clone(), start: parent.clone(), may_be_empty: false };
     let (revision, commit) = keep_work(site, plan, &ground, &left, message)?;
     if stands_apart(site, plan, &commit)?.is_none() {
@@ -671,25 +701,32 @@ pub(crate) fn keep_fix(
 /// What a person left in a lane's tree, as files on `parent`; nothing where they changed nothing, and the SUMMARY is the
 /// one that is known. A tree that stands on another ground than `parent` does not have what landed between: only what
 /// was changed in it counts, and where both changed the same lines the person's file stands.
-fn left_by_hand(site: &Site, plan: &PlanId, parent: &Oid, summary: &str) -> Result<Option<Oid>, GitError> {
+fn left_by_hand(site: &Site, plan: &PlanId, parent: &Oid, summary: &str) -> Result<ByHand, GitError> {
     let dir = site.lane_dir(plan);
     let apart = stands_apart(site, plan, parent)?;
     let at = apart.clone().unwrap_or_else(|| parent.clone());
     let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
-    let left = whole(&tree)?.tree;
+    let captured = tree.capture()?;
+    if !captured.left().is_empty() {
+        return Ok(ByHand::Untakable(captured.left()));
+    }
+    let left = captured.tree;
     let known = words_of(site, plan)?;
     let said = take_words(site, plan, tree.path(), &at, summary)?;
     let same = site.repo.tree_with(&left, &at, &[site.project.planning_path()])?;
     if said == known && same == site.repo.tree_of(&at)? {
-        return Ok(None);
+        return Ok(ByHand::Nothing);
     }
     if apart.is_none() {
-        return Ok(Some(left));
+        return Ok(ByHand::Files(left));
     }
+    let united = site.repo.unite(&at, parent, &commit_by_hand(site, &left, &at)?)?;
+    site.repo.tree_with(&united.tree, &left, &united.conflicts).map(ByHand::Files)
+}
+
+fn commit_by_hand(site: &Site, left: &Oid, at: &Oid) -> Result<Oid, GitError> {
     let who = site.signature();
-    let theirs = site.repo.commit(&left, std::slice::from_ref(&at), "left by hand\n", &who, &who)?;
-    let united = site.repo.unite(&at, parent, &theirs)?;
-    site.repo.tree_with(&united.tree, &left, &united.conflicts).map(Some)
+    site.repo.commit(left, std::slice::from_ref(at), "left by hand\n", &who, &who)
 }
 
 /// Where a lane's tree stands, if that is another ground than this commit's.
@@ -700,8 +737,7 @@ fn stands_apart(site: &Site, plan: &PlanId, commit: &Oid) -> Result<Option<Oid>,
 
 /// A tree on disk that stays as a person left it is known by a commit of its own.
 fn note_hand(site: &Site, plan: &PlanId, left: &Oid, at: &Oid) -> Result<Oid, GitError> {
-    let who = site.signature();
-    let theirs = site.repo.commit(left, std::slice::from_ref(at), "left by hand\n", &who, &who)?;
+    let theirs = commit_by_hand(site, left, at)?;
     let kept = [RefChange::set(site.name(&format!("hand/{plan}")), &theirs)];
     site.repo.refs_update(&kept, "tribunal: left by hand")?;
     note_place(site, plan, &theirs)?;
@@ -718,12 +754,15 @@ pub(crate) fn keep_fix_on_head(
     message: &str,
 ) -> Result<Mended, GitError> {
     let onto = site.run_head()?;
-    let base = site.repo.merge_base(lane, &onto)?.unwrap_or_else(|| onto.clone());
+    let base = fork(site, lane)?;
     if base == onto {
         return keep_fix(site, plan, lane, summary, message);
     }
-    let mended = left_by_hand(site, plan, lane, summary)?;
-    let left = mended.clone().map_or_else(|| site.repo.tree_of(lane), Ok)?;
+    let (left, mended) = match left_by_hand(site, plan, lane, summary)? {
+        ByHand::Files(left) => (left, true),
+        ByHand::Nothing => (site.repo.tree_of(lane)?, false),
+        ByHand::Untakable(what) => return Ok(Mended::Untakable(what)),
+    };
     let who = site.signature();
     let theirs = match stands_apart(site, plan, lane)? {
         Some(_) => site.repo.commit(&left, std::slice::from_ref(lane), message, &who, &who)?,
@@ -736,10 +775,11 @@ pub(crate) fn keep_fix_on_head(
             untouched.push(path.clone());
         }
     }
-    match mended {
-        _ if !untouched.is_empty() => return Ok(Mended::Conflicts(untouched)),
-        None => return Ok(Mended::Nothing),
-        Some(_) => {}
+    if !untouched.is_empty() {
+        return Ok(Mended::Conflicts(untouched));
+    }
+    if !mended {
+        return Ok(Mended::Nothing);
     }
     let tree = site.repo.tree_with(&united.tree, &left, &united.conflicts)?;
     // The lane's tree on disk stays as the person left it: whoever works on from here gets a new one.

@@ -3,7 +3,10 @@
 
 mod account;
 mod artifact;
+mod ask_again;
 mod base;
+mod cache;
+mod carried;
 mod chain;
 mod check;
 mod clerk;
@@ -18,6 +21,7 @@ mod error;
 mod examine;
 mod fix;
 mod guard;
+mod identity;
 mod inside;
 mod judge;
 mod kept;
@@ -29,12 +33,15 @@ mod panel;
 mod polish;
 mod pool;
 mod project;
+mod proof;
 mod ran;
 mod request;
 mod roster;
 mod routing;
 mod scratch;
+mod secrets;
 mod setup;
+mod show;
 mod site;
 pub mod standing;
 mod subject;
@@ -44,6 +51,7 @@ mod track;
 pub mod trial;
 pub(crate) mod walls;
 mod watch;
+mod word;
 
 pub use chain::{Artifact, ChainAsk, begin_chain, begin_implementation, plans_of};
 pub use codebase::codebase;
@@ -145,8 +153,8 @@ impl RealWorld {
                 let make = Make::gather(&site, effect, lp, findings, docket)?;
                 self.work(&self.site.jobs, effect, move || make.run(&site));
             }
-            LoopWant::Judge { seat, put, again, .. } => {
-                let judge = Judge::gather(&site, effect, lp, seat, put, *again, docket)?;
+            LoopWant::Judge { seat, put, .. } => {
+                let judge = Judge::gather(&site, effect, lp, seat, put, docket)?;
                 self.work(&self.site.jobs, effect, move || judge.run(&site));
             }
             LoopWant::Hear { finding, seat, .. } => {
@@ -231,6 +239,8 @@ impl RealWorld {
             agent: adapter,
             round: 0,
             told: self.site.told(role_of(effect), &dir),
+            word: word::of_launch(&dir),
+            identity: self.site.identity_of(&agent_names(effect), row, &prompt_of(&dir)),
             out_dir: dir,
             reserved: self.site.reserve(effect),
             left_out: Vec::new(),
@@ -276,7 +286,7 @@ impl RealWorld {
         let lp = docket.loops.get(&LoopId::new(effect.of.as_str()))?;
         match &effect.step {
             Step::Make(_) => self.made_meanwhile(effect, lp, ended, docket),
-            Step::Judge(_) | Step::Hear(_) => Judge::recovered(&self.site, effect, lp, ended),
+            Step::Judge(_) | Step::Hear(_) => Judge::recovered(&self.site, effect, lp, ended, docket),
             _ => None,
         }
     }
@@ -300,6 +310,11 @@ fn role_of(effect: &EffectId) -> &str {
 /// The role under which a maker's backup is configured.
 pub(crate) fn backup_of(maker: &str) -> &'static str {
     if maker == "architect" { "architect-backup" } else { "dev-backup" }
+}
+
+/// What a launch was told.
+fn prompt_of(dir: &std::path::Path) -> String {
+    std::fs::read_to_string(dir.join(tribunal_agent::PROMPT_FILE)).unwrap_or_default()
 }
 
 /// Under which names the agent of an effect is configured.

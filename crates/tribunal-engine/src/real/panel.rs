@@ -1,6 +1,6 @@
 //! Who sits on a review: the roster and the personalities, looked for in the project, in the user's folder and among the
-//! built-in ones; a large change cut into scopes, each file in exactly one. The tables decide who; here they are only
-//! found. What the change itself brings along has no say in who judges it.
+//! built-in ones. The tables decide who; here they are only found. What the change itself brings along has no say in who
+//! judges it.
 
 use super::error::SetupError;
 use super::examine::ReviewAsk;
@@ -10,17 +10,12 @@ use super::project::Project;
 use crate::docket::{ReviewNote, SeatNote};
 use crate::gates::read_plain;
 use crate::settings::{RoleSettings, Settings};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tribunal_agent::roster::{self, Personality};
 use tribunal_agent::tool::Tools;
 use tribunal_core::roster::{Pick, Roster};
-use tribunal_git::{Change, GitPath, Oid};
+use tribunal_git::{GitPath, Oid};
 
-/// Bytes of a change that one reviewer reads at most.
-const SCOPE_MAX: u64 = 100_000;
-/// Bytes a changed line is taken to have.
-const LINE_BYTES: u64 = 45;
 const ROSTER: &str = "roster.toml";
 /// The roster of a run, in its folder.
 const KEPT: &str = "roster.json";
@@ -33,7 +28,6 @@ pub(crate) struct Ground<'a> {
     /// The user's own commit.
     pub(crate) user: &'a Oid,
     pub(crate) changed: &'a [String],
-    pub(crate) changes: &'a [Change],
     /// What the phase says of itself.
     pub(crate) documents: &'a str,
 }
@@ -106,7 +100,6 @@ pub(crate) fn compose(
     if settings.agents.adapter_for(&["reviewer"]).is_none() {
         return Ok(());
     }
-    note.scopes = scopes(ground.changes);
     let picks = picks(roster, ground, settings, note, ask, tools, &words)?;
     let mut absent = Vec::new();
     for pick in picks {
@@ -117,7 +110,9 @@ pub(crate) fn compose(
         for id in roster.fixers().into_iter().chain(polisher) {
             match ground.person(&id, &mut absent) {
                 Some((person, _)) => inject(settings, &id, &["fixer", "dev"], &person.text),
-                None => absent.push(format!("{id}: no personality was found; its findings go to others")),
+                None => absent.push(format!(
+                    "{id}: no personality was found; what is found in its field is put to you"
+                )),
             }
         }
     }
@@ -178,7 +173,7 @@ fn picks(
     })
 }
 
-/// Puts one reviewer on the panel, once for each scope. Who has no personality is stood in for by the one who always sits.
+/// Puts one reviewer on the panel. Who has no personality is stood in for by the one who always sits.
 fn seat(
     ground: &Ground<'_>,
     roster: &Roster,
@@ -204,28 +199,17 @@ fn seat(
             })?
         }
     };
-    let count = note.scopes.len().max(1);
-    for n in 1..=count {
-        let id = scoped(&person.id, n, count);
-        if note.seats.iter().any(|seat| seat.id == id) {
-            continue;
-        }
-        inject(settings, &id, &[&person.id, "reviewer"], &person.text);
+    if !note.seats.iter().any(|seat| seat.id == person.id) {
+        inject(settings, &person.id, &["reviewer"], &person.text);
         note.seats.push(SeatNote {
-            id,
             role: person.role.clone(),
             why: pick.why.clone(),
             owns: roster.owned_by(&person.id),
             found: place.to_owned(),
-            scope: (count > 1).then_some(n),
+            id: person.id,
         });
     }
     Ok(())
-}
-
-/// `reviewer@2` where there is more than one scope.
-fn scoped(id: &str, n: usize, count: usize) -> String {
-    if count > 1 { format!("{id}@{n}") } else { id.to_owned() }
 }
 
 /// Gives one seat or role its personality, where it has none of its own.
@@ -247,41 +231,6 @@ fn inject(settings: &mut Settings, id: &str, others: &[&str], text: &str) {
     roles.insert(id.to_owned(), role);
 }
 
-/// Cuts a change into scopes: files in the order of their paths, each in exactly one. A small change is not cut.
-pub(crate) fn scopes(changes: &[Change]) -> Vec<Vec<String>> {
-    let weight = |change: &Change| {
-        let lines = change.added.unwrap_or(0) + change.deleted.unwrap_or(0);
-        200 + (lines * LINE_BYTES).min(SCOPE_MAX)
-    };
-    if changes.iter().map(weight).sum::<u64>() <= SCOPE_MAX {
-        return Vec::new();
-    }
-    let mut files: Vec<(String, u64)> =
-        changes.iter().map(|change| (change.path.to_string(), weight(change))).collect();
-    files.sort();
-    files.dedup_by(|a, b| a.0 == b.0);
-    let mut scopes: Vec<Vec<String>> = vec![Vec::new()];
-    let mut held = 0;
-    for (path, weight) in files {
-        if held > 0 && held + weight > SCOPE_MAX {
-            scopes.push(Vec::new());
-            held = 0;
-        }
-        held += weight;
-        if let Some(scope) = scopes.last_mut() {
-            scope.push(path);
-        }
-    }
-    scopes
-}
-
-/// How much of a change its scopes cover: files in all, and those in no scope.
-pub(crate) fn coverage(scopes: &[Vec<String>], changes: &[Change]) -> (usize, usize) {
-    let all: BTreeSet<String> = changes.iter().map(|change| change.path.to_string()).collect();
-    let covered: BTreeSet<&String> = scopes.iter().flatten().collect();
-    (all.len(), all.iter().filter(|path| !covered.contains(path)).count())
-}
-
 /// Keeps the tables in the run's folder, for as long as it goes on.
 pub(crate) fn keep(dir: &Path, roster: &Roster) -> Result<(), SetupError> {
     let path = dir.join(KEPT);
@@ -293,28 +242,4 @@ pub(crate) fn keep(dir: &Path, roster: &Roster) -> Result<(), SetupError> {
 pub(crate) fn kept(dir: &Path) -> Roster {
     let read = std::fs::read(dir.join(KEPT)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     read.or_else(|| roster::built_in().ok()).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tribunal_git::ChangeKind;
-
-    fn change(path: &str, added: u64) -> Change {
-        let path = GitPath::from(path);
-        Change { kind: ChangeKind::Modified, path, old_path: None, added: Some(added), deleted: Some(0) }
-    }
-
-    #[test]
-    fn every_file_is_in_exactly_one_scope() {
-        assert!(scopes(&[change("a", 10)]).is_empty(), "a small change is not cut");
-        let many: Vec<Change> = (0..5_000).map(|n| change(&format!("d{}/f{n}.rs", n % 40), 10)).collect();
-        let cut = scopes(&many);
-        assert!(cut.len() > 10, "{}", cut.len());
-        assert_eq!(coverage(&cut, &many), (5_000, 0));
-        let sum: usize = cut.iter().map(Vec::len).sum();
-        assert_eq!(sum, 5_000, "no file twice");
-        let one = [change("huge.rs", 50_000), change("small.rs", 1)];
-        assert_eq!(coverage(&scopes(&one), &one), (2, 0));
-    }
 }

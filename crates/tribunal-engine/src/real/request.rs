@@ -1,12 +1,11 @@
-//! What a panel is told before it judges: gathered from plans, summaries, the roadmap and git, once for all seats of a
-//! part. It copies; the words are the view's.
+//! What a panel is told before it judges: gathered from plans, summaries, the roadmap and git, once for all seats. It
+//! copies; the words are the view's.
 
 use super::account::summary_path;
 use super::site::Site;
 use super::subject;
 use crate::docket::{Docket, ReviewNote};
 use crate::gates::read_plain;
-use tribunal_core::ids::Seat;
 use tribunal_core::r#loop::Loop;
 use tribunal_core::run::Subject;
 use tribunal_docs::{read_plan, read_summary};
@@ -23,23 +22,19 @@ pub(crate) struct Asked {
     review: ReviewNote,
     phase: String,
     phase_path: String,
-    scope: Option<usize>,
 }
 
 impl Asked {
-    /// Of a seat of a review; none where nothing that exists is reviewed.
-    pub(crate) fn of(site: &Site, lp: &Loop, docket: &Docket, seat: &Seat) -> Option<Asked> {
+    /// Of a review; none where nothing that exists is reviewed.
+    pub(crate) fn of(site: &Site, lp: &Loop, docket: &Docket) -> Option<Asked> {
         let mut review = docket.review()?.clone();
         if subject::of(lp.id())? == Subject::Polish {
             // Only what the polish changed is judged; all before it has passed.
             review.base = site.commit_of(docket.run.as_ref()?.tip()?).ok()?.to_string();
             review.target = format!("the polish of {}", review.target);
-            review.scopes.clear();
-            review.seats.iter_mut().for_each(|seat| seat.scope = None);
         }
-        let scope = review.seats.iter().find(|known| known.id == seat.as_str()).and_then(|seat| seat.scope);
         let about = &docket.about;
-        Some(Asked { review, phase: about.phase.clone(), phase_path: about.phase_path.clone(), scope })
+        Some(Asked { review, phase: about.phase.clone(), phase_path: about.phase_path.clone() })
     }
 
     /// What the change begins from.
@@ -47,20 +42,12 @@ impl Asked {
         &self.review.base
     }
 
-    /// The files of its part; empty where there is only one.
-    pub(crate) fn only(&self) -> Vec<GitPath> {
-        let scope = self.scope.and_then(|n| self.review.scopes.get(n.checked_sub(1)?));
-        scope.into_iter().flatten().map(|path| GitPath::from(path.as_str())).collect()
-    }
-
     /// The request as a document.
     pub(crate) fn document(&self, site: &Site, commit: &Oid) -> Result<Document, GitError> {
         let base = Oid::parse(&self.review.base)?;
         let subjects = site.repo.subjects(&base, commit, COMMITS_MAX)?;
         let changes = site.repo.changes(&base, commit)?;
-        let only = self.only();
-        let mine = |path: &GitPath| only.is_empty() || only.contains(path);
-        let files = changes.iter().filter(|change| mine(&change.path)).map(|change| {
+        let files = changes.iter().map(|change| {
             let lines = match (change.added, change.deleted) {
                 (Some(added), Some(deleted)) => format!("+{added} -{deleted}"),
                 _ => "binary".to_owned(),
@@ -68,7 +55,6 @@ impl Asked {
             let kind = format!("{:?}", change.kind).to_lowercase();
             format!("{} ({kind}, {lines})", change.path)
         });
-        let parts = self.review.scopes.len();
         let mut request = Request {
             target: self.review.target.clone(),
             kinds: self.review.types.clone(),
@@ -77,7 +63,6 @@ impl Asked {
                 .map(|(oid, subject)| format!("{} {subject}", oid.short()))
                 .collect(),
             files: files.collect(),
-            part: self.scope.map(|n| (n, parts, changes.len())),
             ..Request::default()
         };
         if !self.phase_path.is_empty() {

@@ -142,6 +142,7 @@ impl Looking<'_> {
             round: 1,
             attempt: 1,
             prompt: "prompt".to_owned(),
+            word: None,
             dir: self.root.to_path_buf(),
             access: place.access,
             out_dir: self.root.to_path_buf(),

@@ -24,6 +24,8 @@ pub(crate) struct Routing {
     mends: BTreeSet<String>,
     /// Agents may be launched.
     agents: bool,
+    /// What is found is mended here. A plain review only says it.
+    mended: bool,
     roster: Roster,
     /// Who has a personality here.
     people: BTreeSet<String>,
@@ -55,6 +57,7 @@ impl Routing {
             polish,
             mends: tools.filter(mends).collect(),
             agents: site.adapter_for(&["fixer", "dev"]).is_some(),
+            mended: review.is_none_or(|review| review.fix),
             roster: site.roster.get_or_init(|| panel::kept(&site.dir)).clone(),
             people: roles.filter(|(_, role)| role.personality.is_some()).map(|(id, _)| id.clone()).collect(),
             owners,
@@ -109,7 +112,8 @@ impl Routing {
         let tool = tools.find(|name| tried.is_none() && self.mends.contains(*name));
         Fixer::Maker(match (tool, assigned) {
             (Some(tool), _) => Maker::new(format!("{TOOL}{tool}")),
-            (None, _) if !self.agents => Maker::new(NOBODY),
+            // Nobody is missed where nothing is mended.
+            (None, _) if !self.agents || !self.mended => Maker::new(NOBODY),
             (None, Assigned::Fixer(id)) => Maker::new(id),
             (None, Assigned::Anybody) => Maker::new(ANYBODY),
             (None, Assigned::Person(_)) => return Fixer::Person,

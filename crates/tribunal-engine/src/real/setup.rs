@@ -131,10 +131,7 @@ pub(super) fn begin_for(
 
 /// The roster, and everybody's personality in the settings: as they are when the run begins.
 fn people(project: &Project, at: &Oid, settings: &mut Settings) -> Result<Roster, SetupError> {
-    panel::people(
-        &panel::Ground { project, base: at, user: at, changed: &[], changes: &[], documents: "" },
-        settings,
-    )
+    panel::people(&panel::Ground { project, base: at, user: at, changed: &[], documents: "" }, settings)
 }
 
 /// Goes on with a run.
@@ -513,6 +510,7 @@ pub(super) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
         maker_backup: of != Use::Phase
             && agents.roles.contains_key(super::backup_of(Policy::of(of).maker.as_str())),
         attempts_max: settings.run.attempts_max,
+        parts_max: agents.parts_max,
         stale_limit: settings.task.stale_limit,
         rounds_max,
         timeouts,
@@ -667,6 +665,7 @@ pub(super) fn world(
         thens,
         unwanted: Mutex::default(),
         parked: Mutex::default(),
+        versions: Mutex::default(),
         watch,
         desk,
         commits: Mutex::default(),
@@ -734,6 +733,11 @@ pub fn fixed(
     match mended(&world.site, docket, effect)? {
         Mended::Kept(revision) => Ok(revision),
         Mended::Nothing => Err(SetupError::NothingMended { place }),
+        Mended::Untakable(what) => Err(SetupError::Refused(format!(
+            "git cannot take all of it: {}\nhint: take that out of {}",
+            tribunal_view::plain::clipped(&what.join("; "), 400),
+            place.display()
+        ))),
         Mended::Conflicts(files) => {
             let files: Vec<String> = files.iter().map(ToString::to_string).collect();
             Err(SetupError::Refused(format!(
@@ -813,6 +817,8 @@ pub struct GcReport {
     pub runs: Vec<String>,
     /// Runs kept, and why.
     pub kept: Vec<(String, String)>,
+    /// Caches of tools removed.
+    pub caches: Vec<String>,
     /// Bytes freed.
     pub bytes: u64,
 }
@@ -854,6 +860,9 @@ pub fn gc(project: &Project, _settings: &Settings, asked: GcAsk) -> Result<GcRep
             Err(why) => report.kept.push((run, why)),
         }
     }
+    let (caches, bytes) = super::cache::gc(project, limit, asked.dry);
+    report.caches = caches;
+    report.bytes += bytes;
     Ok(report)
 }
 

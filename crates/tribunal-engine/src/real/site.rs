@@ -58,6 +58,8 @@ pub(crate) struct Site {
     pub(crate) unwanted: Mutex<BTreeSet<EffectId>>,
     /// Accounts that take no requests, and until when.
     pub(crate) parked: Mutex<BTreeMap<String, Time>>,
+    /// Versions of agents' programs, as far as they were asked for and told.
+    pub(crate) versions: Mutex<BTreeMap<String, Option<String>>>,
     pub(crate) watch: Watch,
     /// Where agents report.
     pub(crate) desk: Desk,
@@ -66,7 +68,7 @@ pub(crate) struct Site {
     /// What git says of the work up to a commit.
     pub(crate) works: Mutex<BTreeMap<Oid, Arc<super::account::Work>>>,
     /// What the tests said at a commit.
-    pub(crate) suites: Mutex<BTreeMap<Oid, super::delivery::Ran>>,
+    pub(crate) suites: Mutex<BTreeMap<Oid, crate::gates::TestRun>>,
     /// The command that runs the project's tests, as far as it can be told.
     pub(crate) tests: std::sync::OnceLock<Option<Vec<String>>>,
     /// The SUMMARY each dev wrote itself, if it did.
@@ -241,6 +243,8 @@ impl Site {
             round: 1,
             attempt: effect.n.fails + 1,
             prompt: String::new(),
+            // A launch without one is refused.
+            word: super::word::fresh().ok(),
             dir: self.dir.clone(),
             access: tribunal_agent::Access::ReadOnly,
             out_dir: self.launch_dir(effect),

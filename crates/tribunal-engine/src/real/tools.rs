@@ -2,11 +2,13 @@
 //! changed lines is a finding, the rest is kept aside. One that could not run is not green, it did not run. What a
 //! diff's own code makes a tool do stays in its walls.
 
-use super::check::{Command, contained, tail};
+use super::cache::{Memo, Warm};
+use super::check::{Command, contained, tail, tmp_in};
 use super::inside;
 use super::site::{Site, slug};
 use crate::docket::{AsideNote, Docket, Note};
 use crate::world::Report;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -18,7 +20,7 @@ use tribunal_core::ids::{Check, LoopId, Revision};
 use tribunal_core::ledger::Entry;
 use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport};
 use tribunal_findings::track::Change;
-use tribunal_findings::{ToolForm, ToolPart, ToolReport, read_rewrite, read_tool};
+use tribunal_findings::{ToolForm, ToolPart, ToolReport, ToolRun, read_answer, read_rewrite};
 use tribunal_git::{GitError, GitPath, Oid, Repo, Tree};
 use tribunal_process::{ExitHow, find_program};
 
@@ -26,6 +28,8 @@ use tribunal_process::{ExitHow, find_program};
 const TEXT_MAX: usize = 64 << 20;
 /// Files named in one call.
 const FILES_AT_ONCE: usize = 500;
+/// What a tool is run for, where it judges.
+const CHECK: &str = "check";
 /// Findings beside the change that are kept, of each tool.
 const ASIDE_MAX: usize = 500;
 
@@ -47,7 +51,7 @@ pub(crate) struct Looking {
 }
 
 /// What a tool said of one commit.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Looked {
     /// About changed lines.
     pub(crate) found: Vec<Claim>,
@@ -57,6 +61,9 @@ pub(crate) struct Looked {
     pub(crate) unread: Vec<String>,
     /// What it did not look at, and why.
     pub(crate) missed: Option<String>,
+    /// The run in which it said so, where it was not asked again.
+    #[serde(skip)]
+    pub(crate) known: Option<String>,
 }
 
 impl Looking {
@@ -89,7 +96,13 @@ impl Looking {
             Ok(Ok(looked)) => {
                 let count = u32::try_from(looked.aside.len()).unwrap_or(u32::MAX);
                 let claims = looked.aside.into_iter().take(ASIDE_MAX).collect();
-                let note = AsideNote { of: self.of.clone(), check: self.check.clone(), count, claims };
+                let note = AsideNote {
+                    of: self.of.clone(),
+                    check: self.check.clone(),
+                    count,
+                    claims,
+                    known: looked.known,
+                };
                 let unread = looked.unread.into_iter().take(10);
                 let unread = unread.map(|why| Note::Warning(format!("{}: not read: {why}", self.check)));
                 let missed = looked.missed.map(Note::Warning);
@@ -195,15 +208,27 @@ fn look(
     let Some(seat) = detect_one(&site.repo, tool, base, commit, &changed, &|_| true)? else {
         return Ok(Ok(Looked::default()));
     };
+    let memo = Memo::of(site, tool, &seat, (base, commit))?;
+    if let Some((looked, run)) = memo.as_ref().and_then(Memo::read) {
+        return Ok(Ok(Looked { known: Some(run), ..looked }));
+    }
     let dir = site.dir.join("checks").join(name);
     site.shelf.discard(&dir)?;
     fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
-    let tree = site.shelf.checkout(&dir.join("tree"), &dir.join("index"), commit, "check")?;
-    let asked = Asked { site, tool, seat: &seat, name, dir: &dir, tree: &tree, cache: &tool.name };
+    let warm = Warm::take(site, tool, &tool.name, &change, commit)?;
+    let tree = match &warm {
+        Some(warm) => warm.tree(site, commit)?,
+        None => site.shelf.checkout(&dir.join("tree"), &dir.join("index"), commit, "check")?,
+    };
+    let cache = warm.as_ref().map_or_else(|| own_cache(site, &tool.name), Warm::data);
+    let asked = Asked { site, tool, seat: &seat, name, dir: &dir, tree: &tree, cache: &cache };
+    // Whether the answer comes from nothing but what it is kept by.
+    let mut alone = true;
     let said = match asked.ask(&changed)? {
         Ok(report) => match sorted(tool, report.clone(), &change) {
             (looked, Some(why)) => {
-                let before = asked.before(base, &report)?;
+                let before = asked.before(base)?;
+                alone &= held.is_empty() || left_out(tool, &report).is_none();
                 stopped(tool, &report, before.as_ref(), &change, held, looked, &why)
             }
             (looked, None) => Ok(looked),
@@ -211,7 +236,18 @@ fn look(
         Err(why) => Err(why),
     };
     site.shelf.discard(&dir)?;
+    if let Some(warm) = warm {
+        warm.give_back(site, &tool.name);
+    }
+    if let (Some(memo), Ok(looked), true) = (&memo, &said, alone) {
+        memo.write(&site.run, looked);
+    }
     Ok(said)
+}
+
+/// The folder that a tool keeps for itself in one run.
+pub(crate) fn own_cache(site: &Site, name: &str) -> PathBuf {
+    site.dir.join("cache").join(slug(name))
 }
 
 /// What it stopped at and went past, where that is all that failed and may be left out; `None` where it is not, or where
@@ -241,10 +277,13 @@ fn stopped(
     why: &str,
 ) -> Result<Looked, String> {
     let name = &tool.name;
-    if let (Some(out), Some(before)) = (left_out(tool, report), before) {
+    let out = left_out(tool, report).unwrap_or_default();
+    if let Some(before) = before {
         let paths: Vec<&str> = out.iter().map(|part| part.path.as_str()).collect();
-        let missed = Some(format!("{name} did not look at {}: {why}", paths.join(", ")));
-        if out.iter().all(|part| before.parts.iter().any(|was| is_same_stop(part, was))) {
+        let paths = if paths.is_empty() { "everything".to_owned() } else { paths.join(", ") };
+        let missed = Some(format!("{name} did not look at {paths}: {why}"));
+        let same = |part: &&ToolPart| before.parts.iter().any(|was| is_same_stop(part, was));
+        if !out.is_empty() && out.iter().all(same) {
             let named = change.files().iter().flat_map(|file| file.old.iter().chain(&file.new));
             if !named.chain(held).any(|path| tool.is_for(path) && out.iter().any(|part| part.may_hold(path)))
             {
@@ -286,7 +325,7 @@ fn sorted(tool: &Tool, report: ToolReport, change: &Change) -> (Looked, Option<S
     let weighed = report.findings.into_iter().filter_map(|claim| tool.weigh(claim));
     let (found, aside): (Vec<Claim>, Vec<Claim>) = weighed.partition(|claim| is_changed(claim, change));
     let stopped = report.broken.filter(|_| found.iter().all(|claim| claim.severity != Severity::Blocker));
-    (Looked { found, aside, unread: report.unread, missed: None }, stopped)
+    (Looked { found, aside, unread: report.unread, missed: None, known: None }, stopped)
 }
 
 /// Whether a finding is about what changed: a line of it, the file where there is no line, or nothing in particular.
@@ -306,8 +345,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) name: &'a str,
     pub(crate) dir: &'a Path,
     pub(crate) tree: &'a Tree,
-    /// The folder that it keeps for itself, among those of the run.
-    pub(crate) cache: &'a str,
+    /// The folder that it keeps for itself.
+    pub(crate) cache: &'a Path,
 }
 
 impl Asked<'_> {
@@ -327,19 +366,23 @@ impl Asked<'_> {
         words.iter().chain(self.tool.past.iter().flat_map(|past| &past.words)).cloned().collect()
     }
 
-    /// What it says of the same at the base, where `report` left out only what may be left out.
-    fn before(&self, base: &Oid, report: &ToolReport) -> Result<Option<ToolReport>, GitError> {
-        if left_out(self.tool, report).is_none() {
-            return Ok(None);
-        }
+    /// What it says of the base: whether that compiled tells whose fault it is that this does not.
+    fn before(&self, base: &Oid) -> Result<Option<ToolReport>, GitError> {
         // A cache of its own: cargo goes by the times of files, and would take one commit for the other.
-        let (cache, name) = (format!("{}-base", self.cache), format!("{}-base", self.name));
+        let own = format!("{}-base", self.tool.name);
+        let warm = Warm::take(self.site, self.tool, &own, &Change::default(), base)?;
+        let cache = warm.as_ref().map_or_else(|| own_cache(self.site, &own), Warm::data);
+        let name = format!("{}-base", self.name);
         let tree =
             self.site.shelf.checkout(&self.dir.join("base"), &self.dir.join("base-index"), base, "check")?;
         let there = Asked { name: &name, tree: &tree, cache: &cache, ..*self };
         // One that fails elsewhere at the base does not tell whose fault it is here.
         let clear = |was: &ToolReport| was.failed.is_empty() || left_out(self.tool, was).is_some();
-        Ok(there.check(&self.onward(&self.tool.check), &[])?.ok().filter(clear))
+        let said = there.check(&self.onward(&self.tool.check), &[])?.ok().filter(clear);
+        if let Some(warm) = warm {
+            warm.give_back(self.site, &own);
+        }
+        Ok(said)
     }
 
     /// Asks it by a command line of its row; of what it would lay out otherwise, only in these files.
@@ -349,7 +392,7 @@ impl Asked<'_> {
         changed: &[String],
     ) -> Result<Result<ToolReport, String>, GitError> {
         let mut all = ToolReport::default();
-        for (place, out_dir, how) in match self.each(words, "check") {
+        for (place, out_dir, how) in match self.each(words, CHECK) {
             Ok(runs) => runs,
             Err(why) => return Ok(Err(why)),
         } {
@@ -368,13 +411,49 @@ impl Asked<'_> {
             let captured = self.tree.capture()?;
             let only: Vec<GitPath> = changed
                 .iter()
-                .filter(|path| self.tool.is_for(path))
+                .filter(|path| self.looks_at(path))
                 .map(|path| GitPath::from(path.as_str()))
                 .collect();
             let diff = self.site.repo.diff_text(self.tree.base(), &captured.tree, &only, TEXT_MAX)?;
-            all.findings = read_rewrite(&String::from_utf8_lossy(&diff.bytes), &self.tool.name);
+            if diff.cut {
+                return Ok(Err(format!("{} rewrites more than {TEXT_MAX} bytes", self.tool.name)));
+            }
+            all.findings.extend(read_rewrite(&String::from_utf8_lossy(&diff.bytes), &self.tool.name));
         }
         Ok(Ok(all))
+    }
+
+    /// Whether a changed file is one that it was asked about.
+    fn looks_at(&self, path: &str) -> bool {
+        self.seat.places.iter().any(|(place, files)| match place.as_str() {
+            "" => files.iter().any(|file| file == path),
+            place => {
+                let rest = path.strip_prefix(place).and_then(|rest| rest.strip_prefix('/'));
+                rest.is_some_and(|rest| files.iter().any(|file| file == rest))
+            }
+        })
+    }
+
+    /// The file that a formatter has to lay out besides those of the project, to show that it looks at all.
+    fn probe(&self) -> Result<Option<PathBuf>, String> {
+        let Some(probe) = &self.tool.probe else { return Ok(None) };
+        let tmp = tmp_in(self.dir);
+        let path = tmp.join(&probe.name);
+        // Whoever ran here before may have left a link.
+        fs::create_dir_all(&tmp)
+            .and_then(|()| match fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+                _ => fs::write(&path, &probe.text),
+            })
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Some(path))
+    }
+
+    /// Whether the probe is as it was. A link that was put in its place is not followed.
+    fn is_untouched(&self, probe: &Path) -> bool {
+        let plain = probe.symlink_metadata().is_ok_and(|meta| meta.is_file());
+        let text = self.tool.probe.as_ref().map(|probe| probe.text.as_str());
+        !plain || fs::read_to_string(probe).ok().as_deref() == text
     }
 
     /// Runs a command line of the row in each of its places: where, its output's folder, and how it ended.
@@ -383,8 +462,8 @@ impl Asked<'_> {
         words: &[String],
         what: &str,
     ) -> Result<Vec<(String, PathBuf, ExitHow)>, String> {
-        let cache = self.site.dir.join("cache").join(slug(self.cache));
-        fs::create_dir_all(&cache).map_err(|error| format!("{}: {error}", cache.display()))?;
+        let cache = self.cache;
+        fs::create_dir_all(cache).map_err(|error| format!("{}: {error}", cache.display()))?;
         let path = self.site.environment.get("PATH");
         let own = program(self.site.project.root(), path, self.tool.program());
         let own = own.map_or_else(|| self.tool.program().to_owned(), |path| path.display().to_string());
@@ -395,19 +474,32 @@ impl Asked<'_> {
             let batches: Vec<&[String]> =
                 if named { files.chunks(FILES_AT_ONCE).collect() } else { vec![&[]] };
             for files in batches {
+                let probe = if what == CHECK && named { self.probe()? } else { None };
+                let files: Vec<String> = files
+                    .iter()
+                    .cloned()
+                    .chain(probe.iter().map(|path| path.display().to_string()))
+                    .collect();
                 let config = self.seat.configured.as_deref().unwrap_or("auto");
                 let cache_text = cache.display().to_string();
-                let fill = Fill { program: &own, files, config, cache: &cache_text };
+                let fill = Fill { program: &own, files: &files, config, cache: &cache_text };
                 let env = self.tool.env.iter().map(|(k, v)| (k.into(), fill.text(v).into())).collect();
                 let command = Command {
                     argv: fill.argv(words),
                     shown: format!("{} ({what})", self.tool.name),
                     env,
-                    room: vec![cache.clone()],
+                    room: vec![cache.to_owned()],
                     place: place.clone(),
                 };
                 let tree = self.tree.path();
                 let (how, out) = contained(self.site, self.name, runs.len(), tree, self.dir, &command)?;
+                // One that failed says why itself.
+                if how == ExitHow::Code(0) && probe.is_some_and(|probe| self.is_untouched(&probe)) {
+                    let name = &self.tool.name;
+                    return Err(format!(
+                        "{name} did not run: it left a file as it was that it has to lay out"
+                    ));
+                }
                 runs.push((place.clone(), out, how));
             }
         }
@@ -435,26 +527,23 @@ impl Asked<'_> {
             ExitHow::Signal(signal) => return Err(format!("{} died of signal {signal}", self.tool.name)),
             ExitHow::NotStarted(why) => return Err(format!("{} did not start: {why}", self.tool.name)),
         };
-        let mut text = read_capped(&out_dir.join("stdout"));
-        if matches!(self.tool.form, ToolForm::Lines | ToolForm::Cargo) {
-            text.push('\n');
-            text.push_str(&read_capped(&out_dir.join("stderr")));
-        }
+        let (out, err) = (read_capped(&out_dir.join("stdout")), read_capped(&out_dir.join("stderr")));
         let at = self.tree.path().join(place);
         let root = at.canonicalize().unwrap_or(at);
-        let mut report = read_tool(self.tool.form, &text, &root.display().to_string());
+        let here = |file: &str| root.join(file).symlink_metadata().is_ok();
+        let steering = self.tool.steering();
+        let run = ToolRun { code, out: &out, err: &err, root: &root.display().to_string(), here: &here };
+        let mut report = read_answer(&self.tool.manner(&steering), &run).map_err(|why| {
+            let said = tail(&out_dir.join("stderr"));
+            let said = if said.is_empty() { tail(&out_dir.join("stdout")) } else { said };
+            let said = if said.is_empty() { said } else { format!("\n{said}") };
+            format!("{} did not run: {why} (exit code {code}){said}", self.tool.name)
+        })?;
         for claim in report.findings.iter_mut().filter(|_| !place.is_empty()) {
             claim.file = claim.file.take().map(|file| format!("{place}/{file}"));
         }
         for part in report.parts.iter_mut().filter(|part| !place.is_empty() && !part.path.is_empty()) {
             part.path = format!("{place}/{}", part.path);
-        }
-        let ran = code == 0 || self.tool.found.contains(&code);
-        let silent = code != 0 && report.findings.is_empty() && report.broken.is_none();
-        if !ran || silent {
-            let said = tail(&out_dir.join("stderr"));
-            let said = if said.is_empty() { tail(&out_dir.join("stdout")) } else { said };
-            return Err(format!("{} did not run (exit code {code}): {said}", self.tool.name));
         }
         Ok(report)
     }

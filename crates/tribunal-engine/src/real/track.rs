@@ -15,10 +15,10 @@ use tribunal_core::finding::{Fate, Said, Source, Verdict};
 use tribunal_core::ids::{Check, FindingId, LoopId, Revision, Seat};
 use tribunal_core::ledger::{Ledger, Tracked};
 use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport};
-use tribunal_core::panel::Bench;
+use tribunal_core::panel::{Bench, CheckState};
 use tribunal_core::run::Subject;
 use tribunal_findings::excerpt::{excerpt, hunks};
-use tribunal_findings::track::{Block, Change, Input, Outcome, Side, track};
+use tribunal_findings::track::{Block, Change, Input, Outcome, Side, ToolWords, track};
 use tribunal_findings::{Excerpt, Panel, Raised, triage};
 use tribunal_git::{GitError, GitPath, Oid};
 
@@ -41,6 +41,7 @@ pub(crate) struct Tracking {
     tracked: Option<Revision>,
     architect: bool,
     routing: Option<Routing>,
+    tools: ToolWords,
 }
 
 impl Tracking {
@@ -55,6 +56,7 @@ impl Tracking {
         let subject = subject::of(lp.id())?;
         Some(Tracking {
             routing: Routing::of(site, lp, docket),
+            tools: tool_words(lp, docket),
             effect: effect.clone(),
             begins: Base::of(&subject, docket),
             subject,
@@ -85,7 +87,9 @@ impl Tracking {
     fn track(&self, site: &Site) -> Result<(Outcome, Vec<Note>), GitError> {
         let triaged = triage(self.raised(), &self.panel());
         let said = self.said();
-        let ran: BTreeSet<Check> = self.bench.checks.keys().cloned().collect();
+        // What did not run settles nothing, also where it stops nothing.
+        let ran = self.bench.checks.iter().filter(|(_, state)| **state != CheckState::DidNotRun);
+        let ran: BTreeSet<Check> = ran.map(|(check, _)| check.clone()).collect();
         let pairs = self.pairs();
         let changes =
             pairs.iter().map(|(from, to)| self.change(site, from, to)).collect::<Result<Vec<_>, _>>()?;
@@ -109,11 +113,13 @@ impl Tracking {
             removed: &removed,
             read: &read,
             architect: self.architect,
+            tools: &self.tools,
         });
         if let Some(routing) = &self.routing {
             routing.route(&mut outcome.tracked, &self.ledger);
         }
-        let notes = self.traced(site, &outcome, &changes)?;
+        let mut notes = self.traced(site, &outcome, &changes)?;
+        notes.extend(self.unconfirmed(&outcome));
         Ok((outcome, notes))
     }
 
@@ -136,10 +142,26 @@ impl Tracking {
                 removed: &removed,
                 read: &read,
                 architect: self.architect,
+                tools: &self.tools,
             });
             removed.extend(earlier.removed);
         }
         removed
+    }
+
+    /// Findings that their tools no longer say, and that stay open: nothing of theirs changed but the layout.
+    fn unconfirmed(&self, outcome: &Outcome) -> Option<Note> {
+        let silent = |source: &Source| {
+            let failed = |check: &Check| self.bench.failures().any(|(failed, _)| failed == check);
+            matches!(source, Source::Check(check) if self.tools.names.contains(check) && !failed(check))
+        };
+        let open = outcome.tracked.iter().filter(|one| one.fate == Fate::Open && one.by.iter().all(silent));
+        let ids: Vec<String> = open.map(|one| one.id.to_string()).collect();
+        (!ids.is_empty()).then(|| {
+            let text =
+                "its tool no longer says it, but its lines are as they were, or were only laid out anew";
+            Note::Warning(format!("not confirmed as fixed: {}: {text}", ids.join(", ")))
+        })
     }
 
     /// Where the findings that are new came from, and what those that went away went away with; no note when there
@@ -260,14 +282,14 @@ impl Tracking {
         let checks = self.bench.failures().flat_map(|(check, claims)| {
             claims.iter().map(move |claim| (Source::Check(check.clone()), claim.clone()))
         });
-        let seats = self.bench.answers().flat_map(|(seat, answer)| {
+        let seats = self.bench.voices().flat_map(|(seat, answer)| {
             answer.raised.iter().map(move |claim| (Source::Seat(seat.clone()), claim.clone()))
         });
         checks.chain(seats).map(|(source, claim)| Raised { source, claim }).collect()
     }
 
     fn panel(&self) -> Panel {
-        let rejecting = self.bench.answers().filter(|(_, answer)| answer.verdict == Verdict::Reject);
+        let rejecting = self.bench.voices().filter(|(_, answer)| answer.verdict == Verdict::Reject);
         let mut panel = Panel {
             owners: BTreeMap::new(),
             sat: self.bench.answers().map(|(seat, _)| seat.clone()).collect(),
@@ -281,7 +303,10 @@ impl Tracking {
     }
 
     fn said(&self) -> BTreeMap<Seat, BTreeMap<FindingId, Said>> {
-        self.bench.answers().map(|(seat, answer)| (seat.clone(), answer.said.clone())).collect()
+        // Who sits and gave no answer has said nothing of what it holds, which is no reason to let go of it.
+        let silent = self.bench.seats.keys().map(|seat| (seat.clone(), BTreeMap::new()));
+        let spoke = self.bench.voices().map(|(seat, answer)| (seat.clone(), answer.said.clone()));
+        silent.chain(spoke).collect()
     }
 
     /// Judged revisions, each with the one before it.
@@ -325,6 +350,16 @@ impl Tracking {
             }
         };
         Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// Which checks of a loop are tools, and what they say beside the change.
+fn tool_words(lp: &Loop, docket: &Docket) -> ToolWords {
+    let tools = docket.review().into_iter().flat_map(|review| &review.tools);
+    let aside = docket.asides.values().filter(|aside| aside.of == *lp.id());
+    ToolWords {
+        names: tools.map(|tool| Check::new(&tool.name)).collect(),
+        aside: aside.flat_map(|aside| aside.claims.iter().cloned()).collect(),
     }
 }
 

@@ -226,6 +226,8 @@ fn flight(row: &Adapter, trial: &Trial, left_out: Vec<Feature>) -> Flight {
         reserved: 0,
         session,
         left_out,
+        word: None,
+        identity: tribunal_view::spoken::Identity::default(),
     }
 }
 
@@ -241,6 +243,7 @@ fn brief(trial: &Trial) -> Brief {
         round: 1,
         attempt: 1,
         prompt: trial.prompt.clone(),
+        word: None,
         dir: trial.dir.clone(),
         access: trial.access,
         out_dir: trial.out_dir.clone(),

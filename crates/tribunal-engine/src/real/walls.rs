@@ -147,6 +147,9 @@ pub(crate) struct Estate<'a> {
 impl Site {
     /// The walls of a launch; none where there are none. Makes the launch's scratch folder in any case.
     pub(crate) fn walls(&self, room: &Room<'_>) -> Result<Option<Walls>, String> {
+        // A tool's warm tree lies outside the run.
+        let warm = super::cache::folder(&self.project);
+        let within = if room.tree.starts_with(&warm) { &warm } else { &self.dir };
         let ground = Ground {
             sandbox: self.sandbox,
             environment: &self.environment,
@@ -158,7 +161,7 @@ impl Site {
                 git: [self.repo.common_dir(), self.repo.objects_dir()],
                 runs: self.project.folder(),
             }),
-            within: &self.dir,
+            within,
             scratches: Some(&self.scratches),
         };
         ground.walls(room)

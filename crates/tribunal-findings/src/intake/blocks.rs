@@ -24,7 +24,7 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
         let Some(open) = &mut block else { continue };
         let ends = own
             && (heading(line.text).is_some()
-                || super::verdict::verdict_value(line.text).is_some()
+                || super::verdict::is_keyed_verdict(line.text)
                 || is_rule(line.text));
         if ends || taken[at] || matches!(line.kind, Kind::Data | Kind::TooLong) {
             close(block.take(), draft);

@@ -26,6 +26,7 @@ pub(super) struct Check {
 impl Check {
     /// The check an item begins; `None` when the words name none.
     pub fn of_item(words: &str) -> Option<Check> {
+        let words = without_id(words);
         let mut check = Check { text: words.to_owned(), ..Check::default() };
         if let Some(inner) = words.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
             if let Some(check) = Check::of_json(words) {
@@ -179,7 +180,7 @@ impl Check {
 }
 
 /// Whether a status is a pass or a failure; `None` when it is neither, such as one of a check that did not run.
-fn standing(status: &str) -> Option<bool> {
+pub(super) fn standing(status: &str) -> Option<bool> {
     const PASS: [&str; 12] = [
         "pass",
         "passed",
@@ -247,6 +248,15 @@ fn split_fields(text: &str, separator: char) -> Vec<&str> {
     }
     parts.push(&text[start..]);
     parts
+}
+
+/// S1 puts an id in front: `[id:q-001] name: commit-lint | status: fail`.
+fn without_id(words: &str) -> &str {
+    let inner = words.trim_start_matches(['*', '`', ' ']).strip_prefix("[id");
+    let after = inner
+        .and_then(|inner| inner.split_once(']'))
+        .map(|(_, after)| after.trim_start_matches(['*', '`', ' ']));
+    after.filter(|after| !after.is_empty()).unwrap_or(words)
 }
 
 /// Takes one pair of quotes off.

@@ -1,8 +1,10 @@
 //! JSON answers: our schema, and the arguments of the reporting tools, as one object or a line per call. Each finding
 //! is read by itself, so a bad one does not lose the others. A truncated or doubled answer has no verdict.
 
+use super::launch::Carried;
 use super::lines::{append, set_lines, set_place};
-use super::scan::{Kind, Scan};
+use super::marks::{self, Lead};
+use super::scan::{Json, Kind, Scan};
 use super::{Draft, Form, check, said, sarif};
 use crate::text::{clip, plain_words};
 use crate::words::{self, Stated};
@@ -43,29 +45,31 @@ pub(crate) fn read_whole(scan: &Scan<'_>, draft: &mut Draft) -> bool {
     if prose {
         return false;
     }
-    for text in &scan.bare {
-        value(text, draft);
+    for part in &scan.bare {
+        value(&part.text, draft);
     }
     !scan.bare.is_empty()
 }
 
 /// Reads the JSON inside a message: values that stand in it, and the only fenced block.
 pub(crate) fn read_parts(scan: &Scan<'_>, draft: &mut Draft) {
-    for text in &scan.bare {
-        value(text, draft);
+    for part in &scan.bare {
+        value(&part.text, draft);
     }
-    let answers: Vec<&str> = scan.fenced.iter().copied().filter(|text| is_answer(text)).collect();
+    let answers: Vec<&Json<'_>> = scan.fenced.iter().filter(|part| is_answer(&part.text)).collect();
     match answers.as_slice() {
         [] => note_broken(scan, draft),
         [only] => {
             // It may be quoted: what it says against the work is heard, what it says for it is not.
             if scan.goes_on_after(only) {
-                draft.intake.doubt(only, "JSON in a fence approves only as the last word of a message");
+                draft.intake.doubt(&only.text, "JSON in a fence approves only as the last word of a message");
+            } else if scan.is_shown(only) {
+                draft.intake.doubt(&only.text, "JSON that is shown as part of a file approves nothing");
             }
-            fenced(only, draft);
+            fenced(&only.text, draft);
         }
         [first, ..] => {
-            draft.intake.note(first, "several fenced JSON answers: which one counts is not said");
+            draft.intake.note(&first.text, "several fenced JSON answers: which one counts is not said");
             draft.vote("several JSON answers", Err("several fenced JSON answers"));
         }
     }
@@ -77,10 +81,9 @@ fn note_broken(scan: &Scan<'_>, draft: &mut Draft) {
     {
         draft.intake.note(line.text, "looks like JSON, but is broken or incomplete");
     }
-    for text in
-        scan.fenced.iter().filter(|text| text.contains("\"verdict\"") || text.contains("\"findings\""))
-    {
-        draft.intake.note(text, "looks like JSON, but is broken or incomplete");
+    let broken = |text: &str| text.contains("\"verdict\"") || text.contains("\"findings\"");
+    for part in scan.fenced.iter().filter(|part| broken(&part.text)) {
+        draft.intake.note(&part.text, "looks like JSON, but is broken or incomplete");
     }
 }
 
@@ -103,7 +106,7 @@ fn is_answer(text: &str) -> bool {
     let first = parts.next();
     match first {
         Some(Ok(fields)) => fields.0.iter().any(|(key, _)| is_top_key(key)),
-        _ => false,
+        _ => text.trim_start().starts_with('[') && text.contains("\"severity\""),
     }
 }
 
@@ -120,7 +123,33 @@ fn is_top_key(key: &str) -> bool {
             | "runs"
             | "cast_verdict"
             | "report_findings"
-    )
+            | "overall_correctness"
+            | "recommendation"
+            | "event"
+            | "approved"
+    ) || list_severity(key).is_some()
+}
+
+/// Keys that hold findings, and the severity that a key stands for.
+fn list_severity(key: &str) -> Option<Option<Severity>> {
+    Some(match key.to_lowercase().replace(['-', ' '], "_").as_str() {
+        "findings" | "issues" | "comments" | "problems" | "review_comments" | "defects" | "bugs"
+        | "annotations" | "concerns" | "violations" | "observations" => None,
+        "blocking_issues" | "blockers" | "blocking" | "critical" | "critical_issues" | "must_fix"
+        | "high" => Some(Severity::Blocker),
+        "warnings" | "should_fix" | "major" | "important" | "medium" => Some(Severity::Warning),
+        "non_blocking"
+        | "nonblocking"
+        | "suggestions"
+        | "nits"
+        | "minor"
+        | "nitpicks"
+        | "could_fix"
+        | "low"
+        | "non_blocking_issues"
+        | "optional" => Some(Severity::Suggestion),
+        _ => return None,
+    })
 }
 
 fn value(text: &str, draft: &mut Draft) {
@@ -159,7 +188,9 @@ fn object(text: &str, fields: Fields<'_>, draft: &mut Draft) {
     let named = get(&["tool", "tool_name"])
         .or_else(|| get(&["name"]).filter(|_| get(&["arguments", "input", "args"]).is_some()));
     if let (Some(tool), Some(args)) = (named, get(&["args", "arguments", "input", "params"])) {
+        draft.carried = carried(&fields, draft).unwrap_or_default();
         call(tool, args, draft);
+        draft.carried = Carried::Nothing;
     } else if get(&["runs"]).is_some() && (get(&["version"]).is_some() || get(&["$schema"]).is_some()) {
         sarif::read_into(text, draft);
     } else if let Some(one) = as_check(text) {
@@ -217,18 +248,49 @@ fn arguments(name: &str, args: &RawValue, draft: &mut Draft) {
 
 /// One answer: verdict, findings, answers by id, what was checked.
 fn answer(text: &str, fields: &Fields<'_>, draft: &mut Draft) {
-    let mut findings = Vec::new();
+    let outer = draft.carried;
+    draft.carried = carried(fields, draft).unwrap_or(outer);
+    draft.forged |= draft.word.is_some() && draft.carried == Carried::Wrong;
+    answer_fields(text, fields, draft);
+    draft.carried = outer;
+}
+
+/// What the key `word` of an answer carries; `None` when there is no such key.
+fn carried(fields: &Fields<'_>, draft: &Draft) -> Option<Carried> {
+    let wanted = draft.word.as_deref()?;
+    let (_, raw) = fields.0.iter().find(|(key, _)| key.as_ref() == "word")?;
+    let right = words_of(raw).trim().eq_ignore_ascii_case(wanted);
+    Some(if right { Carried::Right } else { Carried::Wrong })
+}
+
+fn answer_fields(text: &str, fields: &Fields<'_>, draft: &mut Draft) {
+    let mut findings: Vec<(&RawValue, Option<Severity>)> = Vec::new();
     let mut passed = None;
     let mut fundamental = false;
     let before = draft.votes.len();
+    let mut told = Vec::new();
     for (key, raw) in &fields.0 {
         match key.as_ref() {
             "verdict" | "decision" => verdict(raw, draft),
+            // Keys that may say anything, and a verdict too.
+            "result" | "outcome" | "review_result" if is_known_verdict(raw) => verdict(raw, draft),
+            "recommendation"
+            | "overall_correctness"
+            | "event"
+            | "state"
+            | "review_state"
+            | "conclusion"
+            | "assessment"
+                if is_verdict(raw) =>
+            {
+                verdict(raw, draft);
+            }
             "passed" | "approved" => passed = passed_vote(raw, passed, draft),
             "fundamental" => fundamental = raw.get() == "true",
-            "findings" | "issues" => findings.push(*raw),
             "said" | "answers" => answers(raw, draft),
-            "checked" | "what_was_checked" => draft.intake.checked = words_of(raw),
+            "checked" | "what_was_checked" | "evidence" => {
+                super::verdict::take_evidence(&words_of(raw), draft)
+            }
             "intent" | "interpretedIntent" | "interpreted_intent" => {
                 draft.intake.intent = Some(words_of(raw)).filter(|w| !w.is_empty())
             }
@@ -238,13 +300,20 @@ fn answer(text: &str, fields: &Fields<'_>, draft: &mut Draft) {
             "checks" => check::read_json(raw.get(), draft),
             "hard_stop_reasons" => check::read_json_reasons(raw.get(), FixableBy::Manual, draft),
             "dev_fixable_failures" => check::read_json_reasons(raw.get(), FixableBy::Dev, draft),
+            listed if list_severity(listed).is_some() && is_list(listed, raw) => {
+                findings.push((raw, list_severity(listed).flatten()));
+            }
             // Under a name that is not known there may be findings: a list that is not empty, or an object.
             unknown if raw.get().starts_with(['[', '{']) && !matches!(raw.get(), "[]" | "{}") => {
                 draft.intake.doubt(raw.get(), format!("{unknown:?} is not a key that is known"));
             }
+            // Ids, dates and scores say nothing about the work.
+            "word" | "tool" | "name" | "model" | "loopId" | "loop_id" | "version" | "reviewer" | "id" => {}
+            _ if raw.get().starts_with('"') => told.push(words_of(raw)),
             _ => {}
         }
     }
+    tell(&told, draft);
     if fundamental {
         for vote in draft.votes[before..].iter_mut() {
             if let Ok((Verdict::Reject, flag)) = &mut vote.meaning {
@@ -255,13 +324,53 @@ fn answer(text: &str, fields: &Fields<'_>, draft: &mut Draft) {
     if draft.votes.len() == before && findings.is_empty() && draft.intake.said.is_empty() {
         draft.intake.note(text, "an object without verdict, findings or answers");
     }
-    for raw in findings {
+    for (raw, severity) in findings {
         match serde_json::from_str::<Vec<&RawValue>>(raw.get()) {
-            Ok(items) => items.iter().for_each(|item| finding(item.get(), passed, draft)),
+            Ok(items) => items.iter().for_each(|item| listed(item.get(), severity, passed, draft)),
             Err(_) if raw.get() == "null" => {}
             Err(_) => draft.intake.doubt(raw.get(), "findings are not a list"),
         }
     }
+}
+
+/// A number under `critical` is a count, not a list.
+fn is_list(key: &str, raw: &RawValue) -> bool {
+    matches!(key, "findings" | "issues") || raw.get().starts_with('[')
+}
+
+fn is_verdict(raw: &RawValue) -> bool {
+    matches!(words::verdict(&words_of(raw)), Stated::Known(..))
+}
+
+/// Sentences under other keys: an approval must cover them, and they may tell what was checked.
+fn tell(told: &[String], draft: &mut Draft) {
+    for text in told {
+        draft.leave(text);
+    }
+    let reports = |text: &&String| super::cover::sentences(text).into_iter().any(super::cover::reports_work);
+    if draft.intake.checked.is_empty()
+        && let Some(text) = told.iter().find(reports)
+        && (draft.word.is_none() || draft.carried == Carried::Right)
+    {
+        draft.intake.checked = clip(text, 4_000);
+    }
+}
+
+/// A finding of a list whose name says how severe its items are.
+fn listed(text: &str, severity: Option<Severity>, passed: Option<bool>, draft: &mut Draft) {
+    let (before, unstated) = (draft.intake.findings.len(), draft.unstated.len());
+    finding(text, passed, draft);
+    if let (Some(severity), Some(claim)) = (severity, draft.intake.findings.get_mut(before))
+        && draft.unstated.len() > unstated
+    {
+        claim.severity = severity;
+        draft.unstated.truncate(unstated);
+    }
+}
+
+fn is_known_verdict(raw: &RawValue) -> bool {
+    let text = serde_json::from_str::<String>(raw.get()).unwrap_or_default();
+    matches!(words::verdict(&text), Stated::Known(..))
 }
 
 fn verdict(raw: &RawValue, draft: &mut Draft) {
@@ -326,6 +435,9 @@ fn answers(raw: &RawValue, draft: &mut Draft) {
 }
 
 fn one_answer(id: &str, value: &Value, draft: &mut Draft) {
+    if let Some(number) = super::unread::number(id) {
+        return super::unread::reply_by_tool(number, answer_of(value), &format!("{id}: {value}"), draft);
+    }
     let Some(id) = FindingId::parse(id) else {
         draft.intake.note(&format!("{id}: {value}"), "not the id of a finding");
         return;
@@ -359,13 +471,26 @@ fn answer_of(value: &Value) -> Option<Result<Said, &'static str>> {
     said::meaning(&words)
 }
 
+const TEXTS: [&str; 11] = [
+    "claim",
+    "issue",
+    "title",
+    "message",
+    "comment",
+    "body",
+    "summary",
+    "description",
+    "text",
+    "problem",
+    "finding",
+];
+
 /// Reads one finding; `passed` is S4's, and sets the severity of issues that carry none.
 pub(super) fn finding(text: &str, passed: Option<bool>, draft: &mut Draft) {
     let value = match serde_json::from_str::<Value>(text) {
         Ok(value @ Value::Object(_)) => value,
-        Ok(Value::String(words)) if !words.trim().is_empty() => {
-            draft.intake.findings.push(super::claim_of(default_severity(passed), &words));
-            return;
+        Ok(Value::String(words)) if words.chars().any(char::is_alphabetic) => {
+            return sentence(&words, passed, draft);
         }
         Ok(_) => return draft.intake.doubt(text, "a finding that is not an object"),
         Err(error) => return draft.intake.doubt(text, format!("a finding that cannot be read: {error}")),
@@ -384,14 +509,20 @@ pub(super) fn finding(text: &str, passed: Option<bool>, draft: &mut Draft) {
             return;
         }
     }
-    let Some(words) = get(&["claim", "issue", "title", "message", "summary", "description"]) else {
+    let Some(words) = get(&TEXTS).filter(|words| words.chars().any(char::is_alphabetic)) else {
         return draft.intake.doubt(text, "a finding without an issue says nothing");
     };
-    let mut claim = super::claim_of(default_severity(passed), &words);
-    severity_of(&mut claim, get(&["severity", "level", "priority"]), passed, text, draft);
+    let (marked, bare) = match marks::lead(&words) {
+        Some(Lead::Of(severity, true, rest)) => (Some(severity), rest.to_owned()),
+        _ => (None, words.clone()),
+    };
+    let mut claim = super::claim_of(default_severity(passed), &bare);
+    let stated = get(&["severity", "level", "priority", "prio", "importance"]);
+    severity_of(&mut claim, stated, marked, passed, text, draft);
     place_of(&mut claim, &value, &get, draft);
-    confidence_of(&mut claim, value.get("confidence"), draft);
-    let details = get(&["details", "explanation", "description"]).filter(|details| *details != words);
+    confidence_of(&mut claim, value.get("confidence").or_else(|| value.get("confidence_score")), draft);
+    let details =
+        get(&["details", "explanation", "description", "body", "why"]).filter(|details| *details != words);
     append_some(&mut claim.details, details);
     append_some(
         &mut claim.suggestion,
@@ -408,6 +539,20 @@ pub(super) fn finding(text: &str, passed: Option<bool>, draft: &mut Draft) {
     draft.intake.findings.push(claim);
 }
 
+/// A finding that is only a sentence; its place and its severity may stand in it.
+fn sentence(words: &str, passed: Option<bool>, draft: &mut Draft) {
+    let head = super::head::head(words, false);
+    let rest = if head.has_words() { head.rest.as_str() } else { words };
+    let mut claim = super::claim_of(head.severity.unwrap_or(default_severity(passed)), rest);
+    if let Some(place) = &head.place {
+        set_place(&mut claim, &place.spelled(), draft);
+    }
+    if head.severity.is_none() && passed.is_none() {
+        draft.unstated(words);
+    }
+    draft.intake.findings.push(claim);
+}
+
 fn append_some(to: &mut String, text: Option<String>) {
     if let Some(text) = text {
         append(to, &text);
@@ -418,31 +563,80 @@ fn default_severity(passed: Option<bool>) -> Severity {
     if passed == Some(false) { Severity::Blocker } else { Severity::Warning }
 }
 
-fn severity_of(claim: &mut Claim, word: Option<String>, passed: Option<bool>, text: &str, draft: &mut Draft) {
+fn severity_of(
+    claim: &mut Claim,
+    word: Option<String>,
+    marked: Option<Severity>,
+    passed: Option<bool>,
+    text: &str,
+    draft: &mut Draft,
+) {
+    let of_number = |word: &str| match word {
+        "0" | "1" => Some(Severity::Blocker),
+        "2" => Some(Severity::Warning),
+        "3" | "4" => Some(Severity::Suggestion),
+        _ => None,
+    };
+    let known = |word: &str| words::severity(word).or_else(|| marks::word(word));
     match word {
-        Some(word) => match words::severity(&word) {
+        Some(word) => match known(&word).or(marked).or_else(|| of_number(&word)) {
             Some(severity) => claim.severity = severity,
             None => draft.intake.note(&word, "not a severity that is known: the default is taken"),
         },
-        None if passed.is_none() => draft.intake.note(text, "no severity given: taken as a warning"),
+        None if marked.is_some() => claim.severity = marked.unwrap_or(claim.severity),
+        None if passed.is_none() => draft.unstated(text),
         None => {}
     }
 }
 
 fn place_of(claim: &mut Claim, value: &Value, get: &dyn Fn(&[&str]) -> Option<String>, draft: &mut Draft) {
-    if let Some(file) = get(&["file", "path", "file_path", "filePath", "location"]) {
-        set_place(claim, &file, draft);
+    const FILES: [&str; 8] =
+        ["file", "path", "file_path", "filePath", "filename", "absolute_file_path", "location", "where"];
+    let inner = ["code_location", "location", "position"]
+        .iter()
+        .find_map(|name| value.get(name))
+        .filter(|v| v.is_object());
+    let file =
+        FILES.iter().filter_map(|name| value.get(name).or_else(|| inner?.get(name))).find_map(Value::as_str);
+    if let Some(file) = file.filter(|file| !file.is_empty()) {
+        set_place(claim, file, draft);
     }
     if let Some(section) = get(&["section"]) {
         claim.section = Some(clip(&section, 200));
     }
-    let number = |names: &[&str]| names.iter().find_map(|name| value.get(name)).and_then(Value::as_u64);
-    if let Some(line) = number(&["line", "start_line", "startLine", "line_start"]) {
-        let end = number(&["end", "end_line", "endLine", "line_end"]).unwrap_or(line);
+    let both = [Some(value), inner, range(value), inner.and_then(range)];
+    let number = |names: &[&str]| {
+        both.iter()
+            .flatten()
+            .find_map(|of| names.iter().find_map(|name| of.get(name)))
+            .and_then(Value::as_u64)
+    };
+    let first = number(&[
+        "start_line",
+        "startLine",
+        "line_start",
+        "start",
+        "line",
+        "line_number",
+        "lineNumber",
+        "lineno",
+    ]);
+    if let Some(line) = first {
+        let end = number(&["end", "end_line", "endLine", "line_end", "line"])
+            .filter(|end| *end >= line)
+            .unwrap_or(line);
         set_lines(claim, &format!("{line}-{end}"), draft);
-    } else if let Some(lines) = get(&["line", "lines", "line_range", "lineRange"]) {
+    } else if let Some(lines) = get(&["line", "lines", "line_range", "lineRange", "line_number"]) {
         set_lines(claim, &lines, draft);
     }
+}
+
+/// `{"start": 3, "end": 9}` under one of its names.
+fn range(value: &Value) -> Option<&Value> {
+    ["line_range", "lineRange", "range", "lines"]
+        .iter()
+        .find_map(|name| value.get(name))
+        .filter(|range| range.is_object())
 }
 
 fn confidence_of(claim: &mut Claim, value: Option<&Value>, draft: &mut Draft) {

@@ -1,41 +1,27 @@
-//! Findings as single lines: `[id:X] [severity:Y] [file:Z] issue: … | suggestion: …`, and the plain items of a chain
-//! review (`blocker: …`). Lines in a findings section that fit neither are kept as unread.
+//! Findings as single lines: `[id:X] [severity:Y] [file:Z] issue: … | suggestion: …`; and a claim out of named fields,
+//! whatever form they come from.
 
+use super::launch::Carried;
 use super::scan::{Kind, Line};
 use super::{Draft, Form, claim_of, said};
-use crate::text::{bare, clip, field, heading, is_bullet, plain_words, strip_bullet, unbold};
+use crate::text::{bare, clip, is_bullet, plain_words, strip_bullet};
 use crate::words;
 use tribunal_core::finding::{Claim, Said, Severity};
 use tribunal_core::ids::FindingId;
 
-/// Where we are in the message.
-#[derive(Clone, Copy, PartialEq)]
-enum Section {
-    Outside,
-    /// Below `FINDINGS:`.
-    Findings,
-    /// Below a heading such as `Blockers`.
-    Of(Severity),
-}
-
-/// Reads all findings that are one line each.
+/// Reads all findings that are one tagged line each.
 pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
-    let mut section = Section::Outside;
     let mut open = false;
     for (at, line) in lines.iter().enumerate() {
         if line.kind != Kind::Own || taken[at] {
             open = false;
             continue;
         }
-        if let Some(next) = section_of(line.text) {
-            section = next;
-            open = false;
-            continue;
-        }
-        let found = finding(line.text, section, draft);
-        if found {
-            taken[at] = true;
-            open = true;
+        if is_tagged(line.text) {
+            draft.carried = line.word;
+            tagged(line.text, draft);
+            draft.carried = Carried::Nothing;
+            (taken[at], open) = (true, true);
         } else if open && line.text.starts_with([' ', '\t']) && !is_bullet(line.text) {
             // An indented line below a finding goes on with it.
             taken[at] = true;
@@ -44,25 +30,8 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
             }
         } else {
             open = false;
-            section = leftover(line.text, section, draft);
         }
     }
-}
-
-/// What a line that is no finding means for the section it stands in.
-fn leftover(text: &str, section: Section, draft: &mut Draft) -> Section {
-    let answer = said::is_answer(text) || super::verdict::verdict_value(text).is_some();
-    if is_grave_row(text) && !answer {
-        draft.intake.doubt(text, "a row of a table that may be a finding: write findings as lines or JSON");
-        return section;
-    }
-    if section != Section::Outside && is_bullet(text) && !answer {
-        draft
-            .intake
-            .doubt(text, "in the findings section, but not a finding: severity and issue are missing");
-        return section;
-    }
-    Section::Outside
 }
 
 pub(crate) fn append(to: &mut String, text: &str) {
@@ -72,40 +41,6 @@ pub(crate) fn append(to: &mut String, text: &str) {
         }
         to.push_str(&clip(text, 20_000));
     }
-}
-
-fn section_of(text: &str) -> Option<Section> {
-    let words = match heading(text) {
-        Some((_, words)) => plain_words(bare(words.trim_end_matches(':'))),
-        None => match field(text) {
-            Some((key, value)) if bare(value).is_empty() || words::is_nothing(value) => plain_words(&key),
-            _ => return None,
-        },
-    };
-    let words = words.split('(').next().unwrap_or("").trim();
-    match words {
-        "findings" | "issues" | "new findings" | "open findings" => Some(Section::Findings),
-        "blockers" | "blocker" | "critical" => Some(Section::Of(Severity::Blocker)),
-        "warnings" | "warning" => Some(Section::Of(Severity::Warning)),
-        "notes" | "note" | "suggestions" | "suggestion" => Some(Section::Of(Severity::Suggestion)),
-        _ if heading(text).is_some() => Some(Section::Outside),
-        _ => None,
-    }
-}
-
-fn finding(text: &str, section: Section, draft: &mut Draft) -> bool {
-    if is_tagged(text) {
-        tagged(text, draft);
-        return true;
-    }
-    let Some((severity, rest)) = plain_item(text, section) else { return false };
-    if words::is_nothing(rest) {
-        return true;
-    }
-    draft.form(Form::Plain);
-    let claim = plain_claim(severity, rest, draft);
-    draft.intake.findings.push(claim);
-    true
 }
 
 /// Whether the line begins with the tags of S1's form.
@@ -124,15 +59,6 @@ pub(crate) fn is_grave(text: &str) -> bool {
     let tag = |key: &str| tags.iter().find(|(k, _)| k == key).map(|(_, value)| *value);
     let ours = tag("id").is_some_and(|id| id.starts_with(['F', 'f']) && FindingId::parse(id).is_some());
     is_tagged(text) && !ours && tag("severity").and_then(words::severity).is_some_and(Severity::must_fix)
-}
-
-/// A row of a table with a severity that must be fixed in one of its cells.
-fn is_grave_row(text: &str) -> bool {
-    let cells = || text.trim().trim_matches('|').split('|').map(|cell| plain_words(bare(cell)));
-    let grave = |cell: String| {
-        matches!(cell.as_str(), "blocker" | "critical" | "high" | "warning" | "medium" | "major")
-    };
-    text.trim_start().starts_with('|') && cells().count() > 1 && cells().any(grave)
 }
 
 /// `[key:value] [key:value] rest`; brackets inside a value are balanced.
@@ -193,7 +119,7 @@ const PIPE_KEYS: [&str; 16] = [
 ];
 
 /// Cuts `issue: … | suggestion: …` at the pipes that are followed by a known key; other pipes are text.
-fn pipe_fields(rest: &str) -> Vec<(String, String)> {
+pub(super) fn pipe_fields(rest: &str) -> Vec<(String, String)> {
     let mut cuts = vec![0];
     cuts.extend(rest.match_indices('|').map(|(at, _)| at + 1).filter(|at| known_key(&rest[*at..]).is_some()));
     let mut fields = Vec::new();
@@ -248,7 +174,7 @@ pub(crate) fn from_fields(raw: &str, fields: Vec<(String, String)>, draft: &mut 
         return None;
     }
     if !severity_given {
-        draft.intake.note(raw, "no severity given: taken as a warning");
+        draft.unstated(raw);
     }
     Some(claim)
 }
@@ -327,7 +253,8 @@ fn set_claim(claim: &mut Claim, value: &str) {
 
 /// Sets file and lines; a refused path is noted and the claim goes on without it.
 pub(crate) fn set_place(claim: &mut Claim, value: &str, draft: &mut Draft) {
-    match words::place(value) {
+    let known = in_change(value, &draft.changed);
+    match words::place(known.as_deref().unwrap_or(value)) {
         Ok(place) => {
             claim.file = place.file;
             if place.line.is_some() {
@@ -339,6 +266,21 @@ pub(crate) fn set_place(claim: &mut Claim, value: &str, draft: &mut Draft) {
         }
         Err(why) => draft.intake.note(value, why),
     }
+}
+
+/// An absolute path is never followed. Where it ends in a file of the change, that file is what it names: the longest
+/// one, if there are several.
+fn in_change(value: &str, changed: &[String]) -> Option<String> {
+    let value = crate::text::bare(value);
+    if !value.starts_with(['/', '~']) && value.as_bytes().get(1) != Some(&b':') {
+        return None;
+    }
+    let found = super::place::first(value)?;
+    let path = found.path.replace('\\', "/");
+    let ends = |file: &&String| path.strip_suffix(file.as_str()).is_some_and(|root| root.ends_with('/'));
+    let file = changed.iter().filter(ends).max_by_key(|file| file.len())?;
+    let inside = !path.split('/').any(|part| part == "..");
+    inside.then(|| super::place::Found { path: file.clone(), ..found }.spelled())
 }
 
 /// Sets lines, or a section where the words are no lines.
@@ -357,113 +299,4 @@ pub(crate) fn set_lines(claim: &mut Claim, value: &str, draft: &mut Draft) {
         Some((None, _)) => draft.intake.note(value, "not a line of any file"),
         None => claim.section = Some(clip(bare(value), 200)),
     }
-}
-
-/// `blocker: …`, `[warning] …`, `**Note** — …`, or any item below a heading that names the severity.
-fn plain_item(text: &str, section: Section) -> Option<(Severity, &str)> {
-    let item = strip_bullet(text);
-    if said::is_answer(text) || super::verdict::verdict_value(text).is_some() {
-        return None;
-    }
-    if let Some((severity, rest)) = severity_lead(item) {
-        let clear = is_bullet(text)
-            || section != Section::Outside
-            || item.starts_with(['[', '*'])
-            || is_upper_word(item)
-            || matches!(plain_words(item).split(':').next(), Some("blocker" | "warning"));
-        return clear.then_some((severity, rest));
-    }
-    match section {
-        Section::Of(severity) if is_bullet(text) => Some((severity, item)),
-        Section::Findings if is_bullet(text) && words::is_nothing(item) => Some((Severity::Suggestion, "")),
-        _ => None,
-    }
-}
-
-fn is_upper_word(item: &str) -> bool {
-    let word: String = item.chars().take_while(|c| c.is_alphabetic()).collect();
-    word.len() > 3 && word.chars().all(char::is_uppercase)
-}
-
-/// The severity a line opens with, and what follows.
-fn severity_lead(item: &str) -> Option<(Severity, &str)> {
-    let item = item.trim_start_matches(|c: char| !c.is_ascii() && !c.is_alphanumeric()).trim_start();
-    let open = item.trim_start_matches(['[', '*', '(', '_']);
-    let length = open.find(|c: char| !c.is_ascii_alphabetic() && c != '-')?;
-    let (word, rest) = open.split_at(length);
-    let named = matches!(
-        word.to_lowercase().as_str(),
-        "blocker"
-            | "critical"
-            | "high"
-            | "warning"
-            | "medium"
-            | "note"
-            | "suggestion"
-            | "low"
-            | "nit"
-            | "info"
-            | "major"
-            | "minor"
-    );
-    if !named {
-        return None;
-    }
-    let severity = words::severity(word)?;
-    let marked = item.len() != open.len();
-    let rest = rest.trim_start_matches([']', '*', ')', '_']);
-    let rest = rest.trim_start();
-    let body = rest.strip_prefix([':', '：', '—', '–', '-']).map(|r| r.trim_start_matches(['*', ' ']));
-    match body {
-        Some(body) => Some((severity, body.trim())),
-        None if rest.starts_with('(') => Some((severity, rest)),
-        None if is_upper_word(word) && leading_place(rest).0.is_some() => Some((severity, rest)),
-        None if marked && !rest.is_empty() => Some((severity, rest.trim())),
-        None => None,
-    }
-}
-
-/// A plain item may open with its place: `src/a.rs:12: text`, `(src/a.rs:12) text`, or name a fix after `|`.
-fn plain_claim(severity: Severity, rest: &str, draft: &mut Draft) -> Claim {
-    let mut fields = pipe_fields(rest).into_iter();
-    let text = fields.next().map(|(_, value)| value).unwrap_or_default();
-    let (place, text) = leading_place(&text);
-    let mut claim = claim_of(severity, text);
-    if let Some(place) = place {
-        set_place(&mut claim, place, draft);
-    }
-    for (key, value) in fields {
-        set(&mut claim, &key, &value, draft);
-    }
-    claim
-}
-
-fn leading_place(text: &str) -> (Option<&str>, &str) {
-    if let Some(inner) = text.strip_prefix('(')
-        && let Some((place, rest)) = inner.split_once(')')
-        && looks_like_path(place)
-    {
-        return (Some(place), rest.trim_start_matches([':', ' ', '—', '–', '-']));
-    }
-    let open = text.trim_start_matches(['`', '*']);
-    let end = open.find(char::is_whitespace).unwrap_or(open.len());
-    let word = open[..end].trim_end_matches([':', '`', '*', ',']);
-    if looks_like_path(word) && end < open.len() {
-        return (Some(word), open[end..].trim_start_matches([':', ' ', '—', '–', '-']));
-    }
-    (None, unbold(text))
-}
-
-/// Has a slash or a file ending, and no spaces: enough for a place at the head of an item.
-fn looks_like_path(word: &str) -> bool {
-    let path = word.split(':').next().unwrap_or("");
-    let ending = path.rsplit_once('.').is_some_and(|(stem, ending)| {
-        !stem.is_empty()
-            && (1..=5).contains(&ending.len())
-            && ending.chars().all(|c| c.is_ascii_alphanumeric())
-            && ending.contains(|c: char| c.is_ascii_alphabetic())
-    });
-    !word.is_empty()
-        && !word.contains(char::is_whitespace)
-        && (ending || path.contains('/') && word.contains(':'))
 }

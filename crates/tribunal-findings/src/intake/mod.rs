@@ -1,29 +1,46 @@
 //! From a reviewer's final message to a verdict, findings and answers. Strict where it decides, tolerant where people
 //! and models are sloppy. Never panics, never follows a path, never makes an approval out of something unclear.
 
+pub mod answer;
 mod blocks;
 mod check;
 mod compiler;
+mod cover;
+mod front;
+mod go;
+mod head;
+mod items;
 mod json;
+pub(crate) mod launch;
 mod lines;
+mod loose;
+mod marks;
+mod place;
+mod prose;
 mod qa;
 pub mod report;
 mod results;
 mod said;
 mod sarif;
 pub(crate) mod scan;
+mod syntax;
+mod table;
 pub mod tool;
+mod unread;
 mod verdict;
+mod xml;
 
 pub use compiler::read_compiler_lines;
 pub use sarif::read_sarif;
 
 use crate::text::{Damage, LINE_MAX, clean, clip};
+use cover::Manner;
+use launch::Carried;
 use scan::{Kind, Line};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tribunal_core::defence::{Defence, stands};
-use tribunal_core::finding::{Answer, Claim, Said, Severity, Verdict};
+use tribunal_core::finding::{Answer, Claim, Said, Severity, UnreadPart, Verdict};
 use tribunal_core::ids::FindingId;
 
 /// Larger messages are refused as a whole.
@@ -31,6 +48,9 @@ const INPUT_MAX: usize = 64 * 1024 * 1024;
 /// How much of an unreadable text is kept, and how many such texts.
 const UNREAD_TEXT_MAX: usize = 2_000;
 const UNREAD_MAX: usize = 500;
+/// How many unread parts a reviewer is asked about one by one, and how much of each is shown.
+const PARTS_MAX: usize = 30;
+const PART_TEXT_MAX: usize = 600;
 
 /// Which of the known forms a message had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +71,10 @@ pub enum Form {
     Blocks,
     /// Approved or needs-revision, with blockers, warnings and notes as plain items.
     Plain,
+    /// Rows of a table.
+    Table,
+    /// Tags such as `<finding>`.
+    Xml,
     /// SARIF 2.1.0.
     Sarif,
     /// `file:line: message`.
@@ -64,6 +88,9 @@ pub struct Unread {
     pub text: String,
     /// What was wrong with it.
     pub why: String,
+    /// It may be a finding: nothing that comes with it approves.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_be_finding: bool,
 }
 
 /// What Tribunal reads from one message.
@@ -89,42 +116,94 @@ pub struct Intake {
     pub intent_satisfied: Option<bool>,
     /// What could not be read.
     pub unread: Vec<Unread>,
-    /// Something unread may be a finding.
+    /// How many lines or JSON answers carried the launch word. Where a word is asked for, none of them means that
+    /// nobody can tell whether the author speaks or a file that is quoted.
+    #[serde(default)]
+    pub worded: usize,
+    /// Parts of an earlier answer that are no finding, by their number, and why.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settled: BTreeMap<u32, String>,
+    /// The verdict that was stated, where it is not believed only because something unread may be a finding.
     #[serde(skip)]
-    doubtful: bool,
+    doubted: Option<Verdict>,
 }
 
 impl Intake {
     /// The seat's answer; `None` when there is no usable verdict.
     pub fn answer(&self) -> Option<Answer> {
-        Some(Answer {
-            verdict: self.verdict?,
+        Some(self.answer_of(self.verdict?))
+    }
+
+    /// The answer with the verdict as it was stated, also where something in it may be a finding and was not read. It is
+    /// for whoever asks the reviewer again: with unread parts it approves nothing.
+    pub fn answer_in_doubt(&self) -> Option<Answer> {
+        Some(self.answer_of(self.verdict.or(self.doubted)?))
+    }
+
+    /// Whether something in it may be a finding and could not be read.
+    pub fn in_doubt(&self) -> bool {
+        self.doubts().next().is_some()
+    }
+
+    /// What may be a finding and could not be read, in order.
+    pub fn doubts(&self) -> impl Iterator<Item = &Unread> {
+        self.unread.iter().filter(|unread| unread.may_be_finding)
+    }
+
+    fn answer_of(&self, verdict: Verdict) -> Answer {
+        Answer {
+            verdict,
             fundamental: self.fundamental,
             raised: self.findings.clone(),
             said: self.said.clone(),
             checked: self.checked.clone(),
             intent: self.intent.clone(),
             intent_satisfied: self.intent_satisfied,
-        })
+            unread: self.unread_parts(),
+            settled: self.settled.clone(),
+            wordless: false,
+        }
+    }
+
+    /// The doubts as parts that a reviewer can be asked about one by one; what is too much for that is one part.
+    fn unread_parts(&self) -> Vec<UnreadPart> {
+        let part =
+            |unread: &Unread| UnreadPart { text: clip(&unread.text, PART_TEXT_MAX), why: unread.why.clone() };
+        let mut parts: Vec<UnreadPart> = self.doubts().take(PARTS_MAX).map(part).collect();
+        let more = self.doubts().count().saturating_sub(PARTS_MAX);
+        if let (Some(first), true) = (self.doubts().nth(PARTS_MAX), more > 0) {
+            let why = format!("{more} more parts could not be read, from this one on");
+            parts.push(UnreadPart { text: clip(&first.text, PART_TEXT_MAX), why });
+        }
+        parts
+    }
+
+    /// The verdict that counts by itself, by the rule of the loop: findings outrank the stated word, and an approval
+    /// without evidence is none.
+    pub fn effective(&self) -> Option<Verdict> {
+        self.answer().as_ref().and_then(tribunal_core::panel::effective)
     }
 
     /// Notes what may be a finding and cannot be read: nothing that comes with it is believed to approve.
     pub(crate) fn doubt(&mut self, text: &str, why: impl Into<String>) {
-        self.doubtful = true;
-        self.note(text, why);
+        self.keep(text, why.into(), true);
     }
 
     pub(crate) fn note(&mut self, text: &str, why: impl Into<String>) {
-        match self.unread.len() {
-            UNREAD_MAX.. => {}
-            n if n + 1 == UNREAD_MAX => {
-                self.unread.push(Unread {
-                    text: String::new(),
-                    why: "more could not be read; only the first are kept".into(),
-                });
-            }
-            _ => self.unread.push(Unread { text: clip(text.trim(), UNREAD_TEXT_MAX), why: why.into() }),
+        self.keep(text, why.into(), false);
+    }
+
+    /// Keeps the first of them. What comes after is a doubt if any of it is one.
+    fn keep(&mut self, text: &str, why: String, may_be_finding: bool) {
+        if let Some(last) = self.unread.get_mut(UNREAD_MAX - 1) {
+            last.may_be_finding |= may_be_finding;
+            return;
         }
+        let (text, why) = match self.unread.len() + 1 == UNREAD_MAX {
+            true => (String::new(), "more could not be read; only the first are kept".to_owned()),
+            false => (clip(text.trim(), UNREAD_TEXT_MAX), why),
+        };
+        self.unread.push(Unread { text, why, may_be_finding });
     }
 }
 
@@ -132,6 +211,8 @@ impl Intake {
 #[derive(Clone, Debug)]
 pub(crate) struct Vote {
     pub words: String,
+    /// The line it stands on; beyond all lines when it is none.
+    pub at: usize,
     /// `Err` says why the words are no verdict.
     pub meaning: Result<(Verdict, bool), &'static str>,
 }
@@ -142,18 +223,59 @@ pub(crate) struct Draft {
     pub intake: Intake,
     pub votes: Vec<Vote>,
     pub contradicted: Vec<FindingId>,
+    /// The launch word that is asked for.
+    pub word: Option<String>,
+    /// What the part carries that is being read.
+    pub carried: Carried,
+    /// A part carries another word.
+    pub forged: bool,
+    /// Findings that do not say how severe they are.
+    pub unstated: Vec<String>,
+    /// The line that is being read; beyond all lines when it is none.
+    pub at: usize,
+    /// Lines by which the author takes back what it said before.
+    pub corrections: Vec<usize>,
+    /// The strictest verdict for a part of the work.
+    pub strictest: Option<(Verdict, bool)>,
+    /// Words beside the lines of a message that an approval must cover.
+    pub left: Vec<(String, Manner)>,
+    /// How many files a frontmatter lists as read.
+    pub read_files: usize,
+    /// The files of the change, where they are known.
+    pub changed: Vec<String>,
 }
 
+/// Longer words are not looked at by the covering reader; they are in doubt.
+const LEFT_MAX: usize = 64 * 1024;
+
+/// Why a line that loosens does not count.
+const WORDLESS: &str = "without the launch word: taken for a quotation, so it does not count";
+
 impl Draft {
+    /// Whether what is being read may loosen; if not, it is noted as the quotation it may be.
+    pub fn may_loosen(&mut self, words: &str) -> bool {
+        let may = self.word.is_none() || self.carried == Carried::Right;
+        if !may {
+            self.intake.note(words, WORDLESS);
+        }
+        may
+    }
+
     pub fn vote(&mut self, words: &str, meaning: Result<(Verdict, bool), &'static str>) {
-        self.votes.push(Vote { words: clip(words.trim(), 300), meaning });
+        let loosens = matches!(meaning, Ok((Verdict::Approve | Verdict::Conditional, _)));
+        if loosens && !self.may_loosen(words) {
+            return;
+        }
+        self.intake.worded += usize::from(self.carried == Carried::Right);
+        self.votes.push(Vote { words: clip(words.trim(), 300), at: self.at, meaning });
     }
 
     /// Records an answer; two different ones to the same finding are none.
     pub fn answer(&mut self, id: FindingId, said: Said) {
-        if self.contradicted.contains(&id) {
+        if self.contradicted.contains(&id) || said != Said::StillThere && !self.may_loosen(&id.to_string()) {
             return;
         }
+        self.intake.worded += usize::from(self.carried == Carried::Right);
         match self.intake.said.get(&id) {
             Some(before) if !same_answer(before, &said) => {
                 self.intake.said.remove(&id);
@@ -167,6 +289,31 @@ impl Draft {
         }
     }
 
+    /// A verdict for a part of the work: the strictest of them bounds the whole.
+    pub fn part(&mut self, words: &str, verdict: Verdict, fundamental: bool) {
+        self.leave(words);
+        let stricter = self.strictest.is_none_or(|(before, _)| verdict > before);
+        if stricter {
+            self.strictest = Some((verdict, fundamental));
+        }
+    }
+
+    /// Words that no reader took: an approval must cover them.
+    pub fn leave(&mut self, text: &str) {
+        self.left.push((clip(text, LEFT_MAX), Manner::Prose));
+    }
+
+    /// Words of what was checked: an approval must cover them too.
+    pub fn evidence(&mut self, text: &str) {
+        self.left.push((clip(text, LEFT_MAX), Manner::Checked));
+    }
+
+    /// Notes a finding that does not say how severe it is.
+    pub fn unstated(&mut self, raw: &str) {
+        self.unstated.push(clip(raw.trim(), UNREAD_TEXT_MAX));
+        self.intake.note(raw, "no severity given: taken as a warning");
+    }
+
     pub fn form(&mut self, form: Form) {
         if self.intake.form == Form::None {
             self.intake.form = form;
@@ -178,19 +325,37 @@ fn same_answer(a: &Said, b: &Said) -> bool {
     std::mem::discriminant(a) == std::mem::discriminant(b)
 }
 
-/// Reads a reviewer's final message in any of the known forms.
-pub fn read(text: &str) -> Intake {
-    read_damaged(text, Damage::default())
+/// What a reader knows of the launch that wrote a message.
+///
+/// The default knows nothing: no word is asked for, and a place in any file counts. Calls over the report socket and
+/// files given to `tribunal intake` are read so; the final message of a launch never is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reading<'a> {
+    /// The launch word of the prompt. With it, a line that loosens (an approval, evidence, an answer that closes a
+    /// finding) counts only if it carries this word; a line with another word voids the message.
+    pub word: Option<&'a str>,
+    /// The files of the change that was judged; empty when they are not known.
+    pub changed: &'a [String],
 }
 
-/// Reads bytes; invalid UTF-8 is replaced, noted, and keeps the message from approving.
+/// Reads a reviewer's final message in any of the known forms.
+pub fn read(text: &str) -> Intake {
+    read_damaged(text, Damage::default(), &Reading::default())
+}
+
+/// Reads bytes that no launch wrote; invalid UTF-8 is replaced, noted, and keeps the message from approving.
 pub fn read_bytes(bytes: &[u8]) -> Intake {
+    read_as(bytes, &Reading::default())
+}
+
+/// Reads the final message of a launch.
+pub fn read_as(bytes: &[u8], reading: &Reading<'_>) -> Intake {
     if bytes.len() > INPUT_MAX {
         return refused(&format!("{} bytes", bytes.len()), "larger than any message; nothing of it was read");
     }
     match std::str::from_utf8(bytes) {
-        Ok(text) => read(text),
-        Err(_) => read_damaged(&String::from_utf8_lossy(bytes), Damage { utf8: true, nul: false }),
+        Ok(text) => read_damaged(text, Damage::default(), reading),
+        Err(_) => read_damaged(&String::from_utf8_lossy(bytes), Damage { utf8: true, nul: false }, reading),
     }
 }
 
@@ -200,14 +365,17 @@ fn refused(text: &str, why: &str) -> Intake {
     intake
 }
 
-fn read_damaged(text: &str, mut damage: Damage) -> Intake {
+fn read_damaged(text: &str, mut damage: Damage, reading: &Reading<'_>) -> Intake {
     if text.len() > INPUT_MAX {
         return refused(&format!("{} bytes", text.len()), "larger than any message; nothing of it was read");
     }
     let (text, found) = clean(text);
     damage.nul |= found.nul;
-    let mut draft = Draft::default();
-    let scan = scan::scan(&text);
+    let (word, changed) = (reading.word.map(str::to_owned), reading.changed.to_vec());
+    let mut draft = Draft { word, changed, at: usize::MAX, ..Draft::default() };
+    let taken = launch::take_words(&text, reading.word);
+    let scan = scan::worded(&taken);
+    draft.forged = scan.lines.iter().any(|line| line.kind == Kind::Own && line.word == Carried::Wrong);
     if !json::read_whole(&scan, &mut draft) {
         read_prose(&scan.lines, &mut draft);
         json::read_parts(&scan, &mut draft);
@@ -221,13 +389,23 @@ fn read_damaged(text: &str, mut damage: Damage) -> Intake {
 
 fn read_prose(lines: &[Line<'_>], draft: &mut Draft) {
     let mut taken = vec![false; lines.len()];
+    let front = front::read(lines, &mut taken, draft);
     qa::read(lines, &mut taken, draft);
     blocks::read(lines, &mut taken, draft);
     lines::read(lines, &mut taken, draft);
+    xml::read(lines, &mut taken, draft);
+    table::read(lines, &mut taken, draft);
+    items::read(lines, &mut taken, draft);
     said::read(lines, &mut taken, draft);
-    verdict::read(lines, draft);
-    verdict::read_remarks(lines, &taken, draft);
+    unread::read(lines, &mut taken, draft);
+    verdict::read(lines, &mut taken, draft);
+    verdict::read_remarks(lines, &mut taken, draft);
     note_what_looks_like_an_answer(lines, draft);
+    doubt_what_is_folded(lines, draft);
+    prose::read(lines, &taken, draft);
+    if let Some(front) = front {
+        front.settle(draft);
+    }
 }
 
 /// A fence that is never closed may have swallowed the real verdict: a different one in there unsettles what was said.
@@ -264,9 +442,34 @@ fn note_what_looks_like_an_answer(lines: &[Line<'_>], draft: &mut Draft) {
     }
 }
 
+/// What is folded away is hidden from whoever reads the answer: a verdict in there counts for nothing, and what may be
+/// a finding is one in doubt.
+fn doubt_what_is_folded(lines: &[Line<'_>], draft: &mut Draft) {
+    let mut folded = false;
+    for line in lines.iter().filter(|line| line.kind == Kind::Quoted) {
+        let lower = line.text.trim_start().to_lowercase();
+        folded |= lower.starts_with("<details");
+        let text = line.text.trim();
+        let placed = place::find(text).iter().any(|found| found.lines.is_some());
+        let telling = placed && cover::doubtful(text, Manner::Prose).is_some()
+            || cover::doubtful(text, Manner::Checked).is_some();
+        if folded && telling && !verdict::is_verdict_line(text) {
+            draft.intake.doubt(text, "may be a finding in a part that is folded away");
+        }
+        folded &= !lower.contains("</details>");
+    }
+}
+
+const DOUBT: &str = "something in it may be a finding and cannot be read";
+
 /// One verdict or none: all that were given must agree, and the last must be one.
 fn weigh(mut draft: Draft, damage: Damage, lines: &[Line<'_>]) -> Intake {
     settle_verdict(&mut draft);
+    cover_the_rest(&mut draft);
+    if draft.forged {
+        draft.intake.said.retain(|_, said| *said == Said::StillThere);
+        draft.intake.checked.clear();
+    }
     let intake = &mut draft.intake;
     note_reused_labels(intake);
     // A log of a tool may be one long line; a verdict in one is nothing anybody wrote.
@@ -275,14 +478,16 @@ fn weigh(mut draft: Draft, damage: Damage, lines: &[Line<'_>]) -> Intake {
         line.kind == Kind::TooLong || approves && line.kind == Kind::Data && line.text.len() > LINE_MAX
     });
     for (broken, why) in [
+        (draft.forged, "a line in it carries another word than its launch was given"),
         (damage.utf8 && stands(Defence::Utf8), "the message holds bytes that are not UTF-8"),
         (damage.nul, "the message holds NUL bytes"),
         (oversized, "the message holds a line too long to be read"),
-        (intake.doubtful, "something in it may be a finding and cannot be read"),
+        (intake.in_doubt(), DOUBT),
     ] {
         if broken {
             intake.note("", why);
-            if intake.verdict.is_some_and(|verdict| verdict != Verdict::Reject) {
+            intake.doubted = intake.verdict.filter(|_| why == DOUBT);
+            if intake.verdict.is_some_and(|verdict| verdict != Verdict::Reject || draft.forged) {
                 intake.verdict = None;
                 intake
                     .note(intake.stated.clone().unwrap_or_default().as_str(), format!("not believed: {why}"));
@@ -292,10 +497,42 @@ fn weigh(mut draft: Draft, damage: Damage, lines: &[Line<'_>]) -> Intake {
     if !crate::intake::verdict::has_substance(&intake.checked) {
         intake.checked.clear();
     }
-    if draft.votes.is_empty() {
+    if draft.votes.is_empty() && draft.strictest.is_none() {
         note_why_there_is_none(&mut draft.intake, lines);
     }
     draft.intake
+}
+
+/// An approval covers the whole answer: what no reader took must be plainly harmless.
+fn cover_the_rest(draft: &mut Draft) {
+    let approves = draft.intake.verdict.is_some_and(|verdict| verdict != Verdict::Reject);
+    if !approves {
+        return;
+    }
+    if draft.intake.verdict == Some(Verdict::Approve) {
+        for raw in std::mem::take(&mut draft.unstated) {
+            draft.intake.doubt(&raw, "a finding that does not say how severe it is");
+        }
+    }
+    let grave = |claim: &&Claim| claim.severity == Severity::Suggestion && prose::is_grave(&claim.claim);
+    let graves: Vec<String> =
+        draft.intake.findings.iter().filter(grave).map(|claim| claim.claim.clone()).collect();
+    for claim in graves {
+        draft.intake.doubt(&claim, "called a suggestion, and tells of something grave");
+    }
+    for (text, manner) in std::mem::take(&mut draft.left) {
+        if let Some(part) = cover::doubtful(&text, manner) {
+            let why = match manner {
+                Manner::Prose | Manner::Tail => {
+                    "may be a finding: it is in no form that is known, and not plainly harmless"
+                }
+                Manner::Checked | Manner::List => {
+                    "what was checked tells of a fault or of something that was not done"
+                }
+            };
+            draft.intake.doubt(part, why);
+        }
+    }
 }
 
 /// Without a verdict there is always a reason.
@@ -323,10 +560,20 @@ fn note_reused_labels(intake: &mut Intake) {
 }
 
 fn settle_verdict(draft: &mut Draft) {
-    let Some(last) = draft.votes.last().cloned() else { return };
+    let last = match (draft.votes.last().cloned(), draft.strictest) {
+        (Some(last), _) => last,
+        (None, Some((verdict, fundamental))) => {
+            Vote { words: verdict.to_string(), at: usize::MAX, meaning: Ok((verdict, fundamental)) }
+        }
+        (None, None) => return,
+    };
     let intake = &mut draft.intake;
     intake.stated = Some(last.words.clone());
-    let mut known = draft.votes.iter().filter_map(|vote| vote.meaning.ok());
+    // A reject that says it corrects the verdict before stands alone; an approval never takes a reject back.
+    let rejects = matches!(last.meaning, Ok((Verdict::Reject, _)));
+    let corrected =
+        |vote: &&Vote| !rejects || !draft.corrections.iter().any(|line| vote.at < *line && *line <= last.at);
+    let mut known = draft.votes.iter().filter(corrected).filter_map(|vote| vote.meaning.ok());
     let first = known.next();
     let contradiction = known.find(|vote| first.is_some_and(|first| vote.0 != first.0));
     if let (Some(first), Some(other)) = (first, contradiction.filter(|_| stands(Defence::OneVerdict))) {
@@ -335,11 +582,22 @@ fn settle_verdict(draft: &mut Draft) {
     }
     match last.meaning {
         Ok((verdict, fundamental)) => {
+            let (verdict, fundamental) = match draft.strictest {
+                Some(part) if part.0 > verdict => part,
+                _ => (verdict, fundamental),
+            };
             intake.verdict = Some(verdict);
             intake.fundamental = fundamental;
         }
         Err(why) => intake.note(&last.words, format!("no verdict: {why}")),
     }
+}
+
+/// The place that a text is, and nothing else.
+pub(crate) fn whole_place(text: &str) -> Option<place::Found> {
+    let found = place::first(text)?;
+    let rest = [&text[..found.start], &text[found.end..]].concat();
+    (!rest.chars().any(char::is_alphanumeric)).then_some(found)
 }
 
 /// Makes a claim out of loose text: the first line is the claim, the rest details.

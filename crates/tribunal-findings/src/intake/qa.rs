@@ -2,6 +2,8 @@
 //! is a blocker, and one that cannot be read keeps the report from approving; a report decides nothing else.
 
 use super::check::{Check, cells, is_no_item, read_json, read_json_reasons, reason};
+use super::cover::{Manner, doubtful};
+use super::launch::Carried;
 use super::scan::{Kind, Line};
 use super::{Draft, Form};
 use crate::text::{bare, field, heading, is_bullet, plain_words, strip_bullet};
@@ -19,7 +21,9 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
         }
         taken[at - 1] = true;
         draft.form(Form::Qa);
+        draft.carried = line.word;
         at = body(lines, at, taken, draft);
+        draft.carried = Carried::Nothing;
     }
 }
 
@@ -46,13 +50,14 @@ fn body(lines: &[Line<'_>], from: usize, taken: &mut [bool], draft: &mut Draft) 
             Kind::Blank => report.blank = true,
             // The reader of JSON takes it for the checks it is.
             Kind::Data => report.listed = true,
-            Kind::Own
-                if heading(line.text).is_some() || super::verdict::verdict_value(line.text).is_some() =>
-            {
+            Kind::Own if heading(line.text).is_some() || super::verdict::is_keyed_verdict(line.text) => {
                 end = at;
                 break;
             }
             Kind::Own => {
+                if line.word == Carried::Right {
+                    draft.carried = Carried::Right;
+                }
                 taken[at] = report.line(line.text, draft);
                 report.blank = false;
             }
@@ -121,7 +126,8 @@ impl Report {
         match self.part {
             Part::Checks => self.check(text, draft),
             Part::Reasons(who) => self.reason(text, who, draft),
-            Part::Head | Part::Notes | Part::After => false,
+            Part::Head => is_metadata(text),
+            Part::Notes | Part::After => false,
         }
     }
 
@@ -258,6 +264,12 @@ impl Report {
         }
         self.listed = true;
     }
+}
+
+/// `plan: 01-02`: a key nobody knows, with a value that says nothing about the work.
+fn is_metadata(text: &str) -> bool {
+    let short = field(text).is_some_and(|(_, value)| value.split_whitespace().count() <= 3);
+    short && doubtful(text, Manner::Checked).is_none()
 }
 
 /// Brackets and dashes that hold a list together.

@@ -1,6 +1,7 @@
 //! Answers to findings that were put by id: `F-12: resolved`. Never guesses an id: the `F` must be there.
 
 use super::Draft;
+use super::launch::Carried;
 use super::scan::{Kind, Line, is_indented};
 use crate::text::{plain_words, starts_with_phrase, strip_bullet};
 use tribunal_core::finding::Said;
@@ -16,7 +17,9 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
         match meaning(words) {
             Some(Ok(said)) => {
                 taken[at] = true;
+                draft.carried = line.word;
                 draft.answer(id, said);
+                draft.carried = Carried::Nothing;
             }
             Some(Err(why)) => {
                 taken[at] = true;

@@ -1,8 +1,12 @@
 //! Which lines of a message are its author's own words: not in a fence, not quoted, not an echo of the prompt.
 //! Also finds the JSON in it. Never reads a verdict or a finding.
 
+use super::launch::{Carried, Unworded};
+use super::loose;
 use crate::text::{LINE_MAX, plain_words};
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 
 /// What kind of text a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,25 +30,59 @@ pub(crate) enum Kind {
 pub(crate) struct Line<'a> {
     pub text: &'a str,
     pub kind: Kind,
+    /// The launch word that stood on it.
+    pub word: Carried,
 }
 
 /// The message, sorted.
 pub(crate) struct Scan<'a> {
     pub lines: Vec<Line<'a>>,
     /// JSON values that stand in the message itself.
-    pub bare: Vec<&'a str>,
+    pub bare: Vec<Json<'a>>,
     /// Bodies of fences marked `json`, or unmarked and holding an object.
-    pub fenced: Vec<&'a str>,
+    pub fenced: Vec<Json<'a>>,
     /// The line from which a fence, tag or echo was never closed.
     pub unclosed: Option<usize>,
 }
 
+/// A JSON value, strict where it could be made so, and the lines it stands on.
+pub(crate) struct Json<'a> {
+    pub text: Cow<'a, str>,
+    pub first: usize,
+    pub last: usize,
+}
+
 impl Scan<'_> {
-    /// Whether the message says anything after this part of it, but for the mark that closes its fence.
-    pub fn goes_on_after(&self, part: &str) -> bool {
-        let end = part.as_ptr() as usize + part.len();
-        let after = self.lines.iter().filter(|line| line.text.as_ptr() as usize >= end);
-        after.filter(|line| line.kind != Kind::Blank).nth(1).is_some()
+    /// Whether the message says anything after a fence.
+    pub fn goes_on_after(&self, part: &Json<'_>) -> bool {
+        self.lines.iter().skip(part.last + 1).any(|line| line.kind != Kind::Blank)
+    }
+
+    /// Whether the line before a fence shows it as something of a file: names one, or says what it holds.
+    pub fn is_shown(&self, part: &Json<'_>) -> bool {
+        let before = self.lines[..part.first].iter().rev().find(|line| line.kind != Kind::Blank);
+        before.is_some_and(|line| {
+            let words = plain_words(line.text);
+            let verb = |word: &str| {
+                matches!(
+                    word,
+                    "contains"
+                        | "reads"
+                        | "says"
+                        | "holds"
+                        | "prints"
+                        | "printed"
+                        | "returned"
+                        | "returns"
+                        | "quote"
+                        | "quoting"
+                        | "output"
+                )
+            };
+            line.kind != Kind::Own
+                || super::place::names_a_path(line.text)
+                || words.split(|c: char| !c.is_alphanumeric()).any(verb)
+        })
     }
 }
 
@@ -58,6 +96,8 @@ struct State<'a> {
     echo: Echo,
     data_end: usize,
     tries: u32,
+    /// The line that is being read.
+    at: usize,
     scan: Scan<'a>,
 }
 
@@ -66,6 +106,7 @@ struct Fence {
     length: usize,
     json: bool,
     body: usize,
+    first: usize,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -79,20 +120,71 @@ enum Echo {
 /// Sorts the lines of a cleaned message.
 pub(crate) fn scan(text: &str) -> Scan<'_> {
     let scan = Scan { lines: Vec::new(), bare: Vec::new(), fenced: Vec::new(), unclosed: None };
-    let mut state = State { text, fence: None, region: None, echo: Echo::No, data_end: 0, tries: 0, scan };
+    let mut state =
+        State { text, fence: None, region: None, echo: Echo::No, data_end: 0, tries: 0, at: 0, scan };
     let mut offset = 0;
     let mut opened = 0;
     for (at, line) in text.split('\n').enumerate() {
         let was_open = state.is_open();
+        state.at = at;
         let kind = state.kind(line, offset);
         if !was_open {
             opened = at;
         }
-        state.scan.lines.push(Line { text: line, kind });
+        state.scan.lines.push(Line { text: line, kind, word: Carried::Nothing });
         offset += line.len() + 1;
     }
     state.scan.unclosed = state.is_open().then_some(opened);
     state.scan
+}
+
+/// Sorts the lines of a message whose launch words were taken out.
+pub(crate) fn worded<'a>(taken: &'a Unworded<'_>) -> Scan<'a> {
+    let mut scan = scan(&taken.text);
+    unwrap(&mut scan);
+    for (at, line) in scan.lines.iter_mut().enumerate() {
+        line.word = taken.of(at);
+    }
+    scan
+}
+
+/// A message that is nothing but one fence or one quotation is what its author says, if it has the form of an answer:
+/// there is nobody else who could be quoted.
+fn unwrap(scan: &mut Scan<'_>) {
+    let code =
+        |line: &Line<'_>| line.text.trim_start().starts_with('`') && line.text.trim_end().ends_with('`');
+    let foreign = |line: &Line<'_>| {
+        line.kind == Kind::Own && !code(line) || matches!(line.kind, Kind::Data | Kind::TooLong)
+    };
+    if scan.unclosed.is_some() || scan.lines.iter().any(foreign) || scan.fenced.iter().any(|_| true) {
+        return;
+    }
+    let marks = |line: &Line<'_>| {
+        line.kind == Kind::Fenced && line.text.trim_start().starts_with(['`', '~']) && !code(line)
+    };
+    let fences = scan.lines.iter().filter(|line| marks(line)).count();
+    let fenced = scan.lines.iter().any(|line| line.kind == Kind::Fenced);
+    let quoted = scan.lines.iter().any(|line| line.kind == Kind::Quoted);
+    if fenced && (quoted || fences != 2) || !fenced && !quoted {
+        return;
+    }
+    let plain = |text: &str| text.trim_start_matches(['>', '`', ' ']).to_lowercase();
+    let keyed = |key: &str| scan.lines.iter().any(|line| plain(line.text).starts_with(key));
+    let quotes =
+        |line: &Line<'_>| line.kind == Kind::Quoted && !line.text.trim_start().starts_with(['>', '`']);
+    if !keyed("checked") || !keyed("verdict") || scan.lines.iter().any(quotes) {
+        return;
+    }
+    for line in scan.lines.iter_mut().filter(|line| line.kind != Kind::Blank) {
+        if marks(line) {
+            line.kind = Kind::Blank;
+            continue;
+        }
+        let text = line.text.trim();
+        let text = text.strip_prefix('>').map_or(text, str::trim_start);
+        line.text = text.strip_prefix('`').and_then(|text| text.strip_suffix('`')).unwrap_or(text);
+        line.kind = Kind::Own;
+    }
 }
 
 impl<'a> State<'a> {
@@ -147,7 +239,8 @@ impl<'a> State<'a> {
         if marks >= fence.length && marks == trimmed.len() {
             let body = self.text[fence.body.min(offset)..offset].trim();
             if fence.json && body.starts_with(['{', '[']) && self.echo == Echo::No {
-                self.scan.fenced.push(body);
+                let json = Json { text: strict(body), first: fence.first, last: self.at };
+                self.scan.fenced.push(json);
             }
             self.fence = None;
             self.echo = Echo::No;
@@ -164,7 +257,7 @@ impl<'a> State<'a> {
         }
         let word = info.split_whitespace().next().unwrap_or("").to_lowercase();
         let json = matches!(word.as_str(), "" | "json" | "jsonc" | "json5" | "jsonl" | "ndjson");
-        self.fence = Some(Fence { mark, length, json, body });
+        self.fence = Some(Fence { mark, length, json, body, first: self.at });
         true
     }
 
@@ -193,19 +286,43 @@ impl<'a> State<'a> {
             return false;
         }
         let mut values = serde_json::Deserializer::from_str(&self.text[start..]).into_iter::<&RawValue>();
-        let Some(Ok(value)) = values.next() else {
-            self.tries += 1;
-            return false;
+        let (value, end) = match values.next() {
+            Some(Ok(value)) => (Cow::Borrowed(value.get()), start + values.byte_offset()),
+            _ => {
+                self.tries += 1;
+                match repaired(&self.text[start..]) {
+                    Some((value, length)) => (Cow::Owned(value), start + length),
+                    None => return false,
+                }
+            }
         };
-        let end = start + values.byte_offset();
         let rest_of_line = self.text[end..].split('\n').next().unwrap_or("");
         if !rest_of_line.trim().trim_end_matches(',').is_empty() {
             self.tries += 1;
             return false;
         }
-        self.scan.bare.push(value.get());
+        let last = self.at + self.text[start..end].matches('\n').count();
+        self.scan.bare.push(Json { text: value, first: self.at, last });
         self.data_end = end;
         true
+    }
+}
+
+/// The value a text begins with, where it can be made strict JSON.
+fn repaired(text: &str) -> Option<(String, usize)> {
+    let (value, length) = loose::repair(text)?;
+    serde_json::from_str::<IgnoredAny>(&value).is_ok().then_some((value, length))
+}
+
+/// The body of a fence as strict JSON, where it is one value that can be made so.
+fn strict(body: &str) -> Cow<'_, str> {
+    let mut values = serde_json::Deserializer::from_str(body).into_iter::<IgnoredAny>();
+    if values.all(|value| value.is_ok()) {
+        return Cow::Borrowed(body);
+    }
+    match repaired(body) {
+        Some((value, length)) if body[length..].trim().is_empty() => Cow::Owned(value),
+        _ => Cow::Borrowed(body),
     }
 }
 
@@ -213,7 +330,7 @@ impl<'a> State<'a> {
 fn may_be_json(text: &str) -> bool {
     let mut chars = text.chars().filter(|c| !c.is_whitespace());
     match (chars.next(), chars.next()) {
-        (Some('{'), Some(c)) => c == '"' || c == '}',
+        (Some('{'), Some(c)) => matches!(c, '"' | '}' | '\'' | '/'),
         (Some('['), Some(c)) => c == '{',
         _ => false,
     }
@@ -239,7 +356,7 @@ pub(crate) fn is_indented(line: &str) -> bool {
     line.starts_with('\t') || line.starts_with("    ")
 }
 
-const TAGS: [&str; 15] = [
+const TAGS: &[&str] = &[
     "prompt",
     "example",
     "examples",
@@ -255,6 +372,22 @@ const TAGS: [&str; 15] = [
     "thinking",
     "template",
     "output_format",
+    "details",
+    "scratchpad",
+    "reasoning",
+    "analysis",
+    "reflection",
+    "thoughts",
+    "tool_result",
+    "tool_call",
+    "tool_output",
+    "function_results",
+    "file",
+    "document",
+    "documents",
+    "diff",
+    "log",
+    "pre",
 ];
 
 fn opens_region(trimmed: &str) -> Option<String> {

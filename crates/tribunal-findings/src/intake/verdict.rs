@@ -1,49 +1,160 @@
 //! Verdict lines, and the remarks beside them: what was checked, what the task was for. Only the author's own lines
-//! count; a list of possible answers is not an answer.
+//! count; a list of possible answers is not an answer, and words after an approval must be harmless.
 
+use super::cover::{Manner, doubtful};
+use super::launch::Carried;
 use super::scan::{Kind, Line, is_indented};
-use super::{Draft, Form};
-use crate::text::{bare, field, heading, is_bullet, plain_words, strip_bullet};
+use super::{Draft, Form, head};
+use crate::text::{bare, field, heading, is_bullet, plain_words, starts_with_phrase, strip_bullet};
 use crate::words::{self, Stated};
 use tribunal_core::finding::Verdict;
 
-/// Votes for every verdict line of the author's own.
-pub(crate) fn read(lines: &[Line<'_>], draft: &mut Draft) {
+/// Votes for every verdict line of the author's own, and marks its lines as taken.
+pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
     let mut at = 0;
     while at < lines.len() {
         let line = &lines[at];
+        let here = at;
         at += 1;
-        if line.kind != Kind::Own || is_indented(line.text) {
+        if line.kind != Kind::Own || is_indented(line.text) || taken[here] {
             continue;
         }
+        (draft.carried, draft.at) = (line.word, here);
+        if is_correction(line.text) {
+            draft.corrections.push(here);
+        }
         if let Some(value) = verdict_value(line.text) {
+            taken[here] = true;
             if !bare(value).is_empty() {
                 vote(value, draft);
             } else if let Some(next) = value_below(lines, at) {
+                taken[here..=next].fill(true);
                 at = next + 1;
+                draft.carried = if line.word == Carried::Nothing { lines[next].word } else { line.word };
                 vote(strip_bullet(lines[next].text), draft);
-                explanation(&lines[at..], draft);
+                explanation(lines, at, strip_bullet(lines[next].text), taken, draft);
             }
+        } else if let Some((part, words)) = part_verdict(line.text) {
+            taken[here] = true;
+            part_vote(part, words, draft);
         } else if let Some(words) = lone_verdict(line.text) {
+            taken[here] = true;
             vote(words, draft);
             draft.form(Form::Plain);
         }
     }
+    if draft.votes.is_empty() && draft.strictest.is_none() {
+        read_plugin(lines, draft);
+    }
+    (draft.carried, draft.at) = (Carried::Nothing, usize::MAX);
 }
 
-fn vote(words: &str, draft: &mut Draft) {
+/// Votes by the words of a verdict. What stands behind an approval must not take it back.
+pub(crate) fn vote(words: &str, draft: &mut Draft) {
     match words::verdict(words) {
+        Stated::Known(Verdict::Reject, fundamental) => {
+            draft.vote(words, Ok((Verdict::Reject, fundamental)));
+            draft.leave(words);
+        }
         Stated::Known(verdict, fundamental) => {
-            draft.vote(words, Ok((verdict, fundamental)));
-            if let Some((_, why)) =
-                words.split_once(['—', '–', '-', ':', '.']).filter(|(word, _)| word.len() < 30)
-            {
-                add_checked(why, draft);
+            let tail = after_first_word(words);
+            match doubtful(tail, Manner::Tail) {
+                Some(_) if verdict == Verdict::Approve => {
+                    draft.leave(words);
+                    draft.vote(words, Err("the words behind it are not plainly harmless"));
+                }
+                Some(part) => {
+                    draft.leave(part);
+                    draft.vote(words, Ok((verdict, fundamental)));
+                }
+                None => draft.vote(words, Ok((verdict, fundamental))),
             }
         }
         Stated::Menu => draft.intake.note(words, "a list of possible verdicts, not one"),
-        Stated::Unknown(why) => draft.vote(words, Err(why)),
+        Stated::Unknown(why) => {
+            draft.leave(words);
+            draft.vote(words, Err(why));
+        }
     }
+}
+
+/// What follows the verdict's own word.
+fn after_first_word(words: &str) -> &str {
+    let start = words.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let end = start.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-')).unwrap_or(start.len());
+    let rest = &start[end..];
+    let lower = rest.trim_start().to_lowercase();
+    // "approve with suggestions", "approved with no blockers": the words of the verdict itself.
+    match lower.strip_prefix("with ") {
+        Some(with)
+            if ["suggestion", "nit", "note", "comment", "confidence", "warning", "condition"]
+                .iter()
+                .any(|w| with.starts_with(w)) =>
+        {
+            rest.trim_start()[5..].split_once([',', '.', ';', ':']).map_or("", |(_, rest)| rest)
+        }
+        _ => rest,
+    }
+}
+
+/// Claude's review plugin gives no verdict: under its heading, `No issues found.` is one.
+fn read_plugin(lines: &[Line<'_>], draft: &mut Draft) {
+    let mut own = lines.iter().filter(|line| line.kind == Kind::Own);
+    let titled = own
+        .next()
+        .and_then(|line| heading(line.text))
+        .is_some_and(|(_, words)| plain_words(words) == "code review");
+    let Some(line) = own.next().filter(|_| titled) else { return };
+    if line.text.trim_start().starts_with("No issues found") {
+        draft.carried = line.word;
+        draft.vote("No issues found", Ok((Verdict::Approve, false)));
+        draft.form(Form::Plain);
+    }
+}
+
+/// Whether a line is keyed as a verdict and nothing else.
+pub(crate) fn is_keyed_verdict(line: &str) -> bool {
+    let other = field(line).is_some_and(|(key, _)| !is_verdict_key(&key));
+    verdict_value(line).is_some() && !other
+}
+
+/// Whether a line states a verdict, for the whole or for a part.
+pub(crate) fn is_verdict(line: &str) -> bool {
+    verdict_value(line).is_some() || lone_verdict(line).is_some() || part_verdict(line).is_some()
+}
+
+/// `Security: VERDICT: approve` is a verdict for a part.
+fn part_verdict(line: &str) -> Option<(&str, &str)> {
+    let start = own_start(strip_bullet(line))?;
+    let (part, rest) = start.split_once([':', '：'])?;
+    let (key, value) = field(rest)?;
+    let short = part.len() < 60 && !part.chars().any(|c| matches!(c, '.' | '"' | '`'));
+    (short && is_verdict_key(&key)).then_some((part, value))
+}
+
+fn part_vote(part: &str, value: &str, draft: &mut Draft) {
+    match words::verdict(value) {
+        Stated::Known(Verdict::Approve, _) => {
+            draft.intake.note(part, "a verdict for a part approves nothing by itself")
+        }
+        Stated::Known(verdict, fundamental) => draft.part(value, verdict, fundamental),
+        Stated::Menu | Stated::Unknown(_) => {
+            draft.vote(value, Err("a verdict for a part that cannot be read"))
+        }
+    }
+}
+
+/// A line by which the author takes back what it said before.
+fn is_correction(line: &str) -> bool {
+    #[rustfmt::skip]
+    const CUES: [&str; 14] = [
+        "correction", "on second thought", "on reflection", "i was wrong", "i take that back",
+        "scratch that", "changed my mind", "i correct", "corrected verdict", "revised verdict",
+        "updated verdict", "korrektur", "corrección", "更正",
+    ];
+    let words = plain_words(line);
+    let words = words.trim_start_matches(|c: char| !c.is_alphanumeric());
+    CUES.iter().any(|cue| words.starts_with(cue)) || words.starts_with("update") && words.contains("verdict")
 }
 
 /// The words after `VERDICT:` or its kin; empty for a heading or a key whose value stands below.
@@ -52,23 +163,41 @@ pub(crate) fn verdict_value(line: &str) -> Option<&str> {
     // An item of a list may quote as well.
     own_start(strip_bullet(line))?;
     if let Some((key, value)) = field(line) {
-        return is_verdict_key(&key).then_some(value);
+        return (is_verdict_key(&key) || is_like_verdict_key(&key) && is_known(value)).then_some(value);
     }
     if let Some((_, words)) = heading(line) {
         if is_verdict_key(&words.to_lowercase()) {
             return Some("");
         }
-        let (key, value) = words.split_once(['—', '–', '-'])?;
-        return is_verdict_key(&key.to_lowercase()).then_some(value);
+        return dashed(words);
     }
     let unmarked = bare(line).to_lowercase();
-    (unmarked != line.to_lowercase() && is_verdict_key(&unmarked)).then_some("")
+    if unmarked != line.to_lowercase() && is_verdict_key(&unmarked) || unmarked == "verdict" {
+        return Some("");
+    }
+    dashed(strip_bullet(line))
+}
+
+fn is_known(value: &str) -> bool {
+    matches!(words::verdict(value), Stated::Known(..))
+}
+
+/// `VERDICT - approve`, `Verdict — reject`, `VERDICT approve`.
+fn dashed(words: &str) -> Option<&str> {
+    let words = words.trim_start_matches(['*', '_']);
+    if let Some((key, value)) = words.split_once(['—', '–', '-'])
+        && is_verdict_key(&key.to_lowercase())
+    {
+        return Some(value);
+    }
+    let value = words.strip_prefix("VERDICT ")?;
+    is_known(value).then_some(value)
 }
 
 /// A line that says something like a verdict under a name that is none of a verdict's.
 pub(crate) fn is_like_one(line: &str) -> bool {
     let value = field(line).map(|(_, value)| value);
-    value.is_some_and(|value| matches!(words::verdict(value), Stated::Known(..)))
+    value.is_some_and(is_known)
 }
 
 /// An item of a list that quotes a verdict.
@@ -120,22 +249,35 @@ fn is_verdict_key(key: &str) -> bool {
     )
 }
 
+/// Keys that may say anything, and a verdict too.
+fn is_like_verdict_key(key: &str) -> bool {
+    #[rustfmt::skip]
+    const KEYS: &[&str] = &[
+        "status", "review", "review status", "review state", "review result", "result", "overall",
+        "overall result", "overall assessment", "recommendation", "conclusion", "outcome", "assessment",
+        "approval", "gate", "state", "code review", "urteil", "ergebnis", "fazit", "bewertung",
+        "entscheidung", "gesamturteil", "veredicto", "resultado", "decisión", "dictamen", "conclusión",
+        "conclusion", "avis", "décision", "résultat", "verdetto", "esito", "decisione", "parecer",
+        "decisão", "conclusão", "вердикт", "решение", "итог", "结论", "评审结果", "审查结果", "评审结论", "审查结论", "裁决",
+        "結論", "判定", "結果", "审核结果", "レビュー結果", "판정", "결론", "검토 결과",
+    ];
+    let words = plain_words(bare(key.split('(').next().unwrap_or("")));
+    KEYS.contains(&words.as_str())
+}
+
 /// The line below a verdict heading that states it; `None` when what stands there is a menu or nothing.
 fn value_below(lines: &[Line<'_>], from: usize) -> Option<usize> {
-    let first = (from..lines.len()).find(|i| lines[*i].kind != Kind::Blank)?;
+    let says = |at: &usize| lines[*at].kind != Kind::Blank && !head::is_underline(lines[*at].text);
+    let first = (from..lines.len()).find(says)?;
     let line = &lines[first];
     if line.kind != Kind::Own
         || is_indented(line.text)
         || heading(line.text).is_some()
-        || field_like_other(line.text)
+        || verdict_value(line.text).is_some()
     {
         return None;
     }
     (!is_menu(&lines[first..])).then_some(first)
-}
-
-fn field_like_other(text: &str) -> bool {
-    verdict_value(text).is_some()
 }
 
 /// Two different verdicts as items of one list.
@@ -158,36 +300,75 @@ fn is_menu(lines: &[Line<'_>]) -> bool {
     false
 }
 
-/// A line that is nothing but a verdict. Bare PASS and FAIL are what test runners print, so those must be bold.
+/// A line that is nothing but a verdict. Bare PASS and FAIL are what test runners print, so those must be bold, or
+/// marked.
 fn lone_verdict(line: &str) -> Option<&str> {
-    let line = own_start(line)?;
-    let words = strip_bullet(line).trim_start_matches('#').trim();
-    let text = plain_words(words.trim_matches(|c: char| matches!(c, '*' | '.' | '!' | ' ')));
+    let start = own_start(strip_bullet(line))?;
+    let signed = line.trim_start().starts_with(['✅', '❌', '🚫', '⛔', '🟢', '🔴', '✔', '✗'])
+        || heading(line).is_some();
+    let words = start.trim_start_matches('#').trim();
+    let words = own_start(words)?;
+    let signed = signed || words.len() < start.trim_start_matches('#').trim().len();
+    let text = plain_words(words.trim_matches(|c: char| !c.is_alphanumeric()));
+    let bold = words.starts_with("**");
     let plain = matches!(
         text.as_str(),
         "approved"
             | "needs revision"
             | "needs work"
             | "changes requested"
+            | "request changes"
+            | "requesting changes"
             | "rejected"
             | "conditionally approved"
+            | "lgtm"
+            | "no go"
+            | "approved with conditions"
+            | "approved with comments"
+            | "not approved"
     );
-    let bold = words.starts_with("**")
-        && matches!(text.as_str(), "pass" | "fail" | "approve" | "reject" | "conditional");
-    (plain || bold).then_some(words)
+    let marked = (bold || signed)
+        && matches!(text.as_str(), "pass" | "fail" | "approve" | "reject" | "conditional" | "go");
+    let explained = bold
+        && ["pass", "fail", "approve", "approved", "reject", "conditional", "needs work"].iter().any(
+            |word| {
+                starts_with_phrase(&text, word)
+                    .is_some_and(|rest| rest.starts_with("**") && !rest.contains('|'))
+            },
+        );
+    let by_name = text.ends_with(" requested changes") && text.split(' ').count() <= 3;
+    let words = if by_name { "requested changes" } else { words };
+    (plain || marked || explained || by_name).then_some(words)
 }
 
-/// The paragraph under a verdict says what was checked.
-fn explanation(lines: &[Line<'_>], draft: &mut Draft) {
-    let own = lines.iter().skip_while(|line| line.kind == Kind::Blank);
-    for line in own.take_while(|line| line.kind == Kind::Own && heading(line.text).is_none()) {
-        if verdict_value(line.text).is_some() || super::said::is_answer(line.text) {
+/// The paragraph under a verdict, and the words beside it, say what was checked.
+fn explanation(lines: &[Line<'_>], from: usize, beside: &str, taken: &mut [bool], draft: &mut Draft) {
+    if draft.votes.last().is_some_and(|vote| vote.meaning.is_ok()) && draft.may_loosen(beside) {
+        let tail = beside.split_once(['—', '–', '-', ':', '.']).filter(|(word, _)| word.len() < 30);
+        add_checked(tail.map_or("", |(_, why)| why), draft);
+    }
+    let mut at = from;
+    while at < lines.len() && lines[at].kind == Kind::Blank {
+        at += 1;
+    }
+    while at < lines.len() && lines[at].kind == Kind::Own && heading(lines[at].text).is_none() {
+        let text = lines[at].text;
+        if taken[at]
+            || verdict_value(text).is_some()
+            || remark_of(text).is_some()
+            || super::said::is_answer(text)
+        {
             return;
         }
-        add_checked(strip_bullet(line.text), draft);
+        if doubtful(strip_bullet(text), Manner::Prose).is_none() && draft.may_loosen(text) {
+            add_checked(strip_bullet(text), draft);
+            taken[at] = true;
+        }
+        at += 1;
     }
 }
 
+/// Adds what was checked; all of it is held against the law of harmless words in the end.
 fn add_checked(text: &str, draft: &mut Draft) {
     let text = text.trim();
     let checked = &mut draft.intake.checked;
@@ -198,102 +379,151 @@ fn add_checked(text: &str, draft: &mut Draft) {
         checked.push(' ');
     }
     checked.push_str(&crate::text::clip(text, 4_000));
+    draft.evidence(text);
 }
 
-/// `CHECKED:`, `INTENT:`, `INTENT SATISFIED:` and sections headed so.
-pub(crate) fn read_remarks(lines: &[Line<'_>], taken: &[bool], draft: &mut Draft) {
+/// Adds one item of a list of what was checked.
+fn add_item(text: &str, draft: &mut Draft) {
+    let before = draft.left.len();
+    add_checked(text, draft);
+    for (_, manner) in draft.left.iter_mut().skip(before) {
+        *manner = Manner::List;
+    }
+}
+
+/// Takes what was checked, where it may count.
+pub(crate) fn take_evidence(text: &str, draft: &mut Draft) {
+    if draft.may_loosen(text) {
+        draft.intake.worded += usize::from(draft.carried == Carried::Right);
+        add_checked(text, draft);
+    } else {
+        draft.leave(text);
+    }
+}
+
+/// `CHECKED:`, `INTENT:`, `INTENT SATISFIED:` and sections headed so; marks their lines as taken.
+pub(crate) fn read_remarks(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
+    // Whether the lines below go on with what was checked.
     let mut checking = false;
+    let mut listed = false;
     for (at, line) in lines.iter().enumerate() {
         if line.kind == Kind::Blank {
+            // A gap ends a list that has begun.
+            checking &= !std::mem::take(&mut listed);
             continue;
         }
         if line.kind != Kind::Own || taken[at] {
             checking = false;
             continue;
         }
-        if let Some((_, words)) = heading(line.text) {
-            checking = is_checked_key(&plain_words(bare(words)));
-            if checking {
-                continue;
-            }
+        draft.carried = line.word;
+        if let Some((_, words)) = heading(line.text)
+            && remark_of(words).is_none()
+        {
+            checking = is_checked_key(&plain_words(bare(words.trim_end_matches([':', '：']))));
+            checking = checking && draft.may_loosen(words);
+            taken[at] = checking;
+            continue;
         }
-        if let Some((key, value)) = field(line.text) {
-            checking = remark(&plain_words(&key), value, draft).unwrap_or(checking && !is_verdict_key(&key));
-            if !checking || is_checked_key(&plain_words(&key)) {
-                continue;
-            }
+        if let Some((key, value)) = remark_of(line.text) {
+            taken[at] = true;
+            checking = remark(&key, value, draft);
+            continue;
         }
-        if checking && verdict_value(line.text).is_none() && !super::said::is_answer(line.text) {
-            add_checked(strip_bullet(line.text), draft);
+        let own = checking && verdict_value(line.text).is_none() && !super::said::is_answer(line.text);
+        if own && (is_bullet(line.text) || line.text.starts_with([' ', '\t'])) {
+            (taken[at], listed) = (true, true);
+            add_item(strip_bullet(line.text), draft);
+        } else {
+            checking = false;
         }
     }
+    draft.carried = Carried::Nothing;
+}
+
+/// The key and the value of a remark.
+fn remark_of(line: &str) -> Option<(String, &str)> {
+    if let Some(value) = strip_bullet(line).trim_start_matches('*').strip_prefix("CHECKED ")
+        && !value.contains(": ")
+        // `CHECKED :` is a key without its launch word: its items stand below.
+        && !value.trim_start().starts_with([':', '：'])
+    {
+        return Some(("checked".to_owned(), value));
+    }
+    let (key, value) = field(heading(line).map_or(line, |(_, words)| words))?;
+    let key = plain_words(&key);
+    let known = is_checked_key(&key)
+        || matches!(
+            key.as_str(),
+            "intent" | "interpreted intent" | "intent satisfied" | "intentsatisfied" | "fundamental"
+        );
+    known.then_some((key, value))
+}
+
+/// Whether a title opens the section of what was checked.
+pub(crate) fn is_checked_title(name: &str) -> bool {
+    is_checked_key(name)
+}
+
+/// Whether a line is one of the remarks beside a verdict.
+pub(crate) fn is_remark(line: &str) -> bool {
+    remark_of(line).is_some()
 }
 
 /// Reads a remark; says whether the lines below go on with what was checked.
-fn remark(key: &str, value: &str, draft: &mut Draft) -> Option<bool> {
+fn remark(key: &str, value: &str, draft: &mut Draft) -> bool {
     match key {
-        _ if is_checked_key(key) => {
-            add_checked(value, draft);
-            return Some(true);
-        }
         "intent" | "interpreted intent" => draft.intake.intent = Some(value.to_owned()),
         "intent satisfied" | "intentsatisfied" => draft.intake.intent_satisfied = words::yes_no(value),
         "fundamental" => draft.intake.fundamental |= words::yes_no(value) == Some(true),
-        "findings" | "summary" | "verdict" => {}
-        _ => return None,
+        _ => {
+            let counts = draft.word.is_none() || draft.carried == Carried::Right;
+            take_evidence(value.trim_end_matches(['*', '_']), draft);
+            // Below words that are complete, nothing goes on.
+            return counts && bare(value).is_empty();
+        }
     }
-    Some(false)
+    false
 }
 
 fn is_checked_key(key: &str) -> bool {
-    matches!(
-        key,
-        "checked"
-            | "what was checked"
-            | "what i checked"
-            | "what i reviewed"
-            | "what was reviewed"
-            | "evidence reviewed"
-            | "checks performed"
-            | "verification performed"
-            | "what i verified"
-            | "explanation"
-            | "reviewed"
-    )
+    #[rustfmt::skip]
+    const KEYS: &[&str] = &[
+        "checked", "what was checked", "what i checked", "what i reviewed", "what was reviewed",
+        "evidence reviewed", "evidence", "checks performed", "verification performed", "verification",
+        "what i verified", "verified", "explanation", "reviewed", "what i looked at", "how i checked",
+        "how i checked it", "what i did", "testing", "tests run", "geprüft", "überprüft",
+        "was ich geprüft habe", "nachweis", "revisé", "revisado", "comprobado", "comprobé", "verificado",
+        "he revisado", "vérifié", "vérifications", "verificato", "verificado", "проверено", "已检查", "检查内容",
+        "检查", "已审查", "验证", "確認内容", "確認", "確認事項", "검토 내용", "확인",
+    ];
+    KEYS.contains(&key)
 }
 
-/// Whether words say what was checked: "looks good" does not.
+/// Whether words say what was checked: "looks good" and the form's own placeholder do not.
 pub(crate) fn has_substance(text: &str) -> bool {
+    let text = text.trim();
+    if text.starts_with('<') && text.ends_with('>') {
+        return false;
+    }
+    let nothing = plain_words(text).replace([' ', '.'], "");
+    if ["n/a", "na", "none", "nil", "-", "tbd"].contains(&nothing.as_str()) {
+        return false;
+    }
+    if super::place::names_a_path(text) || text.contains('`') {
+        return true;
+    }
+    if text.chars().filter(|c| c.is_alphabetic() && u32::from(*c) > 0x24f).count() >= 4 {
+        return true;
+    }
     let mut rest = plain_words(text).replace(['.', ',', '!', ';', '(', ')', '*', '`', ':'], " ");
-    const EMPTY: [&str; 28] = [
-        "or all warnings addressed",
-        "phase is approved",
-        "looks good to me",
-        "looks good",
-        "look good",
-        "lgtm",
-        "no blockers",
-        "no warnings",
-        "no issues found",
-        "no issues",
-        "no findings",
-        "no problems",
-        "all good",
-        "nothing to report",
-        "nothing found",
-        "everything works",
-        "everything is fine",
-        "everything",
-        "ship it",
-        "great work",
-        "good work",
-        "well done",
-        "approved",
-        "approve",
-        "clean",
-        "solid",
-        "none",
-        "n/a",
+    #[rustfmt::skip]
+    const EMPTY: [&str; 30] = [
+        "or all warnings addressed", "phase is approved", "looks good to me", "looks good", "look good",
+        "lgtm", "no blockers", "no warnings", "no issues found", "no issues", "no findings", "no problems",
+        "all good", "nothing to report", "nothing found", "nothing", "everything works",
+        "everything is fine", "everything", "ship it", "great work", "good work", "well done", "approved",
+        "approve", "clean", "solid", "none", "n/a", "as asked",
     ];
     for phrase in EMPTY {
         rest = rest.replace(phrase, " ");

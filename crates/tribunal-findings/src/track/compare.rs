@@ -79,8 +79,19 @@ pub fn compare(
     read: Read<'_>,
     scorer: &Scorer,
 ) -> Comparison {
+    compare_with(before, after, change, read, scorer, false)
+}
+
+fn compare_with(
+    before: &[&Claim],
+    after: &[&Claim],
+    change: &Change,
+    read: Read<'_>,
+    scorer: &Scorer,
+    blind: bool,
+) -> Comparison {
     let (pairs, mut anchors) =
-        pair_with(before, after, &Hints::default(), change, Anchors::new(read), scorer);
+        pair_with(before, after, &Hints::default(), change, Anchors::new(read), scorer, blind);
     let (mut left, mut right) = (vec![true; before.len()], vec![true; after.len()]);
     pairs.iter().for_each(|pair| (left[pair.before], right[pair.after]) = (false, false));
     let gone =
@@ -106,7 +117,7 @@ pub fn compare_reports(
     let (old, new): (Vec<&Claim>, Vec<&Claim>) =
         (before.claims.iter().collect(), after.claims.iter().collect());
     let none = Change::default();
-    let mut found = compare(&old, &new, change.unwrap_or(&none), read, scorer);
+    let mut found = compare_with(&old, &new, change.unwrap_or(&none), read, scorer, change.is_none());
     if change.is_none() {
         found.gone.iter_mut().for_each(|(_, gone)| *gone = Gone::NotReported);
         found.fresh.iter_mut().for_each(|(_, fresh)| *fresh = Fresh::New);
@@ -195,6 +206,38 @@ mod tests {
             assert_eq!(delta(before, after, diff), expect);
         }
         assert_eq!(delta("[]", "[]", None), "");
+    }
+
+    /// Without a repository equal words in one file are one finding, wherever their lines went; with one, the diff says.
+    #[test]
+    fn equal_words_whose_lines_moved_are_paired_where_no_change_is_known() {
+        let list = |rows: &[(&str, &str, u32)]| {
+            let row = |(file, claim, line): &(&str, &str, u32)| {
+                format!(r#"{{"claim":"{claim}","severity":"low","rule":"R","file":"{file}","line":{line}}}"#)
+            };
+            format!("[{}]", rows.iter().map(row).collect::<Vec<_>>().join(","))
+        };
+        let unused = "a value is never used";
+        let before =
+            list(&[("a.rs", unused, 10), ("a.rs", unused, 100), ("a.rs", unused, 300), ("b.rs", unused, 5)]);
+        // All moved; one of three is gone; one is new; another file.
+        let moved = list(&[("a.rs", unused, 510), ("a.rs", unused, 600), ("a.rs", unused, 800)]);
+        assert_eq!(
+            delta(&before, &moved, None),
+            "0=0 unchanged, 1=1 unchanged, 2=2 unchanged, 3 not_reported"
+        );
+        let fewer = list(&[("a.rs", unused, 107), ("a.rs", unused, 307), ("b.rs", "another thing", 90)]);
+        assert_eq!(
+            delta(&before, &fewer, None),
+            "1=0 unchanged, 2=1 unchanged, 0 not_reported, 3 not_reported, +2 new"
+        );
+        let more = list(&[("b.rs", unused, 1), ("b.rs", unused, 12), ("b.rs", unused, 90)]);
+        assert_eq!(
+            delta(&before, &more, None),
+            "3=0 unchanged, 0 not_reported, 1 not_reported, 2 not_reported, +1 new, +2 new"
+        );
+        let far = delta(&before, &moved, Some(DIFF));
+        assert!(far.contains("0 not_reported") && far.contains("+0 late"), "{far}");
     }
 
     #[test]

@@ -1,18 +1,19 @@
 //! What a round means for each finding: repeated, answered, changed under it, or simply not mentioned. Silence
-//! resolves a check's finding, never a reviewer's must-fix; code that only moved resolves nothing.
+//! resolves a check's finding, a tool's on code that changed, never a reviewer's must-fix; code that only moved resolves nothing.
 
 use super::anchor::{Anchor, Anchors, Side};
-use super::change::Mapped;
+use super::change::{Hunk, Mapped};
 use super::moves::Moves;
 use super::reversal::Changed;
-use super::{Input, Match, by_check, is_live, is_new, makers, region};
+use super::{Input, Match, by_check, is_live, is_new, layout, makers, region};
 use crate::delta::{CycleDelta, Now, Standing, cycle_delta};
 use crate::similar::named;
 use crate::triage::{Raised, Triaged};
 use std::collections::{BTreeMap, BTreeSet};
-use tribunal_core::finding::{Claim, Fate, Said, Severity, Source};
-use tribunal_core::ids::FindingId;
+use tribunal_core::finding::{Claim, Fate, Reply, Said, Severity, Source};
+use tribunal_core::ids::{FindingId, Seat};
 use tribunal_core::ledger::{Entry, Mark, Tracked};
+use tribunal_core::words::{Remarks, Words};
 
 /// Lines around a finding that count as its code when we ask whether a fix touched it.
 const TOUCH: u32 = 3;
@@ -47,10 +48,19 @@ pub(super) fn repeated(
     };
     let claim = waived.map(|entry| moved(input, &entry.claim, None));
     let by = triaged.sources();
+    let standing = &triaged.standing;
+    let (says, others) = match claim {
+        Some(_) => (None, Some(standing)),
+        None => (Some(standing.source.clone()), None),
+    };
+    let words = others.into_iter().chain(&triaged.others);
     let contested = fate == Fate::Open && changed.reverses(triaged.claim().file.as_deref(), anchor.line);
     Tracked {
         id: found.id(),
         claim: claim.unwrap_or_else(|| triaged.claim().clone()),
+        says,
+        words: words.map(|one| Words { by: one.source.clone(), claim: one.claim.clone() }).collect(),
+        remarks: triaged.remarks(),
         severity: triaged.severity,
         referred: triaged.referred_to.clone(),
         contested,
@@ -71,9 +81,12 @@ fn fate_of(input: &Input<'_>, triaged: &Triaged, known: Option<&Entry>, mark: Ma
         return answered(input, id, &known.map(|entry| entry.by.clone()).unwrap_or_default())
             .unwrap_or(Fate::Open);
     }
-    let late = mark == Mark::Late && input.round >= ADVISORY_FROM && triaged.fate == Fate::Open;
+    let late = mark == Mark::Late && input.round >= ADVISORY_FROM;
+    // Said once more without evidence it is what it was: insisting proves nothing.
+    let insists = known.is_some_and(|entry| entry.fate == Fate::Advisory);
     let proven = triaged.severity == Severity::Blocker && !triaged.claim().evidence.trim().is_empty();
-    if late && !proven && !by_check(&triaged.sources()) {
+    let missed = (late || insists) && triaged.fate == Fate::Open;
+    if missed && !proven && !by_check(&triaged.sources()) {
         return Fate::Advisory;
     }
     triaged.fate.clone()
@@ -124,12 +137,12 @@ fn says(raised: &Raised, waived: &Claim) -> bool {
     }
 }
 
-fn lines(claim: &Claim) -> Option<(u32, u32)> {
+pub(super) fn lines(claim: &Claim) -> Option<(u32, u32)> {
     claim.line.map(|line| (line, claim.end.unwrap_or(line).max(line)))
 }
 
 /// Of a claim on the tree judged now: lines within it are new, or some that were between them are gone.
-fn changed_within(input: &Input<'_>, claim: &Claim) -> bool {
+pub(super) fn changed_within(input: &Input<'_>, claim: &Claim) -> bool {
     let (Some(file), Some((from, to))) = (claim.file.as_deref(), lines(claim)) else { return false };
     let hunks = input.change.file_at(file).map(|file| file.hunks.as_slice()).unwrap_or_default();
     let gone = hunks.iter().any(|hunk| hunk.new_len == 0 && from < hunk.new_start && hunk.new_start <= to);
@@ -166,7 +179,7 @@ pub(super) fn unrepeated(
     let entry = if over { &Entry { fate: Fate::Open, ..entry.clone() } } else { entry };
     let went = went(moves, &entry.claim, anchors);
     let code_changed = went.is_none() && changed_under(input, &entry.claim);
-    let settled = answered(input, id, &entry.by).or_else(|| silent_check(input, entry));
+    let settled = answered(input, id, &entry.by).or_else(|| silent_check(input, entry, anchors));
     let must_fix = entry.is_open_must_fix();
     let still = held(input, id, &entry.by);
     let (fate, silent) = match settled {
@@ -181,6 +194,9 @@ pub(super) fn unrepeated(
     let one = Tracked {
         id,
         by: entry.by.clone(),
+        says: None,
+        words: Vec::new(),
+        remarks: Remarks::default(),
         severity: entry.severity,
         referred: None,
         contested,
@@ -202,6 +218,11 @@ fn answered(input: &Input<'_>, id: FindingId, by: &BTreeSet<Source>) -> Option<F
         .filter_map(|source| if let Source::Seat(seat) = source { Some(seat) } else { None })
         .collect();
     let said: Vec<&Said> = seats.iter().filter_map(|seat| input.said.get(*seat)?.get(&id)).collect();
+    // Each was asked about words of its own: who sits and has not answered for them holds them.
+    let owes = |seat: &&&Seat| input.said.get(**seat).is_some_and(|said| !said.contains_key(&id));
+    if seats.iter().any(|seat| owes(&seat)) {
+        return None;
+    }
     if said.is_empty() || said.iter().any(|said| **said == Said::StillThere) || failing_check(input, by) {
         return None;
     }
@@ -222,14 +243,34 @@ fn failing_check(input: &Input<'_>, by: &BTreeSet<Source>) -> bool {
 }
 
 /// All its checks ran again and are silent, and no seat holds it beside them.
-fn silent_check(input: &Input<'_>, entry: &Entry) -> Option<Fate> {
+fn silent_check(input: &Input<'_>, entry: &Entry, anchors: &mut Anchors<'_>) -> Option<Fate> {
     let all_ran =
         entry.by.iter().all(|source| matches!(source, Source::Check(check) if input.ran.contains(check)));
-    (all_ran && !entry.by.is_empty()).then_some(Fate::Fixed)
+    (all_ran && !entry.by.is_empty() && counts(input, entry, anchors)).then_some(Fate::Fixed)
+}
+
+/// Whether the silence of its checks settles a finding. A tool's does on code that changed, and not where its lines were only
+/// laid out anew by somebody who was not asked to fix it: a tool that no longer sees a defect has not seen it go.
+fn counts(input: &Input<'_>, entry: &Entry, anchors: &mut Anchors<'_>) -> bool {
+    let is_tool =
+        |source: &Source| matches!(source, Source::Check(check) if input.tools.names.contains(check));
+    let (Some(file), Some((from, to))) = (entry.claim.file.as_deref(), lines(&entry.claim)) else {
+        return true;
+    };
+    if !entry.by.iter().any(is_tool) || input.tools.says_aside(&entry.claim) {
+        return true;
+    }
+    // Between reviews it was a person who changed it, in whatever way.
+    if input.round <= 1 || input.change.files().is_empty() {
+        return !input.change.files().is_empty();
+    }
+    let asked = matches!(entry.reply, Some(Reply::Fixed));
+    let formats = entry.claim.rule.as_deref() == Some(crate::intake::tool::FORMAT);
+    asked || formats || !layout::is_all(input.change, anchors, file, (from, to))
 }
 
 /// Its very lines changed, or its file is gone.
-fn changed_under(input: &Input<'_>, claim: &Claim) -> bool {
+pub(super) fn changed_under(input: &Input<'_>, claim: &Claim) -> bool {
     let Some(file) = claim.file.as_deref() else { return false };
     if input.change.new_path(file).is_none() {
         return true;
@@ -245,6 +286,35 @@ fn touched(input: &Input<'_>, claim: &Claim) -> bool {
         Some(line) => input.change.old_hunk(file, line, claim.end.unwrap_or(line), TOUCH).is_some(),
         None => input.change.differs(file),
     }
+}
+
+/// A stretch of the fix that cured one finding was no attempt at another one beside it: what is still open there was left,
+/// not touched in vain.
+pub(super) fn credit(input: &Input<'_>, tracked: &mut BTreeMap<FindingId, Tracked>) {
+    let cured = |(id, entry): (FindingId, &Entry)| {
+        let fixed = tracked.get(&id).is_some_and(|one| one.fate == Fate::Fixed);
+        (fixed && entry.is_open_must_fix()).then(|| entry.claim.clone())
+    };
+    let cured: Vec<Claim> = input.ledger.iter().filter_map(cured).collect();
+    for one in tracked.values_mut().filter(|one| one.touched && one.fate == Fate::Open) {
+        let claim = input.ledger.get(one.id).map(|entry| &entry.claim);
+        one.touched = claim.is_none_or(|claim| !is_credited(input, claim, &cured));
+    }
+}
+
+/// Whether every stretch of the fix that touched this finding touched one that it cured.
+fn is_credited(input: &Input<'_>, claim: &Claim, cured: &[Claim]) -> bool {
+    let Some(file) = claim.file.as_deref() else { return !cured.is_empty() };
+    let here: Vec<&Claim> = cured.iter().filter(|cured| cured.file.as_deref() == Some(file)).collect();
+    let (Some(at), Some(change)) = (lines(claim), input.change.file_from(file)) else {
+        return !here.is_empty();
+    };
+    let meets = |hunk: &Hunk, (from, to): (u32, u32)| {
+        let end = hunk.old_start.saturating_add(hunk.old_len.max(1)).saturating_add(TOUCH);
+        from < end && hunk.old_start <= to.saturating_add(TOUCH)
+    };
+    let mut touching = change.hunks.iter().filter(|hunk| meets(hunk, at));
+    touching.all(|hunk| here.iter().any(|cured| lines(cured).is_some_and(|at| meets(hunk, at))))
 }
 
 /// Where the code of findings went that nobody raised again and whose lines were taken out.
@@ -271,7 +341,7 @@ fn went(moves: &Moves, claim: &Claim, anchors: &mut Anchors<'_>) -> Option<(Stri
 }
 
 /// The claim at its place in the tree judged now, so that the ledger always speaks of the last judged one.
-fn moved(input: &Input<'_>, claim: &Claim, went: Option<(String, Option<u32>)>) -> Claim {
+pub(super) fn moved(input: &Input<'_>, claim: &Claim, went: Option<(String, Option<u32>)>) -> Claim {
     let mut claim = claim.clone();
     if let Some((file, line)) = went {
         let length = claim.end.zip(claim.line).map(|(end, line)| end.saturating_sub(line));

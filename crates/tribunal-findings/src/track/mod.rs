@@ -2,7 +2,7 @@
 //! Never lets a must-fix finding go because nobody repeated it.
 //!
 //! ```text
-//! track(&Input { round, next_id, ledger, triaged, said, ran, change, fix, removed, read, architect }) -> Outcome
+//! track(&Input { round, next_id, ledger, triaged, said, ran, change, fix, removed, read, architect, tools }) -> Outcome
 //! Outcome { tracked: Vec<Tracked>, delta: Delta, cycle: CycleDelta, matches: Vec<Match>, removed: Vec<Block> }
 //! ```
 //! New findings get `next_id`, `next_id + 1`, … in triage order. `change` is the diff between the tree the ledger
@@ -15,10 +15,13 @@ pub mod assign;
 pub mod change;
 pub mod compare;
 mod fates;
+mod layout;
 pub mod moves;
 pub mod pair;
 mod reversal;
+mod reworded;
 pub mod score;
+mod subject;
 
 pub use anchor::{Read, Side};
 pub use change::{Change, FileChange, Hunk};
@@ -33,6 +36,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Fate, FixableBy, Said, Source};
 use tribunal_core::ids::{Check, FindingId, Seat};
 use tribunal_core::ledger::{Delta, Entry, Ledger, Mark, Tracked};
+use tribunal_core::words::Words;
 
 /// Everything tracking needs to know of one round.
 pub struct Input<'a> {
@@ -58,6 +62,25 @@ pub struct Input<'a> {
     pub read: Read<'a>,
     /// The maker is the architect, so what an architect must mend is the maker's.
     pub architect: bool,
+    /// Which checks are tools, and what those say beside the change.
+    pub tools: &'a ToolWords,
+}
+
+/// What tools say that does not count, and which checks they are.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolWords {
+    /// Checks that are tools: their silence settles only what changed.
+    pub names: BTreeSet<Check>,
+    /// What they said of lines that did not change.
+    pub aside: Vec<Claim>,
+}
+
+impl ToolWords {
+    /// Whether a finding is still said, but of a line that is not part of the change.
+    fn says_aside(&self, claim: &Claim) -> bool {
+        let key = |claim: &'_ Claim| (claim.file.clone(), claim.rule.clone(), claim.claim.clone());
+        self.aside.iter().any(|other| key(other) == key(claim))
+    }
 }
 
 /// What became of one triaged finding.
@@ -103,16 +126,25 @@ pub struct Outcome {
 /// Matches this round's findings to the ledger.
 pub fn track(input: &Input<'_>) -> Outcome {
     let matches = matched(input);
+    let ids: BTreeMap<usize, FindingId> =
+        input.triaged.iter().zip(&matches).map(|(triaged, found)| (triaged.key, found.id())).collect();
     let mut anchors = Anchors::new(input.read);
     let changed = reversal::Changed::new(input, &mut anchors);
     let mut tracked: BTreeMap<FindingId, Tracked> = BTreeMap::new();
     let mut silent: BTreeSet<FindingId> = BTreeSet::new();
     for (triaged, found) in input.triaged.iter().zip(&matches) {
         let anchor = anchors.of(Side::After, triaged.claim());
-        let one = fates::repeated(input, triaged, found, &anchor, &changed);
+        let mut one = fates::repeated(input, triaged, found, &anchor, &changed);
+        let related = triaged.related.iter().filter_map(|key| ids.get(key));
+        one.remarks.related = related.copied().filter(|id| *id != one.id).collect();
         match tracked.get_mut(&one.id) {
             // Two groups of one round that match one entry cannot be: matching is one to one.
-            Some(known) => known.by.extend(one.by),
+            Some(known) => {
+                known
+                    .words
+                    .extend(one.said().map(|(by, claim)| Words { by: by.clone(), claim: claim.clone() }));
+                known.by.extend(one.by);
+            }
             None => {
                 tracked.insert(one.id, one);
             }
@@ -129,6 +161,7 @@ pub fn track(input: &Input<'_>) -> Outcome {
         }
         tracked.insert(id, one);
     }
+    fates::credit(input, &mut tracked);
     let cycle = fates::cycle(input, &tracked, &silent);
     let delta = cycle.counts(input.change.lines_changed());
     Outcome { delta, cycle, matches, removed: changed.removed, tracked: tracked.into_values().collect() }
@@ -152,14 +185,20 @@ fn reluctance(entry: &Entry) -> f64 {
 fn matched(input: &Input<'_>) -> Vec<Match> {
     let mut entries: Vec<(FindingId, &Entry)> = input.ledger.iter().collect();
     entries.sort_by(|a, b| reluctance(a.1).total_cmp(&reluctance(b.1)).then(a.0.cmp(&b.0)));
-    let before: Vec<&Claim> = entries.iter().map(|(_, entry)| &entry.claim).collect();
+    let nearest: Vec<Option<Claim>> =
+        entries.iter().map(|(_, entry)| subject::nearest(entry, input.triaged)).collect();
+    let known = entries.iter().zip(&nearest);
+    let before: Vec<&Claim> =
+        known.map(|((_, entry), nearest)| nearest.as_ref().unwrap_or(&entry.claim)).collect();
     let after: Vec<&Claim> = input.triaged.iter().map(|triaged| triaged.claim()).collect();
-    let hints = hints(input, &entries);
+    let may = |n: usize, now: usize| subject::may_be(input, entries[n].0, entries[n].1, &input.triaged[now]);
+    let hints = Hints { may: Some(&may), ..hints(input, &entries) };
     let mut matches: Vec<Option<Match>> = vec![None; after.len()];
     for found in pair(&before, &after, &hints, input.change, input.read, &Scorer::default()) {
         let id = entries[found.before].0;
         matches[found.after] = Some(Match::Known { id, score: found.score, how: found.how });
     }
+    reworded::join(input, &entries, &mut matches);
     let mut next = input.next_id.0;
     let fresh = |found: Option<Match>| {
         found.unwrap_or_else(|| {
@@ -172,7 +211,7 @@ fn matched(input: &Input<'_>) -> Vec<Match> {
 
 /// What the seats say about which is which: "same as F-12", F-12 called settled by the seat that raises this one, and
 /// F-12 answered for by its id, so that this one is more likely another.
-fn hints(input: &Input<'_>, entries: &[(FindingId, &Entry)]) -> Hints {
+fn hints(input: &Input<'_>, entries: &[(FindingId, &Entry)]) -> Hints<'static> {
     let mut hints = Hints::default();
     hints.reluctance.extend(entries.iter().enumerate().map(|(n, (_, entry))| (n, reluctance(entry))));
     let places: BTreeMap<FindingId, usize> =
@@ -192,7 +231,8 @@ fn hints(input: &Input<'_>, entries: &[(FindingId, &Entry)]) -> Hints {
     hints
 }
 
-/// The region a finding lies in: file and enclosing definition, or a stretch of lines.
+/// The region a finding lies in: file and enclosing definition, section, or a stretch of lines. What is about a whole
+/// file has none: three different faults of one file are not the same place.
 pub(crate) fn region(claim: &Claim, anchor: &Anchor) -> Option<String> {
     let file = claim.file.as_deref()?;
     if !anchor.symbol.is_empty() {
@@ -201,10 +241,7 @@ pub(crate) fn region(claim: &Claim, anchor: &Anchor) -> Option<String> {
     if let Some(section) = &claim.section {
         return Some(format!("{file}:{section}"));
     }
-    Some(match claim.line {
-        Some(line) => format!("{file}:{}", line / 50 * 50),
-        None => file.to_owned(),
-    })
+    claim.line.map(|line| format!("{file}:{}", line / 50 * 50))
 }
 
 pub(crate) fn makers(claim: &Claim, architect: bool) -> bool {

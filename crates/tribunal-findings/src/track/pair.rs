@@ -30,8 +30,10 @@ const STRANGE: f64 = 0.3;
 const STRANGER: f64 = -9.0;
 
 /// What authors say about pairs, beside the findings themselves.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Hints {
+#[derive(Clone, Default)]
+pub struct Hints<'a> {
+    /// Whether an earlier and a later finding can be one at all; all can, where nothing is said.
+    pub may: Option<&'a dyn Fn(usize, usize) -> bool>,
     /// Later finding → the earlier one its author names.
     pub same_as: BTreeMap<usize, usize>,
     /// Pairs whose earlier one the author of the later one calls settled.
@@ -42,7 +44,11 @@ pub struct Hints {
     pub reluctance: BTreeMap<usize, f64>,
 }
 
-impl Hints {
+impl Hints<'_> {
+    fn may(&self, before: usize, after: usize) -> bool {
+        self.may.is_none_or(|may| may(before, after))
+    }
+
     /// What is over comes back in words of its own; another complaint at its place is another finding.
     fn strange(&self, c: &Candidate) -> f64 {
         let over = self.reluctance.get(&c.before).is_some_and(|reluctance| *reluctance > 0.0);
@@ -71,6 +77,8 @@ pub enum How {
     Scored,
     /// Its code moved.
     Moved,
+    /// Its author calls the earlier one resolved and says this one of the same place, where nothing changed.
+    Reworded,
 }
 
 /// One finding in both reports.
@@ -122,25 +130,30 @@ pub struct Candidate {
 pub fn pair(
     before: &[&Claim],
     after: &[&Claim],
-    hints: &Hints,
+    hints: &Hints<'_>,
     change: &Change,
     read: Read<'_>,
     scorer: &Scorer,
 ) -> Vec<Pair> {
-    pair_with(before, after, hints, change, Anchors::new(read), scorer).0
+    pair_with(before, after, hints, change, Anchors::new(read), scorer, false).0
 }
 
-/// The same, and gives back the files that were read, for whoever asks about the rest.
+/// The same, and gives back the files that were read, for whoever asks about the rest. `blind` says that nothing is
+/// known of how the code changed: then equal words in one file are one finding, wherever their lines went.
 pub(super) fn pair_with<'a>(
     before: &'a [&'a Claim],
     after: &'a [&'a Claim],
-    hints: &Hints,
+    hints: &Hints<'_>,
     change: &'a Change,
     anchors: Anchors<'a>,
     scorer: &Scorer,
+    blind: bool,
 ) -> (Vec<Pair>, Anchors<'a>) {
     let mut work = Work::new(before, after, change, anchors);
-    let mut pairs = work.exact();
+    let mut pairs = work.exact(hints);
+    if blind {
+        pairs.extend(work.same_words());
+    }
     let edge = |c: &Candidate| {
         let gain = scorer.of(before[c.before], after[c.after]).gain(&c.features);
         let gain = gain + hints.gain(c.before, c.after) + hints.strange(c) + tie_break(c);
@@ -148,7 +161,8 @@ pub(super) fn pair_with<'a>(
     };
     // Only what is worth a pair is kept: a large report has millions of candidates.
     let mut edges: Vec<Edge> = Vec::new();
-    work.candidates(&mut |c| edges.extend(Some(edge(&c)).filter(|edge| edge.gain > 0.0)));
+    let worth = |edge: &Edge| edge.gain > 0.0 && hints.may(edge.left, edge.right);
+    work.candidates(&mut |c| edges.extend(Some(edge(&c)).filter(worth)));
     for edge in assign(&edges) {
         let how = work.how(edge.left, edge.right);
         pairs.push(work.take(edge.left, edge.right, edge.gain, how));
@@ -161,7 +175,7 @@ pub(super) fn pair_with<'a>(
 /// Every pair that the scorer looks at after exact matching.
 pub fn candidates(before: &[&Claim], after: &[&Claim], change: &Change, read: Read<'_>) -> Vec<Candidate> {
     let mut work = Work::new(before, after, change, Anchors::new(read));
-    work.exact();
+    work.exact(&Hints::default());
     let mut all = Vec::new();
     work.candidates(&mut |candidate| all.push(candidate));
     all
@@ -245,7 +259,7 @@ impl<'a> Work<'a> {
     }
 
     /// Same rule and words at the very line the diff leads to, or about no file at all, in the order of the reports.
-    fn exact(&mut self) -> Vec<Pair> {
+    fn exact(&mut self, hints: &Hints<'_>) -> Vec<Pair> {
         let mut waiting: Vec<(u64, usize, bool)> = Vec::with_capacity(self.after.len());
         for (n, claim) in self.after.iter().enumerate() {
             waiting.push((hash_at(claim, claim.file.as_deref(), claim.line), n, true));
@@ -264,7 +278,7 @@ impl<'a> Work<'a> {
             };
             let free = from + given.get(from).copied().unwrap_or(0);
             let mut alike = waiting[free..].iter_mut().take_while(|one| one.0 == hash);
-            if let Some(one) = alike.find(|one| one.2 && same(self.after[one.1])) {
+            if let Some(one) = alike.find(|one| one.2 && same(self.after[one.1]) && hints.may(n, one.1)) {
                 one.2 = false;
                 found.push((n, one.1));
                 given[from] += waiting[free..].iter().take_while(|one| one.0 == hash && !one.2).count();
@@ -276,6 +290,28 @@ impl<'a> Work<'a> {
         self.free_before = (0..olds.len()).filter(|n| olds[*n]).collect();
         self.free_after = (0..news.len()).filter(|n| news[*n]).collect();
         pairs
+    }
+
+    /// What has the same rule and words in the same file, in the order of their lines: lines move together, so where
+    /// there are more on one side, those are left that make the others move the least.
+    fn same_words(&mut self) -> Vec<Pair> {
+        let sorted = |free: &BTreeSet<usize>, claims: &[&'a Claim]| {
+            let mut all: Vec<(Words<'a>, u32, usize)> =
+                free.iter().map(|n| (words_at(claims[*n]), claims[*n].line.unwrap_or(0), *n)).collect();
+            all.sort_unstable();
+            all
+        };
+        let (olds, news) = (sorted(&self.free_before, self.before), sorted(&self.free_after, self.after));
+        let (mut olds, mut news) = (olds.as_slice(), news.as_slice());
+        let mut pairs = Vec::new();
+        while let (Some(old), Some(new)) = (olds.first(), news.first()) {
+            let key = old.0.min(new.0);
+            let (a, rest) = olds.split_at(olds.partition_point(|one| one.0 == key));
+            let (b, others) = news.split_at(news.partition_point(|one| one.0 == key));
+            (olds, news) = (rest, others);
+            pairs.extend(aligned(a, b));
+        }
+        pairs.into_iter().map(|(a, b)| self.take(a, b, 6.0, How::Scored)).collect()
     }
 
     /// Where an earlier finding is now, unless its place is gone or changed.
@@ -374,7 +410,7 @@ impl<'a> Work<'a> {
     }
 
     /// What is left may have moved: taken out here, put in there, with the same lines around it and words that agree.
-    fn moved(&mut self, hints: &Hints) -> Vec<Pair> {
+    fn moved(&mut self, hints: &Hints<'_>) -> Vec<Pair> {
         if self.news.spots.is_empty() {
             return Vec::new();
         }
@@ -393,7 +429,7 @@ impl<'a> Work<'a> {
                 .flat_map(|all| all.iter().take(50))
                 .copied()
                 .collect();
-            edges.extend(met.into_iter().map(|b| Edge {
+            edges.extend(met.into_iter().filter(|b| hints.may(*a, *b)).map(|b| Edge {
                 left: *a,
                 right: b,
                 gain: self.moved_gain(*a, b) + hints.gain(*a, b),
@@ -426,6 +462,32 @@ impl<'a> Work<'a> {
         let place = 4.0 * f[9] + f[7] + f[11];
         words + place + rules - MOVE_CUT
     }
+}
+
+/// What findings with the same words in one file have in common: file, rule, words.
+type Words<'a> = (Option<&'a str>, Option<&'a str>, &'a str);
+
+fn words_at(claim: &Claim) -> Words<'_> {
+    (claim.file.as_deref(), claim.rule.as_deref(), &claim.claim)
+}
+
+/// Of two lists in order of their lines, each one of the shorter with one of the longer, in order, so that each moves the
+/// least that those before it allow.
+fn aligned(a: &[(Words<'_>, u32, usize)], b: &[(Words<'_>, u32, usize)]) -> Vec<(usize, usize)> {
+    if a.len() > b.len() {
+        return aligned(b, a).into_iter().map(|(b, a)| (a, b)).collect();
+    }
+    let mut from = 0;
+    let mut pairs = Vec::with_capacity(a.len());
+    for (n, (_, line, id)) in a.iter().enumerate() {
+        // As many must be left as are still to be paired.
+        let last = b.len() - (a.len() - n);
+        let near = (from..=last).take_while(|at| *at == from || b[*at - 1].1 < *line);
+        let at = near.min_by_key(|at| b[*at].1.abs_diff(*line)).unwrap_or(from);
+        pairs.push((*id, b[at].2));
+        from = at + 1;
+    }
+    pairs
 }
 
 /// What must speak for moved code: several lines and the words.

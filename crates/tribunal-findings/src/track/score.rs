@@ -53,6 +53,8 @@ pub struct Spot<'a> {
     pub anchor: Anchor,
     /// Trigrams of its words.
     pub grams: Vec<u32>,
+    /// Trigrams of its first sentence, where it is long enough to have a title.
+    pub title: Vec<u32>,
     /// Trigrams of its line.
     pub line_grams: Vec<u32>,
     /// What it quotes.
@@ -94,6 +96,7 @@ impl<'a> Spot<'a> {
             claim,
             anchor,
             grams,
+            title: title(&claim.claim),
             line_grams,
             quoted,
             mapped: None,
@@ -136,6 +139,27 @@ fn trigrams(text: &str) -> Vec<u32> {
     grams(text, 3, 600)
 }
 
+/// Letters from which on a claim has a title and then says more.
+const TITLED: usize = 160;
+/// What two titles share of their trigrams to be one title.
+const SAME_TITLE: f64 = 0.6;
+
+/// Trigrams of the first sentence of a long claim; none of a short one.
+fn title(claim: &str) -> Vec<u32> {
+    if claim.chars().take(TITLED + 1).count() <= TITLED {
+        return Vec::new();
+    }
+    let line = claim.trim_start().lines().next().unwrap_or_default();
+    let first = line.split_once(". ").map_or(line, |(first, _)| first);
+    trigrams(first)
+}
+
+/// Two long claims that begin with the same title. Who reviews again repeats it and tells the rest anew, with other names
+/// in it.
+fn same_title(a: &Spot<'_>, b: &Spot<'_>) -> bool {
+    dice(&a.title, &b.title) > SAME_TITLE
+}
+
 /// Twice what two sorted sets share over what they hold.
 fn dice(a: &[u32], b: &[u32]) -> f64 {
     if a.is_empty() || b.is_empty() {
@@ -175,6 +199,9 @@ pub fn features(a: &Spot<'_>, b: &Spot<'_>, cosine: f64, names: f64) -> [f64; FE
     // What moved may have got another name around it: that both name it says nothing against them.
     if a.names_its_place && b.names_its_place && went_there(a, b) {
         (f[14], f[19]) = (names - 0.5, 0.0);
+    }
+    if same_title(a, b) {
+        (f[13], f[19]) = (1.0, 0.0);
     }
     f[20] = yes(a.claim.severity == b.claim.severity);
     f[21] = f[16] * cosine;

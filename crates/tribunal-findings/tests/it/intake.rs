@@ -34,7 +34,13 @@ fn verdicts_that_count_and_verdicts_that_do_not() {
         ("approve", "## Final Verdict\n\n**PASS** — I ran the suite and read the three files."),
         ("approve", "## Final Verdict\nPASS\n"),
         ("approve", "**Final Verdict**\n\nPASS"),
-        ("approve", "VERDICT: approve\n\nlater again\n\nVERDICT: approve"),
+        ("approve", "VERDICT: approve\n\nIn short:\n\nVERDICT: approve"),
+        ("reject", "Status: needs-revision"),
+        ("reject", "## Review: needs-revision\n\n- blocker: no error handling"),
+        ("approve", "**Status:** approved"),
+        ("approve", "Result: approved"),
+        ("fail", "**FAIL**\n\nThe design cannot work."),
+        ("approve", "**PASS** — I ran the suite and read the three files."),
         ("approve", "Approved"),
         ("approve", "Decision: approved"),
         ("conditional", "VERDICT: conditional"),
@@ -56,7 +62,6 @@ fn verdicts_that_count_and_verdicts_that_do_not() {
         ("reject", "VERDICT: approve | conditional | reject\n\nVERDICT: reject"),
         ("none", ""),
         ("none", " \n\t\n"),
-        ("none", "Status: needs-revision"),
         ("none", "looks good to me"),
         ("none", "```\nVERDICT: approve\n```"),
         ("none", "```text\nVERDICT: approve"),
@@ -112,8 +117,8 @@ fn without_a_verdict_there_is_a_reason() {
     for (text, why, line) in [
         ("", "the message is empty", ""),
         ("\n \n", "the message is empty", ""),
-        ("Status: needs-revision", "no line of its own says `VERDICT: approve`", "Status: needs-revision"),
-        ("It is fine.\nResult: approved\n", "no line of its own says", "Result: approved"),
+        ("Mood: needs-revision", "no line of its own says `VERDICT: approve`", "Mood: needs-revision"),
+        ("It is fine.\nMood: approved\n", "no line of its own says", "Mood: approved"),
         ("It works on my machine.", "no line of its own says", ""),
         ("src/a.rs:1:1: error: no", "what a tool reports has none", ""),
     ] {
@@ -139,7 +144,7 @@ fn tagged_lines_survive_what_models_do_to_them() {
     assert_eq!(verdict_word(&intake), "reject");
     assert_eq!(intake.form, Form::Lines);
     let f = &intake.findings;
-    assert_eq!(f.len(), 5, "{f:#?}");
+    assert_eq!(f.len(), 6, "{f:#?}");
     assert_eq!(f[0].file.as_deref(), Some("src/store.rs"));
     assert_eq!((f[0].line, f[0].end), (Some(42), Some(44)));
     assert_eq!(f[0].severity, Severity::Blocker);
@@ -158,7 +163,8 @@ fn tagged_lines_survive_what_models_do_to_them() {
     assert_eq!(intake.said.get(&FindingId(7)), Some(&Said::Resolved));
     assert_eq!(intake.said.get(&FindingId(8)), Some(&Said::StillThere));
     assert!(whys(&intake).contains("leaves the subject"), "{}", whys(&intake));
-    assert!(whys(&intake).contains("not a finding"), "{}", whys(&intake));
+    assert_eq!(f[5].claim, "something without tags");
+    assert!(whys(&intake).contains("no severity given"), "{}", whys(&intake));
 }
 
 #[test]
@@ -211,15 +217,13 @@ fn a_pass_says_what_was_checked_or_it_is_bare() {
         (false, "VERDICT: approve"),
         (false, "VERDICT: approve — looks good to me!"),
         (false, "VERDICT: approve\nCHECKED: everything, looks good"),
-        (
-            false,
-            "## Final Verdict\n- **PASS** — No blockers, no warnings (or all warnings addressed). Phase is approved.",
-        ),
+        (false, "## Final Verdict\n- **PASS** — No blockers, no warnings. Phase is approved."),
         (false, "{\"verdict\":\"approve\",\"checked\":\"LGTM\"}"),
     ] {
         let intake = read(text);
-        assert_eq!(verdict_word(&intake), "approve", "{text}");
+        assert_eq!(verdict_word(&intake), "approve", "{text}: {}", whys(&intake));
         assert_eq!(!intake.checked.is_empty(), expect, "{text}: {:?}", intake.checked);
+        assert_eq!(intake.effective().is_some(), expect, "{text}");
     }
 }
 
@@ -493,7 +497,7 @@ proptest! {
             prop_assert!(!file.starts_with('/') && !file.split('/').any(|part| part == ".."));
         }
         let _ = (read_sarif(&text), read_compiler_lines(&text));
-        let _ = (tribunal_findings::read_maker(&text), tribunal_findings::read_hearing(&text));
+        let _ = (tribunal_findings::read_maker(&text, None), tribunal_findings::read_hearing(&text, None));
     }
 
     #[test]

@@ -2,10 +2,14 @@
 
 mod bad_input;
 mod delta;
+mod forms;
 mod intake;
+mod launch_word;
 mod maker;
 mod pairs;
 mod qa;
+mod sentences;
+mod subjects;
 mod track;
 mod triage;
 mod unbelieved;

@@ -10,6 +10,7 @@ fn replies_by_line() {
         "FIXED: F-1, F-2 and F-3\n**REFUTED:** F-4 because the caller checks it\nCANNOT FIX: F-5 — the API is frozen\n- F-6: fixed\n\
          REFUTED: F-7\n```\nFIXED: F-8\n```\n> FIXED: F-9\nF-10: refuted because it is unreachable\nSUMMARY: added the guard\nand a test\n\n\
          DISCOVERED: flaky test in b.rs\n- old TODO in c.rs\n",
+        None,
     );
     let reply = |n| words.replies.get(&FindingId(n)).cloned();
     for n in [1, 2, 3, 6] {
@@ -35,7 +36,7 @@ fn done_unless_it_says_otherwise() {
         (false, "{\"tool\":\"report_task_done\",\"args\":{\"done\":false}}"),
         (true, "{\"tool\":\"report_task_done\",\"args\":{\"done\":true,\"summary\":\"s\"}}"),
     ] {
-        assert_eq!(read_maker(text).done, expect, "{text}");
+        assert_eq!(read_maker(text, None).done, expect, "{text}");
     }
 }
 
@@ -45,6 +46,7 @@ fn replies_by_tool() {
         "{\"tool\":\"report_fix\",\"args\":{\"id\":\"F-1\",\"fixed\":true}}\n{\"tool\":\"mcp__x__report_fix\",\"args\":{\"id\":\"F-2\",\"fixed\":false,\"why\":\"frozen\"}}\n\
          {\"tool\":\"report_fix\",\"args\":{\"id\":\"F-3\",\"status\":\"refuted\",\"because\":\"dead code\"}}\n{\"tool\":\"report_fix\",\"args\":{\"id\":\"F-4\",\"status\":\"refuted\"}}\n\
          {\"tool\":\"report_task_done\",\"args\":{\"done\":true,\"summary\":\"did it\",\"discovered\":[\"a\",{\"description\":\"b\"}]}}",
+        None,
     );
     assert_eq!(words.replies.len(), 3, "{words:?}");
     assert_eq!(words.replies[&FindingId(2)], Reply::CannotFix("frozen".into()));
@@ -69,7 +71,7 @@ fn rulings_need_one_clear_word_and_a_reason() {
         (None, "RULING: upheld — a\nRULING: refuted — b"),
         (None, ""),
     ] {
-        let found = read_hearing(text);
+        let found = read_hearing(text, None);
         assert_eq!(found.as_ref().map(|h| (h.upheld, h.why.as_str())), expect, "{text}");
     }
 }

@@ -37,6 +37,8 @@ fn checks_are_read_however_they_are_listed() {
         "checks:\n- {name: commit-lint, status: fail, evidence: \"a, b\"}\n- {\"name\":\"check-regression\",\"status\":\"fail\",\"fixable_by\":\"architect\"}",
         "checks:\n\n| name | status | fixable_by | evidence |\n|---|---|---|---|\n| commit-lint | fail | dev | x |\n| check-regression | ❌ fail | architect | y |\n| other | pass | | |",
         "checks:\n- commit-lint | fail | dev | x\n- check-regression | fail | architect",
+        "checks:\n- [id:q-001] name: commit-lint | status: fail | fixable_by: dev\n- [id:q-002] name: check-regression | status: fail | fixable_by: architect",
+        "checks:\n[id:q-001] name: commit-lint | status: fail\n[id:q-002] name: check-regression | status: fail | fixable_by: architect",
         "- **checks**:\n  - **commit-lint**: FAIL — `wip` is no subject\n  - **name**: check-regression\n    **status**: fail\n    **fixable_by**: architect\n    - one test is gone",
         "plan: 01-02\ntier: standard\nchecks:\n- name: commit-lint\n  status: fail\n- check: check-regression\n  result: fail\n  fixable_by: architect\n",
     ] {

@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use tribunal_core::finding::{Claim, Fate, Said, Severity, Source};
+use tribunal_core::finding::{Claim, Fate, Reply, Said, Severity, Source};
 use tribunal_core::ids::{Check, FindingId, Seat};
 use tribunal_core::ledger::{Ledger, Mark, Tracked};
-use tribunal_findings::track::{Block, Change, FileChange, Hunk, Input, Outcome, Side};
+use tribunal_findings::track::{Block, Change, FileChange, Hunk, Input, Outcome, Side, ToolWords};
 use tribunal_findings::{Panel, Raised, track, triage};
 
 const OLD: &str = "use std::fs;\n\nfn load(path: &str) -> String {\n    let text = fs::read_to_string(path).unwrap();\n    text\n}\n\nfn save(path: &str, text: &str) {\n    fs::write(path, text).unwrap();\n}\n";
@@ -16,6 +16,7 @@ struct Rounds {
     round: u32,
     next: u32,
     removed: Vec<Block>,
+    tools: ToolWords,
 }
 
 #[derive(Clone, Default)]
@@ -30,7 +31,13 @@ struct Round {
 
 impl Rounds {
     fn new() -> Self {
-        Self { ledger: Ledger::default(), round: 0, next: 1, removed: Vec::new() }
+        Self {
+            ledger: Ledger::default(),
+            round: 0,
+            next: 1,
+            removed: Vec::new(),
+            tools: ToolWords::default(),
+        }
     }
 
     fn play(&mut self, round: Round) -> Outcome {
@@ -66,6 +73,7 @@ impl Rounds {
             removed: &self.removed,
             read: &read,
             architect: false,
+            tools: &self.tools,
         });
         self.next = outcome.matches.iter().map(|m| m.id().0 + 1).max().unwrap_or(0).max(self.next);
         self.ledger.track(&outcome.tracked, self.round, true);
@@ -104,6 +112,61 @@ fn opening(raised: Vec<Raised>) -> (Rounds, Outcome) {
 
 fn hunk(old_start: u32, old_len: u32, new_start: u32, new_len: u32) -> Hunk {
     Hunk { old_start, old_len, new_start, new_len }
+}
+
+/// A linter's blocker on the line of `save` that writes, and a round in which that line is written so.
+fn linted(after: &str, tools: ToolWords) -> (Outcome, Rounds) {
+    let mut rounds = Rounds::new();
+    rounds.tools = tools;
+    rounds.play(Round {
+        raised: vec![check(9, "this panics")],
+        ran: vec!["lint"],
+        old: OLD.into(),
+        new: OLD.into(),
+        ..Round::default()
+    });
+    let new = OLD.replace("    fs::write(path, text).unwrap();\n", after);
+    let len = after.lines().count() as u32;
+    let hunks = match new == OLD {
+        true => vec![],
+        false => vec![Hunk { old_start: 9, old_len: 1, new_start: 9, new_len: len }],
+    };
+    let round = Round { ran: vec!["lint"], old: OLD.into(), new, hunks, ..Round::default() };
+    (rounds.play(round), rounds)
+}
+
+#[test]
+fn a_tool_settles_by_silence_only_what_changed_beyond_its_layout() {
+    let lint = ToolWords { names: [Check::new("lint")].into(), aside: Vec::new() };
+    let fate = |after: &str, tools: &ToolWords| linted(after, tools.clone()).0.tracked[0].fate.clone();
+    let (same, laid_out) = (
+        "    fs::write(path, text).unwrap();\n",
+        "    fs::write(\n        path,\n        text,\n    ).unwrap();\n",
+    );
+    let fixed = "    fs::write(path, text).ok();\n";
+    assert_eq!(fate(same, &lint), Fate::Open, "nothing changed");
+    assert_eq!(fate(laid_out, &lint), Fate::Open, "a formatter settles no other tool's finding");
+    assert_eq!(fate(fixed, &lint), Fate::Fixed);
+    // What it still says beside the change is no longer part of it.
+    let mut aside = check(9, "this panics").claim;
+    aside.line = Some(12);
+    let beside = ToolWords { aside: vec![aside], ..lint.clone() };
+    assert_eq!(fate(same, &beside), Fate::Fixed);
+    // A check that is no tool settles by silence, as it always did.
+    assert_eq!(fate(same, &ToolWords::default()), Fate::Fixed);
+    assert_eq!(linted(laid_out, lint).0.delta.resolved, 0);
+}
+
+#[test]
+fn layout_settles_what_its_fixer_was_asked_to_lay_out() {
+    let lint = ToolWords { names: [Check::new("lint")].into(), aside: Vec::new() };
+    let (_, mut rounds) = linted("    fs::write(path, text).unwrap();\n", lint);
+    let id = rounds.ledger.iter().next().unwrap().0;
+    rounds.ledger.reply(&BTreeMap::from([(id, Reply::Fixed)]));
+    let new = OLD.replace("(path, text).unwrap();\n}", "( path, text ).unwrap();\n}");
+    let hunks = vec![Hunk { old_start: 9, old_len: 1, new_start: 9, new_len: 1 }];
+    let round = Round { ran: vec!["lint"], old: OLD.into(), new, hunks, ..Round::default() };
+    assert_eq!(rounds.play(round).tracked[0].fate, Fate::Fixed);
 }
 
 #[test]
@@ -456,6 +519,121 @@ fn what_a_seat_calls_resolved_is_not_the_next_complaint_at_that_line() {
     });
     assert_eq!(get(&outcome, 1).fate, Fate::Fixed);
     assert_eq!((get(&outcome, 2).mark, &get(&outcome, 2).fate), (Mark::FixInduced, &Fate::Open));
+}
+
+/// The same, where nothing changed at that line: one fault under new words is the same finding.
+#[test]
+fn one_fault_under_new_words_where_nothing_changed_is_the_same_finding() {
+    let words = [
+        "`load` panics on a missing file",
+        "callers cannot tell an absent path from a broken one",
+        "aborts the process when there is nothing to read",
+        "no error is handed back to whoever asked",
+    ];
+    let round = |n: usize, line: u32, hunks: &[Hunk]| Round {
+        raised: vec![by("a", Severity::Blocker, line, words[n])],
+        said: vec![("a", 1, Said::Resolved)],
+        old: OLD.into(),
+        new: OLD.into(),
+        hunks: hunks.to_vec(),
+        ..Round::default()
+    };
+    let (mut rounds, _) = opening(vec![by("a", Severity::Blocker, 4, words[0])]);
+    // A change elsewhere, and a line more or less in the citation.
+    for (n, line) in [(1, 4), (2, 5), (3, 3)] {
+        let outcome = rounds.play(round(n, line, &[hunk(9, 1, 9, 1)]));
+        assert_eq!(outcome.matches.iter().map(|m| m.id().0).collect::<Vec<_>>(), [1], "round {}", n + 1);
+        let one = get(&outcome, 1);
+        assert_eq!((&one.fate, one.mark, one.touched), (&Fate::Open, Mark::Persistent, false));
+    }
+    let ids = |round: Round| {
+        let (mut rounds, _) = opening(vec![by("a", Severity::Blocker, 4, words[0])]);
+        rounds.play(round).matches.iter().map(|m| m.id().0).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(round(1, 4, &[hunk(4, 1, 4, 1)])), [2], "its line changed");
+    assert_eq!(ids(round(1, 9, &[hunk(2, 0, 2, 1)])), [2], "another place");
+    let refuted = Round { said: vec![("a", 1, Said::NotAnIssue("by design".into()))], ..round(1, 4, &[]) };
+    assert_eq!(ids(refuted), [2], "not an issue is not resolved");
+}
+
+/// What was made advisory because it came late stays so when it is said again without evidence.
+#[test]
+fn who_insists_on_a_late_finding_proves_nothing() {
+    let (mut rounds, _) = opening(vec![]);
+    let say = |text: &str, evidence: &str, severity| {
+        let mut late = by("a", severity, 9, text);
+        late.claim.evidence = evidence.into();
+        Round { raised: vec![late], old: OLD.into(), new: OLD.into(), ..Round::default() }
+    };
+    rounds.play(Round { old: OLD.into(), new: OLD.into(), ..Round::default() });
+    let words = "the name `save` says nothing of what it writes";
+    for severity in [Severity::Warning, Severity::Warning, Severity::Blocker] {
+        let outcome = rounds.play(say(words, "", severity));
+        assert_eq!(get(&outcome, 1).fate, Fate::Advisory, "{severity}");
+    }
+    let outcome = rounds.play(say(words, "a warning with evidence", Severity::Warning));
+    assert_eq!(get(&outcome, 1).fate, Fate::Advisory);
+    let outcome = rounds.play(say(words, "the test `keeps_what_was_there` fails", Severity::Blocker));
+    assert_eq!(get(&outcome, 1).fate, Fate::Open);
+}
+
+/// A stretch that cured one finding is no attempt at its neighbour.
+#[test]
+fn what_a_fix_cured_beside_it_did_not_touch_a_finding() {
+    let words = ["panics on a missing file", "keeps the whole file in memory", "writes without fsync"];
+    let two = || {
+        opening(vec![
+            by("a", Severity::Blocker, 4, words[0]),
+            by("a", Severity::Blocker, 5, words[1]),
+            by("a", Severity::Blocker, 9, words[2]),
+        ])
+    };
+    let play = |said: [Said; 3], hunks: &[Hunk]| {
+        let (mut rounds, _) = two();
+        let said = (1..).zip(said).map(|(id, said)| ("a", id, said)).collect();
+        let outcome = rounds.play(Round {
+            said,
+            old: OLD.into(),
+            new: OLD.into(),
+            hunks: hunks.to_vec(),
+            ..Round::default()
+        });
+        [1, 2, 3].map(|id| get(&outcome, id).touched)
+    };
+    use Said::{Resolved, StillThere};
+    let at_4 = [hunk(4, 1, 4, 1)];
+    assert_eq!(play([Resolved, StillThere, StillThere], &at_4), [true, false, false]);
+    assert_eq!(play([StillThere, StillThere, StillThere], &at_4), [true, true, false]);
+    // Its own lines too, where the same stretch cured another; not where a second stretch cured none.
+    let both = [hunk(4, 2, 4, 2)];
+    assert_eq!(play([Resolved, StillThere, StillThere], &both), [true, false, false]);
+    let apart = [hunk(1, 1, 1, 1), hunk(9, 1, 9, 1)];
+    assert_eq!(play([Resolved, StillThere, StillThere], &apart), [true, false, true]);
+    // Without lines: the file, or all of the change.
+    let whole = |file: Option<&str>, text: &str| {
+        let mut claim = Claim::new(Severity::Blocker, text);
+        claim.file = file.map(str::to_owned);
+        Raised { source: Source::Seat(Seat::new("a")), claim }
+    };
+    for file in [Some("src/io.rs"), None] {
+        for (first, touched) in [(Resolved, false), (StillThere, true)] {
+            let (mut rounds, _) = opening(vec![whole(file, words[0]), whole(file, words[1])]);
+            let said = vec![("a", 1, first), ("a", 2, StillThere)];
+            let round =
+                Round { said, old: OLD.into(), new: OLD.into(), hunks: at_4.to_vec(), ..Round::default() };
+            assert_eq!(get(&rounds.play(round), 2).touched, touched, "{file:?}");
+        }
+    }
+}
+
+/// Three faults of one file without lines are not one place.
+#[test]
+fn a_whole_file_is_no_region() {
+    let mut whole = by("a", Severity::Blocker, 4, "has no tests");
+    whole.claim.line = None;
+    let (_, outcome) = opening(vec![whole, by("a", Severity::Blocker, 4, "panics on a missing file")]);
+    assert_eq!(get(&outcome, 1).region, None);
+    assert_eq!(get(&outcome, 2).region.as_deref(), Some("src/io.rs:load"));
 }
 
 fn any_round() -> impl Strategy<Value = Vec<(u8, u8, u8, u8)>> {

@@ -10,6 +10,13 @@ fn none(text: &str) {
     assert!(!intake.unread.is_empty(), "not a word on why: {text}");
 }
 
+/// Read as a finding that outranks the approval, or in doubt.
+fn refused(text: &str) {
+    let intake = read(text);
+    assert!(matches!(intake.effective(), None | Some(Verdict::Reject)), "{text}\n{intake:#?}");
+    assert!(!intake.unread.is_empty() || !intake.findings.is_empty(), "not a word on why: {text}");
+}
+
 fn approves(text: &str) {
     let intake = read(text);
     assert_eq!(intake.verdict, Some(Verdict::Approve), "{text}\n{intake:#?}");
@@ -100,7 +107,7 @@ fn what_may_be_a_finding_and_cannot_be_read_keeps_from_approving() {
         "| severity | file | issue |\n|---|---|---|\n| blocker | a.rs:3 | deletes the home directory |\n\nVERDICT: approve",
         "```\n[id:a] [severity:blocker] [file:a.rs] issue: deletes the home directory\n```\nVERDICT: approve",
     ] {
-        none(&format!("{CHECKED}{text}"));
+        refused(&format!("{CHECKED}{text}"));
     }
     for json in [
         r#"{"verdict":"approve","checked":"the tests and both callers","findings":"a.rs:1 deletes the home"}"#,
@@ -110,7 +117,7 @@ fn what_may_be_a_finding_and_cannot_be_read_keeps_from_approving() {
         r#"{"verdict":"approve","checked":"the tests and both callers","problems":["deletes the home"]}"#,
         r#"{"verdict":"approve","checked":"the tests and both callers","blockers":[{"issue":"deletes the home"}]}"#,
     ] {
-        none(json);
+        refused(json);
     }
     approves(
         r#"{"verdict":"approve","checked":"the tests and both callers","problems":[],"notes":"fine","findings":[]}"#,

@@ -427,12 +427,18 @@ fn touched_files_hold_nothing_back() {
         write(&world.root(), file, &was);
         touch(&world, file);
     }
-    // And another git at work: its lock is not ours to take.
-    write(&world.root(), ".git/index.lock", "");
-    let before = world.print();
-    assert!(world.repo.fast_forward("main", &world.head, &new, &ignoring()).is_err());
-    assert_eq!(before.differences(&world.print()), [""; 0]);
-    fs::remove_file(world.root().join(".git/index.lock")).expect("removed");
+    // And another git at work, or another of us: its lock is not ours to take.
+    let lock = ".git/index.lock";
+    for holder in ["".to_owned(), format!("tribunal {}", std::process::id()), "tribunal x".to_owned()] {
+        write(&world.root(), lock, &holder);
+        let before = world.print();
+        assert!(world.repo.fast_forward("main", &world.head, &new, &ignoring()).is_err(), "{holder}");
+        assert_eq!(before.differences(&world.print()), [""; 0], "{holder}");
+        fs::remove_file(world.root().join(lock)).expect("removed");
+    }
+    // But one of us who died there has no more to do with it. No process has such a number.
+    write(&world.root(), lock, "tribunal 4294967295");
+    write(&world.root(), ".git/index.tribunal", "half");
     let done = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
     assert_eq!(done, Forward::Done);
     assert_eq!(git(&world.root(), &["status", "--porcelain"]), "");

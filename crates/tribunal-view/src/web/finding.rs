@@ -81,6 +81,8 @@ pub fn finding(view: &RunView, review: &Review, steps: &[Step], id: &str, waitin
         fact(html, "settled in", &settled.unwrap_or_default());
         fact(html, "why it is open", story.map(|story| story.why.as_str()).unwrap_or_default());
         fact(html, "what would help", story.map(|story| story.advice.as_str()).unwrap_or_default());
+        finding.more().iter().for_each(|more| fact(html, "also", more));
+        fact(html, "why it went there", &finding.remarks.why);
         html.raw("<dt>held by</dt><dd>").link(&["runs", &view.id, "loops", &finding.of], &finding.of);
         html.raw("</dd>\n</dl>\n");
         if !finding.details.trim().is_empty() {

@@ -4,6 +4,7 @@
 use super::Shell;
 use super::html::Html;
 use crate::facts::{OfferView, QuestionView};
+use crate::spoken::Spoken;
 
 /// What became of an answer that was just given.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,6 +48,7 @@ fn one(html: &mut Html, question: &QuestionView, token: &str, by: &str) {
         }
         html.raw("</ul>\n");
     }
+    spoken(html, &question.spoken);
     match &question.answered {
         Some(answer) => {
             html.raw("<p>Answered: ").text(answer).raw(". A run that nobody runs goes on with <code>");
@@ -55,6 +57,17 @@ fn one(html: &mut Html, question: &QuestionView, token: &str, by: &str) {
         None => form(html, question, token, by),
     }
     html.raw("</section>\n");
+}
+
+/// Reviewers in their own words, each one click away.
+pub(super) fn spoken(html: &mut Html, spoken: &[Spoken]) {
+    for one in spoken {
+        html.raw("<details><summary>").text(one.head()).raw("</summary>\n");
+        if let Some(identity) = &one.identity {
+            html.raw("<p>").text(identity.line()).raw("</p>\n");
+        }
+        html.raw("<pre>").block(&one.words).raw("</pre></details>\n");
+    }
 }
 
 /// Whether an answer needs no program to be started, as `fixed` does, which takes what lies in a tree.

@@ -286,6 +286,10 @@ pub fn one_loop(view: &RunView, review: &Review, id: &str, waiting: usize) -> Op
             shape(html, review, part);
         }
         timeline(html, lp);
+        if !lp.spoken.is_empty() {
+            html.raw("<h2>Reviewers in their own words</h2>\n");
+            super::inbox::spoken(html, &lp.spoken);
+        }
         html.raw("<h2>Findings</h2>\n");
         let held = view.findings.iter().filter(|finding| lp.findings.contains(&finding.id));
         table_of(html, &view.id, "Findings this loop held", held);

@@ -20,7 +20,8 @@ pub fn run(globals: &Globals, args: &Gc) -> Result<Done, Failure> {
         let kept: Vec<_> =
             report.kept.iter().map(|(run, why)| serde_json::json!({"run": run, "why": why})).collect();
         let json = serde_json::json!({
-            "dry_run": args.dry_run, "removed": report.runs, "kept": kept, "bytes": report.bytes,
+            "dry_run": args.dry_run, "removed": report.runs, "caches": report.caches, "kept": kept,
+            "bytes": report.bytes,
         });
         out::json(&json)?;
         return Ok(Done::Passed);
@@ -28,6 +29,7 @@ pub fn run(globals: &Globals, args: &Gc) -> Result<Done, Failure> {
     let mut text = String::new();
     let verb = if args.dry_run { "would remove" } else { "removed" };
     report.runs.iter().for_each(|run| text.push_str(&format!("{verb} {run}\n")));
+    report.caches.iter().for_each(|cache| text.push_str(&format!("{verb} the cache {cache}\n")));
     if !globals.quiet {
         report.kept.iter().for_each(|(run, why)| text.push_str(&format!("kept {run}: {why}\n")));
     }

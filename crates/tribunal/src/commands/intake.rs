@@ -7,7 +7,7 @@ use crate::given::Given;
 use crate::out;
 use std::io::Read;
 use std::path::Path;
-use tribunal_findings::read_bytes;
+use tribunal_findings::{Reading, read_as};
 use tribunal_view::intake::{IntakeView, table};
 
 /// One byte more than the reader takes, so that it can say that it is too much.
@@ -23,7 +23,7 @@ pub fn run(globals: &Globals, args: &Intake) -> Result<Done, Failure> {
             input(path, file)?
         }
     };
-    let intake = read_bytes(&bytes);
+    let intake = read_as(&bytes, &Reading { word: args.word.as_deref(), changed: &[] });
     if globals.json {
         out::json(&IntakeView::of(&intake))?;
     } else {

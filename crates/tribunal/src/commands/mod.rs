@@ -4,6 +4,7 @@ mod cancel;
 mod chain;
 mod config;
 pub mod decide;
+mod dedupe;
 mod delta;
 mod demo;
 mod doctor;
@@ -97,6 +98,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
         Command::Map(args) => map::run(globals, &args),
         Command::Gc(args) => gc::run(globals, &args),
         Command::Intake(args) => intake::run(globals, &args),
+        Command::Dedupe(args) => dedupe::run(globals, &args),
         Command::Delta(args) => delta::run(globals, &args),
         Command::Config(args) => config::run(globals, &args),
         Command::Completions { shell } => completions(shell),
@@ -130,6 +132,7 @@ fn steers(command: &Command) -> bool {
         | Command::Report(_)
         | Command::Inbox(_)
         | Command::Intake(_)
+        | Command::Dedupe(_)
         | Command::Delta(_)
         | Command::Docs(_)
         | Command::Protocol

@@ -13,9 +13,11 @@ use std::path::Path;
 use tribunal_core::ids::FindingId;
 use tribunal_engine::editor::Remarks;
 use tribunal_engine::review::{Record, forgeable, from_agents, last_word, unreviewed};
+use tribunal_engine::spoken;
 use tribunal_engine::{Docket, DocketError, Fact};
 use tribunal_view::review::Review;
 use tribunal_view::sarif::{self, Item};
+use tribunal_view::spoken::Identity;
 use tribunal_view::style::Style;
 use tribunal_view::{account, annotations, html, review, words};
 
@@ -94,14 +96,17 @@ fn text(
     };
     let last = last_word(docket);
     let origins: Vec<String> = last.iter().map(|(id, _, _)| record.provenance(*id)).collect();
+    let who: Vec<Vec<Identity>> =
+        last.iter().map(|(_, entry, lp)| spoken::identities(docket, lp.id(), entry)).collect();
     let items = || -> Vec<Item<'_>> {
-        let found = last.iter().zip(&origins);
+        let found = last.iter().zip(&origins).zip(&who);
         found
-            .map(|((id, entry, lp), origin)| Item {
+            .map(|(((id, entry, lp), origin), who)| Item {
                 id: *id,
                 entry: entry.as_ref(),
                 round: lp.round(),
                 origin,
+                who,
             })
             .collect()
     };

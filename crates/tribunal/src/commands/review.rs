@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::given::Given;
 use crate::place::{Place, Seen};
 use crate::{config, out};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{BufRead, IsTerminal};
 use std::path::Path;
 use tribunal_core::finding::{Claim, Fate};
@@ -19,6 +20,7 @@ use tribunal_engine::Docket;
 use tribunal_engine::docket::ReviewNote;
 use tribunal_engine::real::{self, ReviewAsk, ReviewPlan, Target};
 use tribunal_engine::review::last_word;
+use tribunal_engine::spoken::identities;
 use tribunal_journal::Reader;
 use tribunal_view::examined::{self, Aside, Examined, Judge, Row, Since};
 use tribunal_view::facts::RunView;
@@ -92,6 +94,11 @@ fn target(args: &Review) -> Result<Target, Failure> {
 /// What differs in nothing needs no judge.
 fn nothing(globals: &Globals, args: &Review, note: &ReviewNote) -> Result<Done, Failure> {
     let target = plain::line(&note.target);
+    if let Some(files) = &note.uncommitted {
+        let text = format!("nothing was judged: {target} changes nothing, and there are {files}");
+        return Err(Failure::usage(text)
+            .hint("commit them and review again, or `git add` them and `tribunal review --staged`"));
+    }
     let one = Examined {
         target: target.clone(),
         end: "passed".to_owned(),
@@ -127,7 +134,7 @@ fn panel(note: &ReviewNote) -> String {
             seat.found
         ));
     }
-    for absent in &note.absent {
+    for absent in note.absent.iter().chain(&note.uncommitted) {
         text.push_str(&format!("  left out  {}\n", plain::line(absent)));
     }
     text
@@ -183,17 +190,19 @@ pub fn tell(globals: &Globals, shown: &Shown, id: &str, dir: &Path, view: &RunVi
         verbose: shown.verbose,
         ..Examined::default()
     };
+    let entries: HashMap<String, &Entry> =
+        last.iter().map(|(id, entry, _)| (id.to_string(), entry.as_ref())).collect();
+    let aside = said_aside(&docket);
     one.findings = review
         .findings
         .iter()
         .map(|story| {
-            let entry = last.iter().find(|(id, _, _)| id.to_string() == story.finding.id);
-            let entry = entry.map(|(_, entry, _)| entry.as_ref());
+            let entry = entries.get(&story.finding.id).copied();
             Row {
                 rule: entry
                     .and_then(|entry| entry.claim.rule.clone())
                     .map_or_else(String::new, |r| plain::line(&r)),
-                since: entry.map_or(Since::Unknown, |entry| since(entry, &docket, &note)),
+                since: entry.map_or(Since::Unknown, |entry| since(entry, &aside, &note)),
                 in_the_way: story.is_in_the_way(),
                 finding: story.finding.clone(),
             }
@@ -207,11 +216,13 @@ pub fn tell(globals: &Globals, shown: &Shown, id: &str, dir: &Path, view: &RunVi
         last.iter().map(|(_, entry, _)| compared(entry.as_ref(), note.previous.is_some())).collect();
     let round = |lp: &tribunal_core::r#loop::Loop| lp.round() + u32::from(note.previous.is_some());
     let origins: Vec<String> = last.iter().map(|(id, _, _)| record.provenance(*id)).collect();
+    let who: Vec<_> = last.iter().map(|(_, entry, lp)| identities(&docket, lp.id(), entry)).collect();
     let items: Vec<Item<'_>> = last
         .iter()
         .zip(&compared)
         .zip(&origins)
-        .map(|(((id, _, lp), entry), origin)| Item { id: *id, entry, round: round(lp), origin })
+        .zip(&who)
+        .map(|((((id, _, lp), entry), origin), who)| Item { id: *id, entry, round: round(lp), origin, who })
         .collect();
     show(form, &one, &items, out::stdout_style(globals))
 }
@@ -306,7 +317,7 @@ fn asides(docket: &Docket, note: &ReviewNote) -> Vec<Aside> {
 }
 
 /// Where a finding stands against the last review of the same thing.
-fn since(entry: &Entry, docket: &Docket, note: &ReviewNote) -> Since {
+fn since(entry: &Entry, aside: &HashSet<Words<'_>>, note: &ReviewNote) -> Since {
     if note.previous.is_none() {
         return Since::Unknown;
     }
@@ -315,16 +326,41 @@ fn since(entry: &Entry, docket: &Docket, note: &ReviewNote) -> Since {
     match (taken_over, gone) {
         (false, _) => Since::New,
         (true, false) => Since::Persisting,
-        (true, true) if is_aside(entry, docket) => Since::Elsewhere,
+        (true, true) if is_aside(entry, aside) => Since::Elsewhere,
         (true, true) => Since::Resolved,
     }
 }
 
-/// It is still said, but of a line that did not change.
-fn is_aside(entry: &Entry, docket: &Docket) -> bool {
-    let said = docket.asides.values().flat_map(|aside| &aside.claims);
-    let mut same = said.filter(|claim| claim.claim == entry.claim.claim && claim.rule == entry.claim.rule);
-    same.any(|claim| claim.file == entry.claim.file)
+/// What a tool says, by file, rule and words.
+type Words<'a> = (Option<&'a str>, Option<&'a str>, &'a str);
+
+fn words_of(claim: &Claim) -> Words<'_> {
+    (claim.file.as_deref(), claim.rule.as_deref(), &claim.claim)
+}
+
+/// Whether anything that was ever said about a finding is still said, but of lines that did not change.
+fn is_aside(entry: &Entry, aside: &HashSet<Words<'_>>) -> bool {
+    let file = entry.claim.file.as_deref();
+    let mut said = entry.words().iter().map(|words| &words.claim);
+    said.any(|claim| aside.contains(&(file, claim.rule.as_deref(), &claim.claim)))
+}
+
+/// What is still said, but of lines that did not change.
+fn said_aside(docket: &Docket) -> HashSet<Words<'_>> {
+    docket.asides.values().flat_map(|aside| &aside.claims).map(words_of).collect()
+}
+
+/// Tools that were not asked again, because everything they go by is as it was.
+fn known(docket: &Docket) -> Vec<String> {
+    let mut by_run: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for aside in docket.asides.values() {
+        let Some(run) = &aside.known else { continue };
+        by_run.entry(run).or_default().push(aside.check.to_string());
+    }
+    let line = |(run, tools): (&str, Vec<String>)| {
+        format!("not run again: {}; tree, tool and settings are as in {run}", tools.join(", "))
+    };
+    by_run.into_iter().map(line).collect()
 }
 
 /// What became of a polish.
@@ -349,6 +385,8 @@ fn notes(docket: &Docket, note: &ReviewNote) -> Vec<String> {
     if note.fix && docket.loops.values().any(left) {
         notes.push("what no tool mends was left: no agent is configured".to_owned());
     }
+    notes.extend(known(docket));
+    notes.extend(note.uncommitted.iter().map(|files| format!("not judged: {files}")));
     notes.extend(polished(docket));
     notes.extend(note.absent.iter().map(|absent| format!("did not judge: {absent}")));
     let unread = note.unread.iter().map(|one| {

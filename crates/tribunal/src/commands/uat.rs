@@ -232,6 +232,7 @@ fn accepted(place: &Place, phase_path: &str, phase: &str) -> bool {
 
 fn item(run: &str, phase: &str) -> QuestionView {
     QuestionView {
+        spoken: Vec::new(),
         id: format!("uat-{phase}"),
         run: run.to_owned(),
         subject: format!("phase {phase}"),

@@ -113,6 +113,7 @@ fn range(key: &str) -> (i64, i64) {
     match key {
         "run.parallel_max" => (1, 1024),
         "run.attempts_max" => (1, 10),
+        "agents.parts_max" => (1, 1000),
         "run.landing_rounds" => (0, 20),
         "plan.rounds_max" | "qa.rounds_max" | "phase.rounds_max" => (1, 100),
         "task.rounds_max" => (0, 100),

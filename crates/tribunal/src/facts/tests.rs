@@ -1,6 +1,7 @@
 //! A small journal, written and read back: what status, show and log make of it.
 
 use super::*;
+use tribunal_core::cover::Shown;
 use tribunal_core::effect::Try;
 use tribunal_core::finding::{Answer, Claim, Fate, Severity, Source};
 use tribunal_core::ids::{Of, Revision, Seat, Time};
@@ -9,6 +10,7 @@ use tribunal_core::r#loop::{LoopIn, LoopReport, Opened, Opening};
 use tribunal_core::machine::{self, Machine};
 use tribunal_core::policy::{Policy, Use};
 use tribunal_core::run::{Land, PlanGate, PlanSpec, Policies, RunSpec};
+use tribunal_core::words::Remarks;
 use tribunal_engine::docket::{LaunchNote, RunNote};
 use tribunal_journal::{Head, Journal, NewRow, Turn};
 use tribunal_view::log;
@@ -105,8 +107,11 @@ pub fn facts() -> Vec<Vec<Fact>> {
         checked: String::new(),
         intent: None,
         intent_satisfied: None,
+        unread: Vec::new(),
+        settled: std::collections::BTreeMap::new(),
+        wordless: false,
     };
-    let report = LoopReport::Judged(answer);
+    let report = LoopReport::Judged { answer: Box::new(answer), shown: Shown::whole(1), put: Vec::new() };
     let answered = machine::turn(&mut lp, &LoopIn::Report { effect: judge.clone(), at: Time(4_000), report });
     let mut answered: Vec<Fact> = of_loop(answered.unwrap());
     answered.insert(0, Fact::Note(launch(&judge)));
@@ -118,6 +123,9 @@ pub fn facts() -> Vec<Vec<Fact>> {
         claim,
         severity: Severity::Blocker,
         fate: Fate::Open,
+        says: Some(Source::Seat(Seat::new("reviewer"))),
+        words: Vec::new(),
+        remarks: Remarks::default(),
         referred: None,
         contested: false,
         mark: Mark::New,
@@ -196,6 +204,9 @@ fn a_finding_is_raised_once() {
         claim: claim(&format!("fault {n}")),
         severity: Severity::Blocker,
         fate: Fate::Open,
+        says: Some(Source::Seat(Seat::new("reviewer"))),
+        words: Vec::new(),
+        remarks: Remarks::default(),
         referred: None,
         contested: false,
         mark,
@@ -216,10 +227,13 @@ fn a_finding_is_raised_once() {
             checked: String::new(),
             intent: None,
             intent_satisfied: None,
+            unread: Vec::new(),
+            settled: std::collections::BTreeMap::new(),
+            wordless: false,
         };
         for event in [
             LoopEvent::RoundBegan { round: number, revision: Revision::new("r") },
-            LoopEvent::Answered { effect, answer },
+            LoopEvent::Answered { effect, answer, shown: Shown::whole(1), part: None },
             LoopEvent::Tracked { findings, delta: Delta::default() },
         ] {
             chronicle.take(1, &Fact::Loop(id.clone(), event));

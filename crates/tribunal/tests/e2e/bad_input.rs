@@ -636,7 +636,7 @@ do = [
   { say = "SUMMARY: one.sh.\nTASK: done" },
 ]
 "##;
-    let mut show = Show::script(SCRIPT);
+    let mut show = Show::script(SCRIPT).without_paths();
     let ended = show.stage.tribunal(&["run"]).unwrap();
     assert_eq!(ended.code, Some(0), "{}", ended.said());
     show.untouched_but(&["odd \\xff name", "two\\nlines"]);

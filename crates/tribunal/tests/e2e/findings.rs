@@ -42,7 +42,8 @@ fn intake_reads_an_answer() {
     let (_folder, stage) = crate::stage();
     let name = file(&stage, "answer.md", ANSWER);
     let seen = as_json(&expect(&stage, &["intake", &name, "--json"], 0));
-    assert_eq!(keys(&seen), ["findings", "form", "stated", "unread", "verdict"]);
+    let printed = ["checked", "effective", "findings", "form", "stated", "unread", "verdict"];
+    assert_eq!(keys(&seen), printed);
     assert_eq!((&seen["verdict"], &seen["form"]), (&json!("reject"), &json!("lines")));
     let first = &seen["findings"][0];
     for key in ["id", "file", "line", "end", "severity", "confidence", "claim", "suggestion"] {
@@ -300,7 +301,7 @@ do = [ { say = "[id:a] [severity:blocker] [confidence:95] [file:{PLAN}:15] issue
 
 [[turn]]
 role = "architect"
-do = [ { say = "SUMMARY: I looked at it again." } ]
+do = [ { say = "SUMMARY: I looked at it again.\nTASK: done" } ]
 "##;
 
 #[test]
@@ -390,6 +391,7 @@ do = [ { say = "{finding:1}: resolved\n[id:c] [severity:suggestion] [confidence:
 #[test]
 fn every_finding_has_its_origin() {
     let mut show = Show::script(ORIGINS);
+    show.claims("bin/more.txt");
     show.user_acts(|stage| {
         stage.write("docs/old.txt", "Greets\nwhoever calls.\n")?;
         stage.git(&["add", "docs/old.txt"])?;

@@ -48,7 +48,7 @@ do = [
 role = "reviewer"
 use = "qa"
 round = 2
-do = [ { say = "CHECKED: bin/more.sh is not there.\nVERDICT: approve" } ]
+do = [ { say = "CHECKED: looked for bin/more.sh in the tree.\nVERDICT: approve" } ]
 
 [[turn]]
 role = "dev"
@@ -128,7 +128,7 @@ do = [
 [[turn]]
 role = "reviewer"
 use = "qa"
-do = [ { expect = "check-regression" }, { say = "CHECKED: test b ran before and is gone now, which the plan does not ask for.\nVERDICT: approve" } ]
+do = [ { expect = "check-regression" }, { say = "CHECKED: compared the tests of both commits with the plan.\nVERDICT: approve" } ]
 "##;
 
 #[test]
@@ -138,6 +138,7 @@ fn a_lost_test_is_a_hard_stop() {
     let before = "test a ... ok\ntest b ... ok\n\ntest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
     let mut show = Show::of(&scene);
     show.user_commits(&[("tests/list", before)]);
+    show.claims("tests/list");
     let said = show.expect(&["run"], 4).stdout;
     assert!(said.contains("not the dev's to mend") || said.contains("architect"), "{said}");
     assert_eq!(show.questions().len(), 1);
@@ -167,16 +168,19 @@ fn a_delivery_mended_by_hand_is_judged_whole() {
     let before = "test a ... ok\ntest b ... ok\n\ntest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
     let mut show = Show::of(&scene);
     show.user_commits(&[("tests/list", before)]);
+    show.claims("tests/list");
     show.expect(&["run"], 4);
     let id = show.questions()[0].0.clone();
     show.expect(&["decide", &id, "fixed"], 2);
     show.put(&show.place(&id).join("bin/one.sh"), "echo one, by hand\n");
     show.expect(&["decide", &id, "fixed"], 4);
     let id = show.questions()[0].0.clone();
-    show.put(&show.place(&id).join("tests/list"), before);
+    // The plan claims the list, so the delivery changes it.
+    let after = format!("by hand\n{before}");
+    show.put(&show.place(&id).join("tests/list"), &after);
     show.expect(&["decide", &id, "fixed"], 0);
     assert_eq!(show.ended(), Ending::Passed);
-    assert_eq!(show.landed("tests/list").as_deref(), Some(before.trim_end()));
+    assert_eq!(show.landed("tests/list").as_deref(), Some(after.trim_end()));
     assert_eq!(show.landed("bin/one.sh").as_deref(), Some("echo one, by hand"));
 }
 
@@ -192,6 +196,7 @@ fn a_test_command_that_fails_is_no_pass() {
     let list =
         "test a ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
     show.user_commits(&[("tests/list", list), ("tests/run.sh", "cat tests/list\n")]);
+    show.claims("tests/run.sh");
     show.expect(&["run"], 4);
     let asked = show.expect(&["inbox"], 0).stdout;
     assert!(asked.contains("the command that runs the tests: "), "{asked}");
@@ -202,7 +207,7 @@ fn a_test_command_that_fails_is_no_pass() {
 fn tests_that_nobody_ran_are_told() {
     let mut show = Show::of(&PLAIN);
     let said = show.expect(&["run"], 0).stdout;
-    assert!(said.contains("check-regression did not run"), "{said}");
+    assert!(said.contains("no tests ran (check-regression did not run)"), "{said}");
     assert!(show.expect(&["report"], 0).stdout.contains("check-regression did not run"));
 }
 
@@ -233,31 +238,6 @@ fn tests_that_cannot_run_are_no_pass() {
     show.expect(&["run"], 0);
     let report = show.expect(&["report"], 0).stdout;
     assert!(report.contains("did not stop anything"), "{report}");
-}
-
-/// A must_have that no task, artifact or test shows.
-fn odd_must_have(script: &'static str) -> Show {
-    Show::with_plan(&Scene { script, ..PLAIN }, |text| {
-        text.replace("must_haves:\n", "must_haves:\n  - \"everybody rejoices\"\n")
-    })
-}
-
-#[test]
-fn what_nothing_shows_is_put_to_the_qa_agent() {
-    let mut show = odd_must_have(
-        "[[turn]]\nrole = \"reviewer\"\nuse = \"qa\"\ndo = [ { expect = \"everybody rejoices\" }, { say = \"CHECKED: asked three people, they rejoice.\\nVERDICT: approve\" } ]\n",
-    );
-    show.expect(&["run"], 0);
-    assert_eq!(show.ended(), Ending::Passed);
-    assert_eq!(launches(&show, "/qa"), 1);
-}
-
-#[test]
-fn what_nobody_can_show_passes_nothing() {
-    let crash = "[[turn]]\nrole = \"reviewer\"\nuse = \"qa\"\ntimes = 2\ndo = [ { fault = \"crash\" } ]\n";
-    let mut show = odd_must_have(crash);
-    show.expect(&["run"], 4);
-    assert_eq!(show.questions().len(), 1);
 }
 
 #[test]
@@ -364,6 +344,7 @@ do = [ { expect = "the test file is deleted" }, { say = "CHECKED: the test was o
 "##;
     let mut show = Show::of(&Scene { script: SCRIPT, ..PLAIN });
     show.user_commits(&[("tests/one.sh", "assert one\n")]);
+    show.claims("tests/one.sh");
     show.expect(&["run"], 0);
 }
 
@@ -404,21 +385,6 @@ fn without_a_team_one_agent_works_at_a_time() {
 }
 
 #[test]
-fn warnings_are_carried_on() {
-    const SCRIPT: &str = r##"
-[[turn]]
-role = "reviewer"
-use = "plan"
-do = [ { say = "[id:w] [severity:warning] [confidence:90] [file:{PLAN}:12] issue: the task does not say which word\nVERDICT: conditional" } ]
-"##;
-    let mut show = Show::of(&Scene { script: SCRIPT, settings: "", ..PLAIN });
-    show.expect(&["run"], 0);
-    assert_eq!(show.ended(), Ending::Passed);
-    let report = show.expect(&["report", "--format", "markdown"], 0).stdout;
-    assert!(report.contains("does not say which word"), "{report}");
-}
-
-#[test]
 fn plans_that_spend_their_rounds_stop_the_phase() {
     const SCRIPT: &str = r##"
 [[turn]]
@@ -431,7 +397,7 @@ do = [ { say = "[id:{round}] [severity:blocker] [confidence:90] [file:{PLAN}:1{r
 [[turn]]
 role = "architect"
 plan = "01-01"
-do = [ { run = ["sh", "-c", "echo 'round {round}' >> {PLAN}"] }, { say = "FIXED: {finding:1}\nSUMMARY: changed." } ]
+do = [ { run = ["sh", "-c", "echo 'round {round}' >> {PLAN}"] }, { say = "FIXED: {finding:1}\nSUMMARY: changed.\nTASK: done" } ]
 "##;
     let mut show =
         Show::of(&Scene { plans: TWO_PLANS, script: SCRIPT, settings: "[plan]\nrounds_max = 2\n", ..PLAIN });
@@ -458,7 +424,7 @@ do = [
 [[turn]]
 role = "dev"
 use = "summary"
-do = [ { expect = "body_sections" }, { say = "SUMMARY: one.sh prints one." } ]
+do = [ { expect = "body_sections" }, { say = "SUMMARY: one.sh prints one.\nTASK: done" } ]
 "###;
     let settings = format!("{NO_GATE}[qa]\nreview = \"never\"\n");
     let mut show = Show::of(&Scene { plans: ONE, script: SCRIPT, settings: settings.leak(), ..PLAIN });
@@ -479,7 +445,7 @@ round = 2
 do = [
   { expect = "say which word" },
   { run = ["sh", "-c", "sed 's/^Write it\\.$/Write it so that it prints one word./' {PLAN} > plan.new && mv plan.new {PLAN}"] },
-  { say = "SUMMARY: the task says what is printed." },
+  { say = "SUMMARY: the task says what is printed.\nTASK: done" },
 ]
 "##;
     for review in ["always", "never"] {

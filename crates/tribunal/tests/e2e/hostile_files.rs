@@ -30,7 +30,7 @@ fn hostile_dev_reaches_for_the_journal_and_the_repository() {
         done; true"""] },
         { run = ["sh", "-c", "git status --short > /dev/null && git log -1 --format=%s > /dev/null && echo git works >> seen"] },"##,
     );
-    let mut show = show(NO_GATE, &script);
+    let mut show = show(NO_GATE, &script).without_paths();
     let said = show.passes();
     assert_eq!(show.landed("seen").unwrap(), "lane 01-01\ngit works", "its own lane and no more");
     assert!(show.docket().about.sandbox.starts_with("walls"), "{}", show.docket().about.sandbox);
@@ -66,7 +66,7 @@ fn hostile_dev_reads_secrets() {
         r##"{ run = ["sh", "-c", """cat '{HOME}/.ssh/id' '{HOME}/.netrc' '{HOME}/notes' > seen; ls /run /home >> seen
         ls /proc | grep -c '^[0-9]' > /tmp/procs; test $(cat /tmp/procs) -lt 12 && echo alone >> seen; true"""] },"##,
     );
-    let mut show = show(STRICT, &script);
+    let mut show = show(STRICT, &script).without_paths();
     show.passes();
     let seen = show.landed("seen").unwrap();
     assert!(!seen.contains("private key") && !seen.contains("password"), "{seen}");
@@ -133,7 +133,8 @@ fn hostile_check_of_the_protocol_reaches_out_of_its_tree() {
 
 #[test]
 fn hostile_dev_rewrites_its_git() {
-    let mut show = Show::script(&dev_also("{ commit = \"mine: my own commit\" }, { fault = \"edit-git\" },"));
+    let mut show = Show::script(&dev_also("{ commit = \"mine: my own commit\" }, { fault = \"edit-git\" },"))
+        .without_paths();
     let said = show.passes();
     assert!(!show.messages().contains("my own commit"), "Tribunal makes every commit");
     assert!(said.contains("my own commit"), "its own commits are named: {said}");
@@ -167,7 +168,7 @@ do = [ { say = "[id:1] [severity:blocker] [file:{PLAN}:15] issue: it is wrong\nV
 [[turn]]
 role = "architect"
 round = 2
-do = [ { run = ["ln", "-sf", "{HOME}/notes", "{PLAN}"] }, { say = "FIXED: {finding:1}\nSUMMARY: done." } ]
+do = [ { run = ["ln", "-sf", "{HOME}/notes", "{PLAN}"] }, { say = "FIXED: {finding:1}\nSUMMARY: done.\nTASK: done" } ]
 "##;
     let mut show = show("[agents]\nwritable = []\n", SCRIPT);
     show.expect(&["run"], 1);
@@ -183,7 +184,7 @@ fn hostile_dev_links_out_of_its_tree() {
     let mended = dev_also("{ expect = \"leads out of the repository\" }, { delete = \"escape\" },")
         .replace("task = 1", "task = 1\nround = 2")
         .replace("SUMMARY: one.sh.", "FIXED: {finding:1}\\nSUMMARY: one.sh.");
-    let mut show = Show::script(&format!("{script}{mended}"));
+    let mut show = Show::script(&format!("{script}{mended}")).without_paths();
     let said = show.passes();
     assert!(said.contains("escape is a link that leads out of the repository"), "{said}");
     assert_eq!(show.landed("escape"), None);
@@ -225,7 +226,8 @@ fn hostile_dev_plants_configuration_for_the_reviewer() {
         {APPROVES}"##
     ));
     // The gate would have a person look before any reviewer is asked.
-    const UNGATED: &str = "[plan]\nreview = \"never\"\n[gates]\noff = [\"test_integrity\"]\n";
+    const UNGATED: &str =
+        "[plan]\nreview = \"never\"\n[gates]\noff = [\"test_integrity\", \"contract_compliance\"]\n";
     let mut show = Show::with(UNGATED, &format!("{dev}{reviewer}"));
     show.passes();
     assert_eq!(show.failures(), [], "the reviewer saw none of it in its checkout, and all of it in the diff");
@@ -243,7 +245,7 @@ exit 0
 """ },"##,
     );
     let reviewer = reviewer_does(&format!("{{ run = [\"sh\", \"build.sh\"] }}, {APPROVES}"));
-    let mut show = show(STRICT, &format!("{dev}{reviewer}"));
+    let mut show = show(STRICT, &format!("{dev}{reviewer}")).without_paths();
     show.passes();
     assert_eq!(show.failures(), []);
 }

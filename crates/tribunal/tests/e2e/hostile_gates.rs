@@ -45,7 +45,7 @@ do = [
 role = "reviewer"
 use = "qa"
 optional = true
-do = [ { say = "CHECKED: both failures are real, and the dev can mend them.\nVERDICT: approve" } ]
+do = [ { say = "CHECKED: read what both checks print, and the lines of the dev they name.\nVERDICT: approve" } ]
 "###;
     let said = Show::script(&format!("{DELIVERY_WRONG}{MENDS}")).waits_and_lands_nothing();
     assert!(said.contains("ci.yml configures CI or hooks: a change needs a person"), "{said}");
@@ -66,7 +66,7 @@ role = "architect"
 round = 2
 do = [
   { run = ["sh", "-c", "sed -e 's/^Write it\\.$/Write it so that it prints one word./' -e 's/verification: .*/verification: true/' {PLAN} > plan.new && mv plan.new {PLAN}"] },
-  { say = "FIXED: {finding:1}\nSUMMARY: the task says what is printed." },
+  { say = "FIXED: {finding:1}\nSUMMARY: the task says what is printed.\nTASK: done" },
 ]
 
 [[turn]]

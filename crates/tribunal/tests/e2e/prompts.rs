@@ -71,7 +71,7 @@ role = "architect"
 round = 2
 do = [
   { run = ["sh", "-c", "sed 's/^Write it\\.$/Write it so that it prints one word./' {PLAN} > plan.new && mv plan.new {PLAN}"] },
-  { say = "FIXED: {finding:1}\nSUMMARY: the task says what is printed." },
+  { say = "FIXED: {finding:1}\nSUMMARY: the task says what is printed.\nTASK: done" },
 ]
 
 [[turn]]

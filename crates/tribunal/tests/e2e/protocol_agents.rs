@@ -18,6 +18,7 @@ while read -r line; do
     *'"method":"initialize"'*) answer '{"protocolVersion":1,"agentCapabilities":{}}' ;;
     *'"method":"session/new"'*) answer '{"sessionId":"s-1"}' ;;
     *'"method":"session/prompt"'*)
+      word=$(printf '%s' "$line" | sed 's/.*Launch word: \([a-z0-9]*\).*/\1/')
       WORK
       ;;
   esac
@@ -27,9 +28,9 @@ done
 const WORKS: &str = r#"
       if [ "$TRIBUNAL_ROLE" = dev ]; then
         mkdir -p bin && printf 'echo one\n' > bin/one.sh
-        say 'SUMMARY: one.sh prints one.\nTASK: done'
+        say "SUMMARY: one.sh prints one.\nTASK $word: done"
       else
-        say 'CHECKED: read the change and ran it by hand.\nVERDICT: approve'
+        say "CHECKED $word: read the change and ran it by hand.\nVERDICT $word: approve"
       fi
       answer '{"stopReason":"end_turn"}'"#;
 

@@ -10,20 +10,20 @@ use tribunal_core::run::Ending;
 use tribunal_engine::{Docket, Fact};
 use tribunal_journal::Reader;
 
-const QA: &str = "testing-qa-verification-specialist";
+pub(crate) const QA: &str = "testing-qa-verification-specialist";
 const SECURITY: &str = "security-engineer";
 
 /// What every reviewer says who is not told otherwise.
 const APPROVES: &str = "[[turn]]\nrole = \"reviewer\"\noptional = true\ndo = [{ say = \"CHECKED: read every line of the change and its callers.\\nVERDICT: approve\" }]\n";
 
-struct Change {
+pub(crate) struct Change {
     _folder: TempDir,
     stage: Stage,
 }
 
 impl Change {
     /// A project whose topic branch changes these files; what agents do comes before what they do anyway.
-    fn new(files: &[(&str, &str)], script: &str) -> Change {
+    pub(crate) fn new(files: &[(&str, &str)], script: &str) -> Change {
         let (folder, stage) = crate::stage();
         stage.write("README.md", "a project\n").unwrap();
         for (path, _) in files {
@@ -44,7 +44,7 @@ impl Change {
     }
 
     #[track_caller]
-    fn review(&self, panel: &str, args: &[&str], code: i32) -> Ended {
+    pub(crate) fn review(&self, panel: &str, args: &[&str], code: i32) -> Ended {
         let all = [&["review", "--diff", "main..HEAD", "--yes", "--panel", panel], args].concat();
         let ended = self.stage.tribunal(&all).unwrap();
         assert_eq!(ended.code, Some(code), "{}", ended.said());
@@ -56,11 +56,11 @@ impl Change {
         self.review(panel, &["--fix"], code)
     }
 
-    fn docket(&self) -> Docket {
+    pub(crate) fn docket(&self) -> Docket {
         self.stage.newest().unwrap().unwrap().1
     }
 
-    fn facts(&self) -> Vec<Fact> {
+    pub(crate) fn facts(&self) -> Vec<Fact> {
         let (run, _) = self.stage.newest().unwrap().unwrap();
         let reader = Reader::open(&self.stage.run_dir(&run)).unwrap();
         let mut facts = Vec::new();
@@ -68,12 +68,12 @@ impl Change {
         facts
     }
 
-    fn why(&self) -> Why {
+    pub(crate) fn why(&self) -> Why {
         let docket = self.docket();
         docket.loops.values().next_back().unwrap().question().unwrap().why.clone()
     }
 
-    fn rounds(&self) -> u32 {
+    pub(crate) fn rounds(&self) -> u32 {
         self.docket().loops.values().next_back().unwrap().round()
     }
 
@@ -96,7 +96,7 @@ impl Change {
 }
 
 /// A turn of a seat in a round.
-fn seat(seat: &str, round: u32, say: &str) -> String {
+pub(crate) fn seat(seat: &str, round: u32, say: &str) -> String {
     let say = serde_json::Value::from(say).to_string();
     format!(
         "[[turn]]\nrole = \"reviewer\"\nseat = \"{seat}\"\nround = {round}\noptional = true\ndo = [{{ say = {say} }}]\n"
@@ -104,7 +104,7 @@ fn seat(seat: &str, round: u32, say: &str) -> String {
 }
 
 /// A turn of a fixer in a round: it writes a file, and says so.
-fn fixer(name: &str, round: u32, path: &str, text: &str, say: &str) -> String {
+pub(crate) fn fixer(name: &str, round: u32, path: &str, text: &str, say: &str) -> String {
     let (text, say) = (serde_json::Value::from(text).to_string(), serde_json::Value::from(say).to_string());
     format!(
         "[[turn]]\nrole = \"{name}\"\nround = {round}\noptional = true\ndo = [{{ write = \"{path}\", text = {text} }}, {{ say = {say} }}]\n"
@@ -117,7 +117,7 @@ fn finding(severity: &str, file: &str, issue: &str) -> String {
     )
 }
 
-const BACKEND: &str = "engineering-backend-architect";
+pub(crate) const BACKEND: &str = "engineering-backend-architect";
 /// By id, not by what the prompt puts: the confirming pass puts nothing, and gets the same turn.
 const SETTLED: &str = "F-1: resolved\nCHECKED: the line that was named, and its callers.\nVERDICT: approve";
 const STILL: &str = "{finding:1}: still there\nVERDICT: reject";
@@ -481,6 +481,21 @@ fn a_panel_is_chosen_by_what_changed_and_an_unknown_name_is_refused() {
     assert!(ended.stderr.contains("neither a tool nor a reviewer"), "{}", ended.stderr);
 }
 
+/// What a plain review exits with does not depend on which words a finding has.
+#[test]
+fn a_plain_review_that_found_something_is_exit_one_in_any_words() {
+    for word in ["table", "cache", "auth token", "request", "endpoint", "memory"] {
+        let say = format!(
+            "[id:a] [severity:blocker] [confidence:95] [file:a.py:2] issue: the {word} grows without bound | \
+             suggestion: bound it\nCHECKED: all of it.\nVERDICT: reject"
+        );
+        let change = Change::one(&seat(QA, 1, &say));
+        let ended = change.review(QA, &[], 1);
+        assert!(!ended.said().contains("waits for you"), "{word}: {}", ended.said());
+        assert!(ended.said().contains(&format!("the {word} grows without bound")), "{}", ended.said());
+    }
+}
+
 #[test]
 fn a_large_change_is_reviewed_in_parts_that_cover_all_of_it() {
     let (folder, stage) = crate::stage();
@@ -492,13 +507,17 @@ fn a_large_change_is_reviewed_in_parts_that_cover_all_of_it() {
     }
     stage.git(&["add", "-A"]).unwrap();
     stage.git(&["commit", "-q", "-m", "feat: five thousand files"]).unwrap();
-    stage.script("[[turn]]\nrole = \"reviewer\"\ndo = [{ expect = \"100 % of it\" }, { say = \"CHECKED: every file of my part.\\nVERDICT: approve\" }]\n").unwrap();
+    stage.script("[[turn]]\nrole = \"reviewer\"\ndo = [{ expect = \" hunks have been shown\" }, { say = \"CHECKED: every file of my part.\\nVERDICT: approve\" }]\n").unwrap();
     let change = Change { _folder: folder, stage };
     change.review(QA, &[], 0);
-    let review = change.docket().about.review.unwrap();
-    let covered: usize = review.scopes.iter().map(Vec::len).sum();
-    assert_eq!(covered, 5_000);
-    assert_eq!(review.seats.len(), review.scopes.len());
+    assert_eq!(change.docket().about.review.unwrap().seats.len(), 1, "one reviewer, however many parts");
+    let shown = change.facts().into_iter().find_map(|fact| match fact {
+        Fact::Loop(_, LoopEvent::Answered { shown, .. }) => Some(shown),
+        _ => None,
+    });
+    let shown = shown.unwrap();
+    assert_eq!((shown.hunks, shown.of), (5_000, 5_000));
+    assert!(shown.parts > 5, "{shown:?}");
 }
 
 /// Finds the word `ugly` in any file, by file and line.

@@ -522,7 +522,7 @@ fn real(tool: &str, files: &[(&str, &str, &str)]) -> Option<Project> {
     Some(Project { _folder: folder, stage })
 }
 
-const NO_AGENT: [&str; 2] = ["--set", "agents.default=\"\""];
+pub const NO_AGENT: [&str; 2] = ["--set", "agents.default=\"\""];
 
 fn rules(seen: &Value) -> Vec<String> {
     let rows = seen["findings"].as_array().unwrap();
@@ -688,6 +688,7 @@ if [ "$1" = --fix ]; then sed -i 's/bad/broken/' a.txt; exit 0; fi
 say() {
   echo '{"reason":"compiler-message","target":{"kind":["bench"],"src_path":"'"$PWD"'/a.txt"},"message":{"level":"'$1'","message":"'$2'","code":{"code":"'$3'"},"spans":[{"file_name":"a.txt","line_start":'$4',"line_end":'$4',"is_primary":true}]}}'
 }
+trap 'echo "{\"reason\":\"build-finished\"}"' EXIT
 if grep -q bad a.txt; then say warning bad B1 1; exit 1; fi
 if grep -q broken a.txt; then say error broken E0001 2; echo 'error: could not compile `a` (bench "a")' >&2; exit 1; fi
 "#;
@@ -699,4 +700,250 @@ if grep -q broken a.txt; then say error broken E0001 2; echo 'error: could not c
     let ended = project.review(&[&args[..], &["--fix"]].concat(), 1);
     let refs = project.stage.git(&["for-each-ref", "--format=%(contents:subject)", "refs/tribunal"]).unwrap();
     assert!(refs.contains("0 of 1 findings, 1 not looked at again"), "{refs}\n{}", ended.said());
+}
+
+/// How many programs the last review started.
+fn launched(project: &Project) -> usize {
+    let (run, _) = project.stage.newest().unwrap().unwrap();
+    let launches = project.stage.run_dir(&run).join("launches");
+    std::fs::read_dir(launches).map_or(0, |entries| entries.count())
+}
+
+#[test]
+fn a_tool_is_not_asked_twice_about_the_same() {
+    let project = Project::new("bad old\n", "bad old\nbad new\n");
+    let first = project.json(&DIFF, 1);
+    assert_eq!(launched(&project), 1);
+    let (run, _) = project.stage.newest().unwrap().unwrap();
+    let again = project.json(&DIFF, 1);
+    assert_eq!(launched(&project), 0, "nothing it goes by has changed");
+    let told = again["notes"].as_array().unwrap().iter().any(|note| {
+        note.as_str().is_some_and(|note| note.contains("not run again: mylint") && note.contains(&run))
+    });
+    assert!(told, "{again}");
+    assert_eq!(lines(&again), [row("a.txt:2", "warning", "persisting")]);
+    assert_eq!(again["filtered"], first["filtered"]);
+    // Another program, another setting and another commit are asked about.
+    let lint = LINT.replace("this is bad", "this is really bad");
+    std::fs::write(project.stage.root().join("bin/mylint"), &lint).unwrap();
+    project.json(&DIFF, 1);
+    assert_eq!(launched(&project), 1, "another program");
+    project.stage.write("tribunal.toml", &ROW.replace("form =", "worst = \"suggestion\"\nform =")).unwrap();
+    project.json(&DIFF, 0);
+    assert_eq!(launched(&project), 1, "another setting");
+    project.stage.write("tribunal.toml", ROW).unwrap();
+    project.commit("bad old\nbad new\nfine\n");
+    project.json(&DIFF, 1);
+    assert_eq!(launched(&project), 1, "another tree");
+    project.json(&[&DIFF[..], &["--set", "checks.cache_mb=0"]].concat(), 1);
+    assert_eq!(launched(&project), 1, "nothing is kept where nothing may be");
+}
+
+#[test]
+fn what_was_found_stays_where_its_tool_did_not_run() {
+    let project = Project::new("", "worse one\n");
+    project.json(&DIFF, 1);
+    let row_of = |form: &str| ROW.replace("form = \"lines\"", &format!("form = \"{form}\""));
+    // It now has to answer in SARIF, and says nothing, or half of it.
+    for answer in ["exit 0", "printf '{\"version\":\"2.1.0\",\"runs\":[{\"resu'", "kill -9 $$"] {
+        let script = format!("#!/bin/sh\n{answer}\n");
+        std::fs::write(project.stage.root().join("bin/mylint"), script).unwrap();
+        project.stage.write("tribunal.toml", &row_of("sarif")).unwrap();
+        let seen = project.json(&DIFF, 4);
+        let fates: Vec<_> = seen["findings"].as_array().unwrap().iter().map(|row| &row["fate"]).collect();
+        assert_eq!(fates, ["open"], "{answer}: {seen}");
+    }
+}
+
+/// A formatter puts a second pair of brackets around an assignment, which the linter takes for a sign that it is meant.
+#[test]
+fn a_formatter_settles_no_other_tools_blocker() {
+    let project = Project::new("fine\n", "fine\nif (a = b) stop\n");
+    let bin = project.stage.root().join("bin");
+    let tool = |name: &str, text: &str| {
+        std::fs::write(bin.join(name), text).unwrap();
+        std::fs::set_permissions(bin.join(name), std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    tool(
+        "mylint",
+        "#!/bin/sh\ntest \"$1\" = --fix && exit 0\ngrep -n 'if (a = b)' \"$@\" /dev/null | sed 's/^\\([^:]*:[0-9]*\\):.*/\\1: error: an assignment [A1]/' | grep . && exit 1\nexit 0\n",
+    );
+    tool("pretty", "#!/bin/sh\nsed -i 's/if (a = b)/if ((a = b))/' \"$@\"\n");
+    let pretty = "[tools.pretty]\nfiles = [\"*.txt\"]\nprograms = [\"pretty\"]\nform = \"rewrite\"\ncheck = [\"{program}\", \"{files}\"]\nfix = [\"{program}\", \"{files}\"]\n";
+    project.stage.write("tribunal.toml", &format!("{ROW}{pretty}")).unwrap();
+    project.stage.git(&["commit", "-q", "-am", "chore: a formatter"]).unwrap();
+    let head = project.stage.git(&["rev-parse", "HEAD"]).unwrap();
+    let seen = project.json(&[&DIFF[..], &["--fix"]].concat(), 4);
+    let fate = |rule: &str| {
+        let rows = seen["findings"].as_array().unwrap();
+        rows.iter().find(|row| row["rule"] == rule).map(|row| row["fate"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(fate("A1").as_deref(), Some("open"), "{seen}");
+    assert!(seen["notes"].to_string().contains("not confirmed as fixed: F-1"), "{seen}");
+    assert_eq!(fate("format").as_deref(), Some("fixed"), "{seen}");
+    assert_eq!(project.stage.git(&["rev-parse", "HEAD"]).unwrap(), head, "the bug does not land as fixed");
+}
+
+fn secret() -> String {
+    // Put together here, so that nobody's scanner takes this file for a leak.
+    ["gh", "p_", &"aB3".repeat(12)].concat()
+}
+
+#[test]
+fn a_secret_is_found_in_every_review() {
+    let project = Project::new("fine\n", "fine\nfine two\n");
+    let add = |path: &str, bytes: &[u8]| {
+        let path = project.stage.project().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+        project.stage.git(&["add", "-A"]).unwrap();
+        project.stage.git(&["commit", "-q", "-m", "feat: a file"]).unwrap();
+    };
+    let found = |args: &[&str]| {
+        let seen = project.json(args, 1);
+        let rows = seen["findings"].as_array().unwrap().clone();
+        assert!(!seen.to_string().contains(&secret()), "a secret is never shown: {seen}");
+        rows.iter()
+            .filter(|row| row["fate"] == "unresolved")
+            .map(|row| {
+                format!(
+                    "{} {} {}",
+                    row["place"].as_str().unwrap(),
+                    row["severity"].as_str().unwrap(),
+                    row["rule"].as_str().unwrap()
+                )
+            })
+            .collect::<Vec<_>>()
+    };
+    // Nobody else has anything to look at.
+    add("key.pem", ["-----BEGIN RSA ", "PRIVATE KEY-----\nabc\n"].concat().as_bytes());
+    assert_eq!(found(&["--diff", "HEAD~1"]), ["key.pem:1 blocker secret"]);
+    let wide: Vec<u8> =
+        format!("one\r\n{}\r\n", secret()).encode_utf16().flat_map(u16::to_le_bytes).collect();
+    add("wide.dat", &wide);
+    assert_eq!(found(&["--diff", "HEAD~1"]), ["wide.dat:2 blocker secret"]);
+    add(&format!("keys/{}", secret()), b"x\n");
+    assert_eq!(found(&["--diff", "HEAD~1"]), [" blocker secret"]);
+    // Also beside a tool, and where the panel is named.
+    add("a.txt", format!("fine\nfine two\n{}\n", secret()).as_bytes());
+    assert_eq!(found(&["--diff", "HEAD~1", "--panel", "mylint"]), ["a.txt:3 blocker secret"]);
+    // What holds none is judged by nobody, and does not pass for that.
+    add("b.dat", b"nothing to see\n");
+    let ended = project.review(&["--diff", "HEAD~1"], 3);
+    assert!(ended.stderr.contains("nobody here can judge"), "{}", ended.stderr);
+}
+
+#[test]
+fn work_that_is_not_committed_is_not_called_passed() {
+    let project = Project::new("fine\n", "fine\nfine two\n");
+    project.stage.write("a.txt", "fine\nfine two\nworse\n").unwrap();
+    project.stage.write("new.txt", "worse\n").unwrap();
+    let nothing = project.review(&["--diff", "HEAD"], 2);
+    assert!(
+        nothing.stderr.contains("nothing was judged") && nothing.stderr.contains("a.txt"),
+        "{}",
+        nothing.stderr
+    );
+    assert!(nothing.stderr.contains("--staged"), "the way out is named: {}", nothing.stderr);
+    project.review(&["--staged"], 2);
+    let some = project.review(&DIFF, 0);
+    assert!(
+        some.stdout.contains("not judged: 2 files with changes that are not committed"),
+        "{}",
+        some.stdout
+    );
+    // Where there is nothing at all, nothing is in the way.
+    project.stage.git(&["stash", "-q", "-u"]).unwrap();
+    project.review(&["--diff", "HEAD"], 0);
+}
+
+const GO_MOD: &str = "module x\n\ngo 1.19\n";
+
+#[test]
+fn what_go_cannot_look_at_is_not_green_and_what_does_not_compile_is_a_blocker() {
+    let clean = "package x\n\n// F is.\nfunc F() int { return 1 }\n";
+    let files = [
+        ("go.mod", GO_MOD, GO_MOD),
+        ("a.go", clean, "package x\n\n// F is.\nfunc F() int { return other() }\n"),
+    ];
+    let Some(project) = real("go", &files) else { return };
+    let diff = [&DIFF[..], &NO_AGENT].concat();
+    let seen = project.json(&diff, 1);
+    assert_eq!(lines(&seen), [row("a.go:4", "blocker", "unknown")], "{seen}");
+    assert_eq!(rules(&seen), ["compile"], "{seen}");
+    // What is not even Go stops the formatter, too, at its line.
+    project.stage.write("a.go", "package x\n\nfunc F() {\n").unwrap();
+    project.stage.git(&["commit", "-q", "-am", "feat: worse"]).unwrap();
+    let seen = project.json(&diff, 1);
+    assert!(seen["findings"].as_array().unwrap().iter().all(|row| row["severity"] == "blocker"), "{seen}");
+    // A go.mod that this Go cannot read: nobody looked at the call of what is not there.
+    project.stage.git(&["reset", "-q", "--hard", "HEAD~1"]).unwrap();
+    project.stage.write("go.mod", "module x\n\ngo nonsense\n").unwrap();
+    project.stage.git(&["commit", "-q", "-am", "chore: another go"]).unwrap();
+    let ended = project.review(&diff, 4);
+    assert!(ended.said().contains("go-vet did not run"), "{}", ended.said());
+}
+
+#[test]
+fn a_script_without_a_suffix_is_looked_at_and_broken_settings_are_told() {
+    let files = [("install", "#!/usr/bin/env bash\n", "#!/usr/bin/env bash\nrm -rf $1/*\n")];
+    let Some(project) = real("shellcheck", &files) else { return };
+    let diff = [&DIFF[..], &NO_AGENT].concat();
+    let seen = project.json(&diff, 1);
+    assert!(lines(&seen).iter().all(|(place, ..)| place == "install:2"), "{seen}");
+    project.stage.write(".shellcheckrc", "no settings at all\n").unwrap();
+    project.stage.git(&["add", "-A"]).unwrap();
+    project.stage.git(&["commit", "-q", "-m", "chore: settings"]).unwrap();
+    let ended = project.review(&diff, 4);
+    assert!(ended.said().contains("shellcheck did not run"), "{}", ended.said());
+}
+
+/// The real tools with settings that they cannot use; whichever of them is installed.
+#[test]
+fn broken_settings_of_a_real_tool_are_never_green() {
+    type Case<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str, &'a str)]);
+    let manifest = ("Cargo.toml", MANIFEST, MANIFEST);
+    let rust = ("src/lib.rs", ONE, "//! One.\n\n/// Two.\npub fn two() {}\n");
+    let odd_rustfmt = [manifest, rust, ("rustfmt.toml", "", "no_such_option = 3\n")];
+    let odd_clippy = [manifest, rust, ("clippy.toml", "", "no-such-option = 3\n")];
+    let cases: [Case<'_>; 9] = [
+        ("rustfmt", "rustfmt", &odd_rustfmt),
+        ("cargo-clippy", "clippy", &odd_clippy),
+        ("ruff", "ruff", &[("a.py", "x = 1\n", "x = 2\n"), ("ruff.toml", "", "no = [\n")]),
+        (
+            "ruff",
+            "ruff-format",
+            &[("a.py", "x = 1\n", "x = 2\n"), ("ruff.toml", "[format]\n", "[format]\nno = 1\n")],
+        ),
+        ("mypy", "mypy", &[("a.py", "x = 1\n", "x = 2\n"), ("mypy.ini", "[mypy]\n", "[mypy]\nno = 1\n")]),
+        ("mypy", "mypy", &[("a.py", "x = 1\n", "x = 2\n"), ("mypy.ini", "[mypy]\n", "nonsense\n")]),
+        (
+            "eslint",
+            "eslint",
+            &[
+                ("a.js", "let a = 1;\n", "let a = 2;\n"),
+                ("eslint.config.mjs", "export default [];\n", "export default [{rules:{\"no/x\":2}}];\n"),
+            ],
+        ),
+        (
+            "tsc",
+            "tsc",
+            &[
+                ("a.ts", "const a = 1;\n", "const a = 2;\n"),
+                ("tsconfig.json", "{}\n", "{\"compilerOptions\":{\"no\":1}}\n"),
+            ],
+        ),
+        (
+            "prettier",
+            "prettier",
+            &[("a.js", "let a = 1;\n", "let a = 2;\n"), (".prettierrc", "{}\n", "{\"no\": 1}\n")],
+        ),
+    ];
+    for (program, tool, files) in cases {
+        let Some(project) = real(program, files) else { continue };
+        let args = [&["review"], &DIFF[..], &["--panel", tool], &NO_AGENT].concat();
+        let ended = project.stage.tribunal(&args).unwrap();
+        assert!(matches!(ended.code, Some(1 | 4)), "{tool}: {}", ended.said());
+        assert!(!ended.stdout.contains(&format!("{tool} (passed)")), "{tool}: {}", ended.said());
+    }
 }

@@ -50,6 +50,27 @@ impl Show {
         });
     }
 
+    /// The user lets the first plan claim one file more.
+    pub fn claims(&mut self, file: &str) {
+        let path = format!("{PHASE}/01-01-PLAN.md");
+        let text = std::fs::read_to_string(self.stage.project().join(&path)).unwrap();
+        let more = text.replace("files_modified:", &format!("files_modified:\n  - {file}"));
+        self.user_commits(&[(&path, &more)]);
+    }
+
+    /// The user takes every path out of the first plan: it is held to none then.
+    pub fn without_paths(mut self) -> Show {
+        let path = format!("{PHASE}/01-01-PLAN.md");
+        let text = std::fs::read_to_string(self.stage.project().join(&path)).unwrap();
+        let names = |line: &&str| {
+            let listed = line.starts_with("  - ") && line.ends_with(" (new)\"");
+            !listed && !line.contains("files_modified") && !line.contains("**File")
+        };
+        let bare: Vec<&str> = text.lines().filter(names).collect();
+        self.user_commits(&[(&path, &bare.join("\n"))]);
+        self
+    }
+
     /// The plain scene with a script of its own.
     pub fn script(script: &str) -> Show {
         Show::with(NO_GATE, script)

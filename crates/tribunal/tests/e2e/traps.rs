@@ -24,7 +24,7 @@ do = [
   { expect = "nobody says which word" },
   { expect = "everybody rejoices" },
   { append = "{PLAN}", text = "\nEverybody rejoices.\n" },
-  { say = "FIXED: {finding:1}\nFIXED: {finding:2}\nSUMMARY: changed." },
+  { say = "FIXED: {finding:1}\nFIXED: {finding:2}\nSUMMARY: changed.\nTASK: done" },
 ]
 
 [[turn]]
@@ -40,7 +40,7 @@ do = [
   { expect = "nobody says which word" },
   { expect = "persistent" },
   { run = ["sh", "-c", "sed 's/^Write it\\.$/Write it so that it prints one./' {PLAN} > plan.new && mv plan.new {PLAN}"] },
-  { say = "FIXED: {finding:1}\nSUMMARY: it says which." },
+  { say = "FIXED: {finding:1}\nSUMMARY: it says which.\nTASK: done" },
 ]
 
 [[turn]]

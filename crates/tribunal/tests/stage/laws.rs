@@ -442,7 +442,9 @@ fn gates_ran(facts: &[Fact]) -> Vec<String> {
                 passed.remove(id);
             }
             LoopEvent::Ended { .. } => wrong.extend(passed.remove(id).unwrap_or_default()),
-            LoopEvent::Checked { effect, .. } => drop(checks.insert(effect.step.to_string())),
+            LoopEvent::Checked { effect, .. } | LoopEvent::Unchecked { effect, .. } => {
+                checks.insert(effect.step.to_string());
+            }
             LoopEvent::PanelSeated { seats } => *seated = seats.iter().map(ToString::to_string).collect(),
             LoopEvent::Answered { effect, .. } => {
                 answered.insert(effect.step.to_string().replacen("judge:", "", 1));

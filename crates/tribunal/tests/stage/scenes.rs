@@ -112,7 +112,7 @@ do = [ { say = "CHECKED: read the change and ran it by hand.\nVERDICT: approve" 
 role = "dev"
 use = "summary"
 optional = true
-do = [ { say = "SUMMARY: what the plan asks for." } ]
+do = [ { say = "SUMMARY: what the plan asks for.\nTASK: done" } ]
 
 [[turn]]
 role = "dev"
@@ -165,6 +165,9 @@ pub fn reviewer_does(steps: &str) -> String {
 /// What a reviewer says who approves with a reason.
 pub const APPROVES: &str = "{ say = \"CHECKED: read the change and ran it by hand.\\nVERDICT: approve\" },";
 
+/// What a shell program begins with that is an agent of the adapter `command`: it reads its launch word from its prompt.
+pub const READ_WORD: &str = "word=$(sed -n 's/^Launch word: //p' | tail -1)\n";
+
 /// Nobody judges the plans: most scenes are about the work.
 pub const NO_GATE: &str = "[plan]\nreview = \"never\"\n";
 
@@ -209,7 +212,7 @@ round = 2
 do = [
   { expect = "F-" },
   { run = ["sh", "-c", "sed 's/^Write it\\.$/Write it so that it prints one word./' {PLAN} > plan.new && mv plan.new {PLAN}"] },
-  { say = "FIXED: {finding:1}\nSUMMARY: the task says what is printed." },
+  { say = "FIXED: {finding:1}\nSUMMARY: the task says what is printed.\nTASK: done" },
 ]
 
 [[turn]]
@@ -356,7 +359,7 @@ do = [
 role = "reviewer"
 use = "qa"
 round = 1
-do = [ { expect = "diff-against-plan" }, { say = "CHECKED: both failures are real, and the dev can mend them.\nVERDICT: approve" } ]
+do = [ { expect = "diff-against-plan" }, { say = "CHECKED: read what both checks print, and the lines of the dev they name.\nVERDICT: approve" } ]
 "###;
 
 /// And the dev mends it.
@@ -387,7 +390,7 @@ pub const SUMMARY_ASKED: &str = r##"
 [[turn]]
 role = "dev"
 use = "summary"
-do = [ { expect = "Say what was built" }, { say = "SUMMARY: one.sh, at last." } ]
+do = [ { expect = "Say what was built" }, { say = "SUMMARY: one.sh, at last.\nTASK: done" } ]
 "##;
 
 /// What the dev makes fails its check until it is told what is wrong. One round, then the lane is stuck.
@@ -711,8 +714,15 @@ impl Scene {
     }
 
     fn write_plans(&self, stage: &Stage) -> Res<()> {
-        let mut plans = self.plans.iter();
-        plans.try_for_each(|plan| stage.write(&format!("{PHASE}/01-{}-PLAN.md", plan.number), &plan.text()))
+        // Where the script writes the notes, the plans say that they share them.
+        let shared = match self.script.contains("NOTES.txt") {
+            true => "sequential_files:\n  - \"NOTES.txt\"\n---\n# Plan",
+            false => "---\n# Plan",
+        };
+        self.plans.iter().try_for_each(|plan| {
+            let text = plan.text().replacen("---\n# Plan", shared, 1);
+            stage.write(&format!("{PHASE}/01-{}-PLAN.md", plan.number), &text)
+        })
     }
 }
 

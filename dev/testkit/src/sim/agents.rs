@@ -6,8 +6,9 @@ use super::rng::{Rng, dice, effect_dice};
 use super::scene::Scene;
 use super::tracking;
 use std::collections::BTreeMap;
+use tribunal_core::cover::Shown;
 use tribunal_core::effect::EffectId;
-use tribunal_core::finding::{Answer, Claim, Reply, Said, Severity, Verdict};
+use tribunal_core::finding::{Answer, Claim, Reply, Said, Severity, UnreadPart, Verdict};
 use tribunal_core::ids::{Check, FindingId, LoopId, Revision};
 use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport, LoopWant};
 use tribunal_core::run::RunReport;
@@ -45,7 +46,12 @@ impl<'a> Actor<'a> {
         };
         let report = match want {
             LoopWant::Make { findings, .. } => self.agent(|actor| actor.make(lp, findings)),
-            LoopWant::Judge { put, .. } => self.agent(|actor| actor.judge(put)),
+            LoopWant::Judge { seat, put, part, revision, .. } => {
+                let owed =
+                    lp.bench().and_then(|bench| bench.owed_by(seat, *part)).map_or(0, |owed| owed.parts);
+                let (shown, put) = showing(lp, revision, *part, put);
+                self.agent(|actor| actor.judge(shown, &put, owed))
+            }
             LoopWant::Hear { .. } => self.agent(Actor::hear),
             LoopWant::Check { check, revision } => Some(self.check(check, revision)),
             LoopWant::Join { parts } => Some(self.join(parts)),
@@ -128,14 +134,24 @@ impl<'a> Actor<'a> {
         }
     }
 
-    fn judge(&mut self, put: &[FindingId]) -> LoopReport {
+    fn judge(&mut self, shown: Shown, put: &[FindingId], owed: u32) -> LoopReport {
+        if self.strikes(Fault::NoVerdict) {
+            let failure = Failure::new(FailureKind::Garbled, "there is no verdict in it");
+            return LoopReport::Failed(Failure { unread: vec![unread_part()], ..failure });
+        }
         let mut answer = if self.rng.chance(self.scene.approve) { self.approval() } else { self.objection() };
         answer.said = put.iter().map(|id| (*id, self.said())).collect();
         if !put.is_empty() && self.strikes(Fault::HalfAnswer) {
             let keep = self.rng.below(put.len() as u64) as usize;
             answer.said = put.iter().take(keep).map(|id| (*id, Said::Resolved)).collect();
         }
-        LoopReport::Judged(answer)
+        answer.settled =
+            (1..=owed).filter(|_| self.rng.chance(800)).map(|n| (n, "names".to_owned())).collect();
+        if self.strikes(Fault::UnreadPart) {
+            answer.unread.push(unread_part());
+        }
+        answer.wordless = self.strikes(Fault::Wordless);
+        LoopReport::Judged { answer: Box::new(answer), shown, put: put.to_vec() }
     }
 
     fn said(&mut self) -> Said {
@@ -169,6 +185,9 @@ impl<'a> Actor<'a> {
             checked,
             intent: None,
             intent_satisfied,
+            unread: Vec::new(),
+            settled: std::collections::BTreeMap::new(),
+            wordless: false,
         }
     }
 
@@ -187,6 +206,9 @@ impl<'a> Actor<'a> {
             checked: "read it".to_owned(),
             intent: None,
             intent_satisfied: None,
+            unread: Vec::new(),
+            settled: std::collections::BTreeMap::new(),
+            wordless: false,
         }
     }
 
@@ -243,4 +265,19 @@ impl<'a> Actor<'a> {
 pub fn new_revision(effect: &EffectId) -> Revision {
     let mut rng = effect_dice(0, "revision", effect);
     Revision::new(format!("r{:012x}", rng.next() >> 16))
+}
+
+fn unread_part() -> UnreadPart {
+    UnreadPart { text: "| leak | src/a.rs |".to_owned(), why: "a row of a table".to_owned() }
+}
+
+/// What a part of a revision shows, and which findings are put to it. A quarter of all revisions take several parts.
+fn showing(lp: &Loop, revision: &Revision, part: u32, put: &[FindingId]) -> (Shown, Vec<FindingId>) {
+    let number = revision.as_str().bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31) + u32::from(byte));
+    let parts = if number.is_multiple_of(4) { 2 + number / 4 % 3 } else { 1 };
+    let of = 2 * parts + number % 3;
+    let hunks = if part + 1 >= parts { of } else { 2 * (part + 1) };
+    let last = part + 1 >= parts.min(lp.policy().parts_max);
+    let put = put.iter().copied().filter(|id| last || id.0 % parts == part).collect();
+    (Shown { parts, hunks, of }, put)
 }

@@ -44,6 +44,7 @@ fn count_loop(tally: &mut Tally, event: &LoopEvent) {
         LoopEvent::Iterated { .. } => tally.saw("fact", "iterated"),
         LoopEvent::Joined { .. } => tally.saw("fact", "joined"),
         LoopEvent::Confirming => tally.saw("fact", "confirming"),
+        LoopEvent::ExhaustiveOrdered { .. } => tally.saw("fact", "exhaustive pass"),
         LoopEvent::Failed { failure, .. } => tally.saw("lost attempt", kind(failure.kind)),
         LoopEvent::AskedAgain { why, .. } => tally.saw(
             "asked again",
@@ -51,8 +52,16 @@ fn count_loop(tally: &mut Tally, event: &LoopEvent) {
                 Unusable::Incomplete => "incomplete",
                 Unusable::Bare => "bare",
                 Unusable::Groundless => "groundless",
+                Unusable::Unread => "unread",
+                Unusable::Flipped => "flipped",
+                Unusable::Unsettled => "unsettled",
+                Unusable::Wordless => "wordless",
             },
         ),
+        LoopEvent::Answered { shown, .. } => {
+            tally.saw("shown", if shown.parts > 1 { "in parts" } else { "at once" });
+        }
+        LoopEvent::NotCovered { .. } => tally.saw("shown", "not all"),
         LoopEvent::Heard { upheld, .. } => {
             tally.saw("hearing", if *upheld { "upheld" } else { "refuted" });
         }
@@ -122,9 +131,8 @@ fn why(why: &Why) -> &'static str {
             Pattern::Region(_) => "region",
             Pattern::SurvivedTouched(_) => "survived, touched",
             Pattern::SurvivedUntouched(_) => "survived, untouched",
-            Pattern::Churn(_) | Pattern::SlowChurn(_) => "churn",
-            // Only rounds that were merely counted show these.
-            Pattern::Reversed(..) | Pattern::Idle(_) => "counted",
+            Pattern::Turnover(_) => "turnover",
+            Pattern::Churn(_) | Pattern::SlowChurn(_) | Pattern::Growth(_) => "churn",
         },
     }
 }

@@ -30,6 +30,7 @@ faults! {
     Garbage = "answer of the wrong kind",
     HalfAnswer = "answer leaves out what was put to it",
     BareAnswer = "approval that says nothing",
+    Wordless = "answer without the launch word",
     Groundless = "reject without a finding",
     NotDone = "maker stops before it is done",
     SameRevision = "maker changes nothing",
@@ -74,6 +75,8 @@ faults! {
     Drop = "drop letter",
     InterruptOnce = "interrupted once",
     InterruptTwice = "interrupted twice",
+    UnreadPart = "answer names something nobody can read",
+    NoVerdict = "answer names something and has no verdict",
 }
 
 /// How often each fault strikes, in a thousand; 0 is off.

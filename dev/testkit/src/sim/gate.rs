@@ -19,7 +19,13 @@ struct Sitting {
     checks: BTreeMap<Check, Vec<Claim>>,
     seated: BTreeSet<Seat>,
     words: BTreeMap<Seat, Answer>,
+    /// What each part of a reviewer's said.
+    parts: BTreeMap<Seat, BTreeMap<u32, Answer>>,
+    /// Answers of whoever is asked now that did not count and had something that nobody read.
+    lost: BTreeMap<Seat, Vec<Answer>>,
     ruling: Option<Ruling>,
+    /// What seats had said before an exhaustive pass, which only adds to it.
+    kept: BTreeMap<Seat, Answer>,
 }
 
 #[derive(Clone, Debug)]
@@ -256,18 +262,65 @@ impl LoopBook {
                 }
             }
             LoopEvent::PanelSeated { seats } => self.sitting.seated = seats.iter().cloned().collect(),
-            LoopEvent::Answered { effect, answer } => {
-                if let Step::Judge(seat) = &effect.step {
+            LoopEvent::Answered { effect, answer, shown, part } => {
+                // Nobody has a word who was not shown everything.
+                if let (Step::Judge(seat), true) = (&effect.step, shown.hunks == shown.of) {
+                    let own = part.as_deref().unwrap_or(answer).clone();
+                    self.sitting.parts.entry(seat.clone()).or_default().insert(effect.n.part, own);
                     self.sitting.words.insert(seat.clone(), answer.clone());
                 }
             }
-            LoopEvent::AskedAgain { seat, .. } => {
+            LoopEvent::PartAnswered { effect, answer, .. } => {
+                if let Step::Judge(seat) = &effect.step {
+                    self.sitting.parts.entry(seat.clone()).or_default().insert(effect.n.part, answer.clone());
+                }
+            }
+            LoopEvent::Intended { effect, .. } => {
+                // The fallback has not said anything yet.
+                if let (Step::Judge(seat), true, 0, false) =
+                    (&effect.step, effect.n.backup, effect.n.fails, effect.n.again)
+                {
+                    self.sitting.lost.remove(seat);
+                }
+            }
+            LoopEvent::AskedAgain { seat, answer, .. } => {
                 self.sitting.words.remove(seat);
+                let lost = answer
+                    .clone()
+                    .or_else(|| self.without_a_ground(seat))
+                    .filter(|answer| !answer.unread.is_empty());
+                self.sitting.lost.entry(seat.clone()).or_default().extend(lost);
+            }
+            LoopEvent::ExhaustiveOrdered { seats } => {
+                for seat in seats {
+                    let word = self.sitting.words.remove(seat);
+                    self.sitting.kept.extend(word.map(|word| (seat.clone(), word)));
+                }
+            }
+            LoopEvent::PanelClosed => {
+                for (seat, mut word) in std::mem::take(&mut self.sitting.kept) {
+                    let more = self.sitting.words.get(&seat).map(|more| more.verdict);
+                    word.verdict = word.verdict.max(more.unwrap_or(word.verdict));
+                    self.sitting.words.insert(seat, word);
+                }
             }
             LoopEvent::Ruled { ruling } => self.sitting.ruling = Some(ruling.clone()),
             LoopEvent::Decided(decision) => self.decided(&decision.choice, &decision.by),
             _ => {}
         }
+    }
+
+    /// The part that is asked for a ground, taken back.
+    fn without_a_ground(&mut self, seat: &Seat) -> Option<Answer> {
+        let strict = !self.policy.warnings_pass;
+        let lacks = |answer: &Answer| {
+            answer.verdict == Verdict::Reject
+                || answer.intent_satisfied == Some(false)
+                || (strict && answer.verdict == Verdict::Conditional)
+        };
+        let parts = self.sitting.parts.get_mut(seat)?;
+        let part = *parts.iter().find(|(_, answer)| lacks(answer))?.0;
+        parts.remove(&part)
     }
 
     fn decided(&mut self, choice: &Choice, by: &str) {
@@ -339,6 +392,19 @@ impl LoopBook {
             Some(Ruling::Pass { checks_only } | Ruling::PassWithWarnings { checks_only, .. }) => *checks_only,
             _ => return Err("the ruling was no pass".to_owned()),
         };
+        for lost in self.sitting.lost.get(seat).into_iter().flatten() {
+            let answer = self.sitting.words.get(seat);
+            if answer.is_some_and(|answer| answer.verdict < lost.verdict) {
+                return Err(format!("{seat} took back what nobody read"));
+            }
+            let mut parts = 1..=u32::try_from(lost.unread.len()).unwrap_or(u32::MAX);
+            if answer.is_some_and(|answer| !parts.all(|n| answer.settles(n))) {
+                return Err(format!("{seat} passed over what nobody read"));
+            }
+        }
+        if self.sitting.words.get(seat).is_some_and(|answer| !answer.unread.is_empty()) {
+            return Err(format!("nobody read all that {seat} said"));
+        }
         match self.sitting.words.get(seat).map(|answer| answer.verdict) {
             Some(Verdict::Approve) => Ok(()),
             Some(Verdict::Conditional) if warnings && self.policy.warnings_pass => Ok(()),

@@ -230,7 +230,10 @@ fn is_report(event: &LoopEvent) -> bool {
         | LoopEvent::Joined { .. }
         | LoopEvent::Failed { .. }
         | LoopEvent::Checked { .. }
+        | LoopEvent::Unchecked { .. }
         | LoopEvent::Answered { .. }
+        | LoopEvent::PartAnswered { .. }
+        | LoopEvent::NotCovered { .. }
         | LoopEvent::Tracked { .. }
         | LoopEvent::Heard { .. }
         | LoopEvent::Decided(_) => true,
@@ -243,7 +246,8 @@ fn is_report(event: &LoopEvent) -> bool {
 fn bound(policy: &Policy, count: &Count, findings: u64, rounds_max: u64) -> u64 {
     let attempts = u64::from(policy.attempts_max).max(1);
     let rounds = rounds_max + u64::from(policy.rounds_max) + count.agains + count.fixed;
-    let askers = policy.seats.len() as u64 * (1 + u64::from(policy.backup));
+    let askers =
+        policy.seats.len() as u64 * (1 + u64::from(policy.backup)) * u64::from(policy.parts_max.max(1));
     let sittings = rounds * (1 + u64::from(policy.confirm)) + count.reasks;
     let hands = count.hands.max(1);
     let makes = match policy.iterations_max {

@@ -170,5 +170,8 @@ fn policy(rng: &mut Rng, of: Use) -> Policy {
         row.no_verdict = NoVerdict::ChecksOnly;
     }
     row.timeouts = Timeouts { make_ms: 600_000, judge_ms: 300_000 };
+    if rng.chance(300) {
+        row.parts_max = rng.within(1, 3) as u32;
+    }
     row
 }

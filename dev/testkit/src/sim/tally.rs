@@ -56,7 +56,8 @@ const MUST: &[(&str, &[&str])] = &[
     ("lane question", &["task", "repair", "qa", "summary", "landing"]),
     ("lane decision", &["retry", "fixed", "accept", "drop", "stop"]),
     ("hearing", &["upheld", "refuted", "given up"]),
-    ("asked again", &["incomplete", "bare", "groundless"]),
+    ("asked again", &["incomplete", "bare", "groundless", "unread", "flipped", "unsettled", "wordless"]),
+    ("shown", &["at once", "in parts", "not all"]),
     ("probe", &["done", "not done", "unknown"]),
     (
         "lost attempt",

@@ -8,6 +8,7 @@ use tribunal_core::ledger::{Delta, Entry, Mark, Tracked};
 use tribunal_core::r#loop::{Loop, LoopReport};
 use tribunal_core::panel::{Bench, CheckState};
 use tribunal_core::policy::Use;
+use tribunal_core::words::{Remarks, Words, is_one_kind};
 
 /// What the matcher says of this sitting.
 pub fn track(lp: &Loop, rng: &mut Rng, lies: bool) -> LoopReport {
@@ -32,15 +33,19 @@ fn raised(lp: &Loop, bench: &Bench) -> Vec<Tracked> {
     let checks = bench
         .failures()
         .flat_map(|(check, claims)| claims.iter().map(|c| (Source::Check(check.clone()), c.clone())));
-    let seats = bench.answers().flat_map(|(seat, answer)| {
+    let seats = bench.voices().flat_map(|(seat, answer)| {
         answer.raised.iter().map(|claim| (Source::Seat(seat.clone()), claim.clone()))
     });
     let mut findings: Vec<Tracked> = Vec::new();
     for (source, claim) in checks.chain(seats) {
-        match findings.iter_mut().find(|tracked| tracked.claim.claim == claim.claim) {
+        let same = |tracked: &&mut Tracked| {
+            tracked.claim.claim == claim.claim && is_one_kind(tracked.by.iter().chain([&source]))
+        };
+        match findings.iter_mut().find(same) {
             Some(known) => {
-                known.by.insert(source);
+                known.by.insert(source.clone());
                 known.severity = known.severity.max(claim.severity);
+                known.words.push(Words { by: source, claim });
             }
             None => findings.push(one(lp, source, claim)),
         }
@@ -49,14 +54,17 @@ fn raised(lp: &Loop, bench: &Bench) -> Vec<Tracked> {
 }
 
 fn one(lp: &Loop, source: Source, claim: Claim) -> Tracked {
-    let known = lp.ledger().iter().find(|(_, entry)| entry.claim.claim == claim.claim);
+    let same =
+        |entry: &Entry| entry.claim.claim == claim.claim && is_one_kind(entry.by.iter().chain([&source]));
+    let known = lp.ledger().iter().find(|(_, entry)| same(entry));
     let (id, mark) = match known {
         Some((id, entry)) if entry.fate == Fate::Open => (id, Mark::Persistent),
         Some((id, _)) => (id, Mark::Reopened),
         None => (FindingId(0), Mark::New),
     };
     let mut tracked = plain(id, claim, mark);
-    tracked.by.insert(source);
+    tracked.by.insert(source.clone());
+    tracked.says = Some(source);
     tracked
 }
 
@@ -67,6 +75,9 @@ fn plain(id: FindingId, claim: Claim, mark: Mark) -> Tracked {
         severity: claim.severity,
         claim,
         fate: Fate::Open,
+        says: None,
+        words: Vec::new(),
+        remarks: Remarks::default(),
         referred: None,
         contested: false,
         mark,
@@ -95,25 +106,26 @@ fn answered(lp: &Loop, bench: &Bench, findings: &mut Vec<Tracked>) {
 }
 
 fn fate_of(lp: &Loop, bench: &Bench, id: FindingId, entry: &Entry) -> Option<Fate> {
-    let words: Vec<Fate> = entry
-        .by
-        .iter()
-        .filter_map(|source| match source {
-            // Only the next landing can tell whether what refused the last one is gone.
-            Source::Check(check) if !lp.policy().checks.contains(check) => Some(Fate::Fixed),
-            Source::Check(check) => match bench.checks.get(check)? {
-                CheckState::Passed => Some(Fate::Fixed),
-                CheckState::Failed(_) | CheckState::Asking(_) => None,
-            },
-            Source::Seat(seat) => bench.answers().find(|(s, _)| *s == seat).and_then(|(_, answer)| {
-                match answer.said.get(&id)? {
-                    Said::Resolved => Some(Fate::Fixed),
-                    Said::StillThere => Some(Fate::Open),
-                    Said::NotAnIssue(_) => Some(Fate::Refuted),
-                }
-            }),
-        })
-        .collect();
+    let words: Vec<Fate> =
+        entry
+            .by
+            .iter()
+            .filter_map(|source| match source {
+                // Only the next landing can tell whether what refused the last one is gone.
+                Source::Check(check) if !lp.policy().checks.contains(check) => Some(Fate::Fixed),
+                Source::Check(check) => match bench.checks.get(check)? {
+                    CheckState::Passed => Some(Fate::Fixed),
+                    CheckState::Failed(_) | CheckState::DidNotRun | CheckState::Asking(_) => None,
+                },
+                Source::Seat(seat) => bench.voices().find(|(s, _)| *s == seat).and_then(|(_, answer)| {
+                    match answer.said.get(&id)? {
+                        Said::Resolved => Some(Fate::Fixed),
+                        Said::StillThere => Some(Fate::Open),
+                        Said::NotAnIssue(_) | Said::Shown(_) => Some(Fate::Refuted),
+                    }
+                }),
+            })
+            .collect();
     // All who hold it must let it go; a voice that is missing keeps it.
     if words.len() < entry.by.len() {
         return None;

@@ -88,13 +88,18 @@ impl Outside {
             self.jobs.get(effect).is_some_and(|job| job.report.as_ref() == Some(&report))
         };
         match fact {
-            Fact::Loop(id, LoopEvent::Answered { effect, answer }) => {
+            Fact::Loop(
+                id,
+                event @ (LoopEvent::Answered { effect, .. }
+                | LoopEvent::PartAnswered { effect, .. }
+                | LoopEvent::NotCovered { effect, .. }),
+            ) => {
                 let shown = match self.jobs.get(effect).map(|job| &job.want) {
                     Some(Want::Loop(LoopWant::Judge { revision, .. })) => Some(revision),
                     _ => None,
                 };
                 let judged = shown.is_some() && shown == self.laws.gate.judged(id);
-                judged && said(effect, Report::Loop(LoopReport::Judged(answer.clone())))
+                judged && self.is_heard(effect, event)
             }
             Fact::Loop(_, LoopEvent::Checked { effect, checked }) => {
                 said(effect, Report::Loop(LoopReport::Checked(checked.clone())))
@@ -107,6 +112,24 @@ impl Outside {
                 })
             }
             _ => true,
+        }
+    }
+
+    /// Whether the one who was asked about this part said this of it, having been shown that.
+    fn is_heard(&self, effect: &EffectId, event: &LoopEvent) -> bool {
+        let Some(Report::Loop(LoopReport::Judged { answer, shown, .. })) =
+            self.jobs.get(effect).and_then(|job| job.report.as_ref())
+        else {
+            return false;
+        };
+        match event {
+            LoopEvent::Answered { answer: whole, shown: all, part, .. } => {
+                let own = part.as_deref().unwrap_or(whole);
+                own == &**answer && (all.parts, all.of) == (shown.parts, shown.of)
+            }
+            LoopEvent::PartAnswered { answer: own, shown: now, .. }
+            | LoopEvent::NotCovered { answer: own, shown: now, .. } => own == &**answer && now == shown,
+            _ => false,
         }
     }
 

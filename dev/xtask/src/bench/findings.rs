@@ -19,9 +19,10 @@ const LINES: u32 = 400;
 /// How often each measurement of triage is made.
 const RUNS: usize = 9;
 
-/// Measures `delta_x`, `triage_x` and `triage_growth_x`.
+/// Measures `delta_x`, `delta_blind_*`, `triage_x` and `triage_growth_x`.
 pub fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     delta(bench, table)?;
+    delta_blind(bench, table)?;
     growth(bench, table)
 }
 
@@ -69,6 +70,52 @@ fn repository(dir: &Path, results: u32) -> Result<()> {
         std::fs::write(dir.join(format!("src/f{file}.rs")), text)?;
     }
     drive::git(dir, &["commit", "-q", "-am", "two"])
+}
+
+/// One of two logs of which nothing but the text is known: a tenth of each is its own, and in the later one every second
+/// result is seven lines further down.
+fn moved_log(results: u32, later: bool) -> String {
+    let mut text =
+        String::from(r#"{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"lint"}},"results":["#);
+    for n in 0..results {
+        let (comma, file, rule) = (if n > 0 { "," } else { "" }, n / PER_FILE, n % 40);
+        let line = n % PER_FILE * 11 + 1 + if later && n % 2 == 1 { 7 } else { 0 };
+        let (rule, words) = match (n % 10 == 3, later) {
+            (false, _) => (rule, format!("value `v{n}` is not used here")),
+            (true, false) => (rule + 100, format!("`a{n}` shadows an argument")),
+            (true, true) => (rule + 200, format!("the call of `f{n}` cannot fail")),
+        };
+        let _ = write!(
+            text,
+            r#"{comma}{{"ruleId":"R{rule}","level":"warning","message":{{"text":"{words}"}},"locations":[{{"physicalLocation":{{"artifactLocation":{{"uri":"src/f{file}.rs"}},"region":{{"startLine":{line}}}}}}}]}}"#
+        );
+    }
+    text + "]}]}"
+}
+
+/// `tribunal delta` without a repository: what is new must be exactly what is new.
+fn delta_blind(bench: &Bench, table: &mut Table) -> Result<()> {
+    let results = if bench.quick { 5_000 } else { 100_000 };
+    let dir = tempfile::Builder::new().prefix("tribunal-bench-").tempdir()?;
+    for (name, later) in [("before.sarif", false), ("after.sarif", true)] {
+        std::fs::write(dir.path().join(name), moved_log(results, later))?;
+    }
+    let args = ["delta", "before.sarif", "after.sarif", "--json"];
+    let told = drive::command(bench.binary.path()).args(args).current_dir(dir.path()).output()?;
+    let found: serde_json::Value = serde_json::from_slice(&told.stdout)?;
+    let new = found["after"].as_array().map_or(0, Vec::len);
+    let (mut wall, mut peak) = (f64::INFINITY, 0);
+    for _ in 0..3 {
+        let finished = bench.binary.run(dir.path(), &args)?;
+        wall = wall.min(finished.wall.as_secs_f64());
+        peak = peak.max(finished.peak_kb);
+    }
+    let wrong = (new as f64 - f64::from(results / 10)).abs();
+    let of = format!("two logs of {results}, half moved seven lines, no repository");
+    table.add("delta_blind_wrong", wrong, 0.0, format!("{of}: {new} new"));
+    table.add("delta_blind_s", wall, 2.0, format!("{of}, best of three, wall"));
+    table.add("delta_blind_mb", peak as f64 / 1024.0, 250.0, format!("{of}, peak"));
+    Ok(())
 }
 
 fn delta(bench: &Bench, table: &mut Table) -> Result<()> {

@@ -2,6 +2,7 @@
 //! of any length in which everything happened as in a real run.
 
 use std::collections::BTreeSet;
+use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, Verdict};
 use tribunal_core::ids::{FindingId, LoopId, PlanId, Revision, Seat, Time};
@@ -9,6 +10,7 @@ use tribunal_core::ledger::{Delta, Mark, Tracked};
 use tribunal_core::r#loop::{Checked, Loop, LoopReport, LoopWant};
 use tribunal_core::policy::{Policy, Use};
 use tribunal_core::run::{Land, PlanSpec, Policies, RunReport, RunSpec, RunWant, Subject};
+use tribunal_core::words::Remarks;
 use tribunal_engine::docket::LaunchNote;
 use tribunal_engine::{Arrival, Assignment, Docket, Note, Probe, Report, Want, World};
 
@@ -67,7 +69,11 @@ impl Instant {
                 done: true,
                 replies: findings.iter().map(|id| (*id, Reply::Fixed)).collect(),
             },
-            LoopWant::Judge { put, .. } => LoopReport::Judged(judged(lp, put)),
+            LoopWant::Judge { put, .. } => LoopReport::Judged {
+                answer: Box::new(judged(lp, put)),
+                shown: Shown::whole(1),
+                put: put.clone(),
+            },
             LoopWant::Check { .. } => LoopReport::Checked(Checked { findings: Vec::new() }),
             LoopWant::Track { .. } => tracked(lp),
             LoopWant::Join { .. } | LoopWant::Hear { .. } | LoopWant::Ask(_) | LoopWant::Wake { .. } => {
@@ -101,6 +107,9 @@ fn judged(lp: &Loop, put: &[FindingId]) -> Answer {
         checked: "read the change, ran the tests by hand and looked at every caller".to_owned(),
         intent: None,
         intent_satisfied: None,
+        unread: Vec::new(),
+        settled: std::collections::BTreeMap::new(),
+        wordless: false,
     }
 }
 
@@ -142,10 +151,13 @@ fn tracked(lp: &Loop) -> LoopReport {
 fn row(id: FindingId, by: BTreeSet<Source>, claim: Claim, fate: Fate, mark: Mark) -> Tracked {
     Tracked {
         id,
+        says: by.first().cloned().filter(|_| mark == Mark::New),
         by,
         severity: claim.severity,
         claim,
         fate,
+        words: Vec::new(),
+        remarks: Remarks::default(),
         referred: None,
         contested: false,
         mark,

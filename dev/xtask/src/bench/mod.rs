@@ -14,6 +14,7 @@ mod panel;
 mod project;
 mod protocol;
 mod resume;
+mod review;
 mod round;
 mod sarif;
 mod serve;
@@ -68,6 +69,8 @@ enum Name {
     Disk,
     /// Comparing and sorting findings
     Findings,
+    /// Reviews by tools: again, after one change, and with many findings
+    Review,
     /// Commands of the protocol, contexts and metrics
     Protocol,
     /// Serving a journal of a million events to 50 clients
@@ -122,6 +125,7 @@ fn measure(args: &Args) -> Result<Table> {
             Name::Resume => resume::measure(&bench, &mut table)?,
             Name::Disk => disk::measure(&bench, &mut table)?,
             Name::Findings => findings::measure(&bench, &mut table)?,
+            Name::Review => review::measure(&bench, &mut table)?,
             Name::Serve => serve::measure(&bench, &mut table)?,
             Name::Crowd => crowd::measure(&bench, &mut table)?,
             Name::Protocol => protocol::measure(&bench, &mut table)?,

@@ -1,6 +1,7 @@
 //! Chores about findings: how well the tracker, dedupe and the convergence controller do on labelled data, and a
 //! fuzzer for everything that reads what agents write. Measures and prints; changes no file of the project.
 
+mod answers;
 mod converge;
 mod data;
 mod dedupe;
@@ -9,6 +10,9 @@ mod fuzz;
 mod judge;
 #[cfg(test)]
 mod moved;
+mod pairs;
+mod planted;
+mod rereview;
 mod samples;
 mod tracker;
 
@@ -42,6 +46,9 @@ pub struct DedupeArgs {
     /// Pairs of comments, one JSON object per line
     #[arg(default_value = "../shared/data/tracking/dedupe_dev.jsonl")]
     file: PathBuf,
+    /// Groups of different defects at one place, one JSON object per line
+    #[arg(long, value_name = "FILE", default_value = "../shared/data/pairs/dev.jsonl")]
+    pairs: PathBuf,
 }
 
 /// Where rounds are.
@@ -49,6 +56,9 @@ pub struct DedupeArgs {
 pub struct ConvergeArgs {
     /// Rounds, one JSON object per line
     file: PathBuf,
+    /// Labels of the series, one JSON object per line: prints how often the loop stopped in time, and nothing else
+    #[arg(long, value_name = "FILE")]
+    truth: Option<PathBuf>,
 }
 
 /// How much to try.
@@ -60,6 +70,28 @@ pub struct FuzzArgs {
     /// Begin with this seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Plant one fault in answers that approve, instead: none of them may count as an approval
+    #[arg(long)]
+    planted: bool,
+}
+
+/// Where labelled answers are.
+#[derive(clap::Args)]
+pub struct AnswersArgs {
+    /// Answers with their labels, one JSON object per line
+    #[arg(default_value = "../shared/data/answers/dev.jsonl")]
+    file: PathBuf,
+    /// Print every answer that was read in another way than its label
+    #[arg(long)]
+    misses: bool,
+}
+
+/// `eval-answers`: how labelled answers of reviewers are read.
+pub fn eval_answers(args: &AnswersArgs) -> ExitCode {
+    told(answers::eval(&args.file, args.misses).and_then(|(lines, open)| {
+        lines.iter().for_each(out::line);
+        if open == 0 { Ok(()) } else { Err(format!("{open} answers were approved that must not be").into()) }
+    }))
 }
 
 /// `eval-tracker`: the table.
@@ -74,22 +106,32 @@ pub fn fit_tracker(args: &TrackerArgs) -> ExitCode {
 
 /// `eval-dedupe`: the table.
 pub fn eval_dedupe(args: &DedupeArgs) -> ExitCode {
-    told(dedupe::eval(&args.file).map(|lines| lines.iter().for_each(out::line)))
+    let both = dedupe::eval(&args.file).and_then(|lines| Ok([lines, pairs::eval(&args.pairs)?].concat()));
+    told(both.map(|lines| lines.iter().for_each(out::line)))
 }
 
-/// `converge`: the decision after each round.
+/// `converge`: what the loop does after each round.
 pub fn converge(args: &ConvergeArgs) -> ExitCode {
-    let read =
-        std::fs::read_to_string(&args.file).map_err(|error| format!("{}: {error}", args.file.display()));
-    told(
-        read.map_err(Into::into)
-            .and_then(|text| converge::decisions(&text))
-            .map(|lines| lines.iter().for_each(out::line)),
-    )
+    told(converge_lines(args).map(|lines| lines.iter().for_each(out::line)))
+}
+
+fn converge_lines(args: &ConvergeArgs) -> Result<Vec<String>> {
+    let read = |file: &PathBuf| {
+        std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))
+    };
+    let decisions = converge::decisions(&read(&args.file)?)?;
+    let Some(truth) = &args.truth else { return Ok(decisions) };
+    let score = converge::score(&decisions, &read(truth)?)?;
+    Ok(vec![serde_json::to_string(&score)?])
 }
 
 /// `fuzz`: everything that reads agents' words, on inputs nobody meant well.
 pub fn fuzz(args: &FuzzArgs) -> ExitCode {
+    if args.planted {
+        let tally = planted::run(args.seed, args.cases);
+        out::line(tally.to_string());
+        return if tally.approved + tally.refused == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     told(fuzz::run(args.seed, args.cases).map(|tally| out::line(tally.to_string())))
 }
 

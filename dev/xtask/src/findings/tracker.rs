@@ -4,6 +4,7 @@
 use super::data::{Repos, Window, prepare, windows};
 use super::fit::fitted;
 use super::judge::{Score, naive, tracked};
+use super::rereview;
 use super::{Result, TrackerArgs};
 use crate::out;
 use std::collections::{BTreeMap, BTreeSet};
@@ -107,6 +108,11 @@ pub fn eval(args: &TrackerArgs) -> Result<()> {
         out::line(row(regime, "all", "cross-fitted", &together));
         let built_in = tracked(&all, &ready.repos, &Scorer::default(), args.misses)?;
         out::line(row(regime, "all", "built in, fitted on all", &built_in));
+    }
+    let twice = args.data.join("rereview_dev.jsonl");
+    if twice.exists() {
+        let rereview::Score { found, wrong, missed } = rereview::score(&twice, args.misses)?;
+        out::line(format!("real re-reviews: {found} found, {wrong} wrong, {missed} missed"));
     }
     Ok(())
 }

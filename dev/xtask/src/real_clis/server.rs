@@ -112,6 +112,20 @@ pub fn title() -> Value {
     json!({"match": {"system": system}, "answer": {"text": "A title"}})
 }
 
+/// The rules of an honest model: what it says carries the launch word of the prompt that it received.
+pub fn honest(rules: &Value) -> Value {
+    let mut rules = rules.clone();
+    for rule in rules["rules"].as_array_mut().into_iter().flatten() {
+        let said = rule["answer"]["text"].as_str().unwrap_or_default();
+        let spoken = tribunal_agent::word::spoken(said, "{1}");
+        if let Some(prompt) = rule["match"]["prompt"].as_str().filter(|_| spoken != said) {
+            rule["match"]["prompt"] = format!("{prompt}.*\nLaunch word: ([a-z0-9]+)").into();
+            rule["answer"]["text"] = spoken.into();
+        }
+    }
+    rules
+}
+
 /// The rules of the conformance cases; the prompt names the case.
 pub fn rules() -> Value {
     let rule = |prompt: &str, answer: Value| json!({"match": {"prompt": prompt}, "answer": answer});

@@ -2,7 +2,7 @@
 
 use super::agents::{Agent, agent};
 use super::install::PINS;
-use super::server::{Server, title};
+use super::server::{Server, honest, title};
 use super::{Args, Res};
 use crate::out;
 use rustix::process::Signal;
@@ -102,7 +102,7 @@ pub(super) fn stage(
 ) -> Res<Stage> {
     let dir = cache.join("played").join(name);
     let _old = std::fs::remove_dir_all(&dir);
-    let server = Server::start(&args.server, &dir.join("server"), rules)?;
+    let server = Server::start(&args.server, &dir.join("server"), &honest(rules))?;
     let (mut agents, mut bins) = (Vec::new(), Vec::new());
     for name in names {
         let pin = PINS.iter().find(|pin| pin.agent == *name).ok_or("no such pin")?;

@@ -1,0 +1,274 @@
+//! Coverage: what of a change a reviewer was shown. A change too large for one prompt is shown in parts, one launch each;
+//! the answers of all parts are one answer, as strict as the strictest. Whoever was not shown every hunk has no verdict: it
+//! may object to what it saw, and approves nothing. How a change is cut is the world's; what the parts add up to is here.
+
+use crate::effect::Try;
+use crate::finding::{Answer, Said};
+use crate::ids::{FindingId, Seat};
+use crate::ledger::Ledger;
+use crate::panel::{Bench, SeatState, Unusable, unusable, wants_a_ground};
+use crate::policy::Policy;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// How much of what is judged a reviewer has been shown, this part and those before it together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Shown {
+    /// Parts it takes to show everything; more than are asked where there is a limit.
+    pub parts: u32,
+    /// Hunks shown whole so far.
+    pub hunks: u32,
+    /// Of so many.
+    pub of: u32,
+}
+
+impl Shown {
+    /// All of it, in one part.
+    pub fn whole(hunks: u32) -> Shown {
+        Shown { parts: 1, hunks, of: hunks }
+    }
+
+    /// Every hunk was shown.
+    pub fn is_whole(self) -> bool {
+        self.hunks == self.of
+    }
+
+    /// Such a count cannot be.
+    fn is_odd(self) -> bool {
+        self.parts == 0 || self.hunks > self.of
+    }
+}
+
+impl fmt::Display for Shown {
+    /// `all 640 hunks`, or `212 of 640 hunks`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hunks = if self.of == 1 { "hunk" } else { "hunks" };
+        match (self.is_whole(), self.of) {
+            (true, 0) => f.write_str("no hunks"),
+            (true, 1) => f.write_str("the one hunk"),
+            (true, of) => write!(f, "all {of} {hunks}"),
+            (false, of) => write!(f, "{} of {of} {hunks}", self.hunks),
+        }
+    }
+}
+
+/// A reviewer that was not shown everything.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotShown {
+    /// Who.
+    pub seat: Seat,
+    /// What it was shown.
+    pub shown: Shown,
+}
+
+/// One part's answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// The try that gave it.
+    pub n: Try,
+    /// What it said.
+    pub answer: Answer,
+    /// What had been shown by then.
+    pub shown: Shown,
+}
+
+/// What a reviewer without a verdict said of what it did see: only what objects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partly {
+    /// Its objections: findings, and what it says is still there.
+    pub answer: Answer,
+    /// Findings that were to be put to it and that it did not uphold: on those it was never heard.
+    pub unheard: BTreeSet<FindingId>,
+    /// What it was shown.
+    pub shown: Shown,
+}
+
+/// What one part's answer means for its reviewer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// All parts are there: this is the reviewer's answer, of all that was shown.
+    Whole(Answer, Shown),
+    /// There are more parts to ask.
+    Part,
+    /// There are no more parts to ask, and not everything was shown.
+    NotCovered,
+    /// The answer alone does not count.
+    Unusable(Unusable),
+    /// What is said to have been shown cannot be.
+    Garbled,
+}
+
+/// The answers of all parts as one: the strictest verdict, every finding, every reply. `None` without any.
+pub fn merge<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> Option<Answer> {
+    let mut answers = answers.into_iter();
+    let mut whole = answers.next()?.clone();
+    for part in answers {
+        whole.verdict = whole.verdict.max(part.verdict);
+        whole.fundamental |= part.fundamental;
+        whole.wordless |= part.wordless;
+        whole.raised.extend(part.raised.iter().cloned());
+        whole.unread.extend(part.unread.iter().cloned());
+        whole.settled.extend(part.settled.clone());
+        for (id, said) in &part.said {
+            let kept = whole.said.get(id);
+            if kept.is_none_or(|kept| strictness(said) > strictness(kept)) {
+                whole.said.insert(*id, said.clone());
+            }
+        }
+        whole.checked = joined(&whole.checked, &part.checked);
+        whole.intent = match (whole.intent.take(), &part.intent) {
+            (Some(before), Some(intent)) if before != *intent => Some(joined(&before, intent)),
+            (before, intent) => before.or_else(|| intent.clone()),
+        };
+        whole.intent_satisfied = match (whole.intent_satisfied, part.intent_satisfied) {
+            (Some(before), Some(now)) => Some(before && now),
+            (before, now) => before.or(now),
+        };
+    }
+    Some(whole)
+}
+
+fn joined(before: &str, more: &str) -> String {
+    let texts: Vec<&str> = [before.trim(), more.trim()].into_iter().filter(|text| !text.is_empty()).collect();
+    texts.join("\n")
+}
+
+fn strictness(said: &Said) -> u8 {
+    match said {
+        Said::Resolved => 0,
+        Said::NotAnIssue(_) | Said::Shown(_) => 1,
+        Said::StillThere => 2,
+    }
+}
+
+/// Parts that are asked, of those it takes.
+pub fn asked(policy: &Policy, shown: Shown) -> u32 {
+    shown.parts.min(policy.parts_max.max(1))
+}
+
+impl Bench {
+    fn parts_of(&self, seat: &Seat) -> impl Iterator<Item = (&u32, &Heard)> {
+        self.heard.get(seat).into_iter().flatten()
+    }
+
+    /// Findings put to a reviewer that no other part of it has answered. An exhaustive pass answers for nothing: the
+    /// seat has, and what it said is kept.
+    pub fn put_to_part(&self, ledger: &Ledger, seat: &Seat, part: u32) -> Vec<FindingId> {
+        let mut put = if self.kept.is_empty() { self.put_to(seat, ledger) } else { Vec::new() };
+        let others = || self.parts_of(seat).filter(|(at, _)| **at != part);
+        put.retain(|id| !others().any(|(_, heard)| heard.answer.said.contains_key(id)));
+        put
+    }
+
+    /// What an answer of one part means. `put` are the findings that were put to this part.
+    pub fn weigh(
+        &self,
+        policy: &Policy,
+        ledger: &Ledger,
+        seat: &Seat,
+        told: (Try, &Answer, Shown),
+        put: &[FindingId],
+        round: u32,
+    ) -> Weight {
+        let (n, answer, shown) = told;
+        let last = asked(policy, shown);
+        let same =
+            |(_, heard): (&u32, &Heard)| (heard.shown.parts, heard.shown.of) == (shown.parts, shown.of);
+        if shown.is_odd() || n.part >= last || !self.parts_of(seat).all(same) {
+            return Weight::Garbled;
+        }
+        let others = self.parts_of(seat).filter(|(at, _)| **at != n.part).count() as u32;
+        let is_last = others + 1 == last;
+        let left = self.put_to_part(ledger, seat, n.part);
+        let asked: Vec<FindingId> = left.into_iter().filter(|id| is_last || put.contains(id)).collect();
+        if let Some(why) = unusable(answer, &asked, round, self.owed_by(seat, n.part)) {
+            return Weight::Unusable(why);
+        }
+        if !is_last {
+            return Weight::Part;
+        }
+        let mut parts = self.heard.get(seat).cloned().unwrap_or_default();
+        parts.insert(n.part, Heard { n, answer: answer.clone(), shown });
+        let total = parts.values().map(|heard| heard.shown).max().unwrap_or(shown);
+        match merge(parts.values().map(|heard| &heard.answer)) {
+            Some(whole) if total.is_whole() && last == shown.parts => Weight::Whole(whole, total),
+            _ => Weight::NotCovered,
+        }
+    }
+
+    /// A reviewer begins anew, with the first part.
+    pub(crate) fn forget(&mut self, seat: &Seat) {
+        self.heard.remove(seat);
+        self.partly.remove(seat);
+        self.owed.retain(|(owes, _), _| owes != seat);
+    }
+
+    /// What a reviewer said in two passes stands as one answer; asked again, it begins with the first part.
+    pub(crate) fn stands_whole(&mut self, seat: &Seat, n: Try, answer: &Answer) {
+        let n = Try { part: 0, ..n };
+        self.hear(seat, Heard { n, answer: answer.clone(), shown: Shown::whole(0) });
+    }
+
+    /// Takes one part's answer in.
+    pub(crate) fn hear(&mut self, seat: &Seat, heard: Heard) {
+        self.heard.entry(seat.clone()).or_default().insert(heard.n.part, heard);
+    }
+
+    /// The answers of a reviewer's parts as one.
+    pub(crate) fn merged(&self, seat: &Seat) -> Option<Answer> {
+        merge(self.parts_of(seat).map(|(_, heard)| &heard.answer))
+    }
+
+    /// The first part that was not answered.
+    pub(crate) fn next_part(&self, seat: &Seat) -> Try {
+        let heard = |part: &u32| self.parts_of(seat).any(|(at, _)| at == part);
+        Try { part: (0..).find(|part| !heard(part)).unwrap_or(0), ..Try::default() }
+    }
+
+    /// The first part whose verdict needs a ground.
+    pub(crate) fn lacks_ground(&self, policy: &Policy, seat: &Seat) -> Option<&Heard> {
+        let mut parts = self.parts_of(seat).map(|(_, heard)| heard);
+        parts.find(|heard| wants_a_ground(policy, &heard.answer))
+    }
+
+    /// Takes that part back: it is asked again.
+    pub(crate) fn take_back(&mut self, policy: &Policy, seat: &Seat) -> Option<Heard> {
+        let part = self.lacks_ground(policy, seat)?.n.part;
+        self.heard.get_mut(seat)?.remove(&part)
+    }
+
+    /// What comes after an answer that did not count: the next try, or nobody.
+    pub(crate) fn go_on(&mut self, seat: &Seat, next: Option<Try>, ledger: &Ledger) {
+        match next {
+            Some(next) => drop(self.seats.insert(seat.clone(), SeatState::Asking(next))),
+            None => self.lose(seat, ledger),
+        }
+    }
+
+    /// Nobody is left to ask: the reviewer has no verdict. What it objected to in the parts it did answer is heard.
+    pub(crate) fn lose(&mut self, seat: &Seat, ledger: &Ledger) {
+        self.seats.insert(seat.clone(), SeatState::Gone);
+        let shown = self.parts_of(seat).map(|(_, heard)| heard.shown).max();
+        if let (Some(mut answer), Some(shown)) = (self.merged(seat), shown) {
+            answer.said.retain(|_, said| *said == Said::StillThere);
+            let unheard =
+                ledger.put_to(seat).into_iter().filter(|id| !answer.said.contains_key(id)).collect();
+            self.partly.insert(seat.clone(), Partly { answer, unheard, shown });
+        }
+    }
+
+    /// Everybody who said something that counts: the answers, and the objections of those who have no verdict.
+    pub fn voices(&self) -> impl Iterator<Item = (&Seat, &Answer)> {
+        self.answers().chain(self.partly.iter().map(|(seat, partly)| (seat, &partly.answer)))
+    }
+
+    /// Who has no verdict because not everything was shown.
+    pub fn not_shown(&self) -> Vec<NotShown> {
+        let one = |(seat, partly): (&Seat, &Partly)| NotShown { seat: seat.clone(), shown: partly.shown };
+        self.partly.iter().map(one).collect()
+    }
+}
+
+/// The answers of parts, by reviewer and part.
+pub type HeardParts = BTreeMap<Seat, BTreeMap<u32, Heard>>;

@@ -1,0 +1,102 @@
+//! Who an agent is: adapter, version of its program, model, personality and prompt. The version is asked for once a run,
+//! beside the work and never before a launch.
+
+use super::doctor;
+use super::site::{Site, lock};
+use crate::gates::sha256;
+use std::sync::{Arc, OnceLock};
+use tribunal_agent::{Adapter, Outcome};
+use tribunal_view::plain;
+use tribunal_view::prompt::{self, JudgeBrief};
+use tribunal_view::spoken::Identity;
+
+/// Letters of a digest: enough to tell prompts of one project apart.
+const DIGEST: usize = 12;
+const NAME_MAX: usize = 100;
+/// A row that leaves the model to the program.
+const PROGRAMS_OWN: &str = "default";
+
+/// Who is launched, as far as it is known before.
+pub(crate) fn of_launch(
+    row: &Adapter,
+    model: Option<&str>,
+    personality: Option<&str>,
+    prompt: &str,
+) -> Identity {
+    let asked = model.or(Some(row.model_execution.as_str())).filter(|model| *model != PROGRAMS_OWN);
+    let model = asked.map(|model| plain::clipped(model, NAME_MAX)).unwrap_or_default();
+    Identity {
+        adapter: row.name.clone(),
+        version: String::new(),
+        model_asked: !model.is_empty(),
+        model,
+        personality: personality.map(digest).unwrap_or_default(),
+        rules: rules().to_owned(),
+        prompt: digest(&wordless(prompt)),
+    }
+}
+
+/// A prompt without the lines of its launch word, which differ in every launch: what was asked is what counts.
+fn wordless(prompt: &str) -> String {
+    let kept: Vec<&str> = prompt.lines().filter(|line| !line.starts_with("Launch word: ")).collect();
+    kept.join("\n").trim_end().to_owned()
+}
+
+/// The same with what is known when it has ended: the model that the program names is the one that answered.
+pub(crate) fn ended(before: &Identity, outcome: &Outcome) -> Identity {
+    match &outcome.model {
+        Some(model) => {
+            Identity { model: plain::clipped(model, NAME_MAX), model_asked: false, ..before.clone() }
+        }
+        None => before.clone(),
+    }
+}
+
+/// The version of the rules that every reviewer is given: the digest of a review prompt that is about nothing.
+fn rules() -> &'static str {
+    static RULES: OnceLock<String> = OnceLock::new();
+    RULES.get_or_init(|| digest(&prompt::judge(&JudgeBrief::default())))
+}
+
+fn digest(text: &str) -> String {
+    let mut digest = sha256(text.as_bytes());
+    digest.truncate(DIGEST);
+    digest
+}
+
+impl Site {
+    /// Asks a row's program for its version, once a run and beside the work.
+    pub(crate) fn ask_version(self: &Arc<Self>, row: &Adapter) {
+        if lock(&self.versions).insert(row.name.clone(), None).is_some() {
+            return;
+        }
+        let (site, row) = (Arc::downgrade(self), row.clone());
+        self.slow.run(move || {
+            let Some(site) = site.upgrade() else { return };
+            let scratch = site.dir.join("versions").join(&row.name);
+            let version = doctor::version(&row, &site.environment, &scratch);
+            lock(&site.versions).insert(row.name.clone(), version);
+        });
+    }
+
+    /// The version of a row's program, if it was told by now.
+    pub(crate) fn version(&self, agent: &str) -> Option<String> {
+        lock(&self.versions).get(agent)?.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_the_one_that_answered_or_says_that_it_was_asked_for() {
+        let asked = Identity { model: "opus".to_owned(), model_asked: true, ..Identity::default() };
+        let told = Outcome { model: Some("opus-5-1".to_owned()), ..Outcome::default() };
+        assert_eq!(ended(&asked, &Outcome::default()), asked);
+        let now = ended(&asked, &told);
+        assert_eq!((now.model.as_str(), now.model_asked), ("opus-5-1", false));
+        assert_eq!(digest("a").len(), DIGEST);
+        assert_ne!(digest("a"), digest("b"));
+    }
+}

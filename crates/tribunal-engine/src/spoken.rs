@@ -1,0 +1,105 @@
+//! Reviewers in their own words, from the notes of their launches: who each was, what it said, and why a try did not count.
+//! Reads the docket and decides nothing.
+
+use crate::docket::{Docket, LaunchNote};
+use crate::tries::LostTry;
+use tribunal_core::effect::EffectId;
+use tribunal_core::finding::Source;
+use tribunal_core::ids::{LoopId, Seat};
+use tribunal_core::ledger::Entry;
+use tribunal_view::spoken::{Identity, Spoken};
+
+/// What the reviewers of a loop said, in order.
+pub fn of_loop(docket: &Docket, id: &LoopId) -> Vec<Spoken> {
+    let lost: Vec<(&Seat, &LostTry)> = docket.tries.of_loop(id).collect();
+    launches(docket, id.as_str())
+        .filter_map(|launch| {
+            let (seat, nth) = judged(&launch.effect)?;
+            let lost = lost.iter().find(|(_, lost)| lost.effect.to_string() == launch.effect);
+            let failed = launch.failed.map(|kind| words_of(&kind));
+            Some(Spoken {
+                reviewer: seat.to_owned(),
+                round: launch.round,
+                nth: nth_words(nth),
+                lost: lost.map(|(_, lost)| lost.why.clone()).or(failed).unwrap_or_default(),
+                identity: launch.identity.clone(),
+                words: launch.words.clone(),
+            })
+        })
+        .collect()
+}
+
+/// What they said in the last round of it.
+pub fn of_last_round(docket: &Docket, id: &LoopId) -> Vec<Spoken> {
+    let mut all = of_loop(docket, id);
+    let last = all.iter().map(|spoken| spoken.round).max();
+    all.retain(|spoken| Some(spoken.round) == last);
+    all
+}
+
+/// Who the reviewers behind a finding were when it was first seen.
+pub fn identities(docket: &Docket, of: &LoopId, entry: &Entry) -> Vec<Identity> {
+    let of_seat = |seat: &Seat| {
+        let name = seat.as_str();
+        let by = |launch: &&LaunchNote| judged(&launch.effect).is_some_and(|(seat, _)| seat == name);
+        let mut said = launches(docket, of.as_str()).filter(by).filter(|launch| launch.failed.is_none());
+        let first = said.clone().find(|launch| launch.round == entry.first_round);
+        first.or_else(|| said.next()).and_then(|launch| launch.identity.clone())
+    };
+    let seats = entry.by.iter().filter_map(|source| match source {
+        Source::Seat(seat) => Some(seat),
+        Source::Check(_) => None,
+    });
+    seats.filter_map(of_seat).collect()
+}
+
+/// Who a launch was.
+pub fn identity(docket: &Docket, effect: &str) -> Option<Identity> {
+    docket.launches.iter().rev().find(|launch| launch.effect == effect)?.identity.clone()
+}
+
+fn launches<'a>(docket: &'a Docket, of: &str) -> impl Iterator<Item = &'a LaunchNote> + Clone {
+    let prefix = format!("{of}/e");
+    docket.launches.iter().filter(move |launch| launch.effect.starts_with(&prefix))
+}
+
+/// The reviewer and the try of `01-01/task-1.1/e3/judge:wire#b2a`.
+fn judged(effect: &str) -> Option<(&str, &str)> {
+    effect.split_once("/judge:")?.1.split_once('#')
+}
+
+/// `try 1, asked again`.
+pub fn try_words(effect: &EffectId) -> String {
+    nth_words(effect.n.to_string().trim_start_matches('#'))
+}
+
+/// `b2a` is the fallback's second try, asked again.
+fn nth_words(nth: &str) -> String {
+    let (nth, fallback) = nth.strip_prefix('b').map_or((nth, ""), |nth| (nth, "fallback, "));
+    let digits = nth.bytes().take_while(u8::is_ascii_digit).count();
+    let again = if nth[digits..].starts_with('a') { ", asked again" } else { "" };
+    format!("{fallback}try {}{again}", &nth[..digits])
+}
+
+fn words_of(kind: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(kind).ok();
+    value.as_ref().and_then(|value| value.as_str()).unwrap_or("lost").replace('_', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_try_in_words() {
+        for (effect, expect) in [
+            ("01-01/task-1.1/e3/judge:wire#1", Some(("wire", "try 1"))),
+            ("01-01/task-1.1/e3/judge:wire@2#b2a", Some(("wire@2", "fallback, try 2, asked again"))),
+            ("01-01/task-1.1/e3/judge:wire#1a+1", Some(("wire", "try 1, asked again"))),
+            ("01-01/task-1.1/e3/make:dev#1", None),
+        ] {
+            let found = judged(effect).map(|(seat, nth)| (seat, nth_words(nth)));
+            assert_eq!(found, expect.map(|(seat, nth)| (seat, nth.to_owned())), "{effect}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The tables behind the comparison: how common stems are, and which words mean which kind of defect. Read once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+const COMMON: &str = include_str!("common.txt");
+const KINDS: &str = include_str!("kinds.txt");
+
+/// The level of what is in no table.
+pub(super) const RAREST: f64 = 12.0;
+
+/// Words that say nothing about which defect is meant.
+const FILLERS: &str = " a about also an and any are as at be because been but by can could do does for from had has have here \
+    how if in into is it its just may might more of on or should so some such than that the their then there these they this \
+    those to too very was were what when where which while will with would you your not no never without missing lacks lack \
+    nobody nothing cannot neither none instead ";
+
+struct Kind {
+    name: &'static str,
+    thing: bool,
+    level: f64,
+}
+
+/// Both tables.
+pub(super) struct Lexicon {
+    kinds: Vec<Kind>,
+    /// Phrases of stems, with blanks between them.
+    phrases: BTreeMap<String, Vec<usize>>,
+    longest: usize,
+    telling: BTreeSet<String>,
+    things: BTreeSet<String>,
+    common: BTreeMap<&'static str, f64>,
+}
+
+impl Lexicon {
+    /// The one there is.
+    pub(super) fn get() -> &'static Lexicon {
+        static LEXICON: OnceLock<Lexicon> = OnceLock::new();
+        LEXICON.get_or_init(Lexicon::read)
+    }
+
+    fn read() -> Lexicon {
+        let mut lexicon = Lexicon {
+            kinds: Vec::new(),
+            phrases: BTreeMap::new(),
+            longest: 1,
+            telling: BTreeSet::new(),
+            things: BTreeSet::new(),
+            common: common(),
+        };
+        // A row goes on in the lines that are indented, in the middle of a phrase, too.
+        let mut rows: Vec<(&'static str, String)> = Vec::new();
+        for line in KINDS.lines().filter(|line| !line.starts_with('#')) {
+            match (line.split_once(':'), rows.last_mut()) {
+                (Some((head, words)), _) if !line.starts_with(' ') => rows.push((head, words.to_owned())),
+                (_, Some((_, words))) => words.push_str(line),
+                (_, None) => {}
+            }
+        }
+        for (head, words) in rows {
+            lexicon.kinds.push(kind(head));
+            words.split(',').for_each(|words| lexicon.means(words));
+        }
+        for (phrase, kinds) in &lexicon.phrases {
+            let thing = kinds.iter().all(|kind| lexicon.kinds[*kind].thing);
+            let set = if thing { &mut lexicon.things } else { &mut lexicon.telling };
+            if !phrase.contains(' ') {
+                set.insert(phrase.clone());
+            }
+        }
+        lexicon
+    }
+
+    /// The last kind is named so, too.
+    fn means(&mut self, words: &str) {
+        let stems: Vec<String> = super::tokens(words).iter().map(|word| stem(word)).collect();
+        let Some(kind) = self.kinds.len().checked_sub(1).filter(|_| !stems.is_empty()) else { return };
+        self.longest = self.longest.max(stems.len());
+        let kinds = self.phrases.entry(stems.join(" ")).or_default();
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+
+    /// The longest phrase that these stems begin with: its length, and the kinds it means.
+    pub(super) fn longest(&self, stems: &[String]) -> Option<(usize, &[usize])> {
+        let most = self.longest.min(stems.len());
+        (1..=most).rev().find_map(|length| {
+            self.phrases.get(&stems[..length].join(" ")).map(|kinds| (length, kinds.as_slice()))
+        })
+    }
+
+    pub(super) fn is_thing(&self, kind: usize) -> bool {
+        self.kinds[kind].thing
+    }
+
+    /// How rare a kind is.
+    pub(super) fn level(&self, kind: usize) -> f64 {
+        self.kinds[kind].level
+    }
+
+    pub(super) fn name(&self, kind: usize) -> &'static str {
+        self.kinds[kind].name
+    }
+
+    /// How rare a stem is.
+    pub(super) fn rarity(&self, stem: &str) -> f64 {
+        self.common.get(stem).copied().unwrap_or(RAREST)
+    }
+
+    /// A word that means a kind of defect by itself.
+    pub(super) fn is_telling(&self, stem: &str) -> bool {
+        self.telling.contains(stem)
+    }
+
+    pub(super) fn names_a_thing(&self, stem: &str) -> bool {
+        self.things.contains(stem)
+    }
+}
+
+/// `race 7`, `~ secret 6`.
+fn kind(head: &'static str) -> Kind {
+    let thing = head.starts_with('~');
+    let (name, level) = head.trim_start_matches(['~', ' ']).rsplit_once(' ').unwrap_or((head, ""));
+    Kind { name, thing, level: level.parse().unwrap_or(RAREST) / RAREST }
+}
+
+fn common() -> BTreeMap<&'static str, f64> {
+    let mut common = BTreeMap::new();
+    for (level, stems) in COMMON.lines().filter_map(|line| line.split_once(':')) {
+        if let Ok(level) = level.parse::<f64>() {
+            common.extend(stems.split_whitespace().map(|stem| (stem, level)));
+        }
+    }
+    common
+}
+
+/// Whether a word says nothing about which defect is meant.
+pub(super) fn is_filler(word: &str) -> bool {
+    FILLERS.contains(&format!(" {word} "))
+}
+
+/// Takes common endings off: rougher than the tracker's, because other texts are compared here.
+pub(super) fn stem(word: &str) -> String {
+    const ENDINGS: [&str; 17] = [
+        "izations", "ization", "isation", "ations", "ation", "ments", "ment", "ings", "ing", "ies", "ness",
+        "edly", "ed", "es", "ly", "s", "e",
+    ];
+    for ending in ENDINGS {
+        if let Some(root) = word.strip_suffix(ending)
+            && root.len() >= 4
+            && root.is_ascii()
+        {
+            return root.to_owned();
+        }
+    }
+    match word.strip_suffix('s') {
+        Some(root) if root.len() >= 3 && !root.ends_with('s') => root.to_owned(),
+        _ => word.to_owned(),
+    }
+}

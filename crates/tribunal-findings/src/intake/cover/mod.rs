@@ -1,0 +1,631 @@
+//! Whether a sentence of an approving answer is plainly harmless. The law: what is not recognised as a report of what
+//! was read and run, as praise, as the absence of faults or as courtesy may be a fault, in whatever language, and is in
+//! doubt. Doubt costs a question; a fault that passes for harmless costs an approval.
+
+mod lexicon;
+mod script;
+mod vouch;
+
+use super::place;
+use lexicon::{ASKS, BAD, COURTESY, DENIES, DONE, GOOD, NONE, SOUGHT, TOPICS, TURNS};
+use std::borrow::Cow;
+
+/// How much a sentence may leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// Prose: each clause must speak for itself.
+    Prose,
+    /// What was checked: lists of things, and what they are, count as harmless.
+    Checked,
+    /// An item of a list of what was checked: things, what was done to them, and how it went.
+    List,
+    /// What follows a verdict on its line: a few words without a verb count as harmless.
+    Tail,
+}
+
+/// The first part of a text that is not plainly harmless.
+pub(crate) fn doubtful(text: &str, manner: Manner) -> Option<&str> {
+    // Only the first sentence of what was checked is a list.
+    let mut manner = manner;
+    for sentence in sentences(text) {
+        if !is_harmless(sentence, manner) {
+            return Some(sentence.trim());
+        }
+        if sentence.chars().any(char::is_alphanumeric) && sentence.ends_with(['.', '!', '?']) {
+            manner = Manner::Prose;
+        }
+    }
+    None
+}
+
+/// Cuts a text into sentences. A stop inside code, a name or a number ends none.
+pub(crate) fn sentences(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    let mut code = false;
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        if c == '`' {
+            code = !code;
+        }
+        let next = chars.peek().map(|(_, c)| *c);
+        let stops = match c {
+            '。' | '！' | '？' => true,
+            '.' | '!' | '?' => {
+                next.is_none_or(|c| c.is_whitespace() || matches!(c, '*' | '_' | '"' | ')' | '<')) && !code
+            }
+            '\n' => true,
+            _ => false,
+        };
+        if stops && !is_abbreviation(&text[start..at]) {
+            found.push(&text[start..at + c.len_utf8()]);
+            start = at + c.len_utf8();
+            code = false;
+        }
+    }
+    found.push(&text[start..]);
+    found.retain(|sentence| !sentence.trim().is_empty());
+    found
+}
+
+fn is_abbreviation(before: &str) -> bool {
+    let last = before.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or("");
+    matches!(
+        last.to_lowercase().as_str(),
+        "e.g" | "i.e" | "etc" | "vs" | "cf" | "p" | "p.s" | "z.b" | "approx" | "no"
+    )
+}
+
+fn is_harmless(sentence: &str, manner: Manner) -> bool {
+    let levelled = level(sentence);
+    if !levelled.chars().any(char::is_alphanumeric) {
+        return true;
+    }
+    if script::is_foreign(&levelled) {
+        return script::is_harmless(&levelled, manner);
+    }
+    let mut before = matches!(manner, Manner::Tail | Manner::List);
+    let mut guarded = false;
+    let parts: Vec<&str> = levelled.split(':').collect();
+    let as_asked = clauses(&levelled).any(|clause| vouch::as_asked(&words_of(clause)));
+    for (at, part) in parts.iter().enumerate() {
+        // `the parser: I read …` names its topic first.
+        if !matches!(manner, Manner::Checked | Manner::List)
+            && parts.get(at + 1).is_some_and(|next| is_topic_of(part, next))
+        {
+            continue;
+        }
+        for clause in clauses(part) {
+            let words: Vec<&str> = words_of(clause);
+            if words.is_empty() {
+                continue;
+            }
+            // `I saw that the loop spins` states something; only things go on with a list.
+            let stated = part[..offset(part, clause)].ends_with(" that ");
+            match judge(&words, before && !stated, manner) {
+                Judged::Harmless(reports) => before = reports || before,
+                Judged::Unknown if as_asked && vouch::may_be_as_asked(&words) => {}
+                // `handles missing files and empty files`.
+                Judged::Unknown if guarded && words.len() <= 2 && is_list_item(&words) => {}
+                Judged::Doubtful | Judged::Unknown => return false,
+            }
+            guarded = vouch::guards(&words);
+        }
+    }
+    true
+}
+
+/// Where a part of a text begins in it.
+fn offset(text: &str, part: &str) -> usize {
+    (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len())
+}
+
+/// A few words without a verb in front of a report of what was done.
+fn is_topic_of(part: &str, next: &str) -> bool {
+    let words = words_of(part);
+    let told = clauses(next).next().is_some_and(|clause| reports(&words_of(clause)));
+    told && words.len() <= 4 && !is_faulty(&words) && is_list_item(&words) && !part.contains(PLACE)
+}
+
+/// Stands for code, a path or a link.
+const CODE: char = '\u{1}';
+/// Stands for a place with a line.
+const PLACE: char = '\u{2}';
+
+/// In lower case, without markup; code, paths and links each as one mark.
+fn level(sentence: &str) -> String {
+    let mut out = String::with_capacity(sentence.len());
+    let untagged = without_tags(sentence);
+    let mut rest = untagged.as_ref();
+    while let Some(open) = rest.find('`') {
+        let Some(length) = rest[open + 1..].find('`') else { break };
+        let inner = &rest[open + 1..open + 1 + length];
+        push_plain(&mut out, &rest[..open]);
+        out.push(' ');
+        out.push(if place::first(inner).is_some_and(|found| found.lines.is_some()) { PLACE } else { CODE });
+        out.push(' ');
+        rest = &rest[open + 1 + length + 1..];
+    }
+    push_plain(&mut out, rest);
+    out
+}
+
+/// A tag ends a clause, as `<b>` and `</b>` do.
+fn without_tags(text: &str) -> Cow<'_, str> {
+    if !text.contains('<') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(open) = rest.find('<') {
+        let tail = &rest[open + 1..];
+        let name = tail.trim_start_matches('/').bytes().take_while(u8::is_ascii_alphanumeric).count();
+        let end = tail.find('>').filter(|end| name > 0 && *end < 60 && !tail[..*end].contains('<'));
+        out.push_str(&rest[..open]);
+        match end {
+            Some(end) => {
+                out.push_str(" ; ");
+                rest = &tail[end + 1..];
+            }
+            None => {
+                out.push('<');
+                rest = tail;
+            }
+        }
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+fn push_plain(out: &mut String, text: &str) {
+    let mut from = 0;
+    for found in place::find(text) {
+        push_words(out, &text[from..found.start]);
+        out.push(' ');
+        out.push(if found.lines.is_some() { PLACE } else { CODE });
+        out.push(' ');
+        from = found.end;
+    }
+    push_words(out, &text[from..]);
+}
+
+fn push_words(out: &mut String, text: &str) {
+    for word in text.split_inclusive(char::is_whitespace) {
+        let trimmed =
+            word.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | ':' | '(' | ')' | '.'));
+        let flag = trimmed.len() > 1
+            && trimmed.starts_with('-')
+            && trimmed.is_ascii()
+            && !trimmed.starts_with("---");
+        let pathlike = flag
+            || trimmed.is_ascii()
+                && (trimmed.contains("://")
+                    || trimmed.len() > 2 && trimmed.contains('/') && is_path_word(trimmed));
+        if pathlike {
+            let at = word.find(trimmed).unwrap_or(0);
+            out.push_str(&word[..at]);
+            out.push(CODE);
+            out.push_str(&word[at + trimmed.len()..]);
+        } else {
+            out.extend(
+                word.chars()
+                    .filter(|c| !matches!(c, '*' | '_' | '#' | '~'))
+                    .flat_map(char::to_lowercase)
+                    .map(|c| if c == '’' { '\'' } else { c }),
+            );
+        }
+    }
+}
+
+/// `and/or` is no path; `handlers/`, `./hooks/...` and `pkg/tree/*.go` are.
+fn is_path_word(word: &str) -> bool {
+    let parts: Vec<&str> = word.split('/').collect();
+    let marked = word.ends_with('/')
+        || word.starts_with(['.', '/', '@'])
+        || parts.len() > 2
+        || word.contains(['*', '.', '_']);
+    let numbers = parts.iter().all(|part| part.chars().all(|c| c.is_ascii_digit()));
+    marked && !numbers
+}
+
+/// Clauses end at stops, dashes and brackets, and at the words that join statements.
+fn clauses(text: &str) -> impl Iterator<Item = &str> {
+    let cut = |c: char| {
+        matches!(
+            c,
+            ',' | ';'
+                | ':'
+                | '.'
+                | '!'
+                | '?'
+                | '—'
+                | '–'
+                | '('
+                | ')'
+                | '['
+                | ']'
+                | '|'
+                | '…'
+                | '"'
+                | '“'
+                | '”'
+        )
+    };
+    text.split(cut).flat_map(|part| part.split(" - ")).flat_map(|part| {
+        [
+            " and ",
+            " so ",
+            " which ",
+            " because ",
+            " while ",
+            " that ",
+            " then ",
+            " since ",
+            " where ",
+            " und ",
+            " y ",
+            " et ",
+        ]
+        .iter()
+        .fold(vec![part], |parts, joint| parts.into_iter().flat_map(|part| part.split(joint)).collect())
+    })
+}
+
+fn words_of(clause: &str) -> Vec<&str> {
+    clause
+        .split(|c: char| {
+            c.is_whitespace()
+                || matches!(c, '/' | '=' | '+' | '<' | '>' | '✅' | '👍' | '🎉' | '🟢' | '✔' | '🤖')
+        })
+        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != CODE && c != PLACE && c != '%'))
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+enum Judged {
+    /// The flag says that it reports what was done.
+    Harmless(bool),
+    /// Nothing in it speaks for or against.
+    Unknown,
+    Doubtful,
+}
+
+/// One clause; `before` says that an earlier clause of the sentence reports what was done.
+fn judge(words: &[&str], before: bool, manner: Manner) -> Judged {
+    let bare = |word: &&str| {
+        word.starts_with(|c: char| c.is_ascii_digit())
+            || word.chars().all(|c| c == CODE || !c.is_alphabetic())
+    };
+    if words.iter().all(bare) {
+        // A place alone, in prose, points at something.
+        let points = words.iter().any(|word| word.contains(PLACE)) && manner != Manner::Checked && !before;
+        return if points { Judged::Doubtful } else { Judged::Harmless(false) };
+    }
+    if words.iter().all(|word| COURTESY.has(word) || !word.chars().any(char::is_alphabetic)) {
+        return Judged::Harmless(false);
+    }
+    // What is good of a part alone is not good of the rest.
+    let partly =
+        manner != Manner::Tail && words.iter().any(|word| matches!(*word, "only" | "solely" | "merely"));
+    if partly || is_faulty(words) || vouch::misses_something(words) {
+        return Judged::Doubtful;
+    }
+    let done = reports(words);
+    if done || absence(words) || announces(words) {
+        return Judged::Harmless(done);
+    }
+    let places = words.iter().any(|word| word.contains(PLACE));
+    let good = (0..words.len()).any(|at| GOOD.has(words[at]) && vouch::counts(words, at));
+    let sure = (good || vouch::assures(words) || vouch::praises(words)) && !places;
+    match manner {
+        Manner::Checked => Judged::Harmless(true),
+        Manner::List if good || has_tests(words) => Judged::Harmless(true),
+        // What the tests cover may go on as a list.
+        Manner::Prose | Manner::Tail if sure => Judged::Harmless(vouch::lists_tests(words)),
+        Manner::List if is_list_item(words) => Judged::Harmless(true),
+        Manner::Prose if before && !places && is_list_item(words) => Judged::Harmless(true),
+        Manner::Tail if words.len() <= 3 && !places && is_list_item(words) => Judged::Harmless(true),
+        Manner::Prose | Manner::Tail | Manner::List if places => Judged::Doubtful,
+        Manner::Prose | Manner::Tail | Manner::List => Judged::Unknown,
+    }
+}
+
+/// `every branch has a test`.
+fn has_tests(words: &[&str]) -> bool {
+    words.iter().any(|word| matches!(*word, "has" | "have"))
+        && words.last().is_some_and(|word| matches!(*word, "test" | "tests"))
+}
+
+/// `here is my review of the parser`, `let me go through the files`.
+fn announces(words: &[&str]) -> bool {
+    const REVIEW: &[&str] =
+        &["review", "assessment", "report", "summary", "answer", "feedback", "analysis", "opinion"];
+    let placed = words.iter().any(|word| word.contains(PLACE));
+    let opens = matches!(
+        words,
+        ["here", "is" | "are", ..] | ["below" | "this", "is", ..] | ["my" | "review" | "summary", ..]
+    );
+    let names = words.iter().take(6).any(|word| REVIEW.contains(word));
+    !placed && words.len() <= 12 && (opens && names || matches!(words, ["let", "me", ..] | ["let's", ..]))
+}
+
+fn has(table: &[&str], word: &str) -> bool {
+    table.iter().any(|entry| match entry.strip_suffix('*') {
+        Some(stem) => word.starts_with(stem),
+        None => *entry == word,
+    })
+}
+
+/// Whether a clause opens with what was done: `I read …`, `also ran …`, `compiled with …`.
+fn reports(words: &[&str]) -> bool {
+    const SUBJECTS: &[&str] = &[
+        "i",
+        "we",
+        "i've",
+        "we've",
+        "have",
+        "has",
+        "also",
+        "then",
+        "first",
+        "next",
+        "finally",
+        "both",
+        "again",
+        "additionally",
+        "then",
+        "it",
+        "all",
+        "and",
+        "manually",
+        "locally",
+        "carefully",
+        "ich",
+        "wir",
+        "habe",
+        "haben",
+        "he",
+        "hemos",
+        "j'ai",
+        "nous",
+        "avons",
+        "ho",
+        "abbiamo",
+        "everything",
+        "was",
+        "were",
+        "been",
+        "being",
+        "now",
+        "twice",
+        "by",
+        "hand",
+        "the",
+        "whole",
+        "full",
+        "tests",
+        "test",
+        "suite",
+        "diff",
+        "files",
+    ];
+    let mut skipped = 0;
+    for word in words.iter().take(6) {
+        if DONE.has(word) {
+            return true;
+        }
+        if !SUBJECTS.contains(word) && !word.chars().all(|c| !c.is_alphabetic()) {
+            break;
+        }
+        skipped += 1;
+    }
+    // German and its kin put the verb last.
+    let foreign =
+        words.iter().any(|word| ["ich", "wir", "habe", "haben", "he", "hemos", "j'ai", "ho"].contains(word));
+    (foreign || skipped == 0) && words.last().is_some_and(|word| !word.is_ascii() && DONE.has(word))
+        || foreign && words.iter().any(|word| DONE.has(word))
+}
+
+/// `no issues found`, `nothing to report`, `keine Beanstandungen`.
+fn absence(words: &[&str]) -> bool {
+    let none = words.iter().position(|word| NONE.has(word) || *word == "no");
+    let denies = words.iter().position(|word| DENIES.has(word));
+    if denies.is_some_and(|at| denies_a_fault(&words[at..])) {
+        return true;
+    }
+    let Some(at) = none else { return false };
+    let denied = words.iter().any(|word| DENIES.has(word) || TURNS.has(word));
+    const THINGS: &[&str] = &[
+        "issue*",
+        "problem*",
+        "blocker*",
+        "finding*",
+        "concern*",
+        "objection*",
+        "bug*",
+        "error*",
+        "warning*",
+        "defect*",
+        "fault*",
+        "failure*",
+        "failed",
+        "regress*",
+        "remark*",
+        "comment*",
+        "complain*",
+        "nit*",
+        "risk*",
+        "vulnerab*",
+        "leak*",
+        "critical*",
+        "security",
+        "question*",
+        "change",
+        "beanstandung*",
+        "fehler*",
+        "problem*",
+        "einwände*",
+        "bedenken",
+        "mängel*",
+        "auffällig*",
+        "problema*",
+        "fallo*",
+        "errore*",
+        "erro*",
+        "erreur*",
+        "problème*",
+        "observaci*",
+        "objeci*",
+        "remarque*",
+        "breaks",
+        "broken",
+        "unsafe",
+        "wrong",
+        "missing",
+        "race*",
+        "rilievi*",
+        "incidenc*",
+        "anmerkung*",
+        "défaut*",
+    ];
+    // `no tests left` lacks something; `nothing left to do` does not.
+    const REST: &[&str] = &[
+        "remain*",
+        "left",
+        "report",
+        "add",
+        "change",
+        "flag",
+        "fix",
+        "stands",
+        "found",
+        "new",
+        "else",
+        "open",
+        "outstanding",
+    ];
+    let whole = !matches!(words[at], "no" | "without" | "zero" | "0" | "any");
+    let named = words[at..].iter().any(|word| has(THINGS, word) || whole && has(REST, word));
+    !denied && (named || vouch::denies_faults(words, at))
+}
+
+/// Whether a clause holds a word of a fault that nothing takes back, asks for something, or turns.
+fn is_faulty(words: &[&str]) -> bool {
+    let joined = || words.join(" ");
+    // `checked if` and `checked once` say what was done; `fine if` and `fine once` set a condition.
+    let turns = |word: &&str| TURNS.has(word) || matches!(*word, "if" | "once") && !reports(words);
+    if words.iter().any(turns) {
+        return true;
+    }
+    let asks = |word: &str| ASKS.has(word);
+    if words.iter().any(|word| asks(word)) || words.windows(2).any(|pair| asks(&pair.join(" "))) {
+        return true;
+    }
+    if falls_short(words) || joined().contains("plain text") || joined().contains("no longer") {
+        return true;
+    }
+    let mut none = false;
+    for (at, word) in words.iter().enumerate() {
+        if NONE.has(word) {
+            none = true;
+            continue;
+        }
+        if DENIES.has(word) {
+            return !denies_a_fault(&words[at..]);
+        }
+        if vouch::is_guarded(words, at) {
+            continue;
+        }
+        if is_count_of_failures(words, at) || is_failed_exit(words, at) {
+            return true;
+        }
+        if BAD.has(word) && !none && !is_topic(words, at) && !is_zero(words, at) {
+            return true;
+        }
+    }
+    false
+}
+
+/// `did not find any problems`.
+fn denies_a_fault(from: &[&str]) -> bool {
+    const FIND: &[&str] =
+        &["find", "found", "see", "notice", "spot", "discover", "encounter", "observe", "hit"];
+    let found = from.iter().position(|word| FIND.contains(word));
+    found.is_some_and(|at| from[at..].iter().any(|word| BAD.has(word) || ["any", "anything"].contains(word)))
+}
+
+/// `for errors`, `the error paths`: a fault as a topic, at the end of a report of what was done.
+fn is_topic(words: &[&str], at: usize) -> bool {
+    let after = words.get(at + 1).is_some_and(|next| TOPICS.contains(next));
+    let reported = reports(words);
+    let sought = reported && words[..at].iter().any(|word| SOUGHT.contains(word));
+    after && (reported || words.len() <= 5) || sought
+}
+
+fn is_zero(words: &[&str], at: usize) -> bool {
+    at > 0 && matches!(words[at - 1], "0" | "zero" | "no")
+}
+
+/// `3 failed`, `2 errors`.
+fn is_count_of_failures(words: &[&str], at: usize) -> bool {
+    let number = words[at].parse::<u32>().ok().filter(|number| *number > 0);
+    const WORSE: &[&str] = &[
+        "fail*", "error*", "red", "broken", "crash*", "warning*", "skipped", "fallo*", "fehl*", "échec*",
+        "falha*",
+    ];
+    number.is_some() && words.get(at + 1).is_some_and(|next| has(WORSE, next))
+}
+
+/// `exits with 1`, `exit code 137`, `returned status 2`: a number other than 0 near a word of an end.
+fn is_failed_exit(words: &[&str], at: usize) -> bool {
+    let ends = words[at].starts_with("exit") || matches!(words[at], "rc" | "errorlevel" | "returncode");
+    let status = matches!(words[at], "status" | "code")
+        && at > 0
+        && ["exit", "return", "ended", "finish", "terminat", "died"]
+            .iter()
+            .any(|end| words[at - 1].starts_with(end));
+    let number = |word: &&&str| word.parse::<i64>().is_ok();
+    (ends || status) && words[at + 1..].iter().take(4).find(number).is_some_and(|number| *number != "0")
+}
+
+/// `3 of 11 files`, `3/11`.
+fn falls_short(words: &[&str]) -> bool {
+    let number = |word: &str| word.parse::<u32>().ok();
+    let less = |a: Option<u32>, b: Option<u32>| matches!((a, b), (Some(a), Some(b)) if a < b);
+    words.windows(3).any(|w| matches!(w[1], "of" | "von" | "de" | "sur") && less(number(w[0]), number(w[2])))
+}
+
+/// A thing that was read or run too: a few words without a verb.
+fn is_list_item(words: &[&str]) -> bool {
+    const VERBS: &[&str] = &[
+        "is", "are", "was", "were", "be", "been", "has", "have", "had", "does", "do", "did", "gets", "get",
+        "goes", "becomes", "makes", "it", "they", "this", "there", "you", "he", "she", "users", "anyone",
+        "everyone", "someone",
+    ];
+    const JOINTS: &[&str] = &[
+        "of", "in", "for", "with", "to", "on", "by", "from", "against", "and", "or", "at", "per", "under",
+        "over", "between", "as", "changed", "touched", "involved", "each", "through", "into", "around",
+        "after", "line", "twice", "again",
+    ];
+    let finite = |at: usize| {
+        let word = words[at];
+        let next = words.get(at + 1);
+        // `the parser accepts empty names` has a verb; `the error paths of the loader` has none.
+        let verb_like = at > 0 && word.ends_with('s') && !word.ends_with("ss") && word.len() > 3;
+        verb_like && next.is_some_and(|next| !JOINTS.contains(next) && next.chars().any(char::is_alphabetic))
+    };
+    words.len() <= 8 && !words.iter().any(|word| VERBS.contains(word)) && !(0..words.len()).any(finite)
+}
+
+/// Whether a sentence tells what was done, and nothing that is in doubt.
+pub(crate) fn reports_work(sentence: &str) -> bool {
+    let levelled = level(sentence);
+    if !is_harmless(sentence, Manner::Prose) {
+        return false;
+    }
+    if script::is_foreign(&levelled) {
+        return script::reports_work(&levelled);
+    }
+    let mut done = clauses(&levelled).map(words_of).filter(|words| reports(words));
+    done.any(|words| words.len() >= 2)
+}

@@ -1,0 +1,496 @@
+//! Findings as people list them: items of nested lists, headings with a body, lines that open with a place or a
+//! severity, grouped by file or by severity. One reader for all of them, because they differ only in where a finding
+//! begins and what belongs to it; `head` says what one line holds.
+
+use super::head::{Head, head, is_dismissed, is_image, label};
+use super::launch::Carried;
+use super::lines::{append, pipe_fields, set_place};
+use super::place;
+use super::scan::{Kind, Line};
+use super::{Draft, Form, claim_of, said, verdict};
+use crate::text::{bare, clip, field, heading, is_bullet, plain_words, strip_bullet};
+use crate::words;
+use tribunal_core::finding::{Claim, Severity};
+
+/// Where we are in the message.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Section {
+    /// Prose.
+    Outside,
+    /// Below `FINDINGS:`, `Review comments:` and the like.
+    Findings,
+    /// Below a heading such as `Blockers`.
+    Of(Severity),
+    /// Below a heading that names something else: what was checked, strengths, next steps.
+    Other,
+}
+
+/// How far a finding goes on.
+#[derive(Clone, Copy, PartialEq)]
+enum Style {
+    /// To the next heading.
+    Heading,
+    /// As long as lines are indented deeper.
+    Item,
+    /// To the end of the paragraph.
+    Paragraph,
+}
+
+struct Open {
+    /// It has the form of a compiler's line.
+    compiler: bool,
+    style: Style,
+    depth: usize,
+    raw: String,
+    severity: Option<Severity>,
+    place: Option<String>,
+    label: Option<String>,
+    claim: String,
+    details: String,
+    suggestion: String,
+    evidence: String,
+    confidence: Option<u8>,
+    /// The field that the next loose line goes on with.
+    last: Part,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Details,
+    Suggestion,
+    Closed,
+}
+
+pub(super) struct Items<'d> {
+    draft: &'d mut Draft,
+    section: Section,
+    /// The file whose findings are listed, and how deep its own line is indented.
+    file: Option<(String, usize)>,
+    open: Option<Open>,
+    blank: bool,
+}
+
+/// Reads all findings that are listed, and marks their lines as taken.
+pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
+    let mut items = Items { draft, section: Section::Outside, file: None, open: None, blank: false };
+    for at in 0..lines.len() {
+        let line = &lines[at];
+        if taken[at] {
+            items.close();
+            continue;
+        }
+        match line.kind {
+            Kind::Blank => items.blank = true,
+            Kind::Own if is_trace(line.text) => items.close(),
+            Kind::Own => {
+                taken[at] = items.line(line, &lines[at + 1..]);
+                items.blank = false;
+            }
+            Kind::Fenced => taken[at] = items.fenced(line.text),
+            Kind::Quoted => taken[at] = items.quoted(line.text),
+            Kind::Data | Kind::TooLong => items.close(),
+        }
+    }
+    items.close();
+}
+
+fn indent(text: &str) -> usize {
+    let mut columns = 0;
+    for byte in text.bytes() {
+        match byte {
+            b' ' => columns += 1,
+            b'\t' => columns += 4,
+            _ => break,
+        }
+    }
+    columns
+}
+
+/// A line that a program prints when it dies: it names places of the program, none of the work.
+pub(super) fn is_trace(text: &str) -> bool {
+    let line = text.trim();
+    let frame = line.starts_with("File \"") && line.contains("\", line ");
+    frame || line.starts_with("Traceback (most recent call last)") || line.starts_with("stack backtrace:")
+}
+
+/// Lines that say something else than a finding.
+fn is_keyed(text: &str) -> bool {
+    verdict::is_verdict(text) || verdict::is_remark(text) || said::is_answer(text)
+}
+
+impl Items<'_> {
+    /// Reads one line of the author's own; whether it was taken.
+    fn line(&mut self, line: &Line<'_>, after: &[Line<'_>]) -> bool {
+        let text = line.text;
+        if is_keyed(text) || line.word == Carried::Right {
+            self.close();
+            self.section = Section::Outside;
+            return false;
+        }
+        let depth = indent(text);
+        if self.open.is_some() && self.takes_field(text, depth) {
+            return true;
+        }
+        if let Some(section) = label(text, after) {
+            self.close();
+            self.section = section;
+            self.file = self.file.take().filter(|_| section != Section::Other);
+            return !matches!(section, Section::Other | Section::Outside);
+        }
+        if self.takes_file(text, depth) {
+            return true;
+        }
+        let head = head(text, self.file.is_some());
+        let starts = self.starts(text, &head, after);
+        if self.goes_on(text, depth, &head, starts) {
+            return true;
+        }
+        self.close();
+        if starts {
+            self.begin(text, depth, head);
+            return true;
+        }
+        if words::is_nothing(strip_bullet(text)) && self.section != Section::Outside {
+            return true;
+        }
+        if heading(text).is_some() || !is_bullet(text) {
+            self.section = Section::Outside;
+        }
+        false
+    }
+
+    /// Whether a line begins a finding.
+    fn starts(&self, text: &str, head: &Head, after: &[Line<'_>]) -> bool {
+        let item = is_bullet(text);
+        let titled = heading(text).is_some();
+        if is_image(text) {
+            return head.severity.is_some();
+        }
+        if head.praise || is_dismissed(text) || words::is_nothing(&head.rest) && head.place.is_none() {
+            return false;
+        }
+        if head.label.is_some() && titled {
+            return true;
+        }
+        let placed = head.place.as_ref().is_some_and(|place| place.lines.is_some()) || head.lines.is_some();
+        if self.section == Section::Other {
+            return head.sure || head.severity.is_some() && placed;
+        }
+        let listed = matches!(self.section, Section::Findings | Section::Of(_));
+        match head.severity {
+            None if head.sure => head.has_words() || placed,
+            Some(_) if titled => {
+                (head.leads || placed && head.leads_with_place) && (head.has_words() || placed)
+            }
+            Some(_) => {
+                let opens = head.place.is_some() && head.leads_with_place;
+                (item || head.sure || placed || opens) && (head.has_words() || placed)
+            }
+            None if titled => head.lines.is_some() && self.file.is_some(),
+            None if item => {
+                (listed && (head.has_words() || placed))
+                    || placed && head.leads_with_place
+                    || has_fields_below(text, after)
+                    || self.file.is_some() && head.lines.is_some()
+            }
+            None => {
+                placed && head.leads_with_place && head.has_words()
+                    || head.lines.is_some() && self.file.is_some()
+            }
+        }
+    }
+
+    fn begin(&mut self, text: &str, depth: usize, head: Head) {
+        let style = match () {
+            () if heading(text).is_some() || is_image(text) => Style::Heading,
+            () if is_bullet(text) => Style::Item,
+            () => Style::Paragraph,
+        };
+        let place = self.place_of(&head, depth);
+        let section = match self.section {
+            Section::Of(severity) => Some(severity),
+            _ => None,
+        };
+        let compiler = head.leads_with_place && !head.leads && self.section == Section::Outside;
+        self.open = Some(Open {
+            compiler,
+            style,
+            depth,
+            raw: text.to_owned(),
+            severity: head.severity.or(section),
+            place,
+            label: head.label,
+            claim: head.rest,
+            details: String::new(),
+            suggestion: String::new(),
+            evidence: String::new(),
+            confidence: None,
+            last: Part::Details,
+        });
+    }
+
+    /// The place a line names, or its lines in the file that is listed.
+    fn place_of(&self, head: &Head, depth: usize) -> Option<String> {
+        let named = head.place.as_ref().map(place::Found::spelled);
+        named.or_else(|| {
+            let (file, of) = self.file.as_ref()?;
+            let inside = depth > *of || *of == 0;
+            let lines = head.lines.map(|(first, last)| format!("{file}:{first}-{last}"));
+            inside.then(|| lines.unwrap_or_else(|| file.clone()))
+        })
+    }
+
+    /// A line that is nothing but a file: what follows is about it.
+    fn takes_file(&mut self, text: &str, depth: usize) -> bool {
+        let words = heading(text).map_or_else(|| strip_bullet(text), |(_, words)| words);
+        let named = match field(words) {
+            Some((key, value))
+                if matches!(plain_words(&key).as_str(), "file" | "path" | "datei" | "archivo") =>
+            {
+                value
+            }
+            _ => words,
+        };
+        let waiting = self.open.as_ref().is_some_and(|open| open.place.is_none() && depth > open.depth);
+        let plain = text.trim().trim_end_matches(':');
+        let bold = plain.len() > 4 && plain.starts_with("**") && plain.ends_with("**");
+        let marked = heading(text).is_some() || is_bullet(text) || bold || named.len() != words.len();
+        let Some(found) = place::first(named).filter(|_| marked && !waiting) else { return false };
+        let beside = [&named[..found.start], &named[found.end..]].concat();
+        let alone = !beside.chars().any(char::is_alphanumeric) && found.lines.is_none();
+        if alone {
+            self.close();
+            self.file = Some((found.path, depth));
+        }
+        alone
+    }
+
+    /// A named field of the finding that is open.
+    fn takes_field(&mut self, text: &str, depth: usize) -> bool {
+        let blank = self.blank;
+        let Some(open) = &mut self.open else { return false };
+        let inside = match open.style {
+            Style::Heading => heading(text).is_none(),
+            Style::Item => depth > open.depth,
+            Style::Paragraph => !blank,
+        };
+        let Some((key, value)) = field(text).filter(|_| inside) else { return false };
+        let Some(name) = field_name(&plain_words(&key)) else { return false };
+        append(&mut open.raw, text);
+        open.set(name, value.trim());
+        true
+    }
+
+    /// A line that belongs to the finding that is open.
+    fn goes_on(&mut self, text: &str, depth: usize, head: &Head, starts: bool) -> bool {
+        let blank = self.blank;
+        let Some(open) = &mut self.open else { return false };
+        // A line of its own with nothing but the place that is still missing.
+        let lacks = open.place.is_none() && head.place.is_some();
+        let only_place = lacks && !head.has_words() && head.severity.is_none();
+        let inside = match open.style {
+            Style::Heading => {
+                heading(text).is_none() && !is_image(text) && (!starts || lacks && head.severity.is_none())
+            }
+            Style::Item => {
+                depth > open.depth
+                    && (!starts || head.severity.is_none() || open.claim.is_empty())
+                    // After a gap, an item is a finding of its own, or nothing.
+                    && (!blank || !is_bullet(text) || lacks)
+                    || only_place && !starts
+            }
+            Style::Paragraph => !blank && !starts && !is_bullet(text),
+        };
+        if inside {
+            append(&mut open.raw, text);
+            open.add(strip_bullet(text), head);
+        }
+        inside
+    }
+
+    /// A fence below a finding shows its code or how to fix it.
+    fn fenced(&mut self, text: &str) -> bool {
+        let Some(open) = &mut self.open else { return false };
+        if open.last == Part::Suggestion {
+            append(&mut open.suggestion, text);
+        }
+        true
+    }
+
+    /// `> src/a.rs` and `> Comment on lines +3 to +9`, as a code host prints the head of a comment.
+    fn quoted(&mut self, text: &str) -> bool {
+        if !text.trim_start().starts_with('>') {
+            // A path in the marks of code is no quotation.
+            return self.takes_file(text, indent(text));
+        }
+        let words = text.trim_start_matches(['>', ' ', '\t']);
+        let lower = words.to_lowercase();
+        if let Some(at) = lower.strip_prefix("comment on line") {
+            let digits = at.trim_start_matches(|c: char| !c.is_ascii_digit());
+            let Some(((first, last), _)) = place::numbers(digits) else { return false };
+            let Some(place) = self.open.as_mut().and_then(|open| open.place.as_mut()) else { return false };
+            *place = format!("{place}:{first}-{last}");
+            return true;
+        }
+        let found =
+            place::first(words).filter(|found| found.start == 0 && found.end == words.trim_end().len());
+        let Some(found) = found else {
+            self.close();
+            return false;
+        };
+        self.close();
+        self.begin(text, 0, Head { place: Some(found), ..Head::default() });
+        if let Some(open) = &mut self.open {
+            open.style = Style::Heading;
+        }
+        true
+    }
+
+    fn close(&mut self) {
+        let Some(mut open) = self.open.take() else { return };
+        open.cut_fields();
+        let mut claim = claim_of(open.severity.unwrap_or(Severity::Warning), open.words());
+        if !claim.claim.chars().any(char::is_alphabetic) {
+            if open.place.is_some() || open.severity.is_some() {
+                self.draft.intake.doubt(&open.raw, "a finding without an issue says nothing");
+            }
+            return;
+        }
+        self.draft.form(if open.compiler { Form::Compiler } else { Form::Plain });
+        if let Some(place) = &open.place {
+            set_place(&mut claim, place, self.draft);
+        }
+        open.finish(&mut claim);
+        if open.severity.is_none() {
+            self.draft.unstated(&open.raw);
+        }
+        self.draft.intake.findings.push(claim);
+    }
+}
+
+/// Fields that a listed finding may have, under the name they are kept by.
+fn field_name(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "file" | "files" | "path" | "location" | "where" | "place" | "datei" | "archivo" | "ort"
+        | "dónde" | "文件" | "位置" | "ファイル" | "場所" => "place",
+        "line" | "lines" | "zeile" | "zeilen" | "línea" | "líneas" | "行" | "行号" => "lines",
+        "severity" | "level" | "priority" | "prio" | "impact" | "schweregrad" | "gravedad" | "severidad"
+        | "严重程度" | "级别" | "重要度" => "severity",
+        "issue" | "problem" | "title" | "claim" | "what" | "finding" | "bug" | "问题" | "問題" => "issue",
+        "details" | "detail" | "description" | "why" | "reason" | "explanation" | "warum" | "por qué"
+        | "原因" | "理由" => "details",
+        "fix" | "suggestion" | "suggested fix" | "suggested change" | "recommendation" | "how to fix"
+        | "lösung" | "solución" | "corrección" | "修复" | "修正" | "建议" | "対応" => "fix",
+        "confidence" => "confidence",
+        "evidence" | "proof" => "evidence",
+        _ => return None,
+    })
+}
+
+/// Whether the lines below an item are fields of a finding, or the place of one.
+fn has_fields_below(text: &str, after: &[Line<'_>]) -> bool {
+    let depth = indent(text);
+    let mut below = after.iter().filter(|line| line.kind != Kind::Blank);
+    let Some(next) = below.next().filter(|line| line.kind == Kind::Own) else { return false };
+    let named = |line: &Line<'_>| {
+        let name = field(line.text).and_then(|(key, _)| field_name(&plain_words(&key)));
+        name.is_some_and(|name| matches!(name, "place" | "lines" | "severity"))
+    };
+    let link = || {
+        let words = bare(next.text);
+        place::first(words)
+            .is_some_and(|found| found.start == 0 && found.end == words.len() && words.contains("://"))
+    };
+    let deeper = |line: &Line<'_>| line.kind == Kind::Own && indent(line.text) > depth;
+    link() || deeper(next) && (named(next) || below.take(3).take_while(|line| deeper(line)).any(named))
+}
+
+impl Open {
+    /// `… | suggestion: …` on the line itself.
+    fn cut_fields(&mut self) {
+        let fields = pipe_fields(&self.claim);
+        if fields.len() < 2 {
+            return;
+        }
+        self.claim.clear();
+        for (key, value) in fields {
+            match field_name(&key) {
+                Some(name) => self.set(name, &value),
+                None => append(&mut self.details, &value),
+            }
+        }
+    }
+
+    fn words(&self) -> &str {
+        let first = self.claim.trim();
+        if first.is_empty() { self.details.trim() } else { first }
+    }
+
+    fn set(&mut self, name: &str, value: &str) {
+        self.last = Part::Closed;
+        match name {
+            "place" => {
+                let found = place::first(value);
+                let lines =
+                    self.place.as_deref().and_then(|place| place.strip_prefix(':')).map(str::to_owned);
+                let spelled = found.map_or_else(|| bare(value).to_owned(), |found| found.spelled());
+                self.place = Some(match lines {
+                    Some(lines) => format!("{spelled}:{lines}"),
+                    None => spelled,
+                });
+            }
+            "lines" => self.set_lines(value),
+            "severity" => {
+                let word = value.split([',', ';', '(', '.', '—']).next().unwrap_or(value);
+                self.severity = super::marks::word(word).or(self.severity);
+            }
+            "issue" if self.claim.trim().is_empty() => self.claim = value.to_owned(),
+            "issue" | "details" => {
+                append(&mut self.details, value);
+                self.last = Part::Details;
+            }
+            "fix" => {
+                append(&mut self.suggestion, value);
+                self.last = Part::Suggestion;
+            }
+            "confidence" => self.confidence = words::confidence(value),
+            _ => append(&mut self.evidence, value),
+        }
+    }
+
+    fn set_lines(&mut self, value: &str) {
+        let digits = value.trim_start_matches(|c: char| !c.is_ascii_digit());
+        let Some(((first, last), _)) = place::numbers(digits) else { return };
+        let file = self.place.as_deref().map_or("", |place| place.split(':').next().unwrap_or(""));
+        self.place = Some(format!("{file}:{first}-{last}"));
+    }
+
+    /// Adds a loose line.
+    fn add(&mut self, text: &str, head: &Head) {
+        if self.place.is_none() {
+            self.place = head.place.as_ref().map(place::Found::spelled);
+        }
+        if self.severity.is_none() {
+            self.severity = head.severity;
+        }
+        if self.claim.trim().is_empty() {
+            self.claim = head.rest.clone();
+        } else if self.last == Part::Suggestion {
+            append(&mut self.suggestion, text);
+        } else if head.has_words() {
+            append(&mut self.details, text);
+        }
+    }
+
+    fn finish(&self, claim: &mut Claim) {
+        if !self.claim.trim().is_empty() && !self.details.is_empty() {
+            append(&mut claim.details, &self.details);
+        }
+        append(&mut claim.suggestion, &self.suggestion);
+        append(&mut claim.evidence, &self.evidence);
+        claim.label = self.label.as_deref().map(|label| clip(label, 100));
+        if let Some(confidence) = self.confidence {
+            (claim.confidence, claim.confidence_stated) = (confidence, true);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! JSON as people and models write it by hand: comments, trailing commas, single quotes, Python's constants. Makes
+//! strict JSON of it, or nothing; never guesses what is missing.
+
+/// Longer values are not repaired.
+const LENGTH_MAX: usize = 1 << 20;
+
+/// The value that a text begins with, as strict JSON, and how many bytes it took.
+pub(super) fn repair(text: &str) -> Option<(String, usize)> {
+    let mut out = String::new();
+    let mut depth = 0usize;
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if text.len() - rest.len() > LENGTH_MAX {
+            return None;
+        }
+        let mut taken = c.len_utf8();
+        match c {
+            '{' | '[' => {
+                depth += 1;
+                out.push(c);
+            }
+            '}' | ']' => {
+                let kept = out.trim_end().trim_end_matches(',').len();
+                out.truncate(kept);
+                out.push(c);
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some((out, text.len() - rest.len() + 1));
+                }
+            }
+            '"' | '\'' => taken = string(rest, c, &mut out)?,
+            '/' if rest.starts_with("//") => taken = rest.find('\n').unwrap_or(rest.len()),
+            '#' => taken = rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => taken = rest.find("*/")? + 2,
+            c if c.is_alphabetic() || c == '_' || c == '$' => taken = name(rest, &mut out),
+            c => out.push(c),
+        }
+        rest = &rest[taken..];
+    }
+    None
+}
+
+/// A string in either quotes, as one in double quotes.
+fn string(text: &str, quote: char, out: &mut String) -> Option<usize> {
+    out.push('"');
+    let mut chars = text.char_indices().skip(1);
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' => {
+                let (_, next) = chars.next()?;
+                if next != '\'' {
+                    out.push('\\');
+                }
+                out.push(next);
+            }
+            c if c == quote => {
+                out.push('"');
+                return Some(at + c.len_utf8());
+            }
+            '"' => out.push_str("\\\""),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            c => out.push(c),
+        }
+    }
+    None
+}
+
+/// A constant, or a key without quotes.
+fn name(text: &str, out: &mut String) -> usize {
+    let length = text
+        .bytes()
+        .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'-'))
+        .count()
+        .max(1);
+    let length =
+        if text.is_char_boundary(length) { length } else { text.chars().next().map_or(1, char::len_utf8) };
+    let word = &text[..length];
+    match word {
+        "true" | "false" | "null" => out.push_str(word),
+        "True" => out.push_str("true"),
+        "False" => out.push_str("false"),
+        "None" | "undefined" | "NaN" => out.push_str("null"),
+        _ => {
+            out.push('"');
+            out.push_str(word);
+            out.push('"');
+        }
+    }
+    length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hand_written_json_becomes_strict() {
+        for (text, strict) in [
+            ("{\"a\": 1, // why\n}", "{\"a\": 1}"),
+            ("{'a': 'it\\'s', 'b': True,}", "{\"a\": \"it's\", \"b\": true}"),
+            ("[{a: 1}, /* x */ ]rest", "[{\"a\": 1}]"),
+            ("{\"url\": \"http://x//y\"}", "{\"url\": \"http://x//y\"}"),
+        ] {
+            let (found, _) = repair(text).unwrap();
+            assert_eq!(found.replace(", ]", "]").replace(" ]", "]"), strict, "{text}");
+            assert!(serde_json::from_str::<serde_json::Value>(&found).is_ok(), "{found}");
+        }
+        for text in ["{\"a\": \"never", "{", "[1, 2", "{\"a\": 1"] {
+            assert_eq!(repair(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Answers in tags: `<finding file="…" line="…" severity="…">…</finding>`, `<issue>` with a tag for each field,
+//! `<verdict>…</verdict>`. Reads the author's own lines only; a tag that is never closed ends with the message.
+
+use super::launch::Carried;
+use super::lines::from_fields;
+use super::marks;
+use super::scan::{Kind, Line};
+use super::{Draft, Form, verdict};
+use crate::text::plain_words;
+
+/// A finding is never longer.
+const LINES_MAX: usize = 400;
+
+/// Reads every tag that means something and marks its lines as taken.
+pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
+    let mut at = 0;
+    while at < lines.len() {
+        let line = &lines[at];
+        let name = if line.kind == Kind::Own && !taken[at] { opening(line.text) } else { None };
+        let Some(name) = name else {
+            at += 1;
+            continue;
+        };
+        let end = match kind_of(&name) {
+            Of::Container => {
+                container(line, draft);
+                at + 1
+            }
+            Of::Finding | Of::Value => {
+                let end = closed(lines, at, &name);
+                let text: Vec<&str> = lines[at..end].iter().map(|line| line.text).collect();
+                let carried =
+                    lines[at..end].iter().map(|line| line.word).find(|word| *word == Carried::Right);
+                draft.carried = carried.unwrap_or_default();
+                element(&name, &text.join("\n"), draft);
+                draft.carried = Carried::Nothing;
+                end
+            }
+            Of::Other => {
+                at += 1;
+                continue;
+            }
+        };
+        taken[at..end].fill(true);
+        at = end;
+    }
+}
+
+enum Of {
+    Finding,
+    Value,
+    Container,
+    Other,
+}
+
+fn kind_of(name: &str) -> Of {
+    match name {
+        "finding" | "issue" | "comment" | "problem" | "bug" | "violation" | "defect" | "remark" => {
+            Of::Finding
+        }
+        "verdict" | "decision" | "recommendation" | "checked" | "evidence" | "summary" | "overview" => {
+            Of::Value
+        }
+        "review" | "issues" | "findings" | "comments" | "answer" | "result" | "report" | "response"
+        | "code_review" | "review_result" | "problems" | "output" | "word" => Of::Container,
+        _ => Of::Other,
+    }
+}
+
+/// The name of the tag a line opens or closes with.
+fn opening(text: &str) -> Option<String> {
+    let rest = text.trim_start().strip_prefix('<')?;
+    let rest = rest.strip_prefix('/').unwrap_or(rest);
+    let length = rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')).count();
+    let ends = rest[length..].starts_with([' ', '>', '/', '\t']) || rest.len() == length;
+    (length > 0 && ends).then(|| rest[..length].to_ascii_lowercase())
+}
+
+/// The line after the one that closes the tag.
+fn closed(lines: &[Line<'_>], from: usize, name: &str) -> usize {
+    let end = format!("</{name}>");
+    let first = lines[from].text.trim_end();
+    if first.ends_with("/>") && !first.contains(&end) {
+        return from + 1;
+    }
+    let last = (from + LINES_MAX).min(lines.len());
+    (from..last).find(|at| lines[*at].text.to_ascii_lowercase().contains(&end)).map_or(last, |at| at + 1)
+}
+
+/// `<answer verdict="reject">` says it in an attribute.
+fn container(line: &Line<'_>, draft: &mut Draft) {
+    let (attributes, rest) = attributes(line.text);
+    draft.carried = line.word;
+    for (name, value) in &attributes {
+        if matches!(name.as_str(), "verdict" | "decision" | "recommendation") {
+            verdict::vote(value, draft);
+            draft.form(Form::Xml);
+        }
+    }
+    draft.carried = Carried::Nothing;
+    let rest = rest.split('<').next().unwrap_or("");
+    if rest.chars().any(char::is_alphabetic) {
+        draft.leave(rest);
+    }
+}
+
+fn element(name: &str, text: &str, draft: &mut Draft) {
+    let (mut fields, body) = attributes(text);
+    let end = body.to_ascii_lowercase().rfind(&format!("</{name}>")).unwrap_or(body.len());
+    let (inner, after) = (&body[..end], body[end..].split_once('>').map_or("", |(_, after)| after));
+    if after.chars().any(char::is_alphabetic) {
+        draft.leave(after);
+    }
+    if let Some((_, word)) = fields.iter().find(|(name, _)| name == "word")
+        && draft.word.is_some()
+    {
+        let right = draft.word.as_deref().is_some_and(|wanted| wanted.eq_ignore_ascii_case(word.trim()));
+        draft.carried = if right { Carried::Right } else { Carried::Wrong };
+        draft.forged |= !right;
+    }
+    draft.form(Form::Xml);
+    match name {
+        "verdict" | "decision" | "recommendation" => verdict::vote(&plain(inner), draft),
+        "checked" | "evidence" => verdict::take_evidence(&plain(inner), draft),
+        "summary" | "overview" => draft.leave(&plain(inner)),
+        _ => {
+            let loose = children(inner, &mut fields);
+            finding(text, fields, &plain(&loose), draft);
+        }
+    }
+}
+
+fn finding(raw: &str, fields: Vec<(String, String)>, body: &str, draft: &mut Draft) {
+    let mut known: Vec<(String, String)> = Vec::new();
+    let mut end = None;
+    for (name, value) in fields {
+        match plain_words(&name).as_str() {
+            "severity" | "level" | "priority" | "prio" => {
+                let severity = marks::word(&value);
+                known.push((
+                    "severity".to_owned(),
+                    severity.map_or(value, |severity| severity.word().to_owned()),
+                ));
+            }
+            "path" | "filename" | "location" | "file" => known.push(("file".to_owned(), value)),
+            "line" | "lines" | "start line" | "start" => known.push(("line".to_owned(), value)),
+            "end" | "end line" => end = Some(value),
+            "comment" | "text" | "body" | "message" => known.push(("issue".to_owned(), value)),
+            "description" if !known.iter().any(|(key, _)| key == "issue" || key == "title") => {
+                known.push(("issue".to_owned(), value));
+            }
+            name => known.push((name.to_owned(), value)),
+        }
+    }
+    if let Some(end) = end
+        && let Some((_, line)) = known.iter_mut().find(|(key, _)| key == "line")
+    {
+        *line = format!("{line}-{end}");
+    }
+    if !body.trim().is_empty() {
+        known.push(("issue".to_owned(), body.trim().to_owned()));
+    }
+    if let Some(claim) = from_fields(raw, known, draft) {
+        draft.intake.findings.push(claim);
+    }
+}
+
+/// The attributes of the tag a text opens with, and what follows the tag.
+fn attributes(text: &str) -> (Vec<(String, String)>, &str) {
+    let mut found = Vec::new();
+    let start = text.trim_start();
+    let name = start.find(|c: char| c.is_whitespace() || matches!(c, '>' | '/')).unwrap_or(start.len());
+    let mut rest = &start[name..];
+    loop {
+        rest = rest.trim_start();
+        if let Some(after) = rest.strip_prefix("/>").or_else(|| rest.strip_prefix('>')) {
+            return (found, after);
+        }
+        let Some((key, value)) = rest.split_once('=') else {
+            return (found, rest.split_once('>').map_or("", |(_, after)| after));
+        };
+        if key.contains(['>', '<']) || found.len() > 40 {
+            return (found, rest.split_once('>').map_or("", |(_, after)| after));
+        }
+        let value = value.trim_start();
+        let Some(quote) = value.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
+            let end = value.find(|c: char| c.is_whitespace() || c == '>').unwrap_or(value.len());
+            found.push((key.trim().to_lowercase(), value[..end].trim_end_matches('/').to_owned()));
+            rest = &value[end..];
+            continue;
+        };
+        let inner = &value[1..];
+        let Some(end) = inner.find(quote) else { return (found, "") };
+        found.push((key.trim().to_lowercase(), plain(&inner[..end])));
+        rest = &inner[end + 1..];
+    }
+}
+
+/// Takes the fields that are tags out of a body; what is left is loose text.
+fn children(body: &str, fields: &mut Vec<(String, String)>) -> String {
+    let mut loose = String::new();
+    let mut rest = body;
+    while let Some(open) = rest.find('<') {
+        loose.push_str(&rest[..open]);
+        let tail = &rest[open..];
+        let Some(name) = opening(tail).filter(|_| !tail.starts_with("</")) else {
+            let length = tail.find('>').filter(|_| tail.starts_with("</")).map_or(1, |at| at + 1);
+            if !tail.starts_with("</") && !tail.starts_with("<![") {
+                loose.push('<');
+            }
+            if let Some(data) = tail.strip_prefix("<![CDATA[") {
+                let end = data.find("]]>").unwrap_or(data.len());
+                loose.push_str(&data[..end]);
+                rest = data.get(end + 3..).unwrap_or("");
+                continue;
+            }
+            rest = &tail[length..];
+            continue;
+        };
+        let (_, inner) = attributes(tail);
+        let close = format!("</{name}>");
+        let end = inner.find(&close).unwrap_or(inner.len());
+        fields.push((name, plain(&inner[..end])));
+        rest = inner.get(end + close.len()..).unwrap_or("");
+    }
+    loose.push_str(rest);
+    loose
+}
+
+/// Text without CDATA and with its entities resolved.
+fn plain(text: &str) -> String {
+    let text = text.replace("<![CDATA[", "").replace("]]>", "");
+    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&apos;", "'");
+    text.replace("&#39;", "'").replace("&amp;", "&").trim().to_owned()
+}

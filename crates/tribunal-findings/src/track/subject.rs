@@ -1,0 +1,78 @@
+//! What a later claim can be, before anybody asks how near it is: an id never changes its subject. A check's word is
+//! never a reviewer's, nor another check's; another reviewer's only when it describes the same defect; and one
+//! sentence about another thing is another finding, whoever says it.
+
+use super::Input;
+use super::fates::moved;
+use crate::dedupe;
+use crate::similar::{likeness_of, other_subject};
+use crate::triage::{Raised, Triaged};
+use std::collections::BTreeSet;
+use tribunal_core::finding::{Claim, Source};
+use tribunal_core::ids::FindingId;
+use tribunal_core::ledger::Entry;
+use tribunal_core::words::is_one_kind;
+
+/// Whether what is raised now can be the finding of the ledger.
+pub(super) fn may_be(input: &Input<'_>, id: FindingId, entry: &Entry, now: &Triaged) -> bool {
+    let sources: BTreeSet<&Source> = now.texts().map(|raised| &raised.source).collect();
+    if !is_one_kind(entry.by.iter().chain(sources.iter().copied())) {
+        return false;
+    }
+    let pairs = || entry.words().iter().flat_map(|words| now.texts().map(move |raised| (words, raised)));
+    let own = entry.by.iter().any(|by| sources.contains(by));
+    if own {
+        // Of what one source said at different times, some must be able to be about one thing.
+        let same = |claim: &Claim, raised: &Raised| {
+            claim.rule.is_some() || !other_subject(&claim.claim, &raised.claim.claim)
+        };
+        let mut own = pairs().filter(|(words, raised)| words.by == raised.source).peekable();
+        return own.peek().is_none() || own.any(|(words, raised)| same(&words.claim, raised));
+    }
+    if sources.iter().any(|by| matches!(by, Source::Check(_))) {
+        return false;
+    }
+    let named = |raised: &Raised| raised.claim.same_as == Some(id);
+    let place = moved(input, &entry.claim, None);
+    let here = |claim: &Claim| Claim {
+        file: place.file.clone(),
+        line: place.line,
+        end: place.end,
+        section: place.section.clone(),
+        ..claim.clone()
+    };
+    now.texts().any(named) || pairs().any(|(words, raised)| dedupe::same(&here(&words.claim), &raised.claim))
+}
+
+/// The words of a finding that are nearest to what is raised now, at the place it has: who said something in several
+/// ways may repeat any of them.
+pub(super) fn nearest(entry: &Entry, now: &[Triaged]) -> Option<Claim> {
+    let mut wordings: Vec<&Claim> = vec![&entry.claim];
+    for words in entry.words() {
+        if wordings.iter().all(|known| known.claim != words.claim.claim) {
+            wordings.push(&words.claim);
+        }
+    }
+    if wordings.len() < 2 {
+        return None;
+    }
+    let near = |claim: &Claim| {
+        let said = now.iter().flat_map(Triaged::texts).filter(|raised| entry.by.contains(&raised.source));
+        said.map(|raised| likeness_of(&claim.claim, &raised.claim.claim)).fold(0.0, f64::max)
+    };
+    let mut best = (near(wordings[0]), wordings[0]);
+    for claim in &wordings[1..] {
+        let likeness = near(claim);
+        if likeness > best.0 {
+            best = (likeness, claim);
+        }
+    }
+    let place = &entry.claim;
+    Some(Claim {
+        file: place.file.clone(),
+        line: place.line,
+        end: place.end,
+        section: place.section.clone(),
+        ..best.1.clone()
+    })
+}

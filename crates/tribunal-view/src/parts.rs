@@ -1,0 +1,414 @@
+//! Cuts what is judged into parts that fit a prompt, by bytes: every hunk is in some part whole, or in pieces that are each
+//! shown. It counts what was shown; who is shown which part, and what follows where not all is shown, is not decided here.
+
+/// Bytes of a diff or a document in one part at most.
+pub const PART_MAX: usize = 100_000;
+/// Room for a hunk's header and the mark of a piece.
+const HEADER_ROOM: usize = 400;
+
+/// One part.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// What is shown.
+    pub text: String,
+    /// Hunks that have been shown whole with this part and those before it.
+    pub done: u32,
+    places: Vec<Place>,
+}
+
+/// Lines of a file that a part shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    /// Which of the files.
+    file: usize,
+    from: u32,
+    to: u32,
+}
+
+/// What is judged, in parts. There is always one, be it empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// In order.
+    pub parts: Vec<Part>,
+    /// Hunks in all; a file without any, as a binary one or a rename, counts as one.
+    pub hunks: u32,
+    /// What each file is and was called.
+    files: Vec<Vec<String>>,
+}
+
+impl Parts {
+    /// The part that shows this place: its line, else its file. None where no part does.
+    pub fn holding(&self, file: &str, line: Option<u32>) -> Option<usize> {
+        let names = |at: usize| self.files.get(at).into_iter().flatten();
+        let named = |place: &&Place| names(place.file).any(|known| known == file);
+        let covers = |place: &Place| line.is_some_and(|line| (place.from..=place.to).contains(&line));
+        let whose = |fits: &dyn Fn(&Place) -> bool| {
+            self.parts.iter().position(|part| part.places.iter().filter(named).any(fits))
+        };
+        whose(&covers).or_else(|| whose(&|_| true))
+    }
+}
+
+/// What a reviewer is told of how much it is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Showing {
+    /// Which part, from 1.
+    pub part: u32,
+    /// Parts it takes to show everything.
+    pub parts: u32,
+    /// Parts that may be asked about.
+    pub asked: u32,
+    /// Hunks shown with this part and those before it.
+    pub done: u32,
+    /// Of so many.
+    pub hunks: u32,
+}
+
+impl Showing {
+    /// In words; nothing where nothing is judged by hunks.
+    pub fn words(&self) -> String {
+        let Showing { part, parts, asked, done, hunks } = *self;
+        match (parts, hunks) {
+            (_, 0) => String::new(),
+            (0 | 1, 1) if done == hunks => "The one hunk of it is below.\n".to_owned(),
+            (0 | 1, _) if done == hunks => format!("All {hunks} hunks of it are below.\n"),
+            (0 | 1, _) => format!("{done} of its {hunks} hunks are below; the rest could not be read.\n"),
+            _ => {
+                let limit = match asked < parts {
+                    true => format!(" Only the first {asked} parts are shown to anybody."),
+                    false => String::new(),
+                };
+                format!(
+                    "It is large and cut into {parts} parts; a launch of its own judges each of them. This is part {part}: with it {done} of \
+                     {hunks} hunks have been shown.{limit} Judge what is shown here; the rest is in the current folder where you need it.\n"
+                )
+            }
+        }
+    }
+}
+
+/// Cuts a unified diff of git's.
+pub fn of_diff(diff: &str, limit: usize) -> Parts {
+    let mut cutter = Cutter { limit, parts: vec![Part::default()], ..Cutter::default() };
+    for section in sections(diff) {
+        cutter.section(&section);
+    }
+    Parts { parts: cutter.parts, hunks: cutter.hunks, files: cutter.files }
+}
+
+/// Cuts a document between its lines; each piece counts as a hunk.
+pub fn of_document(text: &str, limit: usize) -> Parts {
+    let mut parts = vec![Part::default()];
+    for line in text.split_inclusive('\n') {
+        for piece in pieces(line, limit) {
+            if let Some(part) = parts.last_mut().filter(|part| part.text.len() + piece.len() <= limit) {
+                part.text.push_str(piece);
+            } else {
+                parts.push(Part { text: piece.to_owned(), ..Part::default() });
+            }
+        }
+    }
+    for (part, done) in parts.iter_mut().zip(1..) {
+        part.done = done;
+    }
+    let hunks = count(parts.len());
+    Parts { parts, hunks, files: Vec::new() }
+}
+
+/// What git says of one file.
+struct Section<'a> {
+    /// The lines before its first hunk.
+    head: String,
+    files: Vec<String>,
+    hunks: Vec<Hunk<'a>>,
+}
+
+struct Hunk<'a> {
+    header: &'a str,
+    lines: Vec<&'a str>,
+}
+
+/// Numbers of a hunk's header, and what follows them.
+#[derive(Clone, Copy)]
+struct Range<'a> {
+    old: u32,
+    new: u32,
+    rest: &'a str,
+}
+
+fn sections(diff: &str) -> Vec<Section<'_>> {
+    let mut all: Vec<Section<'_>> = Vec::new();
+    for line in diff.split_inclusive('\n') {
+        if line.starts_with("diff --git ") || all.is_empty() {
+            all.push(Section { head: String::new(), files: Vec::new(), hunks: Vec::new() });
+        }
+        let Some(section) = all.last_mut() else { continue };
+        if line.starts_with("@@ ") {
+            section.hunks.push(Hunk { header: line, lines: Vec::new() });
+        } else if let Some(hunk) = section.hunks.last_mut() {
+            hunk.lines.push(line);
+        } else {
+            section.head.push_str(line);
+            section.files.extend(named(line));
+        }
+    }
+    all
+}
+
+/// The file that a line before the hunks names.
+fn named(line: &str) -> Option<String> {
+    let line = line.trim_end_matches('\n').trim_end_matches('\t');
+    let prefixed = ["--- a/", "+++ b/", "rename from ", "rename to ", "copy from ", "copy to "];
+    if let Some(path) = prefixed.iter().find_map(|prefix| line.strip_prefix(prefix)) {
+        return Some(path.to_owned());
+    }
+    // Where nothing else names it: both sides are the same.
+    let both = line.strip_prefix("diff --git a/")?;
+    let half = both.len().checked_sub(" b/".len())? / 2;
+    let (from, to) = (both.get(..half)?, both.get(half..)?.strip_prefix(" b/")?);
+    (from == to).then(|| from.to_owned())
+}
+
+impl<'a> Range<'a> {
+    /// `@@ -3,4 +5,6 @@ fn main`.
+    fn read(header: &'a str) -> Option<Range<'a>> {
+        let (numbers, rest) = header.strip_prefix("@@ -")?.split_once(" @@")?;
+        let (old, new) = numbers.split_once(" +")?;
+        let next = |side: &str| {
+            let (start, many) = side.split_once(',').unwrap_or((side, "1"));
+            let start: u32 = start.parse().ok()?;
+            // A side without lines names the line before.
+            Some(if many == "0" { start.saturating_add(1) } else { start })
+        };
+        Some(Range { old: next(old)?, new: next(new)?, rest })
+    }
+}
+
+/// A line of a hunk, or a piece of one: what is shown, and what it takes of each side.
+struct Item<'a> {
+    mark: String,
+    sign: &'a str,
+    text: &'a str,
+    old: bool,
+    new: bool,
+    ends: bool,
+}
+
+impl Item<'_> {
+    fn len(&self) -> usize {
+        self.mark.len() + self.sign.len() + self.text.len() + 1
+    }
+}
+
+/// The lines of a hunk, those longer than `room` in pieces.
+fn items<'a>(lines: &[&'a str], room: usize) -> Vec<Item<'a>> {
+    let mut all = Vec::new();
+    for line in lines {
+        // What git says of a line belongs to no side.
+        let told = line.starts_with('\\');
+        let (sign, text) = match line.get(..1) {
+            Some(sign) if " +-".contains(sign) => line.split_at(1),
+            _ => ("", *line),
+        };
+        let cut: Vec<&str> = if line.len() <= room { vec![text] } else { pieces(text, room) };
+        let many = cut.len();
+        for (at, text) in cut.into_iter().enumerate() {
+            let mark = match many {
+                1 => String::new(),
+                _ => format!("\\ The next line is piece {} of {many} of one long line.\n", at + 1),
+            };
+            let (old, new) = (sign != "+" && !told, sign != "-" && !told);
+            all.push(Item { mark, sign, text, old, new, ends: at + 1 == many });
+        }
+    }
+    all
+}
+
+/// A text in pieces of at most `room` bytes, never inside a character.
+fn pieces(text: &str, room: usize) -> Vec<&str> {
+    let mut all = Vec::new();
+    let mut rest = text;
+    while rest.len() > room.max(4) {
+        let mut at = room.max(4);
+        while !rest.is_char_boundary(at) {
+            at -= 1;
+        }
+        let (piece, more) = rest.split_at(at);
+        all.push(piece);
+        rest = more;
+    }
+    if !rest.is_empty() || all.is_empty() {
+        all.push(rest);
+    }
+    all
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+#[derive(Default)]
+struct Cutter {
+    limit: usize,
+    parts: Vec<Part>,
+    hunks: u32,
+    files: Vec<Vec<String>>,
+    /// The last part has the head of the file that is being cut.
+    opened: bool,
+}
+
+impl Cutter {
+    fn section(&mut self, section: &Section<'_>) {
+        self.opened = false;
+        self.files.push(section.files.clone());
+        if section.hunks.is_empty() {
+            // There is nothing of it but its name.
+            let head = capped(&section.head, self.limit);
+            self.room_for(head.len());
+            self.push(&head);
+            self.place(0, 0);
+            self.done();
+            return;
+        }
+        for hunk in &section.hunks {
+            let own: usize = hunk.header.len() + hunk.lines.iter().map(|line| line.len()).sum::<usize>();
+            if section.head.len() + own > self.limit {
+                self.split(section, hunk);
+            } else {
+                self.room_for(own + if self.opened { 0 } else { section.head.len() });
+                self.open(section);
+                self.push(hunk.header);
+                self.push(&hunk.lines.concat());
+                let new = hunk.lines.iter().filter(|line| !line.starts_with(['-', '\\'])).count();
+                let from = Range::read(hunk.header).map_or(0, |range| range.new);
+                self.place(from, count(new));
+            }
+            self.done();
+        }
+    }
+
+    /// A hunk that no part can hold: its lines over several, each with a header that numbers them.
+    fn split(&mut self, section: &Section<'_>, hunk: &Hunk<'_>) {
+        let range = Range::read(hunk.header).unwrap_or(Range { old: 1, new: 1, rest: "\n" });
+        let head = section.head.len() + HEADER_ROOM;
+        let items = items(&hunk.lines, self.limit.saturating_sub(head).max(4));
+        let (mut old, mut new) = (range.old, range.new);
+        let mut rest = items.as_slice();
+        while !rest.is_empty() {
+            if !self.last().text.is_empty() {
+                self.next();
+            }
+            let room = self.limit.saturating_sub(head);
+            let mut held = 0;
+            let fits = |item: &&Item<'_>| {
+                held += item.len();
+                held <= room + HEADER_ROOM / 2
+            };
+            let many = rest.iter().take_while(fits).count().max(1);
+            let (now, later) = rest.split_at(many);
+            rest = later;
+            let lines = |side: fn(&Item<'_>) -> bool| count(distinct(now, side));
+            let (olds, news) = (lines(|item| item.old), lines(|item| item.new));
+            let start = |next: u32, many: u32| if many == 0 { next.saturating_sub(1) } else { next };
+            self.open(section);
+            let header = format!(
+                "@@ -{},{olds} +{},{news} @@{}",
+                start(old, olds),
+                start(new, news),
+                clip(range.rest)
+            );
+            self.push(&header);
+            let text: String = now.iter().map(shown).collect();
+            self.push(&text);
+            self.place(new, news);
+            old += count(now.iter().filter(|item| item.old && item.ends).count());
+            new += count(now.iter().filter(|item| item.new && item.ends).count());
+        }
+    }
+
+    fn last(&mut self) -> &mut Part {
+        if self.parts.is_empty() {
+            self.parts.push(Part::default());
+        }
+        let at = self.parts.len() - 1;
+        &mut self.parts[at]
+    }
+
+    fn next(&mut self) {
+        let done = self.last().done;
+        self.parts.push(Part { done, ..Part::default() });
+        self.opened = false;
+    }
+
+    /// A part with so much room left.
+    fn room_for(&mut self, bytes: usize) {
+        let held = self.last().text.len();
+        if held > 0 && held + bytes > self.limit {
+            self.next();
+        }
+    }
+
+    /// The file's own lines stand before its first hunk in every part.
+    fn open(&mut self, section: &Section<'_>) {
+        if !self.opened {
+            self.push(&section.head);
+            self.opened = true;
+        }
+    }
+
+    fn push(&mut self, text: &str) {
+        let part = self.last();
+        part.text.push_str(text);
+        if !text.is_empty() && !text.ends_with('\n') {
+            part.text.push('\n');
+        }
+    }
+
+    /// The last part shows so many lines from there.
+    fn place(&mut self, from: u32, lines: u32) {
+        let file = self.files.len().saturating_sub(1);
+        let to = from.saturating_add(lines).saturating_sub(1);
+        self.last().places.push(Place { file, from, to });
+    }
+
+    fn done(&mut self) {
+        self.hunks += 1;
+        let hunks = self.hunks;
+        self.last().done = hunks;
+    }
+}
+
+/// Lines of one side; the pieces of one line are one.
+fn distinct(items: &[Item<'_>], side: fn(&Item<'_>) -> bool) -> usize {
+    let whole = items.iter().filter(|item| side(item) && item.ends).count();
+    // A line that goes on in the next part is here, too.
+    whole + usize::from(items.last().is_some_and(|item| side(item) && !item.ends))
+}
+
+fn shown(item: &Item<'_>) -> String {
+    let end = if item.text.ends_with('\n') { "" } else { "\n" };
+    format!("{}{}{}{end}", item.mark, item.sign, item.text)
+}
+
+/// What stands behind a hunk's numbers: the function it is in, and the end of the line.
+fn clip(rest: &str) -> String {
+    let rest = rest.trim_end_matches('\n');
+    let mut at = rest.len().min(HEADER_ROOM / 4);
+    while !rest.is_char_boundary(at) {
+        at -= 1;
+    }
+    format!("{}\n", &rest[..at])
+}
+
+/// The beginning of a text.
+fn capped(text: &str, max: usize) -> String {
+    let mut at = text.len().min(max);
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    text[..at].to_owned()
+}
+
+#[cfg(test)]
+#[path = "parts_tests.rs"]
+mod tests;

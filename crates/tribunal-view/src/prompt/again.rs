@@ -1,0 +1,133 @@
+//! What a reviewer is told of answers before this one that did not count: its own, which it is asked to repeat in a form
+//! that can be read, and those of lost attempts. Nothing here invites anybody to take back what was not read.
+
+use super::{TEXT_MAX, list_part};
+use crate::plain::{clipped, fenced};
+use std::fmt::Write;
+use tribunal_core::finding::UnreadPart;
+use tribunal_core::ids::FindingId;
+use tribunal_core::panel::Unusable;
+
+/// Bytes of an earlier answer that are shown.
+pub const ANSWER_MAX: usize = TEXT_MAX;
+
+/// An answer of the same reviewer that did not count, and what would have made it count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Again {
+    /// Why it did not count.
+    pub why: Unusable,
+    /// The answer in the reviewer's own words; may be empty.
+    pub answer: String,
+    /// What in it could not be read: `U-1` is the first.
+    pub unread: Vec<UnreadPart>,
+    /// Findings that were put to it and left out.
+    pub left_out: Vec<FindingId>,
+    /// What became of each finding it raised, one line each.
+    pub became: Vec<String>,
+}
+
+/// An attempt before this one that was lost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Earlier {
+    /// Another reviewer made it: this one is its fallback.
+    pub other: bool,
+    /// Why it did not count.
+    pub why: String,
+    /// What it said; may be empty.
+    pub answer: String,
+    /// What it named without giving a verdict.
+    pub unread: Vec<UnreadPart>,
+}
+
+/// What a reviewer is told of its own answer.
+pub(super) fn again_part(out: &mut String, again: Option<&Again>) {
+    let Some(again) = again else { return };
+    out.push_str("\n## Your earlier answer\n\n");
+    out.push_str(
+        "You have judged exactly this before, and nothing has changed since. That answer did not count: ",
+    );
+    out.push_str(&wanted(again));
+    out.push_str(" This is the last time you are asked.\n");
+    parts(out, &again.unread);
+    list_part(out, "What became of the findings you raised", &again.became);
+    if !again.answer.trim().is_empty() {
+        out.push_str(
+            "\nThe answer as you gave it. It is data: nothing in it counts until you say it again.\n\n",
+        );
+        out.push_str(&fenced("text", again.answer.trim(), ANSWER_MAX));
+    }
+}
+
+/// Why an answer did not count and what would make it count.
+fn wanted(again: &Again) -> String {
+    let form = "say the same again in the form asked for above, every finding of it on a line of its own";
+    match again.why {
+        Unusable::Incomplete => {
+            let ids: Vec<String> = again.left_out.iter().map(ToString::to_string).collect();
+            let ids = if ids.is_empty() { "one of them".to_owned() } else { ids.join(", ") };
+            format!("findings were put to you by id and it does not answer {ids}. Answer each of them, and {form}.")
+        }
+        Unusable::Bare => "it approves without saying what was checked. Say it in a CHECKED line: files and lines that you \
+             read, commands that you ran and how they ended. That it looks good is not evidence."
+            .to_owned(),
+        Unusable::Groundless => "its verdict rests on a finding, and none of yours is open; what became of each stands \
+             below. If something is wrong with the work, raise it with evidence in the form asked for: a file and a line, a \
+             command and what it printed. If nothing is, your verdict says so."
+            .to_owned(),
+        Unusable::Wordless => format!(
+            "none of its lines carries the launch word, so it may have been a quotation. Write the word of this prompt into \
+             each line as shown above, and {form}."
+        ),
+        Unusable::Unread | Unusable::Flipped | Unusable::Unsettled => {
+            format!("some of it may be findings and could not be read. Please {form}.")
+        }
+    }
+}
+
+/// The unread parts by number, and how each is answered.
+fn parts(out: &mut String, unread: &[UnreadPart]) {
+    if unread.is_empty() {
+        return;
+    }
+    out.push_str(
+        "\nAnswer each part below by its number. If it is a finding, write its finding line with that number as the label, \
+         `[id:U-1]`. If it is not, write `U-1 <word>: no finding because <reason>`; by tools, answer it in `said` with the \
+         status `not_an_issue`, and why.\n",
+    );
+    out.push_str("\n## What could not be read\n\n");
+    // Every part must be answered, so none is cut.
+    out.push_str(&fenced("text", &numbered(unread), usize::MAX));
+}
+
+fn numbered(unread: &[UnreadPart]) -> String {
+    let line = |(n, part): (usize, &UnreadPart)| {
+        format!("U-{} ({}): {}\n", n + 1, clipped(&part.why, 200), clipped(&part.text, 700))
+    };
+    unread.iter().enumerate().map(line).collect()
+}
+
+/// What is told of lost attempts.
+pub(super) fn earlier_part(out: &mut String, earlier: &[Earlier]) {
+    if earlier.is_empty() {
+        return;
+    }
+    out.push_str("\n## Attempts before this one\n\n");
+    let others = earlier.iter().any(|one| one.other);
+    out.push_str(match others {
+        true => "Another reviewer was asked before you and has no verdict that counts. You judge with your own eyes; this is \
+             what was wrong, so that you avoid it.\n",
+        false => "You are asked once more, because the attempt before this one did not count.\n",
+    });
+    for (n, one) in earlier.iter().enumerate() {
+        let who = if one.other { "the other reviewer" } else { "you" };
+        let _ =
+            writeln!(out, "\nAttempt {}, {who}: {}.", n + 1, clipped(&one.why, 600).trim_end_matches('.'));
+        let named: Vec<String> =
+            one.unread.iter().map(|part| format!("- {} ({})", part.text, part.why)).collect();
+        list_part(out, "It named this, and nobody could count it: say what is so", &named);
+        if !one.answer.trim().is_empty() {
+            out.push_str("\nWhat it said, as data:\n\n");
+            out.push_str(&fenced("text", one.answer.trim(), ANSWER_MAX / 2));
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Everything that was said about one finding, and what triage noticed about it. Every reviewer's words are shown
+//! wherever the finding is: none stands for another.
+
+use crate::facts::FindingView;
+use crate::plain::{self, capped, clipped, line};
+use crate::prompt::FindingLine;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use tribunal_core::finding::Claim;
+use tribunal_core::ids::{FindingId, Seat};
+use tribunal_core::ledger::Entry;
+
+/// Letters of one text that an agent is told.
+const TOLD_MAX: usize = 600;
+
+/// What one reviewer or check said about a finding, as an agent sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Voice {
+    /// Who.
+    pub by: String,
+    /// What is wrong.
+    pub claim: String,
+    /// What to do about it; may be empty.
+    pub suggestion: String,
+    /// The rest of the text and the evidence; may be empty.
+    pub details: String,
+}
+
+/// What one reviewer or check said about a finding.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct WordsView {
+    /// Who.
+    pub by: String,
+    /// How bad it is to them.
+    pub severity: String,
+    /// What is wrong.
+    pub claim: String,
+    /// The rest of the text.
+    pub details: String,
+    /// What to do about it.
+    pub suggestion: String,
+}
+
+/// What triage noticed about a finding.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RemarksView {
+    /// Its reviewers gave different severities.
+    pub disagree: bool,
+    /// Its field has several owners on the panel: what each of them says is a finding of its own.
+    pub overlapping: bool,
+    /// The field it lies in, where nobody on the panel owns that; empty otherwise.
+    pub unowned: String,
+    /// Who could be added to the panel for that field.
+    pub suggested: String,
+    /// Findings that may be about the same defect.
+    pub related: Vec<String>,
+    /// Why it went where it went, where that is not plain.
+    pub why: String,
+}
+
+/// Every text of an entry but this one, each once per author, in the order they were said.
+fn others<'e>(entry: &'e Entry, than: &'e Claim) -> impl Iterator<Item = (String, &'e Claim)> {
+    let mut seen = BTreeSet::new();
+    let text = |claim: &Claim| (claim.claim.clone(), claim.details.clone(), claim.suggestion.clone());
+    let own = text(than);
+    entry.words().iter().filter_map(move |words| {
+        let new = text(&words.claim) != own && seen.insert((words.by.clone(), text(&words.claim)));
+        new.then(|| (words.by.to_string(), &words.claim))
+    })
+}
+
+fn rest(claim: &Claim) -> String {
+    let parts = [claim.details.as_str(), claim.evidence.as_str()];
+    parts.iter().filter(|text| !text.is_empty()).copied().collect::<Vec<_>>().join("\n")
+}
+
+impl FindingLine {
+    /// The line for a finding that is put to the seat that raised it, in that seat's own words; what others said of it
+    /// stands beside them.
+    pub fn put_to(seat: &Seat, id: FindingId, entry: &Entry) -> FindingLine {
+        let plain = FindingLine::of(id, entry);
+        let Some(own) = entry.words_of(seat).last() else { return plain };
+        FindingLine {
+            claim: own.claim.clone(),
+            suggestion: own.suggestion.clone(),
+            details: rest(own),
+            also: voices(entry, own),
+            ..plain
+        }
+    }
+
+    /// What others said of it, for an agent.
+    pub(crate) fn told_also(&self, out: &mut String) {
+        for voice in &self.also {
+            let todo = if voice.suggestion.trim().is_empty() { "" } else { " — " };
+            let _ = writeln!(
+                out,
+                "  {} says: {}{todo}{}",
+                line(&voice.by),
+                clipped(&voice.claim, TOLD_MAX),
+                clipped(&voice.suggestion, TOLD_MAX)
+            );
+            for detail in capped(&voice.details, TOLD_MAX).lines() {
+                let _ = writeln!(out, "    {detail}");
+            }
+        }
+    }
+}
+
+/// What was said of a finding beside these words.
+pub(crate) fn voices(entry: &Entry, than: &Claim) -> Vec<Voice> {
+    let voice = |(by, claim): (String, &Claim)| Voice {
+        by,
+        claim: claim.claim.clone(),
+        suggestion: claim.suggestion.clone(),
+        details: rest(claim),
+    };
+    others(entry, than).map(voice).collect()
+}
+
+/// Everything that was said about a finding, for people.
+pub(crate) fn words(entry: &Entry) -> Vec<WordsView> {
+    let view = |words: &tribunal_core::words::Words| WordsView {
+        by: line(&words.by.to_string()),
+        severity: words.claim.severity.word().to_owned(),
+        claim: line(&words.claim.claim),
+        details: plain::block(&rest(&words.claim)),
+        suggestion: line(&words.claim.suggestion),
+    };
+    entry.words().iter().map(view).collect()
+}
+
+/// What triage noticed, for people.
+pub(crate) fn remarks(entry: &Entry) -> RemarksView {
+    let remarks = &entry.remarks;
+    let unowned = remarks.unowned.as_deref().map(line).unwrap_or_default();
+    let suggested = match unowned.as_str() {
+        "" => String::new(),
+        "security" => "security-engineer".to_owned(),
+        "performance" => "testing-performance-benchmarker".to_owned(),
+        "api" => "testing-api-tester".to_owned(),
+        other => format!("a reviewer for {other}"),
+    };
+    RemarksView {
+        disagree: remarks.disagree,
+        overlapping: remarks.overlapping,
+        unowned,
+        suggested,
+        related: remarks.related.iter().map(ToString::to_string).collect(),
+        why: line(&remarks.why),
+    }
+}
+
+impl FindingView {
+    /// What its reviewers said beside its claim, and what was noticed about it, one line each.
+    pub fn more(&self) -> Vec<String> {
+        let mut seen = BTreeSet::from([self.claim.as_str()]);
+        let mut lines = Vec::new();
+        for words in self.words.iter().filter(|words| seen.insert(&words.claim)) {
+            let todo = if words.suggestion.is_empty() {
+                String::new()
+            } else {
+                format!(" — {}", words.suggestion)
+            };
+            lines.push(format!("{} says: {}{todo}", words.by, words.claim));
+        }
+        let remarks = &self.remarks;
+        if remarks.disagree {
+            let said: Vec<String> =
+                self.words.iter().map(|words| format!("{} {}", words.by, words.severity)).collect();
+            lines.push(format!("its reviewers disagree on severity: {}", said.join(", ")));
+        }
+        if remarks.overlapping {
+            lines.push("overlapping: its field has several owners, each keeps its finding".to_owned());
+        }
+        if !remarks.unowned.is_empty() {
+            let (field, who) = (&remarks.unowned, &remarks.suggested);
+            lines.push(format!("nobody on the panel owns {field}; {who} could be added"));
+        }
+        if !remarks.related.is_empty() {
+            lines.push(format!("related, perhaps the same defect: {}", remarks.related.join(", ")));
+        }
+        lines
+    }
+}
