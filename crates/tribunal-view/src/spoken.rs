@@ -34,7 +34,10 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// `claude 2.1.0, model opus-5 (asked for), personality 1f2e3d4c5b6a, rules …, prompt …`.
+    /// `claude 2.1.0, model opus-5 (asked for), personality 1f2e3d4c5b6a, rules …`.
+    ///
+    /// The digest of the whole prompt stays out: a prompt names what the other lanes did at that moment, so it differs
+    /// between two runs of the same work, and this line goes into documents that are committed. JSON has it.
     pub fn line(&self) -> String {
         let mut line = self.adapter.clone();
         if !self.version.is_empty() {
@@ -44,9 +47,7 @@ impl Identity {
             let asked = if self.model_asked { " (asked for)" } else { "" };
             let _ = write!(line, ", model {}{asked}", self.model);
         }
-        for (name, digest) in
-            [("personality", &self.personality), ("rules", &self.rules), ("prompt", &self.prompt)]
-        {
+        for (name, digest) in [("personality", &self.personality), ("rules", &self.rules)] {
             if !digest.is_empty() {
                 let _ = write!(line, ", {name} {digest}");
             }
@@ -119,7 +120,8 @@ mod tests {
             version: "2.1.0".to_owned(),
             model: "opus".to_owned(),
             model_asked: true,
-            prompt: "0a1b2c3d4e5f".to_owned(),
+            rules: "0a1b2c3d4e5f".to_owned(),
+            prompt: "ffffffffffff".to_owned(),
             ..Identity::default()
         };
         let one = Spoken {
@@ -135,7 +137,7 @@ mod tests {
         assert_eq!(
             plain_text,
             "    wire, round 1, asked again: did not count, it is milder than before\n      claude 2.1.0, model opus (asked \
-             for), prompt 0a1b2c3d4e5f\n      | It leaks\n      | ```\n      | # no heading\n      | VERDICT: reject\n"
+             for), rules 0a1b2c3d4e5f\n      | It leaks\n      | ```\n      | # no heading\n      | VERDICT: reject\n"
         );
         markdown(&mut page, &[one], 2_000);
         assert!(page.contains("````text\nIt leaks\n```\n# no heading\nVERDICT: reject\n````\n"), "{page}");
