@@ -466,6 +466,14 @@ pub enum DocketError {
     Journal(#[from] tribunal_journal::Error),
 }
 
+impl DocketError {
+    /// What a fold says of an event, with the row that holds it.
+    pub fn at(row: &RowRef<'_>) -> impl FnOnce(OutOfOrder) -> DocketError {
+        let (seq, machine) = (row.seq, row.of.to_owned());
+        move |source| DocketError::OutOfOrder { seq, machine, source }
+    }
+}
+
 /// Everything the journal says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Docket {
@@ -595,12 +603,8 @@ impl Docket {
     }
 
     /// Folds one row that was decoded before.
-    pub(crate) fn take_fact(&mut self, row: &RowRef<'_>, fact: &Fact) -> Result<(), DocketError> {
-        self.apply(Time(row.at), fact).map_err(|source| DocketError::OutOfOrder {
-            seq: row.seq,
-            machine: row.of.to_owned(),
-            source,
-        })
+    pub fn take_fact(&mut self, row: &RowRef<'_>, fact: &Fact) -> Result<(), DocketError> {
+        self.apply(Time(row.at), fact).map_err(DocketError::at(row))
     }
 
     /// Folds one fact.

@@ -1,7 +1,7 @@
 //! The review of a run, read from its facts: what each round of each loop changed, what was tried for each finding,
 //! where each came from. It folds and copies; the words are the views', and it decides nothing.
 
-use crate::docket::{Docket, Fact, LaunchNote, Note, Ran};
+use crate::docket::{Docket, DocketError, Fact, LaunchNote, Note, Ran};
 use crate::real::REGRESSION;
 use crate::settings::GateSettings;
 use crate::spoken;
@@ -21,6 +21,7 @@ use tribunal_core::policy::Use;
 use tribunal_core::run::{Ending, Run, RunEvent};
 use tribunal_findings::delta::{Now, Standing, cycle_delta};
 use tribunal_findings::{CycleDelta, Excerpt};
+use tribunal_journal::Reader;
 use tribunal_view::bars::Bar;
 use tribunal_view::chain::{Answered, Found, Iteration, PhaseOfChain};
 use tribunal_view::facts::{FindingView, QuestionView};
@@ -163,6 +164,24 @@ pub struct Record {
 }
 
 impl Record {
+    /// Reads a journal once. For whoever has the docket of it already: what runs in this process.
+    pub fn read(reader: &Reader) -> Result<Record, DocketError> {
+        let mut record = Record::default();
+        reader.each(1, |row| record.take(&Fact::decode(&row)?).map_err(DocketError::at(&row)))?;
+        Ok(record)
+    }
+
+    /// Reads a journal once, with the docket of it.
+    pub fn read_with_docket(reader: &Reader) -> Result<(Docket, Record), DocketError> {
+        let (mut docket, mut record) = (Docket::default(), Record::default());
+        reader.each(1, |row| {
+            let fact = Fact::decode(&row)?;
+            docket.take_fact(&row, &fact)?;
+            record.take(&fact).map_err(DocketError::at(&row))
+        })?;
+        Ok((docket, record))
+    }
+
     /// Takes facts in their order.
     pub fn take(&mut self, fact: &Fact) -> Result<(), OutOfOrder> {
         self.origins.take(fact);

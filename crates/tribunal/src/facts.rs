@@ -71,8 +71,8 @@ impl Story {
 
     /// Takes the next row.
     pub fn take(&mut self, row: &RowRef<'_>) -> Result<Fact, DocketError> {
-        self.docket.take(row)?;
         let fact = Fact::decode(row)?;
+        self.docket.take_fact(row, &fact)?;
         self.chronicle.take(row.at, &fact);
         Ok(fact)
     }
@@ -259,6 +259,7 @@ pub struct Around {
 pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunView {
     let run = docket.run.as_ref();
     let findings = findings(docket, chronicle);
+    let discovered = discovered(docket, &findings);
     let about = &docket.about;
     let take = to_take(docket, chronicle, &around.id);
     let phase = Path::new(&about.phase_path).file_name().map(|name| name.to_string_lossy().into_owned());
@@ -291,7 +292,7 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
         warnings: docket.warnings.iter().map(|text| plain::line(text)).chain(left_behind(docket)).collect(),
         escalated: escalated(docket),
         refused: refused(docket),
-        discovered: discovered(docket, chronicle),
+        discovered,
         report: around.report.as_deref().map(crate::config::shown),
         review: around.review.as_deref().map(crate::config::shown),
         next: next(docket, take.as_ref(), around),
@@ -494,14 +495,14 @@ fn effort(docket: &Docket, chronicle: &Chronicle) -> EffortView {
 }
 
 /// What devs came upon, and what was wrong before anybody began: each once, and no more than anybody would read.
-fn discovered(docket: &Docket, chronicle: &Chronicle) -> Vec<String> {
+fn discovered(docket: &Docket, findings: &[FindingView]) -> Vec<String> {
     let told = docket.launches.iter().flat_map(|launch| launch.discovered.iter().cloned());
-    let before = findings(docket, chronicle).into_iter().filter(|finding| {
+    let before = findings.iter().filter(|finding| {
         finding.provenance == "pre-existing"
             && matches!(finding.fate.as_str(), "open" | "unresolved" | "carried" | "advisory")
     });
     let before = before.map(|finding| match finding.place.is_empty() {
-        true => finding.claim,
+        true => finding.claim.clone(),
         false => format!("{} ({})", finding.claim, finding.place),
     });
     let mut seen = std::collections::BTreeSet::new();

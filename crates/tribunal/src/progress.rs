@@ -12,11 +12,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::ids::LoopId;
-use tribunal_core::r#loop::LoopWant;
+use tribunal_core::r#loop::{Loop, LoopWant};
 use tribunal_core::machine::Machine;
 use tribunal_engine::docket::Fact;
 use tribunal_engine::{Docket, Stamped, Watch};
-use tribunal_view::events::Kind;
+use tribunal_view::events::{self, Kind};
 use tribunal_view::facts::RunView;
 use tribunal_view::style::Style;
 use tribunal_view::{live, log, plain, question};
@@ -25,6 +25,8 @@ use tribunal_view::{live, log, plain, question};
 const SHARE: u32 = 20;
 /// How long a log may be silent while something is at work.
 const BEAT: Duration = Duration::from_secs(4);
+/// How often it is looked whether a log was silent for so long: on a busy machine a look may come late.
+const LOOK: Duration = Duration::from_millis(250);
 /// Those at work that one line names.
 const NAMED: usize = 3;
 /// How often the clock of the block moves.
@@ -54,46 +56,90 @@ pub struct Progress {
 
 /// Who is at work, so that a log without a terminal can say so.
 struct Pulse {
-    at_work: BTreeMap<LoopId, BTreeMap<EffectId, Instant>>,
+    /// By the loop that wants it, or the run.
+    at_work: BTreeMap<String, BTreeMap<EffectId, Work>>,
+    /// What is waited for beside the machines.
+    beside: Option<(String, Instant)>,
     /// When something was last written.
     said: Instant,
 }
 
+/// One effect that is wanted and has not reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Work {
+    since: Instant,
+    /// It was started. What is wanted and not started waits: for a place, for a pause to end, for an account.
+    began: bool,
+}
+
+/// The name under which the run's own work stands.
+const RUN: &str = "";
+
 impl Pulse {
-    /// Takes what loops want done now; of others nothing changed.
-    fn follow(&mut self, docket: &Docket, facts: &[Stamped]) {
+    fn new(now: Instant) -> Pulse {
+        Pulse { at_work: BTreeMap::new(), beside: None, said: now }
+    }
+
+    /// Takes everything that is wanted: a run that goes on says nothing of what it wanted before.
+    fn begin(&mut self, docket: &Docket, now: Instant) {
+        docket.loops.values().for_each(|lp| self.of_loop(lp, now));
+        self.of_run(docket, now);
+    }
+
+    /// Takes what is wanted by those that facts are about; of others nothing changed.
+    fn follow(&mut self, docket: &Docket, facts: &[Stamped], now: Instant) {
         let touched: BTreeSet<&LoopId> = facts
             .iter()
             .filter_map(|stamped| if let Fact::Loop(id, _) = &stamped.fact { Some(id) } else { None })
             .collect();
-        for id in touched {
-            let Some(lp) = docket.loops.get(id) else { continue };
-            let known = self.at_work.remove(id).unwrap_or_default();
-            let is_work = |want: &LoopWant| !matches!(want, LoopWant::Ask(_) | LoopWant::Wake { .. });
-            let wants = lp.wants().into_iter().filter(|(_, want)| is_work(want));
-            let now: BTreeMap<EffectId, Instant> = wants
-                .map(|(effect, _)| {
-                    let since = known.get(&effect).copied().unwrap_or_else(Instant::now);
-                    (effect, since)
-                })
-                .collect();
-            if !now.is_empty() {
-                self.at_work.insert(id.clone(), now);
-            }
+        touched.into_iter().filter_map(|id| docket.loops.get(id)).for_each(|lp| self.of_loop(lp, now));
+        if facts.iter().any(|stamped| matches!(stamped.fact, Fact::Run(_))) {
+            self.of_run(docket, now);
         }
     }
 
-    /// A line about those at work, where nothing was said for a while.
+    fn of_loop(&mut self, lp: &Loop, now: Instant) {
+        let is_work = |want: &LoopWant| !matches!(want, LoopWant::Ask(_) | LoopWant::Wake { .. });
+        let wants = lp.wants().into_iter().filter(|(_, want)| is_work(want));
+        let began = |effect: &EffectId| !effect.step.is_one_shot() || lp.intents().has(effect);
+        let work = wants.map(|(effect, _)| (began(&effect), effect)).collect();
+        self.take(lp.id().as_str(), work, now);
+    }
+
+    /// What the run does itself: landings, summaries, checkpoints, what is done at the end. None of it begins unwritten.
+    fn of_run(&mut self, docket: &Docket, now: Instant) {
+        let intents = docket.run.iter().flat_map(|run| run.intents());
+        let work = intents.map(|(effect, _)| (true, effect.clone())).collect();
+        self.take(RUN, work, now);
+    }
+
+    fn take(&mut self, of: &str, work: Vec<(bool, EffectId)>, now: Instant) {
+        let known = self.at_work.remove(of).unwrap_or_default();
+        let each = |(began, effect): (bool, EffectId)| {
+            let same = known.get(&effect).filter(|known| known.began == began);
+            let since = same.map_or(now, |known| known.since);
+            (effect, Work { since, began })
+        };
+        let work: BTreeMap<EffectId, Work> = work.into_iter().map(each).collect();
+        if !work.is_empty() {
+            self.at_work.insert(of.to_owned(), work);
+        }
+    }
+
+    /// A line about those at work, where nothing was said for a while: first what runs, the longest first.
     fn beat(&mut self, now: Instant) -> Option<String> {
         if now.duration_since(self.said) < BEAT {
             return None;
         }
-        let all: Vec<(&EffectId, &Instant)> = self.at_work.values().flatten().collect();
-        let name = |(effect, since): &(&EffectId, &Instant)| {
-            let s = now.duration_since(**since).as_secs();
-            format!("{}: running for {s} s", at_work(effect))
+        let mut all: Vec<(&EffectId, &Work)> = self.at_work.values().flatten().collect();
+        all.sort_by_key(|(_, work)| (!work.began, work.since));
+        let s = |since: &Instant| now.duration_since(*since).as_secs();
+        let name = |(effect, work): &(&EffectId, &Work)| {
+            let how = if work.began { "running" } else { "waiting to start" };
+            format!("{}: {how} for {} s", at_work(effect), s(&work.since))
         };
         let mut named: Vec<String> = all.iter().take(NAMED).map(name).collect();
+        named.extend(self.beside.iter().map(|(what, since)| format!("{what}: running for {} s", s(since))));
         if all.len() > NAMED {
             named.push(format!("{} more", all.len() - NAMED));
         }
@@ -102,13 +148,13 @@ impl Pulse {
     }
 }
 
-/// Who is at work on an effect: a tool or check by its name alone.
+/// Who is at work on an effect. A check of a review is known by its name alone; of many lanes, each says whose it is.
 fn at_work(effect: &EffectId) -> String {
     let who = match &effect.step {
-        Step::Check(check) => return check.to_string(),
-        Step::Make(maker) => maker.to_string(),
-        Step::Judge(seat) => seat.to_string(),
-        _ => return plain::line(&effect.to_string()),
+        Step::Check(check) if !effect.of.as_str().contains('/') => return plain::line(check.as_str()),
+        Step::Track => "comparing findings".to_owned(),
+        Step::Join => "joining fixes".to_owned(),
+        step => events::who(step),
     };
     plain::line(&format!("{} {who}", effect.of))
 }
@@ -123,8 +169,14 @@ struct Screen {
 }
 
 impl Progress {
-    /// Watches the run `id` that begins or goes on with `chronicle`.
-    pub fn new(globals: &Globals, id: &str, chronicle: Chronicle, attached: bool) -> Progress {
+    /// Watches the run `id` that begins or goes on as `docket` and `chronicle` say.
+    pub fn new(
+        globals: &Globals,
+        id: &str,
+        docket: &Docket,
+        chronicle: Chronicle,
+        attached: bool,
+    ) -> Progress {
         let style = out::stderr_style(globals);
         let terminal = std::io::stderr().is_terminal();
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
@@ -134,7 +186,8 @@ impl Progress {
             (false, false) => Mode::Lines,
         };
         let screen = Arc::new(Mutex::new(Screen { style, rows: 24, ..Screen::default() }));
-        let pulse = Pulse { at_work: BTreeMap::new(), said: Instant::now() };
+        let mut pulse = Pulse::new(Instant::now());
+        pulse.begin(docket, Instant::now());
         let pulse = Arc::new(Mutex::new(pulse));
         let ticker = match mode {
             Mode::Live => tick(Arc::clone(&screen)),
@@ -149,6 +202,13 @@ impl Progress {
     pub fn speaker(&self) -> impl Fn(&str) + Send + 'static {
         let (screen, live) = (Arc::clone(&self.screen), self.mode == Mode::Live);
         move |text| if live { lock(&screen).show(&[text.to_owned()], None) } else { out::say(text) }
+    }
+
+    /// The machines have nothing to do any more; what is waited for now is something else, with this name.
+    pub fn waits_for(&self, what: &str) {
+        let mut pulse = lock(&self.pulse);
+        pulse.at_work.clear();
+        pulse.beside = Some((what.to_owned(), Instant::now()));
     }
 
     /// Takes the block off the screen and gives back what it heard.
@@ -187,7 +247,7 @@ impl Watch for Progress {
         let lines = self.lines(docket, facts);
         if self.mode == Mode::Lines {
             let mut pulse = lock(&self.pulse);
-            pulse.follow(docket, facts);
+            pulse.follow(docket, facts, Instant::now());
             if !lines.is_empty() {
                 pulse.said = Instant::now();
             }
@@ -251,7 +311,7 @@ impl Screen {
 fn beats(pulse: Arc<Mutex<Pulse>>) -> Option<(Sender<()>, JoinHandle<()>)> {
     let (stop, stopped) = channel();
     let work = move || {
-        while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+        while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
             let line = lock(&pulse).beat(Instant::now());
             line.iter().for_each(|line| out::say(line));
         }
@@ -292,27 +352,74 @@ pub fn now() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tribunal_core::effect::Try;
-    use tribunal_core::ids::{Check, Of};
+    use tribunal_core::effect::{FinishStep, Try};
+    use tribunal_core::ids::{Check, Maker, Of, Seat, Time};
+
+    fn effect(of: &str, step: Step) -> EffectId {
+        EffectId { of: Of::new(of), entry: 1, step, n: Try::default(), launch: 0 }
+    }
 
     #[test]
     fn a_log_is_never_silent_while_something_is_at_work() {
         let began = Instant::now();
-        let mut pulse = Pulse { at_work: BTreeMap::new(), said: began };
+        let mut pulse = Pulse::new(began);
         let at = |s: u64| began + Duration::from_secs(s);
         assert_eq!(pulse.beat(at(9)), None, "nobody is at work");
-        let of = |name: &str, step: Step| EffectId {
-            of: Of::new(name),
-            entry: 1,
-            step,
-            n: Try::default(),
-            launch: 0,
-        };
-        let lint = of("phase.1", Step::Check(Check::new("clippy")));
-        pulse.at_work.insert(LoopId::new("phase.1"), BTreeMap::from([(lint, began)]));
+        let lint = effect("phase.1", Step::Check(Check::new("clippy")));
+        pulse.take("phase.1", vec![(true, lint)], began);
         assert_eq!(pulse.beat(at(10)), None, "something was said a second ago");
         assert_eq!(pulse.beat(at(14)).as_deref(), Some("  clippy: running for 14 s"));
         assert_eq!(pulse.beat(at(15)), None);
         assert_eq!(pulse.beat(at(18)).as_deref(), Some("  clippy: running for 18 s"));
+        // With room for a machine that is busy with something else.
+        assert!(BEAT + LOOK * 2 < Duration::from_secs(5));
+    }
+
+    #[test]
+    fn every_step_has_words_and_what_waits_is_not_called_running() {
+        let began = Instant::now();
+        let at = |s: u64| began + Duration::from_secs(s);
+        for (of, step, expect) in [
+            ("01-02/task-1.3", Step::Make(Maker::new("dev")), "01-02/task-1.3 dev"),
+            ("01-02/task-1.3", Step::Judge(Seat::new("loop-reviewer")), "01-02/task-1.3 loop-reviewer"),
+            ("01-02/task-1.3", Step::Check(Check::new("verification")), "01-02/task-1.3 verification"),
+            ("phase.1", Step::Track, "phase.1 comparing findings"),
+            ("phase.1", Step::Join, "phase.1 joining fixes"),
+            ("01-02", Step::Land, "01-02 landing"),
+            ("01-02", Step::Summary, "01-02 summary"),
+            ("run", Step::Finish(FinishStep::Push), "run push"),
+        ] {
+            let mut pulse = Pulse::new(began);
+            pulse.take(RUN, vec![(true, effect(of, step.clone()))], began);
+            assert_eq!(pulse.beat(at(4)), Some(format!("  {expect}: running for 4 s")));
+            pulse.take(RUN, vec![(false, effect(of, step))], at(4));
+            assert_eq!(pulse.beat(at(8)), Some(format!("  {expect}: waiting to start for 4 s")));
+            pulse.take(RUN, Vec::new(), at(8));
+            assert_eq!(pulse.beat(at(12)), None, "it has reported");
+            pulse.beside = Some(("run.on_end".to_owned(), at(12)));
+            assert_eq!(pulse.beat(at(16)).as_deref(), Some("  run.on_end: running for 4 s"));
+        }
+    }
+
+    /// A run that goes on begins with what was under way: no fact tells of it again.
+    #[test]
+    fn what_was_wanted_before_is_told_as_well() {
+        let mut docket = Docket::default();
+        let turns = facts::tests::facts();
+        for fact in turns.iter().take(3).flatten() {
+            docket.apply(Time(1), fact).unwrap();
+        }
+        let began = Instant::now();
+        let at = |s: u64| began + Duration::from_secs(s);
+        let mut pulse = Pulse::new(began);
+        pulse.begin(&docket, began);
+        let line = pulse.beat(at(4));
+        assert_eq!(line.as_deref(), Some("  01-01/plan.1 reviewer: running for 4 s"));
+        // It answers, and is not at work any more.
+        let stamp = |fact: &Fact| Stamped { seq: 0, at: Time(2), fact: fact.clone() };
+        let answered: Vec<Stamped> = turns[3].iter().map(stamp).collect();
+        answered.iter().for_each(|stamped| docket.apply(stamped.at, &stamped.fact).unwrap());
+        pulse.follow(&docket, &answered, at(5));
+        assert_eq!(pulse.beat(at(9)).as_deref(), Some("  01-01/plan.1 comparing findings: running for 4 s"));
     }
 }

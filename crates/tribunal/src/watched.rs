@@ -55,11 +55,7 @@ impl Watched {
         let Watched { seen, story, record, tail, steps, began, seq } = self;
         seen.reader.each(*seq + 1, |row| {
             let fact = story.take(&row)?;
-            record.take(&fact).map_err(|source| DocketError::OutOfOrder {
-                seq: row.seq,
-                machine: row.of.to_owned(),
-                source,
-            })?;
+            record.take(&fact).map_err(DocketError::at(&row))?;
             if *seq == 0 {
                 *began = row.at;
             }

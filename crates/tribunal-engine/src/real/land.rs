@@ -9,7 +9,7 @@ use super::site::{PlanText, Site, slug};
 use super::{inside, kept};
 use super::{standing, subject};
 use crate::crash;
-use crate::docket::{ChainNote, Docket, DocketError, Fact, LaunchNote, Note};
+use crate::docket::{ChainNote, Docket, DocketError, LaunchNote, Note};
 use crate::review::{Record, forgeable, from_agents, gate_notes, unreviewed};
 use crate::world::{Probe, Report};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +27,7 @@ use tribunal_core::policy::Use;
 use tribunal_core::run::{Ending, Job, Refusal, RunReport, Subject};
 use tribunal_docs::chain::Artifact;
 use tribunal_git::{Forward, ForwardProbe, GitError, GitPath, Oid, Pushed, RefChange, RefsMoved, Replayed};
+use tribunal_journal::Reader;
 use tribunal_view::branch::{Left, left_alone};
 use tribunal_view::chain::PhaseOfChain;
 use tribunal_view::plain;
@@ -547,7 +548,9 @@ impl Finishing {
             }
         }
         let head = site.run_head().map_err(text)?;
-        let (docket, record) = self.read(site).map_err(|error| error.to_string())?;
+        let read = Reader::open(&site.dir).map_err(DocketError::from);
+        let read = read.and_then(|reader| Record::read_with_docket(&reader));
+        let (docket, record) = read.map_err(|error| error.to_string())?;
         let phase = record.chain(&docket, &site.run, self.ending);
         for (name, render) in RECORDS {
             let path = format!("{}/{name}", note.folder);
@@ -610,26 +613,12 @@ impl Finishing {
 
     /// The review of the run, from its journal.
     fn reviewed(&self, site: &Site) -> Result<String, DocketError> {
-        let (docket, record) = self.read(site)?;
+        let (docket, record) = Record::read_with_docket(&Reader::open(&site.dir)?)?;
         let notes =
             [unreviewed(&docket), gate_notes(&site.settings.gates), forgeable(&docket), from_agents(&docket)]
                 .concat();
         let review = record.review(&docket, &site.run, notes, &[]);
         Ok(tribunal_view::review::markdown(&review))
-    }
-
-    /// Everything the journal says.
-    fn read(&self, site: &Site) -> Result<(Docket, Record), DocketError> {
-        let (mut docket, mut record) = (Docket::default(), Record::default());
-        tribunal_journal::Reader::open(&site.dir)?.each(1, |row| {
-            docket.take(&row)?;
-            record.take(&Fact::decode(&row)?).map_err(|source| DocketError::OutOfOrder {
-                seq: row.seq,
-                machine: row.of.to_owned(),
-                source,
-            })
-        })?;
-        Ok((docket, record))
     }
 
     fn review_file(&self, text: String) -> Option<Written> {

@@ -11,10 +11,10 @@ use crate::out;
 use crate::place::{Place, Seen};
 use std::path::Path;
 use tribunal_core::ids::FindingId;
+use tribunal_engine::Docket;
 use tribunal_engine::editor::Remarks;
 use tribunal_engine::review::{Record, forgeable, from_agents, last_word, unreviewed};
 use tribunal_engine::spoken;
-use tribunal_engine::{Docket, DocketError, Fact};
 use tribunal_view::review::Review;
 use tribunal_view::sarif::{self, Item};
 use tribunal_view::spoken::Identity;
@@ -51,17 +51,7 @@ pub fn run(globals: &Globals, args: &Report) -> Result<Done, Failure> {
 
 /// Reads a journal for a report.
 pub fn read(seen: &Seen) -> Result<(Docket, Record), Failure> {
-    let (mut docket, mut record) = (Docket::default(), Record::default());
-    seen.reader.each(1, |row| {
-        docket.take(&row)?;
-        let fact = Fact::decode(&row)?;
-        record.take(&fact).map_err(|source| DocketError::OutOfOrder {
-            seq: row.seq,
-            machine: row.of.to_owned(),
-            source,
-        })
-    })?;
-    Ok((docket, record))
+    Ok(Record::read_with_docket(&seen.reader)?)
 }
 
 /// The review of a run as it stands, without what editor agents said.

@@ -1,32 +1,31 @@
 //! `tribunal review`: judges what is there, shows what was found, and with `--fix` has it mended. Also what `resume` and
 //! `decide` show of such a run.
 
-use super::report;
 use super::run::Stay;
 use crate::args::{Globals, Review, ReviewForm};
 use crate::exit::Done;
 use crate::facts::Chronicle;
 use crate::failure::Failure;
 use crate::given::Given;
-use crate::place::{Place, Seen};
+use crate::place::Place;
 use crate::{config, out};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{BufRead, IsTerminal};
-use std::path::Path;
 use tribunal_core::finding::{Claim, Fate};
+use tribunal_core::ids::FindingId;
 use tribunal_core::ledger::Entry;
-use tribunal_core::r#loop::Outcome;
+use tribunal_core::r#loop::{Loop, Outcome};
 use tribunal_engine::Docket;
 use tribunal_engine::docket::ReviewNote;
 use tribunal_engine::real::{self, ReviewAsk, ReviewPlan, Target};
-use tribunal_engine::review::last_word;
+use tribunal_engine::review::{Record, last_word};
 use tribunal_engine::spoken::identities;
-use tribunal_journal::Reader;
 use tribunal_view::examined::{self, Aside, Examined, Judge, Row, Since};
 use tribunal_view::facts::RunView;
 use tribunal_view::sarif::{self, Item};
 use tribunal_view::style::Style;
-use tribunal_view::{annotations, plain};
+use tribunal_view::{annotations, plain, review as reviewed};
 
 /// Larger patches are refused.
 const PATCH_BYTES_MAX: u64 = 256 << 20;
@@ -107,7 +106,7 @@ fn nothing(globals: &Globals, args: &Review, note: &ReviewNote) -> Result<Done, 
         ..Examined::default()
     };
     let form = args.format.or(globals.json.then_some(ReviewForm::Json));
-    show(form.unwrap_or(ReviewForm::Text), &one, &[], out::stdout_style(globals))?;
+    show(form.unwrap_or(ReviewForm::Text), &one, out::stdout_style(globals))?;
     Ok(Done::Passed)
 }
 
@@ -166,57 +165,82 @@ fn confirmed(args: &Review, project: &real::Project, plan: &mut ReviewPlan) -> R
     }
 }
 
-/// Shows what a review came to.
-pub fn tell(globals: &Globals, shown: &Shown, id: &str, dir: &Path, view: &RunView) -> Result<(), Failure> {
-    let reader = Reader::open(dir)?;
-    let seen = Seen { id: id.to_owned(), dir: dir.to_owned(), reader };
-    let (docket, record) = report::read(&seen)?;
-    let Some(note) = docket.about.review.clone() else { return Ok(()) };
-    let review = report::of(&docket, &record, id, dir);
+/// Shows what a review came to. The docket is the one of the run, the record and the review were read of its journal.
+pub fn tell(
+    globals: &Globals,
+    shown: &Shown,
+    docket: &Docket,
+    record: &Record,
+    review: reviewed::Review,
+    view: &RunView,
+) -> Result<(), Failure> {
+    let Some(note) = docket.about.review.as_deref() else { return Ok(()) };
     let form = shown.form.unwrap_or(if globals.json { ReviewForm::Json } else { ReviewForm::Text });
-    let last = last_word(&docket);
+    let last = last_word(docket);
+    if matches!(form, ReviewForm::Sarif | ReviewForm::Github) {
+        return as_items(docket, record, note, &last, |items| show_items(form, items));
+    }
     let mut one = Examined {
-        run: id.to_owned(),
+        run: review.run.clone(),
         target: plain::line(&note.target),
         end: end_of(view),
-        reason: reason(&docket, view),
+        reason: reason(docket, view),
         rounds: review.rounds(),
-        judges: judges(&review, &note),
+        judges: judges(&review, note),
         previous: note.previous.clone(),
-        filtered: asides(&docket, &note),
-        notes: notes(&docket, &note),
+        filtered: asides(docket, note),
+        notes: notes(docket, note),
         take: docket.left.clone(),
         done: view.finish.clone(),
+        next: unapproved(docket, note, &review.run).into_iter().collect(),
         verbose: shown.verbose,
-        ..Examined::default()
+        findings: rows(review.findings, docket, note, &last),
     };
-    let entries: HashMap<String, &Entry> =
-        last.iter().map(|(id, entry, _)| (id.to_string(), entry.as_ref())).collect();
-    let aside = said_aside(&docket);
-    one.findings = review
-        .findings
-        .iter()
-        .map(|story| {
-            let entry = entries.get(&story.finding.id).copied();
-            Row {
-                rule: entry
-                    .and_then(|entry| entry.claim.rule.clone())
-                    .map_or_else(String::new, |r| plain::line(&r)),
-                since: entry.map_or(Since::Unknown, |entry| since(entry, &aside, &note)),
-                in_the_way: story.is_in_the_way(),
-                finding: story.finding.clone(),
-            }
-        })
-        .collect();
-    one.next.extend(unapproved(&docket, &note, id));
     if one.end == "shut" && !note.fix && one.findings.iter().any(|row| row.in_the_way) {
         one.next.push("the same command with --fix has it mended".to_owned());
     }
-    let compared: Vec<Entry> =
-        last.iter().map(|(_, entry, _)| compared(entry.as_ref(), note.previous.is_some())).collect();
-    let round = |lp: &tribunal_core::r#loop::Loop| lp.round() + u32::from(note.previous.is_some());
+    show(form, &one, out::stdout_style(globals))
+}
+
+/// Every finding with the loop that has the last word on it.
+type LastWord<'a> = (FindingId, Cow<'a, Entry>, &'a Loop);
+
+/// The findings as they are shown, each with its rule and where it stands against the last review.
+fn rows(
+    stories: Vec<reviewed::Story>,
+    docket: &Docket,
+    note: &ReviewNote,
+    last: &[LastWord<'_>],
+) -> Vec<Row> {
+    let entries: HashMap<String, &Entry> =
+        last.iter().map(|(id, entry, _)| (id.to_string(), entry.as_ref())).collect();
+    let aside = said_aside(docket);
+    let row = |story: reviewed::Story| {
+        let entry = entries.get(&story.finding.id).copied();
+        let rule = entry.and_then(|entry| entry.claim.rule.as_deref());
+        Row {
+            rule: rule.map(plain::line).unwrap_or_default(),
+            since: entry.map_or(Since::Unknown, |entry| since(entry, &aside, note)),
+            in_the_way: story.is_in_the_way(),
+            finding: story.finding,
+        }
+    };
+    stories.into_iter().map(row).collect()
+}
+
+/// Gives the findings as programs take them: only what is printed so is worth the copies.
+fn as_items(
+    docket: &Docket,
+    record: &Record,
+    note: &ReviewNote,
+    last: &[LastWord<'_>],
+    show: impl FnOnce(&[Item<'_>]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let earlier = note.previous.is_some();
+    let compared: Vec<Entry> = last.iter().map(|(_, entry, _)| compared(entry, earlier)).collect();
+    let round = |lp: &Loop| lp.round() + u32::from(earlier);
     let origins: Vec<String> = last.iter().map(|(id, _, _)| record.provenance(*id)).collect();
-    let who: Vec<_> = last.iter().map(|(_, entry, lp)| identities(&docket, lp.id(), entry)).collect();
+    let who: Vec<_> = last.iter().map(|(_, entry, lp)| identities(docket, lp.id(), entry)).collect();
     let items: Vec<Item<'_>> = last
         .iter()
         .zip(&compared)
@@ -224,7 +248,7 @@ pub fn tell(globals: &Globals, shown: &Shown, id: &str, dir: &Path, view: &RunVi
         .zip(&who)
         .map(|((((id, _, lp), entry), origin), who)| Item { id: *id, entry, round: round(lp), origin, who })
         .collect();
-    show(form, &one, &items, out::stdout_style(globals))
+    show(&items)
 }
 
 /// What fixers made of it and nobody approved can still be looked at.
@@ -243,13 +267,19 @@ fn compared(entry: &Entry, earlier: bool) -> Entry {
     Entry { first_round: entry.first_round + u32::from(earlier), ..entry.clone() }
 }
 
-fn show(form: ReviewForm, one: &Examined, items: &[Item<'_>], style: Style) -> Result<(), Failure> {
+fn show(form: ReviewForm, one: &Examined, style: Style) -> Result<(), Failure> {
     match form {
         ReviewForm::Text => out::data(&examined::text(one, style)),
         ReviewForm::Json => out::json(one),
         ReviewForm::Markdown => out::data(&examined::markdown(one)),
-        ReviewForm::Sarif => out::json(&sarif::log(items, env!("CARGO_PKG_VERSION"))),
+        ReviewForm::Sarif | ReviewForm::Github => show_items(form, &[]),
+    }
+}
+
+fn show_items(form: ReviewForm, items: &[Item<'_>]) -> Result<(), Failure> {
+    match form {
         ReviewForm::Github => out::data(&annotations::github(items)),
+        _ => out::json(&sarif::log(items, env!("CARGO_PKG_VERSION"))),
     }
 }
 
@@ -278,7 +308,7 @@ fn end_of(view: &RunView) -> String {
 }
 
 /// Everybody who was to judge, with what they came to; one who never answered stays without.
-fn judges(review: &tribunal_view::review::Review, note: &ReviewNote) -> Vec<Judge> {
+fn judges(review: &reviewed::Review, note: &ReviewNote) -> Vec<Judge> {
     let said = review.loops.iter().flat_map(|part| &part.words);
     let mut judges: Vec<Judge> = said
         .map(|word| Judge {
@@ -377,7 +407,7 @@ fn notes(docket: &Docket, note: &ReviewNote) -> Vec<String> {
     if note.seats.is_empty() {
         notes.push("judged by tools and checks alone: no reviewer is configured".to_owned());
     }
-    let left = |lp: &tribunal_core::r#loop::Loop| {
+    let left = |lp: &Loop| {
         lp.ledger()
             .iter()
             .any(|(_, entry)| entry.fixer.as_ref().is_some_and(|fixer| fixer.as_str() == "nobody"))

@@ -14,10 +14,12 @@ use std::path::Path;
 use tribunal_core::run::Ending;
 use tribunal_engine::docket::RunNote;
 use tribunal_engine::real::{self, Ask, PhaseFiles, Project, RealWorld};
+use tribunal_engine::review::Record;
 use tribunal_engine::settings::Settings;
-use tribunal_engine::{Docket, End, Engine, Projection, Stamped, Watch};
+use tribunal_engine::{Docket, DocketError, End, Engine, Projection, Stamped, Watch};
 use tribunal_journal::Reader;
 use tribunal_view::facts::{PlanState, RunView};
+use tribunal_view::review::Review;
 use tribunal_view::{plain, report, status, summary, words};
 
 /// Runs a phase.
@@ -115,7 +117,7 @@ impl Stay<'_> {
     /// Stays with the run until it is over, waits for a person, or is interrupted; then says what came of it.
     pub fn with(&self, mut engine: Engine<RealWorld>, before: Chronicle) -> Result<Done, Failure> {
         let handle = engine.world().handle();
-        let progress = Progress::new(self.globals, self.id, before, self.waiting.attach);
+        let progress = Progress::new(self.globals, self.id, engine.docket(), before, self.waiting.attach);
         let interrupt = move |signal| handle.interrupt(signal);
         let caught = signals::catch(self.settings.run.grace_s, interrupt, progress.speaker())?;
         // What builds nothing, scripts of the protocol do not follow.
@@ -125,15 +127,17 @@ impl Stay<'_> {
         let mut watching = Watching { progress, files, notices };
         let ended = engine.run(&mut watching);
         let Watching { progress, files, notices } = watching;
-        let chronicle = progress.finish();
         drop(caught);
-        let end = ended?;
         let why = files.and_then(|files| files.map_or_else(Some, |files| files.finish(engine.docket())));
-        if let Some(why) = why {
-            out::say(&format!("warning: {why}"));
-        }
-        let told = notices.map(Notices::finish).unwrap_or_default();
-        told.iter().for_each(|why| out::say(&format!("warning: {why}")));
+        // The user's own commands may take their time, and a log says so.
+        let told = notices.filter(|_| ended.is_ok()).map(|notices| {
+            progress.waits_for("run.on_end and run.on_escalation");
+            notices.finish()
+        });
+        let chronicle = progress.finish();
+        let end = ended?;
+        let warnings = why.into_iter().chain(told.into_iter().flatten());
+        warnings.for_each(|why| out::say(&format!("warning: {why}")));
         let done = self.tell(engine.docket(), &chronicle, &end)?;
         self.tried_out(engine, done)
     }
@@ -170,14 +174,18 @@ impl Stay<'_> {
             out::say(&format!("warning: the report could not be written: {error}"));
             view.report = None;
         }
-        if let Err(why) = write_review(&dir, self.id, &review) {
+        // Read once, for the file and for what is printed.
+        let told = Reader::open(&dir).map_err(DocketError::from).and_then(|reader| Record::read(&reader));
+        let told = told.map(|record| (super::report::of(docket, &record, self.id, &dir), record));
+        if let Err(why) = write_review(&told, &review) {
             out::say(&format!("warning: the review could not be written: {why}"));
             view.review = None;
         }
         // The report lies in the project; what is printed is read where the command was given.
         self.globals.elsewhere().iter().for_each(|dir| view.from_elsewhere(dir));
         let said = if docket.about.review.is_some() {
-            super::review::tell(self.globals, &self.shown, self.id, &dir, &view)
+            let (review, record) = told?;
+            super::review::tell(self.globals, &self.shown, docket, &record, review, &view)
         } else if self.globals.json {
             out::json(&view)
         } else if matches!(end, End::Suspended { .. }) {
@@ -288,11 +296,8 @@ pub fn add_places(view: &mut RunView, run_dir: &Path, docket: &Docket) {
 }
 
 /// The review as it stands, beside the journal: while a run lives, nothing else of the user's is written.
-fn write_review(dir: &Path, id: &str, path: &Path) -> Result<(), String> {
-    let reader = Reader::open(dir).map_err(|error| error.to_string())?;
-    let seen = Seen { id: id.to_owned(), dir: dir.to_owned(), reader };
-    let (docket, record) = super::report::read(&seen).map_err(|failure| failure.message)?;
-    let review = super::report::of(&docket, &record, id, dir);
-    let text = tribunal_view::review::markdown(&review);
+fn write_review(told: &Result<(Review, Record), DocketError>, path: &Path) -> Result<(), String> {
+    let (review, _) = told.as_ref().map_err(ToString::to_string)?;
+    let text = tribunal_view::review::markdown(review);
     real::write_atomic(path, text.as_bytes()).map_err(|error| error.to_string())
 }

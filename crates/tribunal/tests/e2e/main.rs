@@ -47,6 +47,7 @@ mod review_tools;
 mod serve;
 mod server;
 mod show;
+mod silence;
 mod terminal;
 mod tool_rows;
 mod traps;

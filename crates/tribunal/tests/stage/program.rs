@@ -11,7 +11,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Seconds after which a command counts as hung.
 const LIMIT_S: i64 = 180;
@@ -170,7 +170,11 @@ impl Running {
 
     /// Waits until it has said something on stderr.
     pub fn says(&self, text: &str) -> Res<()> {
+        let began = Instant::now();
         while !self.stderr().contains(text) {
+            if began.elapsed().as_secs() > LIMIT_S.unsigned_abs() {
+                let _ = self.signal(Signal::KILL);
+            }
             // A file has no bell: look again every few milliseconds.
             if self.ends_within(Duration::from_millis(5))? && !self.stderr().contains(text) {
                 return Err(format!("{} never said {text:?}: {}", self.shown, self.stderr()));
