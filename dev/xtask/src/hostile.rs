@@ -99,6 +99,11 @@ const CASES: &[Case] = &[
         "review_tools::hostile_formatter_reaches_for_our_index",
         &[Walls],
     ),
+    Case(
+        "a build script leaves a word for the next branch",
+        "review_tools::hostile_build_script_leaves_a_word_for_the_next_branch",
+        &[BaseCache],
+    ),
     Case("dev links out of the tree", "hostile_files::hostile_dev_links_out_of_its_tree", &[Links]),
     Case("reviewer edits files", "hostile_files::hostile_reviewer_edits_what_it_judges", &[ReadOnlySeat]),
     Case(
@@ -389,5 +394,12 @@ mod tests {
         }
         let cases: BTreeSet<String> = CASES.iter().map(|case| case.1.to_owned()).collect();
         assert_eq!(tests, cases);
+    }
+
+    #[test]
+    fn the_readme_says_how_many_cases_there_are() {
+        let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+        let said = format!("| {} cases, each lost without its defence |", CASES.len());
+        assert!(std::fs::read_to_string(readme).unwrap().contains(&said), "README.md does not say {said:?}");
     }
 }

@@ -84,12 +84,19 @@ pub struct Tool {
     /// Lock files: with other ones it begins anew.
     #[serde(default)]
     pub locks: Vec<String>,
-    /// Files of the project that it runs as code: their names, or `file: text` for all below a file that holds the text.
+    /// Files of the project that it runs as code, wherever they lie: a name, `folder/`, or `file: text` where the text
+    /// must stand in it. A row that does not say may run anything.
     #[serde(default)]
-    pub runs: Vec<String>,
+    pub runs: Option<Vec<String>>,
+    /// Files that say which code of others it runs: a change that touches one may run any.
+    #[serde(default)]
+    pub picks: Vec<String>,
     /// Files outside the project that its answer depends on: `~/x` or `$NAME/x`.
     #[serde(default)]
     pub outside: Vec<String>,
+    /// Files that it looks for in every folder above its own, too, besides those that steer it.
+    #[serde(default)]
+    pub above: Vec<String>,
     /// Whether its answer to the same question is the same tomorrow; it is, where nothing is said.
     #[serde(default)]
     pub memo: Option<bool>,
@@ -243,20 +250,32 @@ impl Tool {
         words.into_iter().any(|word| word.contains("{cache}"))
     }
 
-    /// Whether it runs this file as code, as far as its name and the files above it tell.
-    pub fn runs(&self, path: &str, text: &dyn Fn(&str) -> Option<String>) -> bool {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let mut above = std::iter::successors(parent(path), |at| parent(at));
-        self.runs.iter().any(|rule| match rule.split_once(": ") {
-            None => rule == name,
-            Some((file, holds)) => above
-                .clone()
-                .any(|folder| text(&inside(folder, file)).is_some_and(|text| text.contains(holds))),
-        }) || above.any(|folder| {
-            self.runs
-                .iter()
-                .any(|rule| rule.strip_suffix('/') == Some(folder.rsplit('/').next().unwrap_or(folder)))
-        })
+    /// Whether it may run code of a tree with these files, of which these changed. What such code could write, nobody may
+    /// trust who judges something else. One file that is run is enough: it may read, or be built from, any other.
+    pub fn may_run_code(
+        &self,
+        files: &[String],
+        changed: &[String],
+        text: &dyn Fn(&str) -> Option<String>,
+    ) -> bool {
+        let Some(runs) = &self.runs else { return true };
+        let name = |path: &String| path.rsplit('/').next().unwrap_or(path).to_owned();
+        let is_run = |path: &String| {
+            runs.iter().any(|rule| match (rule.split_once(": "), rule.strip_suffix('/')) {
+                (None, Some(folder)) => path.split('/').rev().skip(1).any(|part| part == folder),
+                (None, None) => *rule == name(path),
+                (Some((file, holds)), _) => {
+                    // What cannot be read may hold anything.
+                    file == name(path) && text(path).is_none_or(|text| bare(&text).contains(&bare(holds)))
+                }
+            })
+        };
+        changed.iter().any(|path| self.picks.contains(&name(path))) || files.iter().any(is_run)
+    }
+
+    /// Every file that it may find in a folder above its own and go by.
+    pub fn found_above(&self) -> Vec<String> {
+        self.steering().into_iter().chain(self.above.iter().cloned()).collect()
     }
 
     /// How it answers. `steering` is what [`Tool::steering`] gives.
@@ -390,6 +409,11 @@ pub fn first_line_program(line: &str) -> Option<String> {
     Some(program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').to_owned())
 }
 
+/// Text without white space and quotes: settings files say one thing in many ways.
+fn bare(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'')).collect()
+}
+
 fn inside(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
@@ -518,6 +542,71 @@ mod tests {
         assert_eq!(tools.get("mine").unwrap().program(), "mine");
         let wrong = BTreeMap::from([("x".to_owned(), toml::Value::from("y"))]);
         assert!(Tools::load(&wrong).is_err());
+    }
+
+    #[test]
+    fn what_may_run_code_of_the_project_is_known() {
+        let tools = tools();
+        let check = |tool: &str, files: &[(&str, &str)], changed: &[&str], expect: bool| {
+            let text =
+                |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, t)| (*t).to_owned());
+            let names: Vec<String> = files.iter().map(|(name, _)| (*name).to_owned()).collect();
+            let changed: Vec<String> = changed.iter().map(|path| (*path).to_owned()).collect();
+            let tool = tools.get(tool).unwrap();
+            assert_eq!(
+                tool.may_run_code(&names, &changed, &text),
+                expect,
+                "{} {files:?} {changed:?}",
+                tool.name
+            );
+        };
+        let plain = ("Cargo.toml", "[package]\nname = 'a'\n[build-dependencies]\ncc = '1'\n");
+        check("clippy", &[plain, ("src/lib.rs", "")], &["src/lib.rs"], false);
+        check("clippy", &[plain], &["Cargo.toml"], true);
+        check("clippy", &[plain], &["Cargo.lock"], true);
+        // One that is there and did not change may read what did, or be built from it.
+        check("clippy", &[plain, ("b/build.rs", "")], &["data/table.csv"], true);
+        check("clippy", &[plain, (".cargo/config.toml", "[build]\nrustc-wrapper = './w'")], &["a.rs"], true);
+        check("clippy", &[plain, ("a/.cargo/config", "")], &["a.rs"], true);
+        for manifest in [
+            "[lib]\nproc-macro = true",
+            "[lib]\nproc-macro=true",
+            "[lib]\n\"proc-macro\"   =   true",
+            "[lib]\nproc_macro = true",
+            "[lib]\ncrate-type = [ \"proc-macro\" ]",
+            "[package]\nbuild = 'make.rs'",
+            "[package]\nbuild=\"make.rs\"",
+            "package.'build' = 'make.rs'",
+            "[package]\n\"\\u0062uild\" = 'make.rs'",
+        ] {
+            check("clippy", &[plain, ("m/Cargo.toml", manifest)], &["src/lib.rs"], true);
+        }
+        check(
+            "clippy",
+            &[plain, ("rust-toolchain.toml", "[toolchain]\nchannel = 'stable'")],
+            &["a.rs"],
+            false,
+        );
+        check("clippy", &[plain, ("rust-toolchain.toml", "[toolchain]\npath = './own'")], &["a.rs"], true);
+        check("mypy", &[("mypy.ini", "[mypy]\nstrict = True")], &["a.py"], false);
+        check("mypy", &[("mypy.ini", "[mypy]\nplugins = ./p.py"), ("p.py", "")], &["p.py"], true);
+        check("mypy", &[("setup.cfg", "[mypy]\npython_executable: ./py")], &["a.py"], true);
+        check("mypy", &[("mypy.ini", "[mypy]")], &["mypy.ini"], true);
+        check("go-vet", &[("go.mod", ""), ("a.go", "")], &["a.go"], false);
+        check("golangci-lint", &[(".golangci.yml", "custom:\n  x:\n    path: x.so")], &["a.go"], true);
+    }
+
+    #[test]
+    fn a_row_that_does_not_say_what_it_runs_may_run_anything() {
+        for row in tools().rows.iter().filter(|row| row.wants_cache()) {
+            assert!(row.runs.is_some(), "{} keeps a folder and does not say what it runs", row.name);
+        }
+        let own: toml::Table = toml::from_str(
+            "mine = { files = ['*.x'], programs = ['mine'], check = ['mine', '{cache}'], form = 'lines' }",
+        )
+        .unwrap();
+        let tools = Tools::load(&own.into_iter().collect()).unwrap();
+        assert!(tools.get("mine").unwrap().may_run_code(&[], &[], &|_| None));
     }
 
     #[test]

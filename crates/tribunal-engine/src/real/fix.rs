@@ -2,14 +2,14 @@
 //! the round's tree is the union of what they made, one commit. An edit outside a fixer's files is put back and told; what
 //! is put back stays reachable. Who fixes what is not decided here.
 
-use super::cache::Warm;
+use super::cache::{Wanted, Warm, may_run_code};
 use super::clerk::Mandate;
 use super::launch::{Ended, Speech, not_done, words};
 use super::make::digest;
 use super::polish::{PUT_BACK, Polish, PutBack};
 use super::site::{Site, lock, slug};
 use super::subject;
-use super::tools::{Asked, change_between, changed_files, detect_one, left_out, own_cache};
+use super::tools::{Asked, cache_of, change_between, changed_files, detect_one, left_out};
 use super::{inside, kept};
 use crate::crash;
 use crate::docket::{Docket, Note, StrayNote};
@@ -351,11 +351,12 @@ impl Fix {
         };
         let dir = self.dir(site);
         let run = slug(&self.effect.to_string());
-        let warm = self.warm(site, tool, tree.base())?;
-        let cache = warm.as_ref().map_or_else(|| own_cache(site, name), Warm::data);
+        let (warm, runs) = self.warm(site, tool, tree.base())?;
+        let cache = cache_of(site, &warm, name, &dir, runs);
         let asked = Asked { site, tool, seat: &seat, name: &run, dir: &dir, tree: &tree, cache: &cache };
         let ran = mend(&asked);
         if let Err(why) = ran {
+            warm.into_iter().for_each(|warm| warm.give_back(site, None));
             site.shelf.discard(&dir)?;
             self.made(site, self.left(), self.cannot(&plain::clipped(&why, 400)), Vec::new());
             return Ok(());
@@ -365,7 +366,7 @@ impl Fix {
         }
         let replies = self.mended(&asked)?;
         if let Some(warm) = warm {
-            warm.give_back(site, name);
+            warm.give_back(site, None);
         }
         let taken = self.take(site, &tree, &replies)?;
         site.shelf.discard(&dir)?;
@@ -378,12 +379,13 @@ impl Fix {
         Ok(())
     }
 
-    /// What the tool kept of its last look.
-    fn warm(&self, site: &Site, tool: &Tool, start: &Oid) -> Result<Option<Warm>, GitError> {
-        match change_between(&site.repo, &Oid::parse(&self.base)?, start)? {
-            Ok(change) => Warm::take(site, tool, &tool.name, &change, start),
-            Err(_) => Ok(None),
-        }
+    /// What the tool kept of its last look, and whether code of what it mends may run.
+    fn warm(&self, site: &Site, tool: &Tool, start: &Oid) -> Result<(Option<Warm>, bool), GitError> {
+        let base = Oid::parse(&self.base)?;
+        let Ok(change) = change_between(&site.repo, &base, start)? else { return Ok((None, true)) };
+        let runs = may_run_code(site, tool, &change, start)?;
+        let wanted = Wanted { tool, name: &tool.name, base: &base, commit: start, runs };
+        Ok((Warm::take(site, &wanted)?, runs))
     }
 
     /// What a tool mended and what it left, by its own word: it is asked again about what it made. What a formatter was

@@ -2,7 +2,7 @@
 //! changed lines is a finding, the rest is kept aside. One that could not run is not green, it did not run. What a
 //! diff's own code makes a tool do stays in its walls.
 
-use super::cache::{Memo, Warm};
+use super::cache::{Memo, Wanted, Warm, may_run_code};
 use super::check::{Command, contained, tail, tmp_in};
 use super::inside;
 use super::site::{Site, slug};
@@ -215,12 +215,16 @@ fn look(
     let dir = site.dir.join("checks").join(name);
     site.shelf.discard(&dir)?;
     fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
-    let warm = Warm::take(site, tool, &tool.name, &change, commit)?;
+    let runs = may_run_code(site, tool, &change, commit)?;
+    let mut warm = Warm::take(site, &Wanted { tool, name: &tool.name, base, commit, runs })?;
+    if let Some(warm) = warm.as_mut().filter(|warm| runs && warm.is_cold()) {
+        begin_at_base(site, tool, &seat, (name, &dir), warm, base)?;
+    }
     let tree = match &warm {
         Some(warm) => warm.tree(site, commit)?,
         None => site.shelf.checkout(&dir.join("tree"), &dir.join("index"), commit, "check")?,
     };
-    let cache = warm.as_ref().map_or_else(|| own_cache(site, &tool.name), Warm::data);
+    let cache = cache_of(site, &warm, &tool.name, &dir, runs);
     let asked = Asked { site, tool, seat: &seat, name, dir: &dir, tree: &tree, cache: &cache };
     // Whether the answer comes from nothing but what it is kept by.
     let mut alone = true;
@@ -237,7 +241,7 @@ fn look(
     };
     site.shelf.discard(&dir)?;
     if let Some(warm) = warm {
-        warm.give_back(site, &tool.name);
+        warm.give_back(site, Some(commit));
     }
     if let (Some(memo), Ok(looked), true) = (&memo, &said, alone) {
         memo.write(&site.run, looked);
@@ -245,9 +249,36 @@ fn look(
     Ok(said)
 }
 
-/// The folder that a tool keeps for itself in one run.
-pub(crate) fn own_cache(site: &Site, name: &str) -> PathBuf {
-    site.dir.join("cache").join(slug(name))
+/// Where code of what is judged runs, the warm folder begins with what the base leaves there: whoever judges the next change
+/// of the same base begins with that as well. What the tool says of the base is of no interest, nor whether it can say it.
+fn begin_at_base(
+    site: &Site,
+    tool: &Tool,
+    seat: &Detected,
+    (name, dir): (&str, &Path),
+    warm: &mut Warm,
+    base: &Oid,
+) -> Result<(), GitError> {
+    let trash = |path: &Path| site.shelf.discard(path).is_ok();
+    if warm.will_run(base).is_err() {
+        return Ok(());
+    }
+    let (tree, cache) = (warm.tree(site, base)?, warm.data());
+    let name = format!("{name}-first");
+    let _ =
+        Asked { site, tool, seat, name: &name, dir, tree: &tree, cache: &cache }.check(&tool.check, &[])?;
+    let _ = warm.set_aside(&trash);
+    Ok(())
+}
+
+/// The folder that a tool writes to: the warm one, or one of this run. Where code of what is judged runs, one that goes with
+/// this look: the next round may judge other code.
+pub(crate) fn cache_of(site: &Site, warm: &Option<Warm>, name: &str, dir: &Path, runs: bool) -> PathBuf {
+    match warm {
+        Some(warm) => warm.data(),
+        None if runs => dir.join("cache"),
+        None => site.dir.join("cache").join(slug(name)),
+    }
 }
 
 /// What it stopped at and went past, where that is all that failed and may be left out; `None` where it is not, or where
@@ -370,8 +401,14 @@ impl Asked<'_> {
     fn before(&self, base: &Oid) -> Result<Option<ToolReport>, GitError> {
         // A cache of its own: cargo goes by the times of files, and would take one commit for the other.
         let own = format!("{}-base", self.tool.name);
-        let warm = Warm::take(self.site, self.tool, &own, &Change::default(), base)?;
-        let cache = warm.as_ref().map_or_else(|| own_cache(self.site, &own), Warm::data);
+        let runs = may_run_code(self.site, self.tool, &Change::default(), base)?;
+        let wanted = Wanted { tool: self.tool, name: &own, base, commit: base, runs: false };
+        let mut warm = Warm::take(self.site, &wanted)?;
+        // Code of the base is believed, where it is the base.
+        if runs && warm.as_mut().is_some_and(|warm| warm.will_run(base).is_err()) {
+            warm = None;
+        }
+        let cache = cache_of(self.site, &warm, &own, self.dir, runs);
         let name = format!("{}-base", self.name);
         let tree =
             self.site.shelf.checkout(&self.dir.join("base"), &self.dir.join("base-index"), base, "check")?;
@@ -380,7 +417,7 @@ impl Asked<'_> {
         let clear = |was: &ToolReport| was.failed.is_empty() || left_out(self.tool, was).is_some();
         let said = there.check(&self.onward(&self.tool.check), &[])?.ok().filter(clear);
         if let Some(warm) = warm {
-            warm.give_back(self.site, &own);
+            warm.give_back(self.site, None);
         }
         Ok(said)
     }

@@ -739,6 +739,121 @@ fn a_tool_is_not_asked_twice_about_the_same() {
     assert_eq!(launched(&project), 1, "nothing is kept where nothing may be");
 }
 
+/// A tool of Python's, in an environment of its own, that goes by a file above its folder and by one in the home.
+#[test]
+fn an_answer_is_not_kept_past_anything_it_came_from() {
+    let mut project = Project::new("fine\n", "fine\nmore\n");
+    let root = project.stage.root().to_owned();
+    let venv = root.join("venv");
+    let put = |path: &std::path::Path, text: &str| {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let script = |path: &std::path::Path, text: &str| {
+        put(path, text);
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    script(&venv.join("bin/python-mine"), "#!/bin/sh\nexec sh \"$@\"\n");
+    put(&venv.join("lib/python3/site-packages/rules/deep/rule.py"), "one");
+    script(&venv.join("bin/mylint"), &LINT.replace("#!/bin/sh", "#!/usr/bin/env python-mine"));
+    project.stage.program_mut().prepend_path(&venv.join("bin"));
+    let row = format!("{ROW}outside = [\"~/.mylintrc\"]\nabove = [\".mylint-above\"]\nborrow = [\"mods\"]\n");
+    project.stage.write("tribunal.toml", &row).unwrap();
+    let asked = |project: &Project, what: &str| {
+        project.json(&DIFF, 0);
+        assert_eq!(launched(project), 1, "{what}");
+        project.json(&DIFF, 0);
+        assert_eq!(launched(project), 0, "{what}: and then it is known");
+    };
+    asked(&project, "the first time");
+    let at = |path: &str| root.join(path);
+    let project_at = |path: &str| project.stage.project().join(path);
+    script(&at("venv/bin/python-mine"), "#!/bin/sh\n# newer\nexec sh \"$@\"\n");
+    asked(&project, "what runs it");
+    put(&at("venv/lib/python3/site-packages/rules/deep/rule.py"), "two");
+    asked(&project, "a package it lies among");
+    put(&at("home/.mylintrc"), "strict");
+    asked(&project, "settings in the home");
+    put(&at("home/.tool-versions"), "mylint 2");
+    asked(&project, "what a version manager was told");
+    put(&at(".mylint-above"), "strict");
+    asked(&project, "settings above the project");
+    put(&project_at(".mylint-above"), "strict");
+    asked(&project, "settings in the work tree that nobody committed");
+    put(&project_at("mods/a/index.js"), "1");
+    asked(&project, "packages of the project");
+    put(&project_at("mods/a/index.js"), "2");
+    asked(&project, "a package that was patched by hand");
+    // Another program of the same name, earlier on the path.
+    script(&at("first/mylint"), LINT);
+    project.stage.program_mut().prepend_path(&at("first"));
+    asked(&project, "another program of the same name");
+    project.stage.program_mut().env.push(("VIRTUAL_ENV".into(), venv.clone().into()));
+    asked(&project, "a variable that it sees");
+    // What no tool is given makes no difference to any.
+    for name in ["RUSTFLAGS", "CARGO_TARGET_DIR", "NODE_ENV", "NODE_OPTIONS", "PYTHONPATH", "GOFLAGS"] {
+        project.stage.program_mut().env.push((name.into(), "un-seen-value".into()));
+    }
+    let lint = format!("#!/bin/sh\nenv | grep -q un-seen-value && exit 3\n{LINT}");
+    script(&at("first/mylint"), &lint);
+    asked(&project, "a program that would tell of them");
+}
+
+/// A tool that failed has said nothing that could be kept, and a link to elsewhere may be something else tomorrow.
+#[test]
+fn what_is_no_answer_is_not_kept() {
+    let project = Project::new("fine\n", "fine\nmore\n");
+    let bin = project.stage.root().join("bin/mylint");
+    for broken in ["exit 3", "kill -9 $$", "exit 127"] {
+        std::fs::write(&bin, format!("#!/bin/sh\n{broken}\n")).unwrap();
+        for _ in 0..2 {
+            project.json(&DIFF, 4);
+            assert_ne!(launched(&project), 0, "{broken}: it is asked every time");
+        }
+    }
+    std::fs::write(&bin, LINT).unwrap();
+    project.json(&DIFF, 0);
+    project.json(&DIFF, 0);
+    assert_eq!(launched(&project), 0);
+    std::os::unix::fs::symlink("/etc/hostname", project.stage.project().join("elsewhere.txt")).unwrap();
+    project.stage.git(&["add", "-A"]).unwrap();
+    project.commit("fine\nmore\nlinked\n");
+    for _ in 0..2 {
+        project.stage.tribunal(&["review", DIFF[0], DIFF[1]]).unwrap();
+        assert_ne!(launched(&project), 0, "what lies behind the link is not known");
+    }
+}
+
+/// A tool that runs code of the project, and believes what it finds in its folder: code of one branch leaves a word there
+/// that would make it pass another.
+#[test]
+fn hostile_build_script_leaves_a_word_for_the_next_branch() {
+    let project = Project::new("fine\n", "fine\nmore\n");
+    let script = "#!/bin/sh\nmkdir -p \"$CACHE\"\nif [ -e hook.run ]; then sh ./hook.run; fi\n\
+        if [ -e \"$CACHE/pass\" ]; then exit 0; fi\nif grep -n worse \"$@\"; then echo 'a.txt:1: error: worse [W1]'; exit 1; fi\nexit 0\n";
+    std::fs::write(project.stage.root().join("bin/mylint"), script).unwrap();
+    let row = format!("{ROW}env = {{ CACHE = \"{{cache}}\" }}\nruns = [\"hook.run\"]\n");
+    project.stage.git(&["checkout", "-q", "main"]).unwrap();
+    project.stage.write("tribunal.toml", &row).unwrap();
+    project.stage.write("hook.run", "true\n").unwrap();
+    project.stage.git(&["add", "-A"]).unwrap();
+    project.stage.git(&["commit", "-q", "-m", "build: a hook"]).unwrap();
+    let branch = |name: &str, hook: &str, text: &str| {
+        project.stage.git(&["checkout", "-q", "-B", name, "main"]).unwrap();
+        project.stage.write("hook.run", hook).unwrap();
+        project.stage.write("a.txt", text).unwrap();
+        project.stage.git(&["commit", "-q", "-am", "feat: it"]).unwrap();
+    };
+    branch("evil", "touch \"$CACHE/pass\"\n", "fine\nfine too\n");
+    project.json(&DIFF, 0);
+    // The same branch goes on and takes the hook back; and another one.
+    project.stage.write("hook.run", "true\n").unwrap();
+    project.commit("worse\n");
+    project.json(&DIFF, 1);
+    branch("other", "true # other\n", "worse\n");
+    project.json(&DIFF, 1);
+}
+
 #[test]
 fn what_was_found_stays_where_its_tool_did_not_run() {
     let project = Project::new("", "worse one\n");
