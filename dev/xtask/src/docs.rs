@@ -1,7 +1,7 @@
 //! Checks the book against the program: every command, flag and key it names exists, every example runs, and the page of
 //! settings is the defaults file. `--write` renews that page. It judges words by the program, never the other way round.
 
-use crate::out;
+use crate::{out, promises};
 use crate::program::{self, command};
 use clap::Parser;
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ fn check(args: &Args) -> Res<Vec<String>> {
             .push(format!("{SETTINGS}: it is not the defaults file; cargo xtask docs --write renews it"));
     }
     let (mut pages, mut ran) = (0, 0);
-    for page in pages_of()? {
+    for page in pages_of(Path::new("."))? {
         let text = read(&page)?;
         let blocks = blocks(&text);
         book.commands(&page, &text);
@@ -77,6 +77,9 @@ fn check(args: &Args) -> Res<Vec<String>> {
         ran += book.examples(&page, &blocks)?;
         pages += 1;
     }
+    let promising = promising(Path::new("."))?;
+    let promising: Vec<&Path> = promising.iter().map(PathBuf::as_path).collect();
+    book.wrong.extend(promises::wrong(Path::new("."), &promising)?);
     out::progress(format!("{pages} pages, {} commands, {ran} examples run", book.help.len()));
     Ok(book.wrong)
 }
@@ -276,9 +279,16 @@ fn settings(defaults: &str) -> String {
     page.replace(&format!("{empty}\n#"), "#").trim_end_matches(empty).trim_end().to_owned() + "\n"
 }
 
-fn pages_of() -> Res<Vec<PathBuf>> {
-    let entries = std::fs::read_dir("docs").map_err(|error| format!("docs: {error}"))?;
-    let mut pages: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+/// The pages and help texts in which something may be promised, from the root.
+pub fn promising(root: &Path) -> Res<Vec<PathBuf>> {
+    let others = ["ARCHITECTURE.md", "CONTRIBUTING.md", "crates/tribunal/src/args.rs"].map(PathBuf::from);
+    Ok(pages_of(root)?.into_iter().chain(others).collect())
+}
+
+fn pages_of(root: &Path) -> Res<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(root.join("docs")).map_err(|error| format!("docs: {error}"))?;
+    let mut pages: Vec<PathBuf> =
+        entries.flatten().map(|entry| Path::new("docs").join(entry.file_name())).collect();
     pages.retain(|path| path.extension().is_some_and(|end| end == "md"));
     pages.push("README.md".into());
     pages.sort();

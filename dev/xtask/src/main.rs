@@ -8,6 +8,7 @@ mod findings;
 mod hostile;
 mod out;
 mod program;
+mod promises;
 mod real_clis;
 mod screenshots;
 mod sim;
