@@ -485,6 +485,8 @@ pub struct Docket {
     pub about: RunNote,
     /// How agents' launches ended, in order.
     pub launches: Vec<LaunchNote>,
+    /// The same by the loop or lane they were for: reports ask for them once for every finding.
+    pub(crate) by_loop: BTreeMap<String, Vec<usize>>,
     /// What agents may be told.
     pub(crate) tokens: Tokens,
     /// Warnings, in order.
@@ -570,6 +572,15 @@ impl Note {
     }
 }
 
+/// The loop or lane that an effect is of: what stands before `/e3/` in `01-01/task-1.1/e3/judge:wire#2`.
+fn machine_of(effect: &str) -> &str {
+    let is_entry = |at: &usize| {
+        let rest = effect[at + 2..].trim_start_matches(|c: char| c.is_ascii_digit());
+        rest.starts_with('/') && rest.len() < effect.len() - at - 2
+    };
+    effect.match_indices("/e").map(|(at, _)| at).find(is_entry).map_or("", |at| &effect[..at])
+}
+
 fn is_polish(id: &LoopId) -> bool {
     id.as_str().starts_with("phase.polish.")
 }
@@ -580,6 +591,16 @@ impl Docket {
         let mut docket = Docket::default();
         reader.each(1, |row| docket.take(&row))?;
         Ok(docket)
+    }
+
+    /// The launches for a loop or lane, in order.
+    pub fn launches_of(&self, id: &str) -> impl DoubleEndedIterator<Item = &LaunchNote> + Clone {
+        self.by_loop.get(id).into_iter().flatten().filter_map(|at| self.launches.get(*at))
+    }
+
+    /// The launches for an effect, in order.
+    pub fn launches_for(&self, effect: &str) -> impl DoubleEndedIterator<Item = &LaunchNote> {
+        self.launches_of(machine_of(effect)).filter(move |launch| launch.effect == effect)
     }
 
     /// Who reviews it all, and how: what exists, or what this run built.
@@ -742,6 +763,10 @@ impl Docket {
             Note::Launch(launch) => {
                 let plan = launch.effect.split_once('/').map_or("", |(plan, _)| plan);
                 let _ = self.tokens.told(&launch.role, &PlanId::new(plan), launch.tokens_told);
+                self.by_loop
+                    .entry(machine_of(&launch.effect).to_owned())
+                    .or_default()
+                    .push(self.launches.len());
                 self.launches.push((**launch).clone());
             }
             Note::Warning(text) if self.warnings.contains(text) => {}
@@ -772,5 +797,35 @@ fn highest_finding(fact: &Fact) -> Option<FindingId> {
             exists.open.iter().map(|f| f.id).chain(exists.last).max()
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_are_found_by_what_they_were_for() {
+        let mut docket = Docket::default();
+        let effects = [
+            "01-01/task-1.1/e3/judge:wire#1",
+            "01-01/task-1.1/e3/judge:wire#b2a",
+            "01-01/task-1.10/e3/make:dev#1",
+            "01-01/e5/summary#1",
+            "phase.1/e2/judge:x/e9#1",
+            "no effect at all",
+        ];
+        for effect in effects {
+            let note = LaunchNote { effect: effect.to_owned(), ..LaunchNote::default() };
+            docket.apply_note(&Note::Launch(Box::new(note)));
+        }
+        let of = |id: &str| docket.launches_of(id).map(|launch| launch.effect.as_str()).collect::<Vec<_>>();
+        assert_eq!(of("01-01/task-1.1"), effects[..2]);
+        assert_eq!(of("01-01/task-1.10"), effects[2..3]);
+        assert_eq!(of("01-01"), effects[3..4]);
+        assert_eq!(of("phase.1"), effects[4..5]);
+        assert_eq!(of("01"), [""; 0]);
+        assert_eq!(docket.launches_for(effects[1]).count(), 1);
+        assert_eq!(docket.launches_for("01-01/task-1.1/e3/judge:wire#2").count(), 0);
     }
 }

@@ -241,8 +241,11 @@ impl Record {
     ) -> Review {
         let loops: Vec<Part> =
             self.order.iter().filter_map(|id| self.loops.get(id)).map(|told| told.part(docket)).collect();
-        let findings: Vec<Story> =
-            last_word(docket).into_iter().map(|(id, entry, lp)| self.story(docket, id, &entry, lp)).collect();
+        let tellers = self.tellers();
+        let story = |(id, entry, lp): (FindingId, Cow<'_, Entry>, &Loop)| {
+            self.story(docket, id, &entry, lp, tellers.get(&id).map_or(&[], Vec::as_slice))
+        };
+        let findings: Vec<Story> = last_word(docket).into_iter().map(story).collect();
         let ending = docket.run.as_ref().and_then(ending);
         let waits: Vec<String> =
             questions.iter().map(|open| format!("{}: {}", open.subject, open.why)).collect();
@@ -272,13 +275,21 @@ impl Record {
         }
     }
 
-    fn story(&self, docket: &Docket, id: FindingId, entry: &Entry, lp: &Loop) -> Story {
+    /// The loops that hold each finding, in their order, of those in which something was tried.
+    fn tellers(&self) -> BTreeMap<FindingId, Vec<&Told>> {
+        let mut tellers: BTreeMap<FindingId, Vec<&Told>> = BTreeMap::new();
+        let loops = self.order.iter().filter_map(|id| self.loops.get(id));
+        for told in loops.filter(|told| !told.tries.is_empty()) {
+            told.lp.ledger().iter().for_each(|(id, _)| tellers.entry(id).or_default().push(told));
+        }
+        tellers
+    }
+
+    fn story(&self, docket: &Docket, id: FindingId, entry: &Entry, lp: &Loop, tellers: &[&Told]) -> Story {
         let mut finding = FindingView::of(id, entry, lp.id().as_str());
         finding.identities = spoken::identities(docket, lp.id(), entry);
         finding.provenance = self.origins.words(id);
-        let holds = |told: &&Told| told.lp.ledger().get(id).is_some();
-        let tellers = self.order.iter().filter_map(|id| self.loops.get(id)).filter(holds);
-        let tried = tellers.flat_map(|told| {
+        let tried = tellers.iter().flat_map(|told| {
             let elsewhere = (told.lp.id() != lp.id()).then(|| question::subject(told.lp.id().as_str()));
             told.tries.iter().filter_map(move |one| self.tried(one, id, elsewhere.as_deref()))
         });
@@ -809,7 +820,7 @@ impl Told {
 
 /// What somebody said, with what was run for it.
 fn on_record(docket: &Docket, effect: &str, word: &Word) -> Word {
-    let launch = docket.launches.iter().rev().find(|launch| launch.effect == effect);
+    let launch = docket.launches_for(effect).next_back();
     let ran = launch.into_iter().flat_map(|launch| &launch.ran);
     let line = |ran: &Ran| {
         let how = match (ran.early, ran.passed) {

@@ -12,7 +12,8 @@ use tribunal_view::spoken::{Identity, Spoken};
 /// What the reviewers of a loop said, in order.
 pub fn of_loop(docket: &Docket, id: &LoopId) -> Vec<Spoken> {
     let lost: Vec<(&Seat, &LostTry)> = docket.tries.of_loop(id).collect();
-    launches(docket, id.as_str())
+    docket
+        .launches_of(id.as_str())
         .filter_map(|launch| {
             let (seat, nth) = judged(&launch.effect)?;
             let lost = lost.iter().find(|(_, lost)| lost.effect.to_string() == launch.effect);
@@ -42,7 +43,7 @@ pub fn identities(docket: &Docket, of: &LoopId, entry: &Entry) -> Vec<Identity> 
     let of_seat = |seat: &Seat| {
         let name = seat.as_str();
         let by = |launch: &&LaunchNote| judged(&launch.effect).is_some_and(|(seat, _)| seat == name);
-        let mut said = launches(docket, of.as_str()).filter(by).filter(|launch| launch.failed.is_none());
+        let mut said = docket.launches_of(of.as_str()).filter(by).filter(|launch| launch.failed.is_none());
         let first = said.clone().find(|launch| launch.round == entry.first_round);
         first.or_else(|| said.next()).and_then(|launch| launch.identity.clone())
     };
@@ -55,12 +56,7 @@ pub fn identities(docket: &Docket, of: &LoopId, entry: &Entry) -> Vec<Identity> 
 
 /// Who a launch was.
 pub fn identity(docket: &Docket, effect: &str) -> Option<Identity> {
-    docket.launches.iter().rev().find(|launch| launch.effect == effect)?.identity.clone()
-}
-
-fn launches<'a>(docket: &'a Docket, of: &str) -> impl Iterator<Item = &'a LaunchNote> + Clone {
-    let prefix = format!("{of}/e");
-    docket.launches.iter().filter(move |launch| launch.effect.starts_with(&prefix))
+    docket.launches_for(effect).next_back()?.identity.clone()
 }
 
 /// The reviewer and the try of `01-01/task-1.1/e3/judge:wire#b2a`.

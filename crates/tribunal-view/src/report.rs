@@ -3,6 +3,7 @@
 use crate::facts::{FindingView, LoopView, RunView};
 use crate::style::Style;
 use crate::{plain, spoken, status, summary, words};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Bytes of each reviewer's words in a report.
@@ -28,8 +29,10 @@ pub fn markdown(run: &RunView) -> String {
     let _ = writeln!(out, "{}\n", summary::sentences(run));
     table(&mut out, &["", ""], &facts(run));
     plans(&mut out, run);
+    let mut held: BTreeMap<&str, Vec<&FindingView>> = BTreeMap::new();
+    run.findings.iter().for_each(|finding| held.entry(&finding.of).or_default().push(finding));
     for lp in &run.loops {
-        one_loop(&mut out, run, lp);
+        one_loop(&mut out, lp, held.get(lp.id.as_str()).map_or(&[], Vec::as_slice));
     }
     findings(&mut out, run);
     list(
@@ -111,7 +114,7 @@ fn plans(out: &mut String, run: &RunView) {
     table(out, &["plan", "title", "wave", "gate", "verdict"], &rows);
 }
 
-fn one_loop(out: &mut String, run: &RunView, lp: &LoopView) {
+fn one_loop(out: &mut String, lp: &LoopView, held: &[&FindingView]) {
     let outcome = lp.outcome.as_deref().unwrap_or(&lp.state);
     let _ = writeln!(out, "## {}: {outcome}\n", text(&lp.id));
     let cost = if lp.cost_micros > 0 { format!(", {}", words::money(lp.cost_micros)) } else { String::new() };
@@ -129,7 +132,6 @@ fn one_loop(out: &mut String, run: &RunView, lp: &LoopView) {
             let _ = writeln!(out, "  - {}", text(said));
         });
     }
-    let held: Vec<&FindingView> = run.findings.iter().filter(|finding| finding.of == lp.id).collect();
     if !held.is_empty() {
         out.push('\n');
     }

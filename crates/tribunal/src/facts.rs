@@ -441,8 +441,7 @@ fn warned(docket: &Docket, plan: &PlanId) -> bool {
 fn loop_view(docket: &Docket, chronicle: &Chronicle, id: &LoopId) -> Option<LoopView> {
     let lp = docket.loops.get(id)?;
     let (began, ended) = chronicle.spans.get(id).copied().unwrap_or_default();
-    let prefix = format!("{id}/e");
-    let launches = docket.launches.iter().filter(|launch| launch.effect.starts_with(&prefix));
+    let launches = docket.launches_of(id.as_str());
     Some(LoopView {
         id: id.to_string(),
         plan: id.as_str().split_once('/').map(|(plan, _)| plan.to_owned()),

@@ -1,8 +1,8 @@
 //! Checks the book against the program: every command, flag and key it names exists, every example runs, and the page of
 //! settings is the defaults file. `--write` renews that page. It judges words by the program, never the other way round.
 
-use crate::{out, promises};
 use crate::program::{self, command};
+use crate::{out, promises};
 use clap::Parser;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -93,9 +93,9 @@ fn is_test(root: &Path, test: &str) -> bool {
     let head = format!("fn {name}(");
     let laws = text.split_once("laws! {").and_then(|(_, rest)| rest.split_once("\n}")).map(|(laws, _)| laws);
     // An attribute may stand between the two.
-    let is_one = text.find(&head).is_some_and(|at| {
-        text[..at].rsplit("\n\n").next().is_some_and(|before| before.contains("#[test]"))
-    });
+    let is_one = text
+        .find(&head)
+        .is_some_and(|at| text[..at].rsplit("\n\n").next().is_some_and(|before| before.contains("#[test]")));
     is_one || laws.is_some_and(|laws| laws.lines().any(|line| line.trim() == name))
 }
 
@@ -112,7 +112,10 @@ mod tests {
         };
         put(TABLE, &format!("| promise | page | tests |\n|---|---|---|\n{table}"));
         put("page.md", page);
-        put("tests.rs", "laws! {\n    /// Why.\n    gate\n}\n\n#[test]\nfn it_holds() {}\n\nfn helper() {}\n");
+        put(
+            "tests.rs",
+            "laws! {\n    /// Why.\n    gate\n}\n\n#[test]\nfn it_holds() {}\n\nfn helper() {}\n",
+        );
         let found = wrong(dir.path(), &[Path::new("page.md")]).unwrap();
         assert_eq!(found.len(), expect.len(), "{found:?}");
         found.iter().zip(expect).for_each(|(found, part)| assert!(found.contains(part), "{found}"));
@@ -122,7 +125,11 @@ mod tests {
     fn a_promise_has_its_words_and_its_test() {
         let said = "It is **never\nlost.** Really.";
         check("| It is never lost. | page.md | tests.rs::it_holds, tests.rs::gate |\n", said, &[]);
-        check("| It is never lost. | page.md | tests.rs::gone |\n", said, &["there is no test tests.rs::gone"]);
+        check(
+            "| It is never lost. | page.md | tests.rs::gone |\n",
+            said,
+            &["there is no test tests.rs::gone"],
+        );
         check("| It is never lost. | page.md | tests.rs::helper |\n", said, &["there is no test"]);
         check("| It is never lost. | page.md | tests.rs |\n", said, &["there is no test"]);
         check("| It was never lost. | page.md | tests.rs::gate |\n", "It is.", &["does not say"]);
