@@ -1064,7 +1064,11 @@ impl Run {
                 // A good end of nothing is none.
                 let hollow = outcome.is_good() && revision.is_none();
                 let outcome = if hollow { Outcome::Failed } else { outcome.clone() };
-                Some(RunEvent::LoopEnded { effect, outcome, revision: revision.clone(), open: open.clone() })
+                // Only a stuck lane goes on with what is open, and the loop's own events hold it: of a review with many
+                // findings it would be the largest thing in the journal, written when everything is over.
+                let goes_on = effect.of != Of::run() && !outcome.is_good();
+                let open = if goes_on { open.clone() } else { Vec::new() };
+                Some(RunEvent::LoopEnded { effect, outcome, revision: revision.clone(), open })
             }
             (RunWant::Summary { .. }, RunReport::Summarised { revision }) => {
                 Some(RunEvent::Summarised { effect, revision: revision.clone() })

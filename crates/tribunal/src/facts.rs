@@ -79,6 +79,11 @@ impl Story {
 }
 
 impl Chronicle {
+    /// Whether it begins with the run: no loop was opened and nothing decided before.
+    pub fn is_new(&self) -> bool {
+        self.order.is_empty() && self.decisions.is_empty()
+    }
+
     /// Takes facts as they are committed.
     pub fn extend(&mut self, facts: &[Stamped]) {
         facts.iter().for_each(|stamped| self.take(stamped.at.0, &stamped.fact));

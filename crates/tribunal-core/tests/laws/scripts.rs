@@ -6,7 +6,7 @@ use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, FinishStep, Step, Try};
 use tribunal_core::finding::{Answer, Claim, Fate, Severity, Source, Verdict};
 use tribunal_core::ids::{Check, FindingId, LoopId, Of, PlanId, Revision, Seat, Time};
-use tribunal_core::ledger::{Delta, Mark, Tracked};
+use tribunal_core::ledger::{Delta, Entry, Handed, Mark, Tracked};
 use tribunal_core::r#loop::{
     Checked, Choice, Decision, Failure, FailureKind, Loop, LoopEvent, LoopIn, LoopReport, Offer, Opened,
     Opening, Outcome, Question, Why,
@@ -738,6 +738,7 @@ fn a_run_can_review_what_exists() {
     let revision = Revision::new("r1");
     let exists =
         tribunal_core::run::Exists { revision: revision.clone(), open: Vec::new(), since: None, last: None };
+    let entry = Entry::new(Claim::new(Severity::Blocker, "c"), BTreeSet::new(), 1);
     for (outcome, ending) in [(Outcome::Passed, Ending::Passed), (Outcome::Exhausted, Ending::Shut)] {
         let spec = RunSpec { exists: Some(exists.clone()), finish: Vec::new(), ..spec(Vec::new()) };
         let mut run = Run::open(&spec);
@@ -750,10 +751,12 @@ fn a_run_can_review_what_exists() {
         let report = RunReport::LoopEnded {
             outcome: outcome.clone(),
             revision: Some(fixed.clone()),
-            open: Vec::new(),
+            open: vec![Handed { id: FindingId(1), entry: entry.clone() }],
         };
         let input = RunIn::Report { effect: effect.clone(), at: Time(1), report };
-        turn(&mut run, &input).expect("it applies");
+        let events = turn(&mut run, &input).expect("it applies");
+        let twice = |event: &RunEvent| matches!(event, RunEvent::LoopEnded { open, .. } if !open.is_empty());
+        assert!(!events.iter().any(twice), "what a review leaves open is in the journal once");
         assert_eq!(run.ending(), Some(ending));
         let tip = if outcome.is_good() { &fixed } else { &revision };
         assert_eq!(run.tip(), Some(tip), "what was approved is what there is to take");

@@ -116,7 +116,7 @@ pub struct Stay<'a> {
 impl Stay<'_> {
     /// Stays with the run until it is over, waits for a person, or is interrupted; then says what came of it.
     pub fn with(&self, mut engine: Engine<RealWorld>, before: Chronicle) -> Result<Done, Failure> {
-        let handle = engine.world().handle();
+        let (handle, is_new) = (engine.world().handle(), before.is_new());
         let progress = Progress::new(self.globals, self.id, engine.docket(), before, self.waiting.attach);
         let interrupt = move |signal| handle.interrupt(signal);
         let caught = signals::catch(self.settings.run.grace_s, interrupt, progress.speaker())?;
@@ -124,9 +124,12 @@ impl Stay<'_> {
         let files = builds(&engine.docket().about).then(|| Projection::open(self.project, self.id));
         let (run, root) = (&self.settings.run, self.project.root());
         let notices = Notices::new(run, self.id, root, engine.docket());
-        let mut watching = Watching { progress, files, notices };
+        // What one review finds may be very much, and is folded as it comes: nothing is left to read at its end. Of a run
+        // with a thousand loops only the journal holds that much twice.
+        let record = (is_new && engine.docket().about.review.is_some()).then(Record::default);
+        let mut watching = Watching { progress, files, notices, record };
         let ended = engine.run(&mut watching);
-        let Watching { progress, files, notices } = watching;
+        let Watching { progress, files, notices, record } = watching;
         drop(caught);
         let why = files.and_then(|files| files.map_or_else(Some, |files| files.finish(engine.docket())));
         // The user's own commands may take their time, and a log says so.
@@ -138,7 +141,7 @@ impl Stay<'_> {
         let end = ended?;
         let warnings = why.into_iter().chain(told.into_iter().flatten());
         warnings.for_each(|why| out::say(&format!("warning: {why}")));
-        let done = self.tell(engine.docket(), &chronicle, &end)?;
+        let done = self.tell(engine.docket(), &chronicle, record, &end)?;
         self.tried_out(engine, done)
     }
 
@@ -156,7 +159,27 @@ impl Stay<'_> {
         super::uat::walk(self.globals, self.project, self.settings, Some(phase))
     }
 
-    fn tell(&self, docket: &Docket, chronicle: &Chronicle, end: &End) -> Result<Done, Failure> {
+    /// The review of its findings, with the record it is made from, which is read where nobody kept it.
+    fn reviewed(
+        &self,
+        docket: &Docket,
+        record: Option<Record>,
+        dir: &Path,
+    ) -> Result<(Review, Record), DocketError> {
+        let record = match record {
+            Some(record) => record,
+            None => Record::read(&Reader::open(dir)?)?,
+        };
+        Ok((super::report::of(docket, &record, self.id, dir), record))
+    }
+
+    fn tell(
+        &self,
+        docket: &Docket,
+        chronicle: &Chronicle,
+        record: Option<Record>,
+        end: &End,
+    ) -> Result<Done, Failure> {
         let dir = self.project.run_dir(self.id);
         let path = dir.join("report.md");
         let review = dir.join(super::status::review_name(docket));
@@ -174,9 +197,8 @@ impl Stay<'_> {
             out::say(&format!("warning: the report could not be written: {error}"));
             view.report = None;
         }
-        // Read once, for the file and for what is printed.
-        let told = Reader::open(&dir).map_err(DocketError::from).and_then(|reader| Record::read(&reader));
-        let told = told.map(|record| (super::report::of(docket, &record, self.id, &dir), record));
+        // Made once, for the file and for what is printed.
+        let told = self.reviewed(docket, record, &dir);
         if let Err(why) = write_review(&told, &review) {
             out::say(&format!("warning: the review could not be written: {why}"));
             view.review = None;
@@ -263,11 +285,19 @@ struct Watching {
     progress: Progress,
     files: Option<Result<Projection, String>>,
     notices: Option<Notices>,
+    /// What its report needs besides the docket; none where that is read from the journal at the end.
+    record: Option<Record>,
 }
 
 impl Watch for Watching {
     fn committed(&mut self, docket: &Docket, facts: &[Stamped]) {
         self.progress.committed(docket, facts);
+        if let Some(record) = &mut self.record
+            && facts.iter().any(|stamped| record.take(&stamped.fact).is_err())
+        {
+            // The journal is asked instead, and says what is wrong with it.
+            self.record = None;
+        }
         if let Some(Ok(files)) = &mut self.files {
             files.committed(docket, facts);
         }
