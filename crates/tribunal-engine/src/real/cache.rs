@@ -86,8 +86,7 @@ const NEXT: &str = "next";
 impl Warm {
     /// The warm folder of a tool, if it may have one and nobody else has it now.
     pub(crate) fn take(site: &Site, wanted: &Wanted<'_>) -> Result<Option<Warm>, GitError> {
-        let Wanted { tool, name, base, commit, .. } = wanted;
-        let runs = wanted.runs && stands(Defence::BaseCache);
+        let Wanted { tool, name, base, commit, runs } = *wanted;
         if site.settings.checks.cache_mb == 0 || !tool.wants_cache() {
             return Ok(None);
         }
@@ -270,7 +269,7 @@ pub(crate) fn may_run_code(
     commit: &Oid,
 ) -> Result<bool, GitError> {
     // What keeps nothing leaves nothing behind.
-    if !tool.wants_cache() {
+    if !tool.wants_cache() || !stands(Defence::BaseCache) {
         return Ok(false);
     }
     let files: Vec<String> =
