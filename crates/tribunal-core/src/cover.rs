@@ -4,16 +4,16 @@
 
 use crate::effect::Try;
 use crate::finding::{Answer, Said};
-use crate::ids::{FindingId, Seat};
+use crate::ids::{FindingId, Revision, Seat};
 use crate::ledger::Ledger;
-use crate::panel::{Bench, SeatState, Unusable, unusable, wants_a_ground};
+use crate::panel::{Bench, SeatState, Unusable, rejects, unusable, wants_a_ground};
 use crate::policy::Policy;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// How much of what is judged a reviewer has been shown, this part and those before it together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Shown {
     /// Parts it takes to show everything; more than are asked where there is a limit.
     pub parts: u32,
@@ -21,12 +21,31 @@ pub struct Shown {
     pub hunks: u32,
     /// Of so many.
     pub of: u32,
+    /// How many of them are binary files, of which nothing but the name can be shown.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub binary: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Shown {
     /// All of it, in one part.
     pub fn whole(hunks: u32) -> Shown {
-        Shown { parts: 1, hunks, of: hunks }
+        Shown { parts: 1, hunks, of: hunks, binary: 0 }
+    }
+
+    /// Both looks together.
+    #[must_use]
+    pub fn and(self, more: Shown) -> Shown {
+        Shown {
+            parts: self.parts + more.parts,
+            hunks: self.hunks + more.hunks,
+            of: self.of + more.of,
+            binary: self.binary + more.binary,
+        }
     }
 
     /// Every hunk was shown.
@@ -36,12 +55,12 @@ impl Shown {
 
     /// Such a count cannot be.
     fn is_odd(self) -> bool {
-        self.parts == 0 || self.hunks > self.of
+        self.parts == 0 || self.hunks > self.of || self.binary > self.of
     }
 }
 
 impl fmt::Display for Shown {
-    /// `all 640 hunks`, or `212 of 640 hunks`.
+    /// `all 640 hunks`, or `212 of 640 hunks`; binary files are named beside that.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hunks = if self.of == 1 { "hunk" } else { "hunks" };
         match (self.is_whole(), self.of) {
@@ -49,8 +68,38 @@ impl fmt::Display for Shown {
             (true, 1) => f.write_str("the one hunk"),
             (true, of) => write!(f, "all {of} {hunks}"),
             (false, of) => write!(f, "{} of {of} {hunks}", self.hunks),
+        }?;
+        match self.binary {
+            0 => Ok(()),
+            1 => f.write_str(", 1 binary file by name only"),
+            many => write!(f, ", {many} binary files by name only"),
         }
     }
+}
+
+/// What a reviewer was shown in one sitting, whole: the change from `since`, or from its beginning, to a revision.
+///
+/// A final pass adds up what it was shown before, so that it shows only the rest. In terms of hunks that is the world's
+/// to work out: a hunk of the approved change counts as shown if a look showed one just like it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Where what was shown begins.
+    pub since: Option<Revision>,
+    /// What was judged.
+    pub revision: Revision,
+}
+
+/// What stands of an answer where its author is not asked again: the verdict and what it rests on. What it raised and
+/// replied was heard in its own sitting. An objection never stands like this: whoever objects is asked.
+pub(crate) fn kept(answer: &Answer) -> Option<Answer> {
+    (!rejects(answer)).then(|| Answer {
+        raised: Vec::new(),
+        said: BTreeMap::new(),
+        unread: Vec::new(),
+        settled: BTreeMap::new(),
+        wordless: false,
+        ..answer.clone()
+    })
 }
 
 /// A reviewer that was not shown everything.

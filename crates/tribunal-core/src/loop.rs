@@ -2,7 +2,7 @@
 //! [`Loop::settle`] and [`Loop::apply`] top to bottom. It never asks which use it serves, and knows no clock.
 
 use crate::converge::{self, Course, Next, Pass, Pattern, Round, RoundRecord};
-use crate::cover::{Heard, NotShown, Shown, Weight};
+use crate::cover::{Heard, Look, NotShown, Shown, Weight, kept};
 use crate::effect::{EffectId, Intents, Step, Try};
 use crate::finding::{Answer, Claim, Fate, Reply, Said, UnreadPart};
 use crate::ids::{Check, FindingId, LoopId, Maker, Of, Revision, Seat, Time};
@@ -332,6 +332,8 @@ pub enum LoopReport {
         /// Findings that were put to this part of it.
         put: Vec<FindingId>,
     },
+    /// Nobody was launched: of what the final pass would show, this reviewer has been shown every hunk before.
+    AllShown(Shown),
     /// Findings were matched to the ledger.
     Tracked {
         /// All findings of this sitting.
@@ -498,6 +500,13 @@ pub enum LoopEvent {
         /// What it was shown.
         shown: Shown,
     },
+    /// The final pass has nothing to show to a reviewer: its verdict of the same round stands.
+    VerdictKept {
+        /// Which.
+        effect: EffectId,
+        /// What it was shown, over all its rounds: all of it.
+        shown: Shown,
+    },
     /// A seat's answer alone does not count.
     AskedAgain {
         /// Which seat.
@@ -533,7 +542,7 @@ pub enum LoopEvent {
         /// That.
         ruling: Ruling,
     },
-    /// A pass is confirmed by one full sitting.
+    /// A pass is confirmed: all checks, and what a reviewer has not been shown whole.
     Confirming,
     /// Reviewers find other old faults each round: these are asked for everything at once, in the same round.
     ExhaustiveOrdered {
@@ -724,6 +733,10 @@ pub struct Loop {
     pass: Option<Pass>,
     delta: Delta,
     confirming: bool,
+    /// What each reviewer was shown in sittings that are over.
+    looks: BTreeMap<Seat, Vec<Look>>,
+    /// What each reviewer said in the last sitting that is over.
+    stood: BTreeMap<Seat, Answer>,
 }
 
 impl Loop {
@@ -760,6 +773,8 @@ impl Loop {
             pass: None,
             delta: Delta::default(),
             confirming: false,
+            looks: BTreeMap::new(),
+            stood: BTreeMap::new(),
         }
     }
 
@@ -803,9 +818,37 @@ impl Loop {
     pub fn tracked(&self) -> Option<&Revision> {
         self.tracked.as_ref()
     }
-    /// A full sitting confirms a pass.
+    /// A final pass confirms what passed: all checks, and the hunks that a reviewer has not been shown whole.
     pub fn is_confirming(&self) -> bool {
         self.confirming
+    }
+    /// What reviewers are shown begins there: the revision that the whole panel looked at last, so that nothing it was
+    /// never shown is left out. `None` where they are shown the change from its beginning.
+    pub fn since(&self) -> Option<&Revision> {
+        // Who confirms a pass, or looks for everything at once, is not told of one round alone.
+        if self.confirming || self.is_exhaustive() {
+            return None;
+        }
+        self.seen.iter().rev().find(|seen| Some(*seen) != self.current.as_ref())
+    }
+    /// What a final pass need not show to this reviewer again. Empty in every other sitting, and where a finding is put
+    /// to it: then it is shown everything.
+    pub fn looks(&self, seat: &Seat) -> &[Look] {
+        let put = |bench: &Bench| !bench.put_to(seat, &self.ledger).is_empty();
+        if !self.confirming || self.is_exhaustive() || self.bench().is_none_or(put) {
+            return &[];
+        }
+        self.looks.get(seat).map(Vec::as_slice).unwrap_or_default()
+    }
+    /// Whether a reviewer's verdict of this round stands where the final pass has nothing to show to it. It stands for
+    /// who has said nothing since, never for an objection.
+    pub fn keeps_verdict(&self, seat: &Seat, n: Try) -> bool {
+        n == Try::default() && !self.looks(seat).is_empty() && self.kept_verdict(seat).is_some()
+    }
+    fn kept_verdict(&self, seat: &Seat) -> Option<Answer> {
+        let fresh = |bench: &&Bench| !bench.heard.contains_key(seat) && bench.owed_by(seat, 0).is_none();
+        self.bench().filter(fresh)?;
+        kept(self.stood.get(seat)?)
     }
     /// The reviewers asked now hold an exhaustive pass: they are shown all earlier findings and asked for everything.
     pub fn is_exhaustive(&self) -> bool {
@@ -1060,6 +1103,12 @@ impl Loop {
             (LoopWant::Judge { seat, .. }, LoopReport::Judged { answer, shown, put }) => {
                 self.decide_judged(effect, seat, answer, *shown, put)
             }
+            (LoopWant::Judge { seat, .. }, LoopReport::AllShown(shown)) => {
+                match shown.is_whole() && self.keeps_verdict(seat, effect.n) {
+                    true => Some(LoopEvent::VerdictKept { effect, shown: *shown }),
+                    false => garbled("there is no verdict that could stand"),
+                }
+            }
             (LoopWant::Track { .. }, LoopReport::Tracked { findings, delta }) => {
                 if let Some(why) = self.bench()?.misheard(&self.ledger, findings) {
                     return garbled(why);
@@ -1190,7 +1239,7 @@ impl Loop {
         Some(LoopEvent::Ruled { ruling: bench.rule(&self.policy, &self.ledger) })
     }
 
-    /// A pass after delta rounds, or with a check left out, is confirmed by one full sitting.
+    /// A pass after delta rounds, or with a check left out, is confirmed by one final pass.
     fn needs_confirming(&self, bench: &Bench) -> bool {
         let left_out = self.policy.checks.iter().any(|check| !bench.checks.contains_key(check));
         self.round > 1 && !self.confirming && (self.policy.confirm || left_out)
@@ -1369,7 +1418,23 @@ impl Loop {
         Some(())
     }
 
+    /// A reviewer that the final pass has nothing to show to keeps its verdict.
+    fn apply_kept(&mut self, effect: &EffectId, shown: Shown) -> Option<()> {
+        let Step::Judge(seat) = &effect.step else { return None };
+        let may = shown.is_whole() && self.keeps_verdict(seat, effect.n);
+        let answer = self.kept_verdict(seat).filter(|_| may)?;
+        let State::Judging { bench } = &mut self.state else { return None };
+        let seat = seat_of(bench, effect)?;
+        bench.hear(&seat, Heard { n: effect.n, answer: answer.clone(), shown });
+        bench.seats.insert(seat, SeatState::Answered(effect.n, answer));
+        self.intents.close(effect);
+        Some(())
+    }
+
     fn apply_judging(&mut self, event: &LoopEvent) -> Option<()> {
+        if let LoopEvent::VerdictKept { effect, shown } = event {
+            return self.apply_kept(effect, *shown);
+        }
         let policy = Arc::clone(&self.policy);
         let State::Judging { bench } = &mut self.state else { return None };
         match event {
@@ -1501,11 +1566,27 @@ impl Loop {
             LoopEvent::Ruled { ruling } if all_heard && bench.groundless(&policy, &self.ledger).is_none() => {
                 let state = State::Ruled { bench: bench.clone(), ruling: ruling.clone() };
                 self.record(ruling);
+                self.note_looks();
                 self.enter(state);
             }
             _ => return None,
         }
         Some(())
+    }
+
+    /// The sitting is over: who answered has been shown what it judged.
+    fn note_looks(&mut self) {
+        let Some(bench) = self.bench() else { return };
+        let look = Look { since: self.since().cloned(), revision: bench.revision.clone() };
+        let stood: BTreeMap<Seat, Answer> =
+            bench.answers().map(|(seat, answer)| (seat.clone(), answer.clone())).collect();
+        for seat in stood.keys() {
+            let looks = self.looks.entry(seat.clone()).or_default();
+            if !looks.contains(&look) {
+                looks.push(look.clone());
+            }
+        }
+        self.stood = stood;
     }
 
     /// The series keeps one record for each round that needed rework.
@@ -1839,6 +1920,7 @@ impl LoopEvent {
             | LoopEvent::Answered { effect, .. }
             | LoopEvent::PartAnswered { effect, .. }
             | LoopEvent::NotCovered { effect, .. }
+            | LoopEvent::VerdictKept { effect, .. }
             | LoopEvent::Heard { effect, .. } => Some(effect),
             _ => None,
         }
@@ -1861,6 +1943,7 @@ impl LoopEvent {
             LoopEvent::Answered { .. } => "answered",
             LoopEvent::PartAnswered { .. } => "part_answered",
             LoopEvent::NotCovered { .. } => "not_covered",
+            LoopEvent::VerdictKept { .. } => "verdict_kept",
             LoopEvent::AskedAgain { .. } => "asked_again",
             LoopEvent::PanelClosed => "panel_closed",
             LoopEvent::Tracked { .. } => "tracked",

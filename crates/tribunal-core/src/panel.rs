@@ -590,7 +590,7 @@ fn is_waived(ledger: &Ledger, id: FindingId, fate: &Fate) -> bool {
 }
 
 /// Work that does not serve its purpose is rejected, whatever verdict is stated.
-fn rejects(answer: &Answer) -> bool {
+pub(crate) fn rejects(answer: &Answer) -> bool {
     answer.verdict == Verdict::Reject || answer.intent_satisfied == Some(false)
 }
 

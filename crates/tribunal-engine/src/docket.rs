@@ -661,7 +661,9 @@ impl Docket {
             Fact::Run(RunEvent::LaneDecided { plan, decision }) => self.note_acceptance(plan, decision),
             Fact::Loop(
                 id,
-                LoopEvent::Answered { effect, shown, .. } | LoopEvent::NotCovered { effect, shown, .. },
+                LoopEvent::Answered { effect, shown, .. }
+                | LoopEvent::NotCovered { effect, shown, .. }
+                | LoopEvent::VerdictKept { effect, shown },
             ) => self.note_shown(id, effect, *shown),
             Fact::Loop(id, LoopEvent::Decided(decision)) => self.note_decision(id, decision),
             Fact::Loop(id, LoopEvent::Failed { effect, failure }) => {
@@ -676,10 +678,10 @@ impl Docket {
 
     fn note_shown(&mut self, id: &LoopId, effect: &EffectId, shown: Shown) {
         let Step::Judge(seat) = &effect.step else { return };
-        let all = self.shown.entry((id.clone(), seat.clone())).or_insert(Shown { parts: 0, hunks: 0, of: 0 });
-        all.parts += shown.parts;
-        all.hunks += shown.hunks;
-        all.of += shown.of;
+        // A final pass counts all that was shown, in whichever round.
+        let last = self.loops.get(id).is_some_and(Loop::is_confirming);
+        let all = self.shown.entry((id.clone(), seat.clone())).or_default();
+        *all = if last { shown } else { all.and(shown) };
     }
 
     fn note_decision(&mut self, id: &LoopId, decision: &Decision) {

@@ -624,6 +624,7 @@ impl Told {
                 let checked = plain::clipped(&answer.checked, 300);
                 self.word(effect, Word { verdict, checked, shown: shown_words(*shown), ..Word::default() });
             }
+            LoopEvent::VerdictKept { effect, shown } => self.kept_word(effect, *shown),
             LoopEvent::PartAnswered { answer, .. } => {
                 self.raised.extend(answer.raised.iter().map(|claim| claim.claim.clone()));
             }
@@ -662,6 +663,14 @@ impl Told {
         by: Option<String>,
     ) {
         self.tries.push(Try { round: self.lp.round(), effect, findings, replies, by });
+    }
+
+    /// A verdict that a final pass leaves standing was of all that earlier rounds showed.
+    fn kept_word(&mut self, effect: &EffectId, shown: Shown) {
+        let who = plain::line(&events::who(&effect.step));
+        for (_, word) in self.words.iter_mut().filter(|(_, word)| word.who == who) {
+            word.shown = format!("{}, in earlier rounds", shown_words(shown));
+        }
     }
 
     /// The last word of each counts.

@@ -306,6 +306,9 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
         LoopEvent::NotCovered { effect, shown, .. } => {
             note("not_covered", &crate::question::not_covered(&who(&effect.step), *shown))
         }
+        LoopEvent::VerdictKept { effect, shown } => {
+            note("verdict_kept", &crate::question::verdict_kept(&who(&effect.step), *shown))
+        }
         LoopEvent::AskedAgain { seat, why, .. } => {
             note("asked_again", &format!("the answer of {seat} could not be used: {}", unusable_words(*why)))
         }
@@ -316,7 +319,9 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
             Kind::Heard { finding: finding.to_string(), upheld: *upheld, reason: block(reason) }
         }
         LoopEvent::Ruled { ruling } => ruled(ruling),
-        LoopEvent::Confirming => note("confirming", "one full sitting confirms the pass"),
+        LoopEvent::Confirming => {
+            note("confirming", "a final pass: all checks, and what a reviewer was not shown whole")
+        }
         LoopEvent::ExhaustiveOrdered { seats } => note("exhaustive_ordered", &exhaustive(seats)),
         LoopEvent::ReworkOrdered { crew } => reworked(crew),
         LoopEvent::Asked(question) => Kind::Asked {

@@ -1,5 +1,8 @@
 //! Cuts what is judged into parts that fit a prompt, by bytes: every hunk is in some part whole, or in pieces that are each
-//! shown. It counts what was shown; who is shown which part, and what follows where not all is shown, is not decided here.
+//! shown. It counts what was shown, and tells which hunks an earlier look showed; who is shown which part, and what follows
+//! where not all is shown, is not decided here.
+
+use std::collections::BTreeMap;
 
 /// Bytes of a diff or a document in one part at most.
 pub const PART_MAX: usize = 100_000;
@@ -32,6 +35,8 @@ pub struct Parts {
     pub parts: Vec<Part>,
     /// Hunks in all; a file without any, as a binary one or a rename, counts as one.
     pub hunks: u32,
+    /// Binary files among them, of which only the name is shown.
+    pub binary: u32,
     /// What each file is and was called.
     files: Vec<Vec<String>>,
 }
@@ -62,14 +67,28 @@ pub struct Showing {
     pub done: u32,
     /// Of so many.
     pub hunks: u32,
+    /// Hunks that earlier rounds showed and this part leaves out.
+    pub before: u32,
+    /// Binary files, of which only the name is shown.
+    pub binary: u32,
 }
 
 impl Showing {
     /// In words; nothing where nothing is judged by hunks.
     pub fn words(&self) -> String {
-        let Showing { part, parts, asked, done, hunks } = *self;
-        match (parts, hunks) {
+        let Showing { part, parts, asked, done, hunks, before, binary } = *self;
+        let mut words = match (parts, hunks) {
             (_, 0) => String::new(),
+            (0 | 1, _) if before > 0 && done == hunks => {
+                let (rest, below) = match hunks - before {
+                    1 => ("one has", "it is"),
+                    _ => ("others have", "they are"),
+                };
+                format!(
+                    "This is the final pass. Of its {hunks} hunks earlier rounds showed you {before} whole, just as they are now; the {rest} \
+                     not been shown to you whole, and {below} below.\n"
+                )
+            }
             (0 | 1, 1) if done == hunks => "The one hunk of it is below.\n".to_owned(),
             (0 | 1, _) if done == hunks => format!("All {hunks} hunks of it are below.\n"),
             (0 | 1, _) => format!("{done} of its {hunks} hunks are below; the rest could not be read.\n"),
@@ -78,12 +97,22 @@ impl Showing {
                     true => format!(" Only the first {asked} parts are shown to anybody."),
                     false => String::new(),
                 };
+                let earlier = match before {
+                    0 => String::new(),
+                    before => format!(", {before} of them in earlier rounds"),
+                };
                 format!(
                     "It is large and cut into {parts} parts; a launch of its own judges each of them. This is part {part}: with it {done} of \
-                     {hunks} hunks have been shown.{limit} Judge what is shown here; the rest is in the current folder where you need it.\n"
+                     {hunks} hunks have been shown{earlier}.{limit} Judge what is shown here; the rest is in the current folder where you need it.\n"
                 )
             }
-        }
+        };
+        words.push_str(&match binary {
+            0 => String::new(),
+            1 => "One of them is a binary file: only its name is below, the file is in the current folder.\n".to_owned(),
+            many => format!("{many} of them are binary files: only their names are below, the files are in the current folder.\n"),
+        });
+        words
     }
 }
 
@@ -93,7 +122,56 @@ pub fn of_diff(diff: &str, limit: usize) -> Parts {
     for section in sections(diff) {
         cutter.section(&section);
     }
-    Parts { parts: cutter.parts, hunks: cutter.hunks, files: cutter.files }
+    Parts { parts: cutter.parts, hunks: cutter.hunks, binary: cutter.binary, files: cutter.files }
+}
+
+/// Hunks that somebody was shown whole, as they read. Where a hunk stands in its file does not matter: what others before
+/// it add or take away moves it, and leaves it as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hunks(BTreeMap<String, u32>);
+
+impl Hunks {
+    /// The hunks of a diff.
+    pub fn of(diff: &str) -> Hunks {
+        let mut all = Hunks::default();
+        for key in sections(diff).iter().flat_map(Section::keys) {
+            *all.0.entry(key).or_insert(0) += 1;
+        }
+        all
+    }
+
+    /// Adds what another look showed. Of hunks that read alike there are as many as one look showed.
+    pub fn add(&mut self, other: Hunks) {
+        for (key, many) in other.0 {
+            let known = self.0.entry(key).or_insert(0);
+            *known = many.max(*known);
+        }
+    }
+}
+
+/// A diff without the hunks that were shown before, and how many those are.
+pub fn rest(diff: &str, shown: &Hunks) -> (String, u32) {
+    let mut left = shown.0.clone();
+    let mut seen = |key: &String| match left.get_mut(key) {
+        Some(many) if *many > 0 => {
+            *many -= 1;
+            true
+        }
+        _ => false,
+    };
+    let (mut out, mut before) = (String::new(), 0);
+    for section in sections(diff) {
+        let kept: Vec<bool> = section.keys().iter().map(|key| !seen(key)).collect();
+        before += count(kept.iter().filter(|kept| !**kept).count());
+        if kept.contains(&true) {
+            out.push_str(&section.head);
+            for hunk in section.hunks.iter().zip(kept).filter(|(_, kept)| *kept).map(|(hunk, _)| hunk) {
+                out.push_str(hunk.header);
+                hunk.lines.iter().for_each(|line| out.push_str(line));
+            }
+        }
+    }
+    (out, before)
 }
 
 /// Cuts a document between its lines; each piece counts as a hunk.
@@ -112,7 +190,7 @@ pub fn of_document(text: &str, limit: usize) -> Parts {
         part.done = done;
     }
     let hunks = count(parts.len());
-    Parts { parts, hunks, files: Vec::new() }
+    Parts { parts, hunks, binary: 0, files: Vec::new() }
 }
 
 /// What git says of one file.
@@ -121,6 +199,25 @@ struct Section<'a> {
     head: String,
     files: Vec<String>,
     hunks: Vec<Hunk<'a>>,
+}
+
+impl Section<'_> {
+    /// What tells each of its hunks from every other; a file without any is told by all that is said of it. Which blobs
+    /// it is made of says nothing about a hunk: another hunk of the file may have changed.
+    fn keys(&self) -> Vec<String> {
+        if self.hunks.is_empty() {
+            return vec![self.head.clone()];
+        }
+        let named = self.head.split_inclusive('\n').filter(|line| !line.starts_with("index "));
+        let head: String = named.collect();
+        self.hunks.iter().map(|hunk| format!("{head}@@\n{}", hunk.lines.concat())).collect()
+    }
+
+    /// Git names it and shows nothing of it.
+    fn is_binary(&self) -> bool {
+        self.hunks.is_empty()
+            && self.head.lines().any(|line| line.starts_with("Binary files ") || line == "GIT binary patch")
+    }
 }
 
 struct Hunk<'a> {
@@ -158,15 +255,52 @@ fn sections(diff: &str) -> Vec<Section<'_>> {
 /// The file that a line before the hunks names.
 fn named(line: &str) -> Option<String> {
     let line = line.trim_end_matches('\n').trim_end_matches('\t');
-    let prefixed = ["--- a/", "+++ b/", "rename from ", "rename to ", "copy from ", "copy to "];
-    if let Some(path) = prefixed.iter().find_map(|prefix| line.strip_prefix(prefix)) {
-        return Some(path.to_owned());
+    for (prefix, side) in [
+        ("--- ", "a/"),
+        ("+++ ", "b/"),
+        ("rename from ", ""),
+        ("rename to ", ""),
+        ("copy from ", ""),
+        ("copy to ", ""),
+    ] {
+        if let Some(name) = line.strip_prefix(prefix) {
+            return unquoted(name).strip_prefix(side).map(str::to_owned);
+        }
     }
     // Where nothing else names it: both sides are the same.
-    let both = line.strip_prefix("diff --git a/")?;
-    let half = both.len().checked_sub(" b/".len())? / 2;
-    let (from, to) = (both.get(..half)?, both.get(half..)?.strip_prefix(" b/")?);
+    let both = line.strip_prefix("diff --git ")?;
+    let half = both.len() / 2;
+    let (from, to) = (unquoted(both.get(..half)?), unquoted(both.get(half + 1..)?));
+    let (from, to) = (from.strip_prefix("a/")?, to.strip_prefix("b/")?);
     (from == to).then(|| from.to_owned())
+}
+
+/// A name as git writes it: one with a quote, a backslash or a control character stands in quotes, with escapes.
+fn unquoted(name: &str) -> String {
+    let Some(inner) = name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) else {
+        return name.to_owned();
+    };
+    let mut bytes = Vec::new();
+    let mut rest = inner.bytes();
+    while let Some(byte) = rest.next() {
+        let escaped = if byte == b'\\' { rest.next() } else { None };
+        bytes.push(match escaped {
+            None => byte,
+            Some(b'a') => 7,
+            Some(b'b') => 8,
+            Some(b't') => b'\t',
+            Some(b'n') => b'\n',
+            Some(b'v') => 11,
+            Some(b'f') => 12,
+            Some(b'r') => b'\r',
+            Some(digit @ b'0'..=b'7') => {
+                let more = [rest.next(), rest.next()].into_iter().flatten();
+                more.fold(digit - b'0', |value, digit| value.wrapping_mul(8).wrapping_add(digit & 7))
+            }
+            Some(other) => other,
+        });
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 impl<'a> Range<'a> {
@@ -252,6 +386,7 @@ struct Cutter {
     limit: usize,
     parts: Vec<Part>,
     hunks: u32,
+    binary: u32,
     files: Vec<Vec<String>>,
     /// The last part has the head of the file that is being cut.
     opened: bool,
@@ -262,10 +397,12 @@ impl Cutter {
         self.opened = false;
         self.files.push(section.files.clone());
         if section.hunks.is_empty() {
-            // There is nothing of it but its name.
-            let head = capped(&section.head, self.limit);
-            self.room_for(head.len());
-            self.push(&head);
+            // There is nothing of it but what git says of it.
+            self.binary += u32::from(section.is_binary());
+            for piece in pieces(&section.head, self.limit) {
+                self.room_for(piece.len());
+                self.push(piece);
+            }
             self.place(0, 0);
             self.done();
             return;
@@ -398,15 +535,6 @@ fn clip(rest: &str) -> String {
         at -= 1;
     }
     format!("{}\n", &rest[..at])
-}
-
-/// The beginning of a text.
-fn capped(text: &str, max: usize) -> String {
-    let mut at = text.len().min(max);
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    text[..at].to_owned()
 }
 
 #[cfg(test)]

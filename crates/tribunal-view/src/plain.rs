@@ -1,6 +1,7 @@
 //! Text of agents, diffs and documents made harmless before anybody reads it: no terminal escapes, no control or
 //! direction-override characters, capped, fenced. It never decides what a text means.
 
+use std::fmt::Write;
 use std::iter::Peekable;
 use std::str::Chars;
 use tribunal_core::defence::{Defence, stands};
@@ -24,6 +25,58 @@ pub fn block(text: &str) -> String {
         }
     }
     out
+}
+
+/// A diff or a document as it is, every byte of it. Whatever a reader could not see, or a terminal would act on, stands
+/// as a mark: `␍` for a carriage return at the end of a line, `⟦U+202E⟧` for a character, `⟦0xE9⟧` for a byte that is not
+/// UTF-8. Nothing is taken away and no line is broken, and two texts that differ are shown differently.
+pub fn visible(bytes: &[u8]) -> String {
+    if !stands(Defence::Escapes) {
+        return String::from_utf8_lossy(bytes).into_owned();
+    }
+    let mut out = String::with_capacity(bytes.len());
+    let mut before = '\n';
+    for chunk in bytes.utf8_chunks() {
+        let mut chars = chunk.valid().chars().peekable();
+        while let Some(c) = chars.next() {
+            let end_of_line = c == '\r' && chars.peek() == Some(&'\n');
+            match c {
+                _ if end_of_line => out.push(RETURN),
+                c if is_hidden(c, before) => {
+                    let _ = write!(out, "⟦U+{:04X}⟧", u32::from(c));
+                }
+                c => out.push(c),
+            }
+            before = c;
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(out, "⟦0x{byte:02X}⟧");
+        }
+    }
+    out
+}
+
+/// Stands for a carriage return at the end of a line.
+const RETURN: char = '␍';
+
+/// Whether a text made by [`visible`] has a mark in it.
+pub fn is_marked(text: &str) -> bool {
+    text.contains([RETURN, '⟦'])
+}
+
+/// Whether a character is shown as a mark: what is not seen, what moves or joins what is, and the marks' own signs.
+fn is_hidden(c: char, before: char) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        RETURN | '⟦' => true,
+        // Part of an emoji, or of a script that needs it.
+        '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}' => before.is_ascii(),
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' => true,
+        '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
+        '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' => true,
+        '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}' => true,
+        c => c.is_control(),
+    }
 }
 
 /// One line: as [`block`], and every run of white space is one space.
@@ -158,6 +211,34 @@ mod tests {
         for (text, expect) in table {
             assert_eq!(block(text), expect, "{text:?}");
         }
+    }
+
+    #[test]
+    fn what_is_there_is_shown() {
+        let table: [(&[u8], &str); 14] = [
+            (b"+plain\ttext\n", "+plain\ttext\n"),
+            (b"+a\r\n-b\n", "+a\u{240d}\n-b\n"),
+            (b"+one\r+two\n", "+one⟦U+000D⟧+two\n"),
+            (b"+\x1b[31mred\x1b[0m\n", "+⟦U+001B⟧[31mred⟦U+001B⟧[0m\n"),
+            (b"+\x1b]0;never ended\n+next\n", "+⟦U+001B⟧]0;never ended\n+next\n"),
+            (b"+nul\0here\n", "+nul⟦U+0000⟧here\n"),
+            (b"+caf\xe9\n", "+caf⟦0xE9⟧\n"),
+            (b"+\xf0\x9f\x98\n", "+⟦0xF0⟧⟦0x9F⟧⟦0x98⟧\n"),
+            ("+\u{202e}gnp.exe\n".as_bytes(), "+⟦U+202E⟧gnp.exe\n"),
+            ("+a\u{200b}b\u{2028}c\u{85}d\n".as_bytes(), "+a⟦U+200B⟧b⟦U+2028⟧c⟦U+0085⟧d\n"),
+            ("\u{feff}+bom\n".as_bytes(), "⟦U+FEFF⟧+bom\n"),
+            ("+⚠\u{fe0f} x\u{fe0f}\n".as_bytes(), "+⚠\u{fe0f} x⟦U+FE0F⟧\n"),
+            ("+⟦U+202E⟧ and ␍\n".as_bytes(), "+⟦U+27E6⟧U+202E⟧ and ⟦U+240D⟧\n"),
+            ("+hidden\u{e0041}\n".as_bytes(), "+hidden⟦U+E0041⟧\n"),
+        ];
+        for (bytes, expect) in table {
+            let shown = visible(bytes);
+            assert_eq!(shown, expect);
+            assert_eq!(block(&shown), shown, "nothing is left to take away");
+            let lines = |text: &[u8]| text.iter().filter(|byte| **byte == b'\n').count();
+            assert_eq!(lines(shown.as_bytes()), lines(bytes), "no line is broken");
+        }
+        assert!(is_marked("a⟦U+0000⟧") && is_marked("a␍\n") && !is_marked("a\tb\n"));
     }
 
     #[test]

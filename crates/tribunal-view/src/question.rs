@@ -52,6 +52,11 @@ pub fn asked(question: &Question, rounds_max: u32) -> String {
     }
 }
 
+/// Why a reviewer is not asked in a final pass.
+pub fn verdict_kept(who: &str, shown: Shown) -> String {
+    format!("{who} was shown {shown} whole in earlier rounds: its verdict stands")
+}
+
 /// A reviewer that has no verdict because it was not shown everything.
 pub fn not_covered(who: &str, shown: Shown) -> String {
     let who = plain::line(who);

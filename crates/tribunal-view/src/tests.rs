@@ -690,7 +690,7 @@ fn loop_facts() -> Vec<LoopEvent> {
         LoopEvent::PartAnswered {
             effect: judge.clone(),
             answer: answer.clone(),
-            shown: Shown { parts: 3, hunks: 2, of: 7 },
+            shown: Shown { parts: 3, hunks: 2, of: 7, ..Shown::default() },
         },
         LoopEvent::Answered {
             effect: judge.clone(),
@@ -701,7 +701,7 @@ fn loop_facts() -> Vec<LoopEvent> {
         LoopEvent::NotCovered {
             effect: judge.clone(),
             answer,
-            shown: Shown { parts: 40, hunks: 212, of: 640 },
+            shown: Shown { parts: 40, hunks: 212, of: 640, ..Shown::default() },
         },
         LoopEvent::AskedAgain { seat, why: Unusable::Bare, answer: None },
         LoopEvent::Failed { effect: judge, failure: Failure::new(FailureKind::TimedOut, "after 600 s") },

@@ -145,6 +145,9 @@ impl Chronicle {
             LoopEvent::NotCovered { effect, shown, .. } => {
                 self.say(id, question::not_covered(&events::who(&effect.step), *shown));
             }
+            LoopEvent::VerdictKept { effect, shown } => {
+                self.say(id, question::verdict_kept(&events::who(&effect.step), *shown));
+            }
             LoopEvent::Answered { effect, answer, shown, .. } => {
                 let who = events::who(&effect.step);
                 match answer.verdict {

@@ -1,7 +1,7 @@
 //! Coverage by hand: a change in parts, what they add up to, and what happens where not everything is shown.
 
 use std::collections::BTreeMap;
-use tribunal_core::cover::{Shown, merge};
+use tribunal_core::cover::{Look, Shown, merge};
 use tribunal_core::effect::{EffectId, Step, Try};
 use tribunal_core::finding::{Answer, Claim, Said, Severity, Verdict};
 use tribunal_core::ids::{FindingId, LoopId, Revision, Seat, Time};
@@ -35,7 +35,7 @@ fn fine() -> Answer {
 
 /// Part `n` of three, seven hunks in all.
 fn third(n: u32) -> Shown {
-    Shown { parts: 3, hunks: [2, 5, 7][n as usize], of: 7 }
+    Shown { parts: 3, hunks: [2, 5, 7][n as usize], of: 7, ..Shown::default() }
 }
 
 fn judged(answer: Answer, shown: Shown) -> LoopReport {
@@ -174,17 +174,20 @@ fn who_was_shown_a_part_may_still_object_to_it() {
 
 #[test]
 fn counts_that_cannot_be_are_no_answer() {
-    let odd = [Shown { parts: 0, hunks: 1, of: 1 }, Shown { parts: 1, hunks: 2, of: 1 }];
+    let odd = [
+        Shown { parts: 0, hunks: 1, of: 1, ..Shown::default() },
+        Shown { parts: 1, hunks: 2, of: 1, ..Shown::default() },
+    ];
     for shown in odd {
         let mut live = judging(Policy::of(Use::Task));
         assert!(matches!(say(&mut live, judged(fine(), shown)), LoopEvent::Failed { .. }), "{shown:?}");
     }
     let mut live = judging(Policy::of(Use::Task));
     say(&mut live, judged(fine(), third(0)));
-    let other = Shown { parts: 2, hunks: 7, of: 7 };
+    let other = Shown { parts: 2, hunks: 7, of: 7, ..Shown::default() };
     assert!(matches!(say(&mut live, judged(fine(), other)), LoopEvent::Failed { .. }), "cut another way");
     let mut live = judging(Policy::of(Use::Task));
-    let short = Shown { parts: 1, hunks: 6, of: 7 };
+    let short = Shown { parts: 1, hunks: 6, of: 7, ..Shown::default() };
     assert!(matches!(say(&mut live, judged(fine(), short)), LoopEvent::NotCovered { .. }));
 }
 
@@ -204,7 +207,7 @@ fn every_finding_put_is_answered_by_some_part() {
         Box::new(Answer { said, ..fine() })
     };
     let put = |ids: &[u32]| ids.iter().map(|id| FindingId(*id)).collect::<Vec<_>>();
-    let two = |hunks| Shown { parts: 2, hunks, of: 2 };
+    let two = |hunks| Shown { parts: 2, hunks, of: 2, ..Shown::default() };
     let told = LoopReport::Judged { answer: answers(&[]), shown: two(1), put: put(&[2]) };
     assert!(matches!(say(&mut live, told), LoopEvent::AskedAgain { .. }), "what was put to the part");
     let told = LoopReport::Judged { answer: answers(&[2]), shown: two(1), put: put(&[2]) };
@@ -256,10 +259,102 @@ fn answers_add_up_to_the_strictest() {
 
 #[test]
 fn a_share_in_words() {
-    let words = |hunks, of| Shown { parts: 1, hunks, of }.to_string();
+    let words = |hunks, of| Shown { parts: 1, hunks, of, ..Shown::default() }.to_string();
     assert_eq!(words(0, 0), "no hunks");
     assert_eq!(words(1, 1), "the one hunk");
     assert_eq!(words(0, 1), "0 of 1 hunk");
     assert_eq!(words(640, 640), "all 640 hunks");
     assert_eq!(words(212, 640), "212 of 640 hunks");
+}
+
+/// Two rounds that pass: the first is rejected, the second approved. The final pass is asked next.
+fn confirming() -> Loop {
+    let mut live = judging(Policy::of(Use::Phase));
+    say(&mut live, judged(said(Verdict::Reject, "", &["it deletes every user"]), Shown::whole(3)));
+    track(&mut live);
+    assert!(live.looks(&Seat::new("alpha")).is_empty(), "there is no final pass yet");
+    let made = LoopReport::Made { revision: Revision::new("r2"), done: true, replies: BTreeMap::new() };
+    let effect = live.wants().into_keys().next().unwrap();
+    turn(&mut live, &LoopIn::Intend { effect: effect.clone(), at: Time(4) }).unwrap();
+    turn(&mut live, &LoopIn::Report { effect, at: Time(5), report: made }).unwrap();
+    assert_eq!(live.since(), Some(&Revision::new("r1")));
+    let resolved = Answer { said: [(FindingId(1), Said::Resolved)].into(), ..fine() };
+    say(&mut live, judged(resolved, Shown::whole(1)));
+    let Some(entry) = live.ledger().get(FindingId(1)).cloned() else { panic!("F-1 is gone") };
+    let fixed = Tracked {
+        id: FindingId(1),
+        by: entry.by,
+        claim: entry.claim,
+        severity: entry.severity,
+        fate: tribunal_core::finding::Fate::Fixed,
+        referred: None,
+        contested: false,
+        mark: Mark::Persistent,
+        makers: true,
+        touched: true,
+        region: None,
+        fixer: None,
+        remarks: Default::default(),
+        says: None,
+        words: Default::default(),
+    };
+    let report = LoopReport::Tracked { findings: vec![fixed], delta: Delta::default() };
+    let effect = live.wants().into_keys().find(|id| id.step == Step::Track).unwrap();
+    turn(&mut live, &LoopIn::Report { effect, at: Time(6), report }).unwrap();
+    assert!(live.is_confirming());
+    live
+}
+
+#[test]
+fn a_final_pass_with_nothing_to_show_launches_nobody_and_keeps_the_verdict() {
+    let mut live = confirming();
+    let alpha = Seat::new("alpha");
+    let look = |since: Option<&str>, revision: &str| Look {
+        since: since.map(Revision::new),
+        revision: Revision::new(revision),
+    };
+    assert_eq!(live.looks(&alpha), [look(None, "r1"), look(Some("r1"), "r2")]);
+    assert_eq!(live.since(), None);
+    assert!(live.keeps_verdict(&alpha, Try::default()));
+    let event = say(&mut live, LoopReport::AllShown(Shown::whole(3)));
+    assert!(matches!(&event, LoopEvent::VerdictKept { shown, .. } if shown.of == 3), "{event:?}");
+    track(&mut live);
+    assert_eq!(live.outcome(), Some(&Outcome::Passed));
+}
+
+#[test]
+fn whoever_is_asked_in_a_final_pass_may_still_object() {
+    let mut live = confirming();
+    say(&mut live, judged(said(Verdict::Reject, "", &["the rest is wrong"]), Shown::whole(3)));
+    track(&mut live);
+    assert_eq!(live.state_name(), "making");
+}
+
+#[test]
+fn a_verdict_stands_only_in_a_final_pass_and_only_once() {
+    let all = || LoopReport::AllShown(Shown::whole(3));
+    let mut first = judging(Policy::of(Use::Phase));
+    assert!(matches!(say(&mut first, all()), LoopEvent::Failed { .. }), "nobody has said anything yet");
+    let mut live = confirming();
+    let part = LoopReport::AllShown(Shown { parts: 1, hunks: 2, of: 3, ..Shown::default() });
+    assert!(matches!(say(&mut live, part), LoopEvent::Failed { .. }), "not all of it");
+    assert!(matches!(say(&mut live, all()), LoopEvent::Failed { .. }), "it was asked, and did not answer");
+}
+
+/// Who objected in a final pass and gave no ground for it is not taken for the approval that it gave before.
+#[test]
+fn a_lost_objection_does_not_bring_the_old_verdict_back() {
+    let mut live = confirming();
+    let groundless = || judged(said(Verdict::Reject, "", &[]), Shown::whole(3));
+    say(&mut live, groundless());
+    track(&mut live);
+    say(&mut live, groundless());
+    track(&mut live);
+    assert_eq!(live.question().map(|question| question.why.clone()), Some(Why::NoQuorum));
+    let effect = live.wants().into_keys().next().unwrap();
+    let decision = Decision { by: "ann".into(), choice: Choice::Reask, note: String::new() };
+    turn(&mut live, &LoopIn::Report { effect, at: Time(9), report: LoopReport::Decided(decision) }).unwrap();
+    assert!(live.is_confirming() && !live.keeps_verdict(&Seat::new("alpha"), Try::default()));
+    let event = say(&mut live, LoopReport::AllShown(Shown::whole(3)));
+    assert!(matches!(event, LoopEvent::Failed { .. }), "{event:?}");
 }

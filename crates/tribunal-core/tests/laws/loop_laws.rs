@@ -2,11 +2,12 @@
 //! keeps its own small ledger, and its own idea of who sits, what a sitting adds up to and when to stop.
 
 use crate::book::Book;
+use crate::loop_world::{Hunk, hunks, shown_whole};
 use crate::word_laws::WordLaws;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::converge::{Pattern, Stretch};
 use tribunal_core::cover::Shown;
-use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::effect::{EffectId, Step, Try};
 use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, Verdict};
 use tribunal_core::ids::{Check, FindingId, Maker, Revision, Seat, Time};
 use tribunal_core::ledger::{Mark, Tracked};
@@ -54,6 +55,8 @@ struct Sitting {
     asking: BTreeMap<Seat, u32>,
     /// What the seats that hold an exhaustive pass had said before it.
     kept: BTreeMap<Seat, Answer>,
+    /// Reviewers that were shown nothing and keep their verdict.
+    not_asked: BTreeSet<Seat>,
     /// What each part of a reviewer's said.
     parts: BTreeMap<Seat, BTreeMap<u32, Answer>>,
     /// Reviewers without a verdict: what they object to, and what was put to them and they did not uphold.
@@ -123,6 +126,10 @@ pub struct LoopLaws {
     words: WordLaws,
     judged: Vec<Revision>,
     seen: Vec<Revision>,
+    /// Hunks that each reviewer was shown whole, in sittings where it answered.
+    hunks: BTreeMap<Seat, BTreeSet<Hunk>>,
+    /// What each reviewer said in the last sitting that was ruled on.
+    stood: BTreeMap<Seat, Answer>,
     made: Option<Revision>,
     parts: usize,
     crew: usize,
@@ -181,6 +188,8 @@ impl LoopLaws {
             words: WordLaws::new(open),
             judged: Vec::new(),
             seen: Vec::new(),
+            hunks: BTreeMap::new(),
+            stood: BTreeMap::new(),
             made,
             parts: 0,
             crew: 1,
@@ -286,13 +295,17 @@ impl LoopLaws {
                 self.part(effect, answer, *shown, book);
                 self.not_covered(effect, *shown, book);
             }
+            LoopEvent::VerdictKept { effect, shown } => self.kept(effect, *shown, book),
             LoopEvent::AskedAgain { seat, why, answer } => {
                 self.asked_again(seat, *why, answer.as_ref(), after, book)
             }
             LoopEvent::PanelClosed => self.panel_closed(after, book),
             LoopEvent::Tracked { findings, .. } => self.tracked(findings, after, book),
             LoopEvent::Heard { finding, upheld, .. } => self.heard(*finding, *upheld, book),
-            LoopEvent::Ruled { ruling } => self.ruled(ruling, book),
+            LoopEvent::Ruled { ruling } => {
+                self.ruled(ruling, book);
+                self.looked();
+            }
             LoopEvent::Confirming => self.confirming(book),
             LoopEvent::ReworkOrdered { crew } => self.rework(crew, book),
             LoopEvent::ExhaustiveOrdered { seats } => self.exhaustive(seats, book),
@@ -458,6 +471,49 @@ impl LoopLaws {
             book.hold("shown", right, || format!("{seat}: {answer:?} is softer than its part {part:?}"));
         }
         book.saw(format!("shown/{}", if shown.parts > 1 { "in parts" } else { "at once" }));
+    }
+
+    /// A reviewer keeps its verdict only in a final pass that has nothing to show to it, and never an objection.
+    fn kept(&mut self, effect: &EffectId, shown: Shown, book: &mut Book) {
+        let Step::Judge(seat) = &effect.step else { return };
+        let first = effect.n == Try::default() && !self.sitting.parts.contains_key(seat);
+        let asked = !self.of_seat(seat).is_empty();
+        let free = self.sitting.confirming && first && !asked && shown.hunks == shown.of;
+        book.hold("shown", free, || format!("{seat} is not asked in a sitting where it must be"));
+        let Some(stood) = self.stood.get(seat).filter(|answer| !Self::rejects(answer)) else {
+            return book.breach("shown", || format!("{seat} has no verdict that could stand"));
+        };
+        let answer = Answer {
+            raised: Vec::new(),
+            said: BTreeMap::new(),
+            unread: Vec::new(),
+            settled: BTreeMap::new(),
+            ..stood.clone()
+        };
+        book.saw("shown/before".into());
+        self.sitting.not_asked.insert(seat.clone());
+        self.sitting.parts.insert(seat.clone(), [(0, answer.clone())].into());
+        self.sitting.words.insert(seat.clone(), answer);
+    }
+
+    /// Who answered has been shown what was judged: in a final pass all that it had not been shown before.
+    fn looked(&mut self) {
+        let Some(revision) = &self.sitting.revision else { return };
+        let since = self.seen.iter().rev().find(|seen| *seen != revision);
+        let shown = shown_whole(since.filter(|_| !self.sitting.confirming), revision);
+        for seat in self.sitting.words.keys().filter(|seat| !self.sitting.not_asked.contains(seat)) {
+            self.hunks.entry(seat.clone()).or_default().extend(shown.iter().copied());
+        }
+        self.stood = self.sitting.words.clone();
+    }
+
+    /// Law `shown`, at the end: every hunk of what passed was shown whole to every reviewer that counts.
+    fn whole(&self, revision: &Revision, book: &mut Book) {
+        for seat in self.sitting.words.keys() {
+            let shown = self.hunks.get(seat).cloned().unwrap_or_default();
+            let left: Vec<Hunk> = hunks(revision).difference(&shown).copied().collect();
+            book.hold("shown", left.is_empty(), || format!("{seat} counts and never saw {left:?} whole"));
+        }
     }
 
     fn not_covered(&mut self, effect: &EffectId, shown: Shown, book: &mut Book) {
@@ -1251,7 +1307,10 @@ impl LoopLaws {
         let left = self.open().find(|(_, line)| !warned || self.rework_column(line.severity));
         book.hold("gate", left.is_none(), || format!("passed with {:?} open", left.map(|(id, _)| id)));
         let confirmed = sitting.confirming || self.round < 2 || !self.policy.confirm;
-        book.hold("confirm", confirmed, || "passed after delta rounds without a full sitting".into());
+        book.hold("confirm", confirmed, || "passed after delta rounds without a final pass".into());
+        if let Some(revision) = revision.filter(|_| sitting.confirming || self.round < 2) {
+            self.whole(revision, book);
+        }
     }
 
     /// Law `bounded`, see the test of that name.

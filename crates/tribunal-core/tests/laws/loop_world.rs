@@ -2,12 +2,13 @@
 
 use crate::rng::Rng;
 use std::collections::{BTreeMap, BTreeSet};
-use tribunal_core::cover::Shown;
+use tribunal_core::cover::{Look, Shown};
+use tribunal_core::effect::Try;
 use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, UnreadPart, Verdict};
 use tribunal_core::ids::{Check, FindingId, Maker, Revision, Seat};
 use tribunal_core::ledger::{Delta, Entry, Mark, Tracked};
 use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport, LoopWant, Opened, Opening};
-use tribunal_core::panel::{Bench, CheckState};
+use tribunal_core::panel::{Bench, CheckState, SeatState};
 use tribunal_core::words::{Remarks, Words};
 
 /// How bad a world is, in percent.
@@ -171,6 +172,9 @@ impl World {
                 unread: unread_parts(1),
                 ..Failure::new(FailureKind::Garbled, "no verdict")
             }),
+            LoopWant::Judge { seat, revision, .. } if nothing_left(rng, rates, live, seat, revision) => {
+                LoopReport::AllShown(Shown::whole(u32::try_from(hunks(revision).len()).unwrap()))
+            }
             LoopWant::Judge { seat, part, revision, put, .. } => {
                 let (shown, put) = shown(rng, rates, live.policy().parts_max, revision, *part, put);
                 let answer = Box::new(self.judged(rng, rates, live, (seat, *part), &put));
@@ -360,6 +364,40 @@ fn unread_parts(n: usize) -> Vec<UnreadPart> {
     (0..n).map(part).collect()
 }
 
+/// A hunk of a revision's change: which one, and in which state.
+pub type Hunk = (u32, u32);
+
+fn number(text: &str) -> u32 {
+    text.bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)))
+}
+
+/// The hunks of a revision's change, from its beginning. A fix changes some of them, and now and then changes one back.
+pub fn hunks(revision: &Revision) -> BTreeSet<Hunk> {
+    (0..3).map(|at| (at, number(&format!("{revision}/{at}")) / 7 % 2)).collect()
+}
+
+/// The hunks that a look showed whole. What changed since an earlier revision shows a hunk whole only where nothing
+/// else of it had been changed before.
+pub fn shown_whole(since: Option<&Revision>, revision: &Revision) -> BTreeSet<Hunk> {
+    let all = hunks(revision);
+    let Some(since) = since else { return all };
+    let before = hunks(since);
+    let whole = |(at, _): &Hunk| number(&format!("{since}..{revision}/{at}")) / 7 % 2 == 0;
+    all.into_iter().filter(|hunk| !before.contains(hunk) && whole(hunk)).collect()
+}
+
+/// Whether a final pass has nothing to show to a reviewer. A world that is odd says so out of turn, too.
+fn nothing_left(rng: &Rng, rates: &Rates, live: &Loop, seat: &Seat, revision: &Revision) -> bool {
+    let first =
+        live.bench().and_then(|bench| bench.seats.get(seat)) == Some(&SeatState::Asking(Try::default()));
+    let looks = live.looks(seat);
+    let seen = |look: &Look| shown_whole(look.since.as_ref(), &look.revision);
+    let seen: BTreeSet<Hunk> = looks.iter().flat_map(seen).collect();
+    let left = !hunks(revision).is_subset(&seen) || looks.is_empty();
+    (!left && first && live.keeps_verdict(seat, Try::default()))
+        || (left && rng.beside().chance(rates.odd / 10))
+}
+
 /// What one part of a revision shows, and what of the findings is put to it. A revision is cut the same way for all.
 fn shown(
     rng: &mut Rng,
@@ -369,7 +407,7 @@ fn shown(
     part: u32,
     put: &[FindingId],
 ) -> (Shown, Vec<FindingId>) {
-    let number = revision.as_str().bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31) + u32::from(byte));
+    let number = number(revision.as_str());
     let parts = if number % 100 < rates.large { 2 + number % 4 } else { 1 };
     let of = 2 * parts + number % 3;
     let hunks = if part + 1 >= parts { of } else { 2 * (part + 1) };
@@ -378,7 +416,7 @@ fn shown(
     let cut = u32::from(beside.chance(rates.odd / 8));
     let last = part + 1 == parts.min(parts_max);
     let put = put.iter().copied().filter(|id| last || id.0 % parts == part).collect();
-    (Shown { parts, hunks: hunks - cut, of }, put)
+    (Shown { parts, hunks: hunks - cut, of, ..Shown::default() }, put)
 }
 
 /// Claims and answers matched to ids.

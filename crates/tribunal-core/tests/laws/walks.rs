@@ -104,11 +104,13 @@ laws! {
     /// A counted answer answers every id put to it; an approval in round 1 says what was checked.
     coverage
     /// Nobody has a verdict who was not shown every hunk; it is as strict as the strictest part, has all findings of all
-    /// parts, each part has its own evidence, and no more parts are asked than the policy allows.
+    /// parts, each part has its own evidence, and no more parts are asked than the policy allows. What passed in round 1 or
+    /// in a final pass was shown, every hunk of it whole, to every reviewer that counts; who keeps its verdict in a final
+    /// pass without being asked had been shown all of it, and does not object.
     shown
     /// A round judges a revision never judged, or the last one with an answer not given before.
     moved
-    /// Where the policy confirms, a pass after round 1 comes from a full sitting.
+    /// Where the policy confirms, a pass after round 1 comes from a final pass.
     confirm
     /// R = rounds given + rounds of every Again + number of Fixed. A = attempts, S = seats × (1 + backup) × parts_max,
     /// K = checks, M = makers in the largest crew, C = 2 where passes are confirmed else 1, F = findings,
@@ -175,10 +177,10 @@ const ANYWHERE: &str = "question/Approval|question/Region|question/Churn|questio
     asked again/Groundless|asked again/Unread|asked again/Flipped|asked again/Unsettled|asked again/Wordless|unread/settled|hearing/upheld|hearing/refuted|hearing/unheard|crash|probe/done|probe/not done|\
     probe/unproven|wake/due|crew/parallel|failed/make|failed/join|failed/check|failed/judge|failed/track|\
     failed/hear|round/argued|seated/nobody|seated/somebody|noise|words/several wordings of one|\
-    words/several voices for one|shown/in parts|shown/at once|shown/not all";
+    words/several voices for one|shown/in parts|shown/at once|shown/not all|shown/before";
 
 const EVENTS: &str = "intended|cleared|iterated|made|joined|failed|round_began|checked|panel_seated|answered|\
-    part_answered|not_covered|asked_again|panel_closed|tracked|heard|ruled|confirming|exhaustive_ordered|rework_ordered|\
+    part_answered|not_covered|verdict_kept|asked_again|panel_closed|tracked|heard|ruled|confirming|exhaustive_ordered|rework_ordered|\
     asked|decided|ended";
 
 const RUNS: &str = "refused/conflict|refused/red check|refused/judge again|refused/conflict/spent|\

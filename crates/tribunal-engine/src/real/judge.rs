@@ -18,7 +18,7 @@ use crate::world::{Probe, Report};
 use std::sync::{Arc, Mutex};
 use tribunal_agent::reporting::Part;
 use tribunal_agent::{DriftKind, Outcome};
-use tribunal_core::cover::Shown;
+use tribunal_core::cover::{Look, Shown};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Answer, Reply, Severity, Verdict};
@@ -31,7 +31,7 @@ use tribunal_core::run::{Job, RunReport, Subject};
 use tribunal_findings::evidence::{Record, contradicted};
 use tribunal_findings::{Intake, Reading, Unread};
 use tribunal_git::{GitError, GitPath, Oid, Tree};
-use tribunal_view::parts::Showing;
+use tribunal_view::parts::{Hunks, Showing};
 use tribunal_view::plain;
 use tribunal_view::prompt::{
     self, CheckLine, CheckpointBrief, DIFF_MAX, Document, FindingLine, HearBrief, JudgeBrief, JudgeJob,
@@ -84,6 +84,10 @@ pub(crate) struct Judge {
     put: Vec<Put>,
     /// How many parts may be asked about.
     policy: Policy,
+    /// What a final pass need not show again.
+    looks: Vec<Look>,
+    /// Where it has nothing to show at all, the verdict stands without a launch.
+    keeps: bool,
 }
 
 enum Asked {
@@ -118,7 +122,7 @@ impl Judge {
             document: document(site, &subject, &revision, docket),
             artifact: artifact::judged(&subject, docket),
             diff: String::new(),
-            part: last_seen(lp, &revision).is_some(),
+            part: lp.since().is_some(),
             exhaustive: lp.is_exhaustive().then(|| earlier(lp)),
             showing: Showing::default(),
             callers: Vec::new(),
@@ -156,7 +160,7 @@ impl Judge {
             seat: seat.clone(),
             backup: effect.n.backup,
             plan,
-            before: last_seen(lp, &revision),
+            before: lp.since().cloned(),
             begins: Base::of(&subject, docket),
             revision,
             mandate: Some(mandate),
@@ -171,6 +175,8 @@ impl Judge {
             records: records(lp),
             put: Put::of(lp, put),
             policy: lp.policy().clone(),
+            looks: lp.looks(seat).to_vec(),
+            keeps: lp.keeps_verdict(seat, effect.n),
         })
     }
 
@@ -202,7 +208,7 @@ impl Judge {
             seat: seat.clone(),
             backup: false,
             plan,
-            before: last_seen(lp, &revision),
+            before: lp.since().cloned(),
             begins: Base::of(&subject, docket),
             revision,
             mandate: None,
@@ -217,6 +223,8 @@ impl Judge {
             records: Vec::new(),
             put: Put::of(lp, &[finding]),
             policy: lp.policy().clone(),
+            looks: Vec::new(),
+            keeps: false,
         })
     }
 
@@ -250,7 +258,12 @@ impl Judge {
                 "hearing"
             }
         };
-        let Some(told) = self.show(&diff, more) else {
+        let material = self.material(site, &diff, more);
+        if let Some(shown) = material.all_shown() {
+            site.report(&self.effect, Report::Loop(LoopReport::AllShown(shown)), Vec::new());
+            return Ok(());
+        }
+        let Some(told) = self.show(&material) else {
             let failure = Failure::new(FailureKind::Garbled, "the change is not cut into so many parts");
             site.fail(&self.effect, failure, Vec::new());
             return Ok(());
@@ -301,22 +314,53 @@ impl Judge {
         Ok(())
     }
 
+    /// What is judged as a document: a plan that nobody has judged; after that, it is what changed in it.
+    fn judged_document(&mut self) -> Option<&mut Document> {
+        let Asked::Verdict(brief) = &mut self.asked else { return None };
+        let whole = matches!(self.subject, Subject::Plan(_)) && !brief.part;
+        brief.document.as_mut().filter(|_| whole)
+    }
+
+    /// What is shown to this reviewer, over all parts. A final pass leaves out what it was shown before; where that is
+    /// everything and it has to be asked all the same, it is shown everything.
+    fn material(&mut self, site: &Site, diff: &str, more: bool) -> Material {
+        if let Some(document) = self.judged_document() {
+            return Material::document(&plain::visible(document.text.as_bytes()));
+        }
+        let rest = Material::rest(diff, more, &self.shown_before(site));
+        match rest.all_shown() {
+            Some(_) if !self.keeps => Material::diff(diff, more),
+            _ => rest,
+        }
+    }
+
+    /// The hunks that this reviewer was shown whole in earlier rounds. A look that cannot be read again showed nothing.
+    fn shown_before(&self, site: &Site) -> Hunks {
+        let mut all = Hunks::default();
+        for look in self.looks.iter().filter(|_| !matches!(self.subject, Subject::Plan(_))) {
+            let looked = site.commit_of(&look.revision).and_then(|commit| {
+                let from = self.from(site, look.since.as_ref(), &commit)?;
+                site.repo.diff_text(&from, &commit, &[], READ_MAX)
+            });
+            if let Ok(text) = looked
+                && !text.cut
+            {
+                all.add(Hunks::of(&plain::visible(&text.bytes)));
+            }
+        }
+        all
+    }
+
     /// Puts this launch's part of what is judged into its brief. None where there is no such part.
-    fn show(&mut self, diff: &str, more: bool) -> Option<Told> {
+    fn show(&mut self, material: &Material) -> Option<Told> {
+        let part = self.effect.n.part;
+        let text = material.text(part)?.to_owned();
+        let document = self.judged_document().map(|document| document.text.clone_from(&text));
         let Asked::Verdict(brief) = &mut self.asked else {
             return Some(Told { shown: Shown::whole(0), put: Vec::new() });
         };
-        let part = self.effect.n.part;
-        // A plan that nobody has judged is judged as a document; after that, what changed in it.
-        let document =
-            brief.document.as_mut().filter(|_| matches!(self.subject, Subject::Plan(_)) && !brief.part);
-        let material = match &document {
-            Some(document) => Material::document(&document.text),
-            None => Material::diff(diff, more),
-        };
-        let text = material.text(part)?.to_owned();
         match document {
-            Some(document) => document.text = text,
+            Some(()) => {}
             None => brief.diff = text,
         }
         brief.showing = material.showing(part, &self.policy);
@@ -357,7 +401,7 @@ impl Judge {
         let (from, to) = (site.commit_of(before)?, site.commit_of(&self.revision)?);
         let diff = site.repo.diff_blobs(&from, &to, READ_MAX)?;
         // The blobs' names say nothing to a reader.
-        let text = String::from_utf8_lossy(&diff);
+        let text = plain::visible(&diff);
         Ok(text.find("@@ ").map_or_else(String::new, |at| text[at..].to_owned()))
     }
 
@@ -366,13 +410,14 @@ impl Judge {
         if let Subject::Plan(_) = self.subject {
             return Ok((self.document_diff(site)?, false));
         }
-        let text = site.repo.diff_text(&self.from(site, commit)?, commit, &[], READ_MAX)?;
-        Ok((String::from_utf8_lossy(&text.bytes).into_owned(), text.cut))
+        let from = self.from(site, self.before.as_ref(), commit)?;
+        let text = site.repo.diff_text(&from, commit, &[], READ_MAX)?;
+        Ok((plain::visible(&text.bytes), text.cut))
     }
 
-    /// Where the diff begins.
-    fn from(&self, site: &Site, commit: &Oid) -> Result<Oid, GitError> {
-        match (&self.before, &self.request) {
+    /// Where a diff begins: at what was judged before, or where the change does.
+    fn from(&self, site: &Site, before: Option<&Revision>, commit: &Oid) -> Result<Oid, GitError> {
+        match (before, &self.request) {
             (Some(before), _) => site.commit_of(before),
             (None, Some(request)) => Oid::parse(request.base()),
             (None, None) => match self.subject {
@@ -492,7 +537,8 @@ impl Judge {
         {
             return vec![document.path.clone()];
         }
-        let paths = self.from(site, commit).and_then(|from| site.repo.changed_paths(&from, commit));
+        let from = self.from(site, self.before.as_ref(), commit);
+        let paths = from.and_then(|from| site.repo.changed_paths(&from, commit));
         paths.unwrap_or_default().iter().map(ToString::to_string).collect()
     }
 }
@@ -706,15 +752,6 @@ fn plan_text(site: &Site, docket: &Docket, plan: &PlanId) -> Option<Arc<PlanText
     site.plan_text(path, &subject::plan_revision(docket, plan)?).ok()
 }
 
-/// What the panel looked at before: what it was never shown is not left out of what it is shown now.
-fn last_seen(lp: &Loop, revision: &Revision) -> Option<Revision> {
-    // Who confirms a pass, or looks for everything at once, is shown all of it.
-    if lp.is_confirming() || lp.is_exhaustive() {
-        return None;
-    }
-    lp.seen().iter().rev().find(|seen| *seen != revision).cloned()
-}
-
 fn check_lines(bench: &tribunal_core::panel::Bench) -> Vec<CheckLine> {
     let failed: Vec<CheckLine> = bench
         .failures()
@@ -904,7 +941,7 @@ impl Checkpoint {
         };
         let from = self.begins.commit(site, &commit);
         if let Ok(diff) = from.and_then(|from| site.repo.diff_text(&from, &commit, &[], DIFF_MAX)) {
-            self.brief.diff = String::from_utf8_lossy(&diff.bytes).into_owned();
+            self.brief.diff = plain::visible(&diff.bytes);
         }
         let seat = site.settings.agents.task_seats.first().cloned().unwrap_or_default();
         let names = [seat.as_str(), "reviewer"];

@@ -166,9 +166,8 @@ fn shown(docket: &Docket, plan: &PlanId) -> Option<String> {
     let mut seats: BTreeMap<&Seat, Shown> = BTreeMap::new();
     for lp in subject::loops_of(docket, plan).filter(|lp| lp.policy().of != Use::Plan) {
         for ((_, seat), shown) in docket.shown.iter().filter(|((id, _), _)| id == lp.id()) {
-            let all = seats.entry(seat).or_insert(Shown { parts: 0, hunks: 0, of: 0 });
-            all.hunks += shown.hunks;
-            all.of += shown.of;
+            let all = seats.entry(seat).or_default();
+            *all = all.and(*shown);
         }
     }
     let each: Vec<String> =

@@ -11,7 +11,7 @@ use tribunal_core::ids::FindingId;
 use tribunal_core::r#loop::{Loop, LoopReport};
 use tribunal_core::policy::Policy;
 use tribunal_git::GitError;
-use tribunal_view::parts::{PART_MAX, Parts, Showing, of_diff, of_document};
+use tribunal_view::parts::{self, Hunks, PART_MAX, Parts, Showing, of_diff, of_document};
 
 /// Bytes of a diff that are read at most: of a longer one nobody is shown all.
 pub(crate) const READ_MAX: usize = 64 << 20;
@@ -45,6 +45,8 @@ pub(crate) struct Material {
     cut: Parts,
     /// There is more of it than could be read.
     more: bool,
+    /// Hunks that are left out because the reviewer was shown them before.
+    before: u32,
 }
 
 /// What one launch was told, as its answer is about it.
@@ -64,12 +66,23 @@ impl Told {
 impl Material {
     /// Of a change.
     pub(crate) fn diff(diff: &str, more: bool) -> Material {
-        Material { cut: of_diff(diff, PART_MAX), more }
+        Material { cut: of_diff(diff, PART_MAX), more, before: 0 }
+    }
+
+    /// Of a change, without what the reviewer was shown before.
+    pub(crate) fn rest(diff: &str, more: bool, shown: &Hunks) -> Material {
+        let (rest, before) = parts::rest(diff, shown);
+        Material { before, ..Material::diff(&rest, more) }
+    }
+
+    /// Everything was shown before: that much. `None` where something is left.
+    pub(crate) fn all_shown(&self) -> Option<Shown> {
+        (self.cut.hunks == 0 && !self.more && self.before > 0).then(|| Shown::whole(self.before))
     }
 
     /// Of a document that is judged whole.
     pub(crate) fn document(text: &str) -> Material {
-        Material { cut: of_document(text, PART_MAX), more: false }
+        Material { cut: of_document(text, PART_MAX), more: false, before: 0 }
     }
 
     /// The text of a part; none where it is not cut into so many.
@@ -86,8 +99,10 @@ impl Material {
     fn shown(&self, part: u32) -> Shown {
         let done = self.cut.parts.get(part as usize).map_or(0, |part| part.done);
         let parts = u32::try_from(self.cut.parts.len()).unwrap_or(u32::MAX);
+        let before = self.before;
         // What was not read is at least one hunk.
-        Shown { parts, hunks: done, of: self.cut.hunks + u32::from(self.more) }
+        let of = before + self.cut.hunks + u32::from(self.more);
+        Shown { parts, hunks: before + done, of, binary: self.cut.binary }
     }
 
     /// What a launch on this part is told: the findings that lie in it, and in the last one all that are left.
@@ -111,6 +126,8 @@ impl Material {
             asked: asked(policy, shown),
             done: shown.hunks,
             hunks: shown.of,
+            before: self.before,
+            binary: shown.binary,
         }
     }
 }

@@ -446,7 +446,7 @@ fn gates_ran(facts: &[Fact]) -> Vec<String> {
                 checks.insert(effect.step.to_string());
             }
             LoopEvent::PanelSeated { seats } => *seated = seats.iter().map(ToString::to_string).collect(),
-            LoopEvent::Answered { effect, .. } => {
+            LoopEvent::Answered { effect, .. } | LoopEvent::VerdictKept { effect, .. } => {
                 answered.insert(effect.step.to_string().replacen("judge:", "", 1));
             }
             LoopEvent::Ruled { ruling: Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } } => {

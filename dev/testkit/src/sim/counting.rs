@@ -62,6 +62,7 @@ fn count_loop(tally: &mut Tally, event: &LoopEvent) {
             tally.saw("shown", if shown.parts > 1 { "in parts" } else { "at once" });
         }
         LoopEvent::NotCovered { .. } => tally.saw("shown", "not all"),
+        LoopEvent::VerdictKept { .. } => tally.saw("shown", "before"),
         LoopEvent::Heard { upheld, .. } => {
             tally.saw("hearing", if *upheld { "upheld" } else { "refuted" });
         }

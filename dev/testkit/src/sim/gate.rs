@@ -26,6 +26,8 @@ struct Sitting {
     ruling: Option<Ruling>,
     /// What seats had said before an exhaustive pass, which only adds to it.
     kept: BTreeMap<Seat, Answer>,
+    /// What seats had said in the sitting before this one, of the same revision.
+    stood: BTreeMap<Seat, Answer>,
 }
 
 #[derive(Clone, Debug)]
@@ -253,8 +255,9 @@ impl LoopBook {
                 self.sitting = Sitting { revision: Some(revision.clone()), ..Sitting::default() };
             }
             LoopEvent::Confirming => {
-                let revision = self.sitting.revision.clone();
-                self.sitting = Sitting { revision, confirming: true, ..Sitting::default() };
+                let (revision, stood) =
+                    (self.sitting.revision.clone(), std::mem::take(&mut self.sitting.words));
+                self.sitting = Sitting { revision, confirming: true, stood, ..Sitting::default() };
             }
             LoopEvent::Checked { effect, checked } => {
                 if let Step::Check(check) = &effect.step {
@@ -268,6 +271,15 @@ impl LoopBook {
                     let own = part.as_deref().unwrap_or(answer).clone();
                     self.sitting.parts.entry(seat.clone()).or_default().insert(effect.n.part, own);
                     self.sitting.words.insert(seat.clone(), answer.clone());
+                }
+            }
+            LoopEvent::VerdictKept { effect, shown } => {
+                // A verdict stands only where a pass is confirmed and nothing is left to show.
+                let may = self.sitting.confirming && shown.hunks == shown.of;
+                if let (Step::Judge(seat), true) = (&effect.step, may)
+                    && let Some(word) = self.sitting.stood.get(seat)
+                {
+                    self.sitting.words.insert(seat.clone(), Answer { raised: Vec::new(), ..word.clone() });
                 }
             }
             LoopEvent::PartAnswered { effect, answer, .. } => {
@@ -333,7 +345,11 @@ impl LoopBook {
             }
             Choice::Reask => {
                 let (revision, confirming) = (self.sitting.revision.clone(), self.sitting.confirming);
-                self.sitting = Sitting { revision, confirming, ..Sitting::default() };
+                // Who was never ruled on said nothing that could stand.
+                let ruled = self.sitting.ruling.is_some();
+                let words = std::mem::take(&mut self.sitting.words);
+                let stood = if ruled { words } else { std::mem::take(&mut self.sitting.stood) };
+                self.sitting = Sitting { revision, confirming, stood, ..Sitting::default() };
             }
             Choice::Again(_) | Choice::Stop => {}
         }

@@ -234,6 +234,7 @@ fn is_report(event: &LoopEvent) -> bool {
         | LoopEvent::Answered { .. }
         | LoopEvent::PartAnswered { .. }
         | LoopEvent::NotCovered { .. }
+        | LoopEvent::VerdictKept { .. }
         | LoopEvent::Tracked { .. }
         | LoopEvent::Heard { .. }
         | LoopEvent::Decided(_) => true,

@@ -57,7 +57,7 @@ const MUST: &[(&str, &[&str])] = &[
     ("lane decision", &["retry", "fixed", "accept", "drop", "stop"]),
     ("hearing", &["upheld", "refuted", "given up"]),
     ("asked again", &["incomplete", "bare", "groundless", "unread", "flipped", "unsettled", "wordless"]),
-    ("shown", &["at once", "in parts", "not all"]),
+    ("shown", &["at once", "in parts", "not all", "before"]),
     ("probe", &["done", "not done", "unknown"]),
     (
         "lost attempt",
