@@ -1,5 +1,5 @@
 //! What changed between two commits or trees. Attributes of the trees have no say, so nobody can hide a change by
-//! marking it binary or generated; no external diff or text conversion is ever run.
+//! marking it binary or generated, nor by a zero byte in a text; no external diff or text conversion is ever run.
 
 use std::collections::BTreeMap;
 
@@ -63,8 +63,62 @@ impl Repo {
         Ok(self.differing(from, to)?.into_iter().map(|file| file.path).collect())
     }
 
-    /// The difference as a patch, of all files or of the given ones, cut at `cap` bytes.
+    /// The difference as a patch, of all files or of the given ones, cut at `cap` bytes. A text with a few bytes that
+    /// make git take it for binary is shown as the text it is.
     pub fn diff_text(
+        &self,
+        from: &Oid,
+        to: &Oid,
+        only: &[GitPath],
+        cap: usize,
+    ) -> Result<DiffText, GitError> {
+        let text = self.diff_as_git_does(from, to, only, cap)?;
+        match text.cut || !contains(&text.bytes, BINARY) {
+            true => Ok(text),
+            false => self.with_texts(from, to, text.bytes, cap),
+        }
+    }
+
+    /// Puts the texts in the place of what git says of them.
+    fn with_texts(&self, from: &Oid, to: &Oid, patch: Vec<u8>, cap: usize) -> Result<DiffText, GitError> {
+        let changes = self.changes(from, to)?;
+        let binary = changes.iter().filter(|change| change.added.is_none());
+        let texts = binary.filter(|change| {
+            self.is_text(from, change.old_path.as_ref().unwrap_or(&change.path))
+                && self.is_text(to, &change.path)
+        });
+        let paths: Vec<&GitPath> = texts.flat_map(|one| one.old_path.iter().chain([&one.path])).collect();
+        if paths.is_empty() {
+            return Ok(DiffText { bytes: patch, cut: false });
+        }
+        let call = self.objects().env("GIT_LITERAL_PATHSPECS", "1").cut_at(cap).args(PATCH).arg("--text");
+        let call = call.args(SAFE).args([from, to]).arg("--").args(paths.into_iter().map(GitPath::os));
+        let output = call.run()?;
+        let shown = files(&output.stdout);
+        let named = |file: &[u8]| file.split(|byte| *byte == b'\n').next().map(<[u8]>::to_vec);
+        let mut bytes = Vec::with_capacity(patch.len() + output.stdout.len());
+        for file in files(&patch) {
+            let hidden = contains(file, BINARY);
+            let text = shown.iter().find(|text| hidden && named(text) == named(file));
+            bytes.extend_from_slice(text.unwrap_or(&file));
+        }
+        let cut = output.cut || !output.status.success() || bytes.len() > cap;
+        bytes.truncate(cap);
+        Ok(DiffText { bytes, cut })
+    }
+
+    /// Whether a file is a text but for a few bytes; one that is not there is none the less.
+    fn is_text(&self, at: &Oid, path: &GitPath) -> bool {
+        let few = |bytes: &[u8]| {
+            let strange = |byte: &&u8| byte.is_ascii_control() && !b"\t\n\r\x08\x0c\x1b".contains(byte);
+            let controls = bytes.iter().filter(strange).count();
+            let invalid: usize = bytes.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
+            bytes.len() <= TEXT_MAX && (controls + invalid).saturating_mul(20) <= bytes.len()
+        };
+        self.file_at(at, path).is_ok_and(|bytes| bytes.is_none_or(|bytes| few(&bytes)))
+    }
+
+    fn diff_as_git_does(
         &self,
         from: &Oid,
         to: &Oid,
@@ -110,6 +164,33 @@ impl Repo {
         let call = self.objects().args(["diff-tree", "-r", "-p", "--no-renames", "--binary", "-U3"]);
         Ok(digest(&call.args(SAFE).args([from, to]).ok()?))
     }
+}
+
+/// How git says that it does not show a file. No line of a hunk begins like that.
+const BINARY: &[u8] = b"\nBinary files ";
+/// A larger file is not looked at for whether it is a text.
+const TEXT_MAX: usize = 8 << 20;
+
+fn contains(bytes: &[u8], what: &[u8]) -> bool {
+    bytes.windows(what.len()).any(|window| window == what)
+}
+
+/// A patch, file by file.
+fn files(patch: &[u8]) -> Vec<&[u8]> {
+    const BEGIN: &[u8] = b"diff --git ";
+    let mut all = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    for line in patch.split_inclusive(|byte| *byte == b'\n') {
+        if line.starts_with(BEGIN) && at > start {
+            all.push(&patch[start..at]);
+            start = at;
+        }
+        at += line.len();
+    }
+    if at > start {
+        all.push(&patch[start..at]);
+    }
+    all
 }
 
 /// How a difference becomes text.

@@ -343,7 +343,7 @@ fn part_words(effect: &EffectId, answer: &Answer, shown: Shown) -> String {
         0 => String::new(),
         many => format!(", {}", words::count(many, "finding")),
     };
-    format!("{who} on part {part} of {}: {}{raised}; {shown} shown by now", shown.parts, answer.verdict)
+    format!("{who} on part {part} of {}: {}{raised}; shown so far: {shown}", shown.parts, answer.verdict)
 }
 
 fn answered(effect: &EffectId, answer: &Answer, shown: Shown) -> Kind {

@@ -150,3 +150,100 @@ fn nothing_is_one_empty_part() {
     let cut = of_document("a\nb\n", PART_MAX);
     assert_eq!((cut.parts.len(), cut.hunks, cut.parts[0].done), (1, 1, 1));
 }
+
+#[test]
+fn a_hunk_that_was_shown_is_left_out_wherever_it_stands() {
+    let hunk = |gap: u32, word: &str| -> OneHunk {
+        (gap, vec![(' ', "a".into()), ('+', word.into()), (' ', "b".into())])
+    };
+    let before = file_diff("a.rs", &[hunk(3, "one"), hunk(9, "two"), hunk(9, "three")]);
+    // The first hunk grew, so that the others moved.
+    let grown =
+        (3, vec![(' ', "a".to_owned()), ('+', "one".into()), ('+', "more".into()), (' ', "b".into())]);
+    let after = file_diff("a.rs", &[grown.clone(), hunk(9, "two"), hunk(9, "three")])
+        .replace("index 1..2", "index 1..3");
+    let shown = Hunks::of(&before);
+    assert_eq!(rest(&before, &shown), (String::new(), 3));
+    let (left, known) = rest(&after, &shown);
+    assert_eq!(
+        (left.as_str(), known),
+        (file_diff("a.rs", &[grown]).replace("index 1..2", "index 1..3").as_str(), 2)
+    );
+    // The same lines in another file, under another mode or for the second time are something else.
+    assert_eq!(rest(&before.replace("a.rs", "b.rs"), &shown).1, 0);
+    assert_eq!(rest(&before.replace("index ", "old mode 100644\nnew mode 100755\nindex "), &shown).1, 0);
+    let twice = file_diff("a.rs", &[hunk(3, "one"), hunk(9, "one")]);
+    assert_eq!(rest(&twice, &shown).1, 1);
+    let mut both = shown.clone();
+    both.add(Hunks::of(&twice));
+    assert_eq!((rest(&twice, &both).1, rest(&after, &both).1), (2, 2));
+    // A line that only lost its newline was not shown.
+    assert_eq!(rest(&format!("{before}\\ No newline at end of file\n"), &shown).1, 2);
+    assert_eq!(rest("", &shown), (String::new(), 0));
+}
+
+#[test]
+fn a_file_without_hunks_was_shown_if_git_says_the_same_of_it() {
+    let logo = |blobs: &str| {
+        format!("diff --git a/l.png b/l.png\nindex {blobs} 100644\nBinary files a/l.png and b/l.png differ\n")
+    };
+    let mode = "diff --git a/run b/run\nold mode 100644\nnew mode 100755\n";
+    let shown = Hunks::of(&format!("{}{mode}", logo("1..2")));
+    assert_eq!(rest(&format!("{mode}{}", logo("1..2")), &shown), (String::new(), 2));
+    assert_eq!(rest(&format!("{mode}{}", logo("1..3")), &shown), (logo("1..3"), 1), "another picture");
+}
+
+#[test]
+fn binary_files_are_counted_beside_the_hunks() {
+    let diff = "diff --git a/l.png b/l.png\nindex 1..2 100644\nBinary files a/l.png and b/l.png differ\n";
+    let cut = of_diff(&format!("{diff}{}", file_diff("a.rs", &[(3, vec![('+', "x".into())])])), PART_MAX);
+    assert_eq!((cut.hunks, cut.binary), (2, 1));
+    let words =
+        Showing { part: 1, parts: 1, asked: 1, done: 2, hunks: 2, binary: 1, ..Showing::default() }.words();
+    assert_eq!(
+        words,
+        "All 2 hunks of it are below.\nOne of them is a binary file: only its name is below, the file is in the current folder.\n"
+    );
+}
+
+#[test]
+fn a_final_pass_says_what_it_leaves_out() {
+    let words = |hunks, before| {
+        Showing { part: 1, parts: 1, asked: 1, done: hunks, hunks, before, ..Showing::default() }.words()
+    };
+    assert!(
+        words(9, 8).contains(
+            "Of its 9 hunks earlier rounds showed you 8 whole, just as they are now; the one has not"
+        )
+    );
+    assert!(words(9, 7).contains("the others have not been shown to you whole, and they are below"));
+    let parts =
+        Showing { part: 2, parts: 3, asked: 3, done: 40, hunks: 90, before: 10, ..Showing::default() }
+            .words();
+    assert!(
+        parts.contains("with it 40 of 90 hunks have been shown, 10 of them in earlier rounds."),
+        "{parts}"
+    );
+}
+
+#[test]
+fn names_with_control_characters_are_known() {
+    let diff = "diff --git \"a/new\\nline\" \"b/new\\nline\"\nold mode 100644\nnew mode 100755\n\
+        diff --git \"a/tab\\t\\033.rs\" \"b/tab\\t\\033.rs\"\nindex 1..2 100644\n--- \"a/tab\\t\\033.rs\"\n+++ \"b/tab\\t\\033.rs\"\n@@ -1 +1 @@\n-a\n+b\n\
+        diff --git \"a/q\\\"1\" b/sp ace\nsimilarity index 100%\nrename from \"q\\\"1\"\nrename to sp ace\n";
+    let cut = of_diff(diff, PART_MAX);
+    assert_eq!((cut.hunks, cut.parts[0].text.as_str()), (3, diff));
+    for name in ["new\nline", "tab\t\u{1b}.rs", "q\"1", "sp ace"] {
+        assert_eq!(cut.holding(name, None), Some(0), "{name:?}");
+    }
+}
+
+#[test]
+fn what_git_says_of_a_file_is_never_cut_off() {
+    let name = "n".repeat(3_000);
+    let diff = format!("diff --git a/{name} b/{name}\nold mode 100644\nnew mode 100755\n");
+    let cut = of_diff(&diff, 1_000);
+    let whole: String = cut.parts.iter().flat_map(|part| part.text.chars()).filter(|c| *c != '\n').collect();
+    assert_eq!(whole, diff.replace('\n', ""));
+    assert_eq!(cut.parts.last().map(|part| part.done), Some(1));
+}

@@ -142,6 +142,35 @@ fn changes_and_diffs_tell_everything() {
     assert_eq!(repo.changes(&head, &head).expect("diff"), []);
 }
 
+/// Git takes a file with a zero byte for binary and shows nothing of it: an agent could hide a script like that.
+#[test]
+fn a_zero_byte_hides_no_text() {
+    let script = format!("#!/bin/sh\n{}", numbered(40));
+    let world =
+        World::new(&[("a.sh", &script), ("old.sh", &format!("\0{script}")), ("pixels", "\0\u{1}\u{2}")]);
+    let (repo, base) = (&world.repo, &world.head);
+    let hidden = format!("{script}\0\nrm -rf everything\n");
+    let files = [
+        ("a.sh", hidden.as_str()),
+        ("old.sh", ""),
+        ("new name.sh", &format!("\0{script}more\n")),
+        ("pixels", "\0\u{1}\u{2}\u{3}"),
+        ("@ Binary files", "\nBinary files a and b differ\n"),
+    ];
+    let head = world.commit(base, &files, "hide");
+    let text = repo.diff_text(base, &head, &[], 1 << 20).expect("diff");
+    let shown = String::from_utf8_lossy(&text.bytes).into_owned();
+    assert!(!text.cut && shown.contains("+rm -rf everything\n"), "{shown}");
+    assert!(shown.contains("rename from old.sh\nrename to new name.sh\n"), "{shown}");
+    assert!(shown.contains("+more\n") && !shown.contains("+line 3\n"), "{shown}");
+    assert!(shown.contains("+Binary files a and b differ\n"), "{shown}");
+    let named = shown.lines().filter(|line| line.starts_with("Binary files "));
+    assert_eq!(named.collect::<Vec<_>>(), ["Binary files a/pixels and b/pixels differ"]);
+    assert_eq!(shown.matches("diff --git ").count(), 4, "{shown}");
+    let cut = repo.diff_text(base, &head, &[], text.bytes.len() - 1).expect("diff");
+    assert!(cut.cut, "what does not fit is not left out in silence");
+}
+
 #[test]
 fn a_diff_ends_where_git_ends_it() {
     let last = "end of patch\n";
