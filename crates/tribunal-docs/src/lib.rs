@@ -4,6 +4,7 @@
 pub mod chain;
 mod contract;
 mod front;
+pub mod hidden;
 pub mod integrity;
 mod kind;
 mod markdown;

@@ -297,7 +297,7 @@ impl Record {
         let settled = told.and_then(|told| told.settled.get(&id).copied());
         let story = Story::of(finding, entry, settled, tried.collect(), told.is_some_and(Told::returned));
         let code = self.origins.code(id).map(Code::of);
-        Story { code, fix: plain::block(self.origins.mended(id)), ..story }
+        Story { code, fix: plain::visible(self.origins.mended(id).as_bytes()), ..story }
     }
 
     fn tried(&self, one: &Try, id: FindingId, elsewhere: Option<&str>) -> Option<String> {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::open::fields;
 use crate::{GitError, GitPath, Oid, Repo};
+use tribunal_docs::hidden::is_text;
 
 /// How a file changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -84,8 +85,8 @@ impl Repo {
         let changes = self.changes(from, to)?;
         let binary = changes.iter().filter(|change| change.added.is_none());
         let texts = binary.filter(|change| {
-            self.is_text(from, change.old_path.as_ref().unwrap_or(&change.path))
-                && self.is_text(to, &change.path)
+            self.has_text(from, change.old_path.as_ref().unwrap_or(&change.path))
+                && self.has_text(to, &change.path)
         });
         let paths: Vec<&GitPath> = texts.flat_map(|one| one.old_path.iter().chain([&one.path])).collect();
         if paths.is_empty() {
@@ -108,13 +109,8 @@ impl Repo {
     }
 
     /// Whether a file is a text but for a few bytes; one that is not there is none the less.
-    fn is_text(&self, at: &Oid, path: &GitPath) -> bool {
-        let few = |bytes: &[u8]| {
-            let strange = |byte: &&u8| byte.is_ascii_control() && !b"\t\n\r\x08\x0c\x1b".contains(byte);
-            let controls = bytes.iter().filter(strange).count();
-            let invalid: usize = bytes.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
-            bytes.len() <= TEXT_MAX && (controls + invalid).saturating_mul(20) <= bytes.len()
-        };
+    fn has_text(&self, at: &Oid, path: &GitPath) -> bool {
+        let few = |bytes: &[u8]| bytes.len() <= TEXT_MAX && is_text(bytes);
         self.file_at(at, path).is_ok_and(|bytes| bytes.is_none_or(|bytes| few(&bytes)))
     }
 

@@ -164,6 +164,20 @@ impl Examined {
         Some(format!("since {previous}: {}", parts.join(", ")))
     }
 
+    /// What reviewers raised in a field whose owner did not, with what can be done about it; none where there is none.
+    fn outside_a_field(&self) -> Option<String> {
+        let filtered = self.findings.iter().filter(|row| row.finding.fate == "filtered");
+        let ids: Vec<&str> = filtered.map(|row| row.finding.id.as_str()).collect();
+        (!ids.is_empty()).then(|| {
+            format!(
+                "filtered, not raised by the owner of its field: {} ({}). Leave it at that, look with --verbose, count it \
+                 with --include-filtered, or run again with another owner in --panel",
+                count(ids.len(), "finding"),
+                ids.join(", ")
+            )
+        })
+    }
+
     fn judged_by(&self, checks: bool) -> Vec<String> {
         let judges = self.judges.iter().filter(|judge| judge.is_check == checks);
         let line = |judge: &Judge| match judge.verdict.as_str() {
@@ -215,6 +229,9 @@ pub fn text(one: &Examined, style: Style) -> String {
         let _ = writeln!(out, "  {delta}");
     }
     asides(&mut out, one);
+    if let Some(filtered) = one.outside_a_field() {
+        let _ = writeln!(out, "  {}", style.wrap(&filtered, "    "));
+    }
     let deferred = one.with_fate("deferred");
     if deferred > 0 && !one.verbose {
         let _ = writeln!(out, "  deferred: {deferred} of which nobody is sure (--verbose shows them)");
@@ -344,6 +361,9 @@ pub fn markdown(one: &Examined) -> String {
         for row in one.filtered.iter().flat_map(|aside| &aside.rows) {
             let _ = writeln!(out, "- {}", marked(row));
         }
+    }
+    if let Some(filtered) = one.outside_a_field() {
+        let _ = writeln!(out, "{}\n", marked(&filtered));
     }
     for note in &one.notes {
         let _ = writeln!(out, "- ⚠ {}", marked(note));

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::iter::Peekable;
 use std::str::Chars;
 use tribunal_core::defence::{Defence, stands};
+use tribunal_docs::hidden::is_hidden;
 
 /// Several lines: newlines and tabs stay, every other control character and every escape sequence goes.
 pub fn block(text: &str) -> String {
@@ -42,7 +43,7 @@ pub fn visible(bytes: &[u8]) -> String {
             let end_of_line = c == '\r' && chars.peek() == Some(&'\n');
             match c {
                 _ if end_of_line => out.push(RETURN),
-                c if is_hidden(c, before) => {
+                c if is_marked_char(c, before) => {
                     let _ = write!(out, "⟦U+{:04X}⟧", u32::from(c));
                 }
                 c => out.push(c),
@@ -64,19 +65,9 @@ pub fn is_marked(text: &str) -> bool {
     text.contains([RETURN, '⟦'])
 }
 
-/// Whether a character is shown as a mark: what is not seen, what moves or joins what is, and the marks' own signs.
-fn is_hidden(c: char, before: char) -> bool {
-    match c {
-        '\n' | '\t' => false,
-        RETURN | '⟦' => true,
-        // Part of an emoji, or of a script that needs it.
-        '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}' => before.is_ascii(),
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' => true,
-        '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
-        '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' => true,
-        '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}' => true,
-        c => c.is_control(),
-    }
+/// Whether a character is shown as a mark: what is not seen, and the marks' own signs.
+fn is_marked_char(c: char, before: char) -> bool {
+    matches!(c, RETURN | '⟦') || is_hidden(c, before)
 }
 
 /// One line: as [`block`], and every run of white space is one space.

@@ -79,14 +79,14 @@ pub struct Story {
 pub struct Code {
     /// The number of the first line.
     pub from: u32,
-    /// The lines, harmless to a terminal.
+    /// The lines as they are, harmless to a terminal: what cannot be seen stands as a mark.
     pub text: String,
 }
 
 impl Code {
     /// Lines that were kept with a finding.
     pub fn of(excerpt: &Excerpt) -> Code {
-        Code { from: excerpt.from, text: plain::block(&excerpt.text) }
+        Code { from: excerpt.from, text: plain::visible(excerpt.text.as_bytes()) }
     }
 
     /// Each line after its number.

@@ -10,6 +10,7 @@ use tribunal_core::contract::{Contract, covers};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::ids::PlanId;
+use tribunal_docs::hidden::{hidden, hidden_in};
 use tribunal_docs::integrity;
 use tribunal_docs::secret::{Secret, is_secret_name, readings, secrets, secrets_in};
 use tribunal_git::{GitError, GitPath, Oid, Repo};
@@ -89,6 +90,7 @@ impl Guard {
                 continue;
             }
             claims.extend(leaked(site, base, commit, path)?);
+            claims.extend(unseen(&site.repo, base, commit, path)?);
             if integrity::is_lint(&name) {
                 let text = format!("{name} configures a lint, and changes what is judged");
                 claims.push(told(Severity::Suggestion, &name, text, FixableBy::Dev));
@@ -164,6 +166,32 @@ pub(crate) fn leaks(
         claim
     }));
     Ok(claims)
+}
+
+/// Characters that a file has now and did not have before, and that nobody who reads it sees. They can make code read
+/// otherwise than it runs.
+pub(crate) fn unseen(repo: &Repo, base: &Oid, commit: &Oid, path: &GitPath) -> Result<Vec<Claim>, GitError> {
+    let Some(now) = repo.file_at(commit, path)?.filter(|_| stands(Defence::Escapes)) else {
+        return Ok(Vec::new());
+    };
+    let (name, old) = (path.to_string(), repo.file_at(base, path)?);
+    let mut found = Vec::new();
+    let control = path.as_bytes().iter().any(u8::is_ascii_control);
+    if old.is_none() && (control || !hidden_in(path.as_bytes(), false).is_empty()) {
+        let text = format!("the name of {name} holds characters that cannot be seen");
+        found.push(told(Severity::Warning, &name, text, FixableBy::Dev));
+    }
+    if let Some(hidden) = hidden(&old.unwrap_or_default(), &now) {
+        let lines = if hidden.lines == 1 { "1 line".to_owned() } else { format!("{} lines", hidden.lines) };
+        let text = format!("{name} holds characters that cannot be seen, on {lines}: {}", hidden.numbers());
+        let mut claim = told(Severity::Warning, &name, text, FixableBy::Dev);
+        claim.line = Some(hidden.line);
+        found.push(claim);
+    }
+    found.iter_mut().for_each(|claim| {
+        claim.suggestion = "write them as escapes of the language, or take them out".to_owned();
+    });
+    Ok(found)
 }
 
 /// Links that lead out of the repository.

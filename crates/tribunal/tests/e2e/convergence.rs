@@ -21,10 +21,14 @@ const FAULTS: [&str; 9] = [
 ];
 
 fn raised(n: usize, line: usize, evidence: &str) -> String {
+    raised_as("blocker", n, line, evidence)
+}
+
+fn raised_as(severity: &str, n: usize, line: usize, evidence: &str) -> String {
     let issue = FAULTS[(n - 1) % FAULTS.len()];
     let evidence = if evidence.is_empty() { String::new() } else { format!(" | evidence: {evidence}") };
     format!(
-        "[id:a{n}] [severity:blocker] [confidence:95] [file:a.py:{line}] issue: {issue} (case {n}) | suggestion: mend it{evidence}\n"
+        "[id:a{n}] [severity:{severity}] [confidence:95] [file:a.py:{line}] issue: {issue} (case {n}) | suggestion: mend it{evidence}\n"
     )
 }
 
@@ -73,12 +77,12 @@ fn healthy_loops_run_to_their_end() {
     }
 }
 
-/// Everything is fixed each round, and three other blockers are found on lines that nobody touched.
-fn goalposts(evidence: &str) -> Change {
+/// Everything is fixed each round, and three other faults are found on lines that nobody touched.
+fn goalposts(severity: &str, evidence: &str) -> Change {
     const ROUNDS: usize = 8;
     let three = |round: usize| -> String {
         let ids = 3 * round - 2..=3 * round;
-        ids.map(|n| raised(n, n + 1, evidence)).collect()
+        ids.map(|n| raised_as(severity, n, n + 1, evidence)).collect()
     };
     let mut script = seat(QA, 1, &format!("{}VERDICT: reject", three(1)));
     for round in 2..=ROUNDS {
@@ -95,7 +99,7 @@ fn goalposts(evidence: &str) -> Change {
 /// Three late blockers a round: one exhaustive pass, and by round five a question that names the pattern.
 #[test]
 fn moving_goalposts_end_with_a_question_that_names_them() {
-    let change = goalposts("seen by running it");
+    let change = goalposts("blocker", "seen by running it");
     let ended = change.review(QA, &["--fix", "--max-rounds", "12"], 4);
     let why = change.why();
     assert!(matches!(why, Why::Escalated(Pattern::Turnover(_))), "{why:?}");
@@ -105,18 +109,60 @@ fn moving_goalposts_end_with_a_question_that_names_them() {
     assert_eq!(change.facts().iter().filter(|fact| ordered(fact)).count(), 1);
 }
 
-/// The same without evidence: after round two they are advisory however often they are said, and a person is told so.
+/// The same without evidence, and warnings whatever their evidence: after round two they are advisory however often they
+/// are said, and a person is told so.
 #[test]
-fn late_findings_without_evidence_stay_advisory() {
-    let change = goalposts("");
-    let ended = change.review(QA, &["--fix", "--max-rounds", "12"], 4);
-    assert!(change.rounds() <= 3, "round {}", change.rounds());
-    assert_eq!(change.why(), Why::NoQuorum);
-    assert!(ended.said().contains("missed earlier"), "{}", ended.said());
+fn late_findings_without_evidence_and_late_warnings_stay_advisory() {
+    for (severity, evidence) in [("blocker", ""), ("warning", ""), ("warning", "seen by running it")] {
+        let change = goalposts(severity, evidence);
+        let ended = change.review(QA, &["--fix", "--max-rounds", "12"], 4);
+        assert!(change.rounds() <= 3, "{severity} {evidence}: round {}", change.rounds());
+        assert_eq!(change.why(), Why::NoQuorum, "{severity} {evidence}");
+        assert!(ended.said().contains("missed earlier"), "{}", ended.said());
+        let docket = change.docket();
+        let last = docket.loops.values().next_back().unwrap();
+        let late = |fate: &Fate| last.ledger().iter().filter(|(_, entry)| entry.fate == *fate).count();
+        assert_eq!((late(&Fate::Advisory), late(&Fate::Open)), (3, 0), "{severity} {evidence}");
+    }
+}
+
+/// A reviewer that approves and only notes late warnings ends the loop: they go into the report, and nobody is asked.
+#[test]
+fn late_warnings_of_an_approving_reviewer_end_the_loop() {
+    let change = late_notes();
+    change.review(QA, &["--fix", "--max-rounds", "12"], 0);
+    assert_eq!(change.rounds(), 3);
+    assert!(passed(&change));
     let docket = change.docket();
     let last = docket.loops.values().next_back().unwrap();
-    let late = |fate: &Fate| last.ledger().iter().filter(|(_, entry)| entry.fate == *fate).count();
-    assert_eq!((late(&Fate::Advisory), late(&Fate::Open)), (3, 0));
+    let advisory = last.ledger().iter().filter(|(_, entry)| entry.fate == Fate::Advisory).count();
+    assert_eq!(
+        advisory,
+        3,
+        "{:?}",
+        last.ledger().iter().map(|(id, entry)| (id, &entry.fate)).collect::<Vec<_>>()
+    );
+}
+
+/// Rounds one and two reject, the third approves beside three warnings on lines that nobody touched.
+fn late_notes() -> Change {
+    let three = |round: usize, severity: &str| -> String {
+        (3 * round - 2..=3 * round).map(|n| raised_as(severity, n, n + 1, "")).collect()
+    };
+    let gone = |round: usize| -> String {
+        (3 * round - 5..=3 * round - 3).map(|n| format!("F-{n}: resolved\n")).collect()
+    };
+    let mut script = seat(QA, 1, &format!("{}VERDICT: reject", three(1, "blocker")));
+    for round in 2..=3 {
+        let says: String = (3 * round - 5..=3 * round - 3).map(|n| format!("FIXED: F-{n}\n")).collect();
+        let number = u32::try_from(round).unwrap();
+        script += &fixer(BACKEND, number, "a.py", &file(12, 3 * (round - 1)), &format!("{says}TASK: done"));
+    }
+    script += &seat(QA, 2, &format!("{}{}VERDICT: reject", gone(2), three(2, "blocker")));
+    let checked = "CHECKED: every line that was named.\nVERDICT: approve";
+    // The final pass puts nothing to it, and gets the same turn.
+    script += &seat(QA, 3, &format!("{}{}{checked}", gone(3), three(3, "warning")));
+    Change::new(&[("a.py", &file(12, 0))], &script)
 }
 
 /// One fault worded anew each round, its former self called resolved where nothing changed: stale, not five findings.

@@ -284,7 +284,20 @@ fn every_shape_of_a_change_is_shown_as_it_is() {
     let oid = "1234567890123456789012345678901234567890";
     change.stage.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{oid},vendor")]).unwrap();
     change.stage.git(&["commit", "-q", "-m", "feat: a library"]).unwrap();
-    let ended = change.review(QA, 0);
+    // What nobody sees is a finding, in lines and in names.
+    let ended = change.review(QA, 1);
+    let told = ended.stdout.replace("\n          ", " ");
+    for hidden in [
+        "bidi.rs holds characters that cannot be seen, on 1 line: U+200B, U+202C, U+202E",
+        "escape.txt holds characters that cannot be seen, on 1 line: U+0007, U+001B",
+        "lone.txt holds characters that cannot be seen, on 1 line: U+000D",
+        "nul.sh holds characters that cannot be seen, on 1 line: U+0000",
+        "the name of new\\nline.txt holds characters that cannot be seen",
+        "the name of esc\\u{1b}[31m.txt holds characters that cannot be seen",
+    ] {
+        assert!(told.contains(hidden), "{hidden}: {told}");
+    }
+    assert_eq!(told.matches("cannot be seen").count(), 6, "{told}");
     let prompts = change.prompts(QA);
     let all = prompts.concat();
     let strange = |c: char| c.is_control() && !"\n\t".contains(c);
@@ -345,9 +358,15 @@ fn a_line_of_two_megabytes_is_shown_or_nobody_approves() {
     assert_eq!(prompts.iter().map(piece).collect::<String>(), line);
 }
 
+/// A file of two hundred lines.
+fn one_of_six(n: usize, x: &str) -> String {
+    let rest: String = (0..200).map(|line| format!("value_{n}_{line} = compute({line})\n")).collect();
+    format!("begin = {n}\nx = {x}\n{rest}")
+}
+
 /// Six files; what a reviewer finds in the first is fixed like this, and approved in the second round.
 fn fixed_review(fix: &str) -> Change {
-    let file = |n: usize| (format!("src/f{n}.py"), format!("begin = {n}\nx = taken()\n"));
+    let file = |n: usize| (format!("src/f{n}.py"), one_of_six(n, "taken()"));
     let reject = "[id:a] [severity:blocker] [confidence:95] [file:src/f0.py:2] issue: x is never checked | suggestion: mend it\nVERDICT: reject";
     let fixer = format!(
         "[[turn]]\nrole = \"{BACKEND}\"\nround = 2\ndo = [{fix}, {{ say = \"FIXED: F-1\\nSUMMARY: mended\\nTASK: done\" }}]\n"
@@ -379,7 +398,8 @@ impl Change {
 /// After a round that showed only what changed, a final pass shows the hunks that no round has shown whole: here one.
 #[test]
 fn a_final_pass_shows_only_what_was_not_shown_whole() {
-    let change = fixed_review(r#"{ write = "src/f0.py", text = "begin = 0\nx = checked()\n" }"#);
+    let text = serde_json::Value::from(one_of_six(0, "checked()"));
+    let change = fixed_review(&format!("{{ write = \"src/f0.py\", text = {text} }}"));
     change.fixes(&format!("{QA},{SECURITY}"));
     for reviewer in [QA, SECURITY] {
         let prompts = change.prompts(reviewer);
@@ -389,6 +409,8 @@ fn a_final_pass_shows_only_what_was_not_shown_whole() {
         assert!(last[0].contains("Of its 6 hunks earlier rounds showed you 5 whole"), "{}", last[0]);
         assert!(last[0].contains("+begin = 0\n+x = checked()\n"), "whole, not as the fix changed it");
         assert!(!last[0].contains("+begin = 1\n"), "{}", last[0]);
+        let first = prompts.iter().map(String::len).max().unwrap();
+        assert!(last[0].len() * 3 < first, "{} bytes, {first} in the first round", last[0].len());
     }
     let answered = change.answered();
     assert_eq!(answered.iter().filter(|shown| (shown.hunks, shown.of) == (6, 6)).count(), 4, "{answered:?}");

@@ -114,13 +114,14 @@ fn a_review_is_started_read_and_answered() {
     assert_eq!(project.stage.runs(), std::slice::from_ref(&run));
     ended(&project.stage, &run);
     let stands = editor.ask("get_run", json!({"run": run}));
-    assert_eq!((&stands["ending"], &stands["findings"]["open"]), (&json!("shut"), &json!(1)), "{stands}");
+    // The tool's, and one for the escape that nobody sees.
+    assert_eq!((&stands["ending"], &stands["findings"]["open"]), (&json!("shut"), &json!(2)), "{stands}");
     let listed = editor.ask("list_findings", json!({}));
     assert_eq!(listed["findings"][0]["where"], "a.txt:2", "{listed}");
     let (_, text) = editor.call("get_finding", json!({"id": "F-1"}));
     assert!(!text.contains('\u{1b}') && !text.contains("\\u001b"), "{text}");
     let one: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(one["code"], "    1  fine\n    2  this is bad\n", "{one}");
+    assert_eq!(one["code"], "    1  fine\n    2  this is ⟦U+001B⟧[31mbad\n", "{one}");
     assert!(!one["story"].as_array().unwrap().is_empty(), "{one}");
 
     let other = Editor::open(&project.stage, "other");

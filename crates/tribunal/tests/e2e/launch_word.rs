@@ -131,6 +131,23 @@ fn a_program_that_reads_its_word_approves_and_builds() {
     judged_by(&json, "echo one\n").passes();
 }
 
+/// A CLI that prints its error and ends with 0 has judged nothing, and whoever is asked reads the error.
+#[test]
+fn an_error_message_is_no_verdict() {
+    for error in [
+        "Error: 401 Unauthorized: invalid x-api-key",
+        "429 Too Many Requests: slow down",
+        "connect ECONNREFUSED 127.0.0.1:443",
+        "This model's maximum context length is 8192 tokens",
+    ] {
+        let mut show = judged_by(&format!("cat > /dev/null; echo \"{error}\""), "echo one\n");
+        let said = show.waits_and_lands_nothing();
+        assert!(!said.contains("approves"), "{said}");
+        let told = format!("{said}{}{}", show.expect(&["inbox"], 0).stdout, show.expect(&["log"], 0).stdout);
+        assert!(told.contains(error), "{told}");
+    }
+}
+
 /// A CLI that prints its error and ends with 0 has built nothing.
 #[test]
 fn an_error_message_is_no_task_done() {

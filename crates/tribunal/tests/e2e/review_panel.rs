@@ -442,9 +442,22 @@ fn what_an_owner_does_not_raise_is_filtered_and_can_be_had_back() {
         CHECKED: every line.\nVERDICT: approve";
     let change = Change::one(&seat(QA, 1, warning));
     let panel = format!("{QA},{SECURITY}");
+    // Everybody is told that there is one, and what can be done about it.
+    for form in ["text", "markdown"] {
+        let ended = change.review(&panel, &["--format", form], 0);
+        let told = ended.stdout.replace("\n    ", " ");
+        assert!(told.contains("not raised by the owner of its field: 1 finding (F-"), "{told}");
+        assert!(told.contains("--verbose") && told.contains("--include-filtered"), "{told}");
+        assert!(told.contains("another owner in --panel"), "{told}");
+        assert!(!told.contains("the password is not encrypted"), "{told}");
+    }
     let ended = change.review(&panel, &["--verbose"], 0);
-    assert!(ended.stdout.contains("filtered"), "{}", ended.stdout);
-    change.review(&panel, &["--include-filtered"], 1);
+    assert!(ended.stdout.contains("warning (filtered"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("the password is not encrypted"), "{}", ended.stdout);
+    let json: Value = serde_json::from_str(&change.review(&panel, &["--format", "json"], 0).stdout).unwrap();
+    assert_eq!(json["findings"][0]["fate"], "filtered", "{json}");
+    let ended = change.review(&panel, &["--include-filtered"], 1);
+    assert!(!ended.stdout.contains("owner of its field"), "{}", ended.stdout);
 }
 
 #[test]
