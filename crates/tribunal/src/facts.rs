@@ -142,11 +142,10 @@ impl Chronicle {
                 let who = events::who(&effect.step);
                 self.say(id, format!("{who}: did not run and stopped nothing: {}", plain::clipped(why, 200)));
             }
-            LoopEvent::NotCovered { effect, shown, .. } => {
-                self.say(id, question::not_covered(&events::who(&effect.step), *shown));
-            }
-            LoopEvent::VerdictKept { effect, shown } => {
-                self.say(id, question::verdict_kept(&events::who(&effect.step), *shown));
+            LoopEvent::NotCovered { effect, shown, .. } | LoopEvent::VerdictKept { effect, shown } => {
+                let kept = matches!(event, LoopEvent::VerdictKept { .. });
+                let words = if kept { question::verdict_kept } else { question::not_covered };
+                self.say(id, words(&events::who(&effect.step), *shown));
             }
             LoopEvent::Answered { effect, answer, shown, .. } => {
                 let who = events::who(&effect.step);

@@ -302,10 +302,7 @@ impl LoopLaws {
             LoopEvent::PanelClosed => self.panel_closed(after, book),
             LoopEvent::Tracked { findings, .. } => self.tracked(findings, after, book),
             LoopEvent::Heard { finding, upheld, .. } => self.heard(*finding, *upheld, book),
-            LoopEvent::Ruled { ruling } => {
-                self.ruled(ruling, book);
-                self.looked();
-            }
+            LoopEvent::Ruled { ruling } => self.ruled(ruling, book),
             LoopEvent::Confirming => self.confirming(book),
             LoopEvent::ReworkOrdered { crew } => self.rework(crew, book),
             LoopEvent::ExhaustiveOrdered { seats } => self.exhaustive(seats, book),
@@ -923,6 +920,7 @@ impl LoopLaws {
             self.series.push(record);
         }
         self.ruling = Some(ruling.clone());
+        self.looked();
     }
 
     /// What the controller says on rework: `None` is go on.

@@ -382,7 +382,7 @@ pub fn shown_whole(since: Option<&Revision>, revision: &Revision) -> BTreeSet<Hu
     let all = hunks(revision);
     let Some(since) = since else { return all };
     let before = hunks(since);
-    let whole = |(at, _): &Hunk| number(&format!("{since}..{revision}/{at}")) / 7 % 2 == 0;
+    let whole = |(at, _): &Hunk| (number(&format!("{since}..{revision}/{at}")) / 7).is_multiple_of(2);
     all.into_iter().filter(|hunk| !before.contains(hunk) && whole(hunk)).collect()
 }
 

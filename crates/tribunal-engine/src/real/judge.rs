@@ -236,28 +236,38 @@ impl Judge {
         }
     }
 
-    fn ask(mut self, site: &Arc<Site>) -> Result<(), GitError> {
-        let commit = self.commit(site)?;
-        let (diff, more) = self.diff(site, &commit)?;
-        let callers = self.callers(site, &commit)?;
-        let role = match &mut self.asked {
+    /// Puts what is the same for all parts into the brief. The role that is asked.
+    fn fill(
+        &mut self,
+        site: &Site,
+        commit: &Oid,
+        (diff, more): (&str, bool),
+    ) -> Result<&'static str, GitError> {
+        let callers = self.callers(site, commit)?;
+        Ok(match &mut self.asked {
             Asked::Verdict(brief) => {
                 brief.callers = callers;
                 if let Some(account) = &self.delivery {
-                    let text = account.text(site, &commit)?;
+                    let text = account.text(site, commit)?;
                     brief.document = Some(Document { path: account.path.clone(), text });
                 }
                 if let Some(request) = &self.request {
-                    brief.document = Some(request.document(site, &commit)?);
+                    brief.document = Some(request.document(site, commit)?);
                 }
                 if self.backup { "backup" } else { "reviewer" }
             }
             Asked::Ruling(brief) => {
                 let place = self.put.first().map(Put::place).unwrap_or_default();
-                brief.diff = Material::diff(&diff, more).holding(place.0, place.1).to_owned();
+                brief.diff = Material::diff(diff, more).holding(place.0, place.1).to_owned();
                 "hearing"
             }
-        };
+        })
+    }
+
+    fn ask(mut self, site: &Arc<Site>) -> Result<(), GitError> {
+        let commit = self.commit(site)?;
+        let (diff, more) = self.diff(site, &commit)?;
+        let role = self.fill(site, &commit, (&diff, more))?;
         let material = self.material(site, &diff, more);
         if let Some(shown) = material.all_shown() {
             site.report(&self.effect, Report::Loop(LoopReport::AllShown(shown)), Vec::new());

@@ -240,9 +240,11 @@ fn every_line_of_a_large_task_is_in_some_prompt_and_the_commit_says_so() {
     assert!(log.contains("Tribunal-Shown: loop-reviewer all 3 hunks"), "{log}");
 }
 
-/// What happens to files in the shapes that tools stumble over: nothing is left out, and nothing is shown otherwise.
-#[test]
-fn every_shape_of_a_change_is_shown_as_it_is() {
+/// What a submodule is at.
+const SUBMODULE: &str = "1234567890123456789012345678901234567890";
+
+/// A change with files in the shapes that tools stumble over.
+fn odd_shapes() -> Change {
     let lines = |what: &str, n: usize| (0..n).map(|n| format!("{what} {n}\n")).collect::<String>();
     let raw = |stage: &Stage, path: &[u8], bytes: &[u8]| {
         std::fs::write(stage.project().join(OsStr::from_bytes(path)), bytes).unwrap();
@@ -281,9 +283,18 @@ fn every_shape_of_a_change_is_shown_as_it_is() {
             .for_each(|n| raw(stage, format!("t/{n}").as_bytes(), format!("tiny {n} end\n").as_bytes()));
     };
     let change = Change::between(base, topic, APPROVES);
-    let oid = "1234567890123456789012345678901234567890";
-    change.stage.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{oid},vendor")]).unwrap();
+    change
+        .stage
+        .git(&["update-index", "--add", "--cacheinfo", &format!("160000,{SUBMODULE},vendor")])
+        .unwrap();
     change.stage.git(&["commit", "-q", "-m", "feat: a library"]).unwrap();
+    change
+}
+
+/// Nothing of such a change is left out, and nothing is shown otherwise.
+#[test]
+fn every_shape_of_a_change_is_shown_as_it_is() {
+    let change = odd_shapes();
     // What nobody sees is a finding, in lines and in names.
     let ended = change.review(QA, 1);
     let told = ended.stdout.replace("\n          ", " ");
@@ -321,7 +332,7 @@ fn every_shape_of_a_change_is_shown_as_it_is() {
         "\n+++ \"b/new\\nline.txt\"",
         "\n+++ \"b/esc\\033[31m.txt\"",
         "\n+++ b/caf⟦0xE9⟧.txt\n",
-        &format!("\n+Subproject commit {oid}\n"),
+        &format!("\n+Subproject commit {SUBMODULE}\n"),
         "a binary file: only its name is below",
     ] {
         assert!(all.contains(shown), "{shown:?}");

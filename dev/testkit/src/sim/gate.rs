@@ -244,6 +244,15 @@ impl LaneBook {
     }
 }
 
+impl Sitting {
+    /// A verdict stands only where a pass is confirmed.
+    fn keep(&mut self, seat: &Seat) {
+        let stood = self.stood.get(seat).filter(|_| self.confirming);
+        let word = stood.map(|word| Answer { raised: Vec::new(), ..word.clone() });
+        self.words.extend(word.map(|word| (seat.clone(), word)));
+    }
+}
+
 impl LoopBook {
     fn take(&mut self, event: &LoopEvent) {
         match event {
@@ -255,8 +264,7 @@ impl LoopBook {
                 self.sitting = Sitting { revision: Some(revision.clone()), ..Sitting::default() };
             }
             LoopEvent::Confirming => {
-                let (revision, stood) =
-                    (self.sitting.revision.clone(), std::mem::take(&mut self.sitting.words));
+                let Sitting { revision, words: stood, .. } = std::mem::take(&mut self.sitting);
                 self.sitting = Sitting { revision, confirming: true, stood, ..Sitting::default() };
             }
             LoopEvent::Checked { effect, checked } => {
@@ -274,12 +282,8 @@ impl LoopBook {
                 }
             }
             LoopEvent::VerdictKept { effect, shown } => {
-                // A verdict stands only where a pass is confirmed and nothing is left to show.
-                let may = self.sitting.confirming && shown.hunks == shown.of;
-                if let (Step::Judge(seat), true) = (&effect.step, may)
-                    && let Some(word) = self.sitting.stood.get(seat)
-                {
-                    self.sitting.words.insert(seat.clone(), Answer { raised: Vec::new(), ..word.clone() });
+                if let (Step::Judge(seat), true) = (&effect.step, shown.hunks == shown.of) {
+                    self.sitting.keep(seat);
                 }
             }
             LoopEvent::PartAnswered { effect, answer, .. } => {
