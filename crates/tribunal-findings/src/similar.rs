@@ -2,7 +2,14 @@
 //! Says how alike, never whether two findings are one.
 
 use crate::track::anchor::quoted_names;
+use crate::track::prose::background;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// So many texts the background counts for, beside those at hand.
+const BACKGROUND_TEXTS: f64 = 20.0;
+/// What a word counts where its author writes it whatever the finding is.
+const FILLER: f64 = 0.15;
 
 /// Terms of one text with their weights, in term order, of length one.
 #[derive(Clone, Debug, Default)]
@@ -31,31 +38,20 @@ const STOP: &[&str] = &[
 impl Texts {
     /// Reads all texts; how rare a term is among them sets its weight.
     pub fn new<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Self {
-        let mut ids: BTreeMap<String, u32> = BTreeMap::new();
-        let mut raw: Vec<(BTreeMap<u32, f64>, Vec<u32>)> = Vec::new();
-        for text in texts {
-            let mut counts = BTreeMap::new();
-            let mut names = Vec::new();
-            terms(text.as_ref(), &mut |term, is_name| {
-                let next = ids.len() as u32;
-                let id = *ids.entry(term).or_insert(next);
-                *counts.entry(id).or_insert(0.0) += 1.0;
-                if is_name {
-                    names.push(id);
-                }
-            });
-            names.sort_unstable();
-            names.dedup();
-            raw.push((counts, names));
-        }
-        let mut seen = vec![0u32; ids.len()];
-        for (counts, _) in &raw {
-            counts.keys().for_each(|id| seen[*id as usize] += 1);
-        }
-        let all = raw.len() as f64;
-        let rarity = |id: u32| ((1.0 + all) / (1.0 + f64::from(seen[id as usize]))).ln() + 1.0;
-        let docs = raw.into_iter().map(|(counts, names)| weighed(counts, names, rarity)).collect();
-        Self { docs }
+        let raw = Raw::read(texts.into_iter().map(|text| (text, Vec::new())));
+        let all = raw.docs.len() as f64;
+        raw.weighed(|_, seen| ((1.0 + all) / (1.0 + seen)).ln() + 1.0)
+    }
+
+    /// Reads texts of reviewers, each with the parts that its author writes whatever the finding is. How rare a term is
+    /// among few texts says little, so that is mixed with how common it is in reviews.
+    pub fn of_reviews<T: AsRef<str>>(texts: impl IntoIterator<Item = (T, Vec<Range<usize>>)>) -> Self {
+        let raw = Raw::read(texts);
+        let all = raw.docs.len() as f64;
+        raw.weighed(|term, seen| {
+            let usual = background(term) * BACKGROUND_TEXTS;
+            ((all + BACKGROUND_TEXTS) / (seen + usual)).ln()
+        })
     }
 
     /// The same, and able to compare letters too (`letters`).
@@ -103,9 +99,55 @@ impl Texts {
     }
 }
 
+/// Texts as they were read, before anything is weighed.
+#[derive(Default)]
+struct Raw {
+    ids: BTreeMap<String, u32>,
+    docs: Vec<(BTreeMap<u32, f64>, Vec<u32>)>,
+}
+
+impl Raw {
+    fn read<T: AsRef<str>>(texts: impl IntoIterator<Item = (T, Vec<Range<usize>>)>) -> Raw {
+        let mut raw = Raw::default();
+        for (text, fillers) in texts {
+            let mut counts = BTreeMap::new();
+            let mut names = Vec::new();
+            terms(text.as_ref(), &mut |term, is_name, at| {
+                let next = raw.ids.len() as u32;
+                let id = *raw.ids.entry(term).or_insert(next);
+                let weight = if fillers.iter().any(|filler| filler.contains(&at)) { FILLER } else { 1.0 };
+                *counts.entry(id).or_insert(0.0) += weight;
+                if is_name {
+                    names.push(id);
+                }
+            });
+            names.sort_unstable();
+            names.dedup();
+            raw.docs.push((counts, names));
+        }
+        raw
+    }
+
+    /// The texts with each term weighed by the term itself and by how many of them have it.
+    fn weighed(self, rarity: impl Fn(&str, f64) -> f64) -> Texts {
+        let mut seen = vec![0u32; self.ids.len()];
+        for (counts, _) in &self.docs {
+            counts.keys().for_each(|id| seen[*id as usize] += 1);
+        }
+        let mut weights = vec![0.0; self.ids.len()];
+        for (term, id) in &self.ids {
+            weights[*id as usize] = rarity(term, f64::from(seen[*id as usize]));
+        }
+        let rarity = |id: u32| weights[id as usize];
+        Texts { docs: self.docs.into_iter().map(|(counts, names)| weighed(counts, names, rarity)).collect() }
+    }
+}
+
 fn weighed(counts: BTreeMap<u32, f64>, names: Vec<u32>, rarity: impl Fn(u32) -> f64) -> Doc {
-    let mut terms: Vec<(u32, f64)> =
-        counts.into_iter().map(|(id, count)| (id, (1.0 + count.ln()) * rarity(id))).collect();
+    let mut terms: Vec<(u32, f64)> = counts
+        .into_iter()
+        .map(|(id, count)| (id, if count < 1.0 { count } else { 1.0 + count.ln() } * rarity(id)))
+        .collect();
     let length = terms.iter().map(|(_, weight)| weight * weight).sum::<f64>().sqrt();
     if length > 0.0 {
         terms.iter_mut().for_each(|(_, weight)| *weight /= length);
@@ -138,22 +180,31 @@ pub(crate) fn common(a: &[u32], b: &[u32]) -> usize {
 }
 
 /// Calls back for every term: words, their parts, and identifiers as a whole.
-fn terms(text: &str, found: &mut dyn FnMut(String, bool)) {
+fn terms(text: &str, found: &mut dyn FnMut(String, bool, usize)) {
     // A text beyond this says no more about which problem is meant.
     let text = text.get(..8_000).unwrap_or_else(|| &text[..text.floor_char_boundary(8_000)]);
-    for word in text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty()) {
+    let ends = |c: char| !(c.is_alphanumeric() || c == '_');
+    let mut next = 0;
+    for piece in text.split_inclusive(ends) {
+        let (at, word) = (next, piece.trim_end_matches(ends));
+        next += piece.len();
         let parts = split_name(word);
         let name = parts.len() > 1 || word.contains('_');
         if name {
-            found(format!("={}", word.to_lowercase()), true);
+            found(format!("={}", word.to_lowercase()), true, at);
         }
         for part in parts {
             let part = part.to_lowercase();
             if STOP.binary_search(&part.as_str()).is_err() && !part.is_empty() {
-                found(stem(&part), false);
+                found(stem(&part), false, at);
             }
         }
     }
+}
+
+/// Whether a word says nothing about which problem is meant.
+pub(crate) fn is_stop(word: &str) -> bool {
+    STOP.binary_search(&word).is_ok()
 }
 
 /// The identifiers a text names, as code writes them or in quotes, and the stems of its other words.
@@ -229,7 +280,7 @@ pub(crate) fn other_subject(a: &str, b: &str) -> bool {
 }
 
 /// Takes common endings off, so that "validates" and "validation" meet "validate".
-fn stem(word: &str) -> String {
+pub(crate) fn stem(word: &str) -> String {
     const ENDINGS: [&str; 16] = [
         "izations", "ization", "ations", "ation", "ments", "ment", "ings", "ing", "ies", "ness", "edly",
         "ed", "es", "ly", "s", "e",

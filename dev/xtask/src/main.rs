@@ -31,6 +31,8 @@ enum Chore {
     Bench(bench::Args),
     /// Prints the convergence controller's decision after each round of a file
     Converge(findings::ConvergeArgs),
+    /// Counts how common words are in reviews: the table of track/prose.txt
+    CountProse(findings::ProseArgs),
     /// Kills the real program at every crash point and starts it again
     Crash(crash::Args),
     /// Checks the book: every command, flag and key exists, every example runs
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
     match Cli::parse().chore {
         Chore::Bench(args) => bench::run(&args),
         Chore::Converge(args) => findings::converge(&args),
+        Chore::CountProse(args) => findings::count_prose(&args),
         Chore::Crash(args) => crash::run(&args),
         Chore::Docs(args) => docs::run(&args),
         Chore::EvalDedupe(args) => findings::eval_dedupe(&args),

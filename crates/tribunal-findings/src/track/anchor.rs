@@ -125,10 +125,35 @@ pub(crate) fn quoted_names(text: &str) -> Vec<&str> {
     names
 }
 
+/// Words outside of quotes that are written as code writes names: with an underscore, or with a hump.
+pub(crate) fn bare_names(text: &str) -> Vec<&str> {
+    let words = text
+        .split('`')
+        .step_by(2)
+        .flat_map(|plain| plain.split(|c: char| !(c.is_alphanumeric() || c == '_')));
+    words.filter(|word| is_shaped(word)).take(8).collect()
+}
+
+fn is_shaped(word: &str) -> bool {
+    let humps = || word.chars().zip(word.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
+    (2..=80).contains(&word.len()) && (word.contains('_') && word.trim_matches('_').len() > 1 || humps())
+}
+
+/// Whether a line of code has a word as a whole.
+pub(crate) fn is_word_of(line: &str, word: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(word).any(|(at, _)| {
+        !line[..at].chars().next_back().is_some_and(part)
+            && !line[at + word.len()..].chars().next().is_some_and(part)
+    })
+}
+
 /// The nearest line that holds the most of what the claim quotes; the cited one when none holds more.
 fn re_anchored(file: &File, line: u32, claim: &Claim) -> u32 {
     let line = line.clamp(1, (file.lines.len() as u32).max(1));
     let mut names = quoted_names(&claim.claim);
+    // Who quotes nothing may still name what the code has.
+    names.extend(bare_names(&claim.claim));
     if names.is_empty() {
         return line;
     }

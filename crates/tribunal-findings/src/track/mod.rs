@@ -18,6 +18,7 @@ mod fates;
 mod layout;
 pub mod moves;
 pub mod pair;
+pub mod prose;
 mod reversal;
 mod reworded;
 pub mod score;
@@ -32,6 +33,7 @@ use crate::delta::CycleDelta;
 use crate::triage::Triaged;
 use anchor::{Anchor, Anchors};
 use pair::{Hints, How, Scorer, pair};
+use prose::Voices;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Fate, FixableBy, Said, Source};
 use tribunal_core::ids::{Check, FindingId, Seat};
@@ -192,7 +194,9 @@ fn matched(input: &Input<'_>) -> Vec<Match> {
         known.map(|((_, entry), nearest)| nearest.as_ref().unwrap_or(&entry.claim)).collect();
     let after: Vec<&Claim> = input.triaged.iter().map(|triaged| triaged.claim()).collect();
     let may = |n: usize, now: usize| subject::may_be(input, entries[n].0, entries[n].1, &input.triaged[now]);
-    let hints = Hints { may: Some(&may), ..hints(input, &entries) };
+    let known: Vec<&Entry> = entries.iter().map(|(_, entry)| *entry).collect();
+    let voices = Some(Voices::of_ledger(&known, &before, input.triaged));
+    let hints = Hints { may: Some(&may), voices, ..hints(input, &entries) };
     let mut matches: Vec<Option<Match>> = vec![None; after.len()];
     for found in pair(&before, &after, &hints, input.change, input.read, &Scorer::default()) {
         let id = entries[found.before].0;

@@ -5,7 +5,8 @@ use super::anchor::{Anchors, Read, Side};
 use super::assign::{Edge, assign};
 use super::change::{Change, Mapped};
 use super::moves::{self, Moves};
-use super::score::{COSINE, FEATURES, REVIEWER, Spot, TOOL, TRIGRAMS, Weights, features};
+use super::prose::Voices;
+use super::score::{COSINE, FEATURES, REVIEWER, Spot, TITLE, TOOL, TRIGRAMS, Weights, features};
 use crate::dedupe::{hash_texts, words_of};
 use crate::similar::Texts;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +43,8 @@ pub struct Hints<'a> {
     pub answered: BTreeSet<(usize, usize)>,
     /// What must be overcome to pair with an earlier one that is not open any more.
     pub reluctance: BTreeMap<usize, f64>,
+    /// Who wrote what and how; where nothing is said, one reviewer wrote all.
+    pub voices: Option<Voices>,
 }
 
 impl Hints<'_> {
@@ -150,6 +153,7 @@ pub(super) fn pair_with<'a>(
     blind: bool,
 ) -> (Vec<Pair>, Anchors<'a>) {
     let mut work = Work::new(before, after, change, anchors);
+    work.voices = hints.voices.clone().unwrap_or_else(|| Voices::of_reports(before, after));
     let mut pairs = work.exact(hints);
     if blind {
         pairs.extend(work.same_words());
@@ -175,6 +179,7 @@ pub(super) fn pair_with<'a>(
 /// Every pair that the scorer looks at after exact matching.
 pub fn candidates(before: &[&Claim], after: &[&Claim], change: &Change, read: Read<'_>) -> Vec<Candidate> {
     let mut work = Work::new(before, after, change, Anchors::new(read));
+    work.voices = Voices::of_reports(before, after);
     work.exact(&Hints::default());
     let mut all = Vec::new();
     work.candidates(&mut |candidate| all.push(candidate));
@@ -198,6 +203,7 @@ struct Work<'a> {
     news: Leftovers<'a>,
     /// Texts of all leftovers, earlier ones first.
     texts: Texts,
+    voices: Voices,
 }
 
 /// Findings of one report that exact matching left over, prepared for comparing.
@@ -242,6 +248,7 @@ impl<'a> Work<'a> {
             olds: Leftovers::default(),
             news: Leftovers::default(),
             texts: Texts::default(),
+            voices: Voices::default(),
         }
     }
 
@@ -330,8 +337,17 @@ impl<'a> Work<'a> {
         if self.free_before.is_empty() || self.free_after.is_empty() {
             return;
         }
-        let old_words = self.free_before.iter().map(|n| words_of(self.before[*n]));
-        self.texts = Texts::new(old_words.chain(self.free_after.iter().map(|n| words_of(self.after[*n]))));
+        let old = self.free_before.iter().map(|n| {
+            let text = words_of(self.before[*n]);
+            let fillers = self.voices.before(*n, &text);
+            (text, fillers)
+        });
+        let new = self.free_after.iter().map(|n| {
+            let text = words_of(self.after[*n]);
+            let fillers = self.voices.after(*n, &text);
+            (text, fillers)
+        });
+        self.texts = Texts::of_reviews(old.chain(new));
         let mut spots = |side: Side, free: &BTreeSet<usize>, claims: &'a [&'a Claim]| -> Vec<Spot<'a>> {
             free.iter().map(|n| Spot::new(claims[*n], self.anchors.of(side, claims[*n]))).collect()
         };
@@ -458,7 +474,7 @@ impl<'a> Work<'a> {
     fn moved_gain(&self, a: usize, b: usize) -> f64 {
         let f = self.candidate(a, b).features;
         let rules = 1.5 * f[17] - 20.0 * f[18];
-        let words = 3.0 * f[13] + 4.0 * f[12] + 2.0 * f[15] + 1.5 * f[14] - 3.0 * f[19];
+        let words = 3.0 * f[13].max(f[TITLE]) + 4.0 * f[12] + 2.0 * f[15] + 1.5 * f[14] - 3.0 * f[19];
         let place = 4.0 * f[9] + f[7] + f[11];
         words + place + rules - MOVE_CUT
     }

@@ -1,16 +1,17 @@
 //! How likely two findings of two reports are one: features of a pair, and weights fitted on labelled reviews
 //! (`cargo xtask fit-tracker` fits and prints them). Says how likely, decides nothing.
 
-use super::anchor::{Anchor, quoted_names};
+use super::anchor::{Anchor, bare_names, is_word_of, quoted_names};
 use super::change::{Change, Mapped};
 use super::moves::Moves;
+use crate::defect::{self, Meaning};
 use crate::similar::{common, grams};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use tribunal_core::finding::Claim;
 
 /// Number of features.
-pub const FEATURES: usize = 24;
+pub const FEATURES: usize = 27;
 
 /// Names of the features, in order.
 pub const NAMES: [&str; FEATURES] = [
@@ -38,11 +39,16 @@ pub const NAMES: [&str; FEATURES] = [
     "no line x text",
     "no line x names",
     "symbol differs",
+    "kinds",
+    "other kinds",
+    "title",
 ];
 
 /// Where the likeness of words is among the features.
 pub(crate) const COSINE: usize = 12;
 pub(crate) const TRIGRAMS: usize = 15;
+/// Where equal titles are.
+pub(crate) const TITLE: usize = 26;
 
 /// One side of a pair, prepared once.
 #[derive(Clone, Debug)]
@@ -69,6 +75,8 @@ pub struct Spot<'a> {
     pub names_its_place: bool,
     /// Of a later one: the hunk that added or changed its line.
     pub hunk: Option<usize>,
+    /// What a reviewer's words mean.
+    pub meaning: Option<Meaning>,
 }
 
 /// About where a finding should be now.
@@ -85,6 +93,11 @@ impl<'a> Spot<'a> {
     pub fn new(claim: &'a Claim, anchor: Anchor) -> Self {
         let mut quoted: BTreeSet<String> =
             quoted_names(&claim.claim).into_iter().map(str::to_lowercase).collect();
+        if claim.rule.is_none() {
+            // What nobody quotes is a name where the code at its place has it.
+            let in_code = |name: &&str| anchor.context.iter().any(|line| is_word_of(line, name));
+            quoted.extend(bare_names(&claim.claim).into_iter().filter(in_code).map(str::to_lowercase));
+        }
         // The enclosing definition's own name says where, not what; it counts when nothing else is quoted.
         let enclosing = anchor.symbol.rsplit('.').next().unwrap_or("").to_lowercase();
         if quoted.len() > 1 {
@@ -104,6 +117,7 @@ impl<'a> Spot<'a> {
             destination: None,
             names_its_place,
             hunk: None,
+            meaning: claim.rule.is_none().then(|| Meaning::of(&claim.claim)),
         }
     }
 
@@ -201,7 +215,12 @@ pub fn features(a: &Spot<'_>, b: &Spot<'_>, cosine: f64, names: f64) -> [f64; FE
         (f[14], f[19]) = (names - 0.5, 0.0);
     }
     if same_title(a, b) {
-        (f[13], f[19]) = (1.0, 0.0);
+        f[TITLE] = 1.0;
+        f[19] = 0.0;
+    }
+    if let (Some(x), Some(y)) = (&a.meaning, &b.meaning) {
+        let of = defect::features(x, y, None);
+        (f[24], f[25]) = (of[5], of[6]);
     }
     f[20] = yes(a.claim.severity == b.claim.severity);
     f[21] = f[16] * cosine;
@@ -281,8 +300,8 @@ impl Weights {
 /// Both sides name a rule: a tool's report, whose words are stable.
 pub const TOOL: Weights = Weights {
     weights: [
-        -7.059, 0.495, 2.397, 1.272, 0.880, 2.011, -0.518, 1.041, 0.782, 1.095, 0.0, 0.0, 1.995, 0.824,
-        0.066, 0.036, 0.0, 0.166, -4.225, -1.804, 0.0, 2.000, 1.000, -0.836,
+        -7.051, 0.500, 2.402, 1.277, 0.882, 2.014, -0.518, 1.043, 0.786, 1.099, 0.0, 0.0, 1.979, 0.812,
+        0.063, 0.040, 0.0, 0.172, -4.223, -1.793, 0.0, 2.000, 1.000, -0.834, 1.000, -0.500, 2.000,
     ],
     cut: -1.25,
 };
@@ -291,8 +310,8 @@ pub const TOOL: Weights = Weights {
 /// wrong pairs.
 pub const REVIEWER: Weights = Weights {
     weights: [
-        -6.311, 0.0, 4.496, 2.053, 0.0, 0.834, 0.0, 0.0, 0.0, 2.304, 0.0, 0.0, 1.736, 1.119, 0.659, 0.0,
-        3.706, 1.000, -4.000, -4.076, 0.0, 2.171, 1.072, -0.855,
+        -6.209, 0.0, 4.499, 2.009, 0.011, 0.869, 0.0, 0.0, 0.0, 2.273, 0.0, 0.0, 1.353, 1.184, 0.725, 0.0,
+        3.767, 1.000, -4.000, -4.159, 0.0, 1.737, 1.028, -0.964, 0.398, -0.093, 1.917,
     ],
-    cut: -3.0,
+    cut: -2.5,
 };

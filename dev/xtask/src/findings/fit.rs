@@ -4,6 +4,7 @@
 use super::Result;
 use super::data::{Repos, Window};
 use super::judge::tracked;
+use super::rereview::Twice;
 use std::collections::BTreeSet;
 use tribunal_core::finding::Claim;
 use tribunal_findings::track::Side;
@@ -11,11 +12,13 @@ use tribunal_findings::track::pair::{Scorer, candidates};
 use tribunal_findings::track::score::{FEATURES, Weights};
 
 type Features = [f64; FEATURES];
-type Rows = Vec<(Features, f64)>;
+/// Features, whether it is one finding, and how much the row counts.
+type Rows = Vec<(Features, f64, f64)>;
 
 /// What a feature may say: for (1), against (-1), either (0), nothing (2). Small data would teach nonsense otherwise;
 /// severity would be learned from the simulation, where it hangs on the rule.
-const SIGNS: [i8; FEATURES] = [0, 1, 1, 1, 1, 1, -1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, -1, -1, 2, 1, 1, -1];
+const SIGNS: [i8; FEATURES] =
+    [0, 1, 1, 1, 1, 1, -1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, -1, -1, 2, 1, 1, -1, 1, -1, 1];
 
 /// How strongly the prior pulls.
 const RIDGE: f64 = 5.0;
@@ -24,37 +27,55 @@ const RIDGE: f64 = 5.0;
 /// towards these instead of towards nothing.
 const PRIOR: Features = [
     -6.0, 0.3, 3.0, 2.0, 0.5, 1.0, -0.5, 0.7, 0.5, 2.0, 0.2, 0.2, 3.0, 2.0, 1.0, 1.0, 0.0, 1.0, -4.0, -2.0,
-    0.0, 2.0, 1.0, -0.5,
+    0.0, 2.0, 1.0, -0.5, 1.0, -0.5, 2.0,
 ];
 
-/// Fits both kinds of weights on some windows, with the cut that does best there.
-pub fn fitted(train: &[&Window], repos: &Repos) -> Result<Scorer> {
+/// A pair of a real review counts so many times a simulated one: there are few of them, and they are what is meant.
+const REAL: f64 = 3.0;
+
+/// What a reviewer's cut may cost on the windows it is chosen on. Of cuts that do about as well the highest is taken: a
+/// new finding that passes for an old one hides what was resolved.
+const SLACK: f64 = 0.0005;
+
+/// Fits both kinds of weights on some windows and real re-reviews, with the cut that does best on the windows.
+pub fn fitted(train: &[&Window], real: &[&Twice], repos: &Repos) -> Result<Scorer> {
     let (tool, reviewer): (Vec<&Window>, Vec<&Window>) =
         train.iter().copied().partition(|window| window.regime == "tool");
     let mut scorer = Scorer::default();
     if !tool.is_empty() {
         scorer.tool = Weights { weights: fit(&rows(&tool, repos)?), cut: 0.0 };
-        scorer.tool.cut = best_cut(&tool, repos, &scorer, |scorer, cut| scorer.tool.cut = cut)?;
+        scorer.tool.cut = best_cut(&tool, repos, |cut| {
+            let tool = Weights { cut, ..scorer.tool.clone() };
+            Scorer { tool, ..scorer.clone() }
+        })?
+        .0;
     }
     if !reviewer.is_empty() {
-        scorer.reviewer = Weights { weights: fit(&rows(&reviewer, repos)?), cut: 0.0 };
-        scorer.reviewer.cut = best_cut(&reviewer, repos, &scorer, |scorer, cut| scorer.reviewer.cut = cut)?;
+        let mut rows = rows(&reviewer, repos)?;
+        for (one, same) in real.iter().flat_map(|twice| twice.rows()) {
+            rows.push((one.features, f64::from(u8::from(same)), REAL));
+        }
+        scorer.reviewer = Weights { weights: fit(&rows), cut: 0.0 };
+        scorer.reviewer.cut = best_cut(&reviewer, repos, |cut| {
+            let reviewer = Weights { cut, ..scorer.reviewer.clone() };
+            Scorer { reviewer, ..scorer.clone() }
+        })?
+        .1;
     }
     Ok(scorer)
 }
 
-fn best_cut(windows: &[&Window], repos: &Repos, scorer: &Scorer, set: fn(&mut Scorer, f64)) -> Result<f64> {
-    let mut best = (0.0, 0.0);
-    for step in -12..=6 {
+/// The lowest of the cuts that do best, and the highest of those that do about as well.
+fn best_cut(windows: &[&Window], repos: &Repos, with: impl Fn(f64) -> Scorer) -> Result<(f64, f64)> {
+    let mut tried = Vec::new();
+    for step in -20..=6 {
         let cut = f64::from(step) * 0.25;
-        let mut tried = scorer.clone();
-        set(&mut tried, cut);
-        let f1 = tracked(windows, repos, &tried, false)?.f1().2;
-        if f1 > best.0 {
-            best = (f1, cut);
-        }
+        tried.push((tracked(windows, repos, &with(cut), false)?.f1().2, cut));
     }
-    Ok(best.1)
+    let most = tried.iter().map(|(f1, _)| *f1).fold(0.0, f64::max);
+    let lowest = tried.iter().find(|(f1, _)| *f1 >= most);
+    let highest = tried.iter().rev().find(|(f1, _)| *f1 >= most - SLACK);
+    Ok((lowest.map_or(0.0, |(_, cut)| *cut), highest.map_or(0.0, |(_, cut)| *cut)))
 }
 
 /// Labelled candidate pairs of some windows: one row per pair.
@@ -71,7 +92,7 @@ fn rows(windows: &[&Window], repos: &Repos) -> Result<Rows> {
         for one in candidates(&before, &after, &change, &read) {
             if !truth.amb_before.contains(&one.before) && !truth.amb_after.contains(&one.after) {
                 let label = if same.contains(&(one.before, one.after)) { 1.0 } else { 0.0 };
-                rows.push((one.features, label));
+                rows.push((one.features, label, 1.0));
             }
         }
     }
@@ -97,12 +118,12 @@ fn newton(rows: &Rows, out: &BTreeSet<usize>) -> Features {
     let mut weights = [0.0; FEATURES];
     for _ in 0..30 {
         let (mut gradient, mut hessian) = ([0.0; FEATURES], [[0.0; FEATURES]; FEATURES]);
-        for (features, label) in rows {
+        for (features, label, times) in rows {
             let odds: f64 = weights.iter().zip(features).map(|(w, f)| w * f).sum();
             let p = 1.0 / (1.0 + (-odds).exp());
             for i in 0..FEATURES {
-                gradient[i] += (label - p) * features[i];
-                let part = p * (1.0 - p) * features[i];
+                gradient[i] += times * (label - p) * features[i];
+                let part = times * p * (1.0 - p) * features[i];
                 hessian[i].iter_mut().zip(features).for_each(|(cell, f)| *cell += part * f);
             }
         }

@@ -12,6 +12,7 @@ mod judge;
 mod moved;
 mod pairs;
 mod planted;
+mod prose;
 mod rereview;
 mod samples;
 mod tracker;
@@ -49,6 +50,14 @@ pub struct DedupeArgs {
     /// Groups of different defects at one place, one JSON object per line
     #[arg(long, value_name = "FILE", default_value = "../shared/data/pairs/dev.jsonl")]
     pairs: PathBuf,
+}
+
+/// Where texts of reviews are.
+#[derive(clap::Args)]
+pub struct ProseArgs {
+    /// Comments or findings, one JSON object per line
+    #[arg(default_values = ["../shared/data/tracking/dedupe_dev.jsonl", "../shared/data/tracking/rereview_dev.jsonl"])]
+    files: Vec<PathBuf>,
 }
 
 /// Where rounds are.
@@ -102,6 +111,11 @@ pub fn eval_tracker(args: &TrackerArgs) -> ExitCode {
 /// `fit-tracker`: the weights.
 pub fn fit_tracker(args: &TrackerArgs) -> ExitCode {
     told(tracker::fit(args))
+}
+
+/// `count-prose`: how common words are in reviews.
+pub fn count_prose(args: &ProseArgs) -> ExitCode {
+    told(prose::count(&args.files).map(|lines| lines.iter().for_each(out::line)))
 }
 
 /// `eval-dedupe`: the table.

@@ -4,7 +4,7 @@
 use super::data::{Repos, Window, prepare, windows};
 use super::fit::fitted;
 use super::judge::{Score, naive, tracked};
-use super::rereview;
+use super::rereview::{self, Twice};
 use super::{Result, TrackerArgs};
 use crate::out;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +14,7 @@ use tribunal_findings::track::score::NAMES;
 /// Windows and repositories, ready to be read; the folder lives as long as this does.
 struct Ready {
     windows: Vec<Window>,
+    real: Vec<Twice>,
     repos: Repos,
     _folder: Option<tempfile::TempDir>,
 }
@@ -28,11 +29,17 @@ impl Ready {
             .unwrap_or_default();
         out::progress("preparing windows");
         let repos = prepare(&args.data, &work, args.quick)?;
-        Ok(Ready { windows: windows(&work)?, repos, _folder: folder })
+        let real = rereview::load(&args.data.join("rereview_dev.jsonl"))?;
+        Ok(Ready { windows: windows(&work)?, real, repos, _folder: folder })
     }
 
     fn pick(&self, keep: impl Fn(&Window) -> bool) -> Vec<&Window> {
         self.windows.iter().filter(|window| keep(window)).collect()
+    }
+
+    /// The real re-reviews but one.
+    fn real(&self, without: Option<usize>) -> Vec<&Twice> {
+        self.real.iter().enumerate().filter(|(n, _)| Some(*n) != without).map(|(_, twice)| twice).collect()
     }
 
     fn names(&self, of: impl Fn(&Window) -> &str) -> BTreeSet<String> {
@@ -91,7 +98,7 @@ pub fn eval(args: &TrackerArgs) -> Result<()> {
         out::progress(format!("fitting on everything but {test}"));
         let train = ready.pick(|window| window.truth.repo != *test);
         if !train.is_empty() {
-            fitted_without.insert(test, fitted(&train, &ready.repos)?);
+            fitted_without.insert(test, fitted(&train, &ready.real(None), &ready.repos)?);
         }
     }
     out::line(head());
@@ -109,10 +116,21 @@ pub fn eval(args: &TrackerArgs) -> Result<()> {
         let built_in = tracked(&all, &ready.repos, &Scorer::default(), args.misses)?;
         out::line(row(regime, "all", "built in, fitted on all", &built_in));
     }
-    let twice = args.data.join("rereview_dev.jsonl");
-    if twice.exists() {
-        let rereview::Score { found, wrong, missed } = rereview::score(&twice, args.misses)?;
-        out::line(format!("real re-reviews: {found} found, {wrong} wrong, {missed} missed"));
+    real(&ready, args.misses)
+}
+
+/// The real re-reviews: each with weights that were fitted without it, then all with the built-in ones.
+fn real(ready: &Ready, misses: bool) -> Result<()> {
+    let (mut crossed, mut built_in) = (rereview::Score::default(), rereview::Score::default());
+    for (n, twice) in ready.real.iter().enumerate() {
+        out::progress(format!("fitting on everything but re-review {}", n + 1));
+        let scorer = fitted(&ready.pick(|_| true), &ready.real(Some(n)), &ready.repos)?;
+        crossed.add(&twice.score(&scorer, false)?);
+        built_in.add(&twice.score(&Scorer::default(), misses)?);
+    }
+    if !ready.real.is_empty() {
+        out::line(crossed.text("cross-fitted"));
+        out::line(built_in.text("built in, fitted on all"));
     }
     Ok(())
 }
@@ -120,7 +138,7 @@ pub fn eval(args: &TrackerArgs) -> Result<()> {
 /// Fits on everything and prints the constants of `track/score.rs`.
 pub fn fit(args: &TrackerArgs) -> Result<()> {
     let ready = Ready::new(args)?;
-    let scorer = fitted(&ready.pick(|_| true), &ready.repos)?;
+    let scorer = fitted(&ready.pick(|_| true), &ready.real(None), &ready.repos)?;
     out::line(head());
     for regime in ready.names(|window| window.regime.as_str()) {
         let score = tracked(&ready.pick(|window| window.regime == regime), &ready.repos, &scorer, false)?;
