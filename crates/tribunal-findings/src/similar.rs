@@ -306,6 +306,21 @@ mod tests {
     }
 
     #[test]
+    fn what_an_author_always_writes_makes_nothing_alike() {
+        let texts = [
+            "please look again: the socket stays open",
+            "please look again: `total` overflows",
+            "the socket is left open",
+        ];
+        let plain = Texts::of_reviews(texts.map(|text| (text, Vec::new())));
+        let (words, habit) = (vec![0..6, 7..11, 12..17], Vec::new());
+        let of = [words.clone(), words, habit];
+        let learned = Texts::of_reviews(texts.into_iter().zip(of));
+        assert!(plain.cosine(0, 1) > 0.3 && learned.cosine(0, 1) < 0.05);
+        assert!(learned.cosine(0, 2) > plain.cosine(0, 2));
+    }
+
+    #[test]
     fn names_are_split_and_kept() {
         assert_eq!(split_name("parseHTTPHeader_now"), ["parse", "HTTP", "Header", "now"]);
         assert_eq!(split_name("x"), ["x"]);

@@ -240,6 +240,48 @@ mod tests {
         assert!(far.contains("0 not_reported") && far.contains("+0 late"), "{far}");
     }
 
+    /// Two reports of one tool over code nobody shows: a tenth of each is its own, at the places of the other's, and every
+    /// second finding is seven lines further down. What is new is exactly what is new, also where it differs by a name.
+    #[test]
+    fn what_a_tool_says_anew_is_counted_exactly_where_half_of_the_lines_moved() {
+        const COUNT: u32 = 4_000;
+        let report = |later: bool, own: &dyn Fn(u32) -> String| {
+            let row = |n: u32| {
+                let words =
+                    if matches!(n % 20, 3 | 14) { own(n) } else { format!("value `v{n}` is not used here") };
+                let line = n % 50 * 11 + 1 + if later && n % 2 == 1 { 7 } else { 0 };
+                format!(
+                    r#"{{"claim":"{words}","severity":"low","rule":"R{}","file":"f{}.rs","line":{line}}}"#,
+                    n % 4,
+                    n / 50
+                )
+            };
+            read_report(format!("[{}]", (0..COUNT).map(row).collect::<Vec<_>>().join(",")).as_bytes())
+                .unwrap()
+        };
+        let check = |old: &dyn Fn(u32) -> String, new: &dyn Fn(u32) -> String| {
+            let found = compare_reports(
+                &report(false, old),
+                &report(true, new),
+                None,
+                &|_, _| None,
+                &Scorer::default(),
+            );
+            let wrong = found.pairs.iter().filter(|(pair, _)| pair.before != pair.after).count();
+            let own = COUNT as usize / 10;
+            assert_eq!(
+                (found.gone.len(), found.fresh.len(), wrong),
+                (own, own, 0),
+                "{} / {}",
+                old(3),
+                new(3)
+            );
+        };
+        check(&|n| format!("`a{n}` shadows an argument"), &|n| format!("the call of `f{n}` cannot fail"));
+        check(&|n| format!("value `a{n}` is not used here"), &|n| format!("value `b{n}` is not used here"));
+        check(&|n| format!("value a{n} is not used here"), &|n| format!("value b{n} is not used here"));
+    }
+
     #[test]
     fn an_absent_result_that_is_back_is_reopened() {
         let sarif = |state: &str| {

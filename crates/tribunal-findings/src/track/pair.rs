@@ -8,7 +8,7 @@ use super::moves::{self, Moves};
 use super::prose::Voices;
 use super::score::{COSINE, FEATURES, REVIEWER, Spot, TITLE, TOOL, TRIGRAMS, Weights, features};
 use crate::dedupe::{hash_texts, words_of};
-use crate::similar::Texts;
+use crate::similar::{Texts, other_subject};
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::Claim;
 
@@ -165,7 +165,10 @@ pub(super) fn pair_with<'a>(
     };
     // Only what is worth a pair is kept: a large report has millions of candidates.
     let mut edges: Vec<Edge> = Vec::new();
-    let worth = |edge: &Edge| edge.gain > 0.0 && hints.may(edge.left, edge.right);
+    let worth = |edge: &Edge| {
+        let other = blind && is_of_another(before[edge.left], after[edge.right]);
+        edge.gain > 0.0 && !other && hints.may(edge.left, edge.right)
+    };
     work.candidates(&mut |c| edges.extend(Some(edge(&c)).filter(worth)));
     for edge in assign(&edges) {
         let how = work.how(edge.left, edge.right);
@@ -174,6 +177,12 @@ pub(super) fn pair_with<'a>(
     pairs.extend(work.moved(hints));
     pairs.sort_by_key(|pair| pair.before);
     (pairs, work.anchors)
+}
+
+/// Two sentences of one tool that differ in what they are about. Without the code it cannot be told that a name was
+/// changed, so another name is another finding.
+fn is_of_another(a: &Claim, b: &Claim) -> bool {
+    a.rule.is_some() && b.rule.is_some() && other_subject(&a.claim, &b.claim)
 }
 
 /// Every pair that the scorer looks at after exact matching.

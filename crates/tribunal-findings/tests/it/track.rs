@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Fate, Reply, Said, Severity, Source};
 use tribunal_core::ids::{Check, FindingId, Seat};
-use tribunal_core::ledger::{Ledger, Mark, Tracked};
+use tribunal_core::ledger::{Entry, Ledger, Mark, Tracked};
+use tribunal_findings::track::prose::Voices;
 use tribunal_findings::track::{Block, Change, FileChange, Hunk, Input, Outcome, Side, ToolWords};
 use tribunal_findings::{Panel, Raised, track, triage};
 
@@ -108,6 +109,29 @@ fn opening(raised: Vec<Raised>) -> (Rounds, Outcome) {
     let mut rounds = Rounds::new();
     let outcome = rounds.play(Round { raised, new: OLD.into(), ..Round::default() });
     (rounds, outcome)
+}
+
+/// How a reviewer writes is learned from its findings of earlier rounds, and it is no other reviewer's way.
+#[test]
+fn what_one_reviewer_always_writes_is_learned_from_the_ledger() {
+    let texts = [
+        "Worth a second look: the socket stays open after an error",
+        "Worth a second look: `total` overflows for large orders",
+        "Worth a second look: retries never stop when the server is down",
+    ];
+    let said = |seat: &str, text: &str, line: u32| by(seat, Severity::Warning, line, text);
+    let mut raised: Vec<Raised> = (1..).zip(texts).map(|(n, text)| said("a", text, n * 3)).collect();
+    raised.push(said("b", "Worth a second look: nobody closes the pool", 1));
+    let (rounds, _) = opening(raised);
+    let entries: Vec<&Entry> = rounds.ledger.iter().map(|(_, entry)| entry).collect();
+    let before: Vec<&Claim> = entries.iter().map(|entry| &entry.claim).collect();
+    let new = "Worth a second look: the cache grows without an end";
+    let panel = Panel { sat: ["a", "b"].iter().map(Seat::new).collect(), ..Panel::default() };
+    for (seat, fillers) in [("a", 4), ("b", 0)] {
+        let now = triage(vec![said(seat, new, 2)], &panel);
+        let voices = Voices::of_ledger(&entries, &before, &now);
+        assert_eq!(voices.after(0, new).len(), fillers, "{seat}");
+    }
 }
 
 fn hunk(old_start: u32, old_len: u32, new_start: u32, new_len: u32) -> Hunk {

@@ -80,7 +80,7 @@ fn moved_log(results: u32, later: bool) -> String {
     for n in 0..results {
         let (comma, file, rule) = (if n > 0 { "," } else { "" }, n / PER_FILE, n % 40);
         let line = n % PER_FILE * 11 + 1 + if later && n % 2 == 1 { 7 } else { 0 };
-        let (rule, words) = match (n % 10 == 3, later) {
+        let (rule, words) = match (matches!(n % 20, 3 | 14), later) {
             (false, _) => (rule, format!("value `v{n}` is not used here")),
             (true, false) => (rule + 100, format!("`a{n}` shadows an argument")),
             (true, true) => (rule + 200, format!("the call of `f{n}` cannot fail")),
