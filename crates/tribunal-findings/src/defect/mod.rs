@@ -120,12 +120,7 @@ pub fn features(a: &Meaning, b: &Meaning, apart: Option<u32>) -> [f64; FEATURES]
     let other = weight(&|word| !lexicon.is_telling(word) && !lexicon.names_a_thing(word));
     let both = a.letters.len() + b.letters.len();
     let letters = 2.0 * common(&a.letters, &b.letters) as f64 / both.max(1) as f64;
-    let same_kinds: Vec<usize> = a.kinds.keys().filter(|kind| b.kinds.contains_key(kind)).copied().collect();
-    let named = |x: &Meaning, kind: usize| x.kinds[&kind] * lexicon.level(kind);
-    let norm = |x: &Meaning| x.kinds.keys().map(|kind| named(x, *kind).powi(2)).sum::<f64>().sqrt();
-    let product: f64 = same_kinds.iter().map(|kind| named(a, *kind) * named(b, *kind)).sum();
-    let kinds = if same_kinds.is_empty() { 0.0 } else { product / (norm(a) * norm(b)) };
-    let conflict = !a.kinds.is_empty() && !b.kinds.is_empty() && same_kinds.is_empty();
+    let (kinds, conflict) = kinds(a, b);
     let half = a.kinds.is_empty() != b.kinds.is_empty();
     let things = a.things.intersection(&b.things).count().min(2) as f64 / 2.0;
     let flag = |yes: bool| f64::from(u8::from(yes));
@@ -148,6 +143,20 @@ pub fn features(a: &Meaning, b: &Meaning, apart: Option<u32>) -> [f64; FEATURES]
         at(3),
         further,
     ]
+}
+
+/// How alike the kinds of defects are that two descriptions name, and whether both name some and share none.
+pub fn kinds(a: &Meaning, b: &Meaning) -> (f64, bool) {
+    if a.kinds.is_empty() || b.kinds.is_empty() {
+        return (0.0, false);
+    }
+    let lexicon = Lexicon::get();
+    let named = |x: &Meaning, kind: usize| x.kinds[&kind] * lexicon.level(kind);
+    let norm = |x: &Meaning| x.kinds.keys().map(|kind| named(x, *kind).powi(2)).sum::<f64>().sqrt();
+    let same: Vec<usize> = a.kinds.keys().filter(|kind| b.kinds.contains_key(kind)).copied().collect();
+    let product: f64 = same.iter().map(|kind| named(a, *kind) * named(b, *kind)).sum();
+    let likeness = if same.is_empty() { 0.0 } else { product / (norm(a) * norm(b)) };
+    (likeness, same.is_empty())
 }
 
 /// Log-odds that two descriptions are of the same defect.

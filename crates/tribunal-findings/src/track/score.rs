@@ -219,8 +219,8 @@ pub fn features(a: &Spot<'_>, b: &Spot<'_>, cosine: f64, names: f64) -> [f64; FE
         f[19] = 0.0;
     }
     if let (Some(x), Some(y)) = (&a.meaning, &b.meaning) {
-        let of = defect::features(x, y, None);
-        (f[24], f[25]) = (of[5], of[6]);
+        let (kinds, others) = defect::kinds(x, y);
+        (f[24], f[25]) = (kinds, yes(others));
     }
     f[20] = yes(a.claim.severity == b.claim.severity);
     f[21] = f[16] * cosine;
