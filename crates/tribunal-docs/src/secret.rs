@@ -89,12 +89,90 @@ pub fn readings(bytes: &[u8]) -> Vec<String> {
 /// The secrets of a file, whatever its text is written in; each once.
 pub fn secrets_in(bytes: &[u8]) -> Vec<Secret> {
     let mut found: Vec<Secret> = Vec::new();
-    for secret in readings(bytes).iter().flat_map(|text| secrets(text)) {
-        if !found.iter().any(|known| known.text == secret.text && known.line == secret.line) {
+    let all = readings(bytes);
+    let hidden = all.iter().flat_map(|text| encoded(text)).flat_map(|one| {
+        let in_it = secrets(&one.text).into_iter();
+        let kind =
+            |secret: Secret| Secret { kind: format!("{} in base64", secret.kind), line: one.line, ..secret };
+        in_it.map(kind).collect::<Vec<_>>()
+    });
+    // A run of base64 may be read alone and with the lines around it.
+    for secret in all.iter().flat_map(|text| secrets(text)).chain(hidden) {
+        let same = |known: &Secret| known.line == secret.line || secret.kind.ends_with(" in base64");
+        if !found.iter().any(|known| known.text == secret.text && same(known)) {
             found.push(secret);
         }
     }
     found
+}
+
+/// Text that stands in another as base64.
+pub struct Encoded {
+    /// The line it begins in, from 1.
+    pub line: u32,
+    /// What it says.
+    pub text: String,
+}
+
+/// Characters of base64 that are worth reading: fewer hold no secret.
+const ENCODED_MIN: usize = 24;
+/// A line of nothing but base64 that is this long goes on in the next one.
+const WRAPPED_MIN: usize = 40;
+
+/// What a text says in base64, in one line or wrapped over several.
+pub fn encoded(text: &str) -> Vec<Encoded> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "+/-_=".contains(c);
+    let mut found = Vec::new();
+    let mut block = (0, String::new());
+    let mut read = |line: u32, run: &str| {
+        if let Some(text) = decoded(run).and_then(|bytes| String::from_utf8(bytes).ok()) {
+            found.push(Encoded { line, text });
+        }
+    };
+    for (line, number) in text.lines().zip(1..) {
+        let whole = line.trim();
+        let goes_on = whole.len() >= WRAPPED_MIN && whole.chars().all(is_part);
+        if goes_on && block.1.is_empty() {
+            block.0 = number;
+        }
+        if goes_on || (!block.1.is_empty() && !whole.is_empty() && whole.chars().all(is_part)) {
+            block.1.push_str(whole);
+        }
+        if !goes_on {
+            read(block.0, &std::mem::take(&mut block.1));
+            line.split(|c| !is_part(c)).for_each(|run| read(number, run));
+        }
+    }
+    read(block.0, &block.1);
+    found
+}
+
+/// The bytes of a run of base64, in either alphabet; nothing where it is too short or none.
+fn decoded(run: &str) -> Option<Vec<u8>> {
+    let run = run.trim_end_matches('=');
+    if run.len() < ENCODED_MIN || run.len() % 4 == 1 {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(run.len() / 4 * 3 + 2);
+    let (mut bits, mut count) = (0u32, 0u32);
+    for byte in run.bytes() {
+        let six = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        bits = (bits << 6) | u32::from(six);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+            bits &= (1 << count) - 1;
+        }
+    }
+    Some(bytes)
 }
 
 /// A text without its secrets, each replaced by what it was: for documents that people and branches get to see.
@@ -200,6 +278,31 @@ mod tests {
             assert_eq!(seen, [(2, "an AWS access key")], "{bytes:?}");
         }
         assert!(secrets_in(&[0, 1, 2, 255, 254]).is_empty());
+        // `key = AKIA…`, a key file on one line, and the same wrapped at 64 columns; by hand, as `base64` writes them.
+        let one_line = ["a\nx: a2V5ID0gQUtJQVE3", "UlQ1VVZXMkxNTjlQUVM=\n"].concat();
+        let pem = ["LS0tLS1CRUdJTiBSU0EgUFJJ", "VkFURSBLRVktLS0tLQphYmMKLS0tLS1FTkQK"].concat();
+        let wrapped = [
+            "bGluZSBvbmUgaXMgaGFybWxlc3MgYW5kIGZpbGxzIHVwIHRoZSB3aWR0aAprZXkg",
+            "\n",
+            "PSBBS0lBUTdSVDVVVlcy",
+            "TE1OOVBRUwo=\n",
+        ]
+        .concat();
+        for (text, expect) in [
+            (one_line, (2, "an AWS access key in base64")),
+            (format!("key: \"{pem}\"\n"), (1, "a private key in base64")),
+            (format!("first\n{wrapped}last\n"), (2, "an AWS access key in base64")),
+        ] {
+            let found = secrets_in(text.as_bytes());
+            let seen: Vec<_> = found.iter().map(|secret| (secret.line, secret.kind.as_str())).collect();
+            assert_eq!(seen, [expect], "{text}");
+        }
+        for text in [
+            "sha512-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
+            "aGVsbG8gd29ybGQsIGFsbCBpcyB3ZWxsIGhlcmUK",
+        ] {
+            assert!(secrets_in(text.as_bytes()).is_empty(), "{text}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::ids::PlanId;
 use tribunal_docs::hidden::{hidden, hidden_in};
 use tribunal_docs::integrity;
-use tribunal_docs::secret::{Secret, is_secret_name, readings, secrets, secrets_in};
+use tribunal_docs::secret::{Secret, encoded, is_secret_name, readings, secrets, secrets_in};
 use tribunal_git::{GitError, GitPath, Oid, Repo};
 
 /// Whether the change stays inside the plan's contract.
@@ -221,6 +221,14 @@ fn all_secrets(environment: &BTreeMap<String, OsString>, bytes: &[u8]) -> Vec<Se
             let line = u32::try_from(text[..at].matches('\n').count() + 1).unwrap_or(u32::MAX);
             Some(Secret { line, kind: format!("the value of {name}"), text: (*value).to_owned() })
         }));
+        for hidden in encoded(&text) {
+            let held = own.iter().filter(|(_, value)| hidden.text.contains(value));
+            found.extend(held.map(|(name, value)| Secret {
+                line: hidden.line,
+                kind: format!("the value of {name} in base64"),
+                text: (*value).to_owned(),
+            }));
+        }
     }
     found
 }

@@ -937,6 +937,10 @@ fn a_secret_is_found_in_every_review() {
         format!("one\r\n{}\r\n", secret()).encode_utf16().flat_map(u16::to_le_bytes).collect();
     add("wide.dat", &wide);
     assert_eq!(found(&["--diff", "HEAD~1"]), ["wide.dat:2 blocker secret"]);
+    // `base64` of a line that holds the token.
+    let hidden = ["c2F5IGdocF9hQjNhQjNhQjNhQjNhQjNh", "QjNhQjNhQjNhQjNhQjNhQjNhQjMK"].concat();
+    add("hidden.yml", format!("data:\n  token: {hidden}\n").as_bytes());
+    assert_eq!(found(&["--diff", "HEAD~1"]), ["hidden.yml:2 blocker secret"]);
     add(&format!("keys/{}", secret()), b"x\n");
     assert_eq!(found(&["--diff", "HEAD~1"]), [" blocker secret"]);
     // Also beside a tool, and where the panel is named.
