@@ -186,7 +186,7 @@ fn joined(before: &str, more: &str) -> String {
 fn strictness(said: &Said) -> u8 {
     match said {
         Said::Resolved => 0,
-        Said::NotAnIssue(_) | Said::Shown(_) => 1,
+        Said::NotAnIssue(_) | Said::Shown(_) | Said::NoProof(_) => 1,
         Said::StillThere => 2,
     }
 }

@@ -177,6 +177,8 @@ pub enum Said {
     /// What a check asked about holds: a proof it names, which Tribunal looked up and found. No reader of words says so;
     /// whoever hands an answer in turns a named proof that is there into this.
     Shown(String),
+    /// What it names for what a check asked about is no proof: what is missing. It closes nothing.
+    NoProof(String),
 }
 
 /// One seat's answer in one sitting.

@@ -1,8 +1,8 @@
 //! Gate decisions around a task: facts in, one of three answers out. A gate that could not look answers that it did
 //! not run, which is never a pass; nothing here runs a command or reads a file.
 
-use crate::contract::{Breach, Contract};
-use serde::Serialize;
+use crate::contract::{Breach, Contract, covers};
+use serde::{Deserialize, Serialize};
 
 /// The gates there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -71,7 +71,7 @@ impl Gate {
 }
 
 /// A gate's answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateResult {
     /// It is open.
@@ -83,7 +83,7 @@ pub enum GateResult {
 }
 
 /// An answer and what it rests on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateRuling {
     /// The answer.
     pub result: GateResult,
@@ -124,6 +124,124 @@ pub enum CommandRun {
     Failed(String),
     /// It did not run or not to its end: why.
     DidNotRun(String),
+    /// It ended as it should and says that it had no test to run: nothing was looked at.
+    NoTest(String),
+}
+
+/// How a command came to its end, as whoever ran it saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommandEnd {
+    /// With an exit code.
+    Code(i32),
+    /// By a signal.
+    Signal(i32),
+    /// It was not started, or was stopped at its deadline or at a limit: why.
+    Lost(String),
+}
+
+/// Signals by which somebody else ends a process (HUP, INT, KILL, TERM). Any other one is the process's own fault.
+const KILLED: [i32; 4] = [1, 2, 9, 15];
+
+impl CommandRun {
+    /// What the end of a command means. `no_test` is true where its output says that it had no test to run, `said` is
+    /// the end of its output. This is the one place that decides it, for the protocol's commands and for a run.
+    pub fn of(end: &CommandEnd, no_test: bool, said: &str) -> CommandRun {
+        let told = |how: String| if said.is_empty() { how } else { format!("{how}: {said}") };
+        match *end {
+            CommandEnd::Lost(ref why) => CommandRun::DidNotRun(why.clone()),
+            // 5 is how some runners end that found no test.
+            CommandEnd::Code(0 | 5) if no_test => CommandRun::NoTest(told("it ran no test".to_owned())),
+            CommandEnd::Code(0) => CommandRun::Passed,
+            CommandEnd::Code(code @ (126 | 127)) => CommandRun::DidNotRun(told(format!("exit code {code}"))),
+            // A shell's word for a child that was killed.
+            CommandEnd::Code(code) if KILLED.contains(&code.saturating_sub(128)) => {
+                CommandRun::DidNotRun(told(format!("it was killed (exit code {code})")))
+            }
+            CommandEnd::Signal(signal) if KILLED.contains(&signal) => {
+                CommandRun::DidNotRun(told(format!("it was killed (signal {signal})")))
+            }
+            CommandEnd::Code(code) => CommandRun::Failed(told(format!("exit code {code}"))),
+            CommandEnd::Signal(signal) => CommandRun::Failed(told(format!("signal {signal}"))),
+        }
+    }
+}
+
+/// What a run does about a gate's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The gate is open.
+    GoOn,
+    /// The work goes back.
+    SendBack,
+    /// The gate is asked again, then a person.
+    Ask,
+    /// Nothing stops, nothing is green, and every report says that the gate did not run.
+    SayIt,
+}
+
+/// What follows from a gate's answer. Only a pass is green. A gate that did not run stops the work unless the user
+/// chose otherwise (`lenient`), or unless nobody asked for it and there is nothing it could have looked at
+/// (`nothing_there`): a new project without tests is not stopped at every plan.
+pub fn next(result: GateResult, nothing_there: bool, lenient: bool) -> Next {
+    match result {
+        GateResult::Pass => Next::GoOn,
+        GateResult::Fail => Next::SendBack,
+        GateResult::DidNotRun if nothing_there || lenient => Next::SayIt,
+        GateResult::DidNotRun => Next::Ask,
+    }
+}
+
+/// The name of the lease among the gates before a task. It is no gate of `hard-gate`: scripts have `lease-lock`.
+pub const LEASE: &str = "lease";
+
+/// What the gates before a task look at.
+#[derive(Clone, Debug)]
+pub struct BeforeTask {
+    /// The contract of the plan, or why there is none that could be believed.
+    pub contract: Result<Contract, String>,
+    /// The phase.
+    pub phase: String,
+    /// The plan.
+    pub plan_id: String,
+    /// The task's number; none where the whole plan is repaired.
+    pub task: Option<u32>,
+    /// Files that other plans hold, each with the plan; or why nobody knows.
+    pub held: Result<Vec<(String, String)>, String>,
+    /// What the lane has changed so far; or why nobody knows.
+    pub changed: Result<Vec<String>, String>,
+}
+
+/// The answers of the gates before a task, in their order. Without a contract no other gate has anything to go by.
+pub fn before_task(facts: &BeforeTask) -> Vec<(&'static str, GateRuling)> {
+    let name = Gate::ContractCompliance.word();
+    let contract = match &facts.contract {
+        Ok(contract) => contract,
+        Err(why) => return vec![(name, GateRuling::fail(why))],
+    };
+    let task = facts.task.unwrap_or(1);
+    let whole = contract_compliance(contract, &facts.phase, &facts.plan_id, task);
+    let lease = match &facts.held {
+        Ok(held) => lease(&contract.allowed_paths, held),
+        Err(why) => GateRuling::did_not_run(why),
+    };
+    let protected = match &facts.changed {
+        Ok(changed) => protected_file(contract, changed, &[]),
+        Err(why) => GateRuling::did_not_run(why),
+    };
+    vec![(name, whole), (LEASE, lease), (Gate::ProtectedFile.word(), protected)]
+}
+
+/// Whether nobody else holds a file that a plan claims.
+pub fn lease(claimed: &[String], held: &[(String, String)]) -> GateRuling {
+    let meets = |file: &str, other: &str| covers(other, file) || covers(file, other);
+    let problems = claimed.iter().filter_map(|file| {
+        let (_, plan) = held.iter().find(|(other, _)| meets(file, other))?;
+        Some(format!("{file} is held by plan {plan}"))
+    });
+    GateRuling::of(
+        problems.collect(),
+        format!("{} files are claimed, and nobody else holds one", claimed.len()),
+    )
 }
 
 /// Whether a contract is about this phase, plan and task, all normalised.
@@ -173,7 +291,9 @@ pub fn required_checks(runs: &[(String, CommandRun)]) -> GateRuling {
         match run {
             CommandRun::Passed => {}
             CommandRun::Failed(how) => failed.push(format!("`{command}` failed: {how}")),
-            CommandRun::DidNotRun(why) => lost.push(format!("`{command}` did not run: {why}")),
+            CommandRun::DidNotRun(why) | CommandRun::NoTest(why) => {
+                lost.push(format!("`{command}` did not run: {why}"));
+            }
         }
     }
     match (lost.is_empty(), runs.is_empty()) {
@@ -370,7 +490,9 @@ pub fn completion(facts: &Completion) -> (usize, usize, Vec<String>) {
         errors.push(match run {
             CommandRun::Passed => Vec::new(),
             CommandRun::Failed(how) => vec![format!("checks: `{command}` failed: {how}")],
-            CommandRun::DidNotRun(why) => vec![format!("checks: `{command}` did not run: {why}")],
+            CommandRun::DidNotRun(why) | CommandRun::NoTest(why) => {
+                vec![format!("checks: `{command}` did not run: {why}")]
+            }
         });
     }
     let failed = errors.iter().filter(|list| !list.is_empty()).count();
@@ -417,7 +539,10 @@ mod tests {
         let ok = ("a".to_owned(), CommandRun::Passed);
         let bad = ("b".to_owned(), CommandRun::Failed("exit code 1".into()));
         let lost = ("c".to_owned(), CommandRun::DidNotRun("not found".into()));
+        let none = ("d".to_owned(), CommandRun::NoTest("it ran no test".into()));
         for (runs, expect) in [
+            (vec![ok.clone(), none.clone()], GateResult::DidNotRun),
+            (vec![none], GateResult::DidNotRun),
             (vec![], GateResult::Pass),
             (vec![ok.clone()], GateResult::Pass),
             (vec![ok.clone(), bad.clone()], GateResult::Fail),
@@ -425,6 +550,89 @@ mod tests {
             (vec![bad, lost], GateResult::DidNotRun),
         ] {
             assert_eq!(required_checks(&runs).result, expect, "{runs:?}");
+        }
+    }
+
+    /// The law of green: what a run goes on after is a pass, and nothing else.
+    #[test]
+    fn only_a_pass_is_green() {
+        for result in [GateResult::Pass, GateResult::Fail, GateResult::DidNotRun] {
+            for (nothing_there, lenient) in [(false, false), (false, true), (true, false), (true, true)] {
+                let next = next(result, nothing_there, lenient);
+                assert_eq!(next == Next::GoOn, result == GateResult::Pass, "{result:?}");
+                assert_eq!(next == Next::SendBack, result == GateResult::Fail, "{result:?}");
+                let said = result == GateResult::DidNotRun && (nothing_there || lenient);
+                assert_eq!(next == Next::SayIt, said, "{result:?} {nothing_there} {lenient}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_command_means_one_thing() {
+        let lost = || CommandEnd::Lost("it did not end within 1 s".to_owned());
+        for (end, no_test, expect) in [
+            (CommandEnd::Code(0), false, "passed"),
+            (CommandEnd::Code(0), true, "no test"),
+            (CommandEnd::Code(5), true, "no test"),
+            (CommandEnd::Code(5), false, "failed"),
+            (CommandEnd::Code(1), true, "failed"),
+            (CommandEnd::Code(1), false, "failed"),
+            (CommandEnd::Code(126), false, "did not run"),
+            (CommandEnd::Code(127), false, "did not run"),
+            (CommandEnd::Code(129), false, "did not run"),
+            (CommandEnd::Code(130), false, "did not run"),
+            (CommandEnd::Code(137), false, "did not run"),
+            (CommandEnd::Code(143), false, "did not run"),
+            (CommandEnd::Code(139), false, "failed"),
+            (CommandEnd::Signal(9), false, "did not run"),
+            (CommandEnd::Signal(15), false, "did not run"),
+            (CommandEnd::Signal(11), false, "failed"),
+            (CommandEnd::Signal(6), false, "failed"),
+            (lost(), false, "did not run"),
+            (lost(), true, "did not run"),
+        ] {
+            let word = match CommandRun::of(&end, no_test, "the end of its output") {
+                CommandRun::Passed => "passed",
+                CommandRun::Failed(_) => "failed",
+                CommandRun::DidNotRun(_) => "did not run",
+                CommandRun::NoTest(_) => "no test",
+            };
+            assert_eq!(word, expect, "{end:?} {no_test}");
+        }
+    }
+
+    /// What must hold before anybody is paid for a task.
+    #[test]
+    fn a_task_begins_only_with_a_whole_contract_and_free_files() {
+        use GateResult::{DidNotRun, Fail, Pass};
+        let own = Contract { allowed_paths: vec!["src/a.rs".into(), "docs".into()], ..contract() };
+        let good = || BeforeTask {
+            contract: Ok(own.clone()),
+            phase: "01".into(),
+            plan_id: "01-02".into(),
+            task: Some(1),
+            held: Ok(vec![("src/b.rs".into(), "01-03".into())]),
+            changed: Ok(vec!["src/a.rs".into()]),
+        };
+        let held = |path: &str| Ok(vec![(path.to_owned(), "01-03".to_owned())]);
+        let both = Contract { allowed_paths: vec!["secret/key".into()], ..contract() };
+        for (facts, expect) in [
+            (good(), vec![Pass, Pass, Pass]),
+            (BeforeTask { task: None, ..good() }, vec![Pass, Pass, Pass]),
+            (BeforeTask { contract: Err("it cannot be read".into()), ..good() }, vec![Fail]),
+            (BeforeTask { contract: Ok(Contract::default()), ..good() }, vec![Fail, Pass, Pass]),
+            (BeforeTask { task: Some(2), ..good() }, vec![Fail, Pass, Pass]),
+            (BeforeTask { plan_id: "01-09".into(), ..good() }, vec![Fail, Pass, Pass]),
+            (BeforeTask { held: held("src/a.rs"), ..good() }, vec![Pass, Fail, Pass]),
+            (BeforeTask { held: held("docs/x.md"), ..good() }, vec![Pass, Fail, Pass]),
+            (BeforeTask { held: held("src/*.rs"), ..good() }, vec![Pass, Fail, Pass]),
+            (BeforeTask { held: Err("lost".into()), ..good() }, vec![Pass, DidNotRun, Pass]),
+            (BeforeTask { changed: Ok(vec!["secret".into()]), ..good() }, vec![Pass, Pass, Fail]),
+            (BeforeTask { changed: Err("lost".into()), ..good() }, vec![Pass, Pass, DidNotRun]),
+            (BeforeTask { contract: Ok(both), ..good() }, vec![Pass, Pass, Fail]),
+        ] {
+            let answers: Vec<GateResult> = before_task(&facts).iter().map(|(_, one)| one.result).collect();
+            assert_eq!(answers, expect, "{facts:?}");
         }
     }
 

@@ -120,6 +120,9 @@ pub struct Entry {
     /// The maker's last word on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<Reply>,
+    /// What is missing in the last proof that was named for it and was not taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_proof: Option<String>,
     /// Fixes that touched its code and did not cure it.
     #[serde(default)]
     pub survived_touched: u32,
@@ -288,6 +291,13 @@ impl Ledger {
         self.proofs.insert(id, (at.clone(), proof.to_owned()));
     }
 
+    /// What was named as a proof for it is none; its builder and its reviewer are told why.
+    pub fn unproven(&mut self, id: FindingId, missing: &str) {
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.no_proof = Some(missing.to_owned());
+        }
+    }
+
     /// Whether it was shown on this revision. A proof of another one is none: the code has changed since.
     pub fn is_proven(&self, id: FindingId, at: &Revision) -> bool {
         self.proofs.get(&id).is_some_and(|(of, _)| of == at)
@@ -357,6 +367,7 @@ impl Entry {
             region: None,
             fixer: None,
             reply: None,
+            no_proof: None,
             survived_touched: 0,
             survived_untouched: 0,
             reopened: 0,

@@ -82,6 +82,8 @@ pub enum FailureKind {
     Quota,
     /// A check or gate could not run.
     DidNotRun,
+    /// A gate before the work is shut: nobody is launched, and asking again changes nothing.
+    GateShut,
     /// A reviewer changed what it judged.
     Tampered,
     /// After a crash, neither done nor undone could be proven.
@@ -122,6 +124,7 @@ impl FailureKind {
                 | FailureKind::TooLong
                 | FailureKind::Budget
                 | FailureKind::Setup
+                | FailureKind::GateShut
         )
     }
 }
@@ -729,6 +732,8 @@ pub struct Loop {
     current: Option<Revision>,
     tracked: Option<Revision>,
     failed_checks: BTreeSet<Check>,
+    /// Checks that did not run and stopped nothing, and why.
+    unchecked: BTreeMap<Check, String>,
     series: Vec<RoundRecord>,
     pass: Option<Pass>,
     delta: Delta,
@@ -769,6 +774,7 @@ impl Loop {
             current: None,
             tracked: since,
             failed_checks: BTreeSet::new(),
+            unchecked: BTreeMap::new(),
             series: Vec::new(),
             pass: None,
             delta: Delta::default(),
@@ -776,6 +782,11 @@ impl Loop {
             looks: BTreeMap::new(),
             stood: BTreeMap::new(),
         }
+    }
+
+    /// Checks whose last answer is that they did not run, where that stopped nothing; each with why. They were never green.
+    pub fn unchecked(&self) -> &BTreeMap<Check, String> {
+        &self.unchecked
     }
 
     /// Its name.
@@ -1388,6 +1399,7 @@ impl Loop {
             LoopEvent::Checked { effect, checked } => {
                 let Step::Check(check) = &effect.step else { return None };
                 let state = bench.checks.get_mut(check)?;
+                self.unchecked.remove(check);
                 if checked.findings.is_empty() {
                     *state = CheckState::Passed;
                     self.failed_checks.remove(check);
@@ -1396,9 +1408,10 @@ impl Loop {
                     self.failed_checks.insert(check.clone());
                 }
             }
-            LoopEvent::Unchecked { effect, .. } => {
+            LoopEvent::Unchecked { effect, why } => {
                 let Step::Check(check) = &effect.step else { return None };
                 *bench.checks.get_mut(check)? = CheckState::DidNotRun;
+                self.unchecked.insert(check.clone(), why.clone());
             }
             LoopEvent::Failed { effect, .. } => {
                 let Step::Check(check) = &effect.step else { return None };
@@ -1511,8 +1524,10 @@ impl Loop {
     fn take_proofs(&mut self, bench: &Bench) {
         for (id, said) in bench.answers().flat_map(|(_, answer)| &answer.said) {
             let asks = self.ledger.get(*id).is_some_and(|entry| entry.claim.asks);
-            if let (true, Said::Shown(proof)) = (asks, said) {
-                self.ledger.prove(*id, &bench.revision, proof);
+            match said {
+                Said::Shown(proof) if asks => self.ledger.prove(*id, &bench.revision, proof),
+                Said::NoProof(missing) if asks => self.ledger.unproven(*id, missing),
+                _ => {}
             }
         }
     }

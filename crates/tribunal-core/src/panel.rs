@@ -206,7 +206,9 @@ pub fn after_making(policy: &Policy, n: Try, kind: FailureKind) -> Option<Try> {
     if kind.may_pass() && more {
         return Some(Try { fails: n.fails + 1, ..n });
     }
-    (policy.maker_backup && !n.backup).then_some(Try { backup: true, ..Try::default() })
+    // What is shut for one builder is shut for another.
+    let another = policy.maker_backup && !n.backup && kind != FailureKind::GateShut;
+    another.then_some(Try { backup: true, ..Try::default() })
 }
 
 /// The next try after an answer that alone is not usable; `None` when no asker is left. Who was shown what was lost and

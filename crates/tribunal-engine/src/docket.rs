@@ -14,6 +14,7 @@ use tribunal_agent::tool::Detected;
 use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::Claim;
+use tribunal_core::gate::GateRuling;
 use tribunal_core::ids::{Check, FindingId, LoopId, PlanId, Revision, Seat, Time};
 use tribunal_core::r#loop::{Choice, Decision, FailureKind, Loop, LoopEvent, Outcome};
 use tribunal_core::machine::{Machine, OutOfOrder};
@@ -92,6 +93,8 @@ pub enum Note {
     Strayed(Box<StrayNote>),
     /// What a tool found beside what is reviewed: shown on request, counted nowhere else.
     Aside(Box<AsideNote>),
+    /// What a gate before a task answered.
+    Gate(Box<GateNote>),
     /// The run goes on after an interruption, a crash or an answer.
     Resumed,
     /// A report that meant nothing: late, repeated or from a stranger.
@@ -99,6 +102,17 @@ pub enum Note {
         /// The effect it named.
         effect: EffectId,
     },
+}
+
+/// What a gate before a task answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GateNote {
+    /// The loop of the task.
+    pub of: LoopId,
+    /// The gate.
+    pub gate: String,
+    /// Its answer.
+    pub ruling: GateRuling,
 }
 
 /// What the run is about.
@@ -566,6 +580,7 @@ impl Note {
             Note::Aside(_) => "aside",
             Note::Strayed(_) => "strayed",
             Note::Convened(_) => "convened",
+            Note::Gate(_) => "gate",
             Note::Resumed => "resumed",
             Note::Ignored { .. } => "ignored",
         }
@@ -784,7 +799,7 @@ impl Docket {
             Note::Aside(aside) => {
                 self.asides.insert((aside.of.clone(), aside.check.clone()), (**aside).clone());
             }
-            Note::Traced { .. } | Note::Editor(_) | Note::Ignored { .. } | Note::Resumed => {}
+            Note::Traced { .. } | Note::Editor(_) | Note::Ignored { .. } | Note::Gate(_) | Note::Resumed => {}
         }
     }
 }

@@ -510,13 +510,22 @@ pub fn unreviewed(docket: &Docket) -> Vec<String> {
     if !alone.is_empty() {
         notes.push(format!("judged by checks only, no reviewer is configured: {}", alone.join(", ")));
     }
-    let untested =
-        |lp: &&Loop| lp.policy().of == Use::Qa && !lp.policy().checks.contains(&Check::new(REGRESSION));
-    if docket.loops.values().any(|lp| untested(&lp)) {
-        notes.push(format!("no tests ran ({REGRESSION} did not run): `checks.test` names the command"));
-    }
+    let untested: BTreeSet<String> = docket.loops.values().filter_map(untested).collect();
+    notes.extend(untested.into_iter().map(|why| format!("no tests ran ({REGRESSION} did not run): {why}")));
     notes.extend(not_read(docket));
     notes
+}
+
+/// Why no tests ran for a delivery that was judged; nothing where some did.
+pub(crate) fn untested(lp: &Loop) -> Option<String> {
+    let check = Check::new(REGRESSION);
+    if lp.policy().of != Use::Qa {
+        return None;
+    }
+    match lp.policy().checks.contains(&check) {
+        true => lp.unchecked().get(&check).map(|why| plain::line(why)),
+        false => Some("`checks.test` names the command".to_owned()),
+    }
 }
 
 /// How many such notes a report shows.

@@ -580,6 +580,7 @@ fn said_words(said: &Said) -> String {
         Said::StillThere => "still there".to_owned(),
         Said::NotAnIssue(why) => format!("not an issue: {}", clipped(why, 600)),
         Said::Shown(proof) => format!("shown: {}", clipped(proof, 600)),
+        Said::NoProof(missing) => format!("no proof: {}", clipped(missing, 600)),
     }
 }
 

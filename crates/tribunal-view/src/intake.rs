@@ -99,6 +99,7 @@ pub fn table(intake: &Intake, style: Style) -> String {
             tribunal_core::finding::Said::StillThere => "still there".to_owned(),
             tribunal_core::finding::Said::NotAnIssue(why) => format!("not an issue: {}", plain::line(why)),
             tribunal_core::finding::Said::Shown(proof) => format!("shown: {}", plain::line(proof)),
+            tribunal_core::finding::Said::NoProof(missing) => format!("no proof: {}", plain::line(missing)),
         };
         let _ = writeln!(out, "   {}", style.wrap(&format!("{id}: {words}"), "   "));
     }

@@ -332,7 +332,10 @@ impl FindingLine {
             (None, _, Some(section)) => format!("§ {section}"),
             (None, _, None) => String::new(),
         };
-        let details = [claim.details.as_str(), claim.evidence.as_str()];
+        let refused =
+            entry.no_proof.as_ref().map(|missing| format!("a proof that was named is none: {missing}"));
+        let details =
+            [claim.details.as_str(), claim.evidence.as_str(), refused.as_deref().unwrap_or_default()];
         FindingLine {
             id,
             severity: entry.severity,
@@ -596,9 +599,10 @@ const DELIVERY_RULES: &str = "
      each, `- name: <check> | status: fail | fixable_by: <who>`, where who is dev, architect or manual. A plain reject rests on \
      the failed check.
 - Where a finding put to you says that nothing shows a must-have, look for what shows it. It is closed only by a proof that can \
-     be looked up, named in the reason why it is not an issue: a file with its line, a test that passes by its name, or one of \
-     the plan's own commands. Documents of the planning folder are no proof. Without one it is still there, and goes to the \
-     developer.
+     be looked up, named in the reason why it is not an issue: the file and line of the change that does it, and beside it a test \
+     by its name or one of the plan's own commands that runs it and passes. The place alone is enough where the file has what the \
+     must-have names; a file that the change did not touch is not, nor is a document of the planning folder. Without a proof it is \
+     still there, and goes to the developer.
 ";
 
 /// What a prompt ends with where the agent has tools to report with.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tribunal_core::effect::{EffectId, FinishStep, Step};
 use tribunal_core::finding::{Answer, Source, Verdict};
+use tribunal_core::gate::GateResult;
 use tribunal_core::ids::{FindingId, LoopId, PlanId};
 use tribunal_core::ledger::{Entry, Mark, Tracked};
 use tribunal_core::r#loop::{Loop, LoopEvent, Outcome};
@@ -675,6 +676,7 @@ fn plan_of(event: &RunEvent) -> Option<&str> {
 fn of_note(note: &Note) -> &str {
     match note {
         Note::Launch(launch) => launch.of(),
+        Note::Gate(gate) => gate.of.as_str(),
         _ => "run",
     }
 }
@@ -700,6 +702,16 @@ fn note_kind(note: &Note) -> Option<Kind> {
         Note::Aside(aside) => {
             let text = format!("{}: {} on lines that did not change", aside.check, aside.count);
             events::note("filtered", &text)
+        }
+        // The protocol's log has each; people want to know what is shut.
+        Note::Gate(gate) if gate.ruling.result == GateResult::Pass => return None,
+        Note::Gate(gate) => {
+            let word = match gate.ruling.result {
+                GateResult::Pass => "passed",
+                GateResult::Fail => "failed",
+                GateResult::DidNotRun => "did not run",
+            };
+            events::note("gate", &format!("{} before the task {word}: {}", gate.gate, gate.ruling.evidence))
         }
         Note::Resumed => events::note("resumed", "the run goes on"),
         Note::Ignored { effect } => {

@@ -126,6 +126,11 @@ fn a_question_is_closed_by_a_named_proof_and_by_nothing_else() {
         (Verdict::Approve, vec![(1, shown()), (2, Said::StillThere)], false),
         (Verdict::Approve, vec![(1, shown()), (2, Said::Resolved)], false),
         (Verdict::Approve, vec![(1, no()), (2, shown())], false),
+        (
+            Verdict::Approve,
+            vec![(1, Said::NoProof("it is not part of the change".into())), (2, shown())],
+            false,
+        ),
         (Verdict::Approve, vec![(1, Said::Shown("  ".into())), (2, shown())], false),
         (Verdict::Reject, vec![(1, Said::StillThere), (2, Said::StillThere)], false),
     ] {
@@ -145,6 +150,17 @@ fn a_question_is_closed_by_a_named_proof_and_by_nothing_else() {
             assert_eq!(live.state_name(), "making", "what nobody showed goes to the builder");
         }
     }
+}
+
+/// Why a named proof was not taken is kept with the question: its builder and its reviewer are told.
+#[test]
+fn a_refused_proof_says_what_is_missing() {
+    let mut live = asked(&["qa"], &[1]);
+    judges(&mut live, Verdict::Approve, &[(1, Said::NoProof("README.md is not part of the change".into()))]);
+    tracks(&mut live, vec![tracked(1)]);
+    assert_eq!((live.state_name(), live.outcome()), ("making", None));
+    let entry = live.ledger().get(FindingId(1)).unwrap();
+    assert_eq!(entry.no_proof.as_deref(), Some("README.md is not part of the change"));
 }
 
 /// An approval that does not name it is asked again, then the checks' own word stands: it goes to the builder.

@@ -249,6 +249,7 @@ fn handed(fate: Fate) -> Handed {
         region: Some("r".into()),
         fixer: Some(Maker::new("fixer")),
         reply: Some(Reply::CannotFix("no".into())),
+        no_proof: Some("it names nothing".into()),
         survived_touched: 1,
         survived_untouched: 2,
         reopened: 3,
@@ -263,8 +264,13 @@ fn handed(fate: Fate) -> Handed {
 }
 
 fn answer(verdict: Verdict) -> Answer {
-    let said =
-        [Said::Resolved, Said::StillThere, Said::NotAnIssue("why".into()), Said::Shown("a.rs:3".into())];
+    let said = [
+        Said::Resolved,
+        Said::StillThere,
+        Said::NotAnIssue("why".into()),
+        Said::Shown("a.rs:3".into()),
+        Said::NoProof("why".into()),
+    ];
     Answer {
         verdict,
         fundamental: true,

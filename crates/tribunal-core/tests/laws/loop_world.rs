@@ -436,7 +436,7 @@ fn matched(bench: &Bench, live: &Loop) -> BTreeMap<FindingId, Tracked> {
             let Some(entry) = live.ledger().get(*id) else { continue };
             let fate = match word {
                 Said::Resolved => Fate::Fixed,
-                Said::StillThere => Fate::Open,
+                Said::StillThere | Said::NoProof(_) => Fate::Open,
                 Said::NotAnIssue(_) | Said::Shown(_) => Fate::Refuted,
             };
             let by = BTreeSet::from([Source::Seat(seat.clone())]);

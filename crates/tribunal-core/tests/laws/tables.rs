@@ -397,7 +397,12 @@ fn makers_in_order() {
     let check = |policy: &Policy, n: Try, kind: FailureKind, expect: Option<Try>| {
         assert_eq!(after_making(policy, n, kind), expect, "{n:?} {kind:?} {}", policy.maker_backup);
     };
-    use FailureKind::{Auth, Crashed};
+    use FailureKind::{Auth, Crashed, GateShut};
+    // What is shut for one builder is shut for all: nobody is asked again.
+    let patient = Policy { iterations_max: Some(10), ..with.clone() };
+    for policy in [&alone, &with, &patient] {
+        check(policy, t(false, 0), GateShut, None);
+    }
     check(&alone, t(false, 0), Crashed, Some(t(false, 1)));
     check(&alone, t(false, 1), Crashed, None);
     check(&alone, t(false, 0), Auth, None);

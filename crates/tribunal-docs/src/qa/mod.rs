@@ -16,13 +16,14 @@ pub use regression::{Outcome, Regression, RegressionKind, TestReport, regression
 pub use requirements::{
     Requirement, RequirementFacts, RequirementStatus, RequirementsReport, validate_requirements,
 };
-pub use runners::read_tests;
+pub use runners::{ran_no_test, read_tests};
 
 /// Who can mend what each check finds.
 pub fn fixable_by(check: &str) -> &'static str {
     match check {
         "check-regression" => "architect",
         "commit-lint" | "diff-against-plan" | "verify-plan-completion" | "validate-requirements" => "dev",
+        "commit_hygiene" | "artifact_persistence" | "verification_threshold" => "dev",
         _ => "manual",
     }
 }

@@ -41,7 +41,47 @@ fn cargo(text: &str) -> Option<TestReport> {
             tests.push((name, outcome));
         }
     }
-    some("cargo", tests)
+    some("cargo", tests).or_else(|| cargo_counts(text))
+}
+
+/// `cargo test --quiet` names no test: the counts of all its binaries are added up.
+fn cargo_counts(text: &str) -> Option<TestReport> {
+    let results = text.lines().filter(|line| line.trim_start().starts_with("test result: "));
+    results.filter_map(counts).reduce(|all, one| {
+        let (passed, failed, skipped) =
+            (all.passed + one.passed, all.failed + one.failed, all.skipped + one.skipped);
+        TestReport::counted("cargo", passed, failed, skipped)
+    })
+}
+
+/// How runners say that they had no test to run, in lower case.
+const NO_TEST: [&str; 11] = [
+    "running 0 tests",
+    "0 passed",
+    "0 passing",
+    "ran 0 tests",
+    "no tests ran",
+    "no tests to run",
+    "no test files",
+    "no tests found",
+    "no test files found",
+    "collected 0 items",
+    "1..0",
+];
+
+/// Whether output says that a runner had no test to run. One test anywhere in it is enough to say that it had.
+pub fn ran_no_test(text: &str) -> bool {
+    let text = &plain(text);
+    // Go counts nothing; it names each package that it tested.
+    let tested = |line: &str| line.starts_with("ok  \t") && !line.contains("[no tests to run]");
+    let ran = |line: &str| tested(line) || counts(line).is_some_and(|report| report.executed() > 0);
+    let says = |line: &str| {
+        let line = line.to_ascii_lowercase();
+        NO_TEST.iter().any(|sign| line.contains(sign))
+    };
+    text.lines().any(says)
+        && !text.lines().any(ran)
+        && read_tests(text).is_none_or(|report| report.executed() == 0)
 }
 
 fn cargo_test(rest: &str) -> Option<(&str, Outcome)> {
@@ -274,7 +314,38 @@ mod tests {
         {
             assert_eq!(read_tests(text), None, "{text}");
         }
+        let quiet = "running 3 tests\n...\ntest result: ok. 3 passed; 0 failed; 0 ignored; 0 measured\n\n\
+            running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured\n";
+        assert_eq!(read_tests(quiet).unwrap().executed(), 3, "the last binary is not all of them");
         let none = read_tests("running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored;").unwrap();
         assert_eq!(none.executed(), 0);
+    }
+
+    #[test]
+    fn a_runner_that_ran_nothing_is_told_from_one_that_did() {
+        let cargo =
+            |n: u32| format!("running {n} tests\n\ntest result: ok. {n} passed; 0 failed; 0 ignored\n");
+        for (text, none) in [
+            (cargo(0), true),
+            (cargo(10), false),
+            (format!("{}{}", cargo(2), cargo(0)), false),
+            ("= no tests ran in 0.01s =".to_owned(), true),
+            ("collected 0 items / 1 error\n= 1 error in 0.1s =".to_owned(), false),
+            ("Ran 0 tests in 0.000s\n\nOK".to_owned(), true),
+            ("Ran 2 tests in 0.000s\n\nOK".to_owned(), false),
+            ("?   \tx/y\t[no test files]".to_owned(), true),
+            ("ok  \tx\t0.002s\n?   \tx/y\t[no test files]".to_owned(), false),
+            ("ok  \tx\t0.002s [no tests to run]".to_owned(), true),
+            ("No tests found, exiting with code 0".to_owned(), true),
+            ("  0 passing (1ms)".to_owned(), true),
+            ("  10 passing (1ms)".to_owned(), false),
+            ("TAP version 13\n1..0".to_owned(), true),
+            ("Found 0 errors.".to_owned(), false),
+            ("0 errors, 0 warnings".to_owned(), false),
+            ("All checks passed!".to_owned(), false),
+            (String::new(), false),
+        ] {
+            assert_eq!(ran_no_test(&text), none, "{text}");
+        }
     }
 }

@@ -58,6 +58,14 @@ pub fn registered(folder: &Folder) -> Result<Vec<Artifact>, GatesError> {
 /// The newest entry of each file of a plan, and what is true of the file now.
 pub fn kept(ground: &Ground, phase: &str, plan: &str) -> Result<Vec<(String, Kept)>, GatesError> {
     let mut newest = std::collections::BTreeMap::new();
+    // A line that cannot be read may be about a file that is gone.
+    let bytes = ground.state().read(REGISTRY)?.unwrap_or_default();
+    let mut lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    if let Some(why) = lines.find_map(|line| serde_json::from_slice::<Artifact>(line).err()) {
+        let (path, hint) =
+            (ground.state().path(REGISTRY), "take the broken line out, or register the files again");
+        return Err(GatesError::Broken { path, why: why.to_string(), hint });
+    }
     for artifact in registered(&ground.state())? {
         if artifact.phase == phase && artifact.plan == plan {
             newest.insert(artifact.path, artifact.sha256);

@@ -12,7 +12,8 @@ use std::io::Read;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tribunal_core::gate::CommandRun;
+use tribunal_core::gate::{CommandEnd, CommandRun};
+use tribunal_docs::qa::ran_no_test;
 use tribunal_git::Repo;
 use tribunal_process::{Cause, Containment, Exit, ExitHow, Launch, Stdin, Walls, run_to_end};
 
@@ -154,20 +155,24 @@ fn lost(why: String) -> Finished {
 }
 
 fn judged(exit: &Exit, output: &str, timeout: Duration) -> CommandRun {
-    match (&exit.how, exit.cause) {
-        (_, Cause::Stopped) => {
-            CommandRun::DidNotRun(format!("it did not end within {} s", timeout.as_secs()))
-        }
-        (_, Cause::OutputLimit) => CommandRun::DidNotRun(format!("it wrote more than {OUTPUT_MAX} bytes")),
-        (ExitHow::NotStarted(why), _) => CommandRun::DidNotRun(why.clone()),
-        (ExitHow::Code(0), _) => CommandRun::Passed,
-        (ExitHow::Code(code @ (126 | 127)), _) => {
-            CommandRun::DidNotRun(format!("exit code {code}: {}", tail(output)))
-        }
-        (ExitHow::Code(code), _) => {
-            CommandRun::Failed(format!("exit code {code}: {}{}", tail(output), way_out(output)))
-        }
-        (ExitHow::Signal(signal), _) => CommandRun::Failed(format!("signal {signal}: {}", tail(output))),
+    let end = match (&exit.how, exit.cause) {
+        (_, Cause::Stopped) => CommandEnd::Lost(format!("it did not end within {} s", timeout.as_secs())),
+        (_, Cause::OutputLimit) => CommandEnd::Lost(format!("it wrote more than {OUTPUT_MAX} bytes")),
+        (how, _) => end_of(how),
+    };
+    let said = match end {
+        CommandEnd::Code(1..=125) => format!("{}{}", tail(output), way_out(output)),
+        _ => tail(output),
+    };
+    CommandRun::of(&end, ran_no_test(output), &said)
+}
+
+/// How a process ended, for core to judge.
+pub(crate) fn end_of(how: &ExitHow) -> CommandEnd {
+    match how {
+        ExitHow::Code(code) => CommandEnd::Code(*code),
+        ExitHow::Signal(signal) => CommandEnd::Signal(*signal),
+        ExitHow::NotStarted(why) => CommandEnd::Lost(why.clone()),
     }
 }
 

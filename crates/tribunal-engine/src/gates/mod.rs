@@ -19,6 +19,7 @@ mod suite;
 
 pub use artifacts::{Artifact, REGISTRY, kept, register, registered, sha256};
 pub use clock::{iso, moment, unique_id};
+pub(crate) use command::end_of;
 pub use command::{Bounds, Finished, run_argv, run_line};
 pub use complete::complete;
 pub use context::{FAMILIES, tiers};
@@ -32,7 +33,9 @@ pub use qa::{
 };
 pub use rule::{Asked, Repair, repair, rule};
 pub use state::Folder;
-pub use suite::{Baseline, TestRun, compared, detected_tests, run_tests, test_command, test_run};
+pub use suite::{
+    Baseline, TestRun, compared, detected_tests, has_tests, nothing_there, run_tests, test_command, test_run,
+};
 
 use std::path::{Path, PathBuf};
 

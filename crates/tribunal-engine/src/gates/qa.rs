@@ -165,7 +165,7 @@ pub fn check_regression(
         (Ok(regressions), TestRun::Ran(current) | TestRun::Nothing(current, _)) => {
             Judged::Compared { baseline, current, regressions }
         }
-        (Ok(regressions), TestRun::Broke(_) | TestRun::DidNotRun(_)) => {
+        (Ok(regressions), TestRun::Broke(_) | TestRun::DidNotRun(_) | TestRun::Silent(_)) => {
             Judged::Compared { baseline, current: TestReport::default().ended_badly(), regressions }
         }
         (Err(why), _) => Judged::DidNotRun(why),

@@ -7,11 +7,10 @@ use super::{GatesError, Ground};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use tribunal_core::gate::CommandRun;
+use tribunal_docs::integrity;
 use tribunal_docs::qa::{Regression, RegressionKind, TestReport, read_tests, regressions};
 use tribunal_git::{Oid, Repo};
 
-/// How pytest ends when it collected no test.
-const NO_TESTS: &str = "exit code 5:";
 /// The key of a recorded baseline that holds its hash.
 const SEAL: &str = "seal";
 
@@ -22,25 +21,26 @@ pub enum TestRun {
     Ran(TestReport),
     /// Their runner ended well and says that there was none to run; the words for people beside it.
     Nothing(TestReport, String),
+    /// The command ended well without a word about tests; the words for people. Nobody can tell it from one that does
+    /// nothing.
+    Silent(String),
     /// The command failed before any test ran, and how.
     Broke(String),
     /// They did not run, and why.
     DidNotRun(String),
 }
 
-/// What a command that should run tests gave. A command that ends well without a word about tests did not run any: nobody
-/// can tell it from one that does nothing.
+/// What a command that should run tests gave.
 pub fn test_run(shown: &str, run: &CommandRun, report: Option<TestReport>) -> TestRun {
     match (run, report) {
+        (CommandRun::NoTest(_), report) => {
+            TestRun::Nothing(report.unwrap_or_default(), format!("`{shown}` ran no test"))
+        }
         (CommandRun::DidNotRun(why), _) => TestRun::DidNotRun(format!("`{shown}`: {why}")),
         (CommandRun::Failed(_), Some(report)) if report.executed() > 0 => TestRun::Ran(report.ended_badly()),
         (CommandRun::Passed, Some(report)) if report.executed() > 0 => TestRun::Ran(report),
         (CommandRun::Passed, Some(report)) => TestRun::Nothing(report, format!("`{shown}` ran no test")),
-        // pytest's own word for a project without tests.
-        (CommandRun::Failed(how), None) if shown.contains("pytest") && how.starts_with(NO_TESTS) => {
-            TestRun::Nothing(TestReport::counted("pytest", 0, 0, 0), format!("`{shown}` ran no test"))
-        }
-        (CommandRun::Passed, None) => TestRun::DidNotRun(format!("`{shown}` ran no test")),
+        (CommandRun::Passed, None) => TestRun::Silent(format!("`{shown}` ran no test")),
         (CommandRun::Failed(how), _) => TestRun::Broke(format!("`{shown}` ran no test: {how}")),
     }
 }
@@ -49,8 +49,10 @@ pub fn test_run(shown: &str, run: &CommandRun, report: Option<TestReport>) -> Te
 /// fails before its first test got worse, whatever it printed.
 pub fn compared(before: &TestRun, now: &TestRun) -> Result<Vec<Regression>, String> {
     match (before, now) {
-        (TestRun::DidNotRun(why) | TestRun::Broke(why), _) => Err(format!("before the change: {why}")),
-        (_, TestRun::DidNotRun(why)) => Err(format!("now: {why}")),
+        (TestRun::DidNotRun(why) | TestRun::Broke(why) | TestRun::Silent(why), _) => {
+            Err(format!("before the change: {why}"))
+        }
+        (_, TestRun::DidNotRun(why) | TestRun::Silent(why)) => Err(format!("now: {why}")),
         (TestRun::Ran(before), TestRun::Broke(how)) if before.failed == 0 => {
             let detail = format!("{how}, and {} ran before", before.executed());
             Ok(vec![Regression { kind: RegressionKind::NewlyFailing, test: None, detail }])
@@ -62,6 +64,30 @@ pub fn compared(before: &TestRun, now: &TestRun) -> Result<Vec<Regression>, Stri
             TestRun::Ran(now) | TestRun::Nothing(now, _),
         ) => Ok(regressions(before, now)),
     }
+}
+
+/// Whether there was nothing to run: neither before the change nor now. `has_tests` is true where files of either commit
+/// say that the project has tests; then a command that could not run them is another matter.
+pub fn nothing_there(before: &TestRun, now: &TestRun, has_tests: bool) -> bool {
+    let none = |run: &TestRun| match run {
+        TestRun::Nothing(..) | TestRun::Silent(_) => true,
+        TestRun::Broke(_) | TestRun::DidNotRun(_) => !has_tests,
+        TestRun::Ran(_) => false,
+    };
+    none(before) && none(now)
+}
+
+/// Whether the files of a commit say that the project has tests, or may have some: Rust keeps them in any file.
+pub fn has_tests(argv: &[String], paths: &[String], text: &dyn Fn(&str) -> Option<String>) -> bool {
+    let says = |path: &String| {
+        integrity::is_test(path) || path.ends_with("conftest.py") || path.ends_with("pytest.ini")
+    };
+    let configured = |file: &str, mark: &str| text(file).is_some_and(|text| text.contains(mark));
+    argv.first().is_some_and(|program| program == "cargo")
+        || paths.iter().any(says)
+        || configured("pyproject.toml", "[tool.pytest")
+        || configured("setup.cfg", "[tool:pytest]")
+        || configured("tox.ini", "[pytest]")
 }
 
 /// What the tests said at a commit.
@@ -129,7 +155,7 @@ pub(crate) fn baseline(
     }
     let report = match tests_at(ground, base, argv, bounds)? {
         TestRun::Ran(report) | TestRun::Nothing(report, _) => report,
-        TestRun::DidNotRun(why) | TestRun::Broke(why) => {
+        TestRun::DidNotRun(why) | TestRun::Broke(why) | TestRun::Silent(why) => {
             return Ok(Err(format!("at {}: {why}", base.short())));
         }
     };
@@ -181,6 +207,7 @@ mod tests {
         let none = || TestRun::Nothing(TestReport::default(), "`t` ran no test".to_owned());
         let broke = || TestRun::Broke("`t` ran no test: exit code 1".to_owned());
         let lost = || TestRun::DidNotRun("`t`: not found".to_owned());
+        let silent = || TestRun::Silent("`t` ran no test".to_owned());
         for (before, now, expect) in [
             (ran(3, 0), ran(3, 0), Ok(0)),
             (ran(3, 0), ran(2, 0), Ok(1)),
@@ -196,10 +223,62 @@ mod tests {
             (lost(), ran(3, 0), Err(())),
             (ran(3, 0), lost(), Err(())),
             (lost(), lost(), Err(())),
+            (ran(3, 0), silent(), Err(())),
+            (silent(), ran(3, 0), Err(())),
+            (silent(), silent(), Err(())),
         ] {
             let found = compared(&before, &now).map(|found| found.len()).map_err(|_| ());
             assert_eq!(found, expect, "{before:?} {now:?}");
         }
+    }
+
+    /// A project without tests is told from one whose tests cannot run.
+    #[test]
+    fn nothing_is_there_only_where_nothing_was_and_is() {
+        let ran = || TestRun::Ran(TestReport::counted("x", 1, 0, 0));
+        let none = || TestRun::Nothing(TestReport::default(), String::new());
+        let silent = || TestRun::Silent(String::new());
+        let broke = || TestRun::Broke(String::new());
+        let lost = || TestRun::DidNotRun(String::new());
+        for (before, now, has_tests, expect) in [
+            (none(), none(), false, true),
+            (none(), none(), true, true),
+            (none(), silent(), false, true),
+            (silent(), silent(), false, true),
+            (broke(), broke(), false, true),
+            (lost(), lost(), false, true),
+            (broke(), broke(), true, false),
+            (lost(), lost(), true, false),
+            (none(), broke(), true, false),
+            (broke(), none(), true, false),
+            (ran(), none(), false, false),
+            (ran(), broke(), false, false),
+            (none(), ran(), false, false),
+            (lost(), ran(), false, false),
+        ] {
+            assert_eq!(nothing_there(&before, &now, has_tests), expect, "{before:?} {now:?} {has_tests}");
+        }
+    }
+
+    #[test]
+    fn files_say_whether_a_project_has_tests() {
+        let check = |command: &str, files: &[(&str, &str)], expect: bool| {
+            let argv: Vec<String> = command.split(' ').map(str::to_owned).collect();
+            let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
+            let text =
+                |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, t)| (*t).to_owned());
+            assert_eq!(has_tests(&argv, &paths, &text), expect, "{command} {files:?}");
+        };
+        let pytest = "python3 -m pytest -rA -q";
+        check(pytest, &[("pyproject.toml", "[project]\nname = \"x\"\n"), ("x.py", "")], false);
+        check(pytest, &[("pyproject.toml", "[tool.pytest.ini_options]\n"), ("x.py", "")], true);
+        check(pytest, &[("pytest.ini", ""), ("x.py", "")], true);
+        check(pytest, &[("setup.py", ""), ("test_x.py", "")], true);
+        check(pytest, &[("setup.py", ""), ("sub/tests/x.py", "")], true);
+        check("npm test --silent", &[("package.json", "{}"), ("a.js", "")], false);
+        check("npm test --silent", &[("package.json", "{}"), ("a.test.js", "")], true);
+        check("go test -json ./...", &[("go.mod", ""), ("a_test.go", "")], true);
+        check("cargo test", &[("Cargo.toml", ""), ("src/lib.rs", "")], true);
     }
 
     #[test]
@@ -209,16 +288,18 @@ mod tests {
         let table = [
             (CommandRun::Passed, some(), "ran"),
             (CommandRun::Passed, Some(TestReport::default()), "nothing"),
-            (CommandRun::Passed, None, "did not run"),
+            (CommandRun::Passed, None, "silent"),
             (failed.clone(), some(), "ran"),
             (failed.clone(), Some(TestReport::default()), "broke"),
             (failed, None, "broke"),
             (CommandRun::DidNotRun("not found".to_owned()), some(), "did not run"),
+            (CommandRun::NoTest("it ran no test".to_owned()), None, "nothing"),
         ];
         for (run, report, expect) in table {
             let word = match test_run("t", &run, report.clone()) {
                 TestRun::Ran(_) => "ran",
                 TestRun::Nothing(..) => "nothing",
+                TestRun::Silent(_) => "silent",
                 TestRun::Broke(_) => "broke",
                 TestRun::DidNotRun(_) => "did not run",
             };

@@ -1,13 +1,14 @@
 //! The journal's facts in the protocol's names. A pure fold: the same rows give the same events with the same ids,
 //! whoever reads them and however often. Must never look at a clock, a file or anything but the rows.
 
-use crate::docket::{Fact, LaunchNote, Note, RunNote};
+use crate::docket::{Fact, GateNote, LaunchNote, Note, RunNote};
 use crate::gates::{Event, iso};
 use crate::tokens::Tokens;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Fate, FixableBy, Severity};
+use tribunal_core::gate::GateResult;
 use tribunal_core::ids::{LoopId, PlanId, Revision};
 use tribunal_core::ledger::{Mark, Tracked};
 use tribunal_core::r#loop::{Checked, FailureKind, LoopEvent, Outcome};
@@ -115,6 +116,7 @@ impl Names {
             Note::Run(about) => self.began(about),
             Note::Resumed => vec![say("phase_resumed", "", json!({}))],
             Note::Launch(launch) => self.ended_launch(launch),
+            Note::Gate(gate) => vec![before_task(gate)],
             Note::Warning(_)
             | Note::Traced { .. }
             | Note::Editor(_)
@@ -278,7 +280,8 @@ impl Names {
             }
             LoopEvent::Unchecked { effect, why } => {
                 let gate = step_word(&effect.step);
-                let data = json!({ "gate": gate, "evidence": why, "task_id": task, "stopped": false });
+                let data =
+                    json!({ "gate": gate_name(&gate), "evidence": why, "task_id": task, "stopped": false });
                 vec![say("gate_did_not_run", &plan, data)]
             }
             LoopEvent::Failed { effect, failure } => {
@@ -286,8 +289,7 @@ impl Names {
                     course.lost.clone_from(&failure.text);
                 }
                 let stopped = matches!(effect.step, Step::Check(_)) && failure.kind == FailureKind::DidNotRun;
-                let data =
-                    json!({ "gate": step_word(&effect.step), "evidence": failure.text, "task_id": task });
+                let data = json!({ "gate": gate_name(&step_word(&effect.step)), "evidence": failure.text, "task_id": task });
                 let said = stopped.then(|| say("gate_did_not_run", &plan, data));
                 said.into_iter().collect()
             }
@@ -303,9 +305,30 @@ impl Names {
     }
 }
 
+/// A check as the protocol names it.
+fn gate_name(step: &str) -> &str {
+    match step.trim_start_matches("check:") {
+        "verification" => "required_checks",
+        name => name,
+    }
+}
+
+/// The answer of a gate before a task.
+fn before_task(note: &GateNote) -> Said {
+    let event = match note.ruling.result {
+        GateResult::Pass => "gate_passed",
+        GateResult::Fail => "gate_failed",
+        GateResult::DidNotRun => "gate_did_not_run",
+    };
+    let (plan, task) = (plan_of(note.of.as_str()), task_of(&note.of));
+    let data =
+        json!({ "gate": note.gate, "evidence": note.ruling.evidence, "task_id": task, "before": true });
+    say(event, plan, data)
+}
+
 impl Course {
     fn checked(&mut self, plan: &str, task: Option<String>, gate: &str, checked: &Checked) -> Said {
-        let gate = gate.trim_start_matches("check:");
+        let gate = gate_name(gate);
         let Some(first) = checked.findings.first() else {
             return say("gate_passed", plan, json!({ "gate": gate, "task_id": task }));
         };

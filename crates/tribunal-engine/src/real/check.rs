@@ -2,17 +2,19 @@
 //! is not green, it did not run.
 
 use super::account::Account;
+use super::around::{self, AFTER_PLAN, AFTER_TASK};
 use super::artifact::{self, ARTIFACT};
 use super::base::{Base, fork};
 use super::delivery::{Delivery, REGRESSION, TestCommand, worse};
 use super::guard::{CONTRACT, Guard, INTEGRITY};
 use super::inside;
 use super::secrets::{self, SECRETS};
-use super::site::{PlanText, Site, slug};
+use super::site::{PlanText, Site, lock, slug};
 use super::subject;
 use super::walls::Room;
 use crate::crash;
 use crate::docket::{ChainNote, Docket, Note};
+use crate::gates;
 use crate::world::Report;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -25,10 +27,11 @@ use tribunal_core::contract::Contract;
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Claim, FixableBy, Severity};
+use tribunal_core::gate::{self, CommandRun, GateResult, Next};
 use tribunal_core::ids::{Check, PlanId, Revision};
 use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::run::{Job, Standing, Subject};
-use tribunal_docs::qa::CHECKS;
+use tribunal_docs::qa::{CHECKS, ran_no_test};
 use tribunal_docs::{PlanFacts, PlanFinding, PlanSeverity};
 use tribunal_git::{GitError, GitPath, Oid};
 use tribunal_process::{Cause, ExitHow, Launch, Stdin, run_to_end};
@@ -77,7 +80,27 @@ pub(crate) struct Command {
     pub(crate) room: Vec<PathBuf>,
     /// The folder of the tree it runs in; the root unless it says another.
     pub(crate) place: String,
+    /// What is dangerous about it: it is not run.
+    pub(crate) forbidden: Option<&'static str>,
 }
+
+/// Why a check has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NotRun {
+    /// Why, in words.
+    pub(crate) why: String,
+    /// Nobody asked for it, and there is nothing that it could have looked at.
+    pub(crate) nothing_there: bool,
+}
+
+impl From<String> for NotRun {
+    fn from(why: String) -> NotRun {
+        NotRun { why, nothing_there: false }
+    }
+}
+
+/// What a check found, or why it has no answer.
+pub(crate) type Found = Result<Vec<Claim>, NotRun>;
 
 struct PlanChecking {
     path: String,
@@ -105,13 +128,18 @@ impl Checking {
             Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain => None,
         };
         let guard = if is_guarded(check) { guard(site, &subject, docket) } else { None };
-        let judged = matches!(subject, Subject::Lane(_, Job::Qa)) && CHECKS.contains(&check.as_str());
+        let name = check.as_str();
+        let judged = matches!(subject, Subject::Lane(_, Job::Qa))
+            && (CHECKS.contains(&name) || AFTER_PLAN.contains(&name));
         let delivery = if judged { Some(Box::new(delivery(site, lp, &subject, docket)?)) } else { None };
         Some(Checking {
             effect: effect.clone(),
             check: check.clone(),
             revision: revision.clone(),
-            commands: commands(site, &subject, check, docket),
+            commands: match AFTER_PLAN.contains(&name) {
+                true => subject::plan_of(&subject).map_or_else(Vec::new, |plan| held_to(site, plan, docket)),
+                false => commands(site, &subject, check, docket),
+            },
             plan,
             guard,
             artifact: docket.about.chain.clone().filter(|_| check.as_str() == ARTIFACT),
@@ -137,11 +165,18 @@ impl Checking {
             }
             // Nobody waits for it, and nothing is to be said of it.
             Ok(Err(_)) if site.is_unwanted(&self.effect) => {}
-            Ok(Err(why)) if self.lenient => {
-                let note = Note::Warning(format!("{} did not run and stopped nothing: {why}", self.check));
-                site.report(&self.effect, Report::Loop(LoopReport::Unchecked(why)), vec![note]);
+            Ok(Err(NotRun { why, nothing_there })) => {
+                match gate::next(GateResult::DidNotRun, nothing_there, self.lenient) {
+                    Next::SayIt => {
+                        let text = format!("{} did not run and stopped nothing: {why}", self.check);
+                        let report = Report::Loop(LoopReport::Unchecked(why));
+                        site.report(&self.effect, report, vec![Note::Warning(text)]);
+                    }
+                    Next::GoOn | Next::SendBack | Next::Ask => {
+                        site.fail(&self.effect, Failure::new(FailureKind::DidNotRun, why), Vec::new());
+                    }
+                }
             }
-            Ok(Err(why)) => site.fail(&self.effect, Failure::new(FailureKind::DidNotRun, why), Vec::new()),
             Err(error) => {
                 let failure = Failure::new(FailureKind::DidNotRun, error.to_string());
                 site.fail(&self.effect, failure, Vec::new());
@@ -149,9 +184,17 @@ impl Checking {
         }
     }
 
-    fn findings(&self, site: &Site) -> Result<Result<Vec<Claim>, String>, GitError> {
+    fn findings(&self, site: &Site) -> Result<Found, GitError> {
         if let Some(delivery) = &self.delivery {
-            return delivery.findings(site, self.check.as_str(), &site.commit_of(&self.revision)?);
+            let commit = site.commit_of(&self.revision)?;
+            return match self.check.as_str() {
+                around::ARTIFACTS => around::artifacts(site, delivery, &commit).map(Ok),
+                around::THRESHOLD => around::threshold(site, &self.effect, &commit, &self.commands),
+                check => delivery.findings(site, check, &commit),
+            };
+        }
+        if self.check.as_str() == AFTER_TASK {
+            return around::hygiene(site, &site.commit_of(&self.revision)?).map(Ok);
         }
         if let Some(since) = &self.since {
             let (base, commit) = (Oid::parse(since)?, site.commit_of(&self.revision)?);
@@ -168,14 +211,14 @@ impl Checking {
             return guard.findings(site, self.check.as_str(), &site.commit_of(&self.revision)?).map(Ok);
         }
         if is_guarded(&self.check) {
-            return Ok(Err("the plan it goes by cannot be read".to_owned()));
+            return Ok(Err("the plan it goes by cannot be read".to_owned().into()));
         }
         match (self.check.as_str(), &self.plan) {
             (STRUCTURE, Some(plan)) => self.structure(site, plan).map(Ok),
             (LANDING, _) => self.landing(site).map(Ok),
             _ => {
                 let commit = site.commit_of(&self.revision)?;
-                run_commands(site, &self.effect, "", &commit, &self.commands)
+                Ok(run_commands(site, &self.effect, "", &commit, &self.commands)?.map_err(NotRun::from))
             }
         }
     }
@@ -270,7 +313,7 @@ pub(crate) fn tests(site: &Site, docket: &Docket) -> Option<TestCommand> {
             let bytes = site.repo.file_at(&base, &GitPath::from(path)).ok()??;
             Some(String::from_utf8_lossy(&bytes).into_owned())
         };
-        crate::gates::detected_tests(&|path| text(path).is_some(), &text)
+        gates::detected_tests(&|path| text(path).is_some(), &text)
     };
     site.tests.get_or_init(detect).clone().map(|argv| (argv, false))
 }
@@ -287,6 +330,17 @@ fn guard(site: &Site, subject: &Subject, docket: &Docket) -> Option<Guard> {
     }
     let plan = subject::plan_of(subject)?;
     let text = approved(site, docket, plan)?;
+    let contract = tribunal_docs::contract_of(&text.plan);
+    Some(Guard {
+        contract: if stands(Defence::ContractAsFound) { contract } else { in_tree(site, docket, plan)? },
+        held: held(site, plan, docket),
+        planning: site.project.planning_path(),
+        base: Base::of_gates(subject, docket),
+    })
+}
+
+/// Files that other plans of the run hold, by pattern.
+pub(crate) fn held(site: &Site, plan: &PlanId, docket: &Docket) -> BTreeMap<String, PlanId> {
     let mut held = BTreeMap::new();
     for (other, standing) in docket.run.iter().flat_map(|run| run.standings()) {
         if other != plan && is_live(&standing) {
@@ -294,13 +348,7 @@ fn guard(site: &Site, subject: &Subject, docket: &Docket) -> Option<Guard> {
             held.extend(claimed.into_iter().flatten().map(|file| (file, other.clone())));
         }
     }
-    let contract = tribunal_docs::contract_of(&text.plan);
-    Some(Guard {
-        contract: if stands(Defence::ContractAsFound) { contract } else { in_tree(site, docket, plan)? },
-        held,
-        planning: site.project.planning_path(),
-        base: Base::of_gates(subject, docket),
-    })
+    held
 }
 
 /// The contract as the plan in the lane's own tree has it: what nobody may go by.
@@ -323,7 +371,13 @@ fn delivery(site: &Site, lp: &Loop, subject: &Subject, docket: &Docket) -> Optio
     let plan = subject::plan_of(subject)?;
     let account = Account::gather(site, plan, docket)?;
     let (tests, mended) = (tests(site, docket), lp.round() > 1);
-    Some(Delivery { account, plan: approved(site, docket, plan)?, tests, mended })
+    let made = subject_made(docket, plan).or_else(|| lp.judged().first().cloned())?;
+    Some(Delivery { account, plan: approved(site, docket, plan)?, tests, mended, made })
+}
+
+/// What the tasks of a plan came to: what was approved of its lane last.
+fn subject_made(docket: &Docket, plan: &PlanId) -> Option<Revision> {
+    docket.run.as_ref()?.lane_head(plan).cloned()
 }
 
 fn marker_line(bytes: &[u8]) -> Option<u32> {
@@ -355,8 +409,12 @@ pub(super) fn plan_claim(finding: &PlanFinding) -> Claim {
 /// The commands of a check. Those of a plan come from the document as the run found it, never from one an
 /// agent revised.
 pub(crate) fn commands(site: &Site, subject: &Subject, check: &Check, docket: &Docket) -> Vec<Command> {
-    if matches!(check.as_str(), STRUCTURE | LANDING | ARTIFACT | REGRESSION | CONTRACT | INTEGRITY | SECRETS)
-        || CHECKS.contains(&check.as_str())
+    let name = check.as_str();
+    if matches!(
+        name,
+        STRUCTURE | LANDING | ARTIFACT | REGRESSION | CONTRACT | INTEGRITY | SECRETS | AFTER_TASK
+    ) || CHECKS.contains(&name)
+        || AFTER_PLAN.contains(&name)
     {
         return Vec::new();
     }
@@ -375,6 +433,20 @@ pub(crate) fn commands(site: &Site, subject: &Subject, check: &Check, docket: &D
             plans.flat_map(|plan| plan_commands(site, docket, plan, subject)).collect()
         }
     }
+}
+
+/// The commands a delivery is held to: those of its tasks, but for tasks that a person took as they are.
+fn held_to(site: &Site, plan: &PlanId, docket: &Docket) -> Vec<Command> {
+    let Some(text) = approved(site, docket, plan) else { return Vec::new() };
+    let tasks = 1..=u32::try_from(text.plan.tasks.len()).unwrap_or(u32::MAX);
+    let taken = |task: &u32| {
+        let of_it =
+            |lp: &&Loop| matches!(subject::of(lp.id()), Some(Subject::Lane(_, Job::Task(n))) if n == *task);
+        subject::loops_of(docket, plan).filter(of_it).any(|lp| docket.accepter(lp.id()).is_some())
+    };
+    let of_task =
+        |task: u32| plan_commands(site, docket, plan, &Subject::Lane(plan.clone(), Job::Task(task)));
+    tasks.filter(|task| !taken(task)).flat_map(of_task).collect()
 }
 
 /// Every command that judges this subject, for a seat that wants to see for itself.
@@ -414,7 +486,7 @@ fn plan_commands(site: &Site, docket: &Docket, plan: &PlanId, subject: &Subject)
 /// A line its author wrote for a shell.
 fn shell(line: &str) -> Command {
     let argv = vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()];
-    Command { argv, shown: line.to_owned(), ..Command::default() }
+    Command { argv, shown: line.to_owned(), forbidden: gate::danger(line), ..Command::default() }
 }
 
 /// Runs commands one after the other in a throwaway checkout, for as long as the effect is wanted. The inner error says
@@ -451,6 +523,10 @@ pub(crate) fn run_commands(
         }
     }
     site.shelf.discard(&dir)?;
+    if did_not_run.is_none() && claims.is_empty() {
+        let passed = commands.iter().map(|command| (commit.clone(), command.shown.clone()));
+        lock(&site.passed).extend(passed);
+    }
     Ok(did_not_run.map_or(Ok(claims), Err))
 }
 
@@ -462,8 +538,24 @@ fn run_one(
     dir: &Path,
     command: &Command,
 ) -> Result<Option<Claim>, String> {
+    let shown = &command.shown;
+    if let Some(why) = command.forbidden {
+        return Err(format!("`{shown}` did not run: it is forbidden: it {why}"));
+    }
     let (how, out_dir) = contained(site, name, n, tree, dir, command)?;
-    Ok((how != ExitHow::Code(0)).then(|| failed(&command.shown, &how, &out_dir)))
+    match went(&how, &out_dir) {
+        CommandRun::Passed => Ok(None),
+        CommandRun::Failed(_) => Ok(Some(failed(shown, &how, &out_dir))),
+        CommandRun::DidNotRun(why) | CommandRun::NoTest(why) => Err(format!("`{shown}` did not run: {why}")),
+    }
+}
+
+/// What the end of a contained command means.
+pub(crate) fn went(how: &ExitHow, out_dir: &Path) -> CommandRun {
+    let text = |name: &str| inside::text(&out_dir.join(name)).unwrap_or_default();
+    let none = ran_no_test(&[text("stdout"), text("stderr")].concat());
+    let said = tail(&out_dir.join("stderr")).lines().last().unwrap_or_default().to_owned();
+    CommandRun::of(&gates::end_of(how), none, &said)
 }
 
 /// Where a command that runs in `dir/tree` keeps its temporary files. Nothing else of `dir` is shown to it: whoever could

@@ -3,21 +3,20 @@
 
 use super::account::Account;
 use super::base::fork;
-use super::check::{Command, contained, ended, failing, junit_in, tail};
+use super::check::{Command, Found, NotRun, contained, failing, junit_in, went};
 use super::site::{PlanText, Site, lock, slug};
-use crate::gates::{TestRun, compared, test_run};
+use crate::gates::{TestRun, compared, has_tests, nothing_there, test_run};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use tribunal_core::finding::{Claim, FixableBy, Severity};
-use tribunal_core::gate::CommandRun;
+use tribunal_core::ids::Revision;
 use tribunal_docs::qa::{
     self, DiffFacts, RequirementFacts, RequirementStatus, TestReport, diff_against_plan, read_tests,
 };
 use tribunal_docs::{FileChange, Plan, Summary};
 use tribunal_git::{GitError, GitPath, Oid};
-use tribunal_process::ExitHow;
 
 /// Whether the SUMMARY keeps its rules.
 pub(crate) const COMPLETION: &str = "verify-plan-completion";
@@ -33,25 +32,22 @@ pub(crate) struct Delivery {
     pub(crate) plan: Arc<PlanText>,
     /// What runs the tests.
     pub(crate) tests: Option<TestCommand>,
+    /// What its tasks came to.
+    pub(crate) made: Revision,
     /// It was mended, so its SUMMARY is written again.
     pub(crate) mended: bool,
 }
 
 impl Delivery {
     /// What one check finds; the inner error says why it did not run.
-    pub(crate) fn findings(
-        &self,
-        site: &Site,
-        check: &str,
-        commit: &Oid,
-    ) -> Result<Result<Vec<Claim>, String>, GitError> {
+    pub(crate) fn findings(&self, site: &Site, check: &str, commit: &Oid) -> Result<Found, GitError> {
         match check {
             COMPLETION => self.completion(site, commit).map(Ok),
             "commit-lint" => Ok(Ok(lint(&site.work(commit)?.commits))),
             "diff-against-plan" => self.diff(site, commit).map(Ok),
             "validate-requirements" => self.requirements(site, commit).map(Ok),
             REGRESSION => self.regression(site, commit),
-            other => Ok(Err(format!("there is no check named {other}"))),
+            other => Ok(Err(format!("there is no check named {other}").into())),
         }
     }
 
@@ -127,24 +123,44 @@ impl Delivery {
         Ok(claims.collect())
     }
 
-    fn regression(&self, site: &Site, commit: &Oid) -> Result<Result<Vec<Claim>, String>, GitError> {
+    fn regression(&self, site: &Site, commit: &Oid) -> Result<Found, GitError> {
         worse(site, self.tests.as_ref(), &fork(site, commit)?, commit)
     }
 }
 
 /// What tests did before and do no more; the inner error says why nobody knows. Decided where the protocol's command
-/// decides it: a test command that ran no test is not green, configured or detected.
+/// decides it: a test command that ran no test is not green, configured or detected. Where it was only detected, and
+/// there is no test to run, nobody is stopped for it.
 pub(crate) fn worse(
     site: &Site,
     tests: Option<&TestCommand>,
     base: &Oid,
     commit: &Oid,
-) -> Result<Result<Vec<Claim>, String>, GitError> {
-    let Some((argv, _)) = tests else {
-        return Ok(Err("no test command is configured, and none is known for this project".to_owned()));
+) -> Result<Found, GitError> {
+    let Some((argv, configured)) = tests else {
+        return Ok(Err("no test command is configured, and none is known for this project"
+            .to_owned()
+            .into()));
     };
-    let found = compared(&suite(site, base, argv)?, &suite(site, commit, argv)?);
-    Ok(found.map(|worse| worse.iter().map(regressed).collect()))
+    let (before, now) = (suite(site, base, argv)?, suite(site, commit, argv)?);
+    match compared(&before, &now) {
+        Ok(worse) => Ok(Ok(worse.iter().map(regressed).collect())),
+        Err(why) => {
+            let tested = files_of_tests(site, base, argv)? || files_of_tests(site, commit, argv)?;
+            let nothing_there = !configured && nothing_there(&before, &now, tested);
+            Ok(Err(NotRun { why, nothing_there }))
+        }
+    }
+}
+
+/// Whether the files of a commit say that there are tests.
+fn files_of_tests(site: &Site, commit: &Oid, argv: &[String]) -> Result<bool, GitError> {
+    let paths: Vec<String> = site.repo.list_tree(commit)?.iter().map(|one| one.path.to_string()).collect();
+    let text = |path: &str| {
+        let bytes = site.repo.file_at(commit, &GitPath::from(path)).ok()??;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    Ok(has_tests(argv, &paths, &text))
 }
 
 /// The plan's claims as if its dev had declared them.
@@ -163,17 +179,22 @@ fn regressed(one: &qa::Regression) -> Claim {
 }
 
 fn lint(commits: &[qa::CommitFact]) -> Vec<Claim> {
+    lint_for("commit-lint", commits)
+}
+
+/// What is wrong with the subjects of commits, said by a check of this name.
+pub(crate) fn lint_for(check: &str, commits: &[qa::CommitFact]) -> Vec<Claim> {
     let report = qa::commit_lint(commits);
     let claims = report.violations.into_iter().map(|wrong| {
         let short: String = wrong.hash.chars().take(12).collect();
         let text = format!("the subject of {short}: {}", wrong.issue);
-        found("commit-lint", &short, text, format!("write `{}`", wrong.suggested_fix))
+        found(check, &short, text, format!("write `{}`", wrong.suggested_fix))
     });
     claims.collect()
 }
 
 /// A failure of one check, with who can mend it.
-fn found(check: &str, what: &str, text: String, suggestion: String) -> Claim {
+pub(crate) fn found(check: &str, what: &str, text: String, suggestion: String) -> Claim {
     let mut claim = failing(Severity::Blocker, text);
     claim.rule = Some(format!("{check}:{what}"));
     claim.suggestion = suggestion;
@@ -199,13 +220,7 @@ fn suite(site: &Site, commit: &Oid, argv: &[String]) -> Result<TestRun, GitError
     site.shelf.checkout(&tree, &dir.join("index"), commit, "tests")?;
     let command = Command { argv: argv.to_vec(), shown: argv.join(" "), ..Command::default() };
     let ran = match contained(site, &name, 0, &tree, &dir, &command) {
-        Ok((ExitHow::Code(0), out)) => test_run(&command.shown, &CommandRun::Passed, report(&dir, &out)),
-        Ok((how, out)) => {
-            let last = tail(&out.join("stderr")).lines().last().map(|line| format!(": {line}"));
-            let how =
-                CommandRun::Failed(format!("{}{}", ended(&how), last.unwrap_or_else(|| ":".to_owned())));
-            test_run(&command.shown, &how, report(&dir, &out))
-        }
+        Ok((how, out)) => test_run(&command.shown, &went(&how, &out), report(&dir, &out)),
         Err(why) => TestRun::DidNotRun(why),
     };
     site.shelf.discard(&dir)?;

@@ -489,7 +489,7 @@ impl Judge {
             Some(failure) => site.fail(&self.effect, failure, notes),
             None => match said.and_then(|said| trust.believed(said)) {
                 Ok(report) => {
-                    let report = self.questions.looked_up(site, commit, report);
+                    let report = self.questions.looked_up(site, &self.effect, commit, report);
                     site.report(&self.effect, Report::Loop(report), notes);
                 }
                 Err(failure) => site.fail(&self.effect, failure, notes),
@@ -521,7 +521,7 @@ impl Judge {
             true => LoopReport::Failed(tampered()),
             false => read(effect, &ended.outcome, &reading, &told)
                 .and_then(|said| trust.believed(said))
-                .map(|report| questions.looked_up(site, &commit, report))
+                .map(|report| questions.looked_up(site, effect, &commit, report))
                 .unwrap_or_else(LoopReport::Failed),
         };
         let said = own_words(&ended.outcome, ended.word.as_deref());
@@ -559,7 +559,7 @@ fn questions(site: &Site, lp: &Loop, subject: &Subject, docket: &Docket) -> Ques
         Subject::Lane(_, Job::Qa) => check::askable(site, subject, docket),
         _ => Vec::new(),
     };
-    Questions::of(lp, commands.into_iter().map(|command| command.shown).collect())
+    Questions::of(lp, commands)
 }
 
 /// What the files that steer agents are taken from: the commit before a change under review, or the user's own.

@@ -10,7 +10,7 @@ use super::{inside, kept};
 use super::{standing, subject};
 use crate::crash;
 use crate::docket::{ChainNote, Docket, DocketError, LaunchNote, Note};
-use crate::review::{Record, forgeable, from_agents, gate_notes, unreviewed};
+use crate::review::{Record, forgeable, from_agents, gate_notes, unreviewed, untested};
 use crate::world::{Probe, Report};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -158,7 +158,18 @@ impl Landing {
 fn trailers(docket: &Docket, plan: &PlanId) -> Vec<String> {
     let accepted = docket.accepters(plan).into_iter();
     let accepted = accepted.map(|by| format!("Tribunal-Accepted-By: {}", plain::line(&by)));
-    accepted.chain(not_reviewed(docket, plan)).chain(shown(docket, plan)).collect()
+    accepted
+        .chain(not_reviewed(docket, plan))
+        .chain(not_tested(docket, plan))
+        .chain(shown(docket, plan))
+        .collect()
+}
+
+/// No test of the project ran on a plan's work: said in the landed commit as in every report.
+fn not_tested(docket: &Docket, plan: &PlanId) -> Option<String> {
+    let mut judged = subject::loops_of(docket, plan).filter(|lp| lp.policy().of == Use::Qa).peekable();
+    let none = judged.peek().is_none() || judged.any(|lp| untested(lp).is_some());
+    none.then(|| "Tribunal-Not-Tested: no tests ran".to_owned())
 }
 
 /// What each reviewer was shown of a plan's work, over all its loops and rounds.

@@ -2,6 +2,7 @@
 //! agent left half done stays for the next try; nothing is thrown away that is not in git.
 
 use super::account::{Account, summary_path, take_words, words_of};
+use super::around::Entry;
 use super::base::fork;
 use super::carried::carried;
 use super::clerk::Mandate;
@@ -56,6 +57,8 @@ pub(crate) struct Make {
     account: Option<Account>,
     /// Who ends before the task is done goes on with it.
     iterates: bool,
+    /// The gates before a task.
+    entry: Option<Entry>,
 }
 
 /// Where a making loop stands in git.
@@ -92,17 +95,18 @@ impl Make {
             loop_id: lp.id().clone(),
             plan: plan.clone(),
             path,
-            text,
             current: lp.revision().cloned(),
             head: run.lane_head(&plan).cloned(),
             opened: lp.judged().first().cloned(),
             starts_over: judged_first,
             findings: findings.to_vec(),
             iterates: lp.policy().iterations_max.is_some(),
+            entry: Entry::gather(site, &subject, lp.id(), &text, docket),
             account: match subject {
                 Subject::Lane(_, Job::Qa) => Account::gather(site, &plan, docket),
                 _ => None,
             },
+            text,
             subject,
             brief,
             session,
@@ -361,6 +365,10 @@ impl Make {
             Some(revision) => site.commit_of(revision)?,
             None => ground.start.clone(),
         };
+        if let Some(Err(failure)) = self.entry.as_ref().map(|entry| entry.ask(site, &ground.parent)) {
+            site.fail(&self.effect, failure, Vec::new());
+            return Ok(());
+        }
         let tree = lane_tree(site, &self.plan, &wanted)?;
         if let Some(account) = &self.account {
             let text = account.text(site, &wanted)?;

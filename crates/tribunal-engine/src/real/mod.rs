@@ -2,6 +2,7 @@
 //! to, on worker threads, and reports what came of it; what it means is not decided here.
 
 mod account;
+mod around;
 mod artifact;
 mod ask_again;
 mod base;

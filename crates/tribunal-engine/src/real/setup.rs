@@ -2,6 +2,7 @@
 //! engine. Everything that can be wrong is found here, before anything is written.
 
 use super::account::summary_path;
+use super::around::{AFTER_PLAN, AFTER_TASK};
 use super::base::fork;
 use super::chain::Feature;
 use super::check::{LANDING, STRUCTURE, VERIFICATION};
@@ -387,41 +388,45 @@ fn plan_specs(
     Ok(specs)
 }
 
-/// Of two plans of a wave that claim one file, the later waits until the earlier has landed or never will.
+/// Of two plans that claim one file, the later waits until the earlier has landed or never will: within a wave, and over
+/// waves where those do not wait for each other anyway.
 fn lease(specs: &mut [PlanSpec], documents: &[Plan]) {
     let files: BTreeMap<String, Vec<String>> =
         documents.iter().map(|plan| (plan.id.to_string(), plan.claimed_files())).collect();
-    // Who claims a path, and who claims something in it: by wave, so that a thousand plans are no million pairs.
-    let mut claimed: BTreeMap<(u32, String), BTreeSet<PlanId>> = BTreeMap::new();
-    let mut within: BTreeMap<(u32, String), BTreeSet<PlanId>> = BTreeMap::new();
-    let mut patterns: Vec<(u32, String, PlanId)> = Vec::new();
-    let mut plain: Vec<(u32, String, PlanId)> = Vec::new();
-    for spec in specs {
+    // Who claims a path, and who claims something in it: a thousand plans are no million pairs.
+    let mut claimed: BTreeMap<String, BTreeSet<PlanId>> = BTreeMap::new();
+    let mut within: BTreeMap<String, BTreeSet<PlanId>> = BTreeMap::new();
+    let mut patterns: Vec<(String, PlanId)> = Vec::new();
+    let mut plain: Vec<(String, PlanId)> = Vec::new();
+    // An earlier wave never waits for a later one.
+    let mut order: Vec<usize> = (0..specs.len()).collect();
+    order.sort_by_key(|at| (specs[*at].wave, *at));
+    for at in order {
+        let spec = &mut specs[at];
         let mut after = BTreeSet::new();
         let own = files.get(spec.id.as_str()).into_iter().flatten().filter_map(|file| clean(file));
         let own: Vec<String> = own.collect();
         for file in &own {
             let above = std::iter::successors(Some(file.as_str()), |path| Some(path.rsplit_once('/')?.0));
             for path in above {
-                after.extend(claimed.get(&(spec.wave, path.to_owned())).into_iter().flatten().cloned());
+                after.extend(claimed.get(path).into_iter().flatten().cloned());
             }
-            after.extend(within.get(&(spec.wave, file.clone())).into_iter().flatten().cloned());
-            let met =
-                |(wave, pattern, _): &&(u32, String, PlanId)| *wave == spec.wave && covers(pattern, file);
-            after.extend(patterns.iter().filter(met).map(|(_, _, plan)| plan.clone()));
+            after.extend(within.get(file).into_iter().flatten().cloned());
+            let met = |(pattern, _): &&(String, PlanId)| covers(pattern, file);
+            after.extend(patterns.iter().filter(met).map(|(_, plan)| plan.clone()));
             if is_pattern(file) {
-                let met = |(wave, path, _): &&(u32, String, PlanId)| *wave == spec.wave && covers(file, path);
-                after.extend(plain.iter().filter(met).map(|(_, _, plan)| plan.clone()));
+                let met = |(path, _): &&(String, PlanId)| covers(file, path);
+                after.extend(plain.iter().filter(met).map(|(_, plan)| plan.clone()));
             }
         }
         for file in own {
             let above = std::iter::successors(Some(file.as_str()), |path| Some(path.rsplit_once('/')?.0));
             for path in above.skip(1) {
-                within.entry((spec.wave, path.to_owned())).or_default().insert(spec.id.clone());
+                within.entry(path.to_owned()).or_default().insert(spec.id.clone());
             }
-            claimed.entry((spec.wave, file.clone())).or_default().insert(spec.id.clone());
+            claimed.entry(file.clone()).or_default().insert(spec.id.clone());
             let list = if is_pattern(&file) { &mut patterns } else { &mut plain };
-            list.push((spec.wave, file, spec.id.clone()));
+            list.push((file, spec.id.clone()));
         }
         spec.after = after.into_iter().filter(|other| *other != spec.id).collect();
     }
@@ -517,7 +522,7 @@ pub(super) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
         ..Policy::of(of)
     };
     let commands = settings.checks.commands.keys().map(Check::new);
-    let gates = [CONTRACT, INTEGRITY, VERIFICATION].into_iter().map(Check::new);
+    let gates = [CONTRACT, INTEGRITY, AFTER_TASK, VERIFICATION].into_iter().map(Check::new);
     let task_checks: Vec<Check> = gates.chain(commands).collect();
     let rounds = match settings.task.rounds_max {
         0 => settings.run.effort.task_rounds(),
@@ -543,7 +548,12 @@ pub(super) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
         repair,
         qa: Policy {
             // Whoever mends a delivery may not do what a task may not.
-            checks: CHECKS.into_iter().chain([INTEGRITY]).map(Check::new).collect(),
+            checks: CHECKS
+                .into_iter()
+                .chain(AFTER_PLAN)
+                .chain([CONTRACT, INTEGRITY])
+                .map(Check::new)
+                .collect(),
             ..base(Use::Qa, &agents.qa_seats, settings.qa.rounds_max)
         },
         phase: Policy {
@@ -671,6 +681,7 @@ pub(super) fn world(
         commits: Mutex::default(),
         plans: Mutex::default(),
         works: Mutex::default(),
+        passed: Mutex::default(),
         suites: Mutex::default(),
         tests: std::sync::OnceLock::new(),
         words: Mutex::default(),

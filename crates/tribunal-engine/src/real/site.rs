@@ -67,6 +67,8 @@ pub(crate) struct Site {
     pub(crate) plans: Mutex<BTreeMap<Revision, Arc<PlanText>>>,
     /// What git says of the work up to a commit.
     pub(crate) works: Mutex<BTreeMap<Oid, Arc<super::account::Work>>>,
+    /// Commands that were run on a commit and passed.
+    pub(crate) passed: Mutex<BTreeSet<(Oid, String)>>,
     /// What the tests said at a commit.
     pub(crate) suites: Mutex<BTreeMap<Oid, crate::gates::TestRun>>,
     /// The command that runs the project's tests, as far as it can be told.

@@ -522,6 +522,7 @@ impl Asked<'_> {
                 let fill = Fill { program: &own, files: &files, config, cache: &cache_text };
                 let env = self.tool.env.iter().map(|(k, v)| (k.into(), fill.text(v).into())).collect();
                 let command = Command {
+                    forbidden: None,
                     argv: fill.argv(words),
                     shown: format!("{} ({what})", self.tool.name),
                     env,

@@ -23,7 +23,7 @@ type NoTests = (&'static str, &'static str, &'static [(&'static str, &'static st
 
 /// What stands in for a suite, and why no test of it ran: the settings' command (or none: it is detected), the files
 /// the project has.
-const NO_TESTS: [NoTests; 7] = [
+const NO_TESTS: [NoTests; 8] = [
     ("a program that is not there", "test = [\"no-such-runner\"]", &[]),
     ("exit code 126", "test = [\"sh\", \"-c\", \"exit 126\"]", &[]),
     ("a command that does nothing", "test = [\"true\"]", &[]),
@@ -34,8 +34,107 @@ const NO_TESTS: [NoTests; 7] = [
         "",
         &[("pytest.ini", "[pytest]\n"), ("pytest.py", "import there_is_no_such_module\n")],
     ),
-    ("a detected runner without tests", "", &[("package.json", "{\"scripts\": {\"test\": \"true\"}}")]),
+    (
+        "a detected runner that is not there, with a test",
+        "",
+        &[
+            ("setup.py", "\n"),
+            ("pytest.py", "import there_is_no_such_module\n"),
+            ("test_a.py", "def test_a(): pass\n"),
+        ],
+    ),
+    (
+        "a detected command that is not there",
+        "",
+        &[("package.json", "{\"scripts\": {\"test\": \"no-such-runner\"}}"), ("a.test.js", "test\n")],
+    ),
 ];
+
+/// A runner of our own that is started as pytest is: it counts files of tests, and runs none.
+const PYTEST: &str = "import pathlib, sys\nnames = sorted(p.name for p in pathlib.Path('.').glob('test_*.py'))\n\
+    for name in names:\n    print(f'PASSED {name}::test')\n\
+    print(f'= {len(names)} passed in 0.01s =' if names else '= no tests ran in 0.01s =')\n\
+    sys.exit(0 if names else 5)\n";
+
+/// New projects, where a test command is detected and there is nothing that it could run.
+const NEW_PROJECTS: [(&str, &[(&str, &str)]); 4] = [
+    ("a script that tests nothing", &[("package.json", "{\"scripts\": {\"test\": \"true\"}}")]),
+    ("a runner that finds no test", &[("setup.py", "\n"), ("pytest.py", PYTEST)]),
+    (
+        "a runner that is not installed",
+        &[("setup.py", "\n"), ("pytest.py", "import there_is_no_such_module\n")],
+    ),
+    (
+        "a runner that counts none",
+        &[(
+            "package.json",
+            "{\"scripts\": {\"test\": \"echo running 0 tests; echo test result: ok. 0 passed\"}}",
+        )],
+    ),
+];
+
+/// Nobody is asked at every plan of a new project, and nothing is called green: the terminal, the report, the log and the
+/// landed commit say that no tests ran. Whoever configures the command asked for it, and is stopped.
+#[test]
+fn a_new_project_without_tests_is_told_so_and_not_stopped() {
+    for (what, files) in NEW_PROJECTS {
+        let mut show = Show::of(&PLAIN);
+        show.user_commits(files);
+        let said = show.expect(&["run"], 0).said();
+        assert!(said.contains("no tests ran (check-regression did not run)"), "{what}: {said}");
+        assert_eq!(show.ended(), Ending::Passed, "{what}");
+        assert_eq!(events_of(&show, "check-regression"), ["gate_did_not_run"], "{what}");
+        let report = show.expect(&["report", "--format", "markdown"], 0).stdout;
+        assert!(
+            report.contains("no tests ran") && !report.contains("check-regression: passed"),
+            "{what}: {report}"
+        );
+        assert!(show.messages().contains("Tribunal-Not-Tested: no tests ran"), "{what}: {}", show.messages());
+        show.user_acts(|stage| {
+            let alone = stage.tribunal(&["check-regression", PHASE, "--base", "HEAD"])?;
+            assert_eq!(alone.code, Some(3), "{what}: {}", alone.said());
+            Ok(())
+        });
+    }
+    let settings = format!("{NO_GATE}[checks]\ntest = [\"python3\", \"-m\", \"pytest\"]\n");
+    let mut show = Show::of(&Scene { settings: settings.leak(), ..PLAIN });
+    show.user_commits(&[("pytest.py", PYTEST)]);
+    show.expect(&["run"], 4);
+    assert_eq!(show.landed("bin/one.sh"), None);
+}
+
+/// The first tests of a project are compared with none, and land; the commit then says nothing of missing tests. Whoever
+/// takes the last test away is stopped.
+#[test]
+fn the_first_test_counts_and_the_last_one_is_missed() {
+    let first = dev_also("{ write = \"test_a.py\", text = \"def test_a(): pass\\n\" },");
+    let mut show = Show::script(&first);
+    show.user_commits(&[("setup.py", "\n"), ("pytest.py", PYTEST)]);
+    show.claims("test_a.py");
+    show.expect(&["run"], 0);
+    assert_eq!(events_of(&show, "check-regression"), ["gate_passed"]);
+    assert!(!show.messages().contains("Tribunal-Not-Tested"), "{}", show.messages());
+    let last = dev_also("{ delete = \"test_a.py\" },");
+    let mut show = Show::script(&last);
+    show.user_commits(&[("setup.py", "\n"), ("pytest.py", PYTEST), ("test_a.py", "def test_a(): pass\n")]);
+    show.claims("test_a.py");
+    let said = show.expect(&["run"], 4).said();
+    assert_eq!(events_of(&show, "check-regression"), ["gate_failed"], "{said}");
+    assert_eq!(show.landed("bin/one.sh"), None);
+}
+
+/// A runner that breaks with the change is no project without tests.
+#[test]
+fn a_runner_that_the_change_breaks_stops_the_run() {
+    let breaks = dev_also(
+        "{ write = \"test_a.py\", text = \"x\\n\" }, { write = \"pytest.py\", text = \"import no_such_thing\\n\" },",
+    );
+    let mut show = Show::script(&breaks);
+    show.user_commits(&[("setup.py", "\n"), ("pytest.py", PYTEST)]);
+    show.claims("test_a.py\n  - pytest.py");
+    show.expect(&["run"], 4);
+    assert_eq!(show.landed("bin/one.sh"), None);
+}
 const NONE: &str =
     "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
 
@@ -120,6 +219,57 @@ fn a_file_outside_the_contract_is_sent_back() {
     assert_eq!(show.landed("other.txt"), None);
     let summary = show.landed(&format!("{PHASE}/01-01-SUMMARY.md")).unwrap();
     assert!(summary.contains("## Deviations\n\nNone"), "what was taken back is none: {summary}");
+}
+
+/// Whoever mends a delivery is held to the same contract.
+#[test]
+fn a_file_outside_the_contract_is_a_blocker_in_a_mended_delivery_too() {
+    const SCRIPT: &str = r##"
+[[turn]]
+role = "reviewer"
+use = "qa"
+round = 1
+do = [ { say = "{finding:1}: still there\nCHECKED: read the change and ran it by hand.\nVERDICT: reject" } ]
+
+[[turn]]
+role = "dev"
+use = "qa"
+round = 2
+do = [
+  { write = "bin/one.sh", text = "#!/bin/sh\necho one\n# everybody rejoices\n" },
+  { write = "other.txt", text = "mine\n" },
+  { say = "FIXED: {finding:1}\nSUMMARY: it says so.\nTASK: done" },
+]
+
+[[turn]]
+role = "reviewer"
+use = "qa"
+round = 2
+optional = true
+do = [ { say = "{finding:1}: not an issue because bin/one.sh:3 says it\nCHECKED: read the change and ran it by hand.\nVERDICT: approve" } ]
+
+[[turn]]
+role = "dev"
+use = "qa"
+round = 3
+do = [
+  { expect = "other.txt is not among the contract's allowed paths" },
+  { delete = "other.txt" },
+  { say = "FIXED: {finding:1}\nSUMMARY: taken back.\nTASK: done" },
+]
+
+[[turn]]
+role = "reviewer"
+use = "qa"
+round = 3
+optional = true
+do = [ { say = "{finding:1}: not an issue because bin/one.sh:3 says it\nCHECKED: read the change and ran it by hand.\nVERDICT: approve" } ]
+"##;
+    let mut show = Show::with_plan(&Scene { script: SCRIPT, ..PLAIN }, |text| {
+        text.replace("must_haves:\n", "must_haves:\n  - \"everybody rejoices\"\n")
+    });
+    show.tribunal(&["run"]);
+    assert_eq!(show.landed("other.txt"), None, "nobody claimed it");
 }
 
 /// A person may let it in; the SUMMARY then says so, whatever the dev says.

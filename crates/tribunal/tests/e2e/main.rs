@@ -26,6 +26,7 @@ mod doctor;
 mod editor;
 mod endings;
 mod findings;
+mod gate_table;
 mod gates;
 mod gates_shut;
 mod gc;

@@ -2,7 +2,7 @@
 //! warnings that passed: told to whoever works next.
 
 use crate::show::Show;
-use crate::stage::scenes::{PLAIN, Scene, TWO_TASKS};
+use crate::stage::scenes::{NO_GATE, PLAIN, Scene, TWO_TASKS};
 use tribunal_core::run::Ending;
 
 fn launches(show: &Show, of: &str) -> usize {
@@ -36,7 +36,10 @@ do = [
   { say = "FIXED: {finding:1}\nSUMMARY: it says so.\nTASK: done" },
 ]
 "##;
-const NAMED: &str = "{finding:1}: not an issue because bin/one.sh:2 shows it\\nCHECKED: read the change and ran it by hand.\\nVERDICT: approve";
+/// A place in the change, and a command of the plan that runs it: what an honest reviewer names.
+const NAMED: &str = "{finding:1}: not an issue because bin/one.sh:2 does it and `sh bin/one.sh` shows it\\nCHECKED: read the change and ran it by hand.\\nVERDICT: approve";
+/// The place that says what the must-have says.
+const SAYS_IT: &str = "{finding:1}: not an issue because bin/one.sh:3 says it\\nCHECKED: read the change and ran it by hand.\\nVERDICT: approve";
 
 #[test]
 fn a_named_proof_closes_what_nothing_shows() {
@@ -57,7 +60,56 @@ fn a_named_proof_closes_what_nothing_shows() {
         assert!(prompt.contains(words), "{words}: {prompt}");
     }
     let log = show.expect(&["log", "--json"], 0).stdout;
-    assert!(log.contains("shown: bin/one.sh:2"), "{log}");
+    assert!(log.contains("shown: bin/one.sh:2, and `sh bin/one.sh` passed"), "{log}");
+}
+
+/// What is there and beside the point closes nothing, and the builder is told what is missing.
+#[test]
+fn a_proof_beside_the_point_goes_to_the_builder_with_what_is_missing() {
+    for (why, missing) in [
+        ("bin/one.sh:2 shows it", "is in the change and has none of the words of the must-have"),
+        ("`sh bin/one.sh` shows it", "no place in the change is named with it"),
+        ("README.md:1 shows it", "README.md:1 is not part of the change"),
+        ("bin/one.sh:2 and test_that_nobody_ran show it", "test_that_nobody_ran did not run and pass"),
+    ] {
+        let says = format!(
+            "{{finding:1}}: not an issue because {why}\\nCHECKED: read the change and ran it by hand.\\nVERDICT: approve"
+        );
+        let adds = ADDS.replace("do = [\n", &format!("do = [\n  {{ expect = \"{missing}\" }},\n"));
+        let first = qa(1, "everybody rejoices", &says);
+        let mut show = odd_must_have(&format!("{first}{adds}{}", qa(2, "everybody rejoices", SAYS_IT)));
+        show.expect(&["run"], 0);
+        assert_eq!(show.ended(), Ending::Passed, "{why}");
+        assert!(show.landed("bin/one.sh").unwrap().contains("rejoices"), "{why}");
+    }
+}
+
+/// A test is a proof when it ran on this very tree and passed; one that fails or did not run is none.
+#[test]
+fn a_named_test_must_have_run_and_passed() {
+    let run = |outcome: &str| {
+        format!(
+            "echo 'test joy::it_is_there ... {outcome}'; echo; echo 'test result: ok. 1 passed; 0 failed; 0 ignored'\n"
+        )
+    };
+    let says = "{finding:1}: not an issue because bin/one.sh:2 does it and joy::it_is_there runs it\\nCHECKED: read the change and ran it by hand.\\nVERDICT: approve";
+    let scene = |script: String| {
+        let settings = format!("{NO_GATE}[checks]\ntest = [\"sh\", \"tests/run.sh\"]\n");
+        Show::with_plan(&Scene { script: script.leak(), settings: settings.leak(), ..PLAIN }, |text| {
+            text.replace("must_haves:\n", "must_haves:\n  - \"everybody rejoices\"\n")
+        })
+    };
+    let mut show = scene(qa(1, "everybody rejoices", says));
+    show.user_commits(&[("tests/run.sh", &run("ok"))]);
+    show.expect(&["run"], 0);
+    assert_eq!(launches(&show, "make:dev"), 1, "{:?}", show.stage.launched());
+    let log = show.expect(&["log", "--json"], 0).stdout;
+    assert!(log.contains("shown: bin/one.sh:2, and test joy::it_is_there passes"), "{log}");
+    let second = qa(2, "everybody rejoices", SAYS_IT);
+    let mut show = scene(format!("{}{ADDS}{second}", qa(1, "everybody rejoices", says)));
+    show.user_commits(&[("tests/run.sh", &run("ok").replace("it_is_there", "it_is_elsewhere"))]);
+    show.expect(&["run"], 0);
+    assert_eq!(launches(&show, "make:dev"), 2, "{:?}", show.stage.launched());
 }
 
 /// Words, a file that is not there, a line that is not there, a document of the plan: none of them is a proof, and

@@ -163,7 +163,8 @@ fn a_verification_that_is_missing_hangs_floods_or_kills_its_shell_lands_nothing(
         ("./README.md", false),
         ("tail -f /dev/null", false),
         ("yes", false),
-        ("kill -9 $$", true),
+        ("kill -9 $$", false),
+        ("kill -11 $$", true),
     ] {
         let settings = format!("{NO_GATE}[task]\nrounds_max = 1\n[checks]\ntimeout_s = 2\n");
         let scene = Scene { settings: settings.leak(), ..PLAIN };

@@ -51,7 +51,8 @@ fn a_check_that_did_not_run_is_no_pass() {
         ("nonexistent-program-x", 3),
         ("./plain.sh", 3),
         ("exit 126", 3),
-        ("kill -9 $$", 2),
+        ("kill -9 $$", 3),
+        ("kill -11 $$", 2),
         ("sudo true", 3),
     ] {
         with_checks(&field, check);

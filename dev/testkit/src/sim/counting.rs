@@ -104,6 +104,7 @@ fn kind(kind: FailureKind) -> &'static str {
         FailureKind::Refused => "refused",
         FailureKind::Budget => "budget",
         FailureKind::Setup => "setup",
+        FailureKind::GateShut => "gate shut",
     }
 }
 

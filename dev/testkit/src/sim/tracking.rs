@@ -120,7 +120,7 @@ fn fate_of(lp: &Loop, bench: &Bench, id: FindingId, entry: &Entry) -> Option<Fat
                 Source::Seat(seat) => bench.voices().find(|(s, _)| *s == seat).and_then(|(_, answer)| {
                     match answer.said.get(&id)? {
                         Said::Resolved => Some(Fate::Fixed),
-                        Said::StillThere => Some(Fate::Open),
+                        Said::StillThere | Said::NoProof(_) => Some(Fate::Open),
                         Said::NotAnIssue(_) | Said::Shown(_) => Some(Fate::Refuted),
                     }
                 }),
