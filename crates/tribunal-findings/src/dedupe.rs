@@ -2,7 +2,7 @@
 //! related. A check's finding is never merged with an opinion, and two findings of one reviewer are merged only when they
 //! are word for word the same.
 
-use crate::defect::{self, Meaning};
+use crate::defect::{self, Between, Meaning};
 use crate::similar::{Texts, other_subject};
 use crate::track::anchor::quoted_names;
 use std::collections::{BTreeMap, BTreeSet};
@@ -306,7 +306,9 @@ fn weighed(
     alike: Option<f64>,
 ) -> (f64, Compared) {
     let apart = lines_apart(one, other);
-    let odds = defect::log_odds(x, y, apart);
+    let steps = (one.severity as u8).abs_diff(other.severity as u8);
+    let features = defect::features(x, y, Between { apart, steps });
+    let odds = defect::weighed(&features);
     let rule = if one.rule.is_some() && one.rule == other.rule { SAME_RULE } else { 0.0 };
     let beyond = match alike {
         // Names tell findings apart where the place does not, so the words must be alike as they stand, too.
@@ -314,8 +316,7 @@ fn weighed(
         None => odds + rule - defect::SAME,
     };
     // One sentence about two names, or about two things, is two findings.
-    let template =
-        names_differ(&one.claim, &other.claim) && defect::features(x, y, apart)[1] > TEMPLATE_WORDS;
+    let template = names_differ(&one.claim, &other.claim) && features[1] > TEMPLATE_WORDS;
     let two = template || other_subject(&one.claim, &other.claim);
     let beyond = if two { beyond.min(-COMPANY - 1.0) } else { beyond };
     let score = 1.0 / (1.0 + (-odds - rule).exp());

@@ -255,10 +255,10 @@ fn merge(all: &mut Vec<Triaged>) {
     let keys: Vec<(&Source, &Claim)> =
         open.iter().map(|at| (&all[*at].standing.source, &all[*at].standing.claim)).collect();
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    // What two owners of a field say of it stays two findings.
+    // What two owners say stays two findings, of one field and of two.
     let owners = |a: usize, b: usize| {
         let (a, b) = (&all[open[a]], &all[open[b]]);
-        a.by_owner && b.by_owner && a.domain == b.domain && a.standing.source != b.standing.source
+        a.by_owner && b.by_owner && a.standing.source != b.standing.source
     };
     let decision = dedupe::decide(&keys, &owners);
     for (n, first) in decision.firsts.iter().enumerate().filter(|(n, first)| n != *first) {

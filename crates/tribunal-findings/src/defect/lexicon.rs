@@ -1,4 +1,7 @@
 //! The tables behind the comparison: how common stems are, and which words mean which kind of defect. Read once.
+//!
+//! A kind is more than the phrases in its row: every word of the row points at it a little, and the more so the fewer other
+//! rows have that word. So a description that uses none of the phrases is still placed near the kinds it speaks of.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -18,7 +21,6 @@ const FILLERS: &str = " a about also an and any are as at be because been but by
 struct Kind {
     name: &'static str,
     thing: bool,
-    level: f64,
 }
 
 /// Both tables.
@@ -27,6 +29,10 @@ pub(super) struct Lexicon {
     /// Phrases of stems, with blanks between them.
     phrases: BTreeMap<String, Vec<usize>>,
     longest: usize,
+    /// Stems that mean a kind when all of them are there, in any order, by the first of them.
+    together: BTreeMap<String, Vec<(Vec<String>, usize)>>,
+    /// How much a stem points at kinds.
+    points: BTreeMap<String, Vec<(usize, f64)>>,
     telling: BTreeSet<String>,
     things: BTreeSet<String>,
     common: BTreeMap<&'static str, f64>,
@@ -44,6 +50,8 @@ impl Lexicon {
             kinds: Vec::new(),
             phrases: BTreeMap::new(),
             longest: 1,
+            together: BTreeMap::new(),
+            points: BTreeMap::new(),
             telling: BTreeSet::new(),
             things: BTreeSet::new(),
             common: common(),
@@ -57,10 +65,12 @@ impl Lexicon {
                 (_, None) => {}
             }
         }
+        let mut shares: Shares = BTreeMap::new();
         for (head, words) in rows {
             lexicon.kinds.push(kind(head));
-            words.split(',').for_each(|words| lexicon.means(words));
+            words.split(',').for_each(|words| lexicon.means(words, &mut shares));
         }
+        lexicon.points = points(shares, lexicon.kinds.iter().filter(|kind| !kind.thing).count());
         for (phrase, kinds) in &lexicon.phrases {
             let thing = kinds.iter().all(|kind| lexicon.kinds[*kind].thing);
             let set = if thing { &mut lexicon.things } else { &mut lexicon.telling };
@@ -71,15 +81,40 @@ impl Lexicon {
         lexicon
     }
 
-    /// The last kind is named so, too.
-    fn means(&mut self, words: &str) {
-        let stems: Vec<String> = super::tokens(words).iter().map(|word| stem(word)).collect();
+    /// The last kind is named so, too: by a phrase, or by words with `+` between them wherever they stand.
+    fn means(&mut self, words: &str, shares: &mut Shares) {
+        let mut stems: Vec<String> = super::parts(words).iter().map(|word| stem(word)).collect();
         let Some(kind) = self.kinds.len().checked_sub(1).filter(|_| !stems.is_empty()) else { return };
+        if !self.kinds[kind].thing {
+            let share = 1.0 / (stems.len() as f64).sqrt();
+            for stem in stems.iter().collect::<BTreeSet<_>>() {
+                if stem.len() > 1 && !is_filler(stem) {
+                    *shares.entry(stem.clone()).or_default().entry(kind).or_default() += share;
+                }
+            }
+        }
+        if words.contains('+') {
+            stems.sort_unstable();
+            stems.dedup();
+            self.together.entry(stems[0].clone()).or_default().push((stems, kind));
+            return;
+        }
         self.longest = self.longest.max(stems.len());
         let kinds = self.phrases.entry(stems.join(" ")).or_default();
         if !kinds.contains(&kind) {
             kinds.push(kind);
         }
+    }
+
+    /// Kinds that some of these stems mean together.
+    pub(super) fn together(&self, stems: &BTreeSet<&str>) -> impl Iterator<Item = usize> {
+        let known = stems.iter().filter_map(|stem| self.together.get(*stem)).flatten();
+        known.filter(|(all, _)| all.iter().all(|stem| stems.contains(stem.as_str()))).map(|(_, kind)| *kind)
+    }
+
+    /// How much a stem points at kinds.
+    pub(super) fn points(&self, stem: &str) -> &[(usize, f64)] {
+        self.points.get(stem).map_or(&[], Vec::as_slice)
     }
 
     /// The longest phrase that these stems begin with: its length, and the kinds it means.
@@ -92,11 +127,6 @@ impl Lexicon {
 
     pub(super) fn is_thing(&self, kind: usize) -> bool {
         self.kinds[kind].thing
-    }
-
-    /// How rare a kind is.
-    pub(super) fn level(&self, kind: usize) -> f64 {
-        self.kinds[kind].level
     }
 
     pub(super) fn name(&self, kind: usize) -> &'static str {
@@ -118,11 +148,21 @@ impl Lexicon {
     }
 }
 
-/// `race 7`, `~ secret 6`.
+/// For each stem, how often the rows of kinds have it; a word of a long phrase counts less.
+type Shares = BTreeMap<String, BTreeMap<usize, f64>>;
+
+/// A stem that many rows have points at none of them.
+fn points(shares: Shares, kinds: usize) -> BTreeMap<String, Vec<(usize, f64)>> {
+    let weighed = |of: BTreeMap<usize, f64>| {
+        let rarity = (kinds as f64 / of.len() as f64).ln();
+        of.into_iter().map(|(kind, share)| (kind, (3.0 * share).ln_1p() * rarity)).collect()
+    };
+    shares.into_iter().map(|(stem, of)| (stem, weighed(of))).collect()
+}
+
+/// `race`, `~ secret`.
 fn kind(head: &'static str) -> Kind {
-    let thing = head.starts_with('~');
-    let (name, level) = head.trim_start_matches(['~', ' ']).rsplit_once(' ').unwrap_or((head, ""));
-    Kind { name, thing, level: level.parse().unwrap_or(RAREST) / RAREST }
+    Kind { name: head.trim_start_matches(['~', ' ']), thing: head.starts_with('~') }
 }
 
 fn common() -> BTreeMap<&'static str, f64> {

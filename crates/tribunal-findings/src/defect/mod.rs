@@ -1,6 +1,7 @@
 //! Whether two descriptions of one place are of the same defect. Different defects of a place share its names and its
 //! quoted code, so those are left out; what is compared is what is wrong: words by their rarity in technical English,
-//! and kinds of defects by the many ways of naming them. Never looks at severity, confidence or who speaks.
+//! kinds of defects by the many ways of naming them, and the kinds that all words of a description point at together.
+//! Different severities speak against it, equal ones say nothing. Never looks at confidence or who speaks.
 
 mod lexicon;
 
@@ -11,6 +12,14 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Letters of a text that are read: what is beyond says no more about which defect is meant.
 const READ_MAX: usize = 600;
 
+/// What a plainly named kind adds to what the words point at.
+const NAMED: f64 = 6.0;
+/// How much must point at one kind for a description to be surely about it. Words that point at everything a little make
+/// texts alike that merely share them.
+const SURE: f64 = 20.0;
+/// What points at a kind less than this does not change a comparison.
+const FAINT: f64 = 0.005;
+
 /// What a description says.
 #[derive(Clone, Debug, Default)]
 pub struct Meaning {
@@ -18,9 +27,21 @@ pub struct Meaning {
     words: BTreeMap<String, f64>,
     /// Kinds of defects, and how plainly they are named.
     kinds: BTreeMap<usize, f64>,
+    /// Kinds that the words point at, in order, as a vector of length one, or shorter where it is not sure.
+    about: Vec<(usize, f64)>,
     /// Things that defects are about.
     things: BTreeSet<usize>,
     letters: Vec<u32>,
+}
+
+/// What is known of two descriptions beside their words.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Between {
+    /// Lines between them, where both have some.
+    pub apart: Option<u32>,
+    /// Steps between their severities. Reviewers differ by a step, but who calls a thing a blocker and who calls it a
+    /// suggestion seldom mean the same.
+    pub steps: u8,
 }
 
 /// What the comparison of two descriptions looks at.
@@ -31,25 +52,25 @@ pub const NAMES: [&str; FEATURES] = [
     "bias",
     "words",
     "letters",
-    "telling words",
     "other words",
-    "kinds",
     "other kinds",
-    "kind in one",
+    "about",
     "things",
     "same line",
     "1 apart",
     "2 apart",
     "3 apart",
     "further",
+    "one step",
+    "two steps",
 ];
 
 /// Fitted by `cargo xtask eval-dedupe` on descriptions of the same and of different defects at one place.
 pub const WEIGHTS: [f64; FEATURES] =
-    [-1.8, 1.2, 2.7, 0.7, 2.1, 3.1, -1.3, -0.4, 1.2, 2.0, 1.2, 0.6, -0.9, -2.9];
+    [-1.8, 0.2, 0.7, 0.8, -1.2, 8.0, 0.4, 1.5, 0.6, 0.2, -1.5, -2.6, -1.5, -3.2];
 
 /// Log-odds from which two descriptions are of the same defect, and from which that is in doubt.
-pub const SAME: f64 = 2.0;
+pub const SAME: f64 = 1.6;
 /// See [`SAME`].
 pub const DOUBT: f64 = 0.0;
 
@@ -78,6 +99,9 @@ impl Meaning {
             (at..at + length).for_each(|n| meaning.word(&tokens[n], &stems[n]));
             at += length;
         }
+        let all: BTreeSet<&str> = stems.iter().map(String::as_str).collect();
+        lexicon.together(&all).for_each(|kind| meaning.kind(kind, 2));
+        meaning.about = meaning.pointed();
         let words: Vec<&str> = meaning.words.keys().map(String::as_str).collect();
         let mut letters: Vec<u32> =
             words.iter().flat_map(|word| grams(&format!("^{word}$"), 4, 60)).collect();
@@ -102,46 +126,72 @@ impl Meaning {
             *known = known.max(plainly);
         }
     }
+
+    /// Kinds that all words point at together. Squared, so that the few that most words agree on stand out.
+    fn pointed(&self) -> Vec<(usize, f64)> {
+        let lexicon = Lexicon::get();
+        let mut about: BTreeMap<usize, f64> = BTreeMap::new();
+        let words = self.words.keys().flat_map(|word| lexicon.points(word)).copied();
+        for (kind, weight) in words.chain(self.kinds.iter().map(|(kind, plainly)| (*kind, NAMED * plainly))) {
+            *about.entry(kind).or_default() += weight;
+        }
+        let length = about.values().map(|weight| weight.powi(4)).sum::<f64>().sqrt();
+        let sure = (about.values().copied().fold(0.0, f64::max) / SURE).min(1.0);
+        let squared = about.into_iter().map(|(kind, weight)| (kind, sure * weight * weight / length));
+        squared.filter(|(_, weight)| *weight > FAINT).collect()
+    }
 }
 
-/// What speaks for and against two descriptions being of one defect. `apart`: lines between them, where both have some.
-pub fn features(a: &Meaning, b: &Meaning, apart: Option<u32>) -> [f64; FEATURES] {
+/// How far two vectors point the same way, and the kind they agree on most.
+fn agreement(a: &[(usize, f64)], b: &[(usize, f64)]) -> (f64, Option<usize>) {
+    let (mut all, mut most) = (0.0, (0.0, None));
+    let mut rest = b.iter().peekable();
+    for (kind, x) in a {
+        while rest.next_if(|(other, _)| other < kind).is_some() {}
+        if let Some((_, y)) = rest.next_if(|(other, _)| other == kind) {
+            all += x * y;
+            if x * y > most.0 {
+                most = (x * y, Some(*kind));
+            }
+        }
+    }
+    (all, most.1)
+}
+
+/// What speaks for and against two descriptions being of one defect.
+pub fn features(a: &Meaning, b: &Meaning, between: Between) -> [f64; FEATURES] {
     let lexicon = Lexicon::get();
     let length = |all: &BTreeMap<String, f64>| all.values().map(|weight| weight * weight).sum::<f64>().sqrt();
     let shared: Vec<(&String, f64)> =
         a.words.iter().filter(|(word, _)| b.words.contains_key(*word)).map(|(word, w)| (word, *w)).collect();
     let squares: f64 = shared.iter().map(|(_, weight)| weight * weight).sum();
     let words = squares / (length(&a.words) * length(&b.words)).max(1.0);
-    let weight = |which: &dyn Fn(&str) -> bool| {
-        let all: f64 = shared.iter().filter(|(word, _)| which(word)).map(|(_, weight)| weight).sum();
-        (all / RAREST).min(2.0) / 2.0
-    };
-    let telling = weight(&|word| lexicon.is_telling(word));
-    let other = weight(&|word| !lexicon.is_telling(word) && !lexicon.names_a_thing(word));
+    let plain = |word: &str| !lexicon.is_telling(word) && !lexicon.names_a_thing(word);
+    let other: f64 = shared.iter().filter(|(word, _)| plain(word)).map(|(_, weight)| weight).sum();
+    let other = (other / RAREST).min(2.0) / 2.0;
     let both = a.letters.len() + b.letters.len();
     let letters = 2.0 * common(&a.letters, &b.letters) as f64 / both.max(1) as f64;
-    let (kinds, conflict) = kinds(a, b);
-    let half = a.kinds.is_empty() != b.kinds.is_empty();
+    let (_, conflict) = kinds(a, b);
     let things = a.things.intersection(&b.things).count().min(2) as f64 / 2.0;
     let flag = |yes: bool| f64::from(u8::from(yes));
-    let at = |lines: u32| flag(apart == Some(lines));
+    let at = |lines: u32| flag(between.apart == Some(lines));
     // Where one of them names no line they may be two lines apart, or more.
-    let further = flag(apart.is_some_and(|apart| apart > 3));
+    let further = flag(between.apart.is_some_and(|apart| apart > 3));
     [
         1.0,
         words,
         letters,
-        telling,
         other,
-        kinds,
         flag(conflict),
-        flag(half),
+        agreement(&a.about, &b.about).0,
         things,
         at(0),
         at(1),
         at(2),
         at(3),
         further,
+        flag(between.steps == 1),
+        flag(between.steps > 1),
     ]
 }
 
@@ -160,15 +210,25 @@ pub fn kinds(a: &Meaning, b: &Meaning) -> (f64, bool) {
 }
 
 /// Log-odds that two descriptions are of the same defect.
-pub fn log_odds(a: &Meaning, b: &Meaning, apart: Option<u32>) -> f64 {
-    features(a, b, apart).iter().zip(WEIGHTS).map(|(value, weight)| value * weight).sum()
+pub fn log_odds(a: &Meaning, b: &Meaning, between: Between) -> f64 {
+    weighed(&features(a, b, between))
+}
+
+/// The features as one number.
+pub(crate) fn weighed(features: &[f64; FEATURES]) -> f64 {
+    features.iter().zip(WEIGHTS).map(|(value, weight)| value * weight).sum()
 }
 
 /// What two descriptions have in common, in words.
 pub fn shared(a: &Meaning, b: &Meaning) -> String {
     let lexicon = Lexicon::get();
     let kinds = a.kinds.keys().filter(|kind| b.kinds.contains_key(kind)).map(|kind| lexicon.name(*kind));
-    let kinds: Vec<&str> = kinds.collect();
+    let mut kinds: Vec<&str> = kinds.collect();
+    // Nothing is named by both: what most of their words point at, if they do.
+    let (agreed, most) = agreement(&a.about, &b.about);
+    if kinds.is_empty() && agreed >= TOLD {
+        kinds.extend(most.map(|kind| lexicon.name(kind)));
+    }
     let words = a.words.keys().filter(|word| b.words.contains_key(*word)).map(String::as_str);
     let words: Vec<&str> = words.collect();
     match (kinds.is_empty(), words.is_empty()) {
@@ -179,6 +239,9 @@ pub fn shared(a: &Meaning, b: &Meaning) -> String {
     }
 }
 
+/// How far two descriptions must agree on what they are about for that to be said.
+const TOLD: f64 = 0.3;
+
 /// A text without the code it quotes.
 fn without_code(text: &str) -> String {
     text.split('`').step_by(2).collect::<Vec<_>>().join(" ")
@@ -186,38 +249,41 @@ fn without_code(text: &str) -> String {
 
 /// Words in lower case, parts of names, names as a whole, and the comparing signs of code.
 fn tokens(text: &str) -> Vec<String> {
+    let mut found = parts(text);
+    let names = pieces(text).flat_map(|piece| piece.split(['=', '!']));
+    found.extend(names.filter(|word| humps(word).len() > 1).map(str::to_lowercase));
+    found
+}
+
+/// The same without the names as a whole.
+fn parts(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let mut names = Vec::new();
-    let edge = |c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '=' || c == '!');
-    for piece in text.split(edge).filter(|piece| !piece.is_empty()) {
+    for piece in pieces(text) {
         if matches!(piece, "==" | "===" | "!=") {
             found.push(piece.to_owned());
             continue;
         }
-        for word in piece.split(['=', '!']).filter(|word| !word.is_empty()) {
-            let parts = humps(word);
-            if parts.len() > 1 || word.contains('_') {
-                names.push(word.to_lowercase());
-            }
-            found.extend(parts.into_iter().map(str::to_lowercase));
-        }
+        found.extend(piece.split(['=', '!']).flat_map(humps).map(str::to_lowercase));
     }
-    found.extend(names);
     found
 }
 
-/// `SecureRandom` → Secure, Random; names with underscores stay whole.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let edge = |c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '=' || c == '!');
+    text.split(edge).filter(|piece| !piece.is_empty())
+}
+
+/// `SecureRandom` → Secure, Random; `read_all` → read, all.
 fn humps(word: &str) -> Vec<&str> {
     let bytes = word.as_bytes();
     let edges =
         (1..bytes.len()).filter(|n| bytes[n - 1].is_ascii_lowercase() && bytes[*n].is_ascii_uppercase());
     let mut parts = Vec::new();
     let mut from = 0;
-    for edge in edges {
-        parts.push(&word[from..edge]);
+    for edge in edges.chain([bytes.len()]) {
+        parts.extend(word[from..edge].split('_').filter(|part| !part.is_empty()));
         from = edge;
     }
-    parts.push(&word[from..]);
     parts
 }
 

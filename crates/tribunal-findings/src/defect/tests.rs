@@ -3,7 +3,7 @@
 use super::*;
 
 fn odds(a: &str, b: &str) -> f64 {
-    log_odds(&Meaning::of(a), &Meaning::of(b), Some(0))
+    log_odds(&Meaning::of(a), &Meaning::of(b), Between { apart: Some(0), steps: 0 })
 }
 
 #[test]
@@ -34,6 +34,31 @@ fn other_defects_of_one_place_are_not() {
     }
 }
 
+/// None of these uses a phrase of the table that the other one uses: their words point the same way.
+#[test]
+fn words_that_point_at_one_kind_are_enough() {
+    for (a, b) in [
+        (
+            "Nobody frees the old snapshot when the copy throws",
+            "memory of the former snapshot is never freed",
+        ),
+        (
+            "A stranger can order the removal of any invoice",
+            "missing check that the invoice belongs to the caller",
+        ),
+    ] {
+        assert!(odds(a, b) >= DOUBT, "{} {a} | {b}", odds(a, b));
+    }
+}
+
+#[test]
+fn severities_that_differ_speak_against_it() {
+    let (a, b) = (Meaning::of("race on the counter"), Meaning::of("the counter is not thread safe"));
+    let at = |steps| log_odds(&a, &b, Between { apart: Some(0), steps });
+    assert!(at(0) > at(1) && at(1) > at(2), "{} {} {}", at(0), at(1), at(2));
+    assert!(at(0) >= SAME && at(2) < SAME);
+}
+
 #[test]
 fn quoted_code_says_nothing() {
     let (a, b) = ("`let n = read(&mut buf)?;` off by one", "`let n = read(&mut buf)?;` never closed");
@@ -49,6 +74,6 @@ fn tables_are_as_they_say() {
     assert_eq!(shared(&read, &Meaning::of("use bcrypt")), "nothing in common");
     assert_eq!(
         tokens("use SecureRandom, a_b == c"),
-        ["use", "secure", "random", "a_b", "==", "c", "securerandom", "a_b"]
+        ["use", "secure", "random", "a", "b", "==", "c", "securerandom", "a_b"]
     );
 }

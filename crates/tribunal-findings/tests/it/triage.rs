@@ -256,3 +256,25 @@ proptest! {
         }
     }
 }
+
+/// Owners of two fields speak of one line in nearly the same words: each field keeps its own finding.
+#[test]
+fn owners_of_two_fields_are_never_merged() {
+    let owners = [("security", "guard"), ("api", "tester")]
+        .map(|(field, seat)| (field.to_owned(), BTreeSet::from([Seat::new(seat)])))
+        .into_iter()
+        .collect();
+    let sat = ["guard", "tester"].map(Seat::new).into_iter().collect();
+    let panel = Panel { owners, sat, ..Panel::default() };
+    let says = |seat: &str, field: &str, words: &str| {
+        let mut claim = Claim::new(Severity::Blocker, words).at("src/a.rs", Some(7));
+        (claim.confidence, claim.domain) = (95, Some(field.to_owned()));
+        Raised { source: Source::Seat(Seat::new(seat)), claim }
+    };
+    let one = "the stored token is sent back in the answer";
+    for other in [one, "the stored token is sent back in every answer"] {
+        let result = triage([says("guard", "security", one), says("tester", "api", other)], &panel);
+        assert_eq!(result.len(), 2, "{other}: {result:#?}");
+        assert!(result.iter().all(|one| one.by_owner));
+    }
+}

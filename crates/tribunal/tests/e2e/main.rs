@@ -40,6 +40,7 @@ mod launch_word;
 mod limits;
 mod must_haves;
 mod notices;
+mod one_finding;
 mod prompts;
 mod protocol_agents;
 mod reporting;

@@ -11,7 +11,7 @@ use tribunal_engine::{Docket, Fact};
 use tribunal_journal::Reader;
 
 pub(crate) const QA: &str = "testing-qa-verification-specialist";
-const SECURITY: &str = "security-engineer";
+pub(crate) const SECURITY: &str = "security-engineer";
 
 /// What every reviewer says who is not told otherwise.
 const APPROVES: &str = "[[turn]]\nrole = \"reviewer\"\noptional = true\ndo = [{ say = \"CHECKED: read every line of the change and its callers.\\nVERDICT: approve\" }]\n";
@@ -90,7 +90,23 @@ impl Change {
         self.facts().into_iter().filter_map(crew).collect()
     }
 
-    fn file(&self, path: &str) -> String {
+    /// The prompts of launches whose step has this name.
+    pub(crate) fn prompts(&self, step: &str) -> Vec<String> {
+        let (run, _) = self.stage.newest().unwrap().unwrap();
+        let launches = std::fs::read_dir(self.stage.run_dir(&run).join("launches")).unwrap().flatten();
+        let launches = launches.filter(|launch| launch.file_name().to_string_lossy().contains(step));
+        launches.map(|launch| std::fs::read_to_string(launch.path().join("prompt.md")).unwrap()).collect()
+    }
+
+    /// What a command says of the newest run.
+    #[track_caller]
+    pub(crate) fn tells(&self, args: &[&str]) -> String {
+        let ended = self.stage.tribunal(args).unwrap();
+        assert_eq!(ended.code, Some(0), "{args:?}: {}", ended.said());
+        ended.stdout
+    }
+
+    pub(crate) fn file(&self, path: &str) -> String {
         std::fs::read_to_string(self.stage.project().join(path)).unwrap()
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use tribunal_core::finding::{Claim, Severity, Source};
 use tribunal_core::ids::{Check, Seat};
 use tribunal_findings::dedupe::{decide, lines_apart};
-use tribunal_findings::defect::{FEATURES, Meaning, NAMES, SAME, WEIGHTS, features};
+use tribunal_findings::defect::{Between, FEATURES, Meaning, NAMES, SAME, WEIGHTS, features};
 
 /// Parts the snippets are divided into: fitted on all but one, tested on that one.
 const FOLDS: usize = 8;
@@ -25,6 +25,7 @@ struct Described {
     by: String,
     line: u32,
     end: Option<u32>,
+    severity: Severity,
     text: String,
     plain: String,
     style: String,
@@ -42,7 +43,7 @@ impl Described {
 
     fn claim(&self, file: &str, plain: bool) -> Claim {
         let text = if plain { &self.plain } else { &self.text };
-        let mut claim = Claim::new(Severity::Warning, text).at(file, Some(self.line));
+        let mut claim = Claim::new(self.severity, text).at(file, Some(self.line));
         (claim.end, claim.rule) = (self.end, self.rule.clone());
         claim
     }
@@ -185,7 +186,7 @@ fn rows(groups: &[Group], snippets: &[usize], plain: bool) -> Vec<Row> {
                 let (p, q) = (Meaning::of(&one.claim), Meaning::of(&other.claim));
                 rows.push(Row {
                     snippet: *snippet,
-                    features: features(&p, &q, lines_apart(&one, &other)),
+                    features: features(&p, &q, between(&one, &other)),
                     mixed: a.style == "tool" || b.style == "tool",
                     gold: x == y,
                     built_in: decision.firsts == [0, 0],
@@ -194,6 +195,10 @@ fn rows(groups: &[Group], snippets: &[usize], plain: bool) -> Vec<Row> {
         }
     }
     rows
+}
+
+fn between(a: &Claim, b: &Claim) -> Between {
+    Between { apart: lines_apart(a, b), steps: (a.severity as u8).abs_diff(b.severity as u8) }
 }
 
 type Rule = Box<dyn Fn(&Row) -> bool>;
