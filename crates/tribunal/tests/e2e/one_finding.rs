@@ -37,10 +37,10 @@ fn resolved(id: &str) -> String {
 /// What a reviewer was asked about in its later rounds.
 fn asked(change: &Change, seat: &str) -> Vec<String> {
     let put = |prompt: String| {
-        let (_, put) = prompt.split_once("Findings put to you")?;
+        let (_, put) = prompt.split_once("## Findings put to you")?;
         Some(put.split("\n## ").next().unwrap_or_default().to_owned())
     };
-    change.prompts(&format!("judge-{seat}")).into_iter().filter_map(put).collect()
+    change.prompts(&format!("judge_{seat}")).into_iter().filter_map(put).collect()
 }
 
 const FIXED: &str = "begin = 1\nx = 4\ny = 3\n";
@@ -100,11 +100,8 @@ fn a_blocker_is_not_swallowed_by_what_stands_beside_it() {
     let ended = change.review(&format!("{SECURITY},{QA}"), &["--fix"], 0);
     assert_eq!(change.rounds(), 3, "{}", ended.said());
     assert!(ended.stdout.contains("2 fixed"), "{}", ended.said());
-    assert!(
-        asked(&change, SECURITY).iter().all(|put| put.contains(blocker)),
-        "{:?}",
-        asked(&change, SECURITY)
-    );
+    let put = asked(&change, SECURITY);
+    assert!(put.len() >= 2 && put.iter().all(|put| put.contains(blocker)), "{put:?}");
     assert_eq!(change.file("a.py"), FIXED);
 }
 

@@ -296,3 +296,25 @@ fn panel(name: &str, groups: &[Group], plain: bool) -> String {
          {gone} of {own} messages of tools lost"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bars: hardly anything different becomes one finding, a good part of the same does, and a panel loses nothing.
+    #[test]
+    fn different_defects_stay_apart_and_the_same_are_found() {
+        let Some(file) = crate::findings::shared("pairs/dev.jsonl") else { return };
+        let text = std::fs::read_to_string(file).unwrap();
+        let groups: Vec<Group> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let snippets = snippets(&groups);
+        for plain in [false, true] {
+            let mut count = Count::default();
+            rows(&groups, &snippets, plain).iter().for_each(|row| count.take(row.gold, row.built_in));
+            let (merged, found) = count.rates();
+            assert!(merged <= 0.01 && found >= 0.38, "{plain}: {merged} {found}");
+            let panel = panel("", &groups, plain);
+            assert!(panel.contains(" 0 of 488 defects lost") && panel.contains(" 0 of a check"), "{panel}");
+        }
+    }
+}
