@@ -34,21 +34,23 @@ fn other_defects_of_one_place_are_not() {
     }
 }
 
-/// None of these uses a phrase of the table that the other one uses: their words point the same way.
+/// They have no word in common: what their words point at is the same.
 #[test]
 fn words_that_point_at_one_kind_are_enough() {
     for (a, b) in [
-        (
-            "Nobody frees the old snapshot when the copy throws",
-            "memory of the former snapshot is never freed",
-        ),
-        (
-            "A stranger can order the removal of any invoice",
-            "missing check that the invoice belongs to the caller",
-        ),
+        ("The last entry never makes it into the total", "loop condition ends one step too soon"),
+        ("The map keeps every visitor for ever", "entries are not evicted"),
     ] {
-        assert!(odds(a, b) >= DOUBT, "{} {a} | {b}", odds(a, b));
+        assert!(odds(a, b) >= SAME, "{} {a} | {b}", odds(a, b));
     }
+}
+
+/// Words that are everywhere point nowhere, though both texts have them.
+#[test]
+fn common_words_alone_point_at_nothing() {
+    let (a, b) =
+        ("the result goes back in the answer", "the endpoint sends more back in the answer than it should");
+    assert!(odds(a, b) < SAME, "{}", odds(a, b));
 }
 
 #[test]
@@ -56,7 +58,7 @@ fn severities_that_differ_speak_against_it() {
     let (a, b) = (Meaning::of("race on the counter"), Meaning::of("the counter is not thread safe"));
     let at = |steps| log_odds(&a, &b, Between { apart: Some(0), steps });
     assert!(at(0) > at(1) && at(1) > at(2), "{} {} {}", at(0), at(1), at(2));
-    assert!(at(0) >= SAME && at(2) < SAME);
+    assert!(at(2) >= SAME, "what is plainly the same stays so: {}", at(2));
 }
 
 #[test]
