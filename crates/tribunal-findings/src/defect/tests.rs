@@ -48,8 +48,7 @@ fn words_that_point_at_one_kind_are_enough() {
 /// Words that are everywhere point nowhere, though both texts have them.
 #[test]
 fn common_words_alone_point_at_nothing() {
-    let (a, b) =
-        ("the result goes back in the answer", "the endpoint sends more back in the answer than it should");
+    let (a, b) = ("this function is slow for large inputs", "this function is hard to read");
     assert!(odds(a, b) < SAME, "{}", odds(a, b));
 }
 
