@@ -200,11 +200,9 @@ pub fn kinds(a: &Meaning, b: &Meaning) -> (f64, bool) {
     if a.kinds.is_empty() || b.kinds.is_empty() {
         return (0.0, false);
     }
-    let lexicon = Lexicon::get();
-    let named = |x: &Meaning, kind: usize| x.kinds[&kind] * lexicon.level(kind);
-    let norm = |x: &Meaning| x.kinds.keys().map(|kind| named(x, *kind).powi(2)).sum::<f64>().sqrt();
+    let norm = |x: &Meaning| x.kinds.values().map(|weight| weight.powi(2)).sum::<f64>().sqrt();
     let same: Vec<usize> = a.kinds.keys().filter(|kind| b.kinds.contains_key(kind)).copied().collect();
-    let product: f64 = same.iter().map(|kind| named(a, *kind) * named(b, *kind)).sum();
+    let product: f64 = same.iter().map(|kind| a.kinds[kind] * b.kinds[kind]).sum();
     let likeness = if same.is_empty() { 0.0 } else { product / (norm(a) * norm(b)) };
     (likeness, same.is_empty())
 }
