@@ -2,6 +2,7 @@
 //! map in braces, a JSON object. What does not say plainly that it passed did not pass.
 
 use super::Draft;
+use super::cover::Manner;
 use super::json::Fields;
 use crate::text::{bare, clip, plain_words, starts_with_phrase};
 use crate::words;
@@ -19,6 +20,8 @@ pub(super) struct Check {
     status: Option<String>,
     who: Option<FixableBy>,
     evidence: String,
+    /// What stands under keys that no check has.
+    beside: String,
     /// As it was written, as far as it was written on one line.
     text: String,
 }
@@ -90,7 +93,11 @@ impl Check {
     fn set_json(&mut self, key: &str, value: &RawValue) {
         match serde_json::from_str(value.get()) {
             Ok(Value::Null) => {}
-            Ok(Value::String(text)) => _ = self.set(key, &text),
+            Ok(Value::String(text)) => {
+                if !self.set(key, &text) {
+                    super::lines::append(&mut self.beside, &text);
+                }
+            }
             _ => _ = self.set(key, value.get()),
         }
     }
@@ -152,13 +159,23 @@ impl Check {
             return draft.intake.doubt(text, "a check without a status: it is not taken for passed");
         };
         match standing(status) {
-            Some(true) => {}
+            Some(true) => self.cover(draft),
             _ if self.name.is_empty() => {
                 draft.intake.doubt(&self.text, "a check without a name did not pass")
             }
             failed => {
                 let claim = self.claim(failed.is_none().then_some(status));
                 draft.intake.findings.push(claim);
+            }
+        }
+    }
+
+    /// Names of checks name faults by trade; a sentence beside one that passed must be harmless.
+    fn cover(&self, draft: &mut Draft) {
+        for text in [&self.name, &self.evidence, &self.beside] {
+            let placed = super::place::find(text).iter().any(|found| found.lines.is_some());
+            if placed || text.split_whitespace().count() > 2 || !text.is_ascii() {
+                draft.cover(text, if placed { Manner::List } else { Manner::Checked });
             }
         }
     }

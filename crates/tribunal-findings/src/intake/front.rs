@@ -1,12 +1,13 @@
 //! The frontmatter of a review file: `status: clean` or `issues_found`, and counts. Counts are no findings; they are
 //! held against the findings that were read, and where they say more, something was not read.
 
+use super::cover::Manner;
 use super::launch::Carried;
 use super::scan::{Kind, Line};
-use super::{Draft, verdict};
+use super::{Draft, head, verdict};
 use crate::text::{bare, field, plain_words};
 use crate::words::{self, Stated};
-use tribunal_core::finding::Verdict;
+use tribunal_core::finding::{Claim, Verdict};
 
 /// What a frontmatter claims.
 #[derive(Default)]
@@ -23,12 +24,39 @@ impl Front {
         let read = draft.intake.findings.len();
         let blockers = draft.intake.findings.iter().filter(|claim| claim.severity == Blocker).count();
         let counted = self.blockers + self.others;
+        self.drop_the_overview(draft, counted);
+        let read = draft.intake.findings.len().min(read);
         if self.blockers > blockers || counted > read {
             draft
                 .intake
                 .doubt("", format!("its frontmatter counts {counted} findings, of which {read} were read"));
         } else if self.clean && read > 0 {
             draft.intake.doubt("", "its frontmatter says clean, and findings follow");
+        }
+    }
+}
+
+impl Front {
+    /// Where as many findings as it counts are told under ids of their own, the rest is an overview of them.
+    fn drop_the_overview(&self, draft: &mut Draft, counted: usize) {
+        let told = |(at, claim): (usize, &Claim)| {
+            let id = claim.label.as_deref().is_some_and(|label| head::own_id(&format!("{label}:")).is_some());
+            id && !draft.listed.contains(&at)
+        };
+        let told: Vec<bool> = draft.intake.findings.iter().enumerate().map(told).collect();
+        if counted == 0 || told.iter().filter(|told| **told).count() != counted {
+            return;
+        }
+        let all = std::mem::take(&mut draft.intake.findings);
+        for (claim, told) in all.into_iter().zip(told) {
+            if told {
+                draft.intake.findings.push(claim);
+            } else {
+                draft.cover(&claim.claim, Manner::Prose);
+                draft
+                    .intake
+                    .note(&claim.claim, "beside the findings that its frontmatter counts: an overview");
+            }
         }
     }
 }
@@ -52,16 +80,27 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) ->
     let mut listing = false;
     for line in body {
         let Some((key, value)) = field(line.text) else {
-            if listing && line.text.trim_start().starts_with("- ") {
+            let item = line.text.trim_start().strip_prefix("- ");
+            let is_file = item.is_some_and(|item| {
+                !item.trim().contains(char::is_whitespace) && (item.is_ascii() || item.contains(['.', '/']))
+            });
+            if listing && is_file {
                 draft.read_files += 1;
+            } else if let Some(item) = item {
+                draft.cover(item, Manner::List);
             }
             continue;
         };
+        if line.text.trim_start().starts_with("- ") {
+            draft.cover(line.text.trim_start().trim_start_matches("- "), Manner::List);
+            continue;
+        }
         let key = plain_words(&key);
         listing = key == "files reviewed list";
         key_value(&key, bare(value), &mut front, draft);
     }
     draft.carried = Carried::Nothing;
+    draft.clean = front.clean;
     Some(front)
 }
 
@@ -90,9 +129,15 @@ fn key_value(key: &str, value: &str, front: &mut Front, draft: &mut Draft) {
             _ => {
                 if let Stated::Known(..) = words::verdict(value) {
                     verdict::vote(value, draft);
+                } else {
+                    draft.cover(value, Manner::List);
                 }
             }
         },
-        _ => {}
+        // About the review: its date, its depth, who wrote it.
+        "phase" | "plan" | "reviewed" | "reviewer" | "depth" | "date" | "model" | "title" | "branch" => {
+            draft.cover(value, Manner::Checked);
+        }
+        _ => draft.cover(value, Manner::List),
     }
 }

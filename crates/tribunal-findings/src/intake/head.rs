@@ -38,9 +38,16 @@ impl Head {
 /// Takes a line apart; `in_file` says that a file is listed, so that `12: …` may be a line of it.
 pub(super) fn head(text: &str, in_file: bool) -> Head {
     let words = heading(text).map_or_else(|| strip_bullet(text), |(_, words)| strip_bullet(words));
+    // `**1. title**`.
+    let words = words
+        .strip_prefix("**")
+        .map(strip_bullet)
+        .filter(|bold| bold.len() + 2 < words.len())
+        .unwrap_or(words);
     let mut head = Head::default();
     let mut rest = words.trim();
-    if let Some((label, severity, after)) = own_id(rest) {
+    let titled = heading(text).is_some();
+    if let Some((label, severity, after)) = own_id(rest).or_else(|| loose_id(rest).filter(|_| titled)) {
         (head.label, head.severity, rest) = (Some(label), severity, after);
         head.leads = severity.is_some();
     }
@@ -50,7 +57,11 @@ pub(super) fn head(text: &str, in_file: bool) -> Head {
     match marks::lead(rest) {
         Some(Lead::Of(severity, sure, after)) => {
             let stated = (!marks::names_a_fault(rest)).then_some(severity);
-            (head.severity, head.sure, head.leads, rest) = (stated, sure || stated.is_none(), true, after);
+            // The letters of an id say how severe it is; a word behind it is its title.
+            if head.severity.is_none() {
+                (head.severity, head.sure, rest) = (stated, sure || stated.is_none(), after);
+            }
+            head.leads = true;
         }
         Some(Lead::Praise) => head.praise = true,
         None => {}
@@ -60,13 +71,24 @@ pub(super) fn head(text: &str, in_file: bool) -> Head {
         head.sure = head.severity.is_some();
         rest = words.split_once(')').map_or("", |(_, after)| after);
     }
+    // `[blocker] lines 3-9: …`.
+    if head.lines.is_none()
+        && head.leads
+        && let Some((lines, after)) = line_lead(rest, in_file)
+    {
+        (head.lines, rest) = (Some(lines), after);
+    }
+    if let Some((severity, after)) = marks::shouted(rest).filter(|_| head.severity.is_none()) {
+        (head.severity, head.leads, rest) = (Some(severity), true, after);
+    }
     let mut rest = rest.to_owned();
     if let Some((severity, without)) = marks::within(&rest).filter(|_| head.severity.is_none()) {
         (head.severity, rest) = (Some(severity), without);
     }
     head.place = place::first(&rest);
     if let Some(found) = &head.place {
-        head.leads_with_place = !rest[..found.start].chars().any(char::is_alphanumeric);
+        let before = marks::after_group(&rest[..found.start]);
+        head.leads_with_place = !before.chars().any(char::is_alphanumeric);
         rest = without_place(&rest, found);
         // `src/a.rs:3: error: …` says it behind its place.
         if head.severity.is_none()
@@ -74,6 +96,9 @@ pub(super) fn head(text: &str, in_file: bool) -> Head {
         {
             (head.severity, head.sure, rest) = (Some(severity), sure, after.to_owned());
         }
+    }
+    if let Some(severity) = marks::only(&rest) {
+        (head.severity, rest) = (severity.or(head.severity), String::new());
     }
     head.rest = tidy(&rest).to_owned();
     head
@@ -95,6 +120,16 @@ fn without_place(text: &str, found: &Found) -> String {
     if lettered(open) && lettered(close) && !enclosed {
         return text.to_owned();
     }
+    // `passwords in init.sql`, `src/a.rs uses …`: the place is part of the sentence.
+    let joint = ["in", "of", "at", "for", "from", "to", "on", "by", "with", "and", "the"];
+    let joined = open.len() == before.trim_end_matches(['`', ' ']).len()
+        && open.split_whitespace().next_back().is_some_and(|word| joint.contains(&word));
+    let goes_on = found.lines.is_none()
+        && !lettered(open)
+        && close.strip_prefix(' ').is_some_and(|close| close.starts_with(|c: char| c.is_ascii_lowercase()));
+    if joined && !lettered(close) || goes_on {
+        return text.to_owned();
+    }
     let open = open.trim_end_matches([' ', '—', '–', '-', ',', ':']);
     let close = close.trim_start_matches([' ', ':', '：', '—', '–', ',']);
     let close = close.strip_prefix("- ").unwrap_or(close);
@@ -106,7 +141,7 @@ fn without_place(text: &str, found: &Found) -> String {
 }
 
 /// `CR-01: title`: the id, the severity its letters stand for, and the rest.
-fn own_id(text: &str) -> Option<(String, Option<Severity>, &str)> {
+pub(super) fn own_id(text: &str) -> Option<(String, Option<Severity>, &str)> {
     let text = text.trim_start_matches(['*', '[', '`']);
     let letters = text.bytes().take_while(u8::is_ascii_uppercase).count();
     let digits = text.get(letters + 1..)?.bytes().take_while(u8::is_ascii_digit).count();
@@ -119,14 +154,42 @@ fn own_id(text: &str) -> Option<(String, Option<Severity>, &str)> {
     }
     let end = letters + 1 + digits;
     let rest = text[end..].trim_start_matches(['*', ']', '`']);
-    let after = rest.trim_start().strip_prefix([':', '：', '—', '–', '-', '.'])?;
     let severity = match &text[..letters] {
-        "CR" | "BL" | "CRIT" | "HIGH" => Some(Severity::Blocker),
-        "WR" | "WARN" | "MED" => Some(Severity::Warning),
-        "IN" | "INFO" | "LOW" | "NIT" => Some(Severity::Suggestion),
+        "CR" | "BL" | "CRIT" | "HIGH" | "HR" | "HI" => Some(Severity::Blocker),
+        "WR" | "WARN" | "MED" | "MR" | "ME" => Some(Severity::Warning),
+        "IN" | "INFO" | "LOW" | "NIT" | "LR" | "LO" => Some(Severity::Suggestion),
         _ => None,
     };
+    let after = rest.trim_start().strip_prefix([':', '：', '—', '–', '-', '.'])?;
     Some((text[..end].to_owned(), severity, after.trim_start_matches(['*', ' '])))
+}
+
+/// `HR-01 title`: in a heading nothing needs to set an id off that is known.
+fn loose_id(text: &str) -> Option<(String, Option<Severity>, &str)> {
+    let (id, title) = text.split_once(' ')?;
+    let parted = format!("{id}:");
+    let (label, severity, _) = own_id(&parted)?;
+    severity.is_some().then(|| (label, severity, title.trim_start_matches(['*', ' '])))
+}
+
+/// Which lines stand below a heading that opens with an id of its own, up to the next heading or rule: whatever stands
+/// there tells of that one finding.
+pub(super) fn below_an_id(lines: &[Line<'_>]) -> Vec<bool> {
+    let mut inside = false;
+    let below = |line: &Line<'_>| {
+        if line.kind == Kind::Own {
+            match heading(line.text) {
+                Some((_, words)) => {
+                    let words = strip_bullet(words);
+                    inside = own_id(words).is_some() || loose_id(words).is_some();
+                    return false;
+                }
+                None => inside &= !is_underline(line.text),
+            }
+        }
+        inside
+    };
+    lines.iter().map(below).collect()
 }
 
 /// `L44 (high): …`, `L83: …`, `Line 12: …`.
@@ -159,8 +222,18 @@ fn image_severity(text: &str) -> Option<Severity> {
 
 /// `a.go:20 might leak? No, there is a defer`: a candidate that its author dismisses.
 pub(super) fn is_dismissed(text: &str) -> bool {
-    let asked = text.split_once(['?', '？']);
-    asked.is_some_and(|(question, answer)| {
+    // A mark inside code asks nothing.
+    let mut code = false;
+    let asked = text.char_indices().find(|(at, c)| {
+        code ^= *c == '`';
+        let ends = text[at + c.len_utf8()..]
+            .chars()
+            .next()
+            .is_none_or(|c| c.is_whitespace() || matches!(c, '*' | '_' | ')' | '"'));
+        !code && (*c == '？' || *c == '?' && ends)
+    });
+    asked.is_some_and(|(at, c)| {
+        let (question, answer) = (&text[..at], &text[at + c.len_utf8()..]);
         question.chars().any(char::is_alphabetic) && answer.chars().filter(|c| c.is_alphabetic()).count() >= 2
     })
 }

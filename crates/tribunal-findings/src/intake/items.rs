@@ -2,7 +2,8 @@
 //! severity, grouped by file or by severity. One reader for all of them, because they differ only in where a finding
 //! begins and what belongs to it; `head` says what one line holds.
 
-use super::head::{Head, head, is_dismissed, is_image, label};
+use super::cover::Manner;
+use super::head::{self, Head, head, is_dismissed, is_image, label};
 use super::launch::Carried;
 use super::lines::{append, pipe_fields, set_place};
 use super::place;
@@ -34,6 +35,8 @@ enum Style {
     Item,
     /// To the end of the paragraph.
     Paragraph,
+    /// As long as lines are fields that it does not have yet.
+    Record,
 }
 
 struct Open {
@@ -128,11 +131,15 @@ impl Items<'_> {
             return false;
         }
         let depth = indent(text);
-        if self.open.is_some() && self.takes_field(text, depth) {
+        if self.open.is_some() && (self.is_told_below(text) || self.takes_field(text, depth)) {
+            return true;
+        }
+        if self.opens_record(text, depth, after) {
             return true;
         }
         if let Some(section) = label(text, after) {
             self.close();
+            in_brackets(text).for_each(|words| self.draft.cover(words, Manner::Tail));
             self.section = section;
             self.file = self.file.take().filter(|_| section != Section::Other);
             return !matches!(section, Section::Other | Section::Outside);
@@ -166,11 +173,12 @@ impl Items<'_> {
         if is_image(text) {
             return head.severity.is_some();
         }
-        if head.praise || is_dismissed(text) || words::is_nothing(&head.rest) && head.place.is_none() {
-            return false;
-        }
-        if head.label.is_some() && titled {
+        let empty = words::is_nothing(&head.rest) && head.place.is_none() && head.lines.is_none();
+        if head.label.is_some() && titled && !empty {
             return true;
+        }
+        if head.praise || is_dismissed(text) || empty || head.leads && is_count(&head.rest) {
+            return false;
         }
         let placed = head.place.as_ref().is_some_and(|place| place.lines.is_some()) || head.lines.is_some();
         if self.section == Section::Other {
@@ -194,10 +202,51 @@ impl Items<'_> {
                     || self.file.is_some() && head.lines.is_some()
             }
             None => {
-                placed && head.leads_with_place && head.has_words()
+                placed && (head.leads_with_place || listed && is_bold_title(text)) && head.has_words()
                     || head.lines.is_some() && self.file.is_some()
             }
         }
+    }
+
+    /// Below a heading with an id of its own everything up to the next heading or rule is told of that one finding.
+    fn is_told_below(&mut self, text: &str) -> bool {
+        let labelled = |open: &Open| open.label.is_some() && open.style == Style::Heading;
+        if !self.open.as_ref().is_some_and(labelled) || heading(text).is_some() {
+            return false;
+        }
+        if head::is_underline(text) {
+            self.close();
+            return true;
+        }
+        if self.takes_field(text, 1) {
+            return true;
+        }
+        let Some(open) = &mut self.open else { return false };
+        append(&mut open.raw, text);
+        open.add(strip_bullet(text), &head(text, false));
+        true
+    }
+
+    /// `Severity: high`, `File: a.rs`, `Description: …`, each on a line of its own and nothing above them.
+    fn opens_record(&mut self, text: &str, depth: usize, after: &[Line<'_>]) -> bool {
+        let name_of = |text: &str| field(text).and_then(|(key, _)| field_name(&plain_words(&key)));
+        let Some(name) = name_of(text).filter(|name| matches!(*name, "place" | "severity" | "issue")) else {
+            return false;
+        };
+        let below = after.iter().take(4).take_while(|line| line.kind == Kind::Own);
+        let names: Vec<&str> = below.map_while(|line| name_of(line.text)).collect();
+        let has = |wanted: &str| name == wanted || names.contains(&wanted);
+        let told = has("issue") || has("details");
+        if !told || !(has("place") && (has("severity") || has("lines"))) {
+            return false;
+        }
+        self.close();
+        self.begin(text, depth, Head::default());
+        if let (Some(open), Some((_, value))) = (&mut self.open, field(text)) {
+            (open.style, open.place) = (Style::Record, None);
+            open.set(name, value.trim());
+        }
+        true
     }
 
     fn begin(&mut self, text: &str, depth: usize, head: Head) {
@@ -272,10 +321,14 @@ impl Items<'_> {
         let inside = match open.style {
             Style::Heading => heading(text).is_none(),
             Style::Item => depth > open.depth,
-            Style::Paragraph => !blank,
+            Style::Paragraph => !blank || open.is_empty(),
+            Style::Record => !blank,
         };
         let Some((key, value)) = field(text).filter(|_| inside) else { return false };
         let Some(name) = field_name(&plain_words(&key)) else { return false };
+        if open.style == Style::Record && open.has(name) {
+            return false;
+        }
         append(&mut open.raw, text);
         open.set(name, value.trim());
         true
@@ -285,9 +338,14 @@ impl Items<'_> {
     fn goes_on(&mut self, text: &str, depth: usize, head: &Head, starts: bool) -> bool {
         let blank = self.blank;
         let Some(open) = &mut self.open else { return false };
-        // A line of its own with nothing but the place that is still missing.
-        let lacks = open.place.is_none() && head.place.is_some();
+        // A line of its own with nothing but the place that is still missing, or its lines.
+        let exact = |place: &place::Found| place.lines.is_some() && !head.has_words();
+        let vague = open.place.as_deref().is_some_and(|place| !place.contains(':'));
+        let lacks = head.place.as_ref().is_some_and(|place| open.place.is_none() || vague && exact(place));
         let only_place = lacks && !head.has_words() && head.severity.is_none();
+        if only_place && vague {
+            open.place = None;
+        }
         let inside = match open.style {
             Style::Heading => {
                 heading(text).is_none() && !is_image(text) && (!starts || lacks && head.severity.is_none())
@@ -299,7 +357,10 @@ impl Items<'_> {
                     && (!blank || !is_bullet(text) || lacks)
                     || only_place && !starts
             }
-            Style::Paragraph => !blank && !starts && !is_bullet(text),
+            Style::Paragraph => {
+                (!blank || open.is_empty()) && !starts && !is_bullet(text) && heading(text).is_none()
+            }
+            Style::Record => !blank && open.last == Part::Details && !starts,
         };
         if inside {
             append(&mut open.raw, text);
@@ -319,9 +380,12 @@ impl Items<'_> {
 
     /// `> src/a.rs` and `> Comment on lines +3 to +9`, as a code host prints the head of a comment.
     fn quoted(&mut self, text: &str) -> bool {
+        if self.open.as_ref().is_some_and(|open| open.label.is_some() && open.style == Style::Heading) {
+            return self.takes_place(text) || self.is_told_below(text);
+        }
         if !text.trim_start().starts_with('>') {
             // A path in the marks of code is no quotation.
-            return self.takes_file(text, indent(text));
+            return self.takes_place(text) || self.takes_file(text, indent(text));
         }
         let words = text.trim_start_matches(['>', ' ', '\t']);
         let lower = words.to_lowercase();
@@ -346,6 +410,16 @@ impl Items<'_> {
         true
     }
 
+    /// A line of code that is nothing but the place that the open finding still lacks.
+    fn takes_place(&mut self, text: &str) -> bool {
+        let Some(open) = self.open.as_mut().filter(|open| open.place.is_none()) else { return false };
+        let words = bare(strip_bullet(text));
+        let whole = |found: &place::Found| found.start == 0 && found.end == words.len();
+        let Some(found) = place::first(words).filter(whole) else { return false };
+        open.place = Some(found.spelled());
+        true
+    }
+
     fn close(&mut self) {
         let Some(mut open) = self.open.take() else { return };
         open.cut_fields();
@@ -364,8 +438,60 @@ impl Items<'_> {
         if open.severity.is_none() {
             self.draft.unstated(&open.raw);
         }
-        self.draft.intake.findings.push(claim);
+        self.push(claim, open.style);
     }
+
+    /// Keeps a finding. An overview and the part that tells of it under the same id are one.
+    fn push(&mut self, claim: Claim, style: Style) {
+        let draft = &mut *self.draft;
+        let same = |before: &Claim| before.label.is_some() && before.label == claim.label;
+        let known = draft.intake.findings.iter().position(same);
+        let overview = |at: &usize| style == Style::Heading && draft.listed.contains(at);
+        if let Some(at) = known.filter(overview) {
+            let before = std::mem::replace(&mut draft.intake.findings[at], claim);
+            let claim = &mut draft.intake.findings[at];
+            if claim.file.is_none() {
+                (claim.file, claim.line, claim.end) = (before.file, before.line, before.end);
+            }
+            claim.severity = claim.severity.max(before.severity);
+            draft.listed.retain(|listed| *listed != at);
+            return;
+        }
+        let of_form =
+            claim.label.as_deref().is_some_and(|label| head::own_id(&format!("{label}:")).is_some());
+        if style != Style::Heading && of_form {
+            if let Some(at) = known.filter(|at| !draft.listed.contains(at)) {
+                return append(&mut draft.intake.findings[at].details, &claim.claim);
+            }
+            draft.listed.push(draft.intake.findings.len());
+        }
+        draft.intake.findings.push(claim);
+    }
+}
+
+/// A number of findings, and none of them: `3`, `2 | Warning: 4`, `1 (CR-01)`, `2 found`.
+fn is_count(rest: &str) -> bool {
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let after = rest[digits..].trim_start();
+    let word = plain_words(after.split(|c: char| !c.is_alphabetic()).next().unwrap_or(""));
+    digits > 0
+        && (after.is_empty()
+            || after.starts_with(['|', '(', ',', ';', '/', '·', '•', '—', '–'])
+            || matches!(
+                word.as_str(),
+                "found" | "open" | "total" | "remaining" | "issues" | "findings" | "new"
+            ))
+}
+
+/// `**1. title** (src/a.rs:3)`: a title in bold that goes on with its place.
+fn is_bold_title(text: &str) -> bool {
+    let inner = text.trim_start().strip_prefix("**").and_then(|rest| rest.split_once("**"));
+    inner.is_some_and(|(title, _)| !title.ends_with(':') && title.split_whitespace().count() > 1)
+}
+
+/// What stands in the brackets of a line.
+fn in_brackets(text: &str) -> impl Iterator<Item = &str> {
+    text.split(['(', '（']).skip(1).map(|part| part.split([')', '）']).next().unwrap_or(part))
 }
 
 /// Fields that a listed finding may have, under the name they are kept by.
@@ -418,6 +544,21 @@ impl Open {
                 Some(name) => self.set(name, &value),
                 None => append(&mut self.details, &value),
             }
+        }
+    }
+
+    /// Whether it says nothing yet.
+    fn is_empty(&self) -> bool {
+        self.claim.trim().is_empty() && self.details.trim().is_empty()
+    }
+
+    /// Whether a field of that name was given.
+    fn has(&self, name: &str) -> bool {
+        match name {
+            "place" => self.place.as_deref().is_some_and(|place| !place.starts_with(':')),
+            "severity" => self.severity.is_some() && !self.is_empty(),
+            "issue" => !self.claim.trim().is_empty() && self.place.is_some(),
+            _ => false,
         }
     }
 

@@ -1,11 +1,12 @@
 //! JSON answers: our schema, and the arguments of the reporting tools, as one object or a line per call. Each finding
 //! is read by itself, so a bad one does not lose the others. A truncated or doubled answer has no verdict.
 
+use super::cover::Manner;
 use super::launch::Carried;
 use super::lines::{append, set_lines, set_place};
 use super::marks::{self, Lead};
 use super::scan::{Json, Kind, Scan};
-use super::{Draft, Form, check, said, sarif};
+use super::{Draft, Form, Vote, check, said, sarif};
 use crate::text::{clip, plain_words};
 use crate::words::{self, Stated};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -43,18 +44,36 @@ impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
 pub(crate) fn read_whole(scan: &Scan<'_>, draft: &mut Draft) -> bool {
     let prose = scan.lines.iter().any(|line| !matches!(line.kind, Kind::Data | Kind::Blank));
     if prose {
-        return false;
+        return read_encoded(scan, draft);
     }
     for part in &scan.bare {
-        value(&part.text, draft);
+        bare(part, draft);
     }
     !scan.bare.is_empty()
+}
+
+/// A message that is one string of JSON, with an answer in it.
+fn read_encoded(scan: &Scan<'_>, draft: &mut Draft) -> bool {
+    let mut said = scan.lines.iter().filter(|line| line.kind != Kind::Blank);
+    let (Some(line), None) = (said.next(), said.next()) else { return false };
+    let Ok(inner) = serde_json::from_str::<String>(line.text.trim()) else { return false };
+    let answer = inner.trim_start().starts_with('{') && is_answer(&inner);
+    if answer {
+        wrapped(&inner, draft);
+    }
+    answer
+}
+
+/// A value that stands in the message itself, and the comments in it: an approval must cover those.
+fn bare(part: &Json<'_>, draft: &mut Draft) {
+    part.comments.iter().for_each(|words| draft.leave(words));
+    value(&part.text, draft);
 }
 
 /// Reads the JSON inside a message: values that stand in it, and the only fenced block.
 pub(crate) fn read_parts(scan: &Scan<'_>, draft: &mut Draft) {
     for part in &scan.bare {
-        value(&part.text, draft);
+        bare(part, draft);
     }
     let answers: Vec<&Json<'_>> = scan.fenced.iter().filter(|part| is_answer(&part.text)).collect();
     match answers.as_slice() {
@@ -66,6 +85,7 @@ pub(crate) fn read_parts(scan: &Scan<'_>, draft: &mut Draft) {
             } else if scan.is_shown(only) {
                 draft.intake.doubt(&only.text, "JSON that is shown as part of a file approves nothing");
             }
+            only.comments.iter().for_each(|words| draft.leave(words));
             fenced(&only.text, draft);
         }
         [first, ..] => {
@@ -162,7 +182,21 @@ fn value(text: &str, draft: &mut Draft) {
     }
     match serde_json::from_str::<Fields<'_>>(text) {
         Ok(fields) => object(text, fields, draft),
-        Err(error) => draft.intake.note(text, format!("broken JSON: {error}")),
+        Err(error) => match serde_json::from_str::<String>(text) {
+            // An answer that was written down twice.
+            Ok(inner) if inner.trim_start().starts_with('{') => wrapped(&inner, draft),
+            _ => draft.intake.note(text, format!("broken JSON: {error}")),
+        },
+    }
+}
+
+/// An answer inside something else is heard where it speaks against the work; it may be quoted, so it approves nothing.
+fn wrapped(text: &str, draft: &mut Draft) {
+    let before = draft.votes.len();
+    value(text, draft);
+    let approves = |vote: &Vote| matches!(vote.meaning, Ok((Verdict::Approve | Verdict::Conditional, _)));
+    if draft.votes[before..].iter().any(approves) {
+        draft.intake.doubt(text, "an answer inside another value approves nothing");
     }
 }
 
@@ -196,10 +230,22 @@ fn object(text: &str, fields: Fields<'_>, draft: &mut Draft) {
     } else if let Some(one) = as_check(text) {
         draft.form(Form::Json);
         one.judge(draft);
+    } else if is_finding(&fields) {
+        draft.form(Form::Json);
+        finding(text, None, draft);
     } else if !known_wrapper(&fields, draft) {
         draft.form(Form::Json);
         answer(text, &fields, draft);
     }
+}
+
+/// One finding by itself: it says how severe it is, where, and what is wrong.
+fn is_finding(fields: &Fields<'_>) -> bool {
+    let has = |names: &[&str]| fields.0.iter().any(|(key, _)| names.contains(&key.as_ref()));
+    has(&["severity", "level", "priority"])
+        && has(&["file", "path", "file_path", "filePath", "filename", "location", "code_location"])
+        && has(&TEXTS)
+        && !fields.0.iter().any(|(key, _)| is_top_key(key))
 }
 
 /// One check of a QA report: its `passed` is its own, not the report's.
@@ -210,6 +256,16 @@ fn as_check(text: &str) -> Option<check::Check> {
 /// `{"cast_verdict": {…}, "report_findings": {…}}`.
 fn known_wrapper(fields: &Fields<'_>, draft: &mut Draft) -> bool {
     let mut found = false;
+    if let [(key, raw)] = fields.0.as_slice()
+        && matches!(
+            key.as_ref(),
+            "review" | "code_review" | "review_result" | "answer" | "response" | "report"
+        )
+        && raw.get().starts_with('{')
+    {
+        wrapped(raw.get(), draft);
+        return true;
+    }
     for (key, raw) in fields.0.iter().filter(|(key, _)| is_tool(key)) {
         found = true;
         draft.form(Form::Tool);
@@ -274,6 +330,7 @@ fn answer_fields(text: &str, fields: &Fields<'_>, draft: &mut Draft) {
             "verdict" | "decision" => verdict(raw, draft),
             // Keys that may say anything, and a verdict too.
             "result" | "outcome" | "review_result" if is_known_verdict(raw) => verdict(raw, draft),
+            "status" | "overall" if is_refusal(raw) => verdict(raw, draft),
             "recommendation"
             | "overall_correctness"
             | "event"
@@ -307,10 +364,21 @@ fn answer_fields(text: &str, fields: &Fields<'_>, draft: &mut Draft) {
             unknown if raw.get().starts_with(['[', '{']) && !matches!(raw.get(), "[]" | "{}") => {
                 draft.intake.doubt(raw.get(), format!("{unknown:?} is not a key that is known"));
             }
-            // Ids, dates and scores say nothing about the work.
-            "word" | "tool" | "name" | "model" | "loopId" | "loop_id" | "version" | "reviewer" | "id" => {}
+            "word" if draft.word.is_some() => {}
+            // Ids, dates and names say nothing about the work, if they are such.
+            "word" | "tool" | "name" | "model" | "loopId" | "loop_id" | "version" | "reviewer" | "id" => {
+                draft.cover(&words_of(raw), Manner::Tail);
+            }
             _ if raw.get().starts_with('"') => told.push(words_of(raw)),
+            counted if counts_against(counted, raw) => {
+                draft
+                    .intake
+                    .doubt(&format!("{counted}: {}", raw.get()), "a count or a flag that tells of a fault");
+            }
             _ => {}
+        }
+        if key.contains(' ') || !key.is_ascii() {
+            draft.cover(key, Manner::Prose);
         }
     }
     tell(&told, draft);
@@ -328,9 +396,54 @@ fn answer_fields(text: &str, fields: &Fields<'_>, draft: &mut Draft) {
         match serde_json::from_str::<Vec<&RawValue>>(raw.get()) {
             Ok(items) => items.iter().for_each(|item| listed(item.get(), severity, passed, draft)),
             Err(_) if raw.get() == "null" => {}
-            Err(_) => draft.intake.doubt(raw.get(), "findings are not a list"),
+            Err(_) => grouped(raw, passed, draft),
         }
     }
+}
+
+/// Findings by severity, or by file: `{"blocker": [{…}]}`, `{"src/a.rs": [{…}]}`.
+fn grouped(raw: &RawValue, passed: Option<bool>, draft: &mut Draft) {
+    let Ok(Fields(groups)) = serde_json::from_str::<Fields<'_>>(raw.get()) else {
+        return draft.intake.doubt(raw.get(), "findings are not a list");
+    };
+    for (key, items) in groups {
+        let severity = list_severity(&key).flatten().or_else(|| marks::word(&key));
+        let file = super::whole_place(&key);
+        let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(items.get()) else {
+            draft.intake.doubt(items.get(), "findings are not a list");
+            continue;
+        };
+        for item in items {
+            let before = draft.intake.findings.len();
+            listed(item.get(), severity, passed, draft);
+            if let (Some(file), Some(claim)) = (&file, draft.intake.findings.get(before))
+                && claim.file.is_none()
+            {
+                let mut placed = claim.clone();
+                set_place(&mut placed, &file.path, draft);
+                draft.intake.findings[before] = placed;
+            }
+        }
+    }
+}
+
+/// `"blockers": 2`, `"has_bugs": true`, `"tests_passed": false`.
+fn counts_against(key: &str, raw: &RawValue) -> bool {
+    let spaced: String =
+        key.chars().flat_map(|c| if c.is_uppercase() { vec![' ', c] } else { vec![c] }).collect();
+    let words = plain_words(&spaced);
+    let faulty = list_severity(key).is_some_and(|severity| severity.is_some_and(Severity::must_fix))
+        || super::cover::names_a_fault(&words);
+    match raw.get() {
+        "true" => faulty,
+        "false" => !faulty && !matches!(key, "fundamental" | "draft" | "truncated" | "remediation_eligible"),
+        number => faulty && number.parse::<f64>().is_ok_and(|number| number > 0.0),
+    }
+}
+
+/// A word under a key that may say anything counts where it speaks against the work.
+fn is_refusal(raw: &RawValue) -> bool {
+    matches!(words::verdict(&words_of(raw)), Stated::Known(Verdict::Reject, _))
 }
 
 /// A number under `critical` is a count, not a list.
@@ -615,6 +728,7 @@ fn place_of(claim: &mut Claim, value: &Value, get: &dyn Fn(&[&str]) -> Option<St
         "start_line",
         "startLine",
         "line_start",
+        "lineStart",
         "start",
         "line",
         "line_number",
@@ -622,12 +736,16 @@ fn place_of(claim: &mut Claim, value: &Value, get: &dyn Fn(&[&str]) -> Option<St
         "lineno",
     ]);
     if let Some(line) = first {
-        let end = number(&["end", "end_line", "endLine", "line_end", "line"])
+        let end = number(&["end", "end_line", "endLine", "line_end", "lineEnd", "line"])
             .filter(|end| *end >= line)
             .unwrap_or(line);
         set_lines(claim, &format!("{line}-{end}"), draft);
-    } else if let Some(lines) = get(&["line", "lines", "line_range", "lineRange", "line_number"]) {
-        set_lines(claim, &lines, draft);
+    } else {
+        const LINES: [&str; 5] = ["line", "lines", "line_range", "lineRange", "line_number"];
+        let within = || inner.and_then(|inner| LINES.iter().find_map(|name| inner.get(name))).map(text_of);
+        if let Some(lines) = get(&LINES).or_else(within) {
+            set_lines(claim, &lines, draft);
+        }
     }
 }
 

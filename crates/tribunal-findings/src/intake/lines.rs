@@ -12,16 +12,23 @@ use tribunal_core::ids::FindingId;
 /// Reads all findings that are one tagged line each.
 pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
     let mut open = false;
+    let mut after = 0;
     for (at, line) in lines.iter().enumerate() {
+        if at < after {
+            continue;
+        }
         if line.kind != Kind::Own || taken[at] {
             open = false;
             continue;
         }
         if is_tagged(line.text) {
+            let end = broken_over(lines, taken, at);
+            let whole: Vec<&str> = lines[at..end].iter().map(|line| line.text.trim_end()).collect();
             draft.carried = line.word;
-            tagged(line.text, draft);
+            tagged(&whole.join(" "), draft);
             draft.carried = Carried::Nothing;
-            (taken[at], open) = (true, true);
+            taken[at..end].fill(true);
+            (open, after) = (true, end);
         } else if open && line.text.starts_with([' ', '\t']) && !is_bullet(line.text) {
             // An indented line below a finding goes on with it.
             taken[at] = true;
@@ -32,6 +39,26 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
             open = false;
         }
     }
+}
+
+/// Where a finding ends that goes on below its first tags: `[file:…]`, `issue: …`, `| suggestion: …`.
+fn broken_over(lines: &[Line<'_>], taken: &[bool], at: usize) -> usize {
+    let issue = |text: &str| known_key(tags(strip_bullet(text)).1).is_some_and(|(key, _)| key == "issue");
+    let mut told = !tags(strip_bullet(lines[at].text)).1.trim().is_empty();
+    let mut end = at + 1;
+    while let Some(line) = lines.get(end).filter(|line| line.kind == Kind::Own && !taken[end]) {
+        let text = line.text.trim_start();
+        let goes_on = match told {
+            false => text.starts_with('[') && !is_tagged(text) || issue(text),
+            true => text.starts_with('|') && known_key(&text[1..]).is_some(),
+        };
+        if !goes_on {
+            break;
+        }
+        told |= issue(text);
+        end += 1;
+    }
+    end
 }
 
 pub(crate) fn append(to: &mut String, text: &str) {
@@ -253,6 +280,13 @@ fn set_claim(claim: &mut Claim, value: &str) {
 
 /// Sets file and lines; a refused path is noted and the claim goes on without it.
 pub(crate) fn set_place(claim: &mut Claim, value: &str, draft: &mut Draft) {
+    // `@src/a.rs`, as one agent names a file to another.
+    let named = value.trim_start_matches(['`', '*', ' ']);
+    let handed = named.strip_prefix('@').filter(|file| {
+        !draft.changed.iter().any(|known| named.starts_with(known.as_str()))
+            && super::place::first(file).is_some_and(|found| found.start == 0)
+    });
+    let value = handed.unwrap_or(value);
     let known = in_change(value, &draft.changed);
     match words::place(known.as_deref().unwrap_or(value)) {
         Ok(place) => {

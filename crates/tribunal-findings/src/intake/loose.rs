@@ -4,9 +4,20 @@
 /// Longer values are not repaired.
 const LENGTH_MAX: usize = 1 << 20;
 
-/// The value that a text begins with, as strict JSON, and how many bytes it took.
-pub(super) fn repair(text: &str) -> Option<(String, usize)> {
+/// A value that was made strict JSON.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Repaired {
+    pub value: String,
+    /// How many bytes it took.
+    pub length: usize,
+    /// The comments that stood in it.
+    pub comments: Vec<String>,
+}
+
+/// The value that a text begins with, as strict JSON.
+pub(super) fn repair(text: &str) -> Option<Repaired> {
     let mut out = String::new();
+    let mut comments = Vec::new();
     let mut depth = 0usize;
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
@@ -25,7 +36,7 @@ pub(super) fn repair(text: &str) -> Option<(String, usize)> {
                 out.push(c);
                 depth = depth.checked_sub(1)?;
                 if depth == 0 {
-                    return Some((out, text.len() - rest.len() + 1));
+                    return Some(Repaired { value: out, length: text.len() - rest.len() + 1, comments });
                 }
             }
             '"' | '\'' => taken = string(rest, c, &mut out)?,
@@ -34,6 +45,9 @@ pub(super) fn repair(text: &str) -> Option<(String, usize)> {
             '/' if rest.starts_with("/*") => taken = rest.find("*/")? + 2,
             c if c.is_alphabetic() || c == '_' || c == '$' => taken = name(rest, &mut out),
             c => out.push(c),
+        }
+        if matches!(c, '/' | '#') && taken > 1 {
+            comments.push(rest[..taken].trim_matches(['/', '*', '#', ' ']).to_owned());
         }
         rest = &rest[taken..];
     }
@@ -102,7 +116,7 @@ mod tests {
             ("[{a: 1}, /* x */ ]rest", "[{\"a\": 1}]"),
             ("{\"url\": \"http://x//y\"}", "{\"url\": \"http://x//y\"}"),
         ] {
-            let (found, _) = repair(text).unwrap();
+            let found = repair(text).unwrap().value;
             assert_eq!(found.replace(", ]", "]").replace(" ]", "]"), strict, "{text}");
             assert!(serde_json::from_str::<serde_json::Value>(&found).is_ok(), "{found}");
         }

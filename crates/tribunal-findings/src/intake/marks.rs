@@ -80,6 +80,26 @@ const FOREIGN: &[(&str, Severity)] = &[
     ("嚴重", Blocker),
     ("建議", Suggestion),
     ("重大", Blocker),
+    ("致命的", Blocker),
+    ("重要", Warning),
+    ("中程度", Warning),
+    ("低い", Suggestion),
+    ("改善", Suggestion),
+    ("改善提案", Suggestion),
+    ("必须修改", Blocker),
+    ("重要问题", Warning),
+    ("优化", Suggestion),
+    ("优化建议", Suggestion),
+    ("次要", Suggestion),
+    ("sugestão", Suggestion),
+    ("aviso", Warning),
+    ("baixo", Suggestion),
+    ("baixa", Suggestion),
+    ("média", Warning),
+    ("médio", Warning),
+    ("suggestion", Suggestion),
+    ("majeur", Warning),
+    ("majeure", Warning),
     ("必須", Blocker),
     ("要修正", Blocker),
     ("注意", Warning),
@@ -127,7 +147,7 @@ pub(crate) fn word(text: &str) -> Option<Severity> {
         return Some(severity);
     }
     let text = light(text).map_or(text, |(_, rest)| rest.trim());
-    if text.is_empty() || text.len() > 40 {
+    if text.is_empty() || text.len() > 40 || is_name(text) {
         return None;
     }
     let words = plain_words(text);
@@ -142,6 +162,12 @@ pub(crate) fn word(text: &str) -> Option<Severity> {
         words::severity(words)
             .filter(|_| single && !matches!(words, "none" | "normal" | "improvement" | "block"))
     })
+}
+
+/// `errors.go`, `Note::new`: a name in the code, whatever its first letters spell.
+fn is_name(text: &str) -> bool {
+    let letter = u8::is_ascii_alphabetic;
+    text.contains("::") || text.as_bytes().windows(3).any(|w| w[1] == b'.' && letter(&w[0]) && letter(&w[2]))
 }
 
 /// A light or sign in front, and what follows it.
@@ -193,6 +219,51 @@ pub(crate) fn lead(text: &str) -> Option<Lead<'_>> {
         return Some(Lead::Of(severity, true, after_mark(rest)));
     }
     before_colon(text)
+}
+
+/// `BLOCKER src/a.rs:3 …`: a severity in capitals in front of a place.
+pub(crate) fn shouted(text: &str) -> Option<(Severity, &str)> {
+    let (first, rest) = text.split_once(' ')?;
+    let capitals = first.len() > 1 && first.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
+    let severity = word(first).filter(|_| capitals)?;
+    let place = crate::intake::place::first(rest)?;
+    (!rest[..place.start].chars().any(char::is_alphanumeric)).then_some((severity, rest))
+}
+
+/// A text without the bracket it opens with: `【…】`, `[…]`, `(…)`, `**…**`.
+pub(crate) fn after_group(text: &str) -> &str {
+    let text = text.trim_start();
+    let pairs = [("【", "】"), ("[", "]"), ("(", ")"), ("（", "）"), ("**", "**"), ("「", "」")];
+    let cut = |(open, close): &(&str, &str)| {
+        let inner = text.strip_prefix(open)?;
+        let end = inner.find(close).filter(|end| *end < 60)?;
+        Some(&inner[end + close.len()..])
+    };
+    pairs.iter().find_map(cut).unwrap_or(text)
+}
+
+/// `⚠️ Potential issue | 🔴 Critical`: nothing but marks and the names of kinds, and the severity among them.
+pub(crate) fn only(text: &str) -> Option<Option<Severity>> {
+    #[rustfmt::skip]
+    const KINDS: &[&str] = &[
+        "potential issue", "refactor suggestion", "verification agent", "security", "performance", "correctness",
+        "functional correctness", "maintainability", "style", "tests", "documentation", "outside diff range comment",
+        "duplicate comment", "nitpick comment", "quick win",
+    ];
+    let mut severity = None;
+    let mut parts = text.split('|').map(|part| part.trim_matches([' ', '*', '_'])).peekable();
+    parts.next_if(|part| part.is_empty());
+    parts.peek()?;
+    for part in parts {
+        let named = light(part).map_or(part, |(_, rest)| rest);
+        let kind = KINDS.contains(&plain_words(named).as_str());
+        let said = word(part).filter(|_| !kind);
+        if !kind && said.is_none() {
+            return None;
+        }
+        severity = said.or(severity);
+    }
+    text.contains('|').then_some(severity)
 }
 
 /// `issue: …` and `problem: …` name a fault and not how severe it is.
@@ -270,6 +341,12 @@ fn before_colon(text: &str) -> Option<Lead<'_>> {
         return said.map(|severity| Lead::Of(severity, false, rest));
     }
     let key = plain_words(key);
+    // `Blocker 1: …`.
+    let numbered = key.rsplit_once(' ').filter(|(_, last)| {
+        let digits = last.trim_start_matches('#');
+        !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+    });
+    let key = numbered.map_or(key.as_str(), |(name, _)| name).to_owned();
     if matches!(mark, ':' | '：')
         && let Some(found) = conventional(&key, "")
     {

@@ -239,6 +239,10 @@ pub(crate) struct Draft {
     pub strictest: Option<(Verdict, bool)>,
     /// Words beside the lines of a message that an approval must cover.
     pub left: Vec<(String, Manner)>,
+    /// Findings of an overview, by their index: one that is told under the same id is the same.
+    pub listed: Vec<usize>,
+    /// Its frontmatter says that there are no findings.
+    pub clean: bool,
     /// How many files a frontmatter lists as read.
     pub read_files: usize,
     /// The files of the change, where they are known.
@@ -305,7 +309,15 @@ impl Draft {
 
     /// Words of what was checked: an approval must cover them too.
     pub fn evidence(&mut self, text: &str) {
-        self.left.push((clip(text, LEFT_MAX), Manner::Checked));
+        self.cover(text, Manner::Checked);
+    }
+
+    /// Words that a reader took and did not use: an approval must cover them, so that no part of a form is a place
+    /// where a fault can stand unread.
+    pub fn cover(&mut self, text: &str, manner: Manner) {
+        if text.chars().any(char::is_alphanumeric) {
+            self.left.push((clip(text, LEFT_MAX), manner));
+        }
     }
 
     /// Notes a finding that does not say how severe it is.
@@ -401,7 +413,7 @@ fn read_prose(lines: &[Line<'_>], draft: &mut Draft) {
     verdict::read(lines, &mut taken, draft);
     verdict::read_remarks(lines, &mut taken, draft);
     note_what_looks_like_an_answer(lines, draft);
-    doubt_what_is_folded(lines, draft);
+    doubt_what_is_quoted(lines, draft);
     prose::read(lines, &taken, draft);
     if let Some(front) = front {
         front.settle(draft);
@@ -442,22 +454,74 @@ fn note_what_looks_like_an_answer(lines: &[Line<'_>], draft: &mut Draft) {
     }
 }
 
-/// What is folded away is hidden from whoever reads the answer: a verdict in there counts for nothing, and what may be
-/// a finding is one in doubt.
-fn doubt_what_is_folded(lines: &[Line<'_>], draft: &mut Draft) {
-    let mut folded = false;
-    for line in lines.iter().filter(|line| line.kind == Kind::Quoted) {
-        let lower = line.text.trim_start().to_lowercase();
-        folded |= lower.starts_with("<details");
+/// What is folded away or quoted is no verdict, and may be a finding all the same: its author may have put it there.
+fn doubt_what_is_quoted(lines: &[Line<'_>], draft: &mut Draft) {
+    let (mut folded, mut alert) = (false, false);
+    for line in lines {
         let text = line.text.trim();
-        let placed = place::find(text).iter().any(|found| found.lines.is_some());
-        let telling = placed && cover::doubtful(text, Manner::Prose).is_some()
-            || cover::doubtful(text, Manner::Checked).is_some();
-        if folded && telling && !verdict::is_verdict_line(text) {
-            draft.intake.doubt(text, "may be a finding in a part that is folded away");
+        let lower = text.to_lowercase();
+        alert &= line.kind == Kind::Quoted && text.starts_with('>');
+        if line.kind == Kind::Fenced && names_a_grave_place(text) {
+            draft.intake.doubt(text, "may be a finding inside a code fence");
+        }
+        if line.kind != Kind::Quoted {
+            continue;
+        }
+        // What stands in a comment is shown to nobody either.
+        let hidden = lower.starts_with("<!--") || lower.ends_with("-->");
+        folded |= lower.starts_with("<details");
+        // A code host shows `> [!WARNING]` as a box of the author's own.
+        alert |= lower.trim_start_matches(['>', ' ']).starts_with("[!");
+        let words = text.trim_start_matches(['>', ' ', '\t']);
+        let words = words.strip_prefix("<!--").unwrap_or(words);
+        let words = words.strip_suffix("-->").unwrap_or(words).trim();
+        let quoted = text.starts_with(['>', '<']) || lower.ends_with("-->");
+        if let Some(why) = telling(words, folded || hidden, alert, quoted) {
+            draft.intake.doubt(words, why);
+        }
+        if let Some(after) = after_region(text) {
+            draft.leave(after);
         }
         folded &= !lower.contains("</details>");
     }
+}
+
+/// Why a quoted line may be a finding, if it may.
+fn telling(words: &str, folded: bool, alert: bool, quoted: bool) -> Option<&'static str> {
+    if words.is_empty() || verdict::is_verdict_line(words) || words.starts_with("[!") {
+        return None;
+    }
+    let placed = place::find(words).iter().any(|found| found.lines.is_some());
+    let doubtful = |manner| cover::doubtful(words, manner).is_some();
+    match () {
+        () if alert && doubtful(Manner::Prose) => Some("may be a finding in a box"),
+        () if folded && (placed && doubtful(Manner::Prose) || doubtful(Manner::Checked)) => {
+            Some("may be a finding in a part that is folded away")
+        }
+        () if quoted && (placed && doubtful(Manner::Prose) || is_marked_grave(words)) => {
+            Some("may be a finding in a quotation")
+        }
+        () => None,
+    }
+}
+
+/// Whether a text opens with a severity that must be fixed.
+fn is_marked_grave(text: &str) -> bool {
+    matches!(marks::lead(text), Some(marks::Lead::Of(severity, true, _)) if severity.must_fix())
+}
+
+/// `critical: src/a.rs:4 …` in a fence: no code and no output of a command that passed.
+fn names_a_grave_place(text: &str) -> bool {
+    let placed = || place::find(text).iter().any(|found| found.lines.is_some());
+    is_marked_grave(text) && placed()
+}
+
+/// What its author says on the line on which a tagged part ends.
+fn after_region(text: &str) -> Option<&str> {
+    let at = text.rfind("</")?;
+    let (name, after) = text[at + 2..].split_once('>')?;
+    let tag = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+    (tag && after.chars().any(char::is_alphanumeric)).then_some(after)
 }
 
 const DOUBT: &str = "something in it may be a finding and cannot be read";
@@ -499,6 +563,10 @@ fn weigh(mut draft: Draft, damage: Damage, lines: &[Line<'_>]) -> Intake {
     }
     if draft.votes.is_empty() && draft.strictest.is_none() {
         note_why_there_is_none(&mut draft.intake, lines);
+    }
+    let intake = &mut draft.intake;
+    if intake.verdict == Some(Verdict::Approve) && intake.checked.is_empty() {
+        intake.note("", "an approval that does not say what was checked");
     }
     draft.intake
 }

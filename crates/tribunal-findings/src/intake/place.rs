@@ -207,7 +207,7 @@ fn in_parentheses(after: &str) -> Option<((u32, u32), &str)> {
 
 /// ` (lines 3-9)`, `, line 12`, ` L12-L20`, ` line 88`, ` at line 3`, ` 第 88 行`.
 fn in_words(after: &str) -> Option<((u32, u32), &str)> {
-    let spaced = after.trim_start_matches([' ', ',', ';', '–', '-', '@', '\u{a0}']);
+    let spaced = after.trim_start_matches([' ', ',', ';', '–', '—', '-', '@', '\u{a0}']);
     if let Some(inner) = spaced.strip_prefix('(') {
         return in_parentheses(inner);
     }
@@ -246,7 +246,8 @@ pub(crate) fn numbers(text: &str) -> Option<((u32, u32), &str)> {
         ["-", "–", "—", "..=", "..", " to ", " bis ", " through ", " until ", "～", "~", " a ", " - "]
     {
         if let Some(tail) = rest.strip_prefix(between)
-            && let Some((last, left)) = number(tail.trim_start().trim_start_matches(['L', 'l', '+', 'R']))
+            && let Some((last, left)) =
+                number(tail.trim_start().trim_start_matches(['L', 'l', '+', 'R', 'r']))
         {
             return Some(((first.min(last), first.max(last)), left));
         }
@@ -270,7 +271,11 @@ fn link_after(text: &str, at: usize) -> usize {
     let rest = &text[at..];
     let marks = rest.len() - rest.trim_start_matches(['`', '*', '_']).len();
     match rest[marks..].strip_prefix("](") {
-        Some(url) => url.find(')').map_or(at, |end| at + marks + 2 + end + 1),
+        // A title of a link is words, and no part of the place.
+        Some(url) => url
+            .find(')')
+            .filter(|end| !url[..*end].contains(|c: char| c.is_whitespace() || c == '"'))
+            .map_or(at, |end| at + marks + 2 + end + 1),
         None => at,
     }
 }

@@ -2,10 +2,11 @@
 //! become findings where the message has no other; everything else is handed to the covering reader.
 
 use super::cover::{self, Manner};
+use super::head::{self, is_dismissed};
 use super::lines::set_place;
 use super::place::{self, Found};
 use super::scan::{Kind, Line};
-use super::{Draft, Form, claim_of, head, marks};
+use super::{Draft, Form, claim_of, marks};
 use crate::text::{clip, field, heading, is_bullet, plain_words, strip_bullet};
 use tribunal_core::finding::{Severity, Verdict};
 
@@ -14,12 +15,14 @@ const PARAGRAPH_MAX: usize = 64 * 1024;
 
 /// Reads what nobody took.
 pub(crate) fn read(lines: &[Line<'_>], taken: &[bool], draft: &mut Draft) {
-    let listed = !draft.intake.findings.is_empty();
+    // Whoever says that there are none makes none in passing: places that it names are in doubt.
+    let listed = !draft.intake.findings.is_empty() || draft.clean;
     let mut rest: Vec<String> = paragraphs(lines, taken);
     if !listed {
         let elsewhere: Vec<String> = draft.left.iter().map(|(text, _)| text.clone()).collect();
         elsewhere.iter().for_each(|text| _ = findings(text, draft));
-        rest = rest.iter().map(|text| findings(text, draft)).collect();
+        let told = |text: &String| if is_dismissed(text) { text.clone() } else { findings(text, draft) };
+        rest = rest.iter().map(told).collect();
     }
     evidence(&rest, draft);
     let suggested = draft.intake.findings.iter().any(|claim| claim.severity == Severity::Suggestion);
@@ -44,7 +47,7 @@ fn paragraphs(lines: &[Line<'_>], taken: &[bool]) -> Vec<String> {
             continue;
         }
         let titled = heading(text).is_some();
-        let begins = !open || titled || is_bullet(line.text) || text.starts_with('|');
+        let begins = !open || titled || is_bullet(line.text) || text.starts_with(['|', '✅', '✔', '☑']);
         match found.last_mut().filter(|_| !begins) {
             Some(last) if last.len() < PARAGRAPH_MAX => {
                 last.push(' ');
@@ -75,13 +78,14 @@ fn is_metadata(text: &str) -> bool {
     KEYS.contains(&plain_words(&key).as_str())
         && value.split_whitespace().count() <= 4
         && place::first(value).is_none()
+        && cover::doubtful(value, Manner::Tail).is_none()
 }
 
 fn is_harmless_paragraph(text: &str, suggested: bool) -> bool {
     if let Some((_, words)) = heading(text) {
         return is_harmless_title(words);
     }
-    if head::is_dismissed(text) {
+    if is_dismissed(text) {
         return is_dismissal(text);
     }
     let text = if suggested { without_announcement(text) } else { text };
@@ -101,15 +105,35 @@ fn without_announcement(text: &str) -> &str {
         "small", "tiny", "optional", "cosmetic", "non", "blocking", "with", "the", "following", "these",
         "and", "here", "are", "my", "for", "later",
     ];
-    let Some(end) = text.trim_end().strip_suffix([':', '.']) else { return text };
-    let cut = end
-        .rfind([',', '.', ';', '—', '–', '!', '('])
-        .map_or(0, |at| at + end[at..].chars().next().map_or(1, char::len_utf8));
-    let plain = plain_words(&end[cut..]);
-    let mut words = plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let announced = plain.split(|c: char| !c.is_alphanumeric()).any(|word| NAMES.contains(&word));
-    let all = words.all(|word| NAMES.contains(&word) || BESIDE.contains(&word) || word.parse::<u8>().is_ok());
-    if announced && all { &text[..cut] } else { text }
+    // `neither blocks`, `none of them is blocking`.
+    #[rustfmt::skip]
+    const FREE: &[&str] = &[
+        "neither", "none", "not", "nothing", "non", "of", "them", "these", "it", "is", "are", "all", "which", "both",
+        "blocks", "block", "blocking", "optional",
+    ];
+    let Some(mut end) = text.trim_end().strip_suffix([':', '.']) else { return text };
+    loop {
+        let cut = end
+            .rfind([',', '.', ';', '—', '–', '!', '('])
+            .map_or(0, |at| at + end[at..].chars().next().map_or(1, char::len_utf8));
+        let plain = plain_words(&end[cut..]);
+        let words: Vec<&str> =
+            plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let free = words.iter().any(|word| matches!(*word, "blocks" | "block" | "blocking" | "optional"))
+            && words
+                .iter()
+                .any(|word| matches!(*word, "neither" | "none" | "not" | "nothing" | "non" | "optional"))
+            && words.iter().all(|word| FREE.contains(word));
+        if free && cut > 0 {
+            end = end[..cut].trim_end_matches([',', '.', ';', '—', '–', '!', '(', ' ']);
+            continue;
+        }
+        let announced = words.iter().any(|word| NAMES.contains(word));
+        let lgtm = words.first() == Some(&"lgtm");
+        let known = |word: &&str| NAMES.contains(word) || BESIDE.contains(word) || word.parse::<u8>().is_ok();
+        let all = words.iter().skip(usize::from(lgtm)).all(known);
+        return if announced && all { &text[..cut] } else { text };
+    }
 }
 
 /// A title names a part of the message. One that may say what is wrong is none.
@@ -123,8 +147,15 @@ fn is_harmless_title(words: &str) -> bool {
     ];
     let plain = plain_words(words);
     let named = plain.split(|c: char| !c.is_alphanumeric()).any(|word| NAMES.contains(&word));
+    // `Review: search filters` goes on with what was looked at.
+    let topic =
+        words.split_once([':', '：']).is_none_or(|(_, topic)| cover::doubtful(topic, Manner::Tail).is_none());
+    let short = plain.split(' ').count() <= 5 && topic;
     cover::doubtful(words, Manner::Prose).is_none()
-        || named && cover::doubtful(words, Manner::Checked).is_none()
+        || named
+            && short
+            && place::first(words).is_none()
+            && cover::doubtful(words, Manner::Checked).is_none()
 }
 
 /// `…? No, the router guarantees it.`: the question may name any fault, the answer none.
@@ -139,7 +170,8 @@ fn is_dismissal(text: &str) -> bool {
     const AGAINST: &[&str] = &[
         "but", "however", "except", "yes", "indeed", "unless", "only", "still", "must", "should", "yet",
         "although", "though", "fix", "crash", "crashes", "leaks", "fails", "breaks", "wrong", "bug",
-        "sometimes", "usually", "mostly", "maybe", "perhaps",
+        "sometimes", "usually", "mostly", "maybe", "perhaps", "doubt", "question", "wonder", "mind",
+        "does", "happens", "really", "certainly", "definitely", "surely", "true", "so",
     ];
     let Some((_, answer)) = text.rsplit_once(['?', '？']) else { return false };
     let words = plain_words(answer);
@@ -150,7 +182,7 @@ fn is_dismissal(text: &str) -> bool {
 
 /// Reads faults with a place out of plain sentences; what is left of the text.
 fn findings(text: &str, draft: &mut Draft) -> String {
-    if heading(text).is_some() || head::is_dismissed(text) || super::items::is_trace(text) {
+    if heading(text).is_some() || super::items::is_trace(text) {
         return text.to_owned();
     }
     let severity = severity_of(text);

@@ -48,6 +48,8 @@ pub(crate) struct Scan<'a> {
 /// A JSON value, strict where it could be made so, and the lines it stands on.
 pub(crate) struct Json<'a> {
     pub text: Cow<'a, str>,
+    /// What its author wrote between the values.
+    pub comments: Vec<String>,
     pub first: usize,
     pub last: usize,
 }
@@ -239,8 +241,8 @@ impl<'a> State<'a> {
         if marks >= fence.length && marks == trimmed.len() {
             let body = self.text[fence.body.min(offset)..offset].trim();
             if fence.json && body.starts_with(['{', '[']) && self.echo == Echo::No {
-                let json = Json { text: strict(body), first: fence.first, last: self.at };
-                self.scan.fenced.push(json);
+                let (text, comments) = strict(body);
+                self.scan.fenced.push(Json { text, comments, first: fence.first, last: self.at });
             }
             self.fence = None;
             self.echo = Echo::No;
@@ -286,12 +288,12 @@ impl<'a> State<'a> {
             return false;
         }
         let mut values = serde_json::Deserializer::from_str(&self.text[start..]).into_iter::<&RawValue>();
-        let (value, end) = match values.next() {
-            Some(Ok(value)) => (Cow::Borrowed(value.get()), start + values.byte_offset()),
+        let (text, comments, end) = match values.next() {
+            Some(Ok(value)) => (Cow::Borrowed(value.get()), Vec::new(), start + values.byte_offset()),
             _ => {
                 self.tries += 1;
                 match repaired(&self.text[start..]) {
-                    Some((value, length)) => (Cow::Owned(value), start + length),
+                    Some(made) => (Cow::Owned(made.value), made.comments, start + made.length),
                     None => return false,
                 }
             }
@@ -302,27 +304,26 @@ impl<'a> State<'a> {
             return false;
         }
         let last = self.at + self.text[start..end].matches('\n').count();
-        self.scan.bare.push(Json { text: value, first: self.at, last });
+        self.scan.bare.push(Json { text, comments, first: self.at, last });
         self.data_end = end;
         true
     }
 }
 
 /// The value a text begins with, where it can be made strict JSON.
-fn repaired(text: &str) -> Option<(String, usize)> {
-    let (value, length) = loose::repair(text)?;
-    serde_json::from_str::<IgnoredAny>(&value).is_ok().then_some((value, length))
+fn repaired(text: &str) -> Option<loose::Repaired> {
+    loose::repair(text).filter(|made| serde_json::from_str::<IgnoredAny>(&made.value).is_ok())
 }
 
-/// The body of a fence as strict JSON, where it is one value that can be made so.
-fn strict(body: &str) -> Cow<'_, str> {
+/// The body of a fence as strict JSON, where it is one value that can be made so, and the comments in it.
+fn strict(body: &str) -> (Cow<'_, str>, Vec<String>) {
     let mut values = serde_json::Deserializer::from_str(body).into_iter::<IgnoredAny>();
     if values.all(|value| value.is_ok()) {
-        return Cow::Borrowed(body);
+        return (Cow::Borrowed(body), Vec::new());
     }
     match repaired(body) {
-        Some((value, length)) if body[length..].trim().is_empty() => Cow::Owned(value),
-        _ => Cow::Borrowed(body),
+        Some(made) if body[made.length..].trim().is_empty() => (Cow::Owned(made.value), made.comments),
+        _ => (Cow::Borrowed(body), Vec::new()),
     }
 }
 

@@ -2,6 +2,8 @@
 //! or a place and fits no column is read as well as can be; a row nobody can read is left to the covering reader.
 
 use super::check::{cells, standing};
+use super::cover::Manner;
+use super::head;
 use super::lines::from_fields;
 use super::marks::{self, Lead};
 use super::place;
@@ -13,9 +15,12 @@ use tribunal_core::finding::Verdict;
 
 /// Reads every table and marks its lines as taken.
 pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
+    // A table below a finding with an id of its own is part of that finding.
+    let inside = head::below_an_id(lines);
+    read_html(lines, taken, draft);
     let mut at = 0;
     while at < lines.len() {
-        if !is_row(&lines[at]) || taken[at] {
+        if !is_row(&lines[at]) || taken[at] || inside[at] {
             at += 1;
             continue;
         }
@@ -29,6 +34,63 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
         }
         at = end;
     }
+}
+
+/// `<table>` with a row of titles: its rows are findings where the titles say so.
+fn read_html(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
+    const LINES_MAX: usize = 2_000;
+    let mut at = 0;
+    while at < lines.len() {
+        let begins = |line: &Line<'_>| line.text.trim_start().to_ascii_lowercase().starts_with("<table");
+        if lines[at].kind != Kind::Own || taken[at] || !begins(&lines[at]) {
+            at += 1;
+            continue;
+        }
+        let last = (at + LINES_MAX).min(lines.len());
+        let closes = |at: &usize| lines[*at].text.to_ascii_lowercase().contains("</table>");
+        let end = (at..last).find(closes).map_or(last, |at| at + 1);
+        let text: Vec<&str> = lines[at..end].iter().map(|line| line.text.trim()).collect();
+        let rows: Vec<String> = html_rows(&text.join(" "));
+        let columns: Vec<&str> = rows.first().map(|row| cells(row).map(column).collect()).unwrap_or_default();
+        if is_listing(&columns) {
+            titles(&rows[0], draft);
+            rows[1..].iter().for_each(|row| _ = finding(row, &columns, draft));
+            taken[at..end].fill(true);
+        }
+        at = end;
+    }
+}
+
+/// The rows of a table in tags, each with pipes between its cells.
+fn html_rows(text: &str) -> Vec<String> {
+    let mut rows: Vec<String> = Vec::new();
+    let mut rest = text;
+    while let Some(open) = rest.find('<') {
+        let inner = &rest[open + 1..];
+        let name: String = inner.bytes().take_while(u8::is_ascii_alphanumeric).map(char::from).collect();
+        let Some(end) = inner.find('>') else { break };
+        let body = &inner[end + 1..];
+        match name.to_ascii_lowercase().as_str() {
+            "tr" => rows.push(String::from("|")),
+            "td" | "th" => {
+                let stop = body.find("</t").or_else(|| body.find("<t")).unwrap_or(body.len());
+                if let Some(row) = rows.last_mut() {
+                    row.push_str(&format!(" {} |", body[..stop].trim().replace('|', "/")));
+                }
+                rest = &body[stop..];
+                continue;
+            }
+            _ => {}
+        }
+        rest = body;
+    }
+    rows.retain(|row| row.len() > 1);
+    rows
+}
+
+fn is_listing(columns: &[&str]) -> bool {
+    let has = |name: &str| columns.contains(&name);
+    has("issue") && (has("severity") || has("file")) || has("severity") && has("file")
 }
 
 fn is_row(line: &Line<'_>) -> bool {
@@ -67,6 +129,7 @@ fn column(title: &str) -> &'static str {
         | "vorschlag" | "solución" | "correction" | "修复建议" | "建议" | "修复" | "対応" | "remedy" => {
             "suggestion"
         }
+        "count" | "counts" | "total" | "number" | "anzahl" | "数量" | "件数" => "count",
         "confidence" => "confidence",
         "domain" | "category" | "area" => "domain",
         "verdict" | "decision" | "urteil" | "veredicto" | "结论" | "判定" => "verdict",
@@ -78,17 +141,39 @@ fn column(title: &str) -> &'static str {
 fn rows(lines: &[Line<'_>], titled: bool, taken: &mut [bool], draft: &mut Draft) {
     let columns: Vec<&str> = if titled { cells(lines[0].text).map(column).collect() } else { Vec::new() };
     let has = |name: &str| columns.contains(&name);
-    let listing = has("issue") && (has("severity") || has("file")) || has("severity") && has("file");
+    let listing = is_listing(&columns);
     let from = if titled { 2 } else { 0 };
     taken[..from].fill(titled);
+    if titled {
+        titles(lines[0].text, draft);
+    }
     for (at, line) in lines.iter().enumerate().skip(from) {
         taken[at] = match () {
             () if is_ruler(line.text) => true,
+            // How many there are of each kind is no finding.
+            () if has("count") => false,
             () if has("verdict") && !listing => part(line.text, &columns, draft),
             () if listing => finding(line.text, &columns, draft),
             () if has("result") => result(line.text, &columns, draft),
             () => guessed(line.text, draft),
         };
+    }
+}
+
+/// A title nobody knows may say anything.
+fn titles(row: &str, draft: &mut Draft) {
+    for cell in cells(row).filter(|cell| column(cell).is_empty()) {
+        let long = cell.split_whitespace().count() > 4;
+        draft.cover(cell, if long { Manner::List } else { Manner::Checked });
+    }
+}
+
+/// The cells of a row beside the one that was read.
+fn beside(row: &str, columns: &[&str], read: &str, draft: &mut Draft) {
+    for (n, cell) in cells(row).enumerate() {
+        if columns.get(n).copied().unwrap_or("") != read {
+            draft.cover(cell, Manner::List);
+        }
     }
 }
 
@@ -107,10 +192,12 @@ fn finding(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
             }
             "issue" => issue(&cell, &mut fields, &mut severity),
             "file" => fields.push(("file".to_owned(), place_in(&cell))),
-            "verdict" | "result" | "" => {}
+            "verdict" | "result" => {}
+            "" => fields.push(("details".to_owned(), cell.replace("<br>", "\n"))),
             name => fields.push((name.to_owned(), cell.replace("<br>", "\n"))),
         }
     }
+    label(&mut fields);
     let says = fields.iter().any(|(name, value)| name == "issue" && value.chars().any(char::is_alphabetic));
     let nothing =
         fields.iter().all(|(name, value)| name == "id" || words::is_nothing(value) || is_dash(value));
@@ -124,9 +211,23 @@ fn finding(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
     fields.extend(severity.map(|severity| ("severity".to_owned(), severity.word().to_owned())));
     draft.form(Form::Table);
     if let Some(claim) = from_fields(row, fields, draft) {
+        draft.listed.push(draft.intake.findings.len());
         draft.intake.findings.push(claim);
     }
     true
+}
+
+/// `CR-01: title` in the column of the issue names the finding where no column does.
+fn label(fields: &mut Vec<(String, String)>) {
+    if fields.iter().any(|(name, _)| name == "id") {
+        return;
+    }
+    let issue = fields.iter_mut().find(|(name, _)| name == "issue");
+    let Some((_, words)) = issue else { return };
+    let Some((id, _, rest)) = head::own_id(words) else { return };
+    let rest = rest.to_owned();
+    *words = rest;
+    fields.push(("id".to_owned(), id));
 }
 
 fn is_dash(value: &str) -> bool {
@@ -181,7 +282,10 @@ fn part(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
             draft.part(row, Verdict::Conditional, false);
             true
         }
-        Some(Stated::Known(Verdict::Approve, _)) => true,
+        Some(Stated::Known(Verdict::Approve, _)) => {
+            beside(row, columns, "verdict", draft);
+            true
+        }
         _ => false,
     }
 }
@@ -189,8 +293,18 @@ fn part(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
 /// A result of a check: what did not pass is in doubt.
 fn result(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
     let cell = cells(row).zip(columns).find(|(_, name)| **name == "result").map(|(cell, _)| cell);
-    let passed = cell.is_some_and(|cell| standing(cell) == Some(true));
+    let passed = cell.is_some_and(|cell| standing(cell) == Some(true) || is_settled(cell));
+    if passed {
+        beside(row, columns, "result", draft);
+    }
     passed || guessed(row, draft)
+}
+
+/// A finding of before that is gone: its row tells of what was mended.
+fn is_settled(cell: &str) -> bool {
+    let words = plain_words(bare(cell));
+    let words = words.trim_start_matches(|c: char| !c.is_alphanumeric());
+    matches!(words, "holds" | "verified" | "fixed" | "resolved" | "confirmed" | "closed" | "addressed")
 }
 
 /// A row under titles nobody knows: a finding if it holds a severity or a place with a line.
@@ -212,6 +326,9 @@ fn guessed(row: &str, draft: &mut Draft) -> bool {
         marks::word(cell).is_none() && place::first(cell).is_none_or(|p| p.end < cell.len() / 2)
     });
     let issue = words.max_by_key(|cell| cell.len()).copied().unwrap_or("");
+    if !issue.chars().any(char::is_alphabetic) {
+        return false;
+    }
     let mut fields = vec![("issue".to_owned(), issue.to_owned())];
     fields.extend(severity.map(|severity| ("severity".to_owned(), severity.word().to_owned())));
     fields.extend(place.map(|place| ("file".to_owned(), place.spelled())));

@@ -166,6 +166,7 @@ pub(crate) fn verdict_value(line: &str) -> Option<&str> {
         return (is_verdict_key(&key) || is_like_verdict_key(&key) && is_known(value)).then_some(value);
     }
     if let Some((_, words)) = heading(line) {
+        let words = own_start(words)?;
         if is_verdict_key(&words.to_lowercase()) {
             return Some("");
         }
@@ -190,7 +191,9 @@ fn dashed(words: &str) -> Option<&str> {
     {
         return Some(value);
     }
-    let value = words.strip_prefix("VERDICT ")?;
+    let value = words.strip_prefix("VERDICT")?;
+    // `**VERDICT** approve`.
+    let value = value.strip_prefix([' ', '*'])?.trim_start_matches([' ', '*']);
     is_known(value).then_some(value)
 }
 
@@ -322,6 +325,11 @@ fn lone_verdict(line: &str) -> Option<&str> {
             | "rejected"
             | "conditionally approved"
             | "lgtm"
+            | "do not merge"
+            | "don't merge"
+            | "do not approve"
+            | "not ready to merge"
+            | "not ready for merge"
             | "no go"
             | "approved with conditions"
             | "approved with comments"
@@ -336,7 +344,9 @@ fn lone_verdict(line: &str) -> Option<&str> {
                     .is_some_and(|rest| rest.starts_with("**") && !rest.contains('|'))
             },
         );
-    let by_name = text.ends_with(" requested changes") && text.split(' ').count() <= 3;
+    let short = |most: usize| text.split(' ').count() <= most;
+    let by_name =
+        text.ends_with(" requested changes") && short(3) || text.ends_with(" (changes requested") && short(8);
     let words = if by_name { "requested changes" } else { words };
     (plain || marked || explained || by_name).then_some(words)
 }
@@ -357,6 +367,7 @@ fn explanation(lines: &[Line<'_>], from: usize, beside: &str, taken: &mut [bool]
             || verdict_value(text).is_some()
             || remark_of(text).is_some()
             || super::said::is_answer(text)
+            || lines.get(at + 1).is_some_and(|next| head::is_underline(next.text))
         {
             return;
         }
@@ -397,7 +408,8 @@ pub(crate) fn take_evidence(text: &str, draft: &mut Draft) {
         draft.intake.worded += usize::from(draft.carried == Carried::Right);
         add_checked(text, draft);
     } else {
-        draft.leave(text);
+        // Not told by whoever launched it: it is covered, and is evidence of nothing.
+        draft.evidence(text);
     }
 }
 
@@ -417,7 +429,12 @@ pub(crate) fn read_remarks(lines: &[Line<'_>], taken: &mut [bool], draft: &mut D
             continue;
         }
         draft.carried = line.word;
-        if let Some((_, words)) = heading(line.text)
+        let underlined = || lines.get(at + 1).is_some_and(|next| head::is_underline(next.text));
+        let title = heading(line.text).map(|(_, words)| words).or_else(|| underlined().then_some(line.text));
+        if checking && head::is_underline(line.text) {
+            continue;
+        }
+        if let Some(words) = title
             && remark_of(words).is_none()
         {
             checking = is_checked_key(&plain_words(bare(words.trim_end_matches([':', '：']))));
@@ -431,7 +448,7 @@ pub(crate) fn read_remarks(lines: &[Line<'_>], taken: &mut [bool], draft: &mut D
             continue;
         }
         let own = checking && verdict_value(line.text).is_none() && !super::said::is_answer(line.text);
-        if own && (is_bullet(line.text) || line.text.starts_with([' ', '\t'])) {
+        if own && (is_bullet(line.text) || line.text.starts_with([' ', '\t']) || told(line.text)) {
             (taken[at], listed) = (true, true);
             add_item(strip_bullet(line.text), draft);
         } else {
@@ -441,9 +458,16 @@ pub(crate) fn read_remarks(lines: &[Line<'_>], taken: &mut [bool], draft: &mut D
     draft.carried = Carried::Nothing;
 }
 
+/// A sentence below the title of what was checked.
+fn told(text: &str) -> bool {
+    super::cover::sentences(text).into_iter().all(super::cover::reports_work)
+}
+
 /// The key and the value of a remark.
 fn remark_of(line: &str) -> Option<(String, &str)> {
-    if let Some(value) = strip_bullet(line).trim_start_matches('*').strip_prefix("CHECKED ")
+    if let Some(value) = strip_bullet(line).trim_start_matches('*').strip_prefix("CHECKED")
+        && let Some(value) = value.strip_prefix([' ', '*'])
+        && let value = value.trim_start_matches([' ', '*'])
         && !value.contains(": ")
         // `CHECKED :` is a key without its launch word: its items stand below.
         && !value.trim_start().starts_with([':', '：'])

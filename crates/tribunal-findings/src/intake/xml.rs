@@ -1,6 +1,7 @@
 //! Answers in tags: `<finding file="…" line="…" severity="…">…</finding>`, `<issue>` with a tag for each field,
 //! `<verdict>…</verdict>`. Reads the author's own lines only; a tag that is never closed ends with the message.
 
+use super::cover::Manner;
 use super::launch::Carried;
 use super::lines::from_fields;
 use super::marks;
@@ -13,10 +14,57 @@ const LINES_MAX: usize = 400;
 
 /// Reads every tag that means something and marks its lines as taken.
 pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
+    let parts = at_tags(lines, taken);
+    let split: Vec<Line<'_>> = parts.iter().map(|(_, line)| *line).collect();
+    let mut read = vec![false; split.len()];
+    read_parts(&split, &mut read, draft);
+    let mut tagged = vec![false; lines.len()];
+    parts.iter().zip(&read).for_each(|((at, _), read)| tagged[*at] |= *read);
+    // What stands beside a tag on its line is the author's too.
+    for ((at, line), _) in parts.iter().zip(&read).filter(|((at, _), read)| tagged[*at] && !**read) {
+        taken[*at] = true;
+        draft.leave(line.text);
+    }
+    tagged.iter().enumerate().filter(|(_, tagged)| **tagged).for_each(|(at, _)| taken[at] = true);
+}
+
+/// The lines, cut in front of every tag that means something.
+fn at_tags<'a>(lines: &[Line<'a>], taken: &[bool]) -> Vec<(usize, Line<'a>)> {
+    let mut parts = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let mut text = line.text;
+        if line.kind == Kind::Own && !taken[at] && opening(text).is_some() {
+            let mut from = 1;
+            while let Some(found) = text.get(from..).and_then(|rest| rest.find('<')).map(|found| from + found)
+            {
+                let means = opening(&text[found..]).is_some_and(|name| !matches!(kind_of(&name), Of::Other));
+                if means && !text[found..].starts_with("</") {
+                    parts.push((at, Line { text: &text[..found], ..*line }));
+                    (text, from) = (&text[found..], 1);
+                } else {
+                    from = found + 1;
+                }
+            }
+        }
+        let kind = if taken[at] { Kind::Data } else { line.kind };
+        parts.push((at, Line { text, kind, ..*line }));
+    }
+    parts
+}
+
+fn read_parts(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
     let mut at = 0;
     while at < lines.len() {
         let line = &lines[at];
-        let name = if line.kind == Kind::Own && !taken[at] { opening(line.text) } else { None };
+        let name = match line.kind {
+            Kind::Own if !taken[at] => opening(line.text),
+            // In a fence it may be a quotation: what it says against the work is heard.
+            Kind::Fenced => opening(line.text).filter(|name| {
+                let end = closed(lines, at, name);
+                matches!(kind_of(name), Of::Finding) && is_whole(&lines[at..end])
+            }),
+            _ => None,
+        };
         let Some(name) = name else {
             at += 1;
             continue;
@@ -44,6 +92,12 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
         taken[at..end].fill(true);
         at = end;
     }
+}
+
+/// Whether a finding says how severe it is and where.
+fn is_whole(lines: &[Line<'_>]) -> bool {
+    let has = |names: &[&str]| lines.iter().any(|line| names.iter().any(|name| line.text.contains(name)));
+    has(&["severity", "level", "priority"]) && has(&["file", "path", "location"])
 }
 
 enum Of {
@@ -95,10 +149,11 @@ fn container(line: &Line<'_>, draft: &mut Draft) {
         if matches!(name.as_str(), "verdict" | "decision" | "recommendation") {
             verdict::vote(value, draft);
             draft.form(Form::Xml);
+        } else {
+            draft.cover(value, Manner::Tail);
         }
     }
     draft.carried = Carried::Nothing;
-    let rest = rest.split('<').next().unwrap_or("");
     if rest.chars().any(char::is_alphabetic) {
         draft.leave(rest);
     }
@@ -119,6 +174,10 @@ fn element(name: &str, text: &str, draft: &mut Draft) {
         draft.forged |= !right;
     }
     draft.form(Form::Xml);
+    if !matches!(kind_of(name), Of::Finding) {
+        let others = fields.iter().filter(|(name, _)| name != "word");
+        others.for_each(|(_, value)| draft.cover(value, Manner::Tail));
+    }
     match name {
         "verdict" | "decision" | "recommendation" => verdict::vote(&plain(inner), draft),
         "checked" | "evidence" => verdict::take_evidence(&plain(inner), draft),
@@ -143,8 +202,9 @@ fn finding(raw: &str, fields: Vec<(String, String)>, body: &str, draft: &mut Dra
                 ));
             }
             "path" | "filename" | "location" | "file" => known.push(("file".to_owned(), value)),
-            "line" | "lines" | "start line" | "start" => known.push(("line".to_owned(), value)),
-            "end" | "end line" => end = Some(value),
+            "line" | "lines" | "start line" | "start" | "line start" | "startline" | "linestart" | "from"
+            | "line number" => known.push(("line".to_owned(), value)),
+            "end" | "end line" | "line end" | "endline" | "lineend" | "to" | "last" => end = Some(value),
             "comment" | "text" | "body" | "message" => known.push(("issue".to_owned(), value)),
             "description" if !known.iter().any(|(key, _)| key == "issue" || key == "title") => {
                 known.push(("issue".to_owned(), value));
@@ -231,5 +291,5 @@ fn children(body: &str, fields: &mut Vec<(String, String)>) -> String {
 fn plain(text: &str) -> String {
     let text = text.replace("<![CDATA[", "").replace("]]>", "");
     let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&apos;", "'");
-    text.replace("&#39;", "'").replace("&amp;", "&").trim().to_owned()
+    text.replace("&#39;", "'").replace("&#8212;", "—").replace("&amp;", "&").trim().to_owned()
 }

@@ -77,3 +77,127 @@ fn evidence_of_nothing_or_of_a_failed_command_is_none() {
     let zero = "CHECKED: `make test` in src/ exits with 0\nVERDICT: approve\n";
     assert_eq!(read(zero).effective(), Some(Verdict::Approve));
 }
+
+#[test]
+fn one_finding_in_many_forms_is_the_same_finding() {
+    let cart = ("src/cart.ts".to_owned(), Some(14), Severity::Blocker);
+    for form in [
+        // The asked tags, broken over lines.
+        "1) [id:1] [severity:blocker] [confidence:80]\n   [file:src/cart.ts:14]\n   issue: a float\n   | suggestion: use cents",
+        // Tables and tags.
+        "<table>\n<tr><th>Severity</th><th>File</th><th>Line</th><th>Issue</th></tr>\n<tr><td>high</td><td>src/cart.ts</td><td>14</td><td>a float</td></tr>\n</table>",
+        "<review><finding file=\"src/cart.ts\" line=\"14\" severity=\"high\">a float</finding></review>",
+        "```xml\n<finding severity=\"critical\" location=\"src/cart.ts:14\" message=\"a float\"/>\n```",
+        // Lists, titles, records.
+        "* src/cart.ts\n\t* [blocker] line 14: a float",
+        "**Blocking**\n- a float\n  - `src/cart.ts:14`",
+        "**src/cart.ts** — line 14 (blocker)\n\nA float.",
+        "## High severity\n\n**1. A float** (`src/cart.ts:14`)\nIt rounds.",
+        "Severity: High\nFile: src/cart.ts\nLine: 14\nDescription: a float",
+        "- BLOCKER src/cart.ts:14 a float",
+        "## Blocker 1: a float\n\n`src/cart.ts:14`",
+        "- 【致命的】`src/cart.ts:14` 丸め誤差",
+        // Code hosts.
+        "`src/cart.ts` around lines 14-14: ⚠️ Potential issue | 🔴 Critical\n\n**A float.** It rounds.",
+        "**[critical]** In `@src/cart.ts` at line 14, a float is used.",
+        "1. **Blocker**: A float (CLAUDE.md says \"cents\")\n\nhttps://github.com/o/r/blob/3b7e1f0/src/cart.ts#L14",
+        "### BL-01 A float\n\n**File:** `src/cart.ts:14`\n**Issue:** It rounds.",
+    ] {
+        assert_eq!(places(&format!("{form}\n\nVERDICT: reject\n")), std::slice::from_ref(&cart), "{form}");
+    }
+}
+
+#[test]
+fn json_of_other_shapes_is_read_where_it_speaks_against_the_work() {
+    let cart = ("src/cart.ts".to_owned(), Some(14), Severity::Blocker);
+    let one = r#"{"file":"src/cart.ts","line":14,"severity":"high","issue":"a float"}"#;
+    let answer = format!(r#"{{"verdict":"reject","findings":[{one}]}}"#);
+    for text in [
+        answer.clone(),
+        serde_json::Value::String(answer).to_string(),
+        format!("{one}\n{{\"verdict\":\"reject\"}}"),
+        format!(r#"{{"review":{{"outcome":"changes_requested","problems":[{one}]}}}}"#),
+        format!(r#"{{"status":"rejected","issues":[{one}]}}"#),
+        r#"{"verdict":"reject","findings":{"blocker":[{"file":"src/cart.ts:14","issue":"a float"}]}}"#.to_owned(),
+        r#"{"verdict":"reject","findings":{"src/cart.ts":[{"line":14,"severity":"high","issue":"a float"}]}}"#.to_owned(),
+        r#"{"verdict":"reject","issues":[{"filename":"src/cart.ts","lineStart":14,"level":"high","text":"a float"}]}"#.to_owned(),
+        r#"{"verdict":"reject","issues":[{"location":{"file":"src/cart.ts","lines":"14"},"severity":"high","text":"a float"}]}"#.to_owned(),
+    ] {
+        assert_eq!(places(&text), std::slice::from_ref(&cart), "{text}");
+        assert_eq!(read(&text).effective(), Some(Verdict::Reject), "{text}");
+    }
+    let approving = r#"{"verdict":"approve","checked":"read src/cart.ts, 14 tests pass","findings":[]}"#;
+    assert_eq!(read(approving).effective(), Some(Verdict::Approve));
+    for text in
+        [format!("{{\"review\":{approving}}}"), serde_json::Value::String(approving.to_owned()).to_string()]
+    {
+        assert_eq!(read(&text).effective(), None, "{text}");
+    }
+}
+
+/// A review as agents write it to a file.
+fn report(counts: (u8, u8), body: &str) -> String {
+    let (critical, warning) = counts;
+    format!(
+        "---\nphase: 3\nfindings:\n  critical: {critical}\n  warning: {warning}\n  total: {}\nstatus: issues_found\n---\n\n{body}",
+        critical + warning
+    )
+}
+
+#[test]
+fn what_stands_below_an_id_tells_of_one_finding() {
+    let block = "### CR-01: A float\n\n**File:** `src/cart.ts:14`\n**Issue:** The total is wrong:\n\n";
+    for below in [
+        "1. The user opens the cart.\n2. `src/form.ts:3` rounds.\n3. The sum is off.\n",
+        "- `addItem` (line 20)\n- `src/list.ts:9` calls it\n",
+        "src/list.ts:9 rounds as well, which\nform.ts:12 does not expect.\n",
+        "| Input | Output |\n|---|---|\n| src/list.ts:9 | critical |\n",
+        "**Warning:** it also affects `src/list.ts:9`.\n",
+        "> src/list.ts\n\n**Fix:**\n- use cents\n- or a decimal\n",
+        "Is it `Guid?` or not? It is.\n",
+    ] {
+        let found = places(&format!("## Critical issues\n\n{block}{below}\n## Info\n\nNone.\n"));
+        assert_eq!(found, [("src/cart.ts".to_owned(), Some(14), Severity::Blocker)], "{below}");
+    }
+}
+
+#[test]
+fn an_overview_is_no_second_finding() {
+    let cart = ("src/cart.ts".to_owned(), Some(14), Severity::Blocker);
+    let block = "### CR-01: `sum()` of floats?\n\n**File:** `src/cart.ts:14`\n**Issue:** It rounds.\n";
+    for overview in [
+        "| ID | File | Issue |\n|---|---|---|\n| CR-01 | src/cart.ts | a float |\n",
+        "| Severity | Count | Areas |\n|---|---|---|\n| Critical | 1 | money |\n",
+        "| Severity | Count |\n|---|---|\n| Critical | 1 |\n",
+        "**Critical:** 1 | **Warning:** 0\n",
+        "- **Critical:** the cart sums floats\n",
+        "- Critical: 1 (CR-01)\n- CR-01: floats\n",
+    ] {
+        for text in
+            [format!("## Summary\n\n{overview}\n{block}"), format!("{block}\n---\n\n## Totals\n\n{overview}")]
+        {
+            assert_eq!(places(&report((1, 0), &text)), std::slice::from_ref(&cart), "{text}");
+        }
+    }
+    // Where more is counted than told under ids, nothing is taken for an overview.
+    let more = format!("{block}\n## Warnings\n\n- src/form.ts:3 rounds twice\n");
+    assert_eq!(places(&report((1, 1), &more)).len(), 2);
+}
+
+#[test]
+fn what_was_mended_before_is_no_finding() {
+    let text = "| ID | Fix | Verified at | Status |\n|---|---|---|---|\n| WR-01 | clamps to zero | `src/cart.ts:14` | HOLDS |\n| WR-02 | rounds once | `src/form.ts:3` | fixed |\n\nVERDICT: reject\n";
+    assert_eq!(places(text), []);
+    // An approval does not rest on it.
+    assert_eq!(read(&text.replace("VERDICT: reject\n", GOOD)).effective(), None);
+}
+
+#[test]
+fn words_that_only_look_like_a_severity_are_names() {
+    assert_eq!(places("- **`errors.go::Is`** — handles the wildcard\n\nVERDICT: reject\n"), []);
+    for verdict in
+        ["# ❌ Verdict — Needs work", "🚫 Do not merge", "**bot** left comments (changes requested)"]
+    {
+        assert_eq!(read(&format!("{verdict}\n")).verdict, Some(Verdict::Reject), "{verdict}");
+    }
+}

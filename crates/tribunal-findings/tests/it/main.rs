@@ -1,6 +1,7 @@
 //! One test binary: tables of messy answers, and laws.
 
 mod bad_input;
+mod carriers;
 mod delta;
 mod forms;
 mod intake;

@@ -203,5 +203,5 @@ const COURTESY_WORDS: &[&str] = &[
     "final", "overall", "code", "phase", "round", "answer", "and", "a", "an", "to", "me", "on", "with",
     "change", "changes", "pr", "pull", "request", "patch", "diff", "in", "it", "all", "i", "have", "read",
     "please", "react", "useful", "was", "otherwise", "let", "know", "happy", "by", "date", "author",
-    "scratch", "hand", "zusammenfassung", "ergebnis", "resumen", "résumé", "riepilogo", "so", "now", "then", "short", "once", "more",
+    "scratch", "hand", "claude", "codex", "gemini", "copilot", "thinking", "thoughts", "zusammenfassung", "ergebnis", "resumen", "résumé", "riepilogo", "so", "now", "then", "short", "once", "more",
 ];

@@ -86,12 +86,14 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
     }
     let mut before = matches!(manner, Manner::Tail | Manner::List);
     let mut guarded = false;
+    let mut absent = false;
+    let mut sought = false;
     let parts: Vec<&str> = levelled.split(':').collect();
     let as_asked = clauses(&levelled).any(|clause| vouch::as_asked(&words_of(clause)));
     for (at, part) in parts.iter().enumerate() {
         // `the parser: I read …` names its topic first.
         if !matches!(manner, Manner::Checked | Manner::List)
-            && parts.get(at + 1).is_some_and(|next| is_topic_of(part, next))
+            && parts.get(at + 1).is_some_and(|next| is_topic_of(part, next) || is_aspect(part))
         {
             continue;
         }
@@ -107,9 +109,16 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
                 Judged::Unknown if as_asked && vouch::may_be_as_asked(&words) => {}
                 // `handles missing files and empty files`.
                 Judged::Unknown if guarded && words.len() <= 2 && is_list_item(&words) => {}
+                // `no critical, high or medium findings`.
+                Judged::Doubtful | Judged::Unknown if absent && is_more_of_none(&words) => continue,
+                // `checked for bugs, security problems and leaks`.
+                Judged::Doubtful | Judged::Unknown if sought && is_more_sought(&words) => continue,
                 Judged::Doubtful | Judged::Unknown => return false,
             }
             guarded = vouch::guards(&words);
+            absent = absence(&words);
+            let sought_here = |pair: &[&str]| pair[0] == "for" && BAD.has(pair[1]);
+            sought = reports(&words) && words.windows(2).take(4).any(sought_here);
         }
     }
     true
@@ -125,6 +134,51 @@ fn is_topic_of(part: &str, next: &str) -> bool {
     let words = words_of(part);
     let told = clauses(next).next().is_some_and(|clause| reports(&words_of(clause)));
     told && words.len() <= 4 && !is_faulty(&words) && is_list_item(&words) && !part.contains(PLACE)
+}
+
+/// `Correctness: …`, `Security: …`: the name of what is judged in the next words.
+fn is_aspect(part: &str) -> bool {
+    #[rustfmt::skip]
+    const ASPECTS: &[&str] = &[
+        "correctness", "security", "performance", "tests", "testing", "style", "naming", "documentation", "docs",
+        "scope", "design", "maintainability", "readability", "concurrency", "build", "api", "architecture",
+        "error handling", "test coverage", "types", "logic", "behaviour", "behavior",
+    ];
+    ASPECTS.contains(&words_of(part).join(" ").as_str())
+}
+
+/// More of what there is none of: severities and names of faults, joined by `or`.
+fn is_more_of_none(words: &[&str]) -> bool {
+    #[rustfmt::skip]
+    const MORE: &[&str] = &[
+        "critical", "high", "medium", "low", "major", "minor", "severe", "blocking", "severity", "serious", "or", "nor",
+        "issues", "findings", "bugs", "problems", "blockers", "warnings", "concerns", "defects", "regressions",
+        "races", "leaks", "errors", "vulnerabilities", "priority", "security", "correctness", "performance", "style",
+    ];
+    let joined = words.iter().any(|word| matches!(*word, "or" | "nor"));
+    let all = words.iter().all(|word| MORE.contains(word));
+    all && (joined || words.len() == 1 && words.iter().all(|word| !word.ends_with('s')))
+}
+
+/// More of what was looked for: `security problems`, `leaks`.
+fn is_more_sought(words: &[&str]) -> bool {
+    #[rustfmt::skip]
+    const KINDS: &[&str] = &[
+        "security", "memory", "logic", "style", "type", "concurrency", "performance", "possible", "potential", "race",
+        "or",
+    ];
+    #[rustfmt::skip]
+    const SOUGHT: &[&str] = &[
+        "problems", "bugs", "issues", "leaks", "races", "errors", "vulnerabilities", "regressions", "concerns",
+        "conditions", "deadlocks", "crashes", "mistakes", "typos",
+    ];
+    let last = words.last().is_some_and(|word| SOUGHT.contains(word));
+    last && words[..words.len() - 1].iter().all(|word| KINDS.contains(word) || SOUGHT.contains(word))
+}
+
+/// Whether a name such as `has_bugs` tells of a fault.
+pub(crate) fn names_a_fault(words: &str) -> bool {
+    words.split_whitespace().any(|word| BAD.has(word))
 }
 
 /// Stands for code, a path or a link.
@@ -160,11 +214,17 @@ fn without_tags(text: &str) -> Cow<'_, str> {
     while let Some(open) = rest.find('<') {
         let tail = &rest[open + 1..];
         let name = tail.trim_start_matches('/').bytes().take_while(u8::is_ascii_alphanumeric).count();
-        let end = tail.find('>').filter(|end| name > 0 && *end < 60 && !tail[..*end].contains('<'));
+        let end = tail.find('>').filter(|end| name > 0 && *end < 400 && !tail[..*end].contains('<'));
         out.push_str(&rest[..open]);
         match end {
             Some(end) => {
                 out.push_str(" ; ");
+                // A name or an address says nothing; a sentence does.
+                let told = |value: &&str| value.contains(' ') || !value.is_ascii();
+                for value in tail[..end].split(['"', '\'']).skip(1).step_by(2).filter(told) {
+                    out.push_str(value);
+                    out.push_str(" ; ");
+                }
                 rest = &tail[end + 1..];
             }
             None => {
@@ -319,7 +379,7 @@ fn judge(words: &[&str], before: bool, manner: Manner) -> Judged {
     let sure = (good || vouch::assures(words) || vouch::praises(words)) && !places;
     match manner {
         Manner::Checked => Judged::Harmless(true),
-        Manner::List if good || has_tests(words) => Judged::Harmless(true),
+        Manner::List if good || has_tests(words) || sure => Judged::Harmless(true),
         // What the tests cover may go on as a list.
         Manner::Prose | Manner::Tail if sure => Judged::Harmless(vouch::lists_tests(words)),
         Manner::List if is_list_item(words) => Judged::Harmless(true),
@@ -346,7 +406,10 @@ fn announces(words: &[&str]) -> bool {
         ["here", "is" | "are", ..] | ["below" | "this", "is", ..] | ["my" | "review" | "summary", ..]
     );
     let names = words.iter().take(6).any(|word| REVIEW.contains(word));
-    !placed && words.len() <= 12 && (opens && names || matches!(words, ["let", "me", ..] | ["let's", ..]))
+    let walks = matches!(words, ["working" | "going" | "walking", "through", ..]) && words.len() <= 6;
+    !placed
+        && words.len() <= 12
+        && (opens && names || walks || matches!(words, ["let", "me", ..] | ["let's", ..]))
 }
 
 fn has(table: &[&str], word: &str) -> bool {
