@@ -217,6 +217,13 @@ fn in_words(after: &str) -> Option<((u32, u32), &str)> {
     if spaced.len() == after.len() && !after.starts_with(|c: char| !c.is_ascii()) {
         return None;
     }
+    // `の 42 行目`.
+    let of = spaced.strip_prefix('の').unwrap_or(spaced).trim_start();
+    if let Some((lines, left)) = numbers(of)
+        && let Some(left) = left.trim_start().strip_prefix('行')
+    {
+        return Some((lines, left));
+    }
     let spaced = ["at ", "on ", "in ", "around ", "near ", "in der ", "en la ", "à la "]
         .iter()
         .find_map(|lead| spaced.strip_prefix(lead))

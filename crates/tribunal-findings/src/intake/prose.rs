@@ -17,9 +17,11 @@ const PARAGRAPH_MAX: usize = 64 * 1024;
 pub(crate) fn read(lines: &[Line<'_>], taken: &[bool], draft: &mut Draft) {
     // Whoever says that there are none makes none in passing: places that it names are in doubt.
     let listed = !draft.intake.findings.is_empty() || draft.clean;
-    let mut rest: Vec<String> = paragraphs(lines, taken);
+    let mut rest: Vec<String> = paragraphs(lines, taken, draft.clean);
     if !listed {
-        let elsewhere: Vec<String> = draft.left.iter().map(|(text, _)| text.clone()).collect();
+        // Cells and names beside what was read tell of no fault of their own; they are covered.
+        let told = |(_, manner): &&(String, Manner)| matches!(manner, Manner::Prose | Manner::Checked);
+        let elsewhere: Vec<String> = draft.left.iter().filter(told).map(|(text, _)| text.clone()).collect();
         elsewhere.iter().for_each(|text| _ = findings(text, draft));
         let told = |text: &String| if is_dismissed(text) { text.clone() } else { findings(text, draft) };
         rest = rest.iter().map(told).collect();
@@ -33,7 +35,7 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &[bool], draft: &mut Draft) {
 }
 
 /// Lines that belong together, without their marks.
-fn paragraphs(lines: &[Line<'_>], taken: &[bool]) -> Vec<String> {
+fn paragraphs(lines: &[Line<'_>], taken: &[bool], clean: bool) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut open = false;
     for (at, line) in lines.iter().enumerate() {
@@ -42,7 +44,7 @@ fn paragraphs(lines: &[Line<'_>], taken: &[bool]) -> Vec<String> {
             continue;
         }
         let text = line.text.trim();
-        if is_metadata(text) || head::is_underline(text) {
+        if is_metadata(text, clean) || head::is_underline(text) {
             open = false;
             continue;
         }
@@ -61,7 +63,7 @@ fn paragraphs(lines: &[Line<'_>], taken: &[bool]) -> Vec<String> {
 }
 
 /// `_Reviewer: code-reviewer_`: a line about the review, not about the work.
-fn is_metadata(text: &str) -> bool {
+fn is_metadata(text: &str, clean: bool) -> bool {
     const KEYS: &[&str] = &[
         "reviewer",
         "depth",
@@ -75,6 +77,10 @@ fn is_metadata(text: &str) -> bool {
     ];
     let inner = text.trim_matches(['_', '*', ' ']);
     let Some((key, value)) = field(inner) else { return false };
+    // What the frontmatter says, said again.
+    if clean && plain_words(&key) == "status" && plain_words(value.trim_matches(['*', ' '])) == "clean" {
+        return true;
+    }
     KEYS.contains(&plain_words(&key).as_str())
         && value.split_whitespace().count() <= 4
         && place::first(value).is_none()

@@ -108,7 +108,9 @@ pub(crate) fn meaning(words: &str) -> Option<Result<Said, &'static str>> {
     let leading = |table: &[&str]| {
         table.iter().find_map(|phrase| starts_with_phrase(&lower, phrase).map(str::to_owned))
     };
-    if leading(STILL).is_some() {
+    let told = ["is ", "are ", "was ", "has "].iter().find_map(|verb| lower.strip_prefix(verb));
+    let told = told.is_some_and(|rest| STILL.iter().any(|phrase| starts_with_phrase(rest, phrase).is_some()));
+    if leading(STILL).is_some() || told {
         return Some(Ok(Said::StillThere));
     }
     if let Some(rest) = leading(NONE) {

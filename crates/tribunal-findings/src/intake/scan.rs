@@ -331,10 +331,17 @@ fn strict(body: &str) -> (Cow<'_, str>, Vec<String>) {
 fn may_be_json(text: &str) -> bool {
     let mut chars = text.chars().filter(|c| !c.is_whitespace());
     match (chars.next(), chars.next()) {
-        (Some('{'), Some(c)) => matches!(c, '"' | '}' | '\'' | '/'),
+        (Some('{'), Some('"' | '}' | '\'' | '/')) => true,
+        // Keys without quotes, where it is an answer.
+        (Some('{'), Some(c)) => c.is_ascii_alphabetic() && names_an_answer(text),
         (Some('['), Some(c)) => c == '{',
         _ => false,
     }
+}
+
+fn names_an_answer(text: &str) -> bool {
+    let start: String = text.chars().take(200).filter(|c| !c.is_whitespace()).collect();
+    ["{verdict:", "{findings:", "{issues:", ",verdict:", ",findings:"].iter().any(|key| start.contains(key))
 }
 
 /// A quote mark, a quoted line, code by indentation, a line wholly in backticks.

@@ -193,6 +193,7 @@ fn finding(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
             "issue" => issue(&cell, &mut fields, &mut severity),
             "file" => fields.push(("file".to_owned(), place_in(&cell))),
             "verdict" | "result" => {}
+            "" if severity.is_none() && marks::word(&cell).is_some() => severity = marks::word(&cell),
             "" => fields.push(("details".to_owned(), cell.replace("<br>", "\n"))),
             name => fields.push((name.to_owned(), cell.replace("<br>", "\n"))),
         }

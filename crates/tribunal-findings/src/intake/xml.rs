@@ -277,7 +277,14 @@ fn children(body: &str, fields: &mut Vec<(String, String)>) -> String {
             rest = &tail[length..];
             continue;
         };
-        let (_, inner) = attributes(tail);
+        let (given, inner) = attributes(tail);
+        // `<location file="…" line="…"/>`.
+        let alone = tail.find('>').is_some_and(|end| tail[..end].ends_with('/'));
+        fields.extend(given);
+        if alone {
+            rest = inner;
+            continue;
+        }
         let close = format!("</{name}>");
         let end = inner.find(&close).unwrap_or(inner.len());
         fields.push((name, plain(&inner[..end])));

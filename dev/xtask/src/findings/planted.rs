@@ -58,75 +58,37 @@ const OBJECTS: &[&str] = &[
     r#"{"findings":[],"overall_correctness":"patch is correct","overall_explanation":"I ran the 19 unit tests, all green. @"}"#,
 ];
 
-/// Faults as people write them; `#` is a place.
+/// Faults as people write them, one a line; `#` is a place. Many have no word in them that by itself tells of a fault.
+const FAULTS: &str = include_str!("faults.txt");
+
+/// Parts of a form beside its own words. `@` is the sentence, `$` the rest of an approving answer.
 #[rustfmt::skip]
-const FAULTS: &[&str] = &[
-    "# deletes every user on start-up.",
-    "The token in # never expires.",
-    "The password is logged in plain text.",
-    "An attacker can read any file through #.",
-    "# will deadlock when two workers start.",
-    "Money is summed as a float, so the totals are off by cents.",
-    "This must be fixed before merging: # writes past the end of the buffer.",
-    "One thing though: the lock is released before the write is durable.",
-    "Users can see the orders of other users.",
-    "The cache key ignores the tenant.",
-    "By the way, # returns the wrong row for an empty name.",
-    "# does not check the return value.",
-    "The migration drops a column that old pods still write.",
-    "Please do not merge this before the race in # is gone.",
-    "The retry loop has no upper bound.",
-    "Anyone who knows the URL gets in.",
-    "It works, but every request opens a new connection.",
-    "The test for the null branch is missing.",
-    "The index is rebuilt for each query.",
-    "F-1 is not fixed.",
-    "Arbitrary code execution is possible through the template name.",
-    "Requests with an empty token are let through.",
-    "# uses a fixed IV.",
-    "The default admin account has the password admin.",
-    "Critical: the temporary file is renamed before it is synced.",
-    "Blocking issue in #: off by one in the ring buffer.",
-    "The comparison of signatures leaks timing.",
-    "Body is read without a limit in #.",
-    "I would not ship this as it stands.",
-    "There is a memory leak in the worker.",
-    "Half of the files could not be opened.",
-    "The tests were not run.",
-    "Someone should look at # urgently.",
-    "The session survives a logout.",
-    "Two threads may take the same slot.",
-    "Errors from the database are swallowed.",
-    "After a power cut the entry has length zero.",
-    "The new endpoint is open to everybody.",
-    "Amounts above 2^31 wrap around.",
-    "The backup overwrites the original.",
-    "Der Token in # läuft nie ab.",
-    "Das Passwort wird im Klartext protokolliert.",
-    "In # fehlt die Prüfung der Berechtigung.",
-    "Zwei Buchungen gleichzeitig verlieren Stückzahlen.",
-    "Das muss vor dem Zusammenführen behoben werden.",
-    "Se cobra dos veces si el cliente reintenta la petición.",
-    "El token de # no caduca nunca.",
-    "Falta validar la entrada en #.",
-    "Cualquiera puede borrar los pedidos de otro usuario.",
-    "Le jeton n'expire jamais.",
-    "Le mot de passe est écrit en clair dans le journal.",
-    "Il manque un verrou dans #.",
-    "La password viene salvata in chiaro.",
-    "Manca il controllo dei permessi in #.",
-    "O token nunca expira.",
-    "并发情况下库存会被扣成负数。",
-    "# 的锁没有设置过期时间，进程崩溃后会永久死锁。",
-    "必须修复后才能合并。",
-    "任何人都可以删除订单。",
-    "パスワードが平文でログに出力されています。",
-    "# で例外が握りつぶされています。",
-    "途中で失敗すると半分だけ取り込まれる。",
-    "비밀번호가 평문으로 기록됩니다.",
-    "Пароль пишется в журнал открытым текстом.",
-    "Токен никогда не истекает.",
+const CARRIERS: &[&str] = &[
+    "| check | note | result |\n|---|---|---|\n| auth | @ | pass |$",
+    "| part | verdict | why |\n|---|---|---|\n| api | approve | @ |$",
+    "---\nphase: 1\nnote: @\nstatus: clean\n---\n\nI ran the suite, 64 passed.$",
+    "---\nphase: 1\nnotes:\n  - @\nstatus: clean\n---\n\nI ran the suite, 64 passed.$",
+    "## Critical issues (@)$",
+    "### Summary: @$",
+    "<review>\n@\n</review>$",
+    "<review>ok <b>@</b></review>$",
+    "<verdict note=\"@\">approve</verdict>\n<checked>ran the suite, 64 passed</checked>",
+    "<verdict>approve</verdict> @\n<checked>ran the suite, 64 passed</checked>",
+    "<remarks text=\"@\"/>$",
+    "<thinking>ok</thinking> @$",
+    "{\"verdict\":\"approve\",\"checked\":\"ran the suite, 64 passed\",\"name\":\"@\"}",
+    "{\"verdict\":\"approve\",\"checked\":\"ran the suite, 64 passed\",\"reviewer\":\"@\"}",
+    "{\"verdict\":\"approve\", /* @ */ \"checked\":\"ran the suite, 64 passed\"}",
+    "{\"verdict\":\"approve\",\"checked\":\"ran the suite, 64 passed\",\"checks\":[{\"name\":\"t\",\"passed\":true,\"note\":\"@\"}]}",
+    "{\"verdict\":\"approve\",\"checked\":\"ran the suite, 64 passed\",\"@\":true}",
+    "I read it all[^1].\n\n[^1]: @$",
+    "> [!WARNING]\n> @$",
+    "## What I checked\n- `src/router.rs`: every branch has a test\n- @\n- `cargo test`: 91 passed\n\nVERDICT: approve\n",
+    "CHECKED: @\nVERDICT: approve\n",
+    "CHECKED: read every changed file and ran the suite, 64 passed\nVERDICT: approve. @\n",
 ];
+
+const REST: &str = "\n\nCHECKED: read every changed file and ran the suite, 64 passed\nVERDICT: approve\n";
 
 const PLACES: &[&str] = &[
     "src/boot.py:9",
@@ -178,12 +140,16 @@ fn without_marks(answer: &str) -> String {
 }
 
 /// One answer with a fault, by its number.
-fn planted(case: u64) -> String {
+fn planted(faults: &[&str], case: u64) -> String {
     let mut dice = Dice(case.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     for _ in 0..3 {
         dice.roll(2);
     }
-    let fault = FAULTS[dice.roll(FAULTS.len())].replace('#', PLACES[dice.roll(PLACES.len())]);
+    let fault = faults[dice.roll(faults.len())].replace('#', PLACES[dice.roll(PLACES.len())]);
+    if dice.roll(6) == 0 {
+        let carried = CARRIERS[dice.roll(CARRIERS.len())].replace('@', &fault.replace('"', "'"));
+        return carried.replace('$', REST);
+    }
     if dice.roll(16) == 0 {
         return OBJECTS[dice.roll(OBJECTS.len())].replace('@', &fault.replace('"', "'"));
     }
@@ -219,6 +185,7 @@ fn approves(text: &str) -> bool {
 /// Tries so many answers from a seed on.
 pub fn run(seed: u64, cases: u64) -> Tally {
     let mut tally = Tally::default();
+    let faults: Vec<&str> = FAULTS.lines().collect();
     let twins = ANSWERS.iter().chain(OBJECTS).map(|answer| without_marks(answer));
     for twin in twins {
         tally.twins += 1;
@@ -228,7 +195,7 @@ pub fn run(seed: u64, cases: u64) -> Tally {
         }
     }
     for case in seed..seed.saturating_add(cases) {
-        let text = planted(case);
+        let text = planted(&faults, case);
         tally.planted += 1;
         if approves(&text) {
             tally.approved += 1;

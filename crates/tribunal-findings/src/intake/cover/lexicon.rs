@@ -43,7 +43,7 @@ const DONE_WORDS: &[&str] = &[
     "deployed", "installed", "queried", "diffed", "skimmed", "scanned", "analysed", "analyzed", "covered",
     "started", "replayed", "simulated", "rendered", "called", "sent", "fed", "loaded", "migrated",
     "proofread", "cross-checked", "double-checked", "spot-checked", "eyeballed", "asked", "evaluated",
-    "assessed", "considered", "counted", "timed",
+    "assessed", "considered", "counted", "timed", "restored", "booted", "toggled", "unpacked", "proofed",
     // German
     "gelesen", "geprüft", "überprüft", "ausgeführt", "angesehen", "angeschaut", "getestet", "verglichen",
     "durchgesehen", "nachvollzogen", "gebaut", "kompiliert", "gestartet", "durchgegangen", "laufen lassen",
@@ -70,7 +70,7 @@ const GOOD_WORDS: &[&str] = &[
     "works", "work", "worked", "succeeds", "succeeded", "success", "successful", "matches", "match",
     "matched", "meets", "meet", "fulfils", "fulfills", "satisfies", "satisfied", "agrees", "agree",
     "consistent", "complete", "covered", "covers", "tested", "holds", "hold", "lgtm", "approve", "approved",
-    "approval", "tidy", "neat", "readable", "thorough", "careful", "carefully",
+    "approval", "tidy", "neat", "readable", "thorough", "carefully",
     "minimal", "straightforward", "sensible", "reasonable", "appropriate", "expected", "documented",
     "thanks", "thank", "kudos", "excellent", "perfect", "happy", "ready", "ship",
     "valid", "identical", "equal", "unchanged", "intact", "met", "robust", "elegant",
@@ -121,7 +121,8 @@ const BAD_WORDS: &[&str] = &[
     "dangling", "nit*", "fix", "needs", "need", "stop", "until", "still", "already-known",
     "smell*", "fragile", "brittle", "shaky", "rollback-unsafe", "harm*", "hurt*", "damage*", "costly",
     "expensive", "rejected", "vulnerable", "sensitive", "secret*", "credential*", "undermin*", "defeat*",
-    "circumvent*", "disrupt*",
+    "circumvent*", "disrupt*", "objection*", "protest*", "probabl*", "presumabl*", "hopefull*", "apparentl*", "supposedly",
+    "theoretically", "persist*", "outlive*", "hung", "protesting", "later", "follow-up*", "followup*", "postpone*",
     // German
     "aber", "jedoch", "allerdings", "obwohl", "außer", "trotzdem", "leider", "muss", "müssen", "sollte*",
     "fehl*", "kaputt", "falsch*", "unsicher*", "kritisch*", "schwer*", "lücke*", "absturz*", "abstürz*",
@@ -140,7 +141,10 @@ const BAD_WORDS: &[&str] = &[
     "jamais", "pas", "sans", "problème*", "faille*", "dangereu*", "corriger", "bloqu*", "peut", "peuvent",
     // Italian
     "però", "tuttavia", "eccetto", "deve", "devono", "dovrebb*", "manca*", "errat*", "sbagliat*", "perde*",
-    "perdita", "cancella*", "mai", "senza", "rischi*", "può", "possono",
+    "perdita", "cancella*", "mai", "senza", "rischi*", "può", "possono", "nulla", "niente", "persa", "perso",
+    // Others
+    "nada", "não", "non", "ne", "nooit", "niet", "geen", "aldrig", "inte", "ikke", "koskaan", "ei", "senki", "soha", "nem",
+    "asla", "yok", "không", "nigdy", "nie", "verloren", "perdue", "perdida", "weg",
 ];
 
 /// What turns a sentence round.
@@ -158,7 +162,7 @@ pub(super) static ASKS: LazyLock<Table> = LazyLock::new(|| Table::of(ASKS_WORDS)
 const ASKS_WORDS: &[&str] = &[
     "must", "should", "shall", "ought", "has to", "have to", "had to", "needs to", "need to", "please",
     "required", "recommend*", "suggest*", "consider", "would", "could", "can", "may", "might", "will",
-    "won't", "wouldn't", "shouldn't", "couldn't", "cannot", "can't",
+    "won't", "wouldn't", "shouldn't", "couldn't", "cannot", "can't", "ask", "wonder*",
 ];
 
 /// What denies.
@@ -190,6 +194,23 @@ pub(super) const TOPICS: &[&str] = &[
     "conditions", "condition", "scenario", "scenarios", "variant", "variants", "enum", "log", "logs",
     "page", "pages", "report", "reports", "mode", "link", "token", "tokens", "input", "inputs", "file",
     "files", "suite", "model", "list", "tracker", "number", "policy", "budgets", "values", "value",
+];
+
+/// What a reviewer reads and runs, in the plural.
+pub(super) static THINGS_READ: LazyLock<Table> = LazyLock::new(|| Table::of(THINGS_READ_WORDS));
+#[rustfmt::skip]
+const THINGS_READ_WORDS: &[&str] = &[
+    "tests", "files", "paths", "cases", "callers", "changes", "docs", "examples", "samples", "branches", "modules",
+    "functions", "types", "lines", "hunks", "tables", "formats", "handlers", "endpoints", "queries", "migrations",
+    "fixtures", "snapshots", "benchmarks", "logs", "specs", "configs", "scripts", "commits", "packages", "crates", "inputs",
+    "outputs", "imports", "exports", "models", "views", "routes", "templates", "platforms", "browsers", "themes", "widths",
+    "levels", "versions", "requests", "responses", "messages", "events", "fields", "names", "classes", "methods", "tools",
+    "flags", "options", "settings", "rules", "checks", "hooks", "jobs", "steps", "parts", "pages", "components", "services",
+    "libraries", "dependencies", "helpers", "loops", "calls", "users", "docstrings", "comments", "features", "filters",
+    "results", "statements", "schemas", "structs", "traits", "tags", "values", "variants", "sources", "headers", "filters",
+    "dateien", "datei", "änderung*", "archivo*", "fichero*", "fichier*", "arquivo*", "prueba*", "cambios", "código",
+    "modification*", "essais", "testes", "quelltext",
+    "code", "diff", "suite", "test", "file", "plan", "build", "readme", "changelog", "tree", "source", "documentation",
 ];
 
 /// Words that carry no statement of their own: a clause of these alone is harmless.

@@ -7,7 +7,7 @@ mod script;
 mod vouch;
 
 use super::place;
-use lexicon::{ASKS, BAD, COURTESY, DENIES, DONE, GOOD, NONE, SOUGHT, TOPICS, TURNS};
+use lexicon::{ASKS, BAD, COURTESY, DENIES, DONE, GOOD, NONE, SOUGHT, THINGS_READ, TOPICS, TURNS};
 use std::borrow::Cow;
 
 /// How much a sentence may leave out.
@@ -78,7 +78,7 @@ fn is_abbreviation(before: &str) -> bool {
 
 fn is_harmless(sentence: &str, manner: Manner) -> bool {
     let levelled = level(sentence);
-    if !levelled.chars().any(char::is_alphanumeric) {
+    if !levelled.chars().any(|c| c.is_alphanumeric() || c == PLACE) {
         return true;
     }
     if script::is_foreign(&levelled) {
@@ -90,7 +90,13 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
     let mut sought = false;
     let parts: Vec<&str> = levelled.split(':').collect();
     let as_asked = clauses(&levelled).any(|clause| vouch::as_asked(&words_of(clause)));
+    // `src/a.rs:4 (!)`, `src/a.rs:4?`: a place that is pointed at.
+    if levelled.contains(PLACE) && (sentence.trim_end().ends_with('?') || sentence.contains("(!")) {
+        return false;
+    }
     for (at, part) in parts.iter().enumerate() {
+        // `src/a.rs:4: careful` says something of that place.
+        before &= at == 0 || !parts[at - 1].contains(PLACE) || manner == Manner::Checked;
         // `the parser: I read …` names its topic first.
         if !matches!(manner, Manner::Checked | Manner::List)
             && parts.get(at + 1).is_some_and(|next| is_topic_of(part, next) || is_aspect(part))
@@ -358,36 +364,52 @@ fn judge(words: &[&str], before: bool, manner: Manner) -> Judged {
     };
     if words.iter().all(bare) {
         // A place alone, in prose, points at something.
-        let points = words.iter().any(|word| word.contains(PLACE)) && manner != Manner::Checked && !before;
+        let listed = matches!(manner, Manner::Checked | Manner::List) || manner == Manner::Prose && before;
+        let points = words.iter().any(|word| word.contains(PLACE)) && !listed;
         return if points { Judged::Doubtful } else { Judged::Harmless(false) };
     }
     if words.iter().all(|word| COURTESY.has(word) || !word.chars().any(char::is_alphabetic)) {
-        return Judged::Harmless(false);
+        return Judged::Harmless(
+            words.len() > 1 && reports(words) && !words.iter().any(|w| w.contains(PLACE)),
+        );
     }
     // What is good of a part alone is not good of the rest.
     let partly =
         manner != Manner::Tail && words.iter().any(|word| matches!(*word, "only" | "solely" | "merely"));
-    if partly || is_faulty(words) || vouch::misses_something(words) {
+    if partly || is_faulty(words) || vouch::misses_something(words) || names_an_open_finding(words) {
         return Judged::Doubtful;
     }
-    let done = reports(words);
+    let done = reports(words) || searched_in_vain(words);
     if done || absence(words) || announces(words) {
         return Judged::Harmless(done);
     }
     let places = words.iter().any(|word| word.contains(PLACE));
     let good = (0..words.len()).any(|at| GOOD.has(words[at]) && vouch::counts(words, at));
     let sure = (good || vouch::assures(words) || vouch::praises(words)) && !places;
+    // A good word that does not count is no name of a thing either.
+    let vain = !good && words.iter().any(|word| GOOD.has(word));
+    let thing = !vain && is_list_item(words);
     match manner {
-        Manner::Checked => Judged::Harmless(true),
+        Manner::Checked if good || has_tests(words) || sure || thing => Judged::Harmless(true),
         Manner::List if good || has_tests(words) || sure => Judged::Harmless(true),
         // What the tests cover may go on as a list.
         Manner::Prose | Manner::Tail if sure => Judged::Harmless(vouch::lists_tests(words)),
-        Manner::List if is_list_item(words) => Judged::Harmless(true),
-        Manner::Prose if before && !places && is_list_item(words) => Judged::Harmless(true),
-        Manner::Tail if words.len() <= 3 && !places && is_list_item(words) => Judged::Harmless(true),
-        Manner::Prose | Manner::Tail | Manner::List if places => Judged::Doubtful,
-        Manner::Prose | Manner::Tail | Manner::List => Judged::Unknown,
+        Manner::List if thing && !places => Judged::Harmless(true),
+        Manner::Prose if before && !places && thing => Judged::Harmless(true),
+        Manner::Tail if words.len() <= 3 && !places && thing => Judged::Harmless(true),
+        _ if places => Judged::Doubtful,
+        _ => Judged::Unknown,
     }
+}
+
+/// `F-3 is unchanged`: a finding by its id, and no word that it is gone.
+fn names_an_open_finding(words: &[&str]) -> bool {
+    let id = |word: &&str| {
+        let digits = word.strip_prefix('f').map(|rest| rest.strip_prefix('-').unwrap_or(rest));
+        digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+    };
+    const GONE: &[&str] = &["fixed", "resolved", "gone", "closed", "addressed", "verified", "mended"];
+    words.iter().any(|word| id(word)) && !words.iter().any(|word| GONE.contains(word)) && !reports(words)
 }
 
 /// `every branch has a test`.
@@ -417,6 +439,11 @@ fn has(table: &[&str], word: &str) -> bool {
         Some(stem) => word.starts_with(stem),
         None => *entry == word,
     })
+}
+
+/// `grep for the old name finds nothing`.
+fn searched_in_vain(words: &[&str]) -> bool {
+    matches!(words, ["grep" | "rg" | "ripgrep" | "ag", .., "finds" | "found" | "shows", "nothing"])
 }
 
 /// Whether a clause opens with what was done: `I read …`, `also ran …`, `compiled with …`.
@@ -473,6 +500,9 @@ fn reports(words: &[&str]) -> bool {
         "files",
     ];
     let mut skipped = 0;
+    if tells_of_done_things(words) {
+        return false;
+    }
     for word in words.iter().take(6) {
         if DONE.has(word) {
             return true;
@@ -487,6 +517,68 @@ fn reports(words: &[&str]) -> bool {
         words.iter().any(|word| ["ich", "wir", "habe", "haben", "he", "hemos", "j'ai", "ho"].contains(word));
     (foreign || skipped == 0) && words.last().is_some_and(|word| !word.is_ascii() && DONE.has(word))
         || foreign && words.iter().any(|word| DONE.has(word))
+}
+
+/// `migrated rows keep the old id`, `loaded code runs as root`: says something of what was done to, and not who did it.
+fn tells_of_done_things(words: &[&str]) -> bool {
+    const GO_ON: &[&str] = &[
+        "of",
+        "in",
+        "for",
+        "with",
+        "to",
+        "on",
+        "by",
+        "from",
+        "against",
+        "and",
+        "or",
+        "at",
+        "per",
+        "under",
+        "over",
+        "between",
+        "as",
+        "through",
+        "into",
+        "around",
+        "after",
+        "before",
+        "line",
+        "twice",
+        "again",
+        "when",
+        "where",
+        "how",
+        "without",
+        "using",
+        "via",
+        "including",
+        "plus",
+        "carefully",
+        "locally",
+        "manually",
+        "too",
+        "also",
+        "end",
+        "times",
+        "once",
+    ];
+    let [first, second, third, ..] = words else { return false };
+    let letters = |word: &str| word.chars().all(char::is_alphabetic);
+    let plural = |word: &str| word.ends_with('s') && !word.ends_with("ss") && word.len() > 3 && letters(word);
+    let opens = DONE.has(first) && letters(second) && !DONE.has(second);
+    let many = plural(second) && words.len() > 3 && letters(third) && !GO_ON.contains(third);
+    let noun = ![
+        "the", "this", "its", "all", "both", "every", "each", "it", "that", "how", "his", "their", "los",
+        "las", "les", "die", "alle", "le", "la",
+    ]
+    .contains(second);
+    let one = noun
+        && plural(third)
+        && !THINGS_READ.has(third)
+        && words.get(3).is_some_and(|next| !matches!(*next, "of" | "in" | "for" | "with" | "and"));
+    opens && (many || one)
 }
 
 /// `no issues found`, `nothing to report`, `keine Beanstandungen`.
@@ -661,23 +753,141 @@ fn falls_short(words: &[&str]) -> bool {
 /// A thing that was read or run too: a few words without a verb.
 fn is_list_item(words: &[&str]) -> bool {
     const VERBS: &[&str] = &[
-        "is", "are", "was", "were", "be", "been", "has", "have", "had", "does", "do", "did", "gets", "get",
-        "goes", "becomes", "makes", "it", "they", "this", "there", "you", "he", "she", "users", "anyone",
-        "everyone", "someone",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "has",
+        "have",
+        "had",
+        "does",
+        "do",
+        "did",
+        "gets",
+        "get",
+        "goes",
+        "becomes",
+        "makes",
+        "it",
+        "they",
+        "this",
+        "there",
+        "you",
+        "he",
+        "she",
+        "users",
+        "anyone",
+        "everyone",
+        "someone",
+        "fell",
+        "hung",
+        "grew",
+        "came",
+        "took",
+        "gave",
+        "kept",
+        "left",
+        "dropped",
+        "we",
+        "my",
+        "got",
+        "who",
+        "why",
+        "what",
+        "see",
+        "cf",
+        "same",
+        "approving",
+        "stays",
+        "stands",
+        "keeps",
+        "runs",
+        "needs",
     ];
     const JOINTS: &[&str] = &[
         "of", "in", "for", "with", "to", "on", "by", "from", "against", "and", "or", "at", "per", "under",
         "over", "between", "as", "changed", "touched", "involved", "each", "through", "into", "around",
         "after", "line", "twice", "again",
     ];
+    // Behind these a word in `s` may as well be a verb: `lands on`, `runs as`, `fires twice`.
+    const VERBAL: &[&str] =
+        &["on", "as", "to", "at", "by", "from", "into", "through", "after", "twice", "again", "over"];
+    const DETERMINERS: &[&str] = &["the", "a", "an", "this", "that", "its", "one", "my", "our"];
     let finite = |at: usize| {
         let word = words[at];
         let next = words.get(at + 1);
         // `the parser accepts empty names` has a verb; `the error paths of the loader` has none.
-        let verb_like = at > 0 && word.ends_with('s') && !word.ends_with("ss") && word.len() > 3;
-        verb_like && next.is_some_and(|next| !JOINTS.contains(next) && next.chars().any(char::is_alphabetic))
+        let verb_like = !matches!(word, "tres" | "seis" | "trois" | "deux")
+            && at > 0
+            && word.ends_with('s')
+            && !word.ends_with("ss")
+            && word.len() > 3
+            && !word.contains('\'');
+        let object = next.is_some_and(|next| !JOINTS.contains(next) && next.chars().any(char::is_alphabetic));
+        // `the backup lands on …`, `the offset wraps`; not `the error paths of …`, `the unit tests`.
+        let subject = at > 1 && words[..at - 1].iter().any(|word| DETERMINERS.contains(word));
+        let verbal = next.is_none_or(|next| VERBAL.contains(next)) && !THINGS_READ.has(word);
+        verb_like && (object || subject && verbal)
     };
-    words.len() <= 8 && !words.iter().any(|word| VERBS.contains(word)) && !(0..words.len()).any(finite)
+    let opens = words.first().is_some_and(|first| {
+        matches!(
+            *first,
+            "as" | "ask"
+                | "left"
+                | "against"
+                | "rename"
+                | "no"
+                | "zero"
+                | "without"
+                | "free"
+                | "nothing"
+                | "none"
+        )
+    });
+    words.len() <= 8
+        && !words.iter().any(|word| VERBS.contains(word))
+        && !(0..words.len()).any(finite)
+        && !opens
+        && !is_foreign_sentence(words)
+}
+
+/// Four words of another language, or three that nobody knows, may be a sentence.
+fn is_foreign_sentence(words: &[&str]) -> bool {
+    #[rustfmt::skip]
+    const SMALL: &[&str] = &[
+        "der", "die", "das", "den", "dem", "ein", "eine", "wer", "ist", "sind", "im", "beim", "zwei", "el", "la", "los", "las",
+        "un", "una", "se", "está", "en", "dos", "le", "les", "une", "du", "est", "dans", "deux", "il", "lo", "va", "due", "o",
+        "os", "um", "uma", "é", "de", "het", "een", "wordt", "jest", "ei", "nem",
+    ];
+    let small = words.iter().any(|word| SMALL.contains(word));
+    let marked = words.iter().any(|word| !word.is_ascii() && !word.contains([CODE, PLACE]));
+    let known = |word: &&str| {
+        COURTESY.has(word)
+            || GOOD.has(word)
+            || DONE.has(word)
+            || TOPICS.contains(word)
+            || THINGS_READ.has(word)
+            || word.chars().any(|c| c == CODE || c == PLACE || c.is_ascii_digit())
+            || matches!(
+                *word,
+                "its"
+                    | "every"
+                    | "both"
+                    | "each"
+                    | "any"
+                    | "no"
+                    | "at"
+                    | "by"
+                    | "from"
+                    | "or"
+                    | "as"
+                    | "two"
+                    | "three"
+            )
+    };
+    words.len() >= 4 && (small || marked) || words.len() >= 3 && !words.iter().any(|word| known(word))
 }
 
 /// Whether a sentence tells what was done, and nothing that is in doubt.
