@@ -306,7 +306,8 @@ impl Items<'_> {
         let marked = heading(text).is_some() || is_bullet(text) || bold || named.len() != words.len();
         let Some(found) = place::first(named).filter(|_| marked && !waiting) else { return false };
         let beside = [&named[..found.start], &named[found.end..]].concat();
-        let alone = !beside.chars().any(char::is_alphanumeric) && found.lines.is_none();
+        let told = |c: char| c.is_alphanumeric() || matches!(c, '!' | '?' | '！' | '？');
+        let alone = !beside.chars().any(told) && found.lines.is_none();
         if alone {
             self.close();
             self.file = Some((found.path, depth));

@@ -52,12 +52,14 @@ fn paragraphs(lines: &[Line<'_>], taken: &[bool], clean: bool) -> Vec<String> {
         let begins = !open || titled || is_bullet(line.text) || text.starts_with(['|', '✅', '✔', '☑']);
         match found.last_mut().filter(|_| !begins) {
             Some(last) if last.len() < PARAGRAPH_MAX => {
-                last.push(' ');
+                // Scripts without spaces break their lines at the end of something.
+                let foreign = last.ends_with(|c: char| u32::from(c) > 0x24f);
+                last.push(if foreign { '\n' } else { ' ' });
                 last.push_str(text);
             }
             _ => found.push(if titled { text.to_owned() } else { strip_bullet(text).to_owned() }),
         }
-        open = !titled;
+        open = !titled && !text.starts_with('|');
     }
     found
 }

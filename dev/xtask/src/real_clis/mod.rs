@@ -4,6 +4,7 @@
 mod agents;
 mod cases;
 mod chain;
+mod echo;
 mod install;
 mod plugin;
 mod server;
@@ -31,7 +32,7 @@ pub struct Args {
     /// Only what is installed already, and only the quick cases
     #[arg(long)]
     short: bool,
-    /// Only this agent, the `whole` runs or the `chain`; several times for several
+    /// Only this agent, the `whole` runs, the `chain` or the `echo`; several times for several
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Only the cases whose name contains this
@@ -100,6 +101,9 @@ fn play(args: &Args) -> Res<bool> {
     }
     if wanted("chain") {
         good &= chain::run(args, &cache, &ours)?;
+    }
+    if wanted("echo") {
+        good &= echo::run(args, &cache, &ours)?;
     }
     Ok(good)
 }

@@ -93,7 +93,19 @@ impl Stage {
     }
 }
 
+/// A stage whose models are honest: what they say carries the launch word.
 pub(super) fn stage(
+    args: &Args,
+    cache: &Path,
+    name: &str,
+    names: &[&'static str],
+    rules: &Value,
+) -> Res<Stage> {
+    stage_as_told(args, cache, name, names, &honest(rules))
+}
+
+/// A stage whose models say what the rules say, word for word.
+pub(super) fn stage_as_told(
     args: &Args,
     cache: &Path,
     name: &str,
@@ -102,7 +114,7 @@ pub(super) fn stage(
 ) -> Res<Stage> {
     let dir = cache.join("played").join(name);
     let _old = std::fs::remove_dir_all(&dir);
-    let server = Server::start(&args.server, &dir.join("server"), &honest(rules))?;
+    let server = Server::start(&args.server, &dir.join("server"), rules)?;
     let (mut agents, mut bins) = (Vec::new(), Vec::new());
     for name in names {
         let pin = PINS.iter().find(|pin| pin.agent == *name).ok_or("no such pin")?;
@@ -123,7 +135,9 @@ fn play(args: &Args, cache: &Path, ours: &Path, names: &[&'static str]) -> Res<b
     git(project, &["add", "-A"], env)?;
     git(project, &["commit", "-q", "-m", "chore: settings"], env)?;
     let ran = call(&["run", "01"])?;
-    let wrong = judge(&newest(project)?, project, names, ran.status.code());
+    let docket = newest(project)?;
+    let mut wrong = judge(&docket, project, names, ran.status.code());
+    wrong.extend(super::echo::unnamed(&docket));
     let roles =
         if names.len() == 2 { "claude as dev and codex as reviewer" } else { "claude as dev and reviewer" };
     let requests = stage.server.since(0).requests;
@@ -168,7 +182,7 @@ fn judge(docket: &Docket, project: &Path, names: &[&str], code: Option<i32>) -> 
 }
 
 /// The dev writes what its plan names, the first one wrongly; the reviewer finds that, and approves what is mended.
-fn rules() -> Value {
+pub(super) fn rules() -> Value {
     let rule = |prompt: &str, answer: Value| json!({"match": {"prompt": prompt}, "answer": answer});
     let first =
         |prompt: &str, answer: Value| json!({"match": {"prompt": prompt, "turn": 0}, "answer": answer});

@@ -117,7 +117,7 @@ const BAD_WORDS: &[&str] = &[
     "trust", "trusted", "assume*", "assuming", "guess*", "suppose*", "unable", "impossible", "denied",
     "exposes", "exposed", "reveal*", "disclos*", "steal*", "stolen", "compromis*", "privilege*", "escalat*",
     "arbitrary", "tamper*", "forge*", "spoof*", "impersonat*", "overwrit*", "clobber*", "unprotected",
-    "plain-text", "downtime", "outage", "incident", "nobody", "unlocked", "undefined", "use-after-free",
+    "plain-text", "downtime", "outage", "incident", "careful", "stopped", "nobody", "unlocked", "undefined", "use-after-free",
     "dangling", "nit*", "fix", "needs", "need", "stop", "until", "still", "already-known",
     "smell*", "fragile", "brittle", "shaky", "rollback-unsafe", "harm*", "hurt*", "damage*", "costly",
     "expensive", "rejected", "vulnerable", "sensitive", "secret*", "credential*", "undermin*", "defeat*",
@@ -210,6 +210,10 @@ const THINGS_READ_WORDS: &[&str] = &[
     "results", "statements", "schemas", "structs", "traits", "tags", "values", "variants", "sources", "headers", "filters",
     "dateien", "datei", "änderung*", "archivo*", "fichero*", "fichier*", "arquivo*", "prueba*", "cambios", "código",
     "modification*", "essais", "testes", "quelltext",
+    "caller", "branch", "path", "function", "module", "query", "table", "handler", "endpoint", "migration", "script",
+    "config", "parser", "spec", "task", "page", "folder", "loop", "client", "server", "database", "schema", "criteria",
+    "minutes", "hours", "seconds", "times", "hand", "browser", "terminal", "debugger", "board", "device", "example",
+    "sample", "format", "component", "service", "class", "method", "type", "field", "header", "request", "response",
     "code", "diff", "suite", "test", "file", "plan", "build", "readme", "changelog", "tree", "source", "documentation",
 ];
 

@@ -78,6 +78,10 @@ fn is_abbreviation(before: &str) -> bool {
 
 fn is_harmless(sentence: &str, manner: Manner) -> bool {
     let levelled = level(sentence);
+    // `src/a.rs:4 (!)`, `src/a.rs?`: a place that is pointed at.
+    if levelled.contains([PLACE, CODE]) && (sentence.trim_end().ends_with('?') || sentence.contains("(!")) {
+        return false;
+    }
     if !levelled.chars().any(|c| c.is_alphanumeric() || c == PLACE) {
         return true;
     }
@@ -90,13 +94,10 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
     let mut sought = false;
     let parts: Vec<&str> = levelled.split(':').collect();
     let as_asked = clauses(&levelled).any(|clause| vouch::as_asked(&words_of(clause)));
-    // `src/a.rs:4 (!)`, `src/a.rs:4?`: a place that is pointed at.
-    if levelled.contains(PLACE) && (sentence.trim_end().ends_with('?') || sentence.contains("(!")) {
-        return false;
-    }
     for (at, part) in parts.iter().enumerate() {
-        // `src/a.rs:4: careful` says something of that place.
-        before &= at == 0 || !parts[at - 1].contains(PLACE) || manner == Manner::Checked;
+        // `src/a.rs:4: the loop` says something of that place.
+        let of_place = at > 0 && parts[at - 1].contains(PLACE);
+        before &= !of_place;
         // `the parser: I read …` names its topic first.
         if !matches!(manner, Manner::Checked | Manner::List)
             && parts.get(at + 1).is_some_and(|next| is_topic_of(part, next) || is_aspect(part))
@@ -110,6 +111,7 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
             }
             // `I saw that the loop spins` states something; only things go on with a list.
             let stated = part[..offset(part, clause)].ends_with(" that ");
+            let manner = if of_place { Manner::Prose } else { manner };
             match judge(&words, before && !stated, manner) {
                 Judged::Harmless(reports) => before = reports || before,
                 Judged::Unknown if as_asked && vouch::may_be_as_asked(&words) => {}
@@ -201,10 +203,13 @@ fn level(sentence: &str) -> String {
         let Some(length) = rest[open + 1..].find('`') else { break };
         let inner = &rest[open + 1..open + 1 + length];
         push_plain(&mut out, &rest[..open]);
+        // The lines may stand behind the code: `src/a.rs` (line 4).
+        let place = place::first(&rest[open + 1..]).filter(|found| found.start < length && found.lines.is_some());
         out.push(' ');
-        out.push(if place::first(inner).is_some_and(|found| found.lines.is_some()) { PLACE } else { CODE });
+        out.push(if place.is_some() || place::first(inner).is_some_and(|found| found.lines.is_some()) { PLACE } else { CODE });
         out.push(' ');
-        rest = &rest[open + 1 + length + 1..];
+        let end = place.map_or(0, |found| open + 1 + found.end).max(open + 1 + length + 1);
+        rest = rest.get(end..).unwrap_or("");
     }
     push_plain(&mut out, rest);
     out
@@ -676,7 +681,7 @@ fn is_faulty(words: &[&str]) -> bool {
     if words.iter().any(|word| asks(word)) || words.windows(2).any(|pair| asks(&pair.join(" "))) {
         return true;
     }
-    if falls_short(words) || joined().contains("plain text") || joined().contains("no longer") {
+    if falls_short(words) || joined().contains("plain text") || joined().contains("no longer") || joined().contains("ran out") {
         return true;
     }
     let mut none = false;
@@ -846,7 +851,11 @@ fn is_list_item(words: &[&str]) -> bool {
                 | "none"
         )
     });
+    // `reads past the end` goes on with what was named before.
+    let tells = words.first().is_some_and(|first| first.ends_with('s') && first.len() > 3 && !THINGS_READ.has(first))
+        && words.get(1).is_some_and(|next| !matches!(*next, "of" | "in" | "for" | "and" | "with") && next.chars().any(char::is_alphabetic));
     words.len() <= 8
+        && !tells
         && !words.iter().any(|word| VERBS.contains(word))
         && !(0..words.len()).any(finite)
         && !opens
@@ -887,7 +896,17 @@ fn is_foreign_sentence(words: &[&str]) -> bool {
                     | "three"
             )
     };
-    words.len() >= 4 && (small || marked) || words.len() >= 3 && !words.iter().any(|word| known(word))
+    // `amounts above a million wrap around`: a long one that opens with many of something names what is read or run.
+    let many = words.first().is_some_and(|first| first.ends_with('s') && first.len() > 3);
+    let named = |word: &&str| {
+        THINGS_READ.has(word)
+            || TOPICS.contains(word)
+            || DONE.has(word)
+            || GOOD.has(word)
+            || word.contains([CODE, PLACE])
+    };
+    words.len() >= 4 && (small || marked || many && !words.iter().any(|word| named(word)))
+        || words.len() >= 3 && !words.iter().any(|word| known(word))
 }
 
 /// Whether a sentence tells what was done, and nothing that is in doubt.

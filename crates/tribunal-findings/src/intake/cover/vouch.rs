@@ -215,7 +215,8 @@ fn works(words: &[&str], at: usize) -> bool {
 /// `for a year`, `on my laptop`, `for small inputs`: said of a part. `for all samples` is said of the whole.
 fn narrowed(after: &[&str]) -> bool {
     const WHOLE: &[&str] = &["all", "both", "every", "each", "the"];
-    let bound = |word: &&str| matches!(*word, "when" | "until" | "during" | "under" | "while" | "across");
+    let bound =
+        |word: &&str| matches!(*word, "when" | "until" | "during" | "under" | "while" | "across" | "since");
     after.iter().any(bound)
         || after.windows(2).any(|pair| matches!(pair[0], "for" | "on" | "in") && !WHOLE.contains(&pair[1]))
 }
