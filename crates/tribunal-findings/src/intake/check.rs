@@ -172,10 +172,11 @@ impl Check {
 
     /// Names of checks name faults by trade; a sentence beside one that passed must be harmless.
     fn cover(&self, draft: &mut Draft) {
+        let placed = |text: &str| super::place::find(text).iter().any(|found| found.lines.is_some());
         for text in [&self.name, &self.evidence, &self.beside] {
-            let placed = super::place::find(text).iter().any(|found| found.lines.is_some());
-            if placed || text.split_whitespace().count() > 2 || !text.is_ascii() {
-                draft.cover(text, if placed { Manner::List } else { Manner::Checked });
+            let is_name = text == &self.name && text.split_whitespace().count() <= 2 && text.is_ascii();
+            if placed(text) || !is_name {
+                draft.cover(text, if placed(text) { Manner::List } else { Manner::Checked });
             }
         }
     }

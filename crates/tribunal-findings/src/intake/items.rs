@@ -139,7 +139,9 @@ impl Items<'_> {
         }
         if let Some(section) = label(text, after) {
             self.close();
-            in_brackets(text).for_each(|words| self.draft.cover(words, Manner::Tail));
+            if let Some(words) = in_brackets(text) {
+                self.draft.cover(words, Manner::Tail);
+            }
             self.section = section;
             self.file = self.file.take().filter(|_| section != Section::Other);
             return !matches!(section, Section::Other | Section::Outside);
@@ -490,9 +492,9 @@ fn is_bold_title(text: &str) -> bool {
     inner.is_some_and(|(title, _)| !title.ends_with(':') && title.split_whitespace().count() > 1)
 }
 
-/// What stands in the brackets of a line.
-fn in_brackets(text: &str) -> impl Iterator<Item = &str> {
-    text.split(['(', '（']).skip(1).map(|part| part.split([')', '）']).next().unwrap_or(part))
+/// What stands in the brackets of a line, from the first one on.
+fn in_brackets(text: &str) -> Option<&str> {
+    text.find(['(', '（']).map(|at| text[at..].trim_matches(['(', ')', '（', '）', '*', '_', ' ', ':']))
 }
 
 /// Fields that a listed finding may have, under the name they are kept by.

@@ -53,8 +53,10 @@ fn paragraphs(lines: &[Line<'_>], taken: &[bool], clean: bool) -> Vec<String> {
         match found.last_mut().filter(|_| !begins) {
             Some(last) if last.len() < PARAGRAPH_MAX => {
                 // Scripts without spaces break their lines at the end of something.
-                let foreign = last.ends_with(|c: char| u32::from(c) > 0x24f);
-                last.push(if foreign { '\n' } else { ' ' });
+                let foreign = |c: Option<char>| c.is_some_and(|c| u32::from(c) > 0x24f);
+                let end = foreign(last.chars().rev().find(|c| c.is_alphabetic()));
+                let next = foreign(text.chars().find(|c| c.is_alphabetic()));
+                last.push(if end || next { '\n' } else { ' ' });
                 last.push_str(text);
             }
             _ => found.push(if titled { text.to_owned() } else { strip_bullet(text).to_owned() }),
@@ -200,6 +202,7 @@ fn findings(text: &str, draft: &mut Draft) -> String {
             place::find(sentence).into_iter().filter(|found| found.lines.is_some()).collect();
         if places.is_empty() || cover::doubtful(sentence, Manner::Prose).is_none() {
             left.push_str(sentence);
+            left.push('\n');
             continue;
         }
         for (n, found) in places.iter().enumerate() {

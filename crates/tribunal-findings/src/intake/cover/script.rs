@@ -70,6 +70,14 @@ pub(super) fn is_harmless(text: &str, manner: Manner) -> bool {
             }
             speaks |= GOOD.iter().any(|part| clause.contains(part));
             let latin = !is_foreign(&clause);
+            // A sentence in another script speaks for itself.
+            let words: Vec<&str> = clause
+                .split(|c: char| !c.is_ascii_alphabetic() && c != '\'')
+                .filter(|word| word.len() > 1)
+                .collect();
+            if !latin && words.len() > 2 && !super::is_harmless(&words.join(" "), manner) {
+                return false;
+            }
             let against = BAD.iter().any(|part| clause.contains(part));
             const THINGS: &[&str] = &[
                 "文件",
