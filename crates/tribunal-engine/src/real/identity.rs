@@ -4,6 +4,7 @@
 use super::doctor;
 use super::site::{Site, lock};
 use crate::gates::sha256;
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use tribunal_agent::{Adapter, Outcome};
 use tribunal_view::plain;
@@ -67,7 +68,7 @@ fn digest(text: &str) -> String {
 impl Site {
     /// Asks a row's program for its version, once a run and beside the work.
     pub(crate) fn ask_version(self: &Arc<Self>, row: &Adapter) {
-        if lock(&self.versions).insert(row.name.clone(), None).is_some() {
+        if !is_first(&mut lock(&self.versions), &row.name) {
             return;
         }
         let (site, row) = (Arc::downgrade(self), row.clone());
@@ -85,9 +86,28 @@ impl Site {
     }
 }
 
+/// Whether a program is asked for the first time; what it told stays.
+fn is_first(versions: &mut BTreeMap<String, Option<String>>, agent: &str) -> bool {
+    let known = versions.contains_key(agent);
+    if !known {
+        versions.insert(agent.to_owned(), None);
+    }
+    !known
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_version_that_was_told_stays_for_every_later_launch() {
+        let mut versions = BTreeMap::new();
+        assert!(is_first(&mut versions, "claude"));
+        versions.insert("claude".to_owned(), Some("2.1".to_owned()));
+        assert!(!is_first(&mut versions, "claude"));
+        assert_eq!(versions["claude"].as_deref(), Some("2.1"));
+        assert!(is_first(&mut versions, "codex"));
+    }
 
     #[test]
     fn a_model_is_the_one_that_answered_or_says_that_it_was_asked_for() {

@@ -492,9 +492,11 @@ fn is_bold_title(text: &str) -> bool {
     inner.is_some_and(|(title, _)| !title.ends_with(':') && title.split_whitespace().count() > 1)
 }
 
-/// What stands in the brackets of a line, from the first one on.
+/// What stands in the brackets of a line, from the first one to the last.
 fn in_brackets(text: &str) -> Option<&str> {
-    text.find(['(', '（']).map(|at| text[at..].trim_matches(['(', ')', '（', '）', '*', '_', ' ', ':']))
+    let start = text.find(['(', '（'])?;
+    let end = text.rfind([')', '）']).filter(|end| *end > start).unwrap_or(text.len());
+    Some(text[start..end].trim_start_matches(['(', '（']))
 }
 
 /// Fields that a listed finding may have, under the name they are kept by.

@@ -137,7 +137,7 @@ fn play(args: &Args, cache: &Path, ours: &Path, names: &[&'static str]) -> Res<b
     let ran = call(&["run", "01"])?;
     let docket = newest(project)?;
     let mut wrong = judge(&docket, project, names, ran.status.code());
-    wrong.extend(super::echo::unnamed(&docket));
+    wrong.extend(super::echo::unnamed(&docket, false));
     let roles =
         if names.len() == 2 { "claude as dev and codex as reviewer" } else { "claude as dev and reviewer" };
     let requests = stage.server.since(0).requests;

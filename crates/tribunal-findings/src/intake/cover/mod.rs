@@ -97,6 +97,14 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
     let mut absent = false;
     let mut sought = false;
     let parts: Vec<&str> = levelled.split(':').collect();
+    // A report of what was done; behind a statement, `compared with UTC` goes on with that one.
+    let mut told = false;
+    let evident = clauses(&levelled).any(|clause| {
+        let words = words_of(clause);
+        let done = words.len() > 1 && reports(&words) && !told;
+        told |= words.iter().any(|word| matches!(*word, "is" | "are" | "was" | "were" | "has" | "have"));
+        done || words.iter().any(|word| ASKED_FOR.contains(word))
+    });
     let as_asked = clauses(&levelled).any(|clause| vouch::as_asked(&words_of(clause)));
     for (at, part) in parts.iter().enumerate() {
         // `src/a.rs:4: the loop` says something of that place.
@@ -119,6 +127,8 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
             match judge(&words, before && !stated, manner) {
                 Judged::Harmless(reports) => before = reports || before,
                 Judged::Unknown if as_asked && vouch::may_be_as_asked(&words) => {}
+                // `the line that was named`, and what came of what was done.
+                Judged::Unknown if manner == Manner::Checked && (evident || stated) => {}
                 // `handles missing files and empty files`.
                 Judged::Unknown if guarded && words.len() <= 2 && is_list_item(&words) => {}
                 // `no critical, high or medium findings`.
@@ -416,6 +426,10 @@ fn judge(words: &[&str], before: bool, manner: Manner) -> Judged {
     }
 }
 
+/// What was asked for: a statement about it behind CHECKED says how it is met.
+const ASKED_FOR: &[&str] =
+    &["task", "tasks", "must-haves", "criteria", "plan", "spec", "notes", "refutation", "tool", "script"];
+
 /// `F-3 is unchanged`: a finding by its id, and no word that it is gone.
 fn names_an_open_finding(words: &[&str]) -> bool {
     let id = |word: &&str| {
@@ -423,7 +437,7 @@ fn names_an_open_finding(words: &[&str]) -> bool {
         digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
     };
     const GONE: &[&str] = &["fixed", "resolved", "gone", "closed", "addressed", "verified", "mended"];
-    words.iter().any(|word| id(word)) && !words.iter().any(|word| GONE.contains(word)) && !reports(words)
+    words.iter().any(id) && !words.iter().any(|word| GONE.contains(word)) && !reports(words)
 }
 
 /// `every branch has a test`.
@@ -768,8 +782,17 @@ fn falls_short(words: &[&str]) -> bool {
     words.windows(3).any(|w| matches!(w[1], "of" | "von" | "de" | "sur") && less(number(w[0]), number(w[2])))
 }
 
+/// `every line of it`: a word for a thing behind a joint.
+fn is_object(words: &[&str], at: usize) -> bool {
+    let joint = |word: &str| {
+        matches!(word, "of" | "in" | "with" | "through" | "to" | "on" | "from" | "for" | "around")
+    };
+    matches!(words[at], "it" | "this" | "there") && at > 0 && joint(words[at - 1])
+}
+
 /// A thing that was read or run too: a few words without a verb.
 fn is_list_item(words: &[&str]) -> bool {
+    #[rustfmt::skip]
     const VERBS: &[&str] = &[
         "is",
         "are",
@@ -809,7 +832,6 @@ fn is_list_item(words: &[&str]) -> bool {
         "left",
         "dropped",
         "we",
-        "my",
         "got",
         "who",
         "why",
@@ -873,7 +895,7 @@ fn is_list_item(words: &[&str]) -> bool {
         });
     words.len() <= 8
         && !tells
-        && !words.iter().any(|word| VERBS.contains(word))
+        && !(0..words.len()).any(|at| VERBS.contains(&words[at]) && !is_object(words, at))
         && !(0..words.len()).any(finite)
         && !opens
         && !is_foreign_sentence(words)
@@ -922,8 +944,8 @@ fn is_foreign_sentence(words: &[&str]) -> bool {
             || GOOD.has(word)
             || word.contains([CODE, PLACE])
     };
-    words.len() >= 4 && (small || marked || many && !words.iter().any(|word| named(word)))
-        || words.len() >= 3 && !words.iter().any(|word| known(word))
+    words.len() >= 4 && (small || marked || many && !words.iter().any(named))
+        || words.len() >= 3 && !words.iter().any(known)
 }
 
 /// Whether a sentence tells what was done, and nothing that is in doubt.

@@ -132,7 +132,7 @@ pub(super) fn counts(words: &[&str], at: usize) -> bool {
             || !word.chars().any(char::is_alphabetic)
             || matches!(*word, "as" | "by" | "at" | "now" | "so" | "commits" | "error")
     };
-    if at == 0 && (is_adjective(word) || word == "clear") && !words[1..].iter().all(|word| thing(word)) {
+    if at == 0 && (is_adjective(word) || word == "clear") && !words[1..].iter().all(thing) {
         return false;
     }
     if STATES.has(word) {
