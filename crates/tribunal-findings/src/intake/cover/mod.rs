@@ -790,71 +790,37 @@ fn is_object(words: &[&str], at: usize) -> bool {
     matches!(words[at], "it" | "this" | "there") && at > 0 && joint(words[at - 1])
 }
 
+/// Words that no name of a thing has.
+#[rustfmt::skip]
+const LIST_VERBS: &[&str] = &[
+    "is", "are", "was", "were", "be", "been", "has", "have", "had", "does", "do", "did", "gets", "get", "goes",
+    "becomes", "makes", "it", "they", "this", "there", "you", "he", "she", "users", "anyone", "everyone", "someone",
+    "fell", "hung", "grew", "came", "took", "gave", "kept", "left", "dropped", "we", "got", "who", "why", "what",
+    "see", "cf", "same", "approving", "stays", "stands", "keeps", "runs", "needs",
+];
+
+/// What goes on with a name.
+#[rustfmt::skip]
+const LIST_JOINTS: &[&str] = &[
+    "of", "in", "for", "with", "to", "on", "by", "from", "against", "and", "or", "at", "per", "under", "over",
+    "between", "as", "changed", "touched", "involved", "each", "through", "into", "around", "after", "line", "twice",
+    "again",
+];
+
+/// Behind these a word in `s` may as well be a verb: `lands on`, `runs as`, `fires twice`.
+#[rustfmt::skip]
+const VERBAL: &[&str] = &[
+    "on", "as", "to", "at", "by", "from", "into", "through", "after", "twice", "again", "over",
+];
+
+/// What opens a subject.
+#[rustfmt::skip]
+const DETERMINERS: &[&str] = &[
+    "the", "a", "an", "this", "that", "its", "one", "my", "our",
+];
+
 /// A thing that was read or run too: a few words without a verb.
 fn is_list_item(words: &[&str]) -> bool {
-    #[rustfmt::skip]
-    const VERBS: &[&str] = &[
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "has",
-        "have",
-        "had",
-        "does",
-        "do",
-        "did",
-        "gets",
-        "get",
-        "goes",
-        "becomes",
-        "makes",
-        "it",
-        "they",
-        "this",
-        "there",
-        "you",
-        "he",
-        "she",
-        "users",
-        "anyone",
-        "everyone",
-        "someone",
-        "fell",
-        "hung",
-        "grew",
-        "came",
-        "took",
-        "gave",
-        "kept",
-        "left",
-        "dropped",
-        "we",
-        "got",
-        "who",
-        "why",
-        "what",
-        "see",
-        "cf",
-        "same",
-        "approving",
-        "stays",
-        "stands",
-        "keeps",
-        "runs",
-        "needs",
-    ];
-    const JOINTS: &[&str] = &[
-        "of", "in", "for", "with", "to", "on", "by", "from", "against", "and", "or", "at", "per", "under",
-        "over", "between", "as", "changed", "touched", "involved", "each", "through", "into", "around",
-        "after", "line", "twice", "again",
-    ];
-    // Behind these a word in `s` may as well be a verb: `lands on`, `runs as`, `fires twice`.
-    const VERBAL: &[&str] =
-        &["on", "as", "to", "at", "by", "from", "into", "through", "after", "twice", "again", "over"];
-    const DETERMINERS: &[&str] = &["the", "a", "an", "this", "that", "its", "one", "my", "our"];
     let finite = |at: usize| {
         let word = words[at];
         let next = words.get(at + 1);
@@ -865,7 +831,8 @@ fn is_list_item(words: &[&str]) -> bool {
             && !word.ends_with("ss")
             && word.len() > 3
             && !word.contains('\'');
-        let object = next.is_some_and(|next| !JOINTS.contains(next) && next.chars().any(char::is_alphabetic));
+        let object =
+            next.is_some_and(|next| !LIST_JOINTS.contains(next) && next.chars().any(char::is_alphabetic));
         // `the backup lands on …`, `the offset wraps`; not `the error paths of …`, `the unit tests`.
         let subject = at > 1 && words[..at - 1].iter().any(|word| DETERMINERS.contains(word));
         let verbal = next.is_none_or(|next| VERBAL.contains(next)) && !THINGS_READ.has(word);
@@ -895,7 +862,7 @@ fn is_list_item(words: &[&str]) -> bool {
         });
     words.len() <= 8
         && !tells
-        && !(0..words.len()).any(|at| VERBS.contains(&words[at]) && !is_object(words, at))
+        && !(0..words.len()).any(|at| LIST_VERBS.contains(&words[at]) && !is_object(words, at))
         && !(0..words.len()).any(finite)
         && !opens
         && !is_foreign_sentence(words)
