@@ -365,17 +365,7 @@ fn answer_fields(text: &str, fields: &Fields<'_>, draft: &mut Draft) {
                 draft.intake.doubt(raw.get(), format!("{unknown:?} is not a key that is known"));
             }
             "word" if draft.word.is_some() => {}
-            // Ids, dates and names say nothing about the work, if they are such.
-            "word" | "tool" | "name" | "model" | "loopId" | "loop_id" | "version" | "reviewer" | "id" => {
-                draft.cover(&words_of(raw), Manner::Tail);
-            }
-            _ if raw.get().starts_with('"') => told.push(words_of(raw)),
-            counted if counts_against(counted, raw) => {
-                draft
-                    .intake
-                    .doubt(&format!("{counted}: {}", raw.get()), "a count or a flag that tells of a fault");
-            }
-            _ => {}
+            other => beside(other, raw, &mut told, draft),
         }
         if key.contains(' ') || !key.is_ascii() {
             draft.cover(key, Manner::Prose);
@@ -444,6 +434,22 @@ fn counts_against(key: &str, raw: &RawValue) -> bool {
 /// A word under a key that may say anything counts where it speaks against the work.
 fn is_refusal(raw: &RawValue) -> bool {
     matches!(words::verdict(&words_of(raw)), Stated::Known(Verdict::Reject, _))
+}
+
+/// What stands under a key that is about something else, or about nothing that is known.
+fn beside(key: &str, raw: &RawValue, told: &mut Vec<String>, draft: &mut Draft) {
+    match key {
+        // Ids, dates and names say nothing about the work, if they are such.
+        "word" | "tool" | "name" | "model" | "loopId" | "loop_id" | "version" | "reviewer" | "id" => {
+            draft.cover(&words_of(raw), Manner::Tail);
+        }
+        _ if raw.get().starts_with('"') => told.push(words_of(raw)),
+        counted if counts_against(counted, raw) => {
+            let text = format!("{counted}: {}", raw.get());
+            draft.intake.doubt(&text, "a count or a flag that tells of a fault");
+        }
+        _ => {}
+    }
 }
 
 /// A number under `critical` is a count, not a list.
