@@ -22,9 +22,12 @@ const APPLICATION: i32 = 0x5472_624A;
 /// The version of an open database; `None` while nothing has been committed to it.
 pub(crate) fn version(db: &Connection, path: &Path) -> Result<Option<u32>> {
     let sql = |e| Error::sql(path, &e);
-    let application: i32 = db.pragma_query_value(None, "application_id", |r| r.get(0)).map_err(sql)?;
-    let version: i64 = db.pragma_query_value(None, "user_version", |r| r.get(0)).map_err(sql)?;
-    let schema: i64 = db.pragma_query_value(None, "schema_version", |r| r.get(0)).map_err(sql)?;
+    // One snapshot: a reader that looks while the run fills the file would else see half of that as damage.
+    let seen = db.unchecked_transaction().map_err(sql)?;
+    let application: i32 = seen.pragma_query_value(None, "application_id", |r| r.get(0)).map_err(sql)?;
+    let version: i64 = seen.pragma_query_value(None, "user_version", |r| r.get(0)).map_err(sql)?;
+    let schema: i64 = seen.pragma_query_value(None, "schema_version", |r| r.get(0)).map_err(sql)?;
+    drop(seen);
     if (application, version, schema) == (0, 0, 0) {
         return Ok(None);
     }

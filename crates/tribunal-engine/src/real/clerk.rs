@@ -182,6 +182,10 @@ impl Clerk {
             return Err(self.no_finding(&id.to_string()));
         }
         match intake.verdict {
+            // Told at once, it can be said in the same launch.
+            Some(_) if votes && self.mandate.round == 1 && intake.lacks_evidence() => {
+                Err(format!("not understood: {}", tribunal_findings::NO_EVIDENCE))
+            }
             None => Err("not understood: it holds no verdict".to_owned()),
             Some(_) => Ok(Ruling::Heard),
         }
@@ -252,7 +256,10 @@ mod tests {
     #[test]
     fn a_judge_says_what_it_found_about_what_it_was_given() {
         let judge = |text: &str, expect| check(Part::Judge, text, expect);
-        judge(r#"{"tool":"cast_verdict","args":{"verdict":"approve","checked":"all"}}"#, Ok(Ruling::Heard));
+        judge(
+            r#"{"tool":"cast_verdict","args":{"verdict":"approve","checked":"read all of it"}}"#,
+            Ok(Ruling::Heard),
+        );
         judge(r#"{"tool":"cast_verdict","args":{"verdict":"maybe"}}"#, Err("not understood"));
         judge(r#"{"tool":"cast_verdict","args":{"verdict":"approve|reject"}}"#, Err("not understood"));
         judge(r#"{"tool":"cast_verdict","args":{}}"#, Err("not understood"));

@@ -43,6 +43,8 @@ use tribunal_core::defence::{Defence, stands};
 use tribunal_core::finding::{Answer, Claim, Said, Severity, UnreadPart, Verdict};
 use tribunal_core::ids::FindingId;
 
+/// Why an approval does not count by itself.
+pub const NO_EVIDENCE: &str = "an approval that does not say what was checked";
 /// Larger messages are refused as a whole.
 const INPUT_MAX: usize = 64 * 1024 * 1024;
 /// How much of an unreadable text is kept, and how many such texts.
@@ -182,6 +184,19 @@ impl Intake {
     /// without evidence is none.
     pub fn effective(&self) -> Option<Verdict> {
         self.answer().as_ref().and_then(tribunal_core::panel::effective)
+    }
+
+    /// Whether it approves and does not say what was checked. That is enough to confirm a fix, and not to approve at first.
+    pub fn lacks_evidence(&self) -> bool {
+        self.verdict == Some(Verdict::Approve) && self.checked.is_empty()
+    }
+
+    /// The same with the reason why an approval does not count by itself, for whoever looks at one answer alone.
+    pub fn explained(mut self) -> Intake {
+        if self.lacks_evidence() {
+            self.note("", NO_EVIDENCE);
+        }
+        self
     }
 
     /// Notes what may be a finding and cannot be read: nothing that comes with it is believed to approve.
@@ -563,10 +578,6 @@ fn weigh(mut draft: Draft, damage: Damage, lines: &[Line<'_>]) -> Intake {
     }
     if draft.votes.is_empty() && draft.strictest.is_none() {
         note_why_there_is_none(&mut draft.intake, lines);
-    }
-    let intake = &mut draft.intake;
-    if intake.verdict == Some(Verdict::Approve) && intake.checked.is_empty() {
-        intake.note("", "an approval that does not say what was checked");
     }
     draft.intake
 }

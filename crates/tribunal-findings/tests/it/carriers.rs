@@ -163,7 +163,7 @@ fn a_refused_approval_says_why() {
         "CHECKED: nothing\nVERDICT: approve\n",
         "{\"verdict\":\"approve\",\"findings\":[]}",
     ] {
-        let intake = read(text);
+        let intake = read(text).explained();
         assert_eq!(intake.effective(), None, "{text}");
         assert!(!intake.unread.is_empty(), "{text}");
     }

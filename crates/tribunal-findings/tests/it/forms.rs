@@ -74,8 +74,16 @@ fn evidence_of_nothing_or_of_a_failed_command_is_none() {
         let text = format!("CHECKED: {checked}\nVERDICT: approve\n");
         assert_eq!(read(&text).effective(), None, "{text}");
     }
-    let zero = "CHECKED: `make test` in src/ exits with 0\nVERDICT: approve\n";
-    assert_eq!(read(zero).effective(), Some(Verdict::Approve));
+    for checked in ["`make test` in src/ exits with 0", "`bin/one.sh` prints 1.", "the command returns `ok`"]
+    {
+        let text = format!("CHECKED: {checked}\nVERDICT: approve\n");
+        assert_eq!(read(&text).effective(), Some(Verdict::Approve), "{text}");
+    }
+    // What came out, in words of the reviewer's own, may be the fault itself.
+    for checked in ["it prints the token", "the endpoint returns rows of every tenant"] {
+        let text = format!("CHECKED: {checked}\nVERDICT: approve\n");
+        assert_eq!(read(&text).effective(), None, "{text}");
+    }
 }
 
 #[test]

@@ -139,7 +139,7 @@ role = "architect"
 round = 2
 do = [
   { expect = "the rollback is missing" },
-  { run = ["sh", "-c", "sed -e '/everybody rejoices/d' -e 's/^Write it\\.$/Write it so that it prints one word./' {PLAN} > plan.new && mv plan.new {PLAN}"] },
+  { run = ["sh", "-c", "sed -e '/is a script/d' -e 's/^Write it\\.$/Write it so that it prints one word./' {PLAN} > plan.new && mv plan.new {PLAN}"] },
   { say = "FIXED: {finding:1}\nSUMMARY: it can be taken back.\nTASK: done" },
 ]
 
@@ -147,9 +147,9 @@ do = [
 role = "architect"
 round = 3
 do = [
-  { expect = "no finding asked to drop: everybody rejoices" },
+  { expect = "no finding asked to drop: bin/one.sh is a script" },
   { expect = "the rollback is missing" },
-  { run = ["sh", "-c", "sed 's/^must_haves:$/must_haves:\\n  - \"everybody rejoices\"/' {PLAN} > plan.new && mv plan.new {PLAN}"] },
+  { run = ["sh", "-c", "sed 's/^must_haves:$/must_haves:\\n  - \"bin\\/one.sh is a script\"/' {PLAN} > plan.new && mv plan.new {PLAN}"] },
   { say = "FIXED: {finding:1}\nFIXED: {finding:2}\nSUMMARY: it is back.\nTASK: done" },
 ]
 
@@ -167,13 +167,13 @@ optional = true
 do = [ { say = "{finding:1}: not an issue because bin/one.sh:2 shows it\nCHECKED: read the change and ran it by hand.\nVERDICT: approve" } ]
 "##;
     let mut show = Show::with_plan(&Scene { script: SCRIPT, settings: "", ..PLAIN }, |text| {
-        text.replace("must_haves:\n", "must_haves:\n  - \"everybody rejoices\"\n")
+        text.replace("must_haves:\n", "must_haves:\n  - \"bin/one.sh is a script\"\n")
     });
     show.expect(&["run"], 0);
     assert_eq!(show.ended(), Ending::Passed);
     let report = show.expect(&["report"], 0).stdout;
     let shown = show.expect(&["show", "--json"], 0).stdout;
-    for words in ["the rollback is missing", "no finding asked to drop: everybody rejoices"] {
+    for words in ["the rollback is missing", "no finding asked to drop: bin/one.sh is a script"] {
         assert!(report.contains(words), "{words}: {report}");
         assert!(shown.contains(words), "{words}: {shown}");
     }

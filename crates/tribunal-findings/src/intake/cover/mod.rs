@@ -414,7 +414,9 @@ fn judge(words: &[&str], before: bool, manner: Manner) -> Judged {
     let vain = !good && words.iter().any(|word| GOOD.has(word));
     let thing = !vain && is_list_item(words);
     match manner {
-        Manner::Checked if good || has_tests(words) || sure || thing => Judged::Harmless(true),
+        Manner::Checked if good || has_tests(words) || sure || thing || observes(words) => {
+            Judged::Harmless(true)
+        }
         Manner::List if good || has_tests(words) || sure => Judged::Harmless(true),
         // What the tests cover may go on as a list.
         Manner::Prose | Manner::Tail if sure => Judged::Harmless(vouch::lists_tests(words)),
@@ -438,6 +440,21 @@ fn names_an_open_finding(words: &[&str]) -> bool {
     };
     const GONE: &[&str] = &["fixed", "resolved", "gone", "closed", "addressed", "verified", "mended"];
     words.iter().any(id) && !words.iter().any(|word| GONE.contains(word)) && !reports(words)
+}
+
+/// `it prints 1`, `the command answers "ok"`: what came out, given word for word. Anything but a number or a quotation
+/// may be a fault in plain words (`it prints the password`), and is not taken for an observation.
+fn observes(words: &[&str]) -> bool {
+    const CAME_OUT: &[&str] = &[
+        "prints", "printed", "print", "outputs", "returns", "returned", "answers", "answered", "says",
+        "yields",
+    ];
+    let Some(at) = words.iter().position(|word| CAME_OUT.contains(word)) else { return false };
+    let literal = |word: &&str| {
+        let number = word.bytes().all(|byte| byte.is_ascii_digit() || b".,%-".contains(&byte));
+        number || word.chars().all(|c| c == CODE)
+    };
+    (1..=3).contains(&at) && at + 1 < words.len() && words[at + 1..].iter().all(literal)
 }
 
 /// `every branch has a test`.
