@@ -1242,8 +1242,9 @@ impl Loop {
         }
         if let Some((seat, _)) = bench.groundless(&self.policy, &self.ledger) {
             // A ground that could not be read is not a missing one.
-            let unread =
-                bench.lacks_ground(&self.policy, seat).is_some_and(|heard| !heard.answer.unread.is_empty());
+            let unread = bench
+                .lacks_ground(&self.policy, seat)
+                .is_some_and(|heard| !heard.answer.unread.is_empty() || panel::is_mute(&heard.answer));
             let why = if unread { Unusable::Unread } else { Unusable::Groundless };
             return Some(LoopEvent::AskedAgain { seat: seat.clone(), why, answer: None });
         }

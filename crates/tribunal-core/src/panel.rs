@@ -182,7 +182,13 @@ fn raises_must_fix(answer: &Answer) -> bool {
 pub fn objection(answer: &Answer) -> Option<Owed> {
     let lost = rejects(answer) && raises_must_fix(answer);
     let parts = u32::try_from(answer.unread.len()).unwrap_or(u32::MAX);
-    (parts > 0 || lost).then(|| Owed { floor: stated(answer), parts })
+    (parts > 0 || lost || is_mute(answer)).then(|| Owed { floor: stated(answer), parts })
+}
+
+/// It does not approve, and no reason for that was read. Whoever rejects has one, so it was lost on the way.
+pub(crate) fn is_mute(answer: &Answer) -> bool {
+    let upheld = answer.said.values().any(|said| *said == Said::StillThere);
+    answer.verdict != Verdict::Approve && answer.raised.is_empty() && !upheld
 }
 
 /// What an answer without a verdict leaves to settle. Who named something and forgot the verdict may still set a
@@ -257,17 +263,23 @@ impl Bench {
         self.owed.get(&(seat.clone(), part))
     }
 
-    /// Notes what a reviewer has to settle after an answer that does not count. Another asker owes nothing: it has its
-    /// own eyes.
+    /// Notes what a reviewer has to settle after an answer that does not count.
+    ///
+    /// Another asker does not know what was meant, so it settles no part; but it has its own eyes, and rejects or leaves
+    /// the question to a person. An objection that nobody could read is never outvoted by whoever comes next.
     pub(crate) fn owe(&mut self, seat: &Seat, (n, next): (Try, Option<Try>), objection: Option<Owed>) {
         let key = (seat.clone(), n.part);
-        if next.is_none_or(|next| next.backup != n.backup) {
-            self.owed.remove(&key);
-        } else if let Some(new) = objection {
-            let before = self.owed.get(&key).copied().unwrap_or(new);
-            let owed = Owed { floor: before.floor.max(new.floor), parts: before.parts.max(new.parts) };
-            self.owed.insert(key, owed);
-        }
+        let before = self.owed.remove(&key);
+        let Some(next) = next else { return };
+        let owed = [before, objection]
+            .into_iter()
+            .flatten()
+            .reduce(|a, b| Owed { floor: a.floor.max(b.floor), parts: a.parts.max(b.parts) });
+        let owed = match next.backup == n.backup {
+            true => owed,
+            false => owed.filter(|owed| owed.floor > Verdict::Approve).map(|owed| Owed { parts: 0, ..owed }),
+        };
+        self.owed.extend(owed.map(|owed| (key, owed)));
     }
 
     /// Who holds an exhaustive pass: the fallback reviewer in the place of the seat with the most late findings, so

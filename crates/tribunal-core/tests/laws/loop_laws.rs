@@ -570,14 +570,27 @@ impl LoopLaws {
             || answer.said.values().any(|said| *said == Said::StillThere);
         let read = answer.unread.is_empty() || (rejects && ground);
         book.hold("unread", read, || format!("{seat} counts with {:?} unread", answer.unread));
+        let mild = if rejects { Verdict::Reject } else { answer.verdict };
+        let first = self.sitting.lost.get(&(seat.clone(), false, part)).into_iter().flatten();
+        for lost in first.filter(|_| backup) {
+            book.hold("unread", mild >= lost.floor, || {
+                format!("a fallback outvotes what {seat} said unread")
+            });
+            book.saw("unread/fallback bound".into());
+        }
         for lost in self.sitting.lost.get(&(seat.clone(), backup, part)).into_iter().flatten() {
-            let mild = if rejects { Verdict::Reject } else { answer.verdict };
             book.hold("unread", mild >= lost.floor, || format!("{seat} took back what was not read"));
             let named = |n: u32| answer.raised.iter().any(|claim| claim.label == Some(format!("U-{n}")));
             let settled = (1..=lost.parts).all(|n| answer.settled.contains_key(&n) || named(n));
             book.hold("unread", rejects || settled, || format!("{seat} leaves parts open: {answer:?}"));
             book.saw("unread/settled".into());
         }
+    }
+
+    /// No approval, and no reason that was read.
+    fn is_mute(answer: &Answer) -> bool {
+        let upheld = answer.said.values().any(|said| *said == Said::StillThere);
+        answer.verdict > Verdict::Approve && answer.raised.is_empty() && !upheld
     }
 
     fn lose(&mut self, seat: &Seat, part: u32, lost: Lost) {
@@ -599,19 +612,21 @@ impl LoopLaws {
         let lacks = parts.into_iter().find(|(_, answer)| self.needs_ground(answer));
         let lacks = lacks.map(|(at, answer)| (*at, answer.clone())).filter(|_| answer.is_none());
         let at = lacks.as_ref().map_or_else(|| self.sitting.asking[seat], |(at, _)| *at);
-        let heard = lacks.as_ref().map(|(_, answer)| answer).filter(|answer| !answer.unread.is_empty());
+        let lost = |answer: &&Answer| !answer.unread.is_empty() || Self::is_mute(answer);
+        let heard = lacks.as_ref().map(|(_, answer)| answer).filter(lost);
         if let Some(answer) = answer.or(heard) {
             let rejects = Self::rejects(answer);
             let named = answer.raised.iter().any(|claim| claim.severity >= Severity::Warning);
             let parts = u32::try_from(answer.unread.len()).unwrap();
             let floor = if rejects { Verdict::Reject } else { answer.verdict };
-            if parts > 0 || (rejects && named) {
+            if parts > 0 || (rejects && named) || Self::is_mute(answer) {
                 self.lose(seat, at, Lost { floor, parts });
             }
         }
         if answer.is_none() {
             let word = self.sitting.words.remove(seat);
-            let read = lacks.as_ref().is_some_and(|(_, answer)| answer.unread.is_empty());
+            let read =
+                lacks.as_ref().is_some_and(|(_, answer)| answer.unread.is_empty() && !Self::is_mute(answer));
             book.hold("unread", read == (why == Unusable::Groundless), || format!("{seat}: {why:?}"));
             let needs = word.is_some_and(|answer| self.needs_ground(&answer));
             let groundless = needs && self.of_seat(seat).is_empty() && !self.a_check_is_ground();

@@ -343,7 +343,12 @@ fn a_milder_second_answer_is_none() {
         (first(Approve, 2), labelled, None),
         (first(Approve, 2), grounded.clone(), None),
         (grounded.clone(), answer(Approve), flip),
-        (answer(Reject), answer(Approve), None),
+        // Who rejects has a reason: where none was read, it was lost.
+        (answer(Reject), answer(Approve), flip),
+        (answer(Conditional), answer(Approve), flip),
+        (answer(Reject), answer(Reject), None),
+        // What was read and comes to nothing may be taken back.
+        (Answer { raised: vec![Claim::new(Suggestion, "c1")], ..answer(Reject) }, answer(Approve), None),
     ] {
         let owed = objection(&first);
         assert_eq!(unusable(&second, &[], 1, owed.as_ref()), expect, "{first:?}\nthen {second:?}");

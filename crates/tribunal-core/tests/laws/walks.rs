@@ -174,7 +174,7 @@ const ANYWHERE: &str = "question/Approval|question/Region|question/Churn|questio
     question/SurvivedUntouched|exhaustive/fallback|exhaustive/same seats|exhaustive/answered|exhaustive/lost|\
     answer/approve|answer/conditional|answer/reject|answer/approve/backup|\
     answer/conditional/backup|answer/reject/backup|asked again/Bare|asked again/Incomplete|\
-    asked again/Groundless|asked again/Unread|asked again/Flipped|asked again/Unsettled|asked again/Wordless|unread/settled|hearing/upheld|hearing/refuted|hearing/unheard|crash|probe/done|probe/not done|\
+    asked again/Groundless|asked again/Unread|asked again/Flipped|asked again/Unsettled|asked again/Wordless|unread/settled|unread/fallback bound|hearing/upheld|hearing/refuted|hearing/unheard|crash|probe/done|probe/not done|\
     probe/unproven|wake/due|crew/parallel|failed/make|failed/join|failed/check|failed/judge|failed/track|\
     failed/hear|round/argued|seated/nobody|seated/somebody|noise|words/several wordings of one|\
     words/several voices for one|shown/in parts|shown/at once|shown/not all|shown/before";

@@ -78,9 +78,10 @@ fn wanted(again: &Again) -> String {
             "none of its lines carries the launch word, so it may have been a quotation. Write the word of this prompt into \
              each line as shown above, and {form}."
         ),
-        Unusable::Unread | Unusable::Flipped | Unusable::Unsettled => {
-            format!("some of it may be findings and could not be read. Please {form}.")
-        }
+        Unusable::Unread | Unusable::Flipped | Unusable::Unsettled => format!(
+            "what it has against the work, or some of it, could not be read. Please {form}, and raise each thing that is \
+             wrong as a finding of its own, with its file and line."
+        ),
     }
 }
 
