@@ -584,6 +584,9 @@ fn weigh(mut draft: Draft, damage: Damage, lines: &[Line<'_>]) -> Intake {
 
 /// An approval covers the whole answer: what no reader took must be plainly harmless.
 fn cover_the_rest(draft: &mut Draft) {
+    if draft.intake.verdict.is_none() {
+        return keep_objections(draft);
+    }
     let approves = draft.intake.verdict.is_some_and(|verdict| verdict != Verdict::Reject);
     if !approves {
         return;
@@ -610,6 +613,18 @@ fn cover_the_rest(draft: &mut Draft) {
                 }
             };
             draft.intake.doubt(part, why);
+        }
+    }
+}
+
+/// Words against the work that came without a verdict are not forgotten: whoever said them does not approve next. An
+/// answer that says nothing of the kind, an empty or a broken-off one, binds nobody.
+fn keep_objections(draft: &mut Draft) {
+    let broken: Vec<String> = draft.intake.unread.iter().map(|unread| unread.text.clone()).collect();
+    let left: Vec<String> = std::mem::take(&mut draft.left).into_iter().map(|(text, _)| text).collect();
+    for text in left.iter().chain(&broken) {
+        if let Some(part) = cover::objection(text) {
+            draft.intake.doubt(part, "speaks against the work, and came without a verdict");
         }
     }
 }

@@ -155,6 +155,27 @@ fn evidence_without_the_word_is_no_evidence() {
     assert_eq!(read(carried).effective(), None);
 }
 
+/// Whoever names a fault and forgets the verdict is held to it; an answer that names none binds nobody.
+#[test]
+fn words_against_the_work_are_kept_without_a_verdict() {
+    for text in [
+        "The connection leaks when the name is long. I reject this.",
+        "I reject this.",
+        "NEEDS WORK: the connection leaks when the name is long.",
+        "连接泄漏，必须修复。拒绝。",
+        "{\"verdict\":\"reject\",\"stuff\":[{\"what\":\"the connection leaks\"}]",
+        "the connection leaks",
+    ] {
+        let intake = read(text);
+        assert_eq!(intake.effective(), None, "{text}");
+        assert!(intake.doubts().next().is_some(), "{text}: {:?}", intake.unread);
+    }
+    for text in ["", "I could not make up my mind today", "Let me look at the files first.", "{\"verdict\":"]
+    {
+        assert_eq!(read(text).doubts().count(), 0, "{text}");
+    }
+}
+
 #[test]
 fn a_refused_approval_says_why() {
     for text in [

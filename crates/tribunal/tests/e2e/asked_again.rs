@@ -44,6 +44,30 @@ fn a_reject_that_was_not_read_is_not_taken_back() {
     assert!(shown.contains("the connection leaks when it is closed twice"), "{shown}");
 }
 
+/// A reject of which no reason was read, in any form, is not followed by an approval: not by its author's, and not by the
+/// fallback reviewer's. Who said nothing against the work may be heard on the next try.
+#[test]
+fn a_reject_without_a_reason_that_was_read_binds_its_place() {
+    const APPROVES: &str = r##"{ say = "CHECKED: read bin/one.sh line by line and ran it.\nVERDICT: approve" }"##;
+    for (words, code) in [
+        ("**FAIL**\\n\\nThe connection leaks.", 4),
+        ("VERDICT: reject", 4),
+        ("The connection leaks when the name is long. I reject this.", 4),
+        ("NEEDS WORK: the connection leaks when the name is long.", 4),
+        ("连接泄漏，必须修复。拒绝。", 4),
+        ("I could not make up my mind today.", 0),
+    ] {
+        let first = format!("{{ say = \"{words}\" }}");
+        let mut show = Show::script(&script(&[
+            ("role = \"reviewer\"\nattempt = 1", &first),
+            ("role = \"reviewer\"\nattempt = 2\noptional = true", APPROVES),
+            ("role = \"reviewer-again\"\noptional = true", APPROVES),
+            ("role = \"backup\"\noptional = true", APPROVES),
+        ]));
+        show.expect(&["run"], code);
+    }
+}
+
 /// The same reject, and the finding is raised in the asked form: it counts as ever.
 #[test]
 fn a_reject_that_is_said_again_in_the_asked_form_counts() {

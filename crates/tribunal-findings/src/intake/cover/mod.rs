@@ -38,6 +38,31 @@ pub(crate) fn doubtful(text: &str, manner: Manner) -> Option<&str> {
     None
 }
 
+/// The first sentence of a text that speaks against the work, whoever's verdict is missing.
+pub(crate) fn objection(text: &str) -> Option<&str> {
+    sentences(text).into_iter().map(str::trim).find(|sentence| objects(sentence))
+}
+
+fn objects(sentence: &str) -> bool {
+    #[rustfmt::skip]
+    const AGAINST: &[&str] = &[
+        "reject*", "fail", "fails", "failed", "nack", "veto*", "disapprov*", "unacceptable", "blocker*", "blocking", "ablehn*",
+        "abgelehnt", "rechaz*", "refus*", "rejet*",
+    ];
+    if script::is_foreign(sentence) {
+        return script::objects(sentence);
+    }
+    let level = level(sentence);
+    clauses(&level).any(|clause| {
+        let words = words_of(clause);
+        let needs_work = words.windows(2).any(|pair| matches!(pair, ["needs" | "need", "work" | "changes"]));
+        // What the reviewer itself could not do is nothing against the work.
+        let own =
+            matches!(words.as_slice(), ["i" | "we", verb, ..] if verb.starts_with("c") || *verb == "did");
+        needs_work || is_faulty(&words) && !own || words.iter().any(|word| has(AGAINST, word))
+    })
+}
+
 /// Cuts a text into sentences. A stop inside code, a name or a number ends none.
 pub(crate) fn sentences(text: &str) -> Vec<&str> {
     let mut found = Vec::new();

@@ -101,6 +101,12 @@ pub(super) fn is_harmless(text: &str, manner: Manner) -> bool {
     )
 }
 
+/// Whether a sentence speaks against the work.
+pub(super) fn objects(text: &str) -> bool {
+    const AGAINST: &[&str] = &["拒绝", "拒絕", "却下", "不通过", "不通過", "거부", "отклон"];
+    BAD.iter().chain(AGAINST).any(|part| text.contains(part))
+}
+
 /// Whether a clause tells what was done.
 pub(super) fn reports_work(text: &str) -> bool {
     #[rustfmt::skip]
