@@ -578,12 +578,13 @@ End with these lines, each at the beginning of its line, outside any code block:
   `<id> <word>: still there`
   `<id> <word>: not an issue because <reason>`
 - for every new finding one line
-  `[id:<your label>] [severity:blocker|warning|suggestion] [confidence:0-100] [file:<path>:<line>] issue: <one sentence> | suggestion: <what to do>`
+  `[id:<your label>] [severity:blocker|warning|suggestion] [confidence:0-100] [file:<path>:<line>] issue: <one sentence> | suggestion: <what to do> | evidence: <what you ran or read that shows it>`
 - `CHECKED <word>: <what you looked at and how>`
 - `VERDICT <word>: approve`, `VERDICT <word>: conditional` or `VERDICT <word>: reject`
 
 Rules: a blocker makes the work wrong or unsafe; a warning should be mended; a suggestion may be left. Evidence before \
-     claims: name the file and line. An approval without CHECKED, a reject without an open finding, and a finding put to you \
+     claims: name the file and line; a finding on lines that nobody changed since an earlier round counts only with its evidence. \
+     An approval without CHECKED, a reject without an open finding, and a finding put to you \
      without an answer do not count.
 ";
 
