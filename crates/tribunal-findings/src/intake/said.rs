@@ -116,7 +116,7 @@ pub(crate) fn meaning(words: &str) -> Option<Result<Said, &'static str>> {
     if let Some(rest) = leading(NONE) {
         let length = rest.trim_matches(|c: char| !c.is_alphanumeric()).len();
         let why = reason(&cleaned);
-        if length == 0 || why.is_empty() {
+        if length == 0 || !argues(&why) {
             return Some(Err("\"not an issue\" needs a reason: say why"));
         }
         return Some(Ok(Said::NotAnIssue(why)));
@@ -130,55 +130,80 @@ pub(crate) fn meaning(words: &str) -> Option<Result<Said, &'static str>> {
     })
 }
 
-/// What follows "resolved" takes it back, or may: closing a finding needs a clear word.
+/// What follows "resolved" takes it back, sets a condition or hedges, or may: closing a finding needs a clear word.
 fn is_reserved(all: &str, rest: &str) -> bool {
-    const FIRST: [&str; 14] = [
-        "but",
-        "except",
-        "if",
-        "or",
-        "not",
-        "no",
-        "false",
-        "only",
-        "nothing",
-        "never",
-        "in name",
-        "partly",
-        "partially",
-        "almost",
+    // In front these go on with "resolved" itself; later on they may tell of what was seen.
+    #[rustfmt::skip]
+    const FIRST: &[&str] = &[
+        "or", "no", "false", "nothing", "never", "in name", "in part", "in theory", "in principle", "for", "is", "was",
+        "isn't", "as", "it says", "they say", "says", "said", "by the",
     ];
-    const ANYWHERE: [&str; 16] = [
-        "still",
-        "remain",
-        "remains",
-        "remaining",
-        "broken",
-        "unresolved",
-        "unfixed",
-        "persists",
-        "partly",
-        "partially",
-        "partial",
-        "incomplete",
-        "not fixed",
-        "not resolved",
-        "not really",
-        "not yet",
+    #[rustfmt::skip]
+    const ANYWHERE: &[&str] = &[
+        // What takes it back.
+        "but", "except", "apart from", "aside from", "other than", "besides", "beyond", "although", "though", "however",
+        "not", "isn't", "wasn't", "doesn't", "didn't", "cannot", "can't", "won't", "neither", "still", "remain", "remains",
+        "remaining", "broken", "unresolved", "unfixed", "persists", "incomplete", "yet",
+        // What sets a condition.
+        "once", "if", "when", "whenever", "after", "provided", "providing", "unless", "until", "assuming", "as long as",
+        "as soon as", "pending", "should", "would", "could", "must", "might", "may", "will", "needs", "need", "todo", "later",
+        "tomorrow", "for now",
+        // What covers a part, or is a guess.
+        "partly", "partially", "partial", "in part", "half", "halfway", "almost", "mostly", "nearly", "only", "some", "most",
+        "one of", "temporarily", "probably", "presumably", "maybe", "perhaps", "likely", "supposedly", "allegedly",
+        "apparently", "seems", "appears", "guess", "think", "believe", "hope", "hopefully", "assume", "suppose", "claims",
+        "claimed", "according to",
     ];
     // "verified" and "done" alone say it; with more words they may say anything.
     let vague = ["verified", "done"].iter().any(|word| starts_with_phrase(all, word).is_some())
         && !["fixed", "resolved"].iter().any(|word| all.contains(word));
-    let has = |phrase: &str| {
-        rest.match_indices(phrase).any(|(at, _)| {
-            let before = rest[..at].chars().next_back();
-            before.is_none_or(|c| !c.is_alphanumeric()) && starts_with_phrase(&rest[at..], phrase).is_some()
-        })
-    };
     (vague && !rest.trim().is_empty())
         || rest.contains('?')
         || FIRST.iter().any(|phrase| starts_with_phrase(rest, phrase).is_some())
-        || ANYWHERE.iter().any(|phrase| has(phrase))
+        || ANYWHERE.iter().any(|phrase| has_phrase(rest, phrase) && !(*phrase == "not" && is_past(rest)))
+}
+
+/// `the path is not followed any more`: what was wrong is over.
+fn is_past(rest: &str) -> bool {
+    let after = rest.split_once("not ").map_or("", |(_, after)| after);
+    (has_phrase(after, "any more") || has_phrase(after, "anymore")) && !has_phrase(after, "not")
+}
+
+/// Whether a text holds a phrase as words of their own.
+fn has_phrase(text: &str, phrase: &str) -> bool {
+    text.match_indices(phrase).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        before.is_none_or(|c| !c.is_alphanumeric()) && starts_with_phrase(&text[at..], phrase).is_some()
+    })
+}
+
+/// Whether a reason says something of its own. `no`, `it is fine` and `it is still there` give none.
+fn argues(why: &str) -> bool {
+    #[rustfmt::skip]
+    const EMPTY: &[&str] = &[
+        "a", "an", "the", "it", "its", "it's", "is", "isn't", "was", "are", "be", "this", "that", "there", "one", "no", "not",
+        "yes", "nope", "none", "so", "i", "we", "you", "say", "said", "says", "think", "believe", "guess", "feel", "just",
+        "really", "simply", "because", "issue", "problem", "bug", "finding", "fine", "ok", "okay", "good", "all", "at", "of",
+        "to", "me", "my", "and", "or", "matter", "care", "by", "in", "on", "for", "as", "does", "do", "doesn't", "don't", "reason", "reasons", "course",
+    ];
+    #[rustfmt::skip]
+    const KEPT: &[&str] = &[
+        "still", "remains", "persists", "is there", "is real", "is present", "exists", "unresolved", "not fixed",
+        "not resolved", "is an issue", "is a bug", "is a problem",
+    ];
+    let plain = plain_words(why);
+    if plain.chars().filter(|c| c.is_alphabetic() && u32::from(*c) > 0x24f).count() >= 4 {
+        return true;
+    }
+    let words: Vec<&str> = plain
+        .split(|c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '_'))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let own = words.iter().filter(|word| !EMPTY.contains(word)).count();
+    let conditional = ["if", "unless", "once", "until", "maybe", "perhaps", "probably"];
+    own >= 2
+        && !KEPT.iter().any(|phrase| has_phrase(&plain, phrase))
+        && !words.first().is_some_and(|first| conditional.contains(first))
 }
 
 /// The words after the answer itself, without "because".

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod carriers;
+mod closing;
 mod delta;
 mod forms;
 mod intake;
