@@ -472,9 +472,23 @@ fn note_what_looks_like_an_answer(lines: &[Line<'_>], draft: &mut Draft) {
 /// What is folded away or quoted is no verdict, and may be a finding all the same: its author may have put it there.
 fn doubt_what_is_quoted(lines: &[Line<'_>], draft: &mut Draft) {
     let (mut folded, mut alert) = (false, false);
+    // Below a title of findings a fence holds them.
+    let mut titled = false;
     for line in lines {
         let text = line.text.trim();
         let lower = text.to_lowercase();
+        match line.kind {
+            Kind::Own => titled = is_title_of_findings(text),
+            Kind::Fenced if titled && !text.starts_with(['`', '~']) && !check::is_no_item(text) => {
+                if cover::doubtful(text, Manner::Prose).is_some() {
+                    draft.intake.doubt(text, "may be a finding inside a code fence");
+                }
+            }
+            Kind::Fenced if lower.starts_with("```suggestion") => {
+                draft.intake.doubt(text, "proposes another text, and does not say how severe it is");
+            }
+            _ => {}
+        }
         alert &= line.kind == Kind::Quoted && text.starts_with('>');
         if line.kind == Kind::Fenced && names_a_grave_place(text) {
             draft.intake.doubt(text, "may be a finding inside a code fence");
@@ -525,10 +539,23 @@ fn is_marked_grave(text: &str) -> bool {
     matches!(marks::lead(text), Some(marks::Lead::Of(severity, true, _)) if severity.must_fix())
 }
 
-/// `critical: src/a.rs:4 …` in a fence: no code and no output of a command that passed.
+/// `## Findings`, `Problems:`: what stands below is found.
+fn is_title_of_findings(text: &str) -> bool {
+    const NAMES: &[&str] =
+        &["findings", "issues", "problems", "blockers", "bugs", "defects", "concerns", "must fix"];
+    let (title, bare) = match crate::text::heading(text) {
+        Some((_, words)) => (words, true),
+        None => (text, text.ends_with([':', '：']) || text.starts_with("**")),
+    };
+    let title = crate::text::plain_words(title.trim_matches(|c: char| !c.is_alphanumeric()));
+    bare && NAMES.contains(&title.as_str())
+}
+
+/// `critical: src/a.rs:4 …` or `src/a.rs:4: critical: …` in a fence: no code and no output of a command that passed.
 fn names_a_grave_place(text: &str) -> bool {
-    let placed = || place::find(text).iter().any(|found| found.lines.is_some());
-    is_marked_grave(text) && placed()
+    let Some(found) = place::find(text).into_iter().find(|found| found.lines.is_some()) else { return false };
+    let behind = text[found.end..].trim_start_matches([':', ' ', '-', '—']);
+    is_marked_grave(text) || found.start == 0 && is_marked_grave(behind)
 }
 
 /// What its author says on the line on which a tagged part ends.

@@ -21,9 +21,11 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &[bool], draft: &mut Draft) {
     if !listed {
         // Cells and names beside what was read tell of no fault of their own; they are covered.
         let told = |(_, manner): &&(String, Manner)| matches!(manner, Manner::Prose | Manner::Checked);
-        let elsewhere: Vec<String> = draft.left.iter().filter(told).map(|(text, _)| text.clone()).collect();
-        elsewhere.iter().for_each(|text| _ = findings(text, draft));
-        let told = |text: &String| if is_dismissed(text) { text.clone() } else { findings(text, draft) };
+        let elsewhere: Vec<(String, Manner)> = draft.left.iter().filter(told).cloned().collect();
+        elsewhere.iter().for_each(|(text, manner)| _ = findings(text, *manner, draft));
+        let told = |text: &String| {
+            if is_dismissed(text) { text.clone() } else { findings(text, Manner::Prose, draft) }
+        };
         rest = rest.iter().map(told).collect();
     }
     evidence(&rest, draft);
@@ -148,6 +150,8 @@ fn without_announcement(text: &str) -> &str {
 
 /// A title names a part of the message. One that may say what is wrong is none.
 fn is_harmless_title(words: &str) -> bool {
+    // `⚠️ Warnings` names a part, as `Warnings` does.
+    let words = words.trim_start_matches(|c: char| !c.is_alphanumeric() && !c.is_ascii()).trim_start();
     #[rustfmt::skip]
     const NAMES: &[&str] = &[
         "review", "summary", "overview", "report", "conclusion", "findings", "issues", "notes", "details",
@@ -190,8 +194,9 @@ fn is_dismissal(text: &str) -> bool {
     leads && !words.any(|word| AGAINST.contains(&word))
 }
 
-/// Reads faults with a place out of plain sentences; what is left of the text.
-fn findings(text: &str, draft: &mut Draft) -> String {
+/// Reads faults with a place out of plain sentences; what is left of the text. Where it is told what was checked, a
+/// place is where somebody looked.
+fn findings(text: &str, manner: Manner, draft: &mut Draft) -> String {
     if heading(text).is_some() || super::items::is_trace(text) {
         return text.to_owned();
     }
@@ -200,7 +205,8 @@ fn findings(text: &str, draft: &mut Draft) -> String {
     for sentence in cover::sentences(text) {
         let places: Vec<Found> =
             place::find(sentence).into_iter().filter(|found| found.lines.is_some()).collect();
-        if places.is_empty() || cover::doubtful(sentence, Manner::Prose).is_none() {
+        let looked_at = manner == Manner::Checked && cover::names_where(sentence);
+        if places.is_empty() || looked_at || cover::doubtful(sentence, Manner::Prose).is_none() {
             left.push_str(sentence);
             left.push('\n');
             continue;

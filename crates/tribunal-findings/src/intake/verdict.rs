@@ -497,7 +497,17 @@ pub(crate) fn is_remark(line: &str) -> bool {
 /// Reads a remark; says whether the lines below go on with what was checked.
 fn remark(key: &str, value: &str, draft: &mut Draft) -> bool {
     match key {
-        "intent" | "interpreted intent" => draft.intake.intent = Some(value.to_owned()),
+        "intent" | "interpreted intent" => {
+            // `Intent: not satisfied` judges; what else stands there says what was wanted.
+            let plain = plain_words(bare(value));
+            if ["not ", "un", "partly", "partially", "missed", "no"]
+                .iter()
+                .any(|lead| plain.starts_with(lead))
+            {
+                draft.cover(value, Manner::Prose);
+            }
+            draft.intake.intent = Some(value.to_owned());
+        }
         "intent satisfied" | "intentsatisfied" => draft.intake.intent_satisfied = words::yes_no(value),
         "fundamental" => draft.intake.fundamental |= words::yes_no(value) == Some(true),
         _ => {

@@ -17,6 +17,18 @@ fn wrong(sentences: &[&'static str], want: bool) -> Vec<&'static str> {
 
 #[rustfmt::skip]
 const HONEST: &[&str] = &[
+    "Runs without any data loss.",
+    "The suite runs without errors or warnings.",
+    "No other files were changed.",
+    "Nothing else was touched.",
+    "The naming is right.",
+    "I'd merge this as is.",
+    "There is nothing to object to.",
+    "The change touches only `src/queue.rs`.",
+    "I ran it again and it printed what was asked.",
+    "Quality: readable and well tested.",
+    "Tests: 12 passed, 0 failed.",
+    "+1",
     "The plan wanted a retry with a limit; the change delivers that.",
     "The ticket asks for pagination, and the patch implements it.",
     "This does exactly what the task describes.",
@@ -112,6 +124,40 @@ const HONEST: &[&str] = &[
 
 #[rustfmt::skip]
 const FAULTS: &[&str] = &[
+    // A denial with an exception, or of what is wanted.
+    "Without validation the handler crashes.",
+    "Without a mutex the total is wrong.",
+    "It runs without a timeout and hangs.",
+    "I found no bugs other than the open redirect.",
+    "No problems beyond the hard-coded address.",
+    "No issues so far.",
+    "No issues in the part I opened.",
+    "No bugs in half of it.",
+    "Nothing wrong in the files I opened.",
+    "Nothing to mend except everything.",
+    "No other file was touched than the production database.",
+    "I would merge this if forced.",
+    "Half of the quoting is right.",
+    "The parsing is correct in one of three places.",
+    "The output is correct for the happy path.",
+    // Nothing ran, or something wanted is gone.
+    "Tests: 0 passed.",
+    "None of the tests passed.",
+    "As asked, encryption is stripped.",
+    "As requested, the validation is removed.",
+    "Intent: not satisfied.",
+    "Hold this.",
+    "Approve with reservations.",
+    // Signs and questions.
+    "🚨",
+    "Good work 👎",
+    "This is fine. 🔥",
+    "-1",
+    "Who validates whatever they pass as a path?",
+    "Are you sure this is right?",
+    "## Findings\n\n```text\n1. src/queue.rs:2 the name is executed\n```",
+    "```\nsrc/queue.rs:2: critical: the name is executed by the shell\n```",
+    "```suggestion\nlet total = 0;\n```",
     // No word of a fault in them.
     "The loop never terminates for an empty list.",
     "An attacker can read any file by sending ../",
@@ -355,4 +401,51 @@ fn honest_sentences_leave_an_approval() {
 fn sentences_that_may_tell_of_a_fault_leave_none() {
     let taken = wrong(FAULTS, false);
     assert!(FAULTS.len() >= 120 && taken.is_empty(), "{} of {}: {taken:#?}", taken.len(), FAULTS.len());
+}
+
+#[rustfmt::skip]
+const CHECKED: &[&str] = &[
+    "read src/queue.rs:4 and its caller in src/main.rs:10-20",
+    "src/queue.rs:88 and its callers",
+    "src/queue.rs line 2; ran it with and without a name",
+    "src/queue.rs, both with and without an argument",
+    "verified the fix at src/queue.rs:4 against the plan",
+    "the code paths for missing and empty arguments",
+    "src/queue.rs:2; ran `queue list`, got \"two entries\"",
+    "ran the tests: 12 passed, 0 failed",
+];
+
+#[rustfmt::skip]
+const NOT_CHECKED: &[&str] = &[
+    "ran the script, my files were gone",
+    "ran the queue: Segmentation fault",
+    "ran it, core dumped",
+    "ran it, got a traceback",
+    "ran the tests: none passed",
+    "read the first half of the diff",
+    "read most of the diff",
+    "looked at a few files",
+    "skimmed src/queue.rs",
+    "believed the checks",
+    "read src/queue.rs as far as the limit allowed",
+    "read src/login.rs, returns true for every password",
+    "read the diff; the login accepts any password",
+    "read src/queue.rs, it uploads the key",
+    "read src/queue.rs:40, drops the last row",
+    "src/queue.rs:4 off by one",
+    "src/queue.rs:4 path traversal",
+    "src/queue.rs:4 and src/main.rs:9 disagree",
+    "src/queue.rs:4 without a lock",
+];
+
+/// What was checked is evidence; what it tells of besides is not.
+#[test]
+fn what_was_checked_reports_and_tells_of_no_fault() {
+    let approves = |checked: &&&str| {
+        read(&format!("CHECKED: {checked}\nVERDICT: approve\n")).effective() == Some(Verdict::Approve)
+    };
+    let doubted: Vec<&&str> = CHECKED.iter().filter(|checked| !approves(checked)).collect();
+    assert!(doubted.is_empty(), "honest, and doubted: {doubted:#?}");
+    let believed: Vec<&&str> = NOT_CHECKED.iter().filter(approves).collect();
+    assert!(believed.is_empty(), "believed: {believed:#?}");
 }

@@ -40,9 +40,9 @@ const DONE_WORDS: &[&str] = &[
     "traced", "followed", "compared", "verified", "confirmed", "tested", "tried", "exercised", "executed",
     "built", "compiled", "linted", "formatted", "measured", "profiled", "benchmarked", "fuzzed", "searched",
     "grepped", "opened", "studied", "audited", "validated", "reproduced", "clicked", "applied", "rolled",
-    "deployed", "installed", "queried", "diffed", "skimmed", "scanned", "analysed", "analyzed", "covered",
+    "deployed", "installed", "queried", "diffed", "scanned", "analysed", "analyzed", "covered",
     "started", "replayed", "simulated", "rendered", "called", "sent", "fed", "loaded", "migrated",
-    "proofread", "cross-checked", "double-checked", "spot-checked", "eyeballed", "asked", "evaluated",
+    "proofread", "cross-checked", "double-checked", "spot-checked", "asked", "evaluated",
     "assessed", "considered", "counted", "timed", "restored", "booted", "toggled", "unpacked", "proofed",
     // German
     "gelesen", "geprüft", "überprüft", "ausgeführt", "angesehen", "angeschaut", "getestet", "verglichen",
@@ -122,7 +122,8 @@ const BAD_WORDS: &[&str] = &[
     "smell*", "fragile", "brittle", "shaky", "rollback-unsafe", "harm*", "hurt*", "damage*", "costly",
     "expensive", "rejected", "vulnerable", "sensitive", "secret*", "credential*", "undermin*", "defeat*",
     "circumvent*", "disrupt*", "objection*", "protest*", "probabl*", "presumabl*", "hopefull*", "apparentl*", "supposedly",
-    "theoretically", "persist*", "outlive*", "hung", "protesting", "later", "follow-up*", "followup*", "postpone*",
+    "theoretically", "died", "dies", "segmentation", "traceback*", "stacktrace*", "dumped", "sigabrt", "oom", "vanish*", "disappear*",
+    "reservation*", "skim*", "glanc*", "eyeball*", "intuition", "believed", "believe", "persist*", "outlive*", "hung", "protesting", "later", "follow-up*", "followup*", "postpone*",
     // German
     "aber", "jedoch", "allerdings", "obwohl", "außer", "trotzdem", "leider", "muss", "müssen", "sollte*",
     "fehl*", "kaputt", "falsch*", "unsicher*", "kritisch*", "schwer*", "lücke*", "absturz*", "abstürz*",

@@ -3,6 +3,7 @@
 //! doubt. Doubt costs a question; a fault that passes for harmless costs an approval.
 
 mod lexicon;
+mod partial;
 mod script;
 mod vouch;
 
@@ -102,7 +103,11 @@ fn is_abbreviation(before: &str) -> bool {
 }
 
 fn is_harmless(sentence: &str, manner: Manner) -> bool {
-    let levelled = level(sentence);
+    // Both ways were tried: nothing is lacking.
+    let levelled = level(sentence).replace("with and without ", "with ").replace("with or without ", "with ");
+    if partial::alarms(sentence) || manner == Manner::Prose && partial::asks(sentence, &levelled) {
+        return false;
+    }
     // `src/a.rs:4 (!)`, `src/a.rs?`: a place that is pointed at.
     if levelled.contains([PLACE, CODE]) && (sentence.trim_end().ends_with('?') || sentence.contains("(!")) {
         return false;
@@ -153,7 +158,8 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
                 Judged::Harmless(reports) => before = reports || before,
                 Judged::Unknown if as_asked && vouch::may_be_as_asked(&words) => {}
                 // `the line that was named`, and what came of what was done.
-                Judged::Unknown if manner == Manner::Checked && (evident || stated) => {}
+                Judged::Unknown
+                    if manner == Manner::Checked && (evident || stated) && !partial::tells(&words) => {}
                 // `handles missing files and empty files`.
                 Judged::Unknown if guarded && words.len() <= 2 && is_list_item(&words) => {}
                 // `no critical, high or medium findings`.
@@ -189,7 +195,7 @@ fn is_aspect(part: &str) -> bool {
     const ASPECTS: &[&str] = &[
         "correctness", "security", "performance", "tests", "testing", "style", "naming", "documentation", "docs",
         "scope", "design", "maintainability", "readability", "concurrency", "build", "api", "architecture",
-        "error handling", "test coverage", "types", "logic", "behaviour", "behavior",
+        "quality", "code quality", "implementation", "intent", "edge cases", "error handling", "test coverage", "types", "logic", "behaviour", "behavior",
     ];
     ASPECTS.contains(&words_of(part).join(" ").as_str())
 }
@@ -423,9 +429,17 @@ fn judge(words: &[&str], before: bool, manner: Manner) -> Judged {
         );
     }
     // What is good of a part alone is not good of the rest.
+    if partial::bounds_the_change(words) || partial::would_land(words) {
+        return Judged::Harmless(false);
+    }
     let partly =
         manner != Manner::Tail && words.iter().any(|word| matches!(*word, "only" | "solely" | "merely"));
-    if partly || is_faulty(words) || vouch::misses_something(words) || names_an_open_finding(words) {
+    if partly
+        || partial::covers_a_part(words)
+        || is_faulty(words)
+        || vouch::misses_something(words)
+        || names_an_open_finding(words)
+    {
         return Judged::Doubtful;
     }
     let done = reports(words) || searched_in_vain(words);
@@ -616,6 +630,10 @@ fn absence(words: &[&str]) -> bool {
         return true;
     }
     let Some(at) = none else { return false };
+    // `without a lock the counter is wrong` denies the lock.
+    if partial::WITHOUT.contains(&words[at]) && partial::without(words, at) == at + 1 {
+        return false;
+    }
     let denied = words.iter().any(|word| DENIES.has(word) || TURNS.has(word));
     const THINGS: &[&str] = &[
         "issue*",
@@ -704,6 +722,8 @@ fn is_faulty(words: &[&str]) -> bool {
         return true;
     }
     if falls_short(words)
+        || partial::voids(words)
+        || partial::holds_back(words)
         || joined().contains("plain text")
         || joined().contains("no longer")
         || joined().contains("ran out")
@@ -711,7 +731,16 @@ fn is_faulty(words: &[&str]) -> bool {
         return true;
     }
     let mut none = false;
+    // Up to where `without` denies.
+    let mut excused = 0;
     for (at, word) in words.iter().enumerate() {
+        if partial::WITHOUT.contains(word) {
+            if at < excused {
+                continue;
+            }
+            excused = partial::without(words, at);
+            continue;
+        }
         if NONE.has(word) {
             none = true;
             continue;
@@ -725,7 +754,7 @@ fn is_faulty(words: &[&str]) -> bool {
         if is_count_of_failures(words, at) || is_failed_exit(words, at) {
             return true;
         }
-        if BAD.has(word) && !none && !is_topic(words, at) && !is_zero(words, at) {
+        if BAD.has(word) && !none && at >= excused && !is_topic(words, at) && !is_zero(words, at) {
             return true;
         }
     }
@@ -745,7 +774,15 @@ fn is_topic(words: &[&str], at: usize) -> bool {
     let after = words.get(at + 1).is_some_and(|next| TOPICS.contains(next));
     let reported = reports(words);
     let sought = reported && words[..at].iter().any(|word| SOUGHT.contains(word));
-    after && (reported || words.len() <= 5) || sought
+    // `verified the fix for …`, `the code paths for missing …`.
+    let mended = reported && words[at] == "fix" && at > 0 && words[at - 1] == "the";
+    let cases = at > 1
+        && words[at - 1] == "for"
+        && matches!(
+            words[at - 2],
+            "path" | "paths" | "case" | "cases" | "branch" | "branches" | "test" | "tests"
+        );
+    after && (reported || words.len() <= 5) || sought || mended || cases
 }
 
 fn is_zero(words: &[&str], at: usize) -> bool {
@@ -776,7 +813,11 @@ fn is_failed_exit(words: &[&str], at: usize) -> bool {
 
 /// `3 of 11 files`, `3/11`.
 fn falls_short(words: &[&str]) -> bool {
-    let number = |word: &str| word.parse::<u32>().ok();
+    let number = |word: &str| {
+        const NAMES: [&str; 7] = ["zero", "one", "two", "three", "four", "five", "six"];
+        let named = NAMES.iter().position(|name| *name == word).and_then(|at| u32::try_from(at).ok());
+        word.parse::<u32>().ok().or(named)
+    };
     let less = |a: Option<u32>, b: Option<u32>| matches!((a, b), (Some(a), Some(b)) if a < b);
     words.windows(3).any(|w| matches!(w[1], "of" | "von" | "de" | "sur") && less(number(w[0]), number(w[2])))
 }
@@ -912,6 +953,15 @@ fn is_foreign_sentence(words: &[&str]) -> bool {
     };
     words.len() >= 4 && (small || marked || many && !words.iter().any(named))
         || words.len() >= 3 && !words.iter().any(known)
+}
+
+/// Whether a sentence of what was checked names places, and says nothing of them but that they were read or run.
+pub(crate) fn names_where(sentence: &str) -> bool {
+    // What a command printed is given in quotes.
+    let own: Vec<&str> = sentence.split('"').step_by(2).collect();
+    let levelled = level(&own.join(" "));
+    doubtful(sentence, Manner::Checked).is_none()
+        && clauses(&levelled).flat_map(words_of).all(partial::is_plain_name)
 }
 
 /// Whether a sentence tells what was done, and nothing that is in doubt.

@@ -149,11 +149,16 @@ pub(super) fn counts(words: &[&str], at: usize) -> bool {
         let emptied = words
             .iter()
             .any(|word| matches!(*word, "removed" | "commented" | "emptied" | "alone" | "isolation"));
-        return (!object || words.iter().any(|word| ANCHORS.has(word))) && !emptied;
+        // `whatever they pass as a name`.
+        let handed = word == "pass"
+            && at > 0
+            && matches!(words[at - 1], "they" | "you" | "we" | "i" | "callers" | "users");
+        return (!object || words.iter().any(|word| ANCHORS.has(word))) && !emptied && !handed;
     }
     // `as well` praises nothing; `good enough for a demo` and `the happy path is fine` are said of a part.
     let vain = word == "well" && at > 0 && words[at - 1] == "as" || next == Some(&"enough");
-    let part = words[..at].iter().any(|word| PART.contains(word)) || narrowed_to(&words[at + 1..]);
+    let part = words[..at].iter().chain(&words[at + 1..]).any(|word| PART.contains(word))
+        || narrowed_to(&words[at + 1..]);
     !vain && !part && (said || at + 1 == words.len() || at == 0 || !is_adjective(word))
 }
 
@@ -230,7 +235,18 @@ pub(super) fn assures(words: &[&str]) -> bool {
     if words.iter().any(|word| NONE.has(word) || DENIES.has(word)) {
         return false;
     }
-    asks(words) || !limited(words) && (serves(words) || guards(words) || as_asked(words) || rearranges(words))
+    asks(words)
+        || !limited(words)
+            && (is_right(words) || serves(words) || guards(words) || as_asked(words) || rearranges(words))
+}
+
+/// `Quoting is right`, `it printed what was asked`.
+fn is_right(words: &[&str]) -> bool {
+    let told = matches!(words, [.., "is" | "are" | "looks" | "look", "right"]) && words.len() <= 5;
+    let came =
+        matches!(words, [.., "what", "was", "asked" | "expected" | "wanted" | "requested" | "intended"]);
+    let part = words.iter().any(|word| PART.contains(word));
+    (told || came && words.len() <= 6) && !part
 }
 
 /// `The task asked for a queue`: says what was asked, and nothing of what was done.
