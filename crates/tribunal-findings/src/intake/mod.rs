@@ -479,10 +479,8 @@ fn doubt_what_is_quoted(lines: &[Line<'_>], draft: &mut Draft) {
         let lower = text.to_lowercase();
         match line.kind {
             Kind::Own => titled = is_title_of_findings(text),
-            Kind::Fenced if titled && !text.starts_with(['`', '~']) && !check::is_no_item(text) => {
-                if cover::doubtful(text, Manner::Prose).is_some() {
-                    draft.intake.doubt(text, "may be a finding inside a code fence");
-                }
+            Kind::Fenced if titled && tells_in_a_fence(text) => {
+                draft.intake.doubt(text, "may be a finding inside a code fence");
             }
             Kind::Fenced if lower.starts_with("```suggestion") => {
                 draft.intake.doubt(text, "proposes another text, and does not say how severe it is");
@@ -537,6 +535,13 @@ fn telling(words: &str, folded: bool, alert: bool, quoted: bool) -> Option<&'sta
 /// Whether a text opens with a severity that must be fixed.
 fn is_marked_grave(text: &str) -> bool {
     matches!(marks::lead(text), Some(marks::Lead::Of(severity, true, _)) if severity.must_fix())
+}
+
+/// Whether a line of a fence below such a title says something, and is not plainly harmless.
+fn tells_in_a_fence(text: &str) -> bool {
+    !text.starts_with(['`', '~'])
+        && !check::is_no_item(text)
+        && cover::doubtful(text, Manner::Prose).is_some()
 }
 
 /// `## Findings`, `Problems:`: what stands below is found.

@@ -192,6 +192,8 @@ fn argues(why: &str) -> bool {
         "not resolved", "is an issue", "is a bug", "is a problem",
     ];
     let plain = plain_words(why);
+    // A name such as `it_is_there` says nothing.
+    let lower = why.to_lowercase();
     if plain.chars().filter(|c| c.is_alphabetic() && u32::from(*c) > 0x24f).count() >= 4 {
         return true;
     }
@@ -202,7 +204,7 @@ fn argues(why: &str) -> bool {
     let own = words.iter().filter(|word| !EMPTY.contains(word)).count();
     let conditional = ["if", "unless", "once", "until", "maybe", "perhaps", "probably"];
     own >= 2
-        && !KEPT.iter().any(|phrase| has_phrase(&plain, phrase))
+        && !KEPT.iter().any(|phrase| has_phrase(&lower, phrase))
         && !words.first().is_some_and(|first| conditional.contains(first))
 }
 

@@ -413,6 +413,7 @@ const CHECKED: &[&str] = &[
     "the code paths for missing and empty arguments",
     "src/queue.rs:2; ran `queue list`, got \"two entries\"",
     "ran the tests: 12 passed, 0 failed",
+    "the tasks cover the must-haves, and every file is named.",
 ];
 
 #[rustfmt::skip]
@@ -427,6 +428,9 @@ const NOT_CHECKED: &[&str] = &[
     "looked at a few files",
     "skimmed src/queue.rs",
     "believed the checks",
+    "read the summary of the maker",
+    "src/queue.rs exists",
+    "ran the login with a wrong password and was let in",
     "read src/queue.rs as far as the limit allowed",
     "read src/login.rs, returns true for every password",
     "read the diff; the login accepts any password",

@@ -423,7 +423,8 @@ fn judge(words: &[&str], before: bool, manner: Manner) -> Judged {
         let points = words.iter().any(|word| word.contains(PLACE)) && !listed;
         return if points { Judged::Doubtful } else { Judged::Harmless(false) };
     }
-    if words.iter().all(|word| COURTESY.has(word) || !word.chars().any(char::is_alphabetic)) {
+    let courteous = |word: &&str| COURTESY.has(word) || !word.chars().any(char::is_alphabetic);
+    if words.iter().all(courteous) && !partial::holds_back(words) {
         return Judged::Harmless(
             words.len() > 1 && reports(words) && !words.iter().any(|w| w.contains(PLACE)),
         );
@@ -451,7 +452,9 @@ fn judge(words: &[&str], before: bool, manner: Manner) -> Judged {
     let sure = (good || vouch::assures(words) || vouch::praises(words)) && !places;
     // A good word that does not count is no name of a thing either.
     let vain = !good && words.iter().any(|word| GOOD.has(word));
-    let thing = !vain && is_list_item(words);
+    // Beside a place, a few words may name what is wrong there.
+    let named = !places || words.iter().all(|word| partial::is_plain_name(word));
+    let thing = !vain && is_list_item(words) && named;
     match manner {
         Manner::Checked if good || has_tests(words) || sure || thing || observes(words) => {
             Judged::Harmless(true)
@@ -836,7 +839,7 @@ const LIST_VERBS: &[&str] = &[
     "is", "are", "was", "were", "be", "been", "has", "have", "had", "does", "do", "did", "gets", "get", "goes",
     "becomes", "makes", "it", "they", "this", "there", "you", "he", "she", "users", "anyone", "everyone", "someone",
     "fell", "hung", "grew", "came", "took", "gave", "kept", "left", "dropped", "we", "got", "who", "why", "what",
-    "see", "cf", "same", "approving", "stays", "stands", "keeps", "runs", "needs",
+    "see", "cf", "same", "exists", "exist", "approving", "stays", "stands", "keeps", "runs", "needs",
 ];
 
 /// What goes on with a name.

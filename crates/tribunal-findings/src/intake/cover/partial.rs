@@ -48,6 +48,8 @@ pub(super) fn covers_a_part(words: &[&str]) -> bool {
     };
     let pair = |pair: &[&str]| match pair {
         ["first" | "last" | "top" | "second" | "upper" | "lower", amounts] => amount(amounts),
+        // What somebody else says is nothing that was seen.
+        ["summary" | "word" | "words" | "claim" | "claims" | "title", "of"] => true,
         ["some" | "most" | "half" | "much", "of"] | ["half", "the"] => true,
         ["part" | "parts", "of" | "i" | "we"] | ["parts", "that"] => true,
         ["files" | "lines" | "hunks" | "code", "i" | "we"] => true,
@@ -62,7 +64,8 @@ pub(super) fn covers_a_part(words: &[&str]) -> bool {
 pub(super) fn holds_back(words: &[&str]) -> bool {
     let passed = |word: &str| word.starts_with("pass") || matches!(word, "green" | "succeeded");
     let none = |pair: &[&str]| {
-        matches!(pair[0], "0" | "zero" | "no" | "none") && passed(pair[1])
+        matches!(pair, ["let", "in"])
+            || matches!(pair[0], "0" | "zero" | "no" | "none") && passed(pair[1])
             || matches!(pair[0], "0" | "zero") && matches!(pair[1], "tests" | "checks")
     };
     const SAFEGUARDS: &[&str] = &[
@@ -114,11 +117,13 @@ pub(super) fn is_plain_name(word: &str) -> bool {
 pub(super) fn tells(words: &[&str]) -> bool {
     #[rustfmt::skip]
     const WHO: &[&str] = &[
-        "any", "anyone", "anybody", "anything", "every", "everyone", "everybody", "everything", "whoever", "whatever", "my",
+        "any", "anyone", "anybody", "anything", "everyone", "everybody", "everything", "whoever", "whatever", "my",
         "root", "admin*", "password*", "key", "keys", "token*", "secret*", "uid", "user", "users", "let", "executed",
         "executes", "eval*", "upload*", "always", "never", "twice", "stranger*", "customer*", "negative", "others",
     ];
-    words.iter().any(|word| super::has(WHO, word))
+    // `every file is named` goes through the work.
+    let every = |pair: &[&str]| pair[0] == "every" && !THINGS_READ.has(pair[1]);
+    words.iter().any(|word| super::has(WHO, word)) || words.windows(2).any(every)
 }
 
 /// `only src/a.rs changed`, `the commit touches only that file`, `no other file was touched`: how far the change goes.
