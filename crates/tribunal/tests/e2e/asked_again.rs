@@ -48,7 +48,8 @@ fn a_reject_that_was_not_read_is_not_taken_back() {
 /// fallback reviewer's. Who said nothing against the work may be heard on the next try.
 #[test]
 fn a_reject_without_a_reason_that_was_read_binds_its_place() {
-    const APPROVES: &str = r##"{ say = "CHECKED: read bin/one.sh line by line and ran it.\nVERDICT: approve" }"##;
+    const APPROVES: &str =
+        r##"{ say = "CHECKED: read bin/one.sh line by line and ran it.\nVERDICT: approve" }"##;
     for (words, code) in [
         ("**FAIL**\\n\\nThe connection leaks.", 4),
         ("VERDICT: reject", 4),
