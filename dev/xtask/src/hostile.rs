@@ -399,7 +399,7 @@ mod tests {
     #[test]
     fn the_readme_says_how_many_cases_there_are() {
         let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
-        let said = format!("| {} cases, each lost without its defence |", CASES.len());
+        let said = format!("| {} cases; with `--prove` each must be lost without its defence |", CASES.len());
         assert!(std::fs::read_to_string(readme).unwrap().contains(&said), "README.md does not say {said:?}");
     }
 }
