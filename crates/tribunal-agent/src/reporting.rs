@@ -163,6 +163,7 @@ fn done() -> Tool {
         "done": {"type": "boolean", "description": "false when there is more to do"},
         "summary": text("what you did"),
         "discovered": {"type": "array", "items": {"type": "string"}, "description": "problems you left alone"},
+        "commit_message": text("another message for the commit, only where a commit hook refused the one it has"),
     });
     tool("report_task_done", "Say that the task is done, and what you did.", properties, &["done", "summary"])
 }

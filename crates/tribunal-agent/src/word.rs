@@ -8,7 +8,7 @@ const KEY: &str = "Launch word: ";
 /// What a line begins with that looks like the line of the word and is not.
 const MARK: &str = "[quoted] ";
 /// Keys of the lines that carry the word.
-const KEYS: [&str; 7] = ["VERDICT", "CHECKED", "RULING", "TASK", "FIXED", "REFUTED", "CANNOT FIX"];
+const KEYS: [&str; 8] = ["VERDICT", "CHECKED", "RULING", "TASK", "FIXED", "REFUTED", "CANNOT FIX", "COMMIT"];
 
 /// The line that tells an agent its word.
 pub fn line(word: &str) -> String {

@@ -166,6 +166,7 @@ pub fn merge<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> Option<Answer
             }
         }
         whole.checked = joined(&whole.checked, &part.checked);
+        whole.refused = whole.refused.or_else(|| part.refused.clone());
         whole.intent = match (whole.intent.take(), &part.intent) {
             (Some(before), Some(intent)) if before != *intent => Some(joined(&before, intent)),
             (before, intent) => before.or_else(|| intent.clone()),

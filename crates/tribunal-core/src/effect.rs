@@ -76,6 +76,10 @@ pub enum Step {
     Checkpoint,
     /// Land a plan on the run branch.
     Land,
+    /// Begin the run branch at the user's branch again.
+    Rebase,
+    /// Carry what the review approved over to the rebased run branch.
+    Carry,
     /// One thing done at the end.
     Finish(FinishStep),
     /// Come back at a time, for the effect that this wraps.
@@ -92,9 +96,17 @@ impl Step {
             | Step::Summary
             | Step::Checkpoint
             | Step::Land
+            | Step::Rebase
+            | Step::Carry
             | Step::Finish(_) => true,
             Step::Join | Step::Check(_) | Step::Track | Step::Ask | Step::Loop | Step::Wake(_) => false,
         }
+    }
+
+    /// Effects that have a deadline. One that moves our refs is bounded by its driver instead: it is never given up
+    /// without an answer, because it may have happened.
+    pub fn is_timed(&self) -> bool {
+        !matches!(self, Step::Land | Step::Rebase | Step::Carry)
     }
 
     /// Effects that launch an agent, and so count against the width.
@@ -123,6 +135,8 @@ impl fmt::Display for Step {
             Step::Loop => f.write_str("loop"),
             Step::Checkpoint => f.write_str("checkpoint"),
             Step::Land => f.write_str("land"),
+            Step::Rebase => f.write_str("rebase"),
+            Step::Carry => f.write_str("carry"),
             Step::Finish(step) => write!(f, "finish:{step:?}"),
             Step::Wake(step) => write!(f, "wake:{step}"),
         }

@@ -1,6 +1,7 @@
 //! What reviewers and checks claim, and what becomes of it. Data only: matching and reading live in
 //! `tribunal-findings`.
 
+use crate::evidence::Refused;
 use crate::ids::{Check, FindingId, Seat};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -198,6 +199,9 @@ pub struct Answer {
     /// What was checked, in the seat's words; empty is a bare "looks good".
     #[serde(default)]
     pub checked: String,
+    /// Words about what was checked that are no evidence, and why; none where there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Refused>,
     /// What the seat took the task to be for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<String>,

@@ -2,6 +2,7 @@
 //! with them by levels, never by messages, and knows neither their findings' text nor a clock.
 
 use crate::effect::{EffectId, FinishStep, Intents, Step, Try};
+use crate::held::{Held, HeldChoice, HeldDecision};
 use crate::ids::{FindingId, LoopId, Of, PlanId, Revision, Time};
 use crate::ledger::Handed;
 use crate::r#loop::{Failure, FailureKind, Opening, Outcome};
@@ -97,6 +98,9 @@ pub struct RunSpec {
     /// An artifact to be made and judged; where plans are built, what judges them all against it at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain: Option<Box<ChainSpec>>,
+    /// When the user's branch has moved, the result is rebased onto it without asking.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub land_again: bool,
     /// Iterations between checkpoints.
     pub checkpoint_every: Option<u32>,
     /// Repairs per lane after refused landings.
@@ -180,6 +184,11 @@ pub enum Ending {
 }
 
 impl Ending {
+    /// Whether the user's branch is to have the result.
+    pub fn is_good(self) -> bool {
+        matches!(self, Ending::Passed | Ending::Concerns)
+    }
+
     /// The word people read.
     pub fn word(self) -> &'static str {
         match self {
@@ -279,6 +288,11 @@ impl Stuck {
     }
 }
 
+/// How often a result is rebased for one order to land it: the branch may move again while the rest is judged again.
+///
+/// A branch that moves faster than that is asked about, so that a run ends or waits in bounded time.
+pub const REBASES_MAX: u32 = 3;
+
 /// Why a landing was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -332,6 +346,25 @@ pub enum RunReport {
     Finished {
         /// What happened.
         note: String,
+    },
+    /// The user's branch cannot have the result now.
+    Held(Held),
+    /// A person decided about a held result.
+    HeldDecided(HeldDecision),
+    /// The run branch begins at the user's branch again, and nothing has landed on it.
+    Rebased {
+        /// Where the user's branch is.
+        onto: Revision,
+    },
+    /// What the review approved holds for the rebased result.
+    Carried {
+        /// The rebased result.
+        tip: Revision,
+    },
+    /// What the review approved is not proven for the rebased result.
+    JudgeAgain {
+        /// The rebased result.
+        revision: Revision,
     },
     /// The attempt is lost.
     Failed(Failure),
@@ -513,6 +546,38 @@ pub enum RunEvent {
         /// What happened.
         note: String,
     },
+    /// The user's branch cannot have the result now.
+    Held {
+        /// Which step found out.
+        effect: EffectId,
+        /// Why.
+        held: Held,
+    },
+    /// A person decided about a held result.
+    HeldDecided(HeldDecision),
+    /// The run branch begins at the user's branch again: what had landed is queued once more.
+    Rebased {
+        /// Which.
+        effect: EffectId,
+        /// Where the user's branch is.
+        onto: Revision,
+    },
+    /// Everything is on the rebased run branch: what the review approved is carried over, if it can be.
+    CarryOpened,
+    /// What the review approved holds for the rebased result.
+    Carried {
+        /// Which.
+        effect: EffectId,
+        /// The rebased result.
+        tip: Revision,
+    },
+    /// What the review approved is not proven for the rebased result: it is reviewed again.
+    JudgeAgain {
+        /// Which.
+        effect: EffectId,
+        /// The rebased result.
+        revision: Revision,
+    },
     /// It is over.
     Ended {
         /// How.
@@ -530,6 +595,10 @@ impl RunEvent {
             | RunEvent::LandingRefused { effect, .. }
             | RunEvent::Checkpointed { effect, .. }
             | RunEvent::Failed { effect, .. }
+            | RunEvent::Held { effect, .. }
+            | RunEvent::Rebased { effect, .. }
+            | RunEvent::Carried { effect, .. }
+            | RunEvent::JudgeAgain { effect, .. }
             | RunEvent::Finished { effect, .. } => Some(effect),
             _ => None,
         }
@@ -541,6 +610,8 @@ impl RunEvent {
         let lane = |plan: &PlanId| Of::new(plan.as_str());
         match self {
             RunEvent::Intended { effect, .. } | RunEvent::Cleared { effect } => Some(vec![effect.of.clone()]),
+            // It ends the work of every lane.
+            RunEvent::LaneDecided { decision, .. } if decision.choice == LaneChoice::Stop => None,
             RunEvent::LaneOpened { plan }
             | RunEvent::PlanDropped { plan, .. }
             | RunEvent::LaneAsked { plan, .. }
@@ -598,6 +669,12 @@ impl RunEvent {
             RunEvent::Closing { .. } => "closing",
             RunEvent::FinishOrdered => "finish_ordered",
             RunEvent::Finished { .. } => "finished",
+            RunEvent::Held { .. } => "held",
+            RunEvent::HeldDecided(_) => "held_decided",
+            RunEvent::Rebased { .. } => "rebased",
+            RunEvent::CarryOpened => "carry_opened",
+            RunEvent::Carried { .. } => "carried",
+            RunEvent::JudgeAgain { .. } => "judge_again",
             RunEvent::Ended { .. } => "ended",
         }
     }
@@ -662,6 +739,22 @@ pub enum RunWant {
         step: FinishStep,
         /// How the run ends.
         ending: Ending,
+        /// A person asked for it since the run was held: then more is done to bring the result to the branch.
+        asked: bool,
+    },
+    /// Ask a person about a held result.
+    AskHeld {
+        /// What holds it.
+        held: Held,
+    },
+    /// Begin the run branch at the user's branch again.
+    Rebase,
+    /// Carry what the review approved over to the rebased run branch.
+    Carry {
+        /// What was reviewed first; the fixes of the review stand on it. None where nothing was landed before it.
+        from: Option<Revision>,
+        /// What the review approved.
+        tip: Revision,
     },
     /// Come back.
     Wake {
@@ -691,6 +784,10 @@ struct Lane {
 }
 
 impl Lane {
+    fn new(at: At, head: Option<Revision>, repairs_max: u32) -> Lane {
+        Lane { at, head, repairs: 0, repairs_max, iterated: 0, since: 0, checkpoint: None, feedback: None }
+    }
+
     fn is_at_tasks(&self) -> bool {
         matches!(self.at, At::Loop { job: Job::Task(_), .. })
     }
@@ -799,12 +896,39 @@ impl PlanRun {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
     Gating,
-    Building { wave: u32 },
+    Building {
+        wave: u32,
+    },
     Reviewing,
-    Polishing { ending: Ending },
-    Closing { ending: Ending },
-    Finishing { ending: Ending, step: usize, fails: u32 },
-    Ended { ending: Ending },
+    Polishing {
+        ending: Ending,
+    },
+    Closing {
+        ending: Ending,
+    },
+    Finishing {
+        ending: Ending,
+        step: usize,
+        fails: u32,
+        asked: bool,
+    },
+    /// `whole`: the run branch has the whole result. While it is rebased it has not.
+    Held {
+        ending: Ending,
+        held: Held,
+        whole: bool,
+    },
+    Rebasing {
+        ending: Ending,
+        fails: u32,
+    },
+    Carrying {
+        ending: Ending,
+        fails: u32,
+    },
+    Ended {
+        ending: Ending,
+    },
 }
 
 impl Stage {
@@ -816,6 +940,9 @@ impl Stage {
             Stage::Polishing { .. } => "polishing",
             Stage::Closing { .. } => "closing",
             Stage::Finishing { .. } => "finishing",
+            Stage::Held { .. } => "held",
+            Stage::Rebasing { .. } => "rebasing",
+            Stage::Carrying { .. } => "carrying",
             Stage::Ended { .. } => "ended",
         }
     }
@@ -832,6 +959,22 @@ pub struct Run {
     index: BTreeMap<PlanId, usize>,
     tickets: u32,
     tip: Option<Revision>,
+    /// Plans in the order in which they landed: rebased, they land in that order again.
+    landings: Vec<usize>,
+    /// How often the result may still be rebased before a person is asked.
+    rebases: u32,
+    /// Where the user's branch was when the result was rebased last.
+    ground: Option<Revision>,
+    reviewed: Option<Reviewed>,
+}
+
+/// What the last loop of the run itself approved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Reviewed {
+    /// What it judged first.
+    from: Option<Revision>,
+    tip: Revision,
+    ending: Ending,
 }
 
 /// A plan's standing, for people.
@@ -892,6 +1035,10 @@ impl Run {
             plans,
             tickets: 0,
             tip: spec.exists.as_ref().map(|exists| exists.revision.clone()),
+            landings: Vec::new(),
+            rebases: if spec.land_again { REBASES_MAX } else { 0 },
+            ground: None,
+            reviewed: None,
         }
     }
 
@@ -929,6 +1076,25 @@ impl Run {
     /// The run branch's head as of the last landing.
     pub fn tip(&self) -> Option<&Revision> {
         self.tip.as_ref()
+    }
+    /// What keeps the result from the user's branch, while a person is asked about it.
+    pub fn held(&self) -> Option<&Held> {
+        match &self.stage {
+            Stage::Held { held, .. } => Some(held),
+            _ => None,
+        }
+    }
+    /// Whether the run branch has the whole result, and only the user's branch lacks it.
+    pub fn is_whole(&self) -> bool {
+        matches!(self.stage, Stage::Held { whole: true, .. })
+    }
+    /// What the last loop of the run itself approved.
+    pub fn reviewed_tip(&self) -> Option<&Revision> {
+        self.reviewed.as_ref().map(|reviewed| &reviewed.tip)
+    }
+    /// Where the user's branch was when the result was rebased last; none where it never was.
+    pub fn ground(&self) -> Option<&Revision> {
+        self.ground.as_ref()
     }
     /// Where each plan stands.
     pub fn standings(&self) -> impl Iterator<Item = (&PlanId, Standing<'_>)> {
@@ -1091,7 +1257,31 @@ impl Run {
             (RunWant::Finish { .. }, RunReport::Finished { note }) => {
                 Some(RunEvent::Finished { effect, note: note.clone() })
             }
-            (RunWant::AskLane { .. } | RunWant::Loop { .. } | RunWant::Wake { .. }, _) => None,
+            (RunWant::Finish { ending, .. }, RunReport::Held(held)) if ending.is_good() => {
+                Some(RunEvent::Held { effect, held: held.clone() })
+            }
+            (RunWant::Rebase | RunWant::Carry { .. }, RunReport::Held(held)) => {
+                Some(RunEvent::Held { effect, held: held.clone() })
+            }
+            (RunWant::AskHeld { .. }, RunReport::HeldDecided(decision)) => {
+                Some(RunEvent::HeldDecided(decision.clone()))
+            }
+            (RunWant::Rebase, RunReport::Rebased { onto }) => {
+                Some(RunEvent::Rebased { effect, onto: onto.clone() })
+            }
+            (RunWant::Carry { .. }, RunReport::Carried { tip }) => {
+                Some(RunEvent::Carried { effect, tip: tip.clone() })
+            }
+            (RunWant::Carry { .. }, RunReport::JudgeAgain { revision }) => {
+                Some(RunEvent::JudgeAgain { effect, revision: revision.clone() })
+            }
+            (
+                RunWant::AskLane { .. }
+                | RunWant::AskHeld { .. }
+                | RunWant::Loop { .. }
+                | RunWant::Wake { .. },
+                _,
+            ) => None,
             (_, RunReport::Failed(failure)) => Some(RunEvent::Failed { effect, failure: failure.clone() }),
             (_, _) => {
                 let failure = Failure::new(FailureKind::Garbled, "the report answers another question");
@@ -1125,7 +1315,7 @@ impl Run {
     fn decide_intend(&self, effect: &EffectId, at: Time) -> Option<RunEvent> {
         let fresh = effect.step.is_one_shot() && !self.is_intended(effect);
         self.want(effect).filter(|_| fresh)?;
-        let timed = effect.step != Step::Land;
+        let timed = effect.step.is_timed();
         let due = timed.then(|| Time(at.0.saturating_add(self.spec.step_timeout_ms)));
         Some(RunEvent::Intended { effect: effect.clone(), due })
     }
@@ -1149,9 +1339,13 @@ impl Run {
 
     fn decide_cancel(&self) -> Option<RunEvent> {
         match self.stage {
-            Stage::Gating | Stage::Building { .. } | Stage::Reviewing | Stage::Polishing { .. } => {
-                Some(RunEvent::Closing { ending: Ending::Cancelled })
-            }
+            Stage::Gating
+            | Stage::Building { .. }
+            | Stage::Reviewing
+            | Stage::Polishing { .. }
+            | Stage::Held { .. }
+            | Stage::Rebasing { .. }
+            | Stage::Carrying { .. } => Some(RunEvent::Closing { ending: Ending::Cancelled }),
             Stage::Closing { .. } | Stage::Finishing { .. } | Stage::Ended { .. } => None,
         }
     }
@@ -1188,7 +1382,10 @@ impl Run {
 
     fn settle_dropped(&self) -> Option<RunEvent> {
         let lost = |i: &usize| matches!(self.plans[*i].state, PlanState::Dropped(_) | PlanState::Refused(_));
-        self.plans.iter().filter(|plan| plan.state == PlanState::Ready).find_map(|plan| {
+        // A plan that landed before the result was rebased waits in the queue for what it depends on.
+        let waits =
+            |plan: &&PlanRun| plan.state == PlanState::Ready || (plan.is_queued() && !plan.is_landing());
+        self.plans.iter().filter(waits).find_map(|plan| {
             let lost = plan.needs.iter().find(|i| lost(i))?;
             let by = format!("its dependency {} will not land", self.plans[*lost].id);
             Some(RunEvent::PlanDropped { plan: plan.id.clone(), by })
@@ -1255,11 +1452,21 @@ impl Run {
         if !self.plans.iter().all(PlanRun::is_over) {
             return None;
         }
-        let landed = |plan: &PlanRun| matches!(plan.state, PlanState::Landed(_));
-        if self.spec.review && self.tip.is_some() && self.plans.iter().any(landed) {
-            return Some(RunEvent::ReviewOpened);
+        if self.is_reviewed_next() {
+            return Some(if self.may_carry() { RunEvent::CarryOpened } else { RunEvent::ReviewOpened });
         }
         Some(RunEvent::Closing { ending: self.ending_by_landings() })
+    }
+
+    /// Whether the review of everything that landed comes next.
+    fn is_reviewed_next(&self) -> bool {
+        let landed = |plan: &PlanRun| matches!(plan.state, PlanState::Landed(_));
+        self.spec.review && self.tip.is_some() && self.plans.iter().any(landed)
+    }
+
+    /// Whether what the review approved may hold for the rebased result: not where a plan of it is missing now.
+    fn may_carry(&self) -> bool {
+        self.reviewed.is_some() && self.ending_by_landings() == Ending::Passed
     }
 
     fn ending_by_landings(&self) -> Ending {
@@ -1325,11 +1532,17 @@ impl Run {
             Stage::Polishing { ending } => Stage::Closing { ending },
             _ => return None,
         };
+        let from = match (&self.stage, &self.reviewed) {
+            (Stage::Polishing { .. }, Some(reviewed)) => reviewed.from.clone(),
+            _ => self.tip.clone(),
+        };
         // What was built stays as its own panels approved it, where the last word on it is not a good one.
         if good || (goes_on && self.tip.is_none()) {
             // What the fixers made of it is what was approved.
             self.tip = revision.cloned().or_else(|| self.tip.take());
         }
+        let (Stage::Polishing { ending } | Stage::Closing { ending }) = next else { return None };
+        self.reviewed = self.tip.clone().map(|tip| Reviewed { from, tip, ending });
         self.enter(next);
         Some(())
     }
@@ -1348,16 +1561,7 @@ impl Run {
         let next = plan.done.as_ref().map_or(0, |done| done.tasks) + 1;
         let head = plan.done.as_ref().map(|done| done.head.clone());
         let at = if next > plan.tasks { At::Summary { fails: 0 } } else { At::task(next) };
-        plan.enter(PlanState::Lane(Box::new(Lane {
-            at,
-            head,
-            repairs: 0,
-            repairs_max,
-            iterated: 0,
-            since: 0,
-            checkpoint: None,
-            feedback: None,
-        })));
+        plan.enter(PlanState::Lane(Box::new(Lane::new(at, head, repairs_max))));
         Some(())
     }
 
@@ -1381,6 +1585,7 @@ impl Run {
         let queued = plan.is_queued() && plan.lane()?.head.as_ref() == Some(revision);
         queued.then(|| plan.enter(PlanState::Landed(revision.clone())))?;
         self.tip = Some(tip.clone());
+        self.landings.extend(self.at(effect.of.as_str()));
         Some(())
     }
 
@@ -1405,15 +1610,11 @@ impl Run {
         })
     }
 
-    fn apply_failed(&mut self, effect: &EffectId) -> Option<()> {
+    fn apply_failed(&mut self, effect: &EffectId, failure: &Failure) -> Option<()> {
         let attempts_max = self.spec.attempts_max;
         let fails = effect.n.fails + 1;
-        if let Stage::Finishing { ending, step, .. } = self.stage {
-            // Each step presumes the one before: when one is given up, so is the rest.
-            let step = if fails >= attempts_max { self.finish_steps(ending).len() } else { step };
-            self.stage = Stage::Finishing { ending, step, fails };
-            self.intents.close(effect);
-            return Some(());
+        if effect.of == Of::run() {
+            return self.apply_own_failed(effect, fails, failure);
         }
         let plan = self.plan_of_mut(effect)?;
         plan.intents.close(effect);
@@ -1426,6 +1627,122 @@ impl Run {
             At::Summary { fails: n } | At::Queued { fails: n, .. } => *n = fails,
             At::Loop { .. } | At::Stuck { .. } => return None,
         }
+        Some(())
+    }
+
+    /// A step on the way to the user's branch was lost. When it is given up, the result is held: a run never ends good
+    /// without it on the branch.
+    fn apply_own_failed(&mut self, effect: &EffectId, fails: u32, failure: &Failure) -> Option<()> {
+        let spent = fails >= self.spec.attempts_max;
+        let whole = matches!(self.stage, Stage::Finishing { .. });
+        let held = |ending: Ending| Stage::Held { ending, held: Held::Failed(failure.text.clone()), whole };
+        let next = match self.stage {
+            Stage::Finishing { ending, .. } if spent && self.brings(&effect.step, ending) => held(ending),
+            // Each step presumes the one before: when one is given up, so is the rest.
+            Stage::Finishing { ending, asked, .. } if spent => {
+                let step = self.finish_steps(ending).len();
+                Stage::Finishing { ending, step, fails, asked }
+            }
+            Stage::Rebasing { ending, .. } | Stage::Carrying { ending, .. } if spent => held(ending),
+            Stage::Finishing { ending, step, asked, .. } => Stage::Finishing { ending, step, fails, asked },
+            Stage::Rebasing { ending, .. } => Stage::Rebasing { ending, fails },
+            Stage::Carrying { ending, .. } => Stage::Carrying { ending, fails },
+            _ => return None,
+        };
+        match next {
+            Stage::Held { .. } => self.enter(next),
+            next => {
+                self.stage = next;
+                self.intents.close(effect);
+            }
+        }
+        Some(())
+    }
+
+    /// Whether the user's branch cannot have the result without this step.
+    fn brings(&self, step: &Step, ending: Ending) -> bool {
+        let forwards = self.spec.finish.contains(&FinishStep::Forward);
+        ending.is_good() && forwards && *step != Step::Finish(FinishStep::Push)
+    }
+
+    fn apply_held(&mut self, held: &Held) -> Option<()> {
+        let (Stage::Finishing { ending, .. }
+        | Stage::Rebasing { ending, .. }
+        | Stage::Carrying { ending, .. }) = self.stage
+        else {
+            return None;
+        };
+        let rebases =
+            matches!(self.stage, Stage::Finishing { .. }) && held.needs_rebase() && self.rebases > 0;
+        if !ending.is_good() {
+            return None;
+        }
+        if rebases {
+            self.rebases -= 1;
+            self.enter(Stage::Rebasing { ending, fails: 0 });
+        } else {
+            let whole = matches!(self.stage, Stage::Finishing { .. });
+            self.enter(Stage::Held { ending, held: held.clone(), whole });
+        }
+        Some(())
+    }
+
+    fn apply_held_decided(&mut self, decision: &HeldDecision) -> Option<()> {
+        let Stage::Held { ending, whole, .. } = self.stage else { return None };
+        match decision.choice {
+            // What was held half way is not the result: it is rebased once more, onto the branch as it is now.
+            HeldChoice::Land if !whole => {
+                self.rebases = REBASES_MAX - 1;
+                self.enter(Stage::Rebasing { ending, fails: 0 });
+            }
+            HeldChoice::Land => {
+                self.rebases = REBASES_MAX;
+                self.enter(Stage::Finishing { ending, step: 0, fails: 0, asked: true });
+            }
+            HeldChoice::Stop => self.enter(Stage::Closing { ending: Ending::Stopped }),
+        }
+        Some(())
+    }
+
+    /// Everything that had landed is queued once more, in the order in which it landed.
+    fn apply_rebased(&mut self, onto: &Revision) -> Option<()> {
+        let Stage::Rebasing { ending, .. } = self.stage else { return None };
+        self.ground = Some(onto.clone());
+        let landings = std::mem::take(&mut self.landings);
+        if landings.is_empty() {
+            self.enter(Stage::Carrying { ending, fails: 0 });
+            return Some(());
+        }
+        let repairs_max = self.spec.landing_rounds;
+        for at in &landings {
+            let plan = &mut self.plans[*at];
+            let PlanState::Landed(revision) = &plan.state else { return None };
+            self.tickets += 1;
+            let queued = At::Queued { ticket: self.tickets, fails: 0 };
+            let lane = Lane::new(queued, Some(revision.clone()), repairs_max);
+            plan.enter(PlanState::Lane(Box::new(lane)));
+        }
+        self.tip = None;
+        let wave = self.plans.iter().map(|plan| plan.wave).max().unwrap_or(1);
+        self.enter(Stage::Building { wave });
+        Some(())
+    }
+
+    fn apply_carried(&mut self, tip: &Revision) -> Option<()> {
+        let Stage::Carrying { .. } = self.stage else { return None };
+        let reviewed = self.reviewed.take()?;
+        let from = if self.plans.is_empty() { self.ground.clone() } else { self.tip.clone() };
+        self.tip = Some(tip.clone());
+        self.enter(Stage::Closing { ending: reviewed.ending });
+        self.reviewed = Some(Reviewed { from, tip: tip.clone(), ..reviewed });
+        Some(())
+    }
+
+    fn apply_judge_again(&mut self, revision: &Revision) -> Option<()> {
+        let Stage::Carrying { .. } = self.stage else { return None };
+        self.reviewed = None;
+        self.tip = Some(revision.clone());
+        self.enter(Stage::Reviewing);
         Some(())
     }
 
@@ -1509,20 +1826,22 @@ impl Run {
                 Stage::Building { wave: *wave }
             }
             (Stage::Building { .. }, RunEvent::ReviewOpened) if built => Stage::Reviewing,
-            (
-                Stage::Gating | Stage::Building { .. } | Stage::Reviewing | Stage::Polishing { .. },
-                RunEvent::Closing { ending: Ending::Cancelled },
-            ) => Stage::Closing { ending: Ending::Cancelled },
+            (Stage::Building { .. }, RunEvent::CarryOpened) if built && self.may_carry() => {
+                Stage::Carrying { ending: self.reviewed.as_ref()?.ending, fails: 0 }
+            }
+            (_, RunEvent::Closing { ending: Ending::Cancelled }) if self.decide_cancel().is_some() => {
+                Stage::Closing { ending: Ending::Cancelled }
+            }
             (Stage::Building { .. }, RunEvent::Closing { ending })
                 if built && *ending == self.ending_by_landings() =>
             {
                 Stage::Closing { ending: *ending }
             }
             (Stage::Closing { ending }, RunEvent::FinishOrdered) if self.wants().is_empty() => {
-                Stage::Finishing { ending: *ending, step: 0, fails: 0 }
+                Stage::Finishing { ending: *ending, step: 0, fails: 0, asked: false }
             }
-            (Stage::Finishing { ending, step, .. }, RunEvent::Finished { .. }) => {
-                Stage::Finishing { ending: *ending, step: step + 1, fails: 0 }
+            (Stage::Finishing { ending, step, asked, .. }, RunEvent::Finished { .. }) => {
+                Stage::Finishing { ending: *ending, step: step + 1, fails: 0, asked: *asked }
             }
             (Stage::Finishing { ending, step, .. }, RunEvent::Ended { ending: said })
                 if ending == said && *step >= self.finish_steps(*ending).len() =>
@@ -1618,10 +1937,9 @@ impl Run {
             Stage::Reviewing => {
                 let effect = self.effect(Step::Loop, Try::default());
                 let id = LoopId::new(format!("phase.{}", self.entry));
-                let (open, since) = self
-                    .spec
-                    .exists
-                    .as_ref()
+                // What an earlier review left open was settled before the result was rebased.
+                let earlier = self.spec.exists.as_ref().filter(|_| self.ground.is_none());
+                let (open, since) = earlier
                     .map_or_else(Default::default, |exists| (exists.open.clone(), exists.since.clone()));
                 let opening = Opening::Judge { revision: self.tip.clone()?, open, since };
                 Some((effect, RunWant::Loop { id, subject: Subject::Phase, opening }))
@@ -1632,10 +1950,20 @@ impl Run {
                 let opening = Opening::Make { rounds: None, open: Vec::new() };
                 Some((effect, RunWant::Loop { id, subject: Subject::Polish, opening }))
             }
-            Stage::Finishing { ending, step, fails } => {
+            Stage::Finishing { ending, step, fails, asked } => {
                 let wanted = *self.finish_steps(*ending).get(*step)?;
                 let effect = self.effect(Step::Finish(wanted), Try::nth(*fails));
-                Some((effect, RunWant::Finish { step: wanted, ending: *ending }))
+                Some((effect, RunWant::Finish { step: wanted, ending: *ending, asked: *asked }))
+            }
+            Stage::Held { held, .. } => {
+                Some((self.effect(Step::Ask, Try::default()), RunWant::AskHeld { held: held.clone() }))
+            }
+            Stage::Rebasing { fails, .. } => {
+                Some((self.effect(Step::Rebase, Try::nth(*fails)), RunWant::Rebase))
+            }
+            Stage::Carrying { fails, .. } => {
+                let Reviewed { from, tip, .. } = self.reviewed.clone()?;
+                Some((self.effect(Step::Carry, Try::nth(*fails)), RunWant::Carry { from, tip }))
             }
             Stage::Gating | Stage::Building { .. } | Stage::Closing { .. } | Stage::Ended { .. } => None,
         }
@@ -1716,10 +2044,15 @@ impl Run {
     /// Only one lane lands at a time.
     fn head_of_queue(&self) -> Option<usize> {
         let queued = || self.plans.iter().enumerate().filter(|(_, plan)| plan.is_queued());
+        // A landing that is out is heard out, whatever joins the queue or opens meanwhile.
+        if let Some((at, _)) = queued().find(|(_, plan)| plan.is_landing()) {
+            return Some(at);
+        }
         match self.spec.land {
             Land::Group => {
-                let (at, head) = queued().next()?;
-                let together = |plan: &PlanRun| plan.wave != head.wave || plan.is_queued() || plan.waits();
+                // After a rebase plans of several waves are queued at once.
+                let (at, head) = queued().min_by_key(|(at, plan)| (plan.wave, *at))?;
+                let together = |plan: &PlanRun| plan.wave > head.wave || plan.is_queued() || plan.waits();
                 self.plans.iter().all(together).then_some(at)
             }
             Land::Each => queued().min_by_key(|(_, plan)| ticket(plan)).map(|(at, _)| at),
@@ -1776,7 +2109,12 @@ impl Machine for Run {
             Stage::Building { wave } => self.settle_building(wave),
             Stage::Closing { .. } => self.wants().is_empty().then_some(RunEvent::FinishOrdered),
             Stage::Finishing { ending, step, .. } => self.settle_finishing(ending, step),
-            Stage::Reviewing | Stage::Polishing { .. } | Stage::Ended { .. } => None,
+            Stage::Reviewing
+            | Stage::Polishing { .. }
+            | Stage::Held { .. }
+            | Stage::Rebasing { .. }
+            | Stage::Carrying { .. }
+            | Stage::Ended { .. } => None,
         }
     }
 
@@ -1810,8 +2148,14 @@ impl Machine for Run {
             RunEvent::Iterated { plan, n } => self.apply_iterated(plan, *n),
             RunEvent::CheckpointDue { plans } => self.apply_checkpoint_due(plans),
             RunEvent::Checkpointed { effect, feedback } => self.apply_checkpointed(effect, feedback.as_ref()),
-            RunEvent::Failed { effect, .. } => self.apply_failed(effect),
+            RunEvent::Failed { effect, failure } => self.apply_failed(effect, failure),
+            RunEvent::Held { held, .. } => self.apply_held(held),
+            RunEvent::HeldDecided(decision) => self.apply_held_decided(decision),
+            RunEvent::Rebased { onto, .. } => self.apply_rebased(onto),
+            RunEvent::Carried { tip, .. } => self.apply_carried(tip),
+            RunEvent::JudgeAgain { revision, .. } => self.apply_judge_again(revision),
             RunEvent::GateDecided { .. }
+            | RunEvent::CarryOpened
             | RunEvent::WaveOpened { .. }
             | RunEvent::ReviewOpened
             | RunEvent::Closing { .. }

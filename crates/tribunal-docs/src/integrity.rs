@@ -3,25 +3,54 @@
 
 /// Whether a path looks like a test, in the ways of the common languages.
 pub fn is_test(path: &str) -> bool {
-    let lower = path.to_ascii_lowercase();
+    const FOLDERS: [&str; 6] = ["test", "tests", "__tests__", "spec", "specs", "androidtest"];
+    /// Perl and bats have an ending of their own for tests.
+    const ENDS: [&str; 2] = [".t", ".bats"];
+    let (lower, original) = (path.to_ascii_lowercase(), path.rsplit('/').next().unwrap_or(path));
     let name = lower.rsplit('/').next().unwrap_or(&lower);
     let stem = name.split('.').next().unwrap_or(name);
-    let folder = lower
-        .split('/')
-        .rev()
-        .skip(1)
-        .any(|part| ["test", "tests", "__tests__", "spec", "specs"].contains(&part));
-    let named =
-        stem.starts_with("test_") || stem.ends_with("_test") || stem.ends_with("_tests") || stem == "tests";
-    folder || named || name.contains(".test.") || name.contains(".spec.")
+    let folder = lower.split('/').rev().skip(1).any(|part| FOLDERS.contains(&part));
+    let named = stem.starts_with("test_")
+        || stem.ends_with("_test")
+        || stem.ends_with("_tests")
+        || stem.ends_with("_spec")
+        || matches!(stem, "test" | "tests" if name.contains('.'));
+    folder
+        || named
+        || name.contains(".test.")
+        || name.contains(".spec.")
+        || ENDS.iter().any(|end| name.len() > end.len() && name.ends_with(end))
+        || is_test_class(original)
+}
+
+/// `UserTest.java`, `UserTests.cs`, `UserSpec.scala`, `TestUser.java`: languages in which a file is named for its class.
+fn is_test_class(name: &str) -> bool {
+    const ENDS: [&str; 10] = ["java", "kt", "kts", "scala", "groovy", "cs", "fs", "vb", "php", "swift"];
+    let Some((stem, end)) = name.rsplit_once('.') else { return false };
+    let begins =
+        stem.strip_prefix("Test").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()));
+    ENDS.contains(&end)
+        && (begins
+            || ["Test", "Tests", "Spec", "IT", "TestCase"]
+                .iter()
+                .any(|mark| stem.ends_with(mark) && stem != *mark))
 }
 
 /// Whether a path configures CI or the hooks of git: what runs elsewhere, with other people's rights.
 pub fn is_ci(path: &str) -> bool {
     const FOLDERS: [&str; 6] =
         [".github/workflows/", ".github/actions/", ".circleci/", ".buildkite/", ".husky/", ".githooks/"];
-    const NAMES: [&str; 5] =
-        [".gitlab-ci.yml", "azure-pipelines.yml", "jenkinsfile", ".travis.yml", ".pre-commit-config.yaml"];
+    const NAMES: [&str; 9] = [
+        ".gitlab-ci.yml",
+        "azure-pipelines.yml",
+        "jenkinsfile",
+        ".travis.yml",
+        ".pre-commit-config.yaml",
+        ".pre-commit-config.yml",
+        "lefthook.yml",
+        ".lefthook.yml",
+        ".overcommit.yml",
+    ];
     let lower = path.to_ascii_lowercase();
     let name = lower.rsplit('/').next().unwrap_or(&lower);
     FOLDERS.iter().any(|folder| lower.starts_with(folder)) || NAMES.contains(&name)
@@ -97,33 +126,161 @@ pub fn leads_out(path: &[u8], to: &[u8]) -> bool {
     to.starts_with(b"/") || to.split(|byte| *byte == b'/').any(out)
 }
 
+/// What one file of tests counts, read from its text alone: where a runner prints no counts, this is what is left to see
+/// that a test was taken out or switched off.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SourceCount {
+    /// Tests that would run.
+    pub tests: u64,
+    /// Tests that are marked to be skipped.
+    pub skipped: u64,
+}
+
+impl std::ops::Add for SourceCount {
+    type Output = SourceCount;
+
+    fn add(self, other: SourceCount) -> SourceCount {
+        SourceCount { tests: self.tests + other.tests, skipped: self.skipped + other.skipped }
+    }
+}
+
+/// Counts the tests of one file. A file without a word that begins a test is one test, or as many as it has assertions:
+/// a plain program that ends with a status is a test too. Comments count for nothing, so that a test that was commented
+/// out is gone.
+pub fn count_in(text: &str) -> SourceCount {
+    let lines = || text.lines().map(str::trim).filter(|line| !is_comment(line));
+    let count = |is: fn(&str) -> bool| lines().filter(|line| is(line)).count() as u64;
+    let (heads, skipped) = (count(is_test_head), count(is_skip));
+    let tests = match heads {
+        0 => count(is_assertion).max(1),
+        heads => heads,
+    };
+    SourceCount { tests, skipped }
+}
+
+fn is_comment(line: &str) -> bool {
+    // `#[test]` is Rust, and `#ifdef` is C.
+    let hash = line.starts_with('#')
+        && !line.starts_with("#[")
+        && !["#if", "#include", "#define", "#endif", "#else"].iter().any(|word| line.starts_with(word));
+    line.is_empty()
+        || hash
+        || ["//", "--", "/*", "* ", "=begin", ";;"].iter().any(|mark| line.starts_with(mark))
+}
+
 fn is_skip(line: &str) -> bool {
-    const MARKS: [&str; 12] = [
+    const MARKS: [&str; 32] = [
         concat!("#[", "ignore"),
         "@pytest.mark.skip",
         "@pytest.mark.xfail",
         "@unittest.skip",
+        "@skip",
         "pytest.skip(",
+        "self.skipTest(",
+        "raise SkipTest",
         "it.skip(",
         "test.skip(",
         "describe.skip(",
+        "it.todo(",
+        "test.todo(",
+        "skip: true",
+        "ignore: true",
         "xit(",
+        "xtest(",
         "xdescribe(",
         "t.Skip(",
+        "t.SkipNow(",
         "@Disabled",
+        "@Ignore",
+        "@tag :skip",
+        "markTestSkipped(",
+        "markTestIncomplete(",
+        "Skip = \"",
+        "[Ignore",
+        "GTEST_SKIP(",
+        "DISABLED TRUE",
+        "plan skip_all",
+        "exit 77",
+        "XCTSkip",
     ];
+    // Words of Ruby, bats and shell, which stand alone; and a script that ends well before its tests.
+    let word = line.split([' ', '(', ';']).next().unwrap_or_default();
     MARKS.iter().any(|mark| line.contains(mark))
+        || matches!(word, "skip" | "xspecify" | "pending")
+        || line == "exit 0"
 }
 
 fn is_test_head(line: &str) -> bool {
-    const HEADS: [&str; 8] =
-        ["#[test]", "#[tokio::test", "def test_", "async def test_", "it(", "test(", "func Test", "@Test"];
-    HEADS.iter().any(|head| line.starts_with(head))
+    const HEADS: [&str; 28] = [
+        "#[test]",
+        "#[tokio::test",
+        "#[rstest",
+        "def test_",
+        "async def test_",
+        "def test\"",
+        "it(",
+        "it.",
+        "it \"",
+        "it '",
+        "specify ",
+        "test(",
+        "test.",
+        "test \"",
+        "test '",
+        "Deno.test(",
+        "func Test",
+        "func test",
+        "@Test",
+        "@ParameterizedTest",
+        "@test ",
+        "[Fact",
+        "[Theory",
+        "[Test",
+        "public function test",
+        "TEST(",
+        "TEST_F(",
+        "TEST_CASE(",
+    ];
+    let function = || {
+        // `test_x() {` of shell and C.
+        let name = line.split('(').next().unwrap_or_default();
+        let name = name.rsplit(' ').next().unwrap_or(name);
+        line.ends_with('{')
+            && (name.starts_with("test_") || name.starts_with("test"))
+            && name.len() > 4
+            && !line.contains('=')
+    };
+    // `test_x();`: a program that calls its tests by hand loses one with its line.
+    let called = || line.starts_with("test_") && line.contains('(') && line.ends_with(';');
+    let added = || line.starts_with("add_test(") || line.starts_with("subtest ");
+    HEADS.iter().any(|head| line.starts_with(head)) || function() || called() || added()
 }
 
 fn is_assertion(line: &str) -> bool {
-    const WORDS: [&str; 9] =
-        ["assert", "expect(", "should(", ".should.", "require.", "t.Error", "t.Fatal", "ASSERT_", "EXPECT_"];
+    const WORDS: [&str; 22] = [
+        "assert",
+        "expect(",
+        "should(",
+        ".should.",
+        "require.",
+        "t.Error",
+        "t.Fatal",
+        "ASSERT_",
+        "EXPECT_",
+        "Assert.",
+        "XCTAssert",
+        "refute",
+        "must_equal",
+        "is(",
+        "ok(",
+        "is_deeply(",
+        "|| exit",
+        "|| fail",
+        "|| die",
+        "|| return 1",
+        "check(",
+        "CHECK(",
+    ];
     WORDS.iter().any(|word| line.contains(word))
 }
 
@@ -140,10 +297,26 @@ mod tests {
             "pkg/test_x.py",
             "src/__tests__/b.js",
             "a/tests.rs",
+            "t/basic.t",
+            "spec/a_spec.rb",
+            "src/UserTest.java",
+            "Acme.Tests/UserTests.cs",
+            "src/TestUser.java",
+            "app/UserTest.php",
+            "x/a.bats",
+            "test.sh",
         ] {
             assert!(is_test(path), "{path}");
         }
-        for path in ["src/contest.rs", "latest.py", "src/attestation/x.rs", "testing.md"] {
+        for path in [
+            "src/contest.rs",
+            "latest.py",
+            "src/attestation/x.rs",
+            "testing.md",
+            "src/Contest.java",
+            "Testament.java",
+            "a.ts",
+        ] {
             assert!(!is_test(path), "{path}");
         }
         for path in [".github/workflows/ci.yml", ".githooks/pre-push", "sub/Jenkinsfile"] {
@@ -167,6 +340,33 @@ mod tests {
         check("d/a", "x/../../../b", true);
         check("d/a", "./../e//f", false);
         check("a", "/etc/passwd", true);
+    }
+
+    /// What is left to see it by where a runner counts nothing.
+    #[test]
+    fn a_file_of_tests_is_counted_by_its_text() {
+        let check = |text: &str, tests: u64, skipped: u64| {
+            assert_eq!(count_in(text), SourceCount { tests, skipped }, "{text}");
+        };
+        check(
+            "#!/bin/sh\nset -e\n[ \"$(./add 1 2)\" = 3 ] || exit 1\n[ \"$(./add 2 2)\" = 4 ] || exit 1\n",
+            2,
+            0,
+        );
+        check(
+            "#!/bin/sh\nset -e\n[ \"$(./add 1 2)\" = 3 ] || exit 1\n# [ \"$(./add 2 2)\" = 4 ] || exit 1\n",
+            1,
+            0,
+        );
+        check("#!/bin/sh\nexit 0\n./a || exit 1\n", 1, 1);
+        check("#!/bin/sh\n./run-everything\n", 1, 0);
+        check("test_a() {\n  ./a\n}\ntest_b() {\n  ./b\n}\n", 2, 0);
+        check("@test \"a\" {\n  skip\n  ./a\n}\n", 1, 1);
+        check(concat!("#[test]\n#[", "ignore]\nfn a() {}\n// #[test]\n"), 1, 1);
+        check("def test_a():\n    assert 1\n    assert 2\n", 1, 0);
+        check("it 'adds' do\n  skip 'later'\nend\n", 1, 1);
+        check("use Test::More;\nis(add(1, 2), 3);\nok(1);\n", 2, 0);
+        check("", 1, 0);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod overview;
 mod phase;
 mod plan;
 mod progress;
+pub mod project_commands;
 pub mod qa;
 mod report;
 mod review;

@@ -15,9 +15,11 @@ use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::Claim;
 use tribunal_core::gate::GateRuling;
+use tribunal_core::green::{self, ProjectCommand};
 use tribunal_core::ids::{Check, FindingId, LoopId, PlanId, Revision, Seat, Time};
 use tribunal_core::r#loop::{Choice, Decision, FailureKind, Loop, LoopEvent, Outcome};
 use tribunal_core::machine::{Machine, OutOfOrder};
+use tribunal_core::policy::Use;
 use tribunal_core::run::{LaneChoice, LaneDecision, Run, RunEvent};
 use tribunal_docs::chain::Artifact;
 use tribunal_findings::Excerpt;
@@ -95,6 +97,8 @@ pub enum Note {
     Aside(Box<AsideNote>),
     /// What a gate before a task answered.
     Gate(Box<GateNote>),
+    /// How one of the project's own commands ended on what was judged or landed.
+    Command(Box<CommandNote>),
     /// The run goes on after an interruption, a crash or an answer.
     Resumed,
     /// A report that meant nothing: late, repeated or from a stranger.
@@ -113,6 +117,29 @@ pub struct GateNote {
     pub gate: String,
     /// Its answer.
     pub ruling: GateRuling,
+}
+
+/// How one of the project's own commands ended. Reports and trailers say it from here: a command that was red before the
+/// change, or is flaky, passes no check silently.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CommandNote {
+    /// The effect it ran for: a check of a loop, or a landing.
+    pub effect: String,
+    /// Which of them.
+    pub command: ProjectCommand,
+    /// As it is written.
+    pub shown: String,
+    /// The tree it ran on.
+    pub tree: String,
+    /// What follows from it.
+    pub answer: green::Answer,
+}
+
+impl CommandNote {
+    /// The loop or the plan it ran for.
+    pub fn of(&self) -> &str {
+        machine_of(&self.effect)
+    }
 }
 
 /// What the run is about.
@@ -533,6 +560,10 @@ pub struct Docket {
     pub strayed: Vec<StrayNote>,
     /// What tools found beside what is reviewed, as of their last look.
     pub asides: BTreeMap<(LoopId, Check), AsideNote>,
+    /// How the project's own commands ended, in order.
+    pub commands: Vec<CommandNote>,
+    /// A person is asked about a held result.
+    pub(crate) was_held: bool,
     /// When it began.
     pub began: Option<Time>,
     /// Time of the last fact.
@@ -581,6 +612,7 @@ impl Note {
             Note::Strayed(_) => "strayed",
             Note::Convened(_) => "convened",
             Note::Gate(_) => "gate",
+            Note::Command(_) => "command",
             Note::Resumed => "resumed",
             Note::Ignored { .. } => "ignored",
         }
@@ -621,6 +653,17 @@ impl Docket {
     /// Who reviews it all, and how: what exists, or what this run built.
     pub fn review(&self) -> Option<&ReviewNote> {
         self.about.review.as_deref().or(self.convened.as_deref())
+    }
+
+    /// The commit that the result stands on: that of the user's branch when the run began, or when it was rebased last.
+    pub fn base(&self) -> &str {
+        let ground = self.run.as_ref().and_then(Run::ground);
+        ground.map_or(&self.about.base, |ground| ground.as_str())
+    }
+
+    /// The commit that the change begins from which is reviewed as a whole.
+    pub fn reviewed_from(&self) -> &str {
+        self.about.review.as_ref().map_or_else(|| self.base(), |review| &review.base)
     }
 
     /// The last loop that is not about a polish: of a review, the one that judged what was there.
@@ -664,6 +707,7 @@ impl Docket {
         let about = match fact {
             Fact::Loop(id, LoopEvent::Asked(_)) => Some(crate::inbox::short(id)),
             Fact::Run(RunEvent::LaneAsked { plan, .. }) => Some(plan.as_str()),
+            Fact::Run(_) if self.is_newly_held() => Some(crate::inbox::HELD),
             _ => None,
         };
         if let Some(about) = about {
@@ -674,6 +718,8 @@ impl Docket {
         }
         match fact {
             Fact::Run(RunEvent::LaneDecided { plan, decision }) => self.note_acceptance(plan, decision),
+            // What stood in the way then is looked at anew.
+            Fact::Run(RunEvent::HeldDecided(_)) => self.left = None,
             Fact::Loop(
                 id,
                 LoopEvent::Answered { effect, shown, .. }
@@ -689,6 +735,12 @@ impl Docket {
             }
             _ => {}
         }
+    }
+
+    /// Whether the last event of the run asked about a held result.
+    fn is_newly_held(&mut self) -> bool {
+        let held = self.run.as_ref().is_some_and(|run| run.held().is_some());
+        std::mem::replace(&mut self.was_held, held) != held && held
     }
 
     fn note_shown(&mut self, id: &LoopId, effect: &EffectId, shown: Shown) {
@@ -731,6 +783,15 @@ impl Docket {
             return Some(by);
         }
         self.accepted.iter().rev().find(|one| one.of.as_ref() == Some(id)).map(|one| one.by.as_str())
+    }
+
+    /// Whether a named person took work of a plan as it is. An approved plan says nothing about its work.
+    pub fn took_work(&self, plan: &PlanId) -> bool {
+        let prefix = format!("{plan}/");
+        let is_work = |id: &LoopId| self.loops.get(id).is_some_and(|lp| lp.policy().of != Use::Plan);
+        let mut loops = self.loops.keys().filter(|id| id.as_str().starts_with(&prefix) && is_work(id));
+        loops.any(|id| self.accepter(id).is_some())
+            || self.accepted.iter().any(|one| one.plan == *plan && one.of.as_ref().is_none_or(is_work))
     }
 
     /// Everybody who took something of a plan as it is, each once.
@@ -799,6 +860,7 @@ impl Docket {
             Note::Aside(aside) => {
                 self.asides.insert((aside.of.clone(), aside.check.clone()), (**aside).clone());
             }
+            Note::Command(command) => self.commands.push((**command).clone()),
             Note::Traced { .. } | Note::Editor(_) | Note::Ignored { .. } | Note::Gate(_) | Note::Resumed => {}
         }
     }

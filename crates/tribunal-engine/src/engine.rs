@@ -400,6 +400,9 @@ impl<W: World> Engine<W> {
             Body::DecideLane { effect, decision } => {
                 self.deliver(&effect, Report::Run(RunReport::LaneDecided(decision))).map(drop)
             }
+            Body::DecideHeld { effect, decision } => {
+                self.deliver(&effect, Report::Run(RunReport::HeldDecided(decision))).map(drop)
+            }
             Body::Cancel { .. } => self.turn_run(&RunIn::Cancel).map(drop),
             Body::Drop { plan, by } => {
                 let late = format!("{by} asked to drop {plan}: it is over already, or there is no such plan");
@@ -782,7 +785,8 @@ impl<W: World> Engine<W> {
                 Want::Loop(LoopWant::Wake { at }) | Want::Run(RunWant::Wake { at }) => {
                     self.alarms.insert((*at, effect.clone()));
                 }
-                Want::Loop(LoopWant::Ask(_)) | Want::Run(RunWant::AskLane { .. } | RunWant::Loop { .. }) => {}
+                Want::Loop(LoopWant::Ask(_))
+                | Want::Run(RunWant::AskLane { .. } | RunWant::AskHeld { .. } | RunWant::Loop { .. }) => {}
                 _ if self.running.contains(effect) => {}
                 _ if effect.step.is_agent() => self.queue(effect),
                 _ => ready.push(effect.clone()),

@@ -8,6 +8,7 @@ use crate::tries::LostTry;
 use tribunal_core::converge::Pattern;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Fate, FixableBy};
+use tribunal_core::held::{Held, HeldChoice, HeldDecision};
 use tribunal_core::ids::{FindingId, LoopId, PlanId, Revision, Seat};
 use tribunal_core::ledger::{Entry, Handed, Mark};
 use tribunal_core::r#loop::{Choice, Decision, Loop, LoopWant, Offer, Outcome, Why};
@@ -15,7 +16,7 @@ use tribunal_core::machine::Machine;
 use tribunal_core::policy::Use;
 use tribunal_core::run::{LaneChoice, LaneDecision, LaneOffer, RunWant, Stuck, Was};
 use tribunal_view::spoken::Spoken;
-use tribunal_view::{plain, question};
+use tribunal_view::{branch, plain, question};
 
 /// How much of what was lost a question repeats.
 const LOST_MAX: usize = 240;
@@ -35,9 +36,14 @@ pub enum Reaction {
     Accept,
     /// Drop the plan and what depends on it.
     Drop,
+    /// Bring the result to the branch.
+    Land,
     /// End it.
     Stop,
 }
+
+/// The name of the question about a held result.
+pub const HELD: &str = "land";
 
 /// Who asks: what a stop would end, and why the question is open.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +57,8 @@ pub enum Reason {
         /// How its loop ended, or `Failed`.
         outcome: Outcome,
     },
+    /// The user's branch does not have the result.
+    Held(Held),
 }
 
 /// One open question.
@@ -113,12 +121,13 @@ pub const ROUNDS_MAX: u32 = 100;
 
 impl Reaction {
     /// All of them.
-    pub const ALL: [Reaction; 6] = [
+    pub const ALL: [Reaction; 7] = [
         Reaction::Again,
         Reaction::Fixed,
         Reaction::AskAgain,
         Reaction::Accept,
         Reaction::Drop,
+        Reaction::Land,
         Reaction::Stop,
     ];
 
@@ -130,6 +139,7 @@ impl Reaction {
             Reaction::AskAgain => "ask-again",
             Reaction::Accept => "accept",
             Reaction::Drop => "drop",
+            Reaction::Land => "land",
             Reaction::Stop => "stop",
         }
     }
@@ -137,6 +147,14 @@ impl Reaction {
     /// What a loop's decision says.
     pub fn of_choice(choice: &Choice) -> Reaction {
         Reaction::of_loop(choice.offer())
+    }
+
+    /// What a decision about a held result says.
+    pub fn of_held_choice(choice: HeldChoice) -> Reaction {
+        match choice {
+            HeldChoice::Land => Reaction::Land,
+            HeldChoice::Stop => Reaction::Stop,
+        }
     }
 
     /// What a lane's decision says.
@@ -174,6 +192,7 @@ pub fn questions(docket: &Docket) -> Vec<OpenQuestion> {
     let lost = |of: &str| docket.lost.get(of).map(|lost| plain::clipped(lost, LOST_MAX));
     open.extend(run.wants().into_iter().filter_map(|(effect, want)| match want {
         RunWant::AskLane { plan, stuck } => Some(of_lane(docket, effect, plan, &stuck)),
+        RunWant::AskHeld { held } => Some(of_held(docket, effect, held)),
         _ => None,
     }));
     for question in &mut open {
@@ -305,6 +324,22 @@ fn of_lane(docket: &Docket, effect: EffectId, plan: PlanId, stuck: &Stuck) -> Op
     }
 }
 
+/// The result has passed and is not on the branch.
+fn of_held(docket: &Docket, effect: EffectId, held: Held) -> OpenQuestion {
+    OpenQuestion {
+        id: HELD.to_owned(),
+        effect,
+        subject: "the result".to_owned(),
+        plan: None,
+        why: branch::left_alone(&plain::line(&docket.about.branch), &held),
+        offers: vec![Reaction::Land, Reaction::Stop],
+        findings: Vec::new(),
+        revision: docket.run.as_ref().and_then(|run| run.tip().cloned()),
+        reason: Reason::Held(held),
+        spoken: Vec::new(),
+    }
+}
+
 /// A loop's name taken apart: `01-02/task-1.3`.
 struct Name {
     short: String,
@@ -358,8 +393,8 @@ pub fn answer(question: &OpenQuestion, answer: Answer) -> Result<Body, AnswerErr
                 Reaction::Fixed => Choice::Fixed(fixed()?),
                 Reaction::AskAgain => Choice::Reask,
                 Reaction::Accept => Choice::Accept,
-                // A loop never offers to drop a plan; to it, both end the loop.
-                Reaction::Drop | Reaction::Stop => Choice::Stop,
+                // A loop never offers to drop a plan or to land; to it, all end the loop.
+                Reaction::Drop | Reaction::Land | Reaction::Stop => Choice::Stop,
             };
             Body::Decide { effect, decision: Decision { by, choice, note } }
         }
@@ -369,9 +404,13 @@ pub fn answer(question: &OpenQuestion, answer: Answer) -> Result<Body, AnswerErr
                 Reaction::Fixed => LaneChoice::Fixed(fixed()?),
                 Reaction::Accept => LaneChoice::Accept,
                 Reaction::Drop => LaneChoice::Drop,
-                Reaction::Stop => LaneChoice::Stop,
+                Reaction::Land | Reaction::Stop => LaneChoice::Stop,
             };
             Body::DecideLane { effect, decision: LaneDecision { by, choice, note } }
+        }
+        Reason::Held(_) => {
+            let choice = if reaction == Reaction::Land { HeldChoice::Land } else { HeldChoice::Stop };
+            Body::DecideHeld { effect, decision: HeldDecision { by, choice, note } }
         }
     })
 }
@@ -414,6 +453,7 @@ mod tests {
             polish: None,
             exists: None,
             chain: None,
+            land_again: false,
             checkpoint_every: None,
             landing_rounds: 2,
             attempts_max: 2,

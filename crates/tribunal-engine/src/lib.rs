@@ -19,6 +19,7 @@ pub mod spoken;
 mod tokens;
 pub mod tries;
 pub mod waiver;
+pub mod who;
 pub mod world;
 
 pub use docket::{Docket, DocketError, Fact, Note, Stamped};

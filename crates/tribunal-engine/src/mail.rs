@@ -4,6 +4,7 @@ use crate::editor::Remark;
 use crate::waiver::Waiver;
 use serde::{Deserialize, Serialize};
 use tribunal_core::effect::EffectId;
+use tribunal_core::held::HeldDecision;
 use tribunal_core::ids::{PlanId, Time};
 use tribunal_core::r#loop::Decision;
 use tribunal_core::run::LaneDecision;
@@ -27,6 +28,13 @@ pub enum Body {
         /// The answer.
         decision: LaneDecision,
     },
+    /// The answer to the question about a held result.
+    DecideHeld {
+        /// The question.
+        effect: EffectId,
+        /// The answer.
+        decision: HeldDecision,
+    },
     /// Call the run off.
     Cancel {
         /// Who.
@@ -49,7 +57,9 @@ impl Body {
     /// The letter that says this.
     pub fn letter(&self, at: Time) -> Result<Letter, serde_json::Error> {
         let (kind, key) = match self {
-            Body::Decide { effect, .. } | Body::DecideLane { effect, .. } => ("decide", effect.to_string()),
+            Body::Decide { effect, .. }
+            | Body::DecideLane { effect, .. }
+            | Body::DecideHeld { effect, .. } => ("decide", effect.to_string()),
             Body::Cancel { .. } => ("cancel", "cancel".to_owned()),
             Body::Drop { plan, .. } => ("drop", format!("drop {plan}")),
             Body::Editor(remark) => ("editor", remark.key()),

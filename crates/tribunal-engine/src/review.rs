@@ -1,9 +1,8 @@
 //! The review of a run, read from its facts: what each round of each loop changed, what was tried for each finding,
 //! where each came from. It folds and copies; the words are the views', and it decides nothing.
 
-use crate::docket::{Docket, DocketError, Fact, LaunchNote, Note, Ran};
-use crate::real::REGRESSION;
-use crate::settings::GateSettings;
+use crate::docket::{CommandNote, Docket, DocketError, Fact, LaunchNote, Note, Ran};
+use crate::settings::{GateSettings, GitSettings};
 use crate::spoken;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -12,19 +11,21 @@ use std::path::Path;
 use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Fate, Reply, Severity, Verdict};
-use tribunal_core::ids::{Check, FindingId, LoopId, Maker};
+use tribunal_core::green::{self, Answer, ProjectCommand};
+use tribunal_core::ids::{FindingId, LoopId, Maker, PlanId};
 use tribunal_core::ledger::{Entry, Mark};
 use tribunal_core::r#loop::{Choice, Loop, LoopEvent, Outcome, Share, Why};
 use tribunal_core::machine::{Machine, OutOfOrder};
 use tribunal_core::panel::Ruling;
 use tribunal_core::policy::Use;
 use tribunal_core::run::{Ending, Run, RunEvent};
+use tribunal_docs::chain::Artifact;
 use tribunal_findings::delta::{Now, Standing, cycle_delta};
 use tribunal_findings::{CycleDelta, Excerpt};
 use tribunal_journal::Reader;
 use tribunal_view::bars::Bar;
 use tribunal_view::chain::{Answered, Found, Iteration, PhaseOfChain};
-use tribunal_view::facts::{FindingView, QuestionView};
+use tribunal_view::facts::{CommandView, FindingView, QuestionView};
 use tribunal_view::review::{self, Code, Part, Review, Round, Story, Word};
 use tribunal_view::{events, plain, question, words};
 
@@ -270,6 +271,7 @@ impl Record {
             loops,
             findings,
             notes,
+            who: crate::who::of_run(docket),
             decisions: self.decisions.clone(),
             next,
         }
@@ -443,6 +445,13 @@ pub fn gate_notes(gates: &GateSettings) -> Vec<String> {
     notes
 }
 
+/// What every report says of the user's rules for commits that were switched off.
+pub fn rule_notes(git: &GitSettings) -> Vec<String> {
+    let unsigned = (git.sign == "never").then_some("nothing is signed (git.sign = \"never\")");
+    let unhooked = (git.hooks == "skip").then_some("your commit hooks do not run (git.hooks = \"skip\")");
+    [unsigned, unhooked].into_iter().flatten().map(str::to_owned).collect()
+}
+
 /// What every report says where nothing kept agents to their own files.
 pub fn forgeable(docket: &Docket) -> Vec<String> {
     let sandbox = &docket.about.sandbox;
@@ -510,22 +519,62 @@ pub fn unreviewed(docket: &Docket) -> Vec<String> {
     if !alone.is_empty() {
         notes.push(format!("judged by checks only, no reviewer is configured: {}", alone.join(", ")));
     }
-    let untested: BTreeSet<String> = docket.loops.values().filter_map(untested).collect();
-    notes.extend(untested.into_iter().map(|why| format!("no tests ran ({REGRESSION} did not run): {why}")));
     notes.extend(not_read(docket));
     notes
 }
 
-/// Why no tests ran for a delivery that was judged; nothing where some did.
-pub(crate) fn untested(lp: &Loop) -> Option<String> {
-    let check = Check::new(REGRESSION);
-    if lp.policy().of != Use::Qa {
-        return None;
-    }
-    match lp.policy().checks.contains(&check) {
+/// What every report says of the project's own commands: where no tests ran, then what was not simply green.
+pub fn commands(docket: &Docket) -> Vec<CommandView> {
+    let none = untested(docket).into_iter();
+    let none = none.map(|text| CommandView { word: "no tests ran".to_owned(), text });
+    none.chain(not_green(docket)).collect()
+}
+
+/// Why no tests ran on code that was judged: once for each reason, whatever else passed.
+fn untested(docket: &Docket) -> BTreeSet<String> {
+    let check = ProjectCommand::Test.check();
+    let is_code = |lp: &&Loop| {
+        let artifact = docket.about.chain.as_ref().map(|note| note.artifact);
+        green::judges(lp.policy().of, artifact.is_none_or(|made| made == Artifact::Implementation))
+    };
+    let why = |lp: &Loop| match lp.policy().checks.contains(&check) {
         true => lp.unchecked().get(&check).map(|why| plain::line(why)),
-        false => Some("`checks.test` names the command".to_owned()),
+        false => Some(format!("{check} is switched off (gates.off)")),
+    };
+    docket.loops.values().filter(is_code).filter_map(why).collect()
+}
+
+/// What the project's own commands were besides green: red before the change, flaky, or red and taken by a person. Each
+/// once, with the number of trees on which it was so.
+fn not_green(docket: &Docket) -> Vec<CommandView> {
+    let mut trees: BTreeMap<(&'static str, &str), (BTreeSet<&str>, &str)> = BTreeMap::new();
+    for note in &docket.commands {
+        let word = match &note.answer {
+            Answer::Green | Answer::NoTests(_) | Answer::NotRun(_) => continue,
+            Answer::RedBefore(_) => "red before",
+            Answer::FlakyBefore(_) | Answer::NewlyFlaky(_) => "flaky",
+            // Where it was mended, the finding says so; here stands what landed.
+            Answer::Broken(_) if taken_red(docket, note) => "red",
+            Answer::Broken(_) => continue,
+        };
+        let (of_it, text) = trees.entry((word, &note.shown)).or_default();
+        of_it.insert(&note.tree);
+        *text = note.answer.text();
     }
+    let view = |((word, shown), (trees, text)): (&(&'static str, &str), &(BTreeSet<&str>, &str))| {
+        let on = words::count(trees.len(), "tree");
+        let text = format!("`{}` on {on}: {}", plain::line(shown), plain::line(text));
+        CommandView { word: (*word).to_owned(), text }
+    };
+    trees.iter().map(view).collect()
+}
+
+/// Whether a command that the change broke was taken so by a person.
+fn taken_red(docket: &Docket, note: &CommandNote) -> bool {
+    let (id, plan) = (LoopId::new(note.of()), PlanId::new(note.of()));
+    let last = docket.commands.iter().rev().find(|one| one.of() == note.of() && one.command == note.command);
+    let by_person = docket.accepter(&id).is_some() || !docket.accepters(&plan).is_empty();
+    last == Some(note) && by_person
 }
 
 /// How many such notes a report shows.
@@ -849,7 +898,24 @@ fn on_record(docket: &Docket, effect: &str, word: &Word) -> Word {
         format!("`{}` {how}", plain::line(&ran.command))
     };
     let identity = launch.and_then(|launch| launch.identity.clone());
-    Word { ran: ran.map(line).collect(), identity, ..word.clone() }
+    let verdict = of_command(docket, effect).unwrap_or_else(|| word.verdict.clone());
+    Word { ran: ran.map(line).collect(), identity, verdict, ..word.clone() }
+}
+
+/// What is said of a check that ran one of the project's commands and is not simply passed or failed.
+fn of_command(docket: &Docket, effect: &str) -> Option<String> {
+    command_verdict(docket.commands.iter().rev().find(|note| note.effect == effect)?)
+}
+
+/// The same, from its note.
+pub fn command_verdict(note: &CommandNote) -> Option<String> {
+    let word = match &note.answer {
+        Answer::RedBefore(_) => "red before",
+        Answer::FlakyBefore(_) | Answer::NewlyFlaky(_) => "flaky",
+        Answer::NoTests(_) => "no tests ran",
+        Answer::Green | Answer::Broken(_) | Answer::NotRun(_) => return None,
+    };
+    Some(format!("{word} ({})", plain::line(note.answer.text())))
 }
 
 /// What a ruling is called.

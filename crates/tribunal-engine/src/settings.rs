@@ -114,6 +114,9 @@ pub struct RunSettings {
     pub parallel_max: usize,
     /// `group` or `each`.
     pub land: String,
+    /// The result is rebased without asking when the user's branch has moved.
+    #[serde(default)]
+    pub land_again: bool,
     /// Repairs per lane after refused landings.
     pub landing_rounds: u32,
     /// `all` or `each`.
@@ -232,9 +235,15 @@ pub struct CheckSettings {
     /// Megabytes that tools may keep for the next review; 0 keeps nothing.
     #[serde(default = "cache_mb")]
     pub cache_mb: u64,
+    /// The command that builds the project; empty means by what lies in the repository.
+    #[serde(default)]
+    pub build: Vec<String>,
     /// The command that runs the project's tests; empty means by what lies in the repository.
     #[serde(default)]
     pub test: Vec<String>,
+    /// The project has no tests: no command is looked for, and nobody is asked for one.
+    #[serde(default)]
+    pub no_tests: bool,
     /// Commands that judge every task and every landing, by name: argv, no shell.
     #[serde(default)]
     pub commands: BTreeMap<String, Vec<String>>,
@@ -252,6 +261,21 @@ pub struct GitSettings {
     pub author_name: String,
     /// Address on commits; empty takes the user's own.
     pub author_email: String,
+    /// `auto`: commits are signed as the user's git is configured; `never`, and every report says so.
+    #[serde(default = "auto")]
+    pub sign: String,
+    /// Commits end with the user's `Signed-off-by`.
+    #[serde(default)]
+    pub signoff: bool,
+    /// `run`: the user's commit hooks judge; `skip`, and every report says so.
+    #[serde(default = "run")]
+    pub hooks: String,
+    /// Seconds one hook may take.
+    #[serde(default = "minute_s")]
+    pub hooks_s: u64,
+    /// The subject of commits whose message is Tribunal's own: `{type}`, `{scope}` and `{text}` stand for its parts.
+    #[serde(default = "message")]
+    pub message: String,
 }
 
 /// `[agents]`.
@@ -347,6 +371,18 @@ fn parts_max() -> u32 {
 
 fn auto() -> String {
     "auto".to_owned()
+}
+
+fn run() -> String {
+    "run".to_owned()
+}
+
+fn message() -> String {
+    "{type}({scope}): {text}".to_owned()
+}
+
+fn minute_s() -> u64 {
+    60
 }
 
 fn half_a_minute_s() -> u64 {

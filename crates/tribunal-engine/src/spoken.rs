@@ -11,7 +11,7 @@ use tribunal_view::spoken::{Identity, Spoken};
 
 /// What the reviewers of a loop said, in order.
 pub fn of_loop(docket: &Docket, id: &LoopId) -> Vec<Spoken> {
-    let lost: Vec<(&Seat, &LostTry)> = docket.tries.of_loop(id).collect();
+    let lost: Vec<(&Seat, &LostTry)> = docket.tries.of_all_sittings(id).collect();
     docket
         .launches_of(id.as_str())
         .filter_map(|launch| {

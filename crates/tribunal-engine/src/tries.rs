@@ -3,12 +3,16 @@
 
 use std::collections::BTreeMap;
 use tribunal_core::effect::{EffectId, Step};
-use tribunal_core::finding::{Answer, UnreadPart};
+use tribunal_core::evidence::Refused;
+use tribunal_core::finding::{Answer, UnreadPart, Verdict};
 use tribunal_core::ids::{FindingId, LoopId, Seat};
 use tribunal_core::r#loop::{Choice, Failure, LoopEvent};
 use tribunal_core::panel::Unusable;
 use tribunal_view::events::unusable_words;
 use tribunal_view::plain;
+
+/// Characters of an unread part that a reason quotes.
+const UNREAD_WORDS_MAX: usize = 160;
 
 /// One try that did not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,12 +27,18 @@ pub struct LostTry {
     pub unread: Vec<UnreadPart>,
     /// Which findings put to it were answered.
     pub answered: Vec<FindingId>,
+    /// Words about what was checked that are no evidence.
+    pub refused: Option<Refused>,
 }
 
-/// All of them, by loop and reviewer, of the sitting that is under way or was the last.
+/// All of them, by loop and reviewer; what is told of them is of the sitting that is under way or was the last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tries {
     seats: BTreeMap<LoopId, BTreeMap<Seat, SeatTries>>,
+    /// Those of earlier sittings: they bind nobody any more, and people still want to know why each was lost.
+    past: BTreeMap<LoopId, Vec<(Seat, LostTry)>>,
+    /// Whose answer counts in the sitting that is under way or was the last, and the launch that gave it.
+    judged: BTreeMap<LoopId, BTreeMap<Seat, (EffectId, Verdict)>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,6 +62,28 @@ impl Tries {
         seats.flat_map(|(seat, tries)| tries.lost.iter().map(move |lost| (seat, lost)))
     }
 
+    /// All of a loop, those of earlier sittings first.
+    pub fn of_all_sittings(&self, id: &LoopId) -> impl Iterator<Item = (&Seat, &LostTry)> {
+        let past = self.past.get(id).into_iter().flatten().map(|(seat, lost)| (seat, lost));
+        past.chain(self.of_loop(id))
+    }
+
+    /// Whose answer counts in the last sitting of a loop: the launch that gave it, and its verdict.
+    pub fn judged(&self, id: &LoopId) -> impl Iterator<Item = (&Seat, &EffectId, Verdict)> {
+        let seats = self.judged.get(id).into_iter().flatten();
+        seats.map(|(seat, (effect, verdict))| (seat, effect, *verdict))
+    }
+
+    /// A sitting is over: what was lost in it is kept for people alone.
+    fn archive(&mut self, id: &LoopId, over: impl Fn(&Seat) -> bool) {
+        let Some(seats) = self.seats.get_mut(id) else { return };
+        for (seat, tries) in seats.iter_mut().filter(|(seat, _)| over(seat)) {
+            let lost = std::mem::take(&mut tries.lost).into_iter().map(|lost| (seat.clone(), lost));
+            self.past.entry(id.clone()).or_default().extend(lost);
+        }
+        seats.retain(|seat, _| !over(seat));
+    }
+
     /// Takes one event of a loop.
     pub(crate) fn take(&mut self, id: &LoopId, event: &LoopEvent) {
         let sits_anew = match event {
@@ -60,12 +92,15 @@ impl Tries {
             _ => false,
         };
         if sits_anew {
-            self.seats.remove(id);
+            self.archive(id, |_| true);
+        }
+        // A final pass keeps the verdicts of those whom it does not ask.
+        if sits_anew && !matches!(event, LoopEvent::Confirming) {
+            self.judged.remove(id);
         }
         match event {
             LoopEvent::ExhaustiveOrdered { seats } => {
-                let tries = self.seats.entry(id.clone()).or_default();
-                tries.retain(|seat, _| !seats.contains(seat));
+                self.archive(id, |seat| seats.contains(seat));
             }
             LoopEvent::Intended { effect, .. } => {
                 if let Some(tries) = self.tries(id, effect) {
@@ -81,10 +116,18 @@ impl Tries {
                 if let Some(tries) = self.tries(id, effect) {
                     tries.counted = Some((effect.clone(), answer.unread.clone(), said(answer)));
                 }
+                if let Step::Judge(seat) = &effect.step {
+                    let judged = self.judged.entry(id.clone()).or_default();
+                    judged.insert(seat.clone(), (effect.clone(), answer.verdict));
+                }
             }
             LoopEvent::AskedAgain { seat, why, answer, .. } => {
                 let tries = self.seats.entry(id.clone()).or_default().entry(seat.clone()).or_default();
                 tries.asked_again(*why, answer.as_ref());
+                // Its grounds fell away: it has to answer anew.
+                if let (None, Some(judged)) = (answer, self.judged.get_mut(id)) {
+                    judged.remove(seat);
+                }
             }
             _ => {}
         }
@@ -104,8 +147,16 @@ impl SeatTries {
             (None, counted) => counted,
         };
         let Some((effect, unread, answered)) = lost else { return };
-        let why_words = unusable_words(why).to_owned();
-        self.lost.push(LostTry { effect, unusable: Some(why), why: why_words, unread, answered });
+        let refused = answer.and_then(|answer| answer.refused.clone());
+        let mut words = unusable_words(why, refused.as_ref());
+        // What was not read is named, so that nobody has to look for it.
+        if let Some(first) = unread.first().filter(|_| why == Unusable::Unread) {
+            let more =
+                if unread.len() > 1 { format!(", and {} more", unread.len() - 1) } else { String::new() };
+            let text = plain::clipped(&first.text, UNREAD_WORDS_MAX);
+            words = format!("{words}: {text:?}, {}{more}", plain::clipped(&first.why, UNREAD_WORDS_MAX));
+        }
+        self.lost.push(LostTry { effect, unusable: Some(why), why: words, unread, answered, refused });
     }
 }
 
@@ -117,7 +168,7 @@ fn failed(effect: &EffectId, failure: &Failure) -> LostTry {
         text => format!("{kind}: {text}"),
     };
     let unread = failure.unread.clone();
-    LostTry { effect: effect.clone(), unusable: None, why, unread, answered: Vec::new() }
+    LostTry { effect: effect.clone(), unusable: None, why, unread, answered: Vec::new(), refused: None }
 }
 
 fn said(answer: &Answer) -> Vec<FindingId> {

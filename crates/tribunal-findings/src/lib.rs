@@ -22,7 +22,8 @@ pub use intake::answer::{Manner, Run as ToolRun, read_answer};
 pub use intake::report::{Place, Report, read_report};
 pub use intake::tool::{ToolForm, ToolPart, ToolReport, read_rewrite};
 pub use intake::{
-    Form, Intake, NO_EVIDENCE, Reading, Unread, read, read_as, read_bytes, read_compiler_lines, read_sarif,
+    Form, Intake, Judged, NO_EVIDENCE, Reading, Unread, read, read_as, read_bytes, read_compiler_lines,
+    read_sarif,
 };
 pub use maker::{Done, Hearing, MakerWords, read_hearing, read_maker};
 pub use track::{Change, Outcome, track};

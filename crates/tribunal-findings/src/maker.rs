@@ -41,6 +41,8 @@ pub struct MakerWords {
     pub summary: String,
     /// Problems it came across and left alone.
     pub discovered: Vec<String>,
+    /// Another message for its commit, line by line; only lines with the launch word count.
+    pub commit: Vec<String>,
 }
 
 impl Default for MakerWords {
@@ -53,6 +55,7 @@ impl Default for MakerWords {
             replies: BTreeMap::new(),
             summary: String::new(),
             discovered: Vec::new(),
+            commit: Vec::new(),
         }
     }
 }
@@ -87,6 +90,7 @@ pub fn read_maker(text: &str, word: Option<&str>) -> MakerWords {
     }
     if words.forged {
         words.replies.clear();
+        words.commit.clear();
         words.task = if words.task == Done::Said { Done::Silent } else { words.task };
     }
     words.done = match words.task {
@@ -113,6 +117,7 @@ fn maker_line(line: &Line<'_>, counts: bool, lists: Lists, words: &mut MakerWord
     let key = plain_words(&key);
     match key.as_str() {
         "fixed" | "refuted" | "not an issue" | "cannot fix" | "can't fix" | "not fixed" | "cannotfix"
+        | "commit"
             if !counts =>
         {
             return Lists::None;
@@ -121,6 +126,7 @@ fn maker_line(line: &Line<'_>, counts: bool, lists: Lists, words: &mut MakerWord
         "refuted" | "not an issue" => argued(value, Reply::Refuted, words),
         "cannot fix" | "can't fix" | "not fixed" | "cannotfix" => argued(value, Reply::CannotFix, words),
         "task" | "task status" => task(value, counts, words),
+        "commit" => commit(value, words),
         "summary" => {
             words.summary = clip(value, 8_000);
             return Lists::Summary;
@@ -133,6 +139,13 @@ fn maker_line(line: &Line<'_>, counts: bool, lists: Lists, words: &mut MakerWord
     }
     words.worded += usize::from(line.word == Carried::Right);
     Lists::None
+}
+
+/// `COMMIT: feat(x): one line of the message`.
+fn commit(value: &str, words: &mut MakerWords) {
+    if words.commit.len() < 200 {
+        words.commit.push(clip(value, 400));
+    }
 }
 
 /// `TASK: done`, `TASK: not done`.
@@ -298,6 +311,9 @@ fn task_done(args: &Value, counts: bool, words: &mut MakerWords) {
     }
     if let Some(summary) = text(args, &["summary"]) {
         words.summary = summary;
+    }
+    if let Some(message) = text(args, &["commit_message"]).filter(|_| counts) {
+        message.lines().for_each(|line| commit(line, words));
     }
     for name in ["discovered", "discovered_issues"] {
         for item in args.get(name).and_then(Value::as_array).into_iter().flatten() {

@@ -63,6 +63,14 @@ pub enum GitError {
         /// The limit that was passed.
         seconds: u64,
     },
+    /// A commit could not be signed as the user's git is configured.
+    #[error(
+        "the commit could not be signed: {detail}\nhint: sign one yourself (`git commit-tree -S HEAD^{{tree}} -m test`) to unlock the key or see what is wrong; `git.sign = \"never\"` in tribunal.toml goes on without, and every report says so"
+    )]
+    Signing {
+        /// Git's words.
+        detail: String,
+    },
     /// A git command wrote more than we are willing to hold.
     #[error("`git {command}` wrote more than {cap} bytes")]
     TooLarge {

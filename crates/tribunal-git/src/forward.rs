@@ -1,6 +1,6 @@
 //! Moves the user's branch and work tree forward at the end of a run: the only place that writes either. It does so only
-//! from a clean state it has checked, holding the branch locked, and otherwise changes nothing and names the command
-//! the person can run. Files git does not track stay as they are; where one lies in the way, nothing moves.
+//! from a state it has checked, holding the branch locked, and otherwise changes nothing and says why. Files git does
+//! not track stay as they are; where one lies in the way, nothing moves.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -12,21 +12,33 @@ use std::path::{Path, PathBuf};
 use crate::open::{changed, dirty, fields, paths};
 use crate::refs::check_name;
 use crate::run::{Output, Session};
-use crate::take::{Holder, Take, forward_command};
-use crate::{ChangeKind, GitError, GitPath, Oid, RefChange, Repo};
+use crate::{ChangeKind, GitError, GitPath, Oid, RefChange, RefsMoved, Repo};
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Forward {
     /// The branch and its work tree are at the new commit.
     Done,
-    /// Nothing was changed.
-    Refused {
-        /// Why not.
-        why: Refusal,
-        /// The one command to run instead.
-        command: String,
-    },
+    /// Nothing was changed, and why not.
+    Refused(Refusal),
+}
+
+/// A result to be brought to a branch of the user's.
+///
+/// What a run does by itself at its end is less than what it does when the user asked for it: only then are files left
+/// alone that have changes elsewhere, is another worktree written, and a deleted branch made again.
+#[derive(Clone, Copy, Debug)]
+pub struct Bring<'a> {
+    /// The branch.
+    pub branch: &'a str,
+    /// Where it must be.
+    pub old: &'a Oid,
+    /// Where it goes.
+    pub new: &'a Oid,
+    /// Folders whose changes do not matter.
+    pub ignoring: &'a [GitPath],
+    /// The user asked for it just now.
+    pub asked: bool,
 }
 
 /// Why the user's branch was left alone.
@@ -39,10 +51,10 @@ pub enum Refusal {
     },
     /// The new commit does not follow the old one.
     NotAhead,
-    /// HEAD of this worktree is not on the branch.
-    NotCheckedOutHere {
-        /// The branch it is on, if any.
-        head: Option<String>,
+    /// Another worktree has the branch checked out.
+    Elsewhere {
+        /// Its folder.
+        folder: PathBuf,
     },
     /// A merge, rebase or the like is under way.
     Busy {
@@ -86,51 +98,52 @@ impl Repo {
         Ok(paths)
     }
 
-    /// Moves the user's branch and work tree from `old` to `new`, if the branch is at `old` and checked out here, and
-    /// nothing that git tracks has changed but for what lies under `ignoring`. What git does not track stays as it is,
-    /// and holds everything back only where a new file must go. Doing it again after a crash is right.
-    pub fn fast_forward(
-        &self,
-        branch: &str,
-        old: &Oid,
-        new: &Oid,
-        ignoring: &[GitPath],
-    ) -> Result<Forward, GitError> {
+    /// Moves the user's branch from `old` to `new`, with the work tree that has it checked out. What git does not track
+    /// stays as it is, and holds everything back only where a new file must go. Doing it again after a crash is right.
+    pub fn fast_forward(&self, bring: &Bring<'_>) -> Result<Forward, GitError> {
+        let Bring { branch, old, new, .. } = *bring;
         let name = format!("refs/heads/{branch}");
         check_name(&name)?;
         let found = self.ref_at(&name)?;
-        let head = self.head()?;
-        let here = head.branch.as_deref() == Some(branch);
-        if found.as_ref() == Some(new) {
-            return Ok(Forward::Done);
-        }
-        self.drop_dead_lock();
-        let take = Take { branch, new };
-        let refused = |why, command| Ok(Forward::Refused { why, command });
-        if found.as_ref() != Some(old) {
-            let command = match (&found, here) {
-                (None, false) => take.as_branch(),
-                (_, false) => take.elsewhere(&self.holder(&name)?),
-                (_, true) => take.merged(!changed(self.user())?.is_empty()),
-            };
-            return refused(Refusal::Moved { found }, command);
-        }
-        if !here {
-            let command = take.fetched(&self.holder(&name)?);
-            return refused(Refusal::NotCheckedOutHere { head: head.branch }, command);
+        let here = self.head()?.branch.as_deref() == Some(branch);
+        let refused = |why| Ok(Forward::Refused(why));
+        match &found {
+            Some(found) if self.is_ancestor(new, found)? => return Ok(Forward::Done),
+            Some(found) if found == old => {}
+            None if bring.asked && !here => return self.move_alone(&RefChange::create(name, new)),
+            _ => return refused(Refusal::Moved { found }),
         }
         if !self.is_ancestor(old, new)? {
-            return refused(Refusal::NotAhead, take.merged(!changed(self.user())?.is_empty()));
+            return refused(Refusal::NotAhead);
         }
-        if let Some(what) = self.busy() {
-            return refused(Refusal::Busy { what }, take.forwarded(&[], false));
+        if let Some(what) = self.busy_with(&name, here) {
+            return refused(Refusal::Busy { what });
         }
-        let half = match self.ready(&take, old, ignoring)? {
+        if !here {
+            return match self.holder(&name)? {
+                Some(folder) if bring.asked => Repo::open(&folder)?.fast_forward(bring),
+                Some(folder) => refused(Refusal::Elsewhere { folder }),
+                None => self.move_alone(&RefChange::forward(name, old, new)),
+            };
+        }
+        self.drop_dead_lock();
+        let half = match self.ready(bring)? {
             Ready::Yes => false,
             Ready::FilesAlready => true,
-            Ready::No(why, command) => return refused(why, command),
+            Ready::No(why) => return refused(why),
         };
-        self.forward_locked(&take, &name, old, half)
+        self.forward_locked(bring, &name, half)
+    }
+
+    /// Moves a branch that no work tree has checked out.
+    fn move_alone(&self, change: &RefChange) -> Result<Forward, GitError> {
+        let moved = self.refs_update(std::slice::from_ref(change), "tribunal: fast-forward")?;
+        Ok(match moved {
+            RefsMoved::Done | RefsMoved::Already => Forward::Done,
+            RefsMoved::Elsewhere { .. } => {
+                Forward::Refused(Refusal::Moved { found: self.ref_at(&change.name)? })
+            }
+        })
     }
 
     /// Whether an interrupted fast-forward has happened.
@@ -142,54 +155,52 @@ impl Repo {
         }
     }
 
-    /// Which of the user's worktrees has a branch checked out.
-    fn holder(&self, name: &str) -> Result<Holder, GitError> {
+    /// The folder of another worktree that has a branch checked out. One whose folder is gone holds nothing.
+    fn holder(&self, name: &str) -> Result<Option<PathBuf>, GitError> {
         let list = self.user().args(["worktree", "list", "--porcelain", "-z"]).ok()?;
         let mut folder: &[u8] = b"";
         for field in list.split(|byte| *byte == 0) {
             if let Some(path) = field.strip_prefix(b"worktree ") {
                 folder = path;
             } else if field.strip_prefix(b"branch ") == Some(name.as_bytes()) {
-                let there = Path::new(OsStr::from_bytes(folder)).is_dir();
-                return Ok(if there { Holder::Worktree(folder.to_vec()) } else { Holder::Gone });
+                let folder = PathBuf::from(OsStr::from_bytes(folder));
+                return Ok(folder.is_dir().then_some(folder));
             }
         }
-        Ok(Holder::Nobody)
+        Ok(None)
     }
 
-    /// What the user is in the middle of, if anything.
-    fn busy(&self) -> Option<&'static str> {
-        let signs = [
-            ("MERGE_HEAD", "merge"),
-            ("rebase-merge", "rebase"),
-            ("rebase-apply", "rebase"),
-            ("CHERRY_PICK_HEAD", "cherry-pick"),
-            ("REVERT_HEAD", "revert"),
-            ("BISECT_LOG", "bisect"),
-        ];
-        signs.into_iter().find(|(file, _)| self.inner.git_dir.join(file).exists()).map(|(_, what)| what)
+    /// What the user is in the middle of with a branch, here or in another worktree, if anything. A rebase or bisection
+    /// takes HEAD off the branch and puts it back at the end: until then the branch is theirs, though nothing has it
+    /// checked out.
+    fn busy_with(&self, name: &str, here: bool) -> Option<&'static str> {
+        let of_here = || busy_in(&self.inner.git_dir);
+        let worktrees = std::fs::read_dir(self.inner.common_dir.join("worktrees"));
+        let others = worktrees.into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut all = std::iter::once(self.inner.common_dir.clone()).chain(others);
+        if here { of_here() } else { all.find_map(|git_dir| detached_from(&git_dir, name)) }
     }
 
-    fn ready(&self, take: &Take<'_>, old: &Oid, ignoring: &[GitPath]) -> Result<Ready, GitError> {
-        let changes = self.changes_plain(old, take.new)?;
+    fn ready(&self, bring: &Bring<'_>) -> Result<Ready, GitError> {
+        let changes = self.changes_plain(bring.old, bring.new)?;
         let mut dirty = changed(self.user())?;
-        dirty.retain(|path| !ignoring.iter().any(|dir| path.is_under(dir)));
-        let lying = in_the_way(&self.inner.work_tree, &changes);
-        let both = dirty.iter().any(|path| changes.iter().any(|(_, changed)| changed == path));
-        let command = || take.forwarded(&lying, both);
-        let filtered = self.filtered(take.new, &changes)?;
+        dirty.retain(|path| !bring.ignoring.iter().any(|dir| path.is_under(dir)));
+        let filtered = self.filtered(bring.new, &changes)?;
         if !filtered.is_empty() {
-            return Ok(Ready::No(Refusal::Filtered { paths: filtered }, command()));
+            return Ok(Ready::No(Refusal::Filtered { paths: filtered }));
+        }
+        if !dirty.is_empty() && self.files_are_at(bring.new, bring.ignoring)? {
+            return Ok(Ready::FilesAlready);
+        }
+        if bring.asked {
+            // The user knows of the changes. Those that the result does not touch stay as they are.
+            dirty.retain(|path| changes.iter().any(|(_, changed)| changed.overlaps(path)));
         }
         if !dirty.is_empty() {
-            return Ok(if self.files_are_at(take.new, ignoring)? {
-                Ready::FilesAlready
-            } else {
-                Ready::No(Refusal::Dirty { paths: dirty }, command())
-            });
+            return Ok(Ready::No(Refusal::Dirty { paths: dirty }));
         }
-        let command = command();
-        Ok(if lying.is_empty() { Ready::Yes } else { Ready::No(Refusal::InTheWay { paths: lying }, command) })
+        let lying = in_the_way(&self.inner.work_tree, &changes);
+        Ok(if lying.is_empty() { Ready::Yes } else { Ready::No(Refusal::InTheWay { paths: lying }) })
     }
 
     fn changes_plain(&self, old: &Oid, new: &Oid) -> Result<Vec<(ChangeKind, GitPath)>, GitError> {
@@ -238,53 +249,46 @@ impl Repo {
     }
 
     /// Changes files and index, then the branch, which is locked all the while. Should we die, git unlocks it.
-    fn forward_locked(
-        &self,
-        take: &Take<'_>,
-        name: &str,
-        old: &Oid,
-        half: bool,
-    ) -> Result<Forward, GitError> {
-        let new = take.new;
+    fn forward_locked(&self, bring: &Bring<'_>, name: &str, half: bool) -> Result<Forward, GitError> {
+        let Bring { old, new, .. } = *bring;
         let args = ["update-ref", "--no-deref", "-m", "tribunal: fast-forward", "--stdin"];
         let mut refs = self.refs().args(args).session()?;
-        let change = RefChange::forward(name, old, new);
-        let line = format!("start\nupdate {} {new} {old}\nprepare\n", change.name);
+        let line = format!("start\nupdate {name} {new} {old}\nprepare\n");
         if !(refs.send(line.as_bytes()).is_ok() && says(&mut refs, "start") && says(&mut refs, "prepare")) {
             drop(refs);
-            let why = Refusal::Moved { found: self.ref_at(name)? };
-            return Ok(Forward::Refused { why, command: take.merged(false) });
+            return Ok(Forward::Refused(Refusal::Moved { found: self.ref_at(name)? }));
         }
-        if !half {
-            let mut output = self.user().args(["read-tree", "-m", "-u"]).args([old, new]).run()?;
-            if output.complaint().contains(TOUCHED) {
-                output = self.forward_touched(old, new)?;
-            }
-            if !output.status.success() {
-                let _ = refs.send(b"abort\n");
-                drop(refs);
-                let complaint = output.complaint();
-                if complaint.contains(TOUCHED) {
-                    let why = Refusal::Dirty { paths: quoted_paths(&complaint) };
-                    return Ok(Forward::Refused { why, command: take.forwarded(&[], true) });
-                }
-                if complaint.contains("would be overwritten") || complaint.contains("would be removed") {
-                    let paths = quoted_paths(&complaint);
-                    let command = take.forwarded(&paths, false);
-                    return Ok(Forward::Refused { why: Refusal::InTheWay { paths }, command });
-                }
-                return Err(crate::run::failed("read-tree -m -u", &output));
-            }
+        if !half && let Err(refused) = self.files_forward(old, new)? {
+            let _ = refs.send(b"abort\n");
+            drop(refs);
+            return Ok(Forward::Refused(refused));
         }
         refs.send(b"commit\n")?;
         let committed = says(&mut refs, "commit");
         if refs.finish()? && committed {
             return Ok(Forward::Done);
         }
-        Err(GitError::odd(format!(
-            "{name} could not be moved although it was locked\nhint: {}",
-            forward_command(new)
-        )))
+        Err(GitError::odd(format!("{name} could not be moved although it was locked")))
+    }
+
+    /// Changes files and index. The inner error says what of the user's is in the way.
+    fn files_forward(&self, old: &Oid, new: &Oid) -> Result<Result<(), Refusal>, GitError> {
+        let mut output = self.user().args(["read-tree", "-m", "-u"]).args([old, new]).run()?;
+        if output.complaint().contains(TOUCHED) {
+            output = self.forward_touched(old, new)?;
+        }
+        if output.status.success() {
+            return Ok(Ok(()));
+        }
+        let complaint = output.complaint();
+        let paths = quoted_paths(&complaint);
+        if complaint.contains(TOUCHED) {
+            return Ok(Err(Refusal::Dirty { paths }));
+        }
+        if complaint.contains("would be overwritten") || complaint.contains("would be removed") {
+            return Ok(Err(Refusal::InTheWay { paths }));
+        }
+        Err(crate::run::failed("read-tree -m -u", &output))
     }
 
     /// Changes files and index where files were touched and not changed, of which the index does not know. A copy of it
@@ -333,6 +337,12 @@ impl Repo {
     }
 }
 
+/// The words by which a person moves the branch that is checked out forward to a commit, or changes nothing. Without
+/// `--no-overwrite-ignore` git would overwrite files that it ignores.
+pub fn forward_command(new: &Oid) -> String {
+    format!("git merge --ff-only --no-overwrite-ignore {new}")
+}
+
 /// What stands in a lock of the index that we hold, before our number.
 const HOLDER: &str = "tribunal ";
 
@@ -349,7 +359,32 @@ fn copy_with_time(index: &Path, copy: &Path) -> std::io::Result<()> {
 enum Ready {
     Yes,
     FilesAlready,
-    No(Refusal, String),
+    No(Refusal),
+}
+
+/// What a worktree is in the middle of, by what git leaves in its git directory.
+fn busy_in(git_dir: &Path) -> Option<&'static str> {
+    let signs = [
+        ("MERGE_HEAD", "merge"),
+        ("rebase-merge", "rebase"),
+        ("rebase-apply", "rebase"),
+        ("CHERRY_PICK_HEAD", "cherry-pick"),
+        ("REVERT_HEAD", "revert"),
+        ("BISECT_LOG", "bisect"),
+    ];
+    signs.into_iter().find(|(file, _)| git_dir.join(file).exists()).map(|(_, what)| what)
+}
+
+/// Whether a worktree left a branch for a rebase or a bisection that will come back to it.
+fn detached_from(git_dir: &Path, name: &str) -> Option<&'static str> {
+    let says = |file: &str| std::fs::read_to_string(git_dir.join(file)).unwrap_or_default();
+    let rebased = ["rebase-merge/head-name", "rebase-apply/head-name"];
+    if rebased.iter().any(|file| says(file).trim() == name) {
+        return Some("rebase");
+    }
+    let bisected = says("BISECT_START");
+    let branch = name.strip_prefix("refs/heads/").unwrap_or(name);
+    [name, branch].contains(&bisected.trim()).then_some("bisect")
 }
 
 /// What lies where new files must go and is not taken away by the change itself. Git would overwrite it if it is

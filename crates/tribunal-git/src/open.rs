@@ -308,7 +308,7 @@ impl Config {
         Ok(Config(bytes.split(|b| *b == 0).filter(|e| !e.is_empty()).filter_map(entry).collect()))
     }
 
-    fn get(&self, key: &str) -> Option<&[u8]> {
+    pub(crate) fn get(&self, key: &str) -> Option<&[u8]> {
         self.0.iter().rev().find(|(k, _)| k == key).map(|(_, value)| value.as_slice())
     }
 

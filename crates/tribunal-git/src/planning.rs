@@ -3,7 +3,7 @@
 
 use crate::files::unique;
 use crate::run::failed;
-use crate::{GitError, GitPath, Oid, RefChange, RefsMoved, Repo, Signature};
+use crate::{GitError, GitPath, Oid, RefChange, RefsMoved, Repo, Sign, Signature};
 
 /// What came of a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +32,7 @@ impl Repo {
         paths: &[GitPath],
         message: &str,
         who: &Signature,
+        sign: Sign,
     ) -> Result<Option<Oid>, GitError> {
         let head = self.head()?;
         let Some(branch) = head.branch else {
@@ -54,7 +55,10 @@ impl Repo {
         if tree == self.tree_of(&head.commit)? {
             return Ok(None);
         }
-        let commit = self.commit(&tree, std::slice::from_ref(&head.commit), message, who, who)?;
+        let mut commit = self.commit(&tree, std::slice::from_ref(&head.commit), message, who, who)?;
+        if sign == Sign::AsConfigured && self.signing()?.is_some() {
+            commit = self.sign_line(&head.commit, &commit)?;
+        }
         let change = RefChange::forward(format!("refs/heads/{branch}"), &head.commit, &commit);
         match self.refs_update(&[change], "tribunal: planning files")? {
             RefsMoved::Done | RefsMoved::Already => {}

@@ -117,8 +117,9 @@ impl Repo {
         Ok(text)
     }
 
-    /// Whether the approval of `base..head` holds for its replay `onto..new_head`: the patch is the same, and nothing
-    /// that came between touches a file it changes or declares (a declared directory stands for all in it).
+    /// Whether the approval of `base..head` holds for its replay `onto..new_head`: the patch is the same, and no file that
+    /// it changes or declares differs between the two bases (a declared directory stands for all in it). Contents count,
+    /// not history: it holds as well when the new base does not follow the old one.
     pub fn carries_over(
         &self,
         base: &Oid,
@@ -130,7 +131,7 @@ impl Repo {
         if base == onto && head == new_head {
             return Ok(true);
         }
-        if !self.is_ancestor(base, onto)? || !self.is_ancestor(onto, new_head)? {
+        if !self.is_ancestor(onto, new_head)? {
             return Ok(false);
         }
         let between = self.changed_paths(base, onto)?;
@@ -168,7 +169,7 @@ fn messages<'a>(mut parts: impl Iterator<Item = &'a [u8]>) -> String {
 }
 
 /// A commit object with another tree, parent and committer, and without signatures that would no longer be true.
-fn rewritten(raw: &[u8], tree: &Oid, parent: &Oid, committer: &Signature) -> Vec<u8> {
+pub(crate) fn rewritten(raw: &[u8], tree: &Oid, parent: &Oid, committer: &Signature) -> Vec<u8> {
     let at = raw.windows(2).position(|pair| pair == b"\n\n").unwrap_or(raw.len());
     let (head, body) = raw.split_at(at);
     let mut out = format!("tree {tree}\nparent {parent}\n").into_bytes();

@@ -117,7 +117,7 @@ impl Call {
         self
     }
 
-    #[cfg(test)]
+    /// Gives the command another deadline than every other.
     pub(crate) fn within(mut self, timeout: Duration) -> Call {
         self.timeout = timeout;
         self

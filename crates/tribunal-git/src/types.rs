@@ -177,7 +177,9 @@ impl Signature {
     pub(crate) fn line(&self) -> String {
         let clean = |text: &str, instead: &str| {
             let kept: String = text.chars().filter(|c| !c.is_control() && *c != '<' && *c != '>').collect();
-            if kept.trim().is_empty() { instead.to_owned() } else { kept.trim().to_owned() }
+            // Git takes these away from both ends; a commit that it is to sign has to be the same.
+            let kept = kept.trim_matches(|c: char| c.is_ascii_whitespace() || ".,:;\"\\'".contains(c));
+            if kept.is_empty() { instead.to_owned() } else { kept.to_owned() }
         };
         let name = clean(&self.name, "tribunal");
         let email = clean(&self.email, "tribunal@localhost");
@@ -269,6 +271,8 @@ mod tests {
     fn signatures_cannot_break_the_commit_format() {
         let odd = Signature::new("A <b>\nparent x", "\n", -5);
         assert_eq!(odd.line(), "A bparent x <tribunal@localhost> 0 +0000");
+        let junior = Signature::new(" 'J. Doe, Jr.' ", "j@d.org.", 7);
+        assert_eq!(junior.line(), "J. Doe, Jr <j@d.org> 7 +0000");
     }
 
     #[test]

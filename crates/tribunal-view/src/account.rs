@@ -44,6 +44,7 @@ pub fn text(review: &Review, style: Style) -> String {
     }
     open(&mut out, review, style);
     let decided: Vec<String> = review.decisions.iter().map(|text| plain::clipped(text, 300)).collect();
+    lines(&mut out, "Who built and judged", &review.who.lines(), style);
     lines(&mut out, "Decided", &decided, style);
     let lost: Vec<spoken::Spoken> = review.lost().cloned().collect();
     if !lost.is_empty() {

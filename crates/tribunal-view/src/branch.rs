@@ -1,50 +1,28 @@
-//! What became of the user's branch at the end of a run, in words. The journal keeps the sentence as it is said here:
-//! a sentence that changes leaves those of older runs as they were.
+//! What became of the user's branch at the end of a run, in words.
 
 use crate::plain;
+use tribunal_core::held::Held;
 
 /// Names that are said; of more, only how many.
 const SHOWN: usize = 3;
 
-/// Why a branch was left alone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Left {
-    /// It is not where it was.
-    Moved,
-    /// It is no more.
-    Gone,
-    /// The result does not follow it.
-    NotAhead,
-    /// It is not checked out in this worktree.
-    NotCheckedOutHere,
-    /// A merge, a rebase or the like is under way.
-    Busy(&'static str),
-    /// These files have changes.
-    Dirty(Vec<String>),
-    /// These files, which git does not track, lie where new ones must go.
-    InTheWay(Vec<String>),
-    /// These files pass through a filter.
-    Filtered(Vec<String>),
-    /// Git could not do it: what it said.
-    Failed(String),
-}
-
 /// `main was left alone (it has moved meanwhile)`.
-pub fn left_alone(branch: &str, why: &Left) -> String {
-    format!("{branch} was left alone ({})", reason(why))
+pub fn left_alone(branch: &str, why: &Held) -> String {
+    format!("{branch} was left alone ({})", held(why))
 }
 
-fn reason(why: &Left) -> String {
+/// Why the user's branch does not have the result.
+pub fn held(why: &Held) -> String {
     match why {
-        Left::Moved => "it has moved meanwhile".to_owned(),
-        Left::Gone => "it is gone".to_owned(),
-        Left::NotAhead => "the result does not follow it".to_owned(),
-        Left::NotCheckedOutHere => "it is not checked out here".to_owned(),
-        Left::Busy(what) => format!("a {what} is under way; end it first"),
-        Left::Dirty(paths) => format!("changes that are not committed: {}", named(paths)),
-        Left::InTheWay(paths) => format!("files git does not track are in the way: {}", named(paths)),
-        Left::Filtered(paths) => format!("changed files pass through a filter: {}", named(paths)),
-        Left::Failed(said) => without_hints(said),
+        Held::Moved => "it has moved meanwhile".to_owned(),
+        Held::Gone => "it is gone".to_owned(),
+        Held::Elsewhere(folder) => format!("it is checked out in {}", plain::line(folder)),
+        Held::Busy(what) => format!("a {what} is under way; end it first"),
+        Held::Dirty(paths) => format!("changes that are not committed: {}", named(paths)),
+        Held::InTheWay(paths) => format!("files git does not track are in the way: {}", named(paths)),
+        Held::Filtered(paths) => format!("changed files pass through a filter: {}", named(paths)),
+        Held::Conflict(paths) => format!("it conflicts with the branch in {}", named(paths)),
+        Held::Failed(said) => without_hints(said),
     }
 }
 
@@ -67,23 +45,23 @@ fn without_hints(said: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Journals have these sentences in them, and people look for them.
+    /// People look for these sentences.
     #[test]
     fn why_a_branch_was_left_alone() {
         let paths = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         for (why, expect) in [
-            (Left::Moved, "it has moved meanwhile"),
-            (Left::Gone, "it is gone"),
-            (Left::NotAhead, "the result does not follow it"),
-            (Left::NotCheckedOutHere, "it is not checked out here"),
-            (Left::Busy("rebase"), "a rebase is under way; end it first"),
-            (Left::Dirty(paths(&["a"])), "changes that are not committed: a"),
+            (Held::Moved, "it has moved meanwhile"),
+            (Held::Gone, "it is gone"),
+            (Held::Elsewhere("a b".to_owned()), "it is checked out in a b"),
+            (Held::Conflict(paths(&["a", "b"])), "it conflicts with the branch in a, b"),
+            (Held::Busy("rebase".to_owned()), "a rebase is under way; end it first"),
+            (Held::Dirty(paths(&["a"])), "changes that are not committed: a"),
             (
-                Left::InTheWay(paths(&["a", "b\n\u{1b}[1mc", "d", "e", "f"])),
+                Held::InTheWay(paths(&["a", "b\n\u{1b}[1mc", "d", "e", "f"])),
                 "files git does not track are in the way: a, b c, d and 2 more",
             ),
-            (Left::Filtered(paths(&["a", "b"])), "changed files pass through a filter: a, b"),
-            (Left::Failed("git failed:\n  no room\nhint: make some\n".to_owned()), "git failed: no room"),
+            (Held::Filtered(paths(&["a", "b"])), "changed files pass through a filter: a, b"),
+            (Held::Failed("git failed:\n  no room\nhint: make some\n".to_owned()), "git failed: no room"),
         ] {
             assert_eq!(left_alone("main", &why), format!("main was left alone ({expect})"));
         }

@@ -30,10 +30,36 @@ pub struct DoctorView {
     pub runs: u64,
     /// Gates that are switched off.
     pub gates_off: Vec<String>,
+    /// What builds and tests the project; none outside of one.
+    pub commands: Option<CommandsView>,
     /// What stands in the way of a run.
     pub problems: Vec<String>,
     /// What a person should know.
     pub warnings: Vec<String>,
+}
+
+/// The commands by which a run sees whether the project is green.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CommandsView {
+    /// Builds it; none where the test command does, or where there is nothing to build.
+    pub build: Option<CommandView>,
+    /// Runs its tests; none where no file and no setting names a command.
+    pub test: Option<CommandView>,
+    /// Other test commands that were seen. They are not run.
+    pub not_run: Vec<CommandView>,
+    /// What else was seen, and why it is no command.
+    pub notes: Vec<String>,
+}
+
+/// One command and its place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CommandView {
+    /// As a person would type it.
+    pub command: String,
+    /// The file or the setting that says so.
+    pub found: String,
+    /// Whether its program is not on the PATH.
+    pub missing: bool,
 }
 
 /// One agent program.
@@ -133,9 +159,34 @@ fn machine(out: &mut String, view: &DoctorView, style: Style) {
         (if view.gates_off.is_empty() { Mark::Complete } else { Mark::Warning }, "gates", gates),
     ];
     out.push_str("Here\n");
-    for (mark, name, words) in rows {
+    let commands = view.commands.as_ref().map(command_rows).unwrap_or_default();
+    for (mark, name, words) in rows.into_iter().chain(commands) {
         let _ = writeln!(out, "  {} {name:9}  {}", style.mark(mark), line(&words));
     }
+}
+
+/// Which commands say whether the project is green, and what was seen beside them.
+fn command_rows(commands: &CommandsView) -> Vec<(Mark, &'static str, String)> {
+    let row = |name, command: &CommandView| {
+        let missing = if command.missing { ": its program is not on the PATH" } else { "" };
+        let mark = if command.missing { Mark::Warning } else { Mark::Complete };
+        (mark, name, format!("`{}` ({}){missing}", command.command, command.found))
+    };
+    let mut rows: Vec<_> = commands.build.iter().map(|build| row("build", build)).collect();
+    rows.push(match &commands.test {
+        Some(test) => row("tests", test),
+        None => {
+            let words = "no command is known: every pass will say that no tests ran; `checks.test` names one";
+            (Mark::Warning, "tests", words.to_owned())
+        }
+    });
+    let not_run = commands.not_run.iter().map(|other| {
+        let words = format!("`{}` ({}) was seen and is not run", other.command, other.found);
+        (Mark::Warning, "tests", format!("{words}: `checks.test` can name a command that runs both"))
+    });
+    rows.extend(not_run);
+    rows.extend(commands.notes.iter().map(|note| (Mark::Warning, "tests", note.clone())));
+    rows
 }
 
 fn runs(n: u64) -> String {

@@ -8,7 +8,9 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::evidence::Refused;
 use tribunal_core::finding::{Answer, Claim, Said};
+use tribunal_core::held::HeldChoice;
 use tribunal_core::ids::{LoopId, Seat};
 use tribunal_core::ledger::Tracked;
 use tribunal_core::r#loop::{Choice, LoopEvent, Outcome, Share};
@@ -309,8 +311,10 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
         LoopEvent::VerdictKept { effect, shown } => {
             note("verdict_kept", &crate::question::verdict_kept(&who(&effect.step), *shown))
         }
-        LoopEvent::AskedAgain { seat, why, .. } => {
-            note("asked_again", &format!("the answer of {seat} could not be used: {}", unusable_words(*why)))
+        LoopEvent::AskedAgain { seat, why, answer } => {
+            let refused = answer.as_ref().and_then(|answer| answer.refused.as_ref());
+            let why = unusable_words(*why, refused);
+            note("asked_again", &format!("the answer of {seat} could not be used: {why}"))
         }
         LoopEvent::Tracked { findings, delta } => {
             Kind::Tracked { findings: findings.iter().map(tracked).collect(), delta: DeltaView::of(delta) }
@@ -441,6 +445,24 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
         RunEvent::Finished { effect, note: text } => {
             note("finished", &format!("{}: {text}", who(&effect.step)))
         }
+        RunEvent::Held { held, .. } => {
+            Kind::Asked { subject: "the result".to_owned(), why: crate::branch::held(held) }
+        }
+        RunEvent::HeldDecided(decision) => {
+            let choice = match decision.choice {
+                HeldChoice::Land => "land",
+                HeldChoice::Stop => "stop",
+            };
+            decided(&decision.by, choice, &decision.note)
+        }
+        RunEvent::Rebased { .. } => {
+            note("rebased", "the branch has moved: what landed is landed on it again")
+        }
+        RunEvent::CarryOpened => note("carry", "everything has landed again: does the review hold for it?"),
+        RunEvent::Carried { .. } => note("carried", "what the review approved holds for the rebased result"),
+        RunEvent::JudgeAgain { .. } => {
+            note("review", "the branch has changed what was reviewed: it is reviewed again")
+        }
         RunEvent::Ended { ending } => Kind::Ended { outcome: ending.word().to_owned(), revision: None },
         RunEvent::LoopEnded { .. }
         | RunEvent::Iterated { .. }
@@ -459,6 +481,8 @@ pub fn who(step: &Step) -> String {
         Step::Summary => "summary".to_owned(),
         Step::Checkpoint => "checkpoint".to_owned(),
         Step::Land => "landing".to_owned(),
+        Step::Rebase => "rebase".to_owned(),
+        Step::Carry => "carrying the review over".to_owned(),
         Step::Finish(step) => step.word().to_owned(),
         other => other.to_string(),
     }
@@ -589,11 +613,15 @@ fn snake(value: &impl Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|json| json.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// Why an answer could not be used, in words.
-pub fn unusable_words(why: Unusable) -> &'static str {
-    match why {
+/// Why an answer could not be used, in words. Where its words about what was checked are no evidence, they are quoted
+/// with what is missing in them.
+pub fn unusable_words(why: Unusable, refused: Option<&Refused>) -> String {
+    let words = match why {
         Unusable::Incomplete => "its answer left out a finding it was asked about",
-        Unusable::Bare => "it approved without saying what it checked (CHECKED must name what was looked at)",
+        Unusable::Bare => match refused {
+            Some(refused) => return format!("it approved, and {}", clipped(&refused.words(), 600)),
+            None => "it approved without saying what it checked (CHECKED must name what was looked at)",
+        },
         Unusable::Groundless => "its verdict had no open finding behind it",
         Unusable::Unread => "it names something that may be a finding in a form that could not be read",
         Unusable::Flipped => "it is milder than its answer before, of which not everything could be read",
@@ -601,5 +629,6 @@ pub fn unusable_words(why: Unusable) -> &'static str {
             "it does not say what became of each part of its answer before that could not be read"
         }
         Unusable::Wordless => "no line of it carries the launch word of its prompt",
-    }
+    };
+    words.to_owned()
 }

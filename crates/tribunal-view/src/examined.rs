@@ -1,7 +1,7 @@
 //! What a review of something that exists came to: who judged it, what is in the way, what is new since the last time,
 //! what was left out and why. For a terminal, a comment on a change, and programs; counts are sums of the rows.
 
-use crate::facts::FindingView;
+use crate::facts::{CommandView, FindingView, beside_a_pass};
 use crate::plain;
 use crate::report::{table, text as marked};
 use crate::style::{Mark, Style};
@@ -102,6 +102,8 @@ pub struct Examined {
     pub findings: Vec<Row>,
     /// What was left out because it is on no changed line.
     pub filtered: Vec<Aside>,
+    /// What is to be said of the project's own build and test commands.
+    pub commands: Vec<CommandView>,
     /// What every reader must know: who did not judge, what was not looked at.
     pub notes: Vec<String>,
     /// The one command that takes the fixes, where the branch does not have them.
@@ -141,7 +143,7 @@ impl Examined {
         let fixed = self.with_fate("fixed");
         let fixed = if fixed > 0 { format!(", {fixed} fixed") } else { String::new() };
         match (self.end.as_str(), found.is_empty()) {
-            ("passed", true) => format!("passed{fixed}"),
+            ("passed", true) => format!("passed{fixed}{}", beside_a_pass(&self.commands)),
             ("waits", _) => format!("waits for you: {}", plain::line(&self.reason)),
             (end @ ("cancelled" | "running" | "stopped"), _) => format!("{end}{fixed}"),
             (_, true) => format!("did not pass: {}", plain::line(&self.reason)),
@@ -199,6 +201,19 @@ impl Examined {
     }
 }
 
+/// Lines of output that are shown of a command that failed.
+const OUTPUT_SHOWN: usize = 8;
+
+/// The end of what a command printed, where the finding is that it fails: it has no place in a file.
+fn last_lines(row: &Row) -> Vec<String> {
+    if !row.finding.place.is_empty() || !row.in_the_way {
+        return Vec::new();
+    }
+    let lines: Vec<&str> = row.finding.details.lines().filter(|line| !line.trim().is_empty()).collect();
+    let from = lines.len().saturating_sub(OUTPUT_SHOWN);
+    lines[from..].iter().map(|line| plain::clipped(line, 200)).collect()
+}
+
 /// File, then line as a number.
 fn place_key(place: &str) -> (String, u64) {
     match place.rsplit_once(':') {
@@ -236,7 +251,8 @@ pub fn text(one: &Examined, style: Style) -> String {
     if deferred > 0 && !one.verbose {
         let _ = writeln!(out, "  deferred: {deferred} of which nobody is sure (--verbose shows them)");
     }
-    for note in &one.notes {
+    let commands: Vec<String> = one.commands.iter().map(CommandView::line).collect();
+    for note in commands.iter().chain(&one.notes) {
         let _ = writeln!(out, "  {} {}", style.mark(Mark::Warning), style.wrap(&plain::line(note), "    "));
     }
     for done in &one.done {
@@ -285,6 +301,9 @@ fn rows(out: &mut String, one: &Examined, style: Style) {
         if !row.finding.suggestion.is_empty() {
             let todo = format!("→ {}", plain::clipped(&row.finding.suggestion, 300));
             let _ = writeln!(out, "          {}", style.wrap(&todo, "            "));
+        }
+        for line in last_lines(row) {
+            let _ = writeln!(out, "          | {}", style.fit(&line));
         }
         for more in row.finding.more() {
             let _ = writeln!(out, "          {}", style.wrap(&plain::clipped(&more, 600), "            "));
@@ -365,7 +384,8 @@ pub fn markdown(one: &Examined) -> String {
     if let Some(filtered) = one.outside_a_field() {
         let _ = writeln!(out, "{}\n", marked(&filtered));
     }
-    for note in &one.notes {
+    let commands: Vec<String> = one.commands.iter().map(CommandView::line).collect();
+    for note in commands.iter().chain(&one.notes) {
         let _ = writeln!(out, "- ⚠ {}", marked(note));
     }
     if let Some(take) = &one.take {

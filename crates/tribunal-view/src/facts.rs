@@ -5,12 +5,40 @@ use crate::plain;
 use crate::spoken::{Identity, Spoken};
 use crate::style::Mark;
 use crate::voices::{self, RemarksView, WordsView};
+use crate::who::Who;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tribunal_core::finding::Fate;
 use tribunal_core::ids::FindingId;
 use tribunal_core::ledger::Entry;
+
+/// What every report says of the project's build and test commands beside a pass.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CommandView {
+    /// `no tests ran`, `red before`, `flaky` or `red`.
+    pub word: String,
+    /// Which command, and how it ended.
+    pub text: String,
+}
+
+impl CommandView {
+    /// As one line.
+    pub fn line(&self) -> String {
+        format!("{}: {}", self.word, self.text)
+    }
+}
+
+/// The words of these, each once, behind a pass: `, no tests ran`. A pass that was not tested is never a bare one.
+pub fn beside_a_pass(commands: &[CommandView]) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    for command in commands {
+        if !words.contains(&command.word.as_str()) {
+            words.push(&command.word);
+        }
+    }
+    words.iter().map(|word| format!(", {word}")).collect()
+}
 
 /// A run as people see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -22,7 +50,7 @@ pub struct RunView {
     /// What it makes or judges, where it builds no phase: `spec of login`, `review of main..HEAD`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,
-    /// `empty`, `gating`, `building`, `reviewing`, `closing`, `finishing` or `ended`.
+    /// `empty`, `gating`, `building`, `reviewing`, `closing`, `finishing`, `held`, `rebasing`, `carrying` or `ended`.
     pub stage: String,
     /// `passed`, `concerns`, `shut`, `stopped` or `cancelled`, once it has ended.
     pub ending: Option<String>,
@@ -38,6 +66,8 @@ pub struct RunView {
     pub containment: String,
     /// Whether agents are kept to their own files, in words.
     pub sandbox: String,
+    /// What the settings let through: gates switched off, commit rules not kept.
+    pub let_through: Vec<String>,
     /// When it began, in milliseconds since 1970.
     pub began: u64,
     /// Time of its last fact.
@@ -60,10 +90,17 @@ pub struct RunView {
     pub refused_landings: Vec<String>,
     /// What was done at the end: commits, fast-forward, push.
     pub finish: Vec<String>,
+    /// Why the user's branch does not have the result, where a person is asked about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<String>,
     /// The one command that takes what landed, where the user's branch does not have it.
     pub take: Option<String>,
+    /// What is to be said of the project's own build and test commands: nothing where they ran and were green.
+    pub commands: Vec<CommandView>,
     /// What was not reviewed, and so says every report.
     pub unreviewed: Vec<String>,
+    /// Who built and who judged.
+    pub who: Who,
     /// Warnings, in order.
     pub warnings: Vec<String>,
     /// What agents want a person to know.
@@ -339,6 +376,11 @@ impl QuestionView {
 }
 
 impl RunView {
+    /// Whether the user's branch has what was approved: only a run that ended good has brought it there.
+    pub fn is_there(&self) -> bool {
+        matches!(self.ending.as_deref(), Some("passed" | "concerns"))
+    }
+
     /// The commands and files it names as they are given in another folder.
     pub fn from_elsewhere(&mut self, dir: &str) {
         let near = |path: &&mut String| !path.starts_with('/');

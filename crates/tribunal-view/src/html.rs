@@ -41,6 +41,7 @@ pub fn page(review: &Review) -> String {
     code(&mut out, review);
     rounds(&mut out, review);
     judged(&mut out, review);
+    list(&mut out, "Who built and judged", &review.who.lines());
     list(&mut out, "Decisions", &review.decisions);
     own_words(&mut out, review);
     list(&mut out, "What would help", &review::recommendations(review));

@@ -36,6 +36,7 @@ pub mod style;
 pub mod summary;
 pub mod voices;
 pub mod web;
+pub mod who;
 pub mod words;
 
 #[cfg(test)]

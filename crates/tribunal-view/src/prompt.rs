@@ -4,6 +4,7 @@
 //! Findings stand one to a line, and the line begins with the id: `F-12 [blocker] src/a.rs:3 claim — suggestion`.
 
 mod again;
+mod evidence;
 
 pub use again::{ANSWER_MAX, Again, Earlier};
 
@@ -252,6 +253,8 @@ pub struct JudgeBrief {
     pub artifact: Option<ArtifactBrief>,
     /// The diff that is judged.
     pub diff: String,
+    /// The files of what is judged, for an example of evidence.
+    pub files: Vec<String>,
     /// It is only what changed since the panel last looked.
     pub part: bool,
     /// How much of what is judged this launch is shown.
@@ -477,6 +480,12 @@ fn maker_rules(out: &mut String, job: MakerJob) {
     out.push_str("  `CANNOT FIX <word>: <id> because <reason>` — it cannot be mended here, and why\n");
     out.push_str("- `SUMMARY: <what you did, in one or two sentences>`\n");
     out.push_str("- `DISCOVERED: <problem outside this work that you left alone>` — one line each, if any\n");
+    if !matches!(job, MakerJob::Plan | MakerJob::Artifact | MakerJob::Summary) {
+        out.push_str(
+            "- `COMMIT <word>: <line>` — only where a commit hook refused the message of your commit: another message for it, \
+             one such line for each of its lines, an empty one included\n",
+        );
+    }
     out.push_str("- `TASK <word>: done`, or `TASK <word>: not done` when more work is needed\n");
     out.push_str(WORD_RULE);
 }
@@ -500,6 +509,7 @@ fn judge_text(brief: &JudgeBrief) -> String {
     out.push_str("The current folder holds exactly what is judged. Read it; change nothing.\n");
     out.push_str(DATA_RULE);
     out.push_str(JUDGE_RULES);
+    evidence::rule_part(&mut out, brief.job);
     out.push_str(WORD_RULE);
     if brief.job == JudgeJob::Delivery {
         out.push_str(DELIVERY_RULES);
@@ -529,7 +539,7 @@ fn seat_part(out: &mut String, brief: &JudgeBrief) {
     findings_part(out, "Findings put to you: answer each by id, first", &brief.put);
     word_part(out, &brief.word);
     again::earlier_part(out, &brief.earlier);
-    again::again_part(out, brief.again.as_ref());
+    again::again_part(out, brief);
     let _ = write!(
         out,
         "\nYou are {}; this is round {} of {}. End your answer with the lines asked for above: ",
@@ -537,10 +547,17 @@ fn seat_part(out: &mut String, brief: &JudgeBrief) {
         brief.round,
         brief.rounds_max
     );
-    out.push_str(match brief.put.is_empty() {
-        true => "CHECKED and VERDICT, each with the launch word.\n",
-        false => "one for every finding put to you, CHECKED and VERDICT, each with the launch word.\n",
-    });
+    if !brief.put.is_empty() {
+        out.push_str("one for every finding put to you, ");
+    }
+    match brief.again.as_ref().map_or(0, |again| again.unread.len()) {
+        0 => {}
+        1 => out.push_str("one for U-1, "),
+        many => {
+            let _ = write!(out, "one for each of U-1 to U-{many}, ");
+        }
+    }
+    out.push_str("CHECKED and VERDICT, each with the launch word.\n");
 }
 
 /// What tells an agent its word: the first line of the instructions that are for this launch alone. It comes late, so
@@ -579,12 +596,12 @@ End with these lines, each at the beginning of its line, outside any code block:
   `<id> <word>: not an issue because <reason>`
 - for every new finding one line
   `[id:<your label>] [severity:blocker|warning|suggestion] [confidence:0-100] [file:<path>:<line>] issue: <one sentence> | suggestion: <what to do> | evidence: <what you ran or read that shows it>`
-- `CHECKED <word>: <what you looked at and how>`
+- `CHECKED <word>: <what you looked at, and what you saw there>`
 - `VERDICT <word>: approve`, `VERDICT <word>: conditional` or `VERDICT <word>: reject`
 
 Rules: a blocker makes the work wrong or unsafe; a warning should be mended; a suggestion may be left. Evidence before \
      claims: name the file and line; a finding on lines that nobody changed since an earlier round counts only with its evidence. \
-     An approval without CHECKED, a reject without an open finding, and a finding put to you \
+     An approval without such a CHECKED, a reject without an open finding, and a finding put to you \
      without an answer do not count.
 ";
 

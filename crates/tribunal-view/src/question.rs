@@ -181,6 +181,8 @@ pub fn meaning(id: &str, word: &str) -> &'static str {
         "ask-again" => "ask the same again, same revision",
         "accept" => "take it as it is, under your name",
         "drop" => "drop this plan and what depends on it",
+        "land" => "bring it to the branch: rebased and checked there, judged again only where that is needed",
+        "stop" if id.starts_with("land") => "end the run without it; the result stays in the run's own refs",
         "stop" if label.is_some_and(of_lane) => "end this loop; then it is asked what becomes of the plan",
         "stop" if label.is_some() => "end it: the plan is refused",
         "stop" if id.starts_with(|c: char| c.is_ascii_digit()) => "stop the run",
@@ -190,17 +192,26 @@ pub fn meaning(id: &str, word: &str) -> &'static str {
 }
 
 /// The answers on offer, with their commands.
-pub fn offers(id: &str, run: Option<&str>, words: &[&str]) -> Vec<OfferView> {
-    let run = run.map(|run| format!(" --run {run}")).unwrap_or_default();
+pub fn offers(id: &str, run: &str, words: &[&str]) -> Vec<OfferView> {
     let offer = |word: &&str| {
         let rounds = if *word == "again" { " --rounds 2" } else { "" };
         OfferView {
             word: (*word).to_owned(),
-            command: format!("tribunal decide {id} {word}{rounds}{run}"),
+            command: match *word {
+                "land" => format!("tribunal land {run}"),
+                word => format!("tribunal decide {id} {word}{rounds}"),
+            },
             meaning: meaning(id, word).to_owned(),
         }
     };
     words.iter().map(offer).collect()
+}
+
+/// Adds the run to the commands that would be taken for those of another run.
+pub fn name_run(offers: &mut [OfferView], run: &str) {
+    for offer in offers.iter_mut().filter(|offer| offer.command.starts_with("tribunal decide ")) {
+        offer.command.push_str(&format!(" --run {run}"));
+    }
 }
 
 /// The offer to try out a phase.

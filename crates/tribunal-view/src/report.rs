@@ -1,6 +1,6 @@
 //! `report.md` of a run: everything that was judged, found and decided, for a reader who was not there.
 
-use crate::facts::{FindingView, LoopView, RunView};
+use crate::facts::{CommandView, FindingView, LoopView, RunView};
 use crate::style::Style;
 use crate::{plain, spoken, status, summary, words};
 use std::collections::BTreeMap;
@@ -14,7 +14,9 @@ pub fn markdown(run: &RunView) -> String {
     let mut out = String::new();
     let result = run.ending.clone().unwrap_or_else(|| {
         let waits = !run.questions.is_empty();
-        if waits {
+        if let Some(why) = &run.held {
+            format!("approved, and not on {} yet: {}", text(&run.branch), text(why))
+        } else if waits {
             "escalated: it waits for a person".to_owned()
         } else {
             format!("not over ({})", run.stage)
@@ -38,13 +40,18 @@ pub fn markdown(run: &RunView) -> String {
     list(
         &mut out,
         "Open questions",
-        run.questions.iter().map(|q| format!("{} ({}): {}", q.subject, q.id, q.why)),
+        run.questions.iter().map(|q| {
+            let first = q.offers.first().map(|offer| format!("; `{}`", offer.command)).unwrap_or_default();
+            format!("{} ({}): {}{first}", q.subject, q.id, q.why)
+        }),
     );
     list(&mut out, "Told to a person", run.escalated.iter().cloned());
     list(&mut out, "Decisions", run.decisions.iter().cloned());
     list(&mut out, "Refused landings", run.refused_landings.iter().cloned());
     let take = run.take.iter().map(|command| format!("what landed is not on the branch yet: `{command}`"));
     list(&mut out, "At the end", run.finish.iter().cloned().chain(take));
+    list(&mut out, "Build and tests", run.commands.iter().map(CommandView::line));
+    list(&mut out, "Who built and judged", run.who.lines().into_iter());
     list(&mut out, "Not reviewed", run.unreviewed.iter().cloned());
     list(&mut out, "Warnings", run.warnings.iter().cloned());
     list(&mut out, "Refused to agents", run.refused.iter().take(20).cloned());

@@ -8,6 +8,7 @@ use crate::plain;
 use crate::report::{table, text};
 use crate::spoken::{self, Identity, Spoken};
 use crate::style::Style;
+use crate::who::Who;
 use crate::words::{self, and, count};
 use serde::{Serialize, Serializer};
 use serde_json::json;
@@ -163,6 +164,8 @@ pub struct Review {
     pub findings: Vec<Story>,
     /// What every report must say: gates that are off, what nobody reviewed.
     pub notes: Vec<String>,
+    /// Who built and who judged.
+    pub who: Who,
     /// What people decided, in order.
     pub decisions: Vec<String>,
     /// What to do next, as commands or sentences.
@@ -411,6 +414,7 @@ pub fn markdown(review: &Review) -> String {
     }
     judged(&mut out, review);
     verdicts(&mut out, review);
+    who(&mut out, review);
     suggestions(&mut out, review);
     list(&mut out, "Decisions", &review.decisions);
     own_words(&mut out, review);
@@ -681,6 +685,10 @@ fn verdicts(out: &mut String, review: &Review) {
         }
     }
     out.push('\n');
+}
+
+fn who(out: &mut String, review: &Review) {
+    list(out, "Who Built and Judged", &review.who.lines());
 }
 
 fn suggestions(out: &mut String, review: &Review) {

@@ -13,6 +13,12 @@ use std::fmt::Write;
 pub struct Identity {
     /// The adapter's row.
     pub adapter: String,
+    /// Digest of what was started: two rows that start the same words have the same.
+    #[serde(default)]
+    pub program: String,
+    /// The name of the login it used, never the secret: a variable or a file; empty where none is known.
+    #[serde(default)]
+    pub login: String,
     /// What the program says its version is; empty where it was not told.
     #[serde(default)]
     pub version: String,

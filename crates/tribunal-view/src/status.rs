@@ -19,6 +19,12 @@ pub fn text(run: &RunView, style: Style) -> String {
     if run.is_forgeable() {
         let _ = writeln!(out, "  {}", style.wrap(&run.sandbox, "  "));
     }
+    for command in &run.commands {
+        let _ = writeln!(out, "  {}", style.wrap(&plain::line(&command.line()), "    "));
+    }
+    for note in &run.let_through {
+        let _ = writeln!(out, "  {}", style.wrap(note, "  "));
+    }
     for activity in &run.running {
         let since = words::clock(run.at.saturating_sub(activity.since));
         let line = format!("  running {} for {}, {since}", activity.who, activity.of);

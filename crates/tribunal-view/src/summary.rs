@@ -1,7 +1,7 @@
 //! The end of a run in words: what landed, rounds, findings by fate, time, cost, where the report is, what to do
 //! next. A run that waits ends with the commands that answer.
 
-use crate::facts::{PlanState, RunView};
+use crate::facts::{PlanState, RunView, beside_a_pass};
 use crate::style::{Style, columns};
 use crate::{plain, question, status, words};
 use std::fmt::Write;
@@ -90,7 +90,7 @@ fn headline(run: &RunView) -> String {
     };
     let time = words::duration(run.ms());
     match run.ending.as_deref() {
-        Some("passed") => format!("{it} passed in {time}"),
+        Some("passed") => format!("{it} passed in {time}{}", beside_a_pass(&run.commands)),
         Some("concerns") => format!("{it} was not approved and goes on, with open concerns, after {time}"),
         Some("shut") => format!("{it}: the gate stayed shut after {time}"),
         Some("stopped") => format!("{it} was stopped after {time}"),
@@ -131,6 +131,7 @@ fn rows(run: &RunView) -> Vec<(&'static str, String)> {
     run.decisions.iter().for_each(|decision| rows.push(("Decided", plain::clipped(decision, 300))));
     run.finish.iter().for_each(|note| rows.push(("Branch", plain::clipped(note, 300))));
     run.take.iter().for_each(|command| rows.push(("To take", taken_by(run, command))));
+    run.commands.iter().for_each(|command| rows.push(("Tests", plain::line(&command.line()))));
     run.unreviewed.iter().for_each(|note| rows.push(("Unjudged", plain::line(note))));
     if run.containment.starts_with("partial") || run.containment.starts_with("none") {
         rows.push(("Contained", run.containment.clone()));
@@ -159,6 +160,11 @@ fn landed(run: &RunView) -> String {
         n if n == run.plans.len() => format!("all {}", words::count(n, "plan")),
         n => format!("{n} of {}: {}", words::count(run.plans.len(), "plan"), landed.join(", ")),
     };
+    // On the run's own branch is not landed: that word is kept for the user's.
+    if !landed.is_empty() && !run.is_there() {
+        let branch = plain::clipped(&run.branch, 60);
+        text = format!("nothing yet: {branch} does not have what was approved ({text})");
+    }
     for (state, word) in
         [(PlanState::Refused, "refused"), (PlanState::Dropped, "dropped"), (PlanState::Stuck, "stuck")]
     {

@@ -5,7 +5,9 @@ use crate::bars::{Bar, bars};
 use crate::facts::FindingView;
 use crate::review::{Code, End, Part, Review, Round, Story, Word, ended, markdown};
 use crate::sarif::{Item, log, with_baseline};
+use crate::spoken::Identity;
 use crate::style::Style;
+use crate::who::Who;
 use crate::{account, annotations, delta, html, intake};
 use insta::assert_snapshot;
 use serde_json::Value;
@@ -55,6 +57,26 @@ fn word(who: &str, verdict: &str, checked: &str) -> Word {
 }
 
 /// Two rounds: the first finds three things, the second sees two of them gone and one new one.
+/// A builder, a reviewer that is the same model under the same login, and another one.
+fn who() -> Who {
+    let agent = |adapter: &str, model: &str, login: &str| Identity {
+        adapter: adapter.to_owned(),
+        program: adapter.to_owned(),
+        version: "2.1".to_owned(),
+        model: model.to_owned(),
+        login: login.to_owned(),
+        ..Identity::default()
+    };
+    let mut who = Who::default();
+    let own = agent("claude", "opus-5", "ANTHROPIC_API_KEY");
+    let other = agent("codex", "gpt-9", "~/.codex/auth.json");
+    who.add(
+        std::slice::from_ref(&own),
+        &[("code-reviewer".to_owned(), own.clone()), ("security".to_owned(), other)],
+    );
+    who
+}
+
 fn review(end: End) -> Review {
     let mut open =
         story(1, "blocker", "fixed", "src/login.rs:40-44", "the session token is written to the log");
@@ -110,6 +132,7 @@ fn review(end: End) -> Review {
         loops: vec![part],
         findings: vec![open, second, note],
         notes: Vec::new(),
+        who: who(),
         decisions: Vec::new(),
         next: vec!["tribunal run 03".to_owned()],
     }

@@ -101,6 +101,8 @@ pub enum Command {
     Report(Report),
     /// Go on with a run that was interrupted or waited
     Resume(Resume),
+    /// Bring a result to your branch that could not have it: rebased, checked, judged again where needed
+    Land(Land),
     /// Call a run off
     Cancel(Cancel),
     /// Watch a run on this terminal, live, and decide what it asks
@@ -187,9 +189,12 @@ pub struct Run {
     /// Only this plan
     #[arg(long, value_name = "NN")]
     pub plan: Option<String>,
-    /// Begin a new run even if one of this phase is open, cannot be read, or was not taken
+    /// Begin a new run even if one of this phase is open or cannot be read
     #[arg(long)]
     pub fresh: bool,
+    /// When your branch has moved, rebase the result onto it and land it without asking
+    #[arg(long)]
+    pub land_again: bool,
     /// Judge the plans before any code
     #[arg(long, overrides_with = "no_review")]
     pub review: bool,
@@ -570,6 +575,28 @@ pub enum ReportForm {
 pub struct Resume {
     /// The run; the newest that is not over without it
     pub run: Option<String>,
+    /// How it waits.
+    #[command(flatten)]
+    pub waiting: WaitArgs,
+    /// Settings.
+    #[command(flatten)]
+    pub set: SetArgs,
+}
+
+/// `tribunal land`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tribunal land                    the newest run whose result your branch does not have\n  \
+    tribunal land 20261115-204340-01\n\n\
+    Where your branch has moved, the result is rebased onto it and checked there. What was approved stays approved\n\
+    where that is proven; only the rest is judged again. Then your branch is fast-forwarded."
+)]
+pub struct Land {
+    /// The run; the newest whose result is held without it
+    pub run: Option<String>,
+    /// Who asks for it; your user name without it
+    #[arg(long, value_name = "NAME")]
+    pub by: Option<String>,
     /// How it waits.
     #[command(flatten)]
     pub waiting: WaitArgs,

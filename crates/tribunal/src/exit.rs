@@ -20,9 +20,10 @@ pub enum Done {
 }
 
 impl Done {
-    /// How a run ended.
-    pub fn of(end: &End) -> Done {
+    /// How a run ended. What passed and was left for the user to take is on no branch yet: that waits for them.
+    pub fn of(end: &End, left: bool) -> Done {
         match end {
+            End::Ended(Ending::Passed | Ending::Concerns) if left => Done::Waits,
             // What goes on with concerns was configured to go on: the next command may follow.
             End::Ended(Ending::Passed | Ending::Concerns) => Done::Passed,
             End::Ended(Ending::Shut | Ending::Stopped | Ending::Cancelled) => Done::Shut,
@@ -67,8 +68,9 @@ mod tests {
             (End::Suspended { signal: 2 }, 130),
             (End::Suspended { signal: 15 }, 143),
         ];
+        assert_eq!(code(&Ok(Done::of(&End::Ended(Ending::Passed), true))), 4);
         for (end, expect) in table {
-            assert_eq!(code(&Ok(Done::of(&end))), expect, "{end:?}");
+            assert_eq!(code(&Ok(Done::of(&end, false))), expect, "{end:?}");
         }
     }
 

@@ -15,9 +15,10 @@ use tribunal_engine::inbox::{self, OpenQuestion, Reaction};
 use tribunal_engine::mail::Body;
 use tribunal_engine::real::Artifact;
 use tribunal_engine::review::{
-    Origins, entry_number, escalated, last_word, refused, ruling_word, unreviewed,
+    Origins, command_verdict, commands, entry_number, escalated, last_word, refused, ruling_word, unreviewed,
 };
 use tribunal_engine::spoken;
+use tribunal_engine::who;
 use tribunal_engine::{Docket, DocketError, Fact, Note, Stamped};
 use tribunal_journal::{Mail, Reader, RowRef};
 use tribunal_view::events::{self, Event, Kind};
@@ -25,7 +26,7 @@ use tribunal_view::facts::{
     Activity, EMPTY, EffortView, FindingView, LoopView, OfferView, PlanState, PlanView, QuestionView,
     RoundView, RunView, WAITS,
 };
-use tribunal_view::{plain, question, summary, words};
+use tribunal_view::{branch, plain, question, summary, words};
 
 /// What the fold does not keep but people want to know: when, how often, and what was said at the end.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +41,8 @@ pub struct Chronicle {
     rounds: BTreeMap<LoopId, Vec<RoundView>>,
     /// What seats said in the round that is not tracked yet.
     spoken: BTreeMap<LoopId, Vec<Spoken>>,
+    /// What is said of checks that ran a command of the project and are not simply passed.
+    commands: BTreeMap<String, String>,
     started: BTreeMap<EffectId, u64>,
     origins: Origins,
 }
@@ -101,6 +104,9 @@ impl Chronicle {
                     self.say(&of, format!("not read: {}", plain::clipped(what, 300)));
                 }
             }
+            Fact::Note(Note::Command(note)) => {
+                self.commands.extend(command_verdict(note).map(|word| (note.effect.clone(), word)));
+            }
             Fact::Note(_) => {}
         }
     }
@@ -134,7 +140,7 @@ impl Chronicle {
             LoopEvent::Checked { effect, checked } => {
                 let who = events::who(&effect.step);
                 let said = match checked.findings.first() {
-                    None => "passed".to_owned(),
+                    None => self.commands.remove(&effect.to_string()).unwrap_or_else(|| "passed".to_owned()),
                     Some(first) => format!("failed, {}", plain::clipped(&first.claim, 200)),
                 };
                 self.say(id, format!("{who}: {said}"));
@@ -191,6 +197,10 @@ impl Chronicle {
             RunEvent::LaneDecided { plan, decision } => {
                 self.decided(&format!("plan {plan}"), events::of_run(event), &decision.by);
             }
+            RunEvent::HeldDecided(decision) => {
+                self.decided("the result", events::of_run(event), &decision.by);
+            }
+            RunEvent::Rebased { .. } => self.forwarded = false,
             RunEvent::PlanDropped { plan, by } => {
                 self.decisions.push(format!("plan {plan} {}", words::dropped(by)))
             }
@@ -285,6 +295,7 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
         tip: run.and_then(Run::tip).map(|tip| tip.as_str().to_owned()),
         containment: about.containment.clone(),
         sandbox: about.sandbox.clone(),
+        let_through: around.gates.clone(),
         began: docket.began.map_or(0, |began| began.0),
         at: docket.at.0,
         plans: run.map(|run| plans(docket, run)).unwrap_or_default(),
@@ -296,6 +307,8 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
         effort: effort(docket, chronicle),
         refused_landings: chronicle.refused.clone(),
         finish: chronicle.finish.iter().map(|text| plain::line(text)).collect(),
+        commands: commands(docket),
+        who: who::of_run(docket),
         unreviewed: [unreviewed(docket), around.gates.clone()].concat(),
         warnings: docket.warnings.iter().map(|text| plain::line(text)).chain(left_behind(docket)).collect(),
         escalated: escalated(docket),
@@ -304,6 +317,7 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
         report: around.report.as_deref().map(crate::config::shown),
         review: around.review.as_deref().map(crate::config::shown),
         next: next(docket, take.as_ref(), around),
+        held: run.and_then(Run::held).map(branch::held),
         take,
         care: [&about.effort, &about.autonomy]
             .map(String::as_str)
@@ -390,7 +404,12 @@ fn stand(view: PlanView, docket: &Docket, id: &PlanId, tasks: u32, standing: &St
                 false => format!("accepted by {}", plain::line(&words::and(&names))),
             };
             let with_warnings = warned || !names.is_empty();
-            PlanView { with_warnings, ..with(PlanState::Landed, "landed", &verdict) }
+            // Where it is known that the user's branch does not have it, it has not landed.
+            let run = docket.run.as_ref();
+            let away =
+                run.is_some_and(|run| run.held().is_some() || run.ending().is_some_and(|end| !end.is_good()));
+            let landed = if away { "approved" } else { "landed" };
+            PlanView { with_warnings, ..with(PlanState::Landed, landed, &verdict) }
         }
         Standing::Refused(outcome) => with(PlanState::Refused, "plan", outcome.word()),
         Standing::Dropped(_) => with(PlanState::Dropped, "", "dropped"),
@@ -525,9 +544,13 @@ fn discovered(docket: &Docket, findings: &[FindingView]) -> Vec<String> {
 
 /// The one command that takes what landed, where the user's branch does not have it.
 fn to_take(docket: &Docket, chronicle: &Chronicle, id: &str) -> Option<String> {
-    let run = docket.run.as_ref().filter(|run| run.ending().is_some())?;
+    let run = docket.run.as_ref().filter(|run| run.ending().is_some() || run.held().is_some())?;
     let landed = run.standings().any(|(_, standing)| matches!(standing, Standing::Landed(_)));
-    let left = || (landed && !chronicle.forwarded).then(|| format!("git merge refs/tribunal/{id}/head"));
+    // What the review of the whole did not approve is nobody's to take.
+    let judged_whole = run.spec().review || run.spec().chain.is_some();
+    let landed = landed && run.ending().is_some() && !chronicle.forwarded && !judged_whole;
+    // Nothing else than what was judged: where the branch has moved, git refuses.
+    let left = || landed.then(|| format!("git merge --ff-only refs/tribunal/{id}/head"));
     docket.left.as_deref().map(plain::line).or_else(left)
 }
 
@@ -607,7 +630,7 @@ pub fn question_view(open: &OpenQuestion, run: &str) -> QuestionView {
         run: run.to_owned(),
         subject: plain::line(&open.subject),
         why: plain::line(&open.why),
-        offers: question::offers(&open.id, None, &words),
+        offers: question::offers(&open.id, run, &words),
         findings: open.findings.iter().map(of).collect(),
         place: None,
         answered: None,
@@ -633,6 +656,7 @@ pub fn answer_words(body: &Body) -> String {
         Body::DecideLane { decision, .. } => {
             (&decision.by, Reaction::of_lane_choice(&decision.choice).word())
         }
+        Body::DecideHeld { decision, .. } => (&decision.by, Reaction::of_held_choice(decision.choice).word()),
         Body::Cancel { by } => (by, "cancel"),
         Body::Drop { by, .. } => (by, "drop"),
         Body::Editor(remark) => (&remark.by, "a remark"),
@@ -677,6 +701,7 @@ fn of_note(note: &Note) -> &str {
     match note {
         Note::Launch(launch) => launch.of(),
         Note::Gate(gate) => gate.of.as_str(),
+        Note::Command(command) => command.of(),
         _ => "run",
     }
 }
@@ -702,6 +727,11 @@ fn note_kind(note: &Note) -> Option<Kind> {
         Note::Aside(aside) => {
             let text = format!("{}: {} on lines that did not change", aside.check, aside.count);
             events::note("filtered", &text)
+        }
+        Note::Command(note) if note.answer.is_green() => return None,
+        Note::Command(note) => {
+            let text = format!("{}: `{}`: {}", note.command, note.shown, note.answer.text());
+            events::note("command", &text)
         }
         // The protocol's log has each; people want to know what is shut.
         Note::Gate(gate) if gate.ruling.result == GateResult::Pass => return None,

@@ -18,6 +18,7 @@ mod plugin;
 mod progress;
 mod protocol;
 mod signals;
+mod test_command;
 #[cfg(feature = "otel")]
 mod trace;
 mod tui;

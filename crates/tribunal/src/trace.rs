@@ -87,6 +87,10 @@ impl Fold {
             RunEvent::Landed { effect, .. }
             | RunEvent::Summarised { effect, .. }
             | RunEvent::Checkpointed { effect, .. }
+            | RunEvent::Held { effect, .. }
+            | RunEvent::Rebased { effect, .. }
+            | RunEvent::Carried { effect, .. }
+            | RunEvent::JudgeAgain { effect, .. }
             | RunEvent::Finished { effect, .. } => self.end(at, &effect.to_string(), None),
             RunEvent::Cleared { effect } => self.end(at, &effect.to_string(), Some(CUT_OFF.to_owned())),
             RunEvent::LandingRefused { effect, .. } => {
@@ -144,7 +148,9 @@ impl Fold {
             Step::Loop | Step::Ask | Step::Wake(_) => return,
             Step::Make(_) | Step::Judge(_) | Step::Hear(_) => format!("agent {}", events::who(&effect.step)),
             Step::Check(_) => format!("check {}", events::who(&effect.step)),
-            Step::Land | Step::Join | Step::Finish(_) => format!("git {}", events::who(&effect.step)),
+            Step::Land | Step::Join | Step::Rebase | Step::Carry | Step::Finish(_) => {
+                format!("git {}", events::who(&effect.step))
+            }
             Step::Track => "track".to_owned(),
             Step::Summary | Step::Checkpoint => events::who(&effect.step),
         };

@@ -3,7 +3,7 @@
 
 #[path = "../../../crates/tribunal/tests/stage/mod.rs"]
 #[expect(dead_code, reason = "the end-to-end tests use the rest")]
-mod stage;
+pub(crate) mod stage;
 
 use crate::out;
 use stage::play::{Death, Deaths, Played, play};

@@ -5,6 +5,7 @@ mod bench;
 mod crash;
 mod docs;
 mod findings;
+mod green;
 mod hostile;
 mod out;
 mod program;
@@ -47,6 +48,8 @@ enum Chore {
     Fuzz(findings::FuzzArgs),
     /// How labelled answers of reviewers are read
     EvalAnswers(findings::AnswersArgs),
+    /// Plays small projects of many ecosystems with tasks that break them: none may land
+    Green(green::Args),
     /// Plays hostile agents; `--prove` takes each defence away and expects its test to fail
     Hostile(hostile::Args),
     /// Plays the real agent programs against a scripted model server
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         Chore::FitTracker(args) => findings::fit_tracker(&args),
         Chore::Fuzz(args) => findings::fuzz(&args),
         Chore::EvalAnswers(args) => findings::eval_answers(&args),
+        Chore::Green(args) => green::run(&args),
         Chore::Hostile(args) => hostile::run(&args),
         Chore::RealClis(args) => real_clis::run(&args),
         Chore::Screenshots(args) => screenshots::run(&args),

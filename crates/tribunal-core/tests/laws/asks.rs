@@ -89,6 +89,7 @@ fn judges(live: &mut Loop, verdict: Verdict, said: &[(u32, Said)]) {
         said,
         checked: "all of it".into(),
         intent: None,
+        refused: None,
         intent_satisfied: None,
         unread: Vec::new(),
         settled: BTreeMap::new(),

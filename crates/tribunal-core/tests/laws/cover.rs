@@ -22,6 +22,7 @@ fn said(verdict: Verdict, checked: &str, raised: &[&str]) -> Answer {
         said: BTreeMap::new(),
         checked: checked.into(),
         intent: None,
+        refused: None,
         intent_satisfied: None,
         unread: Vec::new(),
         settled: BTreeMap::new(),

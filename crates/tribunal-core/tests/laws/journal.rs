@@ -10,9 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::converge::{Pattern, Stretch};
 use tribunal_core::cover::{NotShown, Shown};
 use tribunal_core::effect::{EffectId, FinishStep, Step, Try};
+use tribunal_core::evidence::{Lack, Matter, Refused};
 use tribunal_core::finding::{
     Answer, Claim, Fate, FixableBy, Reply, Said, Severity, Source, UnreadPart, Verdict,
 };
+use tribunal_core::held::{Held, HeldChoice, HeldDecision};
 use tribunal_core::ids::{Check, FindingId, LoopId, Maker, Of, PlanId, Revision, Seat, Time};
 use tribunal_core::ledger::{Delta, Entry, Handed, Mark, Tracked};
 use tribunal_core::r#loop::{
@@ -159,6 +161,8 @@ fn steps() -> Vec<Step> {
         Step::Loop,
         Step::Checkpoint,
         Step::Land,
+        Step::Rebase,
+        Step::Carry,
         Step::Finish(FinishStep::Boundary),
         Step::Finish(FinishStep::Forward),
         Step::Finish(FinishStep::Push),
@@ -278,6 +282,7 @@ fn answer(verdict: Verdict) -> Answer {
         said: said.into_iter().zip(1..).map(|(word, id)| (FindingId(id), word)).collect(),
         checked: "all".into(),
         intent: Some("to ship".into()),
+        refused: Some(Refused { lack: Lack::NothingSeen, matter: Matter::Plan, line: "read task 1".into() }),
         intent_satisfied: Some(false),
         unread: vec![UnreadPart { text: "| a | b |".into(), why: "a row of a table".into() }],
         settled: [(1, "only names".to_owned())].into(),
@@ -487,7 +492,29 @@ fn run_events() -> Vec<RunEvent> {
         RunEvent::ReviewOpened,
         RunEvent::FinishOrdered,
         RunEvent::Finished { effect: land.clone(), note: "done".into() },
+        RunEvent::Rebased { effect: land.clone(), onto: revision.clone() },
+        RunEvent::CarryOpened,
+        RunEvent::Carried { effect: land.clone(), tip: revision.clone() },
+        RunEvent::JudgeAgain { effect: land.clone(), revision: revision.clone() },
     ];
+    let names = || vec!["a".to_owned(), "b c".to_owned()];
+    for held in [
+        Held::Moved,
+        Held::Gone,
+        Held::Elsewhere("there".into()),
+        Held::Busy("merge".into()),
+        Held::Dirty(names()),
+        Held::InTheWay(names()),
+        Held::Filtered(names()),
+        Held::Conflict(names()),
+        Held::Failed("no room".into()),
+    ] {
+        all.push(RunEvent::Held { effect: land.clone(), held });
+    }
+    for choice in [HeldChoice::Land, HeldChoice::Stop] {
+        let decision = HeldDecision { by: "ada".into(), choice, note: "n".into() };
+        all.push(RunEvent::HeldDecided(decision));
+    }
     for outcome in outcomes() {
         let open = vec![handed(Fate::Unresolved)];
         all.push(RunEvent::LoopEnded { effect: land.clone(), outcome, revision: None, open });
@@ -535,7 +562,7 @@ fn every_event_is_read_as_written() {
     }
     let names = |all: &[&'static str]| all.iter().collect::<BTreeSet<_>>().len();
     assert_eq!(names(&loop_events().iter().map(LoopEvent::name).collect::<Vec<_>>()), 25);
-    assert_eq!(names(&run_events().iter().map(RunEvent::name).collect::<Vec<_>>()), 22);
+    assert_eq!(names(&run_events().iter().map(RunEvent::name).collect::<Vec<_>>()), 28);
 }
 
 /// Ids in JSON: effects by value, finding ids as text and as keys.
@@ -679,7 +706,7 @@ fn forged_consequences_of_a_run() {
                     | RunEvent::WaveOpened { .. }
                     | RunEvent::LaneAsked { .. } => "builds",
                     RunEvent::CheckpointDue { .. } | RunEvent::PlanDropped { .. } => "builds",
-                    RunEvent::ReviewOpened | RunEvent::Closing { .. } => "built",
+                    RunEvent::ReviewOpened | RunEvent::CarryOpened | RunEvent::Closing { .. } => "built",
                     event => event.name(),
                 };
                 let may = next.as_ref().is_some_and(|next| {
@@ -695,7 +722,7 @@ fn forged_consequences_of_a_run() {
 }
 
 fn run_consequences(machine: &tribunal_core::run::Run) -> Vec<RunEvent> {
-    let mut all = vec![RunEvent::ReviewOpened, RunEvent::FinishOrdered];
+    let mut all = vec![RunEvent::ReviewOpened, RunEvent::CarryOpened, RunEvent::FinishOrdered];
     all.extend([true, false].map(|open| RunEvent::GateDecided { open }));
     all.extend((0..4).map(|wave| RunEvent::WaveOpened { wave }));
     all.extend([Ending::Passed, Ending::Shut, Ending::Stopped].map(|ending| RunEvent::Closing { ending }));

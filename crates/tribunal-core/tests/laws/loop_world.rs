@@ -296,6 +296,7 @@ impl World {
             said,
             checked: if rng.chance(rates.odd / 2) { " ".into() } else { "all of it".into() },
             intent: None,
+            refused: None,
             intent_satisfied: rng.chance(rates.odd / 3).then(|| rng.chance(50)),
             unread: unread_parts(if doubt { 1 + beside.below(2) } else { 0 }),
             settled,

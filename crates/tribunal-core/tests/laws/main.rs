@@ -7,6 +7,8 @@ mod book;
 #[cfg(test)]
 mod cover;
 #[cfg(test)]
+mod green_laws;
+#[cfg(test)]
 mod journal;
 #[cfg(test)]
 mod loop_laws;

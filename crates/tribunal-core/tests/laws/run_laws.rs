@@ -4,12 +4,13 @@
 use crate::book::Book;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::{EffectId, FinishStep, Step};
+use tribunal_core::held::{Held, HeldChoice, HeldDecision};
 use tribunal_core::ids::{PlanId, Revision, Time};
 use tribunal_core::ledger::Handed;
 use tribunal_core::r#loop::{Opening, Outcome};
 use tribunal_core::run::{
-    Ending, Job, Land, LaneChoice, LaneDecision, PlanGate, PlanSpec, Refusal, RunEvent, RunIn, RunSpec,
-    RunWant, Stuck, Subject, Was,
+    Ending, Job, Land, LaneChoice, LaneDecision, PlanGate, PlanSpec, REBASES_MAX, Refusal, RunEvent, RunIn,
+    RunSpec, RunWant, Stuck, Subject, Was,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +53,10 @@ enum Stage {
     Building,
     Reviewing,
     Closing(Ending),
-    Finishing { ending: Ending, left: Vec<FinishStep>, fails: u32 },
+    Finishing { ending: Ending, left: Vec<FinishStep>, fails: u32, asked: bool },
+    Held { ending: Ending, held: Held, whole: bool },
+    Rebasing { ending: Ending, fails: u32 },
+    Carrying { ending: Ending, fails: u32 },
     Ended,
 }
 
@@ -65,6 +69,21 @@ pub struct RunLaws {
     queue: u64,
     landed: BTreeSet<PlanId>,
     tip: Option<Revision>,
+    /// What landed, in order.
+    landings: Vec<(PlanId, Revision)>,
+    /// What the last loop over everything judged first and approved, and how the run would end.
+    reviewed: Option<(Option<Revision>, Revision, Ending)>,
+    ground: Option<Revision>,
+    /// Rebases that were granted, begun and done.
+    granted: u64,
+    rebasings: u64,
+    rebased: u64,
+    /// Rebases left of the last grant.
+    rebases: u32,
+    carryings: u64,
+    held_decisions: u64,
+    /// The user's branch has the result.
+    there: bool,
     intended: BTreeSet<EffectId>,
     heard: BTreeSet<EffectId>,
     reports: u64,
@@ -90,6 +109,16 @@ impl RunLaws {
             queue: 0,
             landed: BTreeSet::new(),
             tip: None,
+            landings: Vec::new(),
+            reviewed: None,
+            ground: None,
+            granted: if spec.land_again { u64::from(REBASES_MAX) } else { 0 },
+            rebasings: 0,
+            rebased: 0,
+            rebases: if spec.land_again { REBASES_MAX } else { 0 },
+            carryings: 0,
+            held_decisions: 0,
+            there: false,
             intended: BTreeSet::new(),
             heard: BTreeSet::new(),
             reports: 0,
@@ -144,8 +173,13 @@ impl RunLaws {
             let passes = 1 + u64::from(self.spec.landing_rounds) + d;
             1 + u64::from(plan.tasks.max(1)) + 2 * d + passes * (2 * a + 2) + 1
         });
-        let finish = self.spec.finish.len() as u64 * a;
-        let most = plans.sum::<u64>() + self.checkpoints + 1 + finish;
+        // Whatever landed lands again after each rebase, and each order to land finishes once more.
+        let passes = 1 + self.rebased;
+        let finish = (passes + self.held_decisions) * self.spec.finish.len() as u64 * a;
+        let ways = (self.rebasings + self.carryings) * a + self.held_decisions;
+        let most = passes * (plans.sum::<u64>() + 1) + self.checkpoints + finish + ways;
+        let granted = self.rebasings <= self.granted;
+        book.hold("bounded", granted, || format!("{} rebases of {}", self.rebasings, self.granted));
         book.hold("bounded", self.reports <= most, || format!("{} reports of {most}", self.reports));
     }
 
@@ -167,6 +201,7 @@ impl RunLaws {
             RunEvent::Landed { effect, revision, tip } => {
                 self.tip = Some(tip.clone());
                 self.on_landed(effect, revision, book);
+                self.landings.extend(self.of(effect).map(|plan| (plan, revision.clone())));
             }
             RunEvent::LandingRefused { effect, refusal, findings } => {
                 self.on_refused(effect, refusal, findings, book);
@@ -182,11 +217,18 @@ impl RunLaws {
                     lane.checkpoint = false;
                 }
             }
-            RunEvent::Failed { effect, .. } => self.on_failed(effect, book),
+            RunEvent::Failed { effect, failure } => self.on_failed(effect, &failure.text, book),
             RunEvent::ReviewOpened => self.on_review(book),
+            RunEvent::Held { held, .. } => self.on_held(held, book),
+            RunEvent::HeldDecided(decision) => self.on_held_decided(decision, book),
+            RunEvent::Rebased { onto, .. } => self.on_rebased(onto, book),
+            RunEvent::CarryOpened => self.on_carry_opened(book),
+            RunEvent::Carried { tip, .. } => self.on_carried(tip, book),
+            RunEvent::JudgeAgain { revision, .. } => self.on_judge_again(revision, book),
             RunEvent::Closing { ending } => self.on_closing(*ending, book),
             RunEvent::FinishOrdered => self.on_finish(book),
-            RunEvent::Finished { .. } => {
+            RunEvent::Finished { effect, .. } => {
+                self.there |= effect.step == Step::Finish(FinishStep::Forward);
                 if let Stage::Finishing { left, fails, .. } = &mut self.stage {
                     book.hold("order", !left.is_empty(), || "finishes a step too many".into());
                     left.drain(..1.min(left.len()));
@@ -201,7 +243,8 @@ impl RunLaws {
         let new = self.intended.insert(effect.clone());
         book.hold("intent", new, || format!("{effect} is intended twice"));
         let wait = Time(self.now.0 + self.spec.step_timeout_ms);
-        let expected = (effect.step != Step::Land).then_some(wait);
+        let untimed = matches!(effect.step, Step::Land | Step::Rebase | Step::Carry);
+        let expected = (!untimed).then_some(wait);
         book.hold("intent", due == expected, || format!("{effect} is due at {due:?}"));
         let plan = self.of(effect);
         if effect.step == Step::Land
@@ -295,11 +338,17 @@ impl RunLaws {
             let all = self.landed.len() == self.plans.len();
             let goes_on =
                 *outcome == Outcome::Exhausted && self.spec.chain.as_ref().is_some_and(|c| c.goes_on);
-            self.stage = Stage::Closing(match (outcome.is_good(), goes_on) {
+            let ending = match (outcome.is_good(), goes_on) {
                 (true, _) if all => Ending::Passed,
                 (false, true) if all => Ending::Concerns,
                 _ => Ending::Shut,
-            });
+            };
+            let from = self.tip.clone();
+            if outcome.is_good() {
+                self.tip = revision.cloned().or_else(|| self.tip.take());
+            }
+            self.reviewed = self.tip.clone().map(|tip| (from, tip, ending));
+            self.stage = Stage::Closing(ending);
             return;
         };
         if self.plans[&plan] == Plan::Gating {
@@ -495,16 +544,33 @@ impl RunLaws {
         }
     }
 
-    fn on_failed(&mut self, effect: &EffectId, book: &mut Book) {
+    fn on_failed(&mut self, effect: &EffectId, text: &str, book: &mut Book) {
         let attempts = self.spec.attempts_max;
         book.saw(format!("run failed/{}", if self.of(effect).is_some() { "lane" } else { "finish" }));
-        if let Stage::Finishing { left, fails, .. } = &mut self.stage {
-            *fails += 1;
-            if *fails >= attempts {
-                left.clear();
-                book.saw("finish/given up".into());
+        let forwards = self.spec.finish.contains(&FinishStep::Forward);
+        let mut held = None;
+        match &mut self.stage {
+            Stage::Finishing { left, fails, ending, .. } => {
+                *fails += 1;
+                let spent = *fails >= attempts;
+                let pushes = left.first() == Some(&FinishStep::Push);
+                if spent && forwards && !pushes && matches!(ending, Ending::Passed | Ending::Concerns) {
+                    held = Some(*ending);
+                } else if spent {
+                    left.clear();
+                    book.saw("finish/given up".into());
+                }
             }
-            return;
+            Stage::Rebasing { ending, fails } | Stage::Carrying { ending, fails } => {
+                *fails += 1;
+                held = (*fails >= attempts).then_some(*ending);
+            }
+            _ => {}
+        }
+        if let Some(ending) = held {
+            book.saw("held/Failed".into());
+            let whole = matches!(self.stage, Stage::Finishing { .. });
+            self.stage = Stage::Held { ending, held: Held::Failed(text.to_owned()), whole };
         }
         let Some(plan) = self.of(effect) else { return };
         let Some(lane) = self.lane(&plan) else { return };
@@ -526,8 +592,113 @@ impl RunLaws {
 
     fn on_review(&mut self, book: &mut Book) {
         let built = self.plans.values().all(Self::is_over) && self.stage == Stage::Building;
-        let right = built && self.spec.review && !self.landed.is_empty();
-        book.hold("order", right, || "the review opens early".into());
+        let all = self.landed.len() == self.plans.len();
+        let carried = all && self.reviewed.is_some();
+        let right = built && self.spec.review && !self.landed.is_empty() && !carried;
+        book.hold("order", right, || "the review opens early, or twice".into());
+        self.stage = Stage::Reviewing;
+    }
+
+    fn on_held(&mut self, held: &Held, book: &mut Book) {
+        book.saw(format!("held/{}", held_word(held)));
+        let (ending, finishing) = match &self.stage {
+            Stage::Finishing { ending, .. } => (*ending, true),
+            Stage::Rebasing { ending, .. } | Stage::Carrying { ending, .. } => (*ending, false),
+            other => return book.breach("order", || format!("held in {other:?}")),
+        };
+        let good = matches!(ending, Ending::Passed | Ending::Concerns);
+        book.hold("there", good, || format!("a run that ends {ending:?} is held"));
+        self.stage = if finishing && *held == Held::Moved && self.rebases > 0 {
+            self.rebases -= 1;
+            self.rebasings += 1;
+            Stage::Rebasing { ending, fails: 0 }
+        } else {
+            Stage::Held { ending, held: held.clone(), whole: finishing }
+        };
+    }
+
+    fn on_held_decided(&mut self, decision: &HeldDecision, book: &mut Book) {
+        book.saw(format!("held decision/{:?}", decision.choice));
+        self.held_decisions += 1;
+        let Stage::Held { ending, whole, .. } = self.stage else {
+            return book.breach("progress", || "nobody was asked about a held result".into());
+        };
+        self.stage = match decision.choice {
+            HeldChoice::Land => {
+                self.granted += u64::from(REBASES_MAX);
+                self.rebases = REBASES_MAX;
+                if whole {
+                    Stage::Finishing { ending, left: self.spec.finish.clone(), fails: 0, asked: true }
+                } else {
+                    self.rebases -= 1;
+                    self.rebasings += 1;
+                    Stage::Rebasing { ending, fails: 0 }
+                }
+            }
+            HeldChoice::Stop => Stage::Closing(Ending::Stopped),
+        };
+    }
+
+    /// Law `once`: after a rebase nothing of the result is on the run branch, and each plan lands once more.
+    fn on_rebased(&mut self, onto: &Revision, book: &mut Book) {
+        let Stage::Rebasing { ending, .. } = self.stage else {
+            return book.breach("order", || "rebased and was not rebasing".into());
+        };
+        self.rebased += 1;
+        self.there = false;
+        self.ground = Some(onto.clone());
+        book.saw(format!("rebased/{}", if self.landings.is_empty() { "no plan" } else { "plans" }));
+        self.landed.clear();
+        for (plan, revision) in std::mem::take(&mut self.landings) {
+            self.queue += 1;
+            let lane = Lane {
+                place: Place::Queued { order: self.queue, fails: 0 },
+                tasks_done: self.spec_of(&plan).tasks.max(1),
+                approved: Some(revision.clone()),
+                delivered: Some(revision),
+                repairs: 0,
+                repairs_max: self.spec.landing_rounds,
+                known: 0,
+                since: 0,
+                checkpoint: false,
+                landing: false,
+            };
+            self.plans.insert(plan, Plan::Lane(Box::new(lane)));
+            self.tip = None;
+        }
+        let lanes = self.plans.values().any(|plan| matches!(plan, Plan::Lane(_)));
+        self.stage = if lanes { Stage::Building } else { Stage::Carrying { ending, fails: 0 } };
+        self.carryings += u64::from(!lanes);
+        self.wave = self.spec.plans.iter().map(|plan| plan.wave).max().unwrap_or(1);
+    }
+
+    fn on_carry_opened(&mut self, book: &mut Book) {
+        let built = self.plans.values().all(Self::is_over) && self.stage == Stage::Building;
+        let reviewed = self.reviewed.as_ref().map(|(_, _, ending)| *ending);
+        let all = self.landed.len() == self.plans.len();
+        let right = built && self.spec.review && all && reviewed.is_some();
+        book.hold("order", right, || "an approval is carried over before everything landed".into());
+        self.carryings += 1;
+        self.stage = Stage::Carrying { ending: reviewed.unwrap_or(Ending::Shut), fails: 0 };
+    }
+
+    fn on_carried(&mut self, tip: &Revision, book: &mut Book) {
+        let (Stage::Carrying { .. }, Some((_, _, ending))) = (&self.stage, self.reviewed.take()) else {
+            return book.breach("order", || "carried over what was not approved".into());
+        };
+        book.saw("carried".into());
+        let from = if self.plans.is_empty() { self.ground.clone() } else { self.tip.clone() };
+        self.tip = Some(tip.clone());
+        self.reviewed = Some((from, tip.clone(), ending));
+        self.stage = Stage::Closing(ending);
+    }
+
+    fn on_judge_again(&mut self, revision: &Revision, book: &mut Book) {
+        let carrying = matches!(self.stage, Stage::Carrying { .. });
+        book.hold("order", carrying, || "reviewed again and nothing was to be carried over".into());
+        book.saw("judged again".into());
+        self.reviewed = None;
+        self.tip = Some(revision.clone());
         self.stage = Stage::Reviewing;
     }
 
@@ -559,7 +730,7 @@ impl RunLaws {
             }
             Ending::Cancelled => Vec::new(),
         };
-        self.stage = Stage::Finishing { ending, left, fails: 0 };
+        self.stage = Stage::Finishing { ending, left, fails: 0, asked: false };
     }
 
     fn on_ended(&mut self, said: Ending, book: &mut Book) {
@@ -568,6 +739,11 @@ impl RunLaws {
         book.hold("order", right, || format!("ends {said:?} from {:?}", self.stage));
         let all = !matches!(said, Ending::Passed | Ending::Concerns) || self.landed.len() == self.plans.len();
         book.hold("gate", all, || "passed and not everything landed".into());
+        let forwards = self.spec.finish.contains(&FinishStep::Forward);
+        let good = matches!(said, Ending::Passed | Ending::Concerns);
+        book.hold("there", !good || !forwards || self.there, || {
+            "ended good, and the user's branch does not have it".into()
+        });
         self.stage = Stage::Ended;
     }
 
@@ -581,13 +757,17 @@ impl RunLaws {
             _ => None,
         };
         let queued = || self.spec.plans.iter().filter_map(|spec| Some((spec, order(spec)?)));
+        let landing = |spec: &&PlanSpec| matches!(&self.plans[&spec.id], Plan::Lane(lane) if lane.landing);
+        if let Some(spec) = self.spec.plans.iter().find(landing) {
+            return Some(spec.id.clone());
+        }
         match self.spec.land {
             Land::Each => queued().min_by_key(|(_, order)| *order).map(|(spec, _)| spec.id.clone()),
             Land::Group => {
-                let (first, _) = queued().next()?;
+                let (first, _) = queued().min_by_key(|(spec, _)| (spec.wave, spec.id.clone()))?;
                 let waits = |spec: &PlanSpec| {
                     let works = matches!(&self.plans[&spec.id], Plan::Lane(_)) && order(spec).is_none();
-                    spec.wave == first.wave && works
+                    spec.wave <= first.wave && works
                 };
                 (!self.spec.plans.iter().any(waits)).then(|| first.id.clone())
             }
@@ -597,8 +777,14 @@ impl RunLaws {
     /// A plan that is to be built and never can be.
     pub fn stranded(&self) -> Option<&PlanId> {
         let lost = |dep: &PlanId| matches!(self.plans.get(dep), Some(Plan::Dropped | Plan::Refused));
-        let ready = |spec: &&PlanSpec| self.plans[&spec.id] == Plan::Ready && self.stage == Stage::Building;
-        let stranded = |spec: &&PlanSpec| ready(spec) && spec.depends_on.iter().any(lost);
+        let waits = |spec: &&PlanSpec| match &self.plans[&spec.id] {
+            Plan::Ready => true,
+            Plan::Lane(lane) => matches!(lane.place, Place::Queued { .. }) && !lane.landing,
+            _ => false,
+        };
+        let stranded = |spec: &&PlanSpec| {
+            self.stage == Stage::Building && waits(spec) && spec.depends_on.iter().any(lost)
+        };
         self.spec.plans.iter().find(stranded).map(|spec| &spec.id)
     }
 
@@ -637,8 +823,15 @@ impl RunLaws {
                 let what = if self.spec.chain.is_some() { "chain" } else { "phase" };
                 all.insert(format!("{what} {opening:?}"));
             }
-            Stage::Finishing { ending, left, .. } => {
-                all.extend(left.first().map(|step| format!("finish {step:?} {ending:?}")));
+            Stage::Finishing { ending, left, asked, .. } => {
+                all.extend(left.first().map(|step| format!("finish {step:?} {ending:?} {asked}")));
+            }
+            Stage::Held { held, .. } => drop(all.insert(format!("ask held {held:?}"))),
+            Stage::Rebasing { .. } => drop(all.insert("rebase".to_owned())),
+            Stage::Carrying { .. } => {
+                let carry =
+                    |(from, tip, _): &(Option<Revision>, Revision, Ending)| format!("carry {from:?} {tip:?}");
+                all.extend(self.reviewed.as_ref().map(carry));
             }
             _ => {}
         }
@@ -673,7 +866,10 @@ pub fn written(want: &RunWant) -> Option<String> {
         RunWant::Checkpoint { plan } => format!("{plan} checkpoint"),
         RunWant::Land { plan, revision } => format!("{plan} land {:?}", Some(revision)),
         RunWant::AskLane { plan, stuck } => format!("{plan} ask {stuck:?}"),
-        RunWant::Finish { step, ending } => format!("finish {step:?} {ending:?}"),
+        RunWant::Finish { step, ending, asked } => format!("finish {step:?} {ending:?} {asked}"),
+        RunWant::AskHeld { held } => format!("ask held {held:?}"),
+        RunWant::Rebase => "rebase".to_owned(),
+        RunWant::Carry { from, tip } => format!("carry {from:?} {tip:?}"),
         RunWant::Wake { .. } => return None,
     })
 }
@@ -740,6 +936,10 @@ fn kind_of(plan: &Plan) -> &'static str {
         },
         Plan::Landed | Plan::Refused | Plan::Dropped => "over",
     }
+}
+
+fn held_word(held: &Held) -> String {
+    format!("{held:?}").split(['(', '{', ' ']).next().unwrap_or_default().to_owned()
 }
 
 fn was_word(was: Was) -> &'static str {

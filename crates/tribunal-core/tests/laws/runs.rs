@@ -6,8 +6,9 @@ use crate::loops::{Expect, LoopSim, strangers};
 use crate::rng::Rng;
 use crate::run_laws::{RunLaws, written};
 use std::collections::{BTreeMap, BTreeSet};
-use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::effect::{EffectId, FinishStep, Step};
 use tribunal_core::finding::{Claim, Severity, Source};
+use tribunal_core::held::{Held, HeldChoice, HeldDecision};
 use tribunal_core::ids::{Check, FindingId, LoopId, Of, PlanId, Revision, Time};
 use tribunal_core::ledger::{Entry, Handed};
 use tribunal_core::r#loop::{Failure, FailureKind, Opened, Opening, Outcome};
@@ -63,6 +64,7 @@ struct Rates {
     dropped: u32,
     fail: u32,
     refuse: u32,
+    held: u32,
     bad: u32,
 }
 
@@ -106,7 +108,7 @@ pub fn fold(log: &[String]) -> Result<Run, String> {
 
 impl RunSim {
     /// Opens the run: its opening and what settles from it are the first transaction.
-    pub fn open(spec: &RunSpec, seed: u64, real: bool, book: &mut Book) -> RunSim {
+    pub fn open(spec: &RunSpec, seed: u64, (real, kind): (bool, bool), book: &mut Book) -> RunSim {
         let mut rng = Rng::new(seed);
         let mut of = |values: [u32; 4]| *rng.pick(&values);
         let rates = Rates {
@@ -117,6 +119,20 @@ impl RunSim {
             fail: of([0, 5, 15, 40]),
             refuse: of([0, 10, 30, 80]),
             bad: of([0, 10, 25, 50]),
+            // Not drawn, so that the walks without it stay as they were.
+            held: [0, 20, 50, 80][usize::try_from(seed >> 40).unwrap_or(0) % 4],
+        };
+        let rates = match kind {
+            true => Rates {
+                held: 30 + rates.held / 2,
+                cancel: 0,
+                dropped: 0,
+                fail: rates.fail / 8,
+                refuse: rates.refuse / 8,
+                bad: 3,
+                ..rates
+            },
+            false => rates,
         };
         let run = Run::open(spec);
         let mut sim = RunSim {
@@ -126,7 +142,7 @@ impl RunSim {
             rates,
             real,
             width: 1 + rng.below(4),
-            patience: 1 + u32::try_from(rng.below(8)).unwrap(),
+            patience: 1 + u32::try_from(rng.below(8)).unwrap() + if kind { 4 } else { 0 },
             rng,
             loops: BTreeMap::new(),
             landings: BTreeMap::new(),
@@ -290,7 +306,8 @@ impl RunSim {
         let bad = self.rng.chance(self.rates.bad);
         let goes_on = self.rng.chance(40);
         let outcome = self.outcome(bad);
-        let revision = (!self.rng.one_in(12)).then(|| self.fresh());
+        let nothing = self.rates.bad > 3 && self.rng.one_in(12);
+        let revision = (!nothing).then(|| self.fresh());
         let open = if bad { self.handed() } else { Vec::new() };
         match self.loops.get_mut(&id) {
             Some(Child::Real(sim)) => {
@@ -347,6 +364,9 @@ impl RunSim {
             }
             return self.person(&effect, stuck, book);
         }
+        if let RunWant::AskHeld { .. } = &want {
+            return self.person_held(&effect, book);
+        }
         let due = self.run.intents().find(|(id, _)| **id == effect).and_then(|(_, due)| *due);
         if let Some(due) = due {
             let early = Time(due.0 - 1);
@@ -371,9 +391,22 @@ impl RunSim {
             RunWant::Summary { .. } => RunReport::Summarised { revision: self.fresh() },
             RunWant::Checkpoint { .. } => RunReport::Checkpointed { feedback: "go on".into() },
             RunWant::Land { plan, .. } => self.land(effect, plan, book),
-            RunWant::Finish { .. } => RunReport::Finished { note: "done".into() },
-            RunWant::Loop { .. } | RunWant::AskLane { .. } | RunWant::Wake { .. } => return,
+            RunWant::Finish { step, ending, .. } => self.finish(*step, ending.is_good()),
+            RunWant::Rebase if self.rng.one_in(6) => RunReport::Held(Held::Gone),
+            RunWant::Rebase => RunReport::Rebased { onto: self.fresh() },
+            RunWant::Carry { .. } => match self.rng.below(4) {
+                0 => RunReport::JudgeAgain { revision: self.fresh() },
+                1 => RunReport::Held(Held::Conflict(vec!["a".into()])),
+                _ => RunReport::Carried { tip: self.fresh() },
+            },
+            RunWant::Loop { .. }
+            | RunWant::AskLane { .. }
+            | RunWant::AskHeld { .. }
+            | RunWant::Wake { .. } => return,
         };
+        if let RunReport::Rebased { .. } = report {
+            self.moved.clear();
+        }
         self.report(effect, report.clone(), Expect::Moves, book);
         if self.rng.chance(self.rates.noise) {
             self.report(effect, report, Expect::Nothing, book);
@@ -400,6 +433,37 @@ impl RunSim {
         };
         self.landings.insert(effect.clone(), Some(report.clone()));
         report
+    }
+
+    /// Something may hold the result; what has not passed is never held.
+    fn finish(&mut self, step: FinishStep, good: bool) -> RunReport {
+        if good && step == FinishStep::Forward && self.rng.chance(self.rates.held) {
+            let held = [
+                Held::Moved,
+                Held::Moved,
+                Held::Moved,
+                Held::Moved,
+                Held::Gone,
+                Held::Elsewhere("there".into()),
+                Held::Busy("merge".into()),
+                Held::Dirty(vec!["a".into()]),
+                Held::InTheWay(vec!["a".into()]),
+                Held::Filtered(vec!["a".into()]),
+                Held::Failed("no room".into()),
+            ];
+            return RunReport::Held(self.rng.pick(&held).clone());
+        }
+        RunReport::Finished { note: "done".into() }
+    }
+
+    fn person_held(&mut self, effect: &EffectId, book: &mut Book) {
+        let failed = RunReport::Failed(Failure::new(FailureKind::Crashed, ""));
+        self.report(effect, failed, Expect::Nothing, book);
+        let land = self.decisions < self.patience && !self.rng.one_in(5);
+        let choice = if land { HeldChoice::Land } else { HeldChoice::Stop };
+        self.decisions += 1;
+        let decision = HeldDecision { by: "ada".into(), choice, note: String::new() };
+        self.report(effect, RunReport::HeldDecided(decision), Expect::Moves, book);
     }
 
     fn person(&mut self, effect: &EffectId, stuck: &Stuck, book: &mut Book) {
@@ -635,7 +699,8 @@ impl RunSim {
         let lands = wants.values().filter(|want| matches!(want, RunWant::Land { .. })).count();
         book.hold("order", lands < 2, || "two landings at once".into());
         for (effect, due) in self.run.intents() {
-            let woken = due.is_none() == (effect.step == Step::Land) && wants.contains_key(effect);
+            let untimed = matches!(effect.step, Step::Land | Step::Rebase | Step::Carry);
+            let woken = due.is_none() == untimed && wants.contains_key(effect);
             let wake = due.is_none_or(|at| wants.get(&effect.wake()) == Some(&RunWant::Wake { at }));
             book.hold("intent", woken && wake, || format!("{effect} is out and nobody waits for it"));
         }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, FinishStep, Step, Try};
 use tribunal_core::finding::{Answer, Claim, Fate, Severity, Source, Verdict};
+use tribunal_core::held::{Held, HeldChoice, HeldDecision};
 use tribunal_core::ids::{Check, FindingId, LoopId, Of, PlanId, Revision, Seat, Time};
 use tribunal_core::ledger::{Delta, Entry, Handed, Mark, Tracked};
 use tribunal_core::r#loop::{
@@ -50,6 +51,7 @@ fn answer(verdict: Verdict) -> LoopReport {
         said: BTreeMap::new(),
         checked: "all".into(),
         intent: None,
+        refused: None,
         intent_satisfied: None,
         unread: Vec::new(),
         settled: std::collections::BTreeMap::new(),
@@ -321,6 +323,7 @@ fn spec(plans: Vec<PlanSpec>) -> RunSpec {
         polish: None,
         exists: None,
         chain: None,
+        land_again: false,
         checkpoint_every: Some(2),
         landing_rounds: 1,
         attempts_max: 2,
@@ -484,7 +487,10 @@ fn events_touch_their_lanes() {
         |of: &str| EffectId { of: Of::new(of), entry: 1, step: Step::Land, n: Try::default(), launch: 0 };
     let (plan, revision) = (PlanId::new("01-02"), Revision::new("v"));
     let stuck = Stuck { was: Was::Landing, outcome: Outcome::Failed, revision: None, open: Vec::new() };
-    let decision = LaneDecision { by: "ada".into(), choice: LaneChoice::Stop, note: String::new() };
+    let decided = |choice| LaneDecision { by: "ada".into(), choice, note: String::new() };
+    let (decision, stop) = (decided(LaneChoice::Drop), decided(LaneChoice::Stop));
+    // A stop ends the work of every lane.
+    assert_eq!(RunEvent::LaneDecided { plan: plan.clone(), decision: stop }.touches(), None);
     let of_the_plan = [
         RunEvent::LaneOpened { plan: plan.clone() },
         RunEvent::PlanDropped { plan: plan.clone(), by: "ada".into() },
@@ -626,7 +632,7 @@ fn only_a_pass_moves_the_users_branch() {
 }
 
 #[test]
-fn a_finishing_step_given_up_ends_it() {
+fn a_finishing_step_given_up_holds_the_result() {
     let base = spec(vec![plan("01-01", 1, &[], 1)]);
     let mut run = run(&RunSpec { gate: None, qa: false, review: false, checkpoint_every: None, ..base });
     tell(&mut run, "01-01", "loop", good("v1"));
@@ -637,7 +643,8 @@ fn a_finishing_step_given_up_ends_it() {
     assert_eq!(run.stage_name(), "finishing");
     assert_eq!(effect(&run, "run", "finish:Boundary").n.fails, 1);
     tell(&mut run, "run", "finish:Boundary", failed());
-    assert_eq!(run.ending(), Some(Ending::Passed));
+    assert_eq!(run.ending(), None, "a run never ends good without its result on the branch");
+    assert_eq!(run.held(), Some(&Held::Failed(String::new())));
 }
 
 #[test]
@@ -868,4 +875,143 @@ fn what_is_brought_when_an_artifact_is_not_approved() {
         last: None,
     };
     assert_eq!(made(RunSpec { exists: Some(exists), ..spec(Vec::new()) }), "finish:Boundary");
+}
+
+fn land() -> RunReport {
+    RunReport::HeldDecided(HeldDecision { by: "ada".into(), choice: HeldChoice::Land, note: String::new() })
+}
+
+/// A run of these plans, each landed, up to the fast-forward.
+fn at_the_forward(spec: &RunSpec) -> Run {
+    let mut run = run(spec);
+    for plan in &spec.plans {
+        let id = plan.id.as_str();
+        tell(&mut run, id, "loop", good("v1"));
+        tell(
+            &mut run,
+            id,
+            "summary",
+            RunReport::Summarised { revision: Revision::new(format!("{id} done")) },
+        );
+    }
+    for plan in &spec.plans {
+        tell(&mut run, plan.id.as_str(), "land", RunReport::Landed { tip: Revision::new("t") });
+    }
+    if spec.review {
+        tell(&mut run, "run", "loop", ended(Outcome::Passed, "fixed"));
+    }
+    tell(&mut run, "run", "finish:Boundary", RunReport::Finished { note: String::new() });
+    run
+}
+
+/// A branch that moved: everything that landed lands again in its order, and nothing is built or reviewed again.
+#[test]
+fn a_moved_branch_is_landed_on_without_building_anything_again() {
+    let plans = vec![plan("01-01", 1, &[], 1), plan("01-02", 1, &[], 1)];
+    let spec = RunSpec { gate: None, qa: false, checkpoint_every: None, ..spec(plans) };
+    let mut run = at_the_forward(&spec);
+    tell(&mut run, "run", "finish:Forward", RunReport::Held(Held::Moved));
+    assert_eq!((run.held(), run.ending()), (Some(&Held::Moved), None));
+    tell(&mut run, "run", "ask", land());
+    // The branch may be back where it was: that is tried first.
+    tell(&mut run, "run", "finish:Boundary", RunReport::Finished { note: String::new() });
+    tell(&mut run, "run", "finish:Forward", RunReport::Held(Held::Moved));
+    tell(&mut run, "run", "rebase", RunReport::Rebased { onto: Revision::new("user's") });
+    assert_eq!(run.ground(), Some(&Revision::new("user's")));
+    for id in ["01-01", "01-02"] {
+        let want = run.wants().into_values().next().unwrap();
+        let revision = Revision::new(format!("{id} done"));
+        assert_eq!(want, RunWant::Land { plan: PlanId::new(id), revision });
+        tell(&mut run, id, "land", RunReport::Landed { tip: Revision::new("t2") });
+    }
+    let want = run.wants().into_values().next().unwrap();
+    let (from, tip) = (Some(Revision::new("t")), Revision::new("fixed"));
+    assert_eq!(want, RunWant::Carry { from, tip });
+    tell(&mut run, "run", "carry", RunReport::Carried { tip: Revision::new("fixed on t2") });
+    assert_eq!(finished(&mut run), "finish:Boundary finish:Forward");
+    assert_eq!(run.ending(), Some(Ending::Passed));
+}
+
+/// What the review approved and is not proven for the rebased result is reviewed again.
+#[test]
+fn a_review_that_does_not_carry_over_is_held_again() {
+    let spec = RunSpec {
+        gate: None,
+        qa: false,
+        checkpoint_every: None,
+        land_again: true,
+        ..spec(vec![plan("01-01", 1, &[], 1)])
+    };
+    let mut run = at_the_forward(&spec);
+    tell(&mut run, "run", "finish:Forward", RunReport::Held(Held::Moved));
+    tell(&mut run, "run", "rebase", RunReport::Rebased { onto: Revision::new("user's") });
+    tell(&mut run, "01-01", "land", RunReport::Landed { tip: Revision::new("t2") });
+    tell(&mut run, "run", "carry", RunReport::JudgeAgain { revision: Revision::new("r") });
+    let opening = Opening::Judge { revision: Revision::new("r"), open: Vec::new(), since: None };
+    let wants = run.wants();
+    assert!(matches!(wants.values().next(), Some(RunWant::Loop { opening: is, .. }) if *is == opening));
+    tell(&mut run, "run", "loop", ended(Outcome::Stale, "r"));
+    assert_eq!(finished(&mut run), "finish:Boundary");
+    assert_eq!(run.ending(), Some(Ending::Shut), "a result that is not approved any more does not land");
+}
+
+/// A run without plans: its result is carried over as a whole.
+#[test]
+fn a_review_whose_branch_moved_carries_its_fixes_over() {
+    let exists = tribunal_core::run::Exists {
+        revision: Revision::new("r1"),
+        open: Vec::new(),
+        since: None,
+        last: None,
+    };
+    let mut run = run(&RunSpec { exists: Some(exists), ..spec(Vec::new()) });
+    tell(&mut run, "run", "loop", ended(Outcome::Passed, "fixed"));
+    tell(&mut run, "run", "finish:Boundary", RunReport::Finished { note: String::new() });
+    tell(&mut run, "run", "finish:Forward", RunReport::Held(Held::Dirty(vec!["a".into()])));
+    tell(&mut run, "run", "ask", land());
+    tell(&mut run, "run", "finish:Boundary", RunReport::Finished { note: String::new() });
+    tell(&mut run, "run", "finish:Forward", RunReport::Held(Held::Moved));
+    tell(&mut run, "run", "rebase", RunReport::Rebased { onto: Revision::new("user's") });
+    let want = run.wants().into_values().next().unwrap();
+    assert_eq!(want, RunWant::Carry { from: Some(Revision::new("r1")), tip: Revision::new("fixed") });
+    tell(&mut run, "run", "carry", RunReport::Held(Held::Conflict(vec!["a".into()])));
+    assert_eq!(run.held(), Some(&Held::Conflict(vec!["a".into()])));
+    assert!(!run.is_whole(), "the run branch has nothing of the result now");
+    // Asked for again it is rebased again: what is there is not the result.
+    tell(&mut run, "run", "ask", land());
+    tell(&mut run, "run", "rebase", RunReport::Rebased { onto: Revision::new("user's again") });
+    let want = run.wants().into_values().next().unwrap();
+    assert_eq!(want, RunWant::Carry { from: Some(Revision::new("r1")), tip: Revision::new("fixed") });
+    tell(&mut run, "run", "carry", RunReport::Held(Held::Conflict(vec!["a".into()])));
+    let stop = HeldDecision { by: "ada".into(), choice: HeldChoice::Stop, note: String::new() };
+    tell(&mut run, "run", "ask", RunReport::HeldDecided(stop));
+    finished(&mut run);
+    assert_eq!(run.ending(), Some(Ending::Stopped));
+}
+
+/// A plan whose dependency is dropped while everything lands again is dropped too: it was built on it.
+#[test]
+fn what_depends_on_a_plan_that_does_not_land_again_is_dropped() {
+    let plans = vec![plan("01-01", 1, &[], 1), plan("01-02", 2, &["01-01"], 1)];
+    let spec = RunSpec {
+        gate: None,
+        qa: false,
+        review: false,
+        checkpoint_every: None,
+        land_again: true,
+        ..spec(plans)
+    };
+    let mut run = run(&spec);
+    for id in ["01-01", "01-02"] {
+        tell(&mut run, id, "loop", good("v1"));
+        tell(&mut run, id, "summary", summarised());
+        tell(&mut run, id, "land", RunReport::Landed { tip: Revision::new("t") });
+    }
+    tell(&mut run, "run", "finish:Boundary", RunReport::Finished { note: String::new() });
+    tell(&mut run, "run", "finish:Forward", RunReport::Held(Held::Moved));
+    tell(&mut run, "run", "rebase", RunReport::Rebased { onto: Revision::new("user's") });
+    turn(&mut run, &RunIn::Drop { plan: PlanId::new("01-01"), by: "ada".into() }).unwrap();
+    assert!(standing(&run, "01-02").contains("Dropped"), "{}", standing(&run, "01-02"));
+    finished(&mut run);
+    assert_eq!(run.ending(), Some(Ending::Shut));
 }

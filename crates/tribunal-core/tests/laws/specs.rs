@@ -58,6 +58,7 @@ pub fn spec(rng: &mut Rng) -> RunSpec {
         polish: None,
         exists: None,
         chain,
+        land_again: aside.one_in(3),
         checkpoint_every: rng.chance(60).then(|| 1 + u32::try_from(rng.below(3)).unwrap()),
         landing_rounds: u32::try_from(rng.below(3)).unwrap(),
         attempts_max: 1 + u32::try_from(rng.below(3)).unwrap(),

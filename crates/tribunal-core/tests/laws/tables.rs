@@ -63,6 +63,7 @@ fn answer(verdict: Verdict) -> Answer {
         said: BTreeMap::new(),
         checked: "all".into(),
         intent: None,
+        refused: None,
         intent_satisfied: None,
         unread: Vec::new(),
         settled: std::collections::BTreeMap::new(),

@@ -7,6 +7,7 @@ use crate::rng::Rng;
 use crate::runs::RunSim;
 use crate::specs::spec;
 use std::sync::OnceLock;
+use tribunal_core::effect::FinishStep;
 use tribunal_core::ids::{LoopId, Time};
 use tribunal_core::r#loop::{Opened, Opening};
 
@@ -34,7 +35,11 @@ fn walk(first: u64, many: u64) -> Book {
         walk_loop(seed, &mut book);
     }
     for seed in first..first + many / 5 {
-        walk_run(seed, &mut book);
+        walk_run(seed, false, &mut book);
+    }
+    // Much must go well before a result can be held, rebased and carried over.
+    for seed in first..first + many / 10 {
+        walk_run(seed, true, &mut book);
     }
     book
 }
@@ -76,16 +81,23 @@ pub fn loop_journal(seed: u64, book: &mut Book) -> Vec<String> {
 
 /// The journal of one walked run.
 pub fn run_journal(seed: u64, book: &mut Book) -> Vec<String> {
-    walk_run(seed, book).log
+    walk_run(seed, seed.is_multiple_of(3), book).log
 }
 
-fn walk_run(seed: u64, book: &mut Book) -> RunSim {
+fn walk_run(seed: u64, kind: bool, book: &mut Book) -> RunSim {
     let mut rng = Rng::new(seed ^ 0xaaaa_0000);
-    let spec = spec(&mut rng);
-    let real = rng.chance(35);
+    let mut spec = spec(&mut rng);
+    let real = rng.chance(35) && !kind;
+    if kind {
+        let aside = &mut rng.clone();
+        spec.plans.truncate(1 + aside.below(3));
+        spec.review |= aside.chance(50);
+        spec.finish = vec![FinishStep::Boundary, FinishStep::Forward, FinishStep::Push];
+    }
     book.wild = false;
-    book.walk = format!("run seed {seed}{}", if real { ", real loops" } else { "" });
-    let mut sim = RunSim::open(&spec, rng.next(), real, book);
+    book.walk =
+        format!("run seed {seed}{}", if real { ", real loops" } else { if kind { ", kind" } else { "" } });
+    let mut sim = RunSim::open(&spec, rng.next(), (real, kind), book);
     sim.walk(book);
     sim
 }
@@ -119,7 +131,9 @@ laws! {
     /// joins ≤ (R + N + 1)·A; hearings ≤ (2 + N + X)·F·A (a contest may be heard once in each series);
     /// reports ≤ makes + joins + P·(K·A + S·(A + 1) + (1 + 2S)·A) + hearings + D + 1.
     /// Of a run, with d decisions on a lane and L landing rounds: reports ≤
-    /// Σ plans (2 + tasks + 2d + (1 + L + d)·(2A + 2)) + checkpoints + 1 + finishing steps·A.
+    /// Σ plans (2 + tasks + 2d + (1 + L + d)·(2A + 2)) + checkpoints + 1 + finishing steps·A. With B rebases and H
+    /// decisions on a held result, all of it (1 + B) times, the finishing steps H times more, and A for each rebase and
+    /// each carrying over; B ≤ REBASES_MAX·(H, and 1 where the run rebases by itself).
     /// Besides: no rework is ordered, and no end is given, but for the controller's reason.
     bounded
     /// After every turn nothing is left to settle, and something is wanted or the machine has ended.
@@ -145,8 +159,10 @@ laws! {
     /// A finding's words only grow and the first ones stand; no opinion is a check's; who raised it is asked about
     /// it in words of its own.
     words
-    /// A plan lands once; a landing moves the branch once.
+    /// A plan lands once, and once more after each rebase; a landing moves the branch once.
     once
+    /// A run that ends good has brought its result to the user's branch; only what passed is held.
+    there
     /// Dependencies and earlier waves first; one landing at a time, the head; nothing behind a shut gate. After
     /// every turn the run wants exactly what a second, plain model of it wants.
     order
@@ -190,11 +206,13 @@ const RUNS: &str = "refused/conflict|refused/red check|refused/judge again|refus
     dropped/ready|dropped/working|dropped/queued|dropped/stuck|dropped/summary|drop/while landing|\
     cancel/while landing|review/passed|review/accepted|review/failed|finish/given up|width/waits|run crash|\
     run probe/done|run probe/not done|run probe/unproven|run wake/due|loop/called off|lane loop/Qa/good|\
-    lane loop/Qa/bad|lane loop/Repair/good|lane loop/Repair/bad|run failed/lane|run failed/finish";
+    lane loop/Qa/bad|lane loop/Repair/good|lane loop/Repair/bad|run failed/lane|run failed/finish|held/Moved|held/Gone|held/Elsewhere|held/Busy|held/Dirty|\
+    held/InTheWay|held/Filtered|held/Conflict|held/Failed|held decision/Land|held decision/Stop|rebased/plans|carried|\
+    judged again";
 
 const RUN_EVENTS: &str = "intended|cleared|loop_ended|gate_decided|wave_opened|lane_opened|plan_dropped|\
     summarised|landed|landing_refused|lane_asked|lane_decided|iterated|checkpoint_due|checkpointed|failed|\
-    review_opened|closing|finish_ordered|finished|ended";
+    review_opened|closing|finish_ordered|finished|held|held_decided|rebased|carry_opened|carried|judge_again|ended";
 
 /// Every outcome, ruling, question, decision, hearing, crash, probe answer and lane option was reached, for each
 /// use where its row allows it; what a row does not allow was never reached.

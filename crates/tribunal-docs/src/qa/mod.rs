@@ -8,6 +8,8 @@ mod proof;
 mod regression;
 mod requirements;
 mod runners;
+mod summaries;
+mod test_lines;
 
 pub use diff::{ChangedFile, DiffFacts, DiffReport, diff_against_plan};
 pub use lint::{CommitFact, LintReport, LintViolation, TYPES, commit_lint, subject_issue, well_formed};
@@ -16,7 +18,7 @@ pub use regression::{Outcome, Regression, RegressionKind, TestReport, regression
 pub use requirements::{
     Requirement, RequirementFacts, RequirementStatus, RequirementsReport, validate_requirements,
 };
-pub use runners::{ran_no_test, read_tests};
+pub use runners::{is_missing, missing_line, ran_no_test, read_tests};
 
 /// Who can mend what each check finds.
 pub fn fixable_by(check: &str) -> &'static str {

@@ -1,13 +1,28 @@
-//! Output of test runners into [`TestReport`]: cargo, go, pytest, jest and vitest, TAP, JUnit XML, and any summary line
-//! with counts. Must never invent a test, and must stay linear in what a runner printed.
+//! Output of test runners into [`TestReport`]: cargo, go, pytest, jest and vitest, TAP, JUnit XML, the runners of
+//! `test_lines` and `summaries`, and any other summary line with counts. Must never invent a test, and must stay linear in what a runner printed.
 
-use super::{Outcome, TestReport};
+use super::{Outcome, TestReport, summaries, test_lines};
 use Outcome::{Failed, Passed, Skipped};
 
 /// What a runner's output says; nothing when it names no test and no count.
 pub fn read_tests(text: &str) -> Option<TestReport> {
     let text = &plain(text);
-    let readers = [junit, go_json, cargo, go_plain, pytest, tap, script];
+    let readers = [
+        junit,
+        go_json,
+        cargo,
+        go_plain,
+        pytest,
+        test_lines::ctest,
+        test_lines::meson,
+        test_lines::bun,
+        test_lines::deno,
+        test_lines::unittest,
+        test_lines::gradle,
+        tap,
+        script,
+        summaries::summary,
+    ];
     readers.iter().find_map(|reader| reader(text)).or_else(|| summary_line(text))
 }
 
@@ -25,7 +40,8 @@ fn plain(text: &str) -> String {
     out
 }
 
-fn some(runner: &str, tests: Vec<(String, Outcome)>) -> Option<TestReport> {
+/// A report of named tests, if there is one.
+pub(super) fn some(runner: &str, tests: Vec<(String, Outcome)>) -> Option<TestReport> {
     (!tests.is_empty()).then(|| TestReport::of(runner, tests))
 }
 
@@ -55,7 +71,7 @@ fn cargo_counts(text: &str) -> Option<TestReport> {
 }
 
 /// How runners say that they had no test to run, in lower case.
-const NO_TEST: [&str; 11] = [
+const NO_TEST: [&str; 17] = [
     "running 0 tests",
     "0 passed",
     "0 passing",
@@ -66,6 +82,12 @@ const NO_TEST: [&str; 11] = [
     "no tests found",
     "no test files found",
     "collected 0 items",
+    "no tests executed",
+    "no tests were found",
+    "0 examples,",
+    "0 runs,",
+    "tests run: 0,",
+    ":test no-source",
     "1..0",
 ];
 
@@ -82,6 +104,38 @@ pub fn ran_no_test(text: &str) -> bool {
     text.lines().any(says)
         && !text.lines().any(ran)
         && read_tests(text).is_none_or(|report| report.executed() == 0)
+}
+
+/// How programs say that something is not installed, or that they may not write or reach it, in lower case.
+const MISSING: [&str; 13] = [
+    "no module named",
+    "cannot find module",
+    "command not found",
+    ": not found",
+    "could not find gem",
+    "cannot find package",
+    "read-only file system",
+    "erofs: ",
+    "temporary failure in name resolution",
+    "could not resolve host",
+    "unknown host ",
+    "getaddrinfo enotfound",
+    "getaddrinfo eai_again",
+];
+
+/// Whether output says that a command lacked something: a program, a package, a place to write, the network. A command
+/// that failed so has perhaps not tested anything.
+pub fn is_missing(text: &str) -> bool {
+    missing_line(text).is_some()
+}
+
+/// The line that says what a command lacked.
+pub fn missing_line(text: &str) -> Option<String> {
+    let says = |line: &&str| {
+        let line = line.to_ascii_lowercase();
+        MISSING.iter().any(|sign| line.contains(sign))
+    };
+    plain(text).lines().find(says).map(|line| line.trim().to_owned())
 }
 
 fn cargo_test(rest: &str) -> Option<(&str, Outcome)> {
@@ -168,7 +222,9 @@ fn tap(text: &str) -> Option<TestReport> {
         };
         let (name, remark) = rest.split_once(" # ").unwrap_or((rest, ""));
         let remark = remark.to_ascii_uppercase();
-        let name = name.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches([' ', '-']);
+        let bare = name.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches([' ', '-']);
+        // A test without a name has its number.
+        let name = if bare.is_empty() { name } else { bare };
         let outcome = match (remark.starts_with("SKIP"), bad) {
             (true, _) => Skipped,
             (_, true) => Failed,
@@ -229,7 +285,8 @@ fn counts(line: &str) -> Option<TestReport> {
     let mut found: [Option<u64>; 3] = [None; 3];
     for pair in words.windows(2) {
         let Ok(number) = pair[0].parse::<u64>() else { continue };
-        let place = match pair[1].to_ascii_lowercase().trim_end_matches(['.', ':']) {
+        // A word with a colon is the label of the number behind it.
+        let place = match pair[1].to_ascii_lowercase().trim_end_matches('.') {
             "passed" | "passing" => 0,
             "failed" | "failing" | "failures" | "errors" | "error" => 1,
             "skipped" | "ignored" | "pending" | "todo" => 2,
@@ -276,6 +333,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn output_says_when_something_is_not_installed() {
+        for (text, expect) in [
+            ("ModuleNotFoundError: No module named 'pytest'", true),
+            ("Error: Cannot find module 'jest'", true),
+            ("sh: 1: jest: not found", true),
+            ("AssertionError: expected 3, got 4", false),
+            ("", false),
+        ] {
+            assert_eq!(is_missing(text), expect, "{text}");
+        }
+    }
+
+    #[test]
     fn every_runner_is_read() {
         let cargo = "     Running unittests src/lib.rs (target/debug/deps/a-1)\n\nrunning 3 tests\ntest a::one ... ok\n\
             test two ... FAILED\ntest three ... ignored, slow\n\ntest result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured\n";
@@ -306,6 +376,20 @@ mod tests {
         }
         assert!(read_tests(junit).unwrap().tests.contains_key("c.a & b"));
         assert!(read_tests(cargo).unwrap().tests.contains_key("unittests src/lib.rs a::one"));
+    }
+
+    #[test]
+    fn what_a_command_lacked_is_told_from_what_it_found() {
+        for text in [
+            "python3: No module named pytest",
+            "sh: 1: jest: not found",
+            "java.io.FileNotFoundException: /x/.gradle/x.lock (Read-only file system)",
+            "Unknown host repo.example.org: Name or service not known",
+            "npm error code EAI_AGAIN\nnpm error request failed, reason: getaddrinfo EAI_AGAIN",
+        ] {
+            assert!(is_missing(text), "{text}");
+        }
+        assert!(!is_missing("FAILED (failures=1)"));
     }
 
     #[test]

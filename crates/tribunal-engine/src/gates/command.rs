@@ -130,6 +130,7 @@ fn walled(
         environment: &doctor::environment(),
         adapters: &adapters(&bounds.settings).map_err(|error| error.to_string())?,
         writable: &agents.writable,
+        keys: &repo.as_ref().map(Repo::signing_secrets).unwrap_or_default(),
         own_binary: &std::env::current_exe().map_err(|error| error.to_string())?,
         project: Some(Estate { root, git, runs: root.join(crate::real::FOLDER) }),
         within: tree,

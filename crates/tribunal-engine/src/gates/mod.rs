@@ -34,7 +34,7 @@ pub use qa::{
 pub use rule::{Asked, Repair, repair, rule};
 pub use state::Folder;
 pub use suite::{
-    Baseline, TestRun, compared, detected_tests, has_tests, nothing_there, run_tests, test_command, test_run,
+    Baseline, TestRun, commands_at, compared, has_tests, nothing_there, run_tests, test_command, test_run,
 };
 
 use std::path::{Path, PathBuf};

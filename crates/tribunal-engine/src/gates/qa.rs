@@ -142,16 +142,16 @@ pub fn check_regression(
     command: Option<&[String]>,
     bounds: &Bounds,
 ) -> Result<Judged, GatesError> {
-    let Some(argv) = suite::test_command(ground, command) else {
-        let why = "no test command is configured, and none is known for this project";
-        return Ok(Judged::DidNotRun(why.to_owned()));
-    };
     let base = match base {
         Some(rev) => Some(archive.commit(rev)?),
         None => base_of(archive, phase_dir)?,
     };
     let Some(base) = base else {
         let why = "no commit of this phase is known, so there is nothing to compare with";
+        return Ok(Judged::DidNotRun(why.to_owned()));
+    };
+    let Some(argv) = suite::test_command(ground, &base, command)? else {
+        let why = "no test command is configured, and none is known for this project";
         return Ok(Judged::DidNotRun(why.to_owned()));
     };
     let name = phase_dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

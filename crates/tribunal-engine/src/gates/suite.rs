@@ -7,9 +7,9 @@ use super::{GatesError, Ground};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use tribunal_core::gate::CommandRun;
-use tribunal_docs::integrity;
+use tribunal_docs::project_commands::{self, FoundCommands, ProjectFiles};
 use tribunal_docs::qa::{Regression, RegressionKind, TestReport, read_tests, regressions};
-use tribunal_git::{Oid, Repo};
+use tribunal_git::{GitError, GitPath, Oid, Repo};
 
 /// The key of a recorded baseline that holds its hash.
 const SEAL: &str = "seal";
@@ -77,17 +77,10 @@ pub fn nothing_there(before: &TestRun, now: &TestRun, has_tests: bool) -> bool {
     none(before) && none(now)
 }
 
-/// Whether the files of a commit say that the project has tests, or may have some: Rust keeps them in any file.
+/// Whether the files of a project say that it has tests, or may have some.
 pub fn has_tests(argv: &[String], paths: &[String], text: &dyn Fn(&str) -> Option<String>) -> bool {
-    let says = |path: &String| {
-        integrity::is_test(path) || path.ends_with("conftest.py") || path.ends_with("pytest.ini")
-    };
-    let configured = |file: &str, mark: &str| text(file).is_some_and(|text| text.contains(mark));
     argv.first().is_some_and(|program| program == "cargo")
-        || paths.iter().any(says)
-        || configured("pyproject.toml", "[tool.pytest")
-        || configured("setup.cfg", "[tool:pytest]")
-        || configured("tox.ini", "[pytest]")
+        || project_commands::has_tests(&ProjectFiles { paths, text })
 }
 
 /// What the tests said at a commit.
@@ -101,36 +94,28 @@ pub struct Baseline {
     pub report: TestReport,
 }
 
-/// The command that runs the tests: the configured one, otherwise by what lies in the root.
-pub fn test_command(ground: &Ground, configured: Option<&[String]>) -> Option<Vec<String>> {
+/// The command that runs the tests: the configured one, otherwise the one that the files of a commit name.
+pub fn test_command(
+    ground: &Ground,
+    at: &Oid,
+    configured: Option<&[String]>,
+) -> Result<Option<Vec<String>>, GatesError> {
     if let Some(argv) = configured.filter(|argv| !argv.is_empty()) {
-        return Some(argv.to_vec());
+        return Ok(Some(argv.to_vec()));
     }
-    detected_tests(&|path| ground.exists(path), &|path| ground.text(path))
+    let found = commands_at(&Repo::open(ground.root())?, at)?;
+    Ok(found.test.map(|test| test.argv))
 }
 
-/// The command that runs the tests of a project with these files in its root.
-pub fn detected_tests(
-    exists: &dyn Fn(&str) -> bool,
-    text: &dyn Fn(&str) -> Option<String>,
-) -> Option<Vec<String>> {
-    let words = |text: &str| Some(text.split(' ').map(str::to_owned).collect::<Vec<_>>());
-    let any = |names: &[&str]| names.iter().any(|name| exists(name));
-    if exists("Cargo.toml") {
-        return words("cargo test --no-fail-fast");
-    }
-    if exists("go.mod") {
-        return words("go test -json ./...");
-    }
-    let package = text("package.json").unwrap_or_default();
-    let package: serde_json::Value = serde_json::from_str(&package).unwrap_or_default();
-    if package.pointer("/scripts/test").is_some_and(serde_json::Value::is_string) {
-        return words("npm test --silent");
-    }
-    if any(&["pytest.ini", "pyproject.toml", "conftest.py", "setup.cfg", "tox.ini", "setup.py"]) {
-        return words("python3 -m pytest -rA -q");
-    }
-    None
+/// The build and test commands that the files of a commit name. They are never read from a work tree: what judges a
+/// change is not the change's to choose.
+pub fn commands_at(repo: &Repo, commit: &Oid) -> Result<FoundCommands, GitError> {
+    let paths: Vec<String> = repo.list_tree(commit)?.iter().map(|one| one.path.to_string()).collect();
+    let text = |path: &str| {
+        let bytes = repo.file_at(commit, &GitPath::from(path)).ok()??;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    Ok(project_commands::detect(&ProjectFiles { paths: &paths, text: &text }))
 }
 
 /// Runs the tests in a directory.
@@ -258,27 +243,6 @@ mod tests {
         ] {
             assert_eq!(nothing_there(&before, &now, has_tests), expect, "{before:?} {now:?} {has_tests}");
         }
-    }
-
-    #[test]
-    fn files_say_whether_a_project_has_tests() {
-        let check = |command: &str, files: &[(&str, &str)], expect: bool| {
-            let argv: Vec<String> = command.split(' ').map(str::to_owned).collect();
-            let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
-            let text =
-                |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, t)| (*t).to_owned());
-            assert_eq!(has_tests(&argv, &paths, &text), expect, "{command} {files:?}");
-        };
-        let pytest = "python3 -m pytest -rA -q";
-        check(pytest, &[("pyproject.toml", "[project]\nname = \"x\"\n"), ("x.py", "")], false);
-        check(pytest, &[("pyproject.toml", "[tool.pytest.ini_options]\n"), ("x.py", "")], true);
-        check(pytest, &[("pytest.ini", ""), ("x.py", "")], true);
-        check(pytest, &[("setup.py", ""), ("test_x.py", "")], true);
-        check(pytest, &[("setup.py", ""), ("sub/tests/x.py", "")], true);
-        check("npm test --silent", &[("package.json", "{}"), ("a.js", "")], false);
-        check("npm test --silent", &[("package.json", "{}"), ("a.test.js", "")], true);
-        check("go test -json ./...", &[("go.mod", ""), ("a_test.go", "")], true);
-        check("cargo test", &[("Cargo.toml", ""), ("src/lib.rs", "")], true);
     }
 
     #[test]

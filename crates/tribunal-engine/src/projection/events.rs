@@ -123,6 +123,7 @@ impl Names {
             | Note::Ignored { .. }
             | Note::Left { .. }
             | Note::Aside(_)
+            | Note::Command(_)
             | Note::Strayed(_)
             | Note::Convened(_)
             | Note::Spent(_)

@@ -316,6 +316,7 @@ impl Crafting {
             round: self.brief.round,
             revision: None,
             findings: self.findings.clone(),
+            judged: None,
         };
         let speech = Speech { mandate, checks: None };
         let (effect, session) = (self.effect.clone(), self.session.take());
@@ -377,7 +378,7 @@ fn keep(site: &Site, note: &ChainNote, tree: &Tree) -> Result<(Revision, Vec<Str
     let lane = PlanId::new(LANE);
     let captured = tree.capture()?;
     kept::tell(site, note.artifact.word(), &captured);
-    let message = message(note);
+    let message = site.own_message(message(note));
     if note.artifact == Artifact::Implementation {
         let head = site.run_head()?;
         let ground = Ground { parent: head.clone(), start: head, may_be_empty: false };

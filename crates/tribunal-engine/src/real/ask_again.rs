@@ -71,6 +71,7 @@ pub(crate) fn told(docket: &Docket, lp: &Loop, seat: &Seat, effect: &EffectId, p
             unread: one.unread.clone(),
             left_out: put.iter().filter(|id| !one.answered.contains(id)).copied().collect(),
             became: became(lp, seat, one),
+            refused: one.refused.clone(),
         })
     });
     let others = lost.iter().enumerate().filter(|(at, _)| Some(*at) != asked);

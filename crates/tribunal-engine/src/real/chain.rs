@@ -5,6 +5,7 @@ use super::artifact::ARTIFACT;
 use super::delivery::REGRESSION;
 use super::error::SetupError;
 use super::guard::INTEGRITY;
+use super::hooks::HOOKS;
 use super::make::{begin_branch, digest};
 use super::project::Project;
 use super::setup::{
@@ -12,7 +13,7 @@ use super::setup::{
     world,
 };
 use super::site::{Site, now};
-use super::{RealWorld, context, inside, panel, roster};
+use super::{RealWorld, context, inside, panel, roster, rules};
 use crate::docket::{ChainNote, Note, RunNote};
 use crate::engine::Engine;
 use crate::settings::{Settings, When};
@@ -82,6 +83,7 @@ pub fn begin_chain(
         sandbox(&settings, &Containment::detect())?;
     }
     let spec = feature.run_spec(&settings)?;
+    rules::check(project, &settings)?;
     project.prepare()?;
     let at = now();
     let run = run_id(project, at.0, &format!("{}-{}", ask.artifact.word(), ask.feature));
@@ -285,7 +287,7 @@ impl Feature {
         let code = self.ask.artifact == Artifact::Implementation;
         let commands = settings.checks.commands.keys().map(Check::new);
         let checks = match code {
-            true => [INTEGRITY, REGRESSION].into_iter().map(Check::new).chain(commands).collect(),
+            true => [INTEGRITY, REGRESSION, HOOKS].into_iter().map(Check::new).chain(commands).collect(),
             false => vec![Check::new(ARTIFACT)],
         };
         let policy = Policy {
@@ -312,6 +314,7 @@ impl Feature {
             polish: None,
             exists: None,
             chain: Some(Box::new(self.spec(settings)?)),
+            land_again: settings.run.land_again,
             checkpoint_every: None,
             landing_rounds: 0,
             attempts_max: settings.run.attempts_max,

@@ -5,8 +5,10 @@ use super::account::Account;
 use super::around::{self, AFTER_PLAN, AFTER_TASK};
 use super::artifact::{self, ARTIFACT};
 use super::base::{Base, fork};
-use super::delivery::{Delivery, REGRESSION, TestCommand, worse};
+use super::delivery::{Delivery, REGRESSION, worse};
+use super::green::{self, KnownCommand};
 use super::guard::{CONTRACT, Guard, INTEGRITY};
+use super::hooks::{self, HOOKS, Staged};
 use super::inside;
 use super::secrets::{self, SECRETS};
 use super::site::{PlanText, Site, lock, slug};
@@ -28,6 +30,7 @@ use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::gate::{self, CommandRun, GateResult, Next};
+use tribunal_core::green::ProjectCommand;
 use tribunal_core::ids::{Check, PlanId, Revision};
 use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::run::{Job, Standing, Subject};
@@ -62,9 +65,11 @@ pub(crate) struct Checking {
     artifact: Option<Box<ChainNote>>,
     delivery: Option<Box<Delivery>>,
     /// What a polish stands on, and the command that runs the tests.
-    polished: Option<(Revision, Option<TestCommand>)>,
+    polished: Option<(Revision, Option<KnownCommand>)>,
     /// Where the change begins in which secrets are looked for.
     since: Option<String>,
+    /// What the user's commit hooks are shown.
+    hooks: Option<Staged>,
     /// A check that did not run stops nothing, and every report says so.
     lenient: bool,
 }
@@ -82,6 +87,8 @@ pub(crate) struct Command {
     pub(crate) place: String,
     /// What is dangerous about it: it is not run.
     pub(crate) forbidden: Option<&'static str>,
+    /// How long it may take, where that is not as long as any check.
+    pub(crate) limit: Option<Duration>,
 }
 
 /// Why a check has no answer.
@@ -150,8 +157,8 @@ impl Checking {
                 }
                 _ => None,
             },
-            since: (check.as_str() == SECRETS)
-                .then(|| docket.review().map_or(&docket.about.base, |review| &review.base).clone()),
+            since: (check.as_str() == SECRETS).then(|| docket.reviewed_from().to_owned()),
+            hooks: (name == HOOKS).then(|| Staged::of(&subject, docket)),
             lenient: site.settings.gates.errors == "continue",
         })
     }
@@ -168,9 +175,12 @@ impl Checking {
             Ok(Err(NotRun { why, nothing_there })) => {
                 match gate::next(GateResult::DidNotRun, nothing_there, self.lenient) {
                     Next::SayIt => {
+                        // What cannot be counted is no news where the exit status was looked at.
+                        let counts =
+                            self.check.as_str() == REGRESSION && green::is_on(site, ProjectCommand::Test);
                         let text = format!("{} did not run and stopped nothing: {why}", self.check);
-                        let report = Report::Loop(LoopReport::Unchecked(why));
-                        site.report(&self.effect, report, vec![Note::Warning(text)]);
+                        let notes = if counts { Vec::new() } else { vec![Note::Warning(text)] };
+                        site.report(&self.effect, Report::Loop(LoopReport::Unchecked(why)), notes);
                     }
                     Next::GoOn | Next::SendBack | Next::Ask => {
                         site.fail(&self.effect, Failure::new(FailureKind::DidNotRun, why), Vec::new());
@@ -195,6 +205,9 @@ impl Checking {
         }
         if self.check.as_str() == AFTER_TASK {
             return around::hygiene(site, &site.commit_of(&self.revision)?).map(Ok);
+        }
+        if let Some(staged) = &self.hooks {
+            return staged.findings(site, &self.effect, &site.commit_of(&self.revision)?);
         }
         if let Some(since) = &self.since {
             let (base, commit) = (Oid::parse(since)?, site.commit_of(&self.revision)?);
@@ -296,26 +309,14 @@ pub(crate) fn applies(site: &Site, subject: &Subject, check: &Check, docket: &Do
         ARTIFACT => *subject == Subject::Chain,
         VERIFICATION => !commands(site, subject, check, docket).is_empty(),
         REGRESSION => tests(site, docket).is_some(),
+        HOOKS => hooks::any(site),
         _ => true,
     }
 }
 
-/// The command that runs the project's tests, and whether somebody configured it. It is read from the commit the run
-/// began with: no agent can change it.
-pub(crate) fn tests(site: &Site, docket: &Docket) -> Option<TestCommand> {
-    let configured = &site.settings.checks.test;
-    if !configured.is_empty() {
-        return Some((configured.clone(), true));
-    }
-    let base = Oid::parse(&docket.about.base).ok()?;
-    let detect = || {
-        let text = |path: &str| {
-            let bytes = site.repo.file_at(&base, &GitPath::from(path)).ok()??;
-            Some(String::from_utf8_lossy(&bytes).into_owned())
-        };
-        gates::detected_tests(&|path| text(path).is_some(), &text)
-    };
-    site.tests.get_or_init(detect).clone().map(|argv| (argv, false))
+/// The command that runs the project's tests.
+fn tests(site: &Site, docket: &Docket) -> Option<KnownCommand> {
+    green::known(site, docket, ProjectCommand::Test)
 }
 
 /// Whether a check is a gate around a change.
@@ -412,7 +413,7 @@ pub(crate) fn commands(site: &Site, subject: &Subject, check: &Check, docket: &D
     let name = check.as_str();
     if matches!(
         name,
-        STRUCTURE | LANDING | ARTIFACT | REGRESSION | CONTRACT | INTEGRITY | SECRETS | AFTER_TASK
+        STRUCTURE | LANDING | ARTIFACT | REGRESSION | CONTRACT | INTEGRITY | SECRETS | AFTER_TASK | HOOKS
     ) || CHECKS.contains(&name)
         || AFTER_PLAN.contains(&name)
     {
@@ -524,10 +525,19 @@ pub(crate) fn run_commands(
     }
     site.shelf.discard(&dir)?;
     if did_not_run.is_none() && claims.is_empty() {
-        let passed = commands.iter().map(|command| (commit.clone(), command.shown.clone()));
+        let tree = site.repo.tree_of(commit)?;
+        let passed = commands.iter().flat_map(|command| {
+            [(commit.clone(), command.shown.clone()), (tree.clone(), command.shown.clone())]
+        });
         lock(&site.passed).extend(passed);
     }
     Ok(did_not_run.map_or(Ok(claims), Err))
+}
+
+/// Whether a command passed on exactly this commit's tree in this run.
+pub(crate) fn has_passed(site: &Site, commit: &Oid, command: &Command) -> Result<bool, GitError> {
+    let tree = site.repo.tree_of(commit)?;
+    Ok(lock(&site.passed).contains(&(tree, command.shown.clone())))
 }
 
 fn run_one(
@@ -614,7 +624,7 @@ pub(crate) fn contained(
         output_max: OUTPUT_MAX,
         walls,
     };
-    let timeout = Duration::from_secs(site.settings.checks.timeout_s);
+    let timeout = command.limit.unwrap_or(Duration::from_secs(site.settings.checks.timeout_s));
     crash::point("check:before");
     let exit = run_to_end(site.keeper.containment().clone(), launch, timeout, GRACE)
         .map_err(|error| format!("`{shown}` did not run: {error}"))?;

@@ -1,10 +1,13 @@
 //! What a call at a launch's desk is worth: whether this launch may say it, for this loop, now. It holds calls to the
 //! very parsers that read an answer; it decides nothing about the work, and forgets nothing that it refused.
 
+use std::sync::Arc;
 use tribunal_agent::reporting::{self, Part, VOTES};
 use tribunal_agent::{TOOLS, ToolCall};
 use tribunal_core::defence::{Defence, stands};
+use tribunal_core::evidence::Refused;
 use tribunal_core::ids::FindingId;
+use tribunal_findings::{Judged, Reading};
 use tribunal_view::plain;
 
 /// Calls one launch may make, and refusals that are kept.
@@ -31,6 +34,8 @@ pub(crate) struct Mandate {
     pub(crate) revision: Option<String>,
     /// The findings put to it.
     pub(crate) findings: Vec<FindingId>,
+    /// What its evidence may name, where evidence is asked for.
+    pub(crate) judged: Option<Arc<Judged>>,
 }
 
 /// What becomes of a call.
@@ -172,7 +177,8 @@ impl Clerk {
         }
         // Findings are read as they will be: with a verdict behind them.
         let rest = if votes { "" } else { REJECT };
-        let intake = tribunal_findings::read(&format!("{}{rest}", line(call)));
+        let reading = Reading { judged: self.mandate.judged.as_deref(), ..Reading::default() };
+        let intake = tribunal_findings::read_as(format!("{}{rest}", line(call)).as_bytes(), &reading);
         if let Some(unread) = intake.unread.first() {
             return Err(format!("not understood: {}", unread.why));
         }
@@ -184,7 +190,7 @@ impl Clerk {
         match intake.verdict {
             // Told at once, it can be said in the same launch.
             Some(_) if votes && self.mandate.round == 1 && intake.lacks_evidence() => {
-                Err(format!("not understood: {}", tribunal_findings::NO_EVIDENCE))
+                Err(lacking(intake.refused.as_ref()))
             }
             None => Err("not understood: it holds no verdict".to_owned()),
             Some(_) => Ok(Ruling::Heard),
@@ -212,6 +218,17 @@ impl Clerk {
     }
 }
 
+/// What an approval lacks that says too little of what was checked.
+fn lacking(refused: Option<&Refused>) -> String {
+    match refused {
+        Some(refused) => {
+            let (lack, names) = (refused.lack.words(refused.matter), refused.matter.names());
+            format!("not understood: `checked` {lack}; name a {names} and say what you saw there")
+        }
+        None => format!("not understood: {}", tribunal_findings::NO_EVIDENCE),
+    }
+}
+
 fn escalated(call: &ToolCall) -> Result<String, String> {
     let about = plain::clipped(reporting::escalation(call).unwrap_or_default(), WORDS_MAX);
     if about.is_empty() { Err("it does not say what about".to_owned()) } else { Ok(about) }
@@ -235,6 +252,7 @@ mod tests {
             round: 2,
             revision: Some("abc".to_owned()),
             findings: FindingId::parse("F-1").into_iter().collect(),
+            judged: None,
         }
     }
 

@@ -6,6 +6,7 @@ use super::delivery::REGRESSION;
 use super::error::SetupError;
 use super::examine::{Ends, ReviewAsk, Target, seated};
 use super::fix::SCOPE;
+use super::hooks::HOOKS;
 use super::panel;
 use super::secrets::SECRETS;
 use super::site::Site;
@@ -18,7 +19,7 @@ use tribunal_git::Oid;
 /// The panel for what landed.
 pub(crate) fn convene(site: &Site, docket: &Docket) -> Result<Option<ReviewNote>, SetupError> {
     let Some(tip) = docket.run.as_ref().and_then(|run| run.tip()) else { return Ok(None) };
-    let base = Oid::parse(&docket.about.base)?;
+    let base = Oid::parse(docket.base())?;
     let number = &docket.about.phase;
     let ends = Ends {
         base: base.clone(),
@@ -55,7 +56,7 @@ pub(crate) fn seat(site: &Site, subject: &Subject, review: Option<&ReviewNote>, 
     let agents = site.adapter_for(&["fixer", "dev"]).map(|_| SCOPE);
     let names = tools
         .chain(commands)
-        .chain([VERIFICATION, SECRETS])
+        .chain([VERIFICATION, SECRETS, HOOKS])
         .chain(agents)
         .chain(polish.then_some(REGRESSION));
     policy.checks = names.map(Check::new).collect();

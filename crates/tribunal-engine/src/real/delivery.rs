@@ -3,18 +3,16 @@
 
 use super::account::Account;
 use super::base::fork;
-use super::check::{Command, Found, NotRun, contained, failing, junit_in, went};
-use super::site::{PlanText, Site, lock, slug};
-use crate::gates::{TestRun, compared, has_tests, nothing_there, test_run};
+use super::check::{Found, NotRun, failing};
+use super::green::{Ask, KnownCommand, Runner, is_on, lost_in_source};
+use super::site::{PlanText, Site, lock};
+use crate::gates::{TestRun, compared};
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 use tribunal_core::finding::{Claim, FixableBy, Severity};
+use tribunal_core::green::ProjectCommand;
 use tribunal_core::ids::Revision;
-use tribunal_docs::qa::{
-    self, DiffFacts, RequirementFacts, RequirementStatus, TestReport, diff_against_plan, read_tests,
-};
+use tribunal_docs::qa::{self, DiffFacts, RequirementFacts, RequirementStatus, diff_against_plan};
 use tribunal_docs::{FileChange, Plan, Summary};
 use tribunal_git::{GitError, GitPath, Oid};
 
@@ -23,15 +21,12 @@ pub(crate) const COMPLETION: &str = "verify-plan-completion";
 /// Whether tests got fewer or worse.
 pub(crate) const REGRESSION: &str = "check-regression";
 
-/// The command that runs the tests, and whether somebody configured it.
-pub(crate) type TestCommand = (Vec<String>, bool);
-
 /// A delivery to be judged, gathered from the docket.
 pub(crate) struct Delivery {
     pub(crate) account: Account,
     pub(crate) plan: Arc<PlanText>,
     /// What runs the tests.
-    pub(crate) tests: Option<TestCommand>,
+    pub(crate) tests: Option<KnownCommand>,
     /// What its tasks came to.
     pub(crate) made: Revision,
     /// It was mended, so its SUMMARY is written again.
@@ -128,39 +123,33 @@ impl Delivery {
     }
 }
 
-/// What tests did before and do no more; the inner error says why nobody knows. Decided where the protocol's command
-/// decides it: a test command that ran no test is not green, configured or detected. Where it was only detected, and
-/// there is no test to run, nobody is stopped for it.
+/// What tests did before and do no more, by what their runner counted; the inner error says why nobody can count. Where
+/// nothing can be counted nobody is stopped for it: `project-tests` judges the same runs by their exit status, unless
+/// it was switched off.
 pub(crate) fn worse(
     site: &Site,
-    tests: Option<&TestCommand>,
+    tests: Option<&KnownCommand>,
     base: &Oid,
     commit: &Oid,
 ) -> Result<Found, GitError> {
-    let Some((argv, configured)) = tests else {
+    let Some(tests) = tests else {
         return Ok(Err("no test command is configured, and none is known for this project"
             .to_owned()
             .into()));
     };
-    let (before, now) = (suite(site, base, argv)?, suite(site, commit, argv)?);
+    let (before, now) =
+        (suite(site, base, tests, Ask::Remembered)?, suite(site, commit, tests, Ask::Remembered)?);
     match compared(&before, &now) {
         Ok(worse) => Ok(Ok(worse.iter().map(regressed).collect())),
-        Err(why) => {
-            let tested = files_of_tests(site, base, argv)? || files_of_tests(site, commit, argv)?;
-            let nothing_there = !configured && nothing_there(&before, &now, tested);
-            Ok(Err(NotRun { why, nothing_there }))
-        }
+        // The exit status has its own check in the same loop: what cannot be counted adds nothing to that, but for tests
+        // that are no longer in the files.
+        Err(why) => match lost_in_source(site, tests, base, commit)? {
+            lost if lost.is_empty() => {
+                Ok(Err(NotRun { why, nothing_there: is_on(site, ProjectCommand::Test) }))
+            }
+            lost => Ok(Ok(lost.iter().map(regressed).collect())),
+        },
     }
-}
-
-/// Whether the files of a commit say that there are tests.
-fn files_of_tests(site: &Site, commit: &Oid, argv: &[String]) -> Result<bool, GitError> {
-    let paths: Vec<String> = site.repo.list_tree(commit)?.iter().map(|one| one.path.to_string()).collect();
-    let text = |path: &str| {
-        let bytes = site.repo.file_at(commit, &GitPath::from(path)).ok()??;
-        Some(String::from_utf8_lossy(&bytes).into_owned())
-    };
-    Ok(has_tests(argv, &paths, &text))
 }
 
 /// The plan's claims as if its dev had declared them.
@@ -206,33 +195,12 @@ pub(crate) fn found(check: &str, what: &str, text: String, suggestion: String) -
     claim
 }
 
-/// The tests on a checkout of a commit that nobody else sees; run once for a commit. What did not run is not remembered:
-/// whoever puts it right asks again.
-fn suite(site: &Site, commit: &Oid, argv: &[String]) -> Result<TestRun, GitError> {
-    if let Some(known) = lock(&site.suites).get(commit) {
-        return Ok(known.clone());
-    }
-    let name = format!("tests-{}", slug(commit.short()));
-    let dir = site.dir.join("checks").join(&name);
-    site.shelf.discard(&dir)?;
-    fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
-    let tree = dir.join("tree");
-    site.shelf.checkout(&tree, &dir.join("index"), commit, "tests")?;
-    let command = Command { argv: argv.to_vec(), shown: argv.join(" "), ..Command::default() };
-    let ran = match contained(site, &name, 0, &tree, &dir, &command) {
-        Ok((how, out)) => test_run(&command.shown, &went(&how, &out), report(&dir, &out)),
-        Err(why) => TestRun::DidNotRun(why),
-    };
-    site.shelf.discard(&dir)?;
+/// The tests at a commit, as the project's test command said of its tree.
+fn suite(site: &Site, commit: &Oid, tests: &KnownCommand, ask: Ask) -> Result<TestRun, GitError> {
+    let runner = Runner { site, command: ProjectCommand::Test, known: tests, effect: None };
+    let ran = runner.on(commit, ask)?.as_test_run(&tests.shown());
     if matches!(ran, TestRun::Ran(_) | TestRun::Nothing(..)) {
         lock(&site.suites).insert(commit.clone(), ran.clone());
     }
     Ok(ran)
-}
-
-/// What the tests said: in the file they were told to write, otherwise in words.
-fn report(dir: &Path, out: &Path) -> Option<TestReport> {
-    let text = |path: &Path| super::inside::text(path).unwrap_or_default();
-    let words = [text(&out.join("stdout")), text(&out.join("stderr"))].concat();
-    read_tests(&text(&junit_in(dir))).or_else(|| read_tests(&words))
 }

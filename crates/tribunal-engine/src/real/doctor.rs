@@ -1,12 +1,15 @@
 //! What a run would find here: which agent programs are installed and in which version, and which of them the settings
 //! need. It runs the commands a row names for this, contained, and asks no model.
 
+use crate::gates;
 use crate::settings::Settings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tribunal_agent::{Adapter, Adapters, Login, Tested};
+use tribunal_docs::project_commands::{FoundCommand, FoundCommands};
+use tribunal_git::Repo;
 use tribunal_process::{Containment, ExitHow, Launch, Stdin, find_program, run_to_end};
 
 pub use super::roster::adapters;
@@ -79,6 +82,37 @@ pub fn chosen(settings: &Settings) -> BTreeMap<String, BTreeSet<String>> {
         }
     }
     chosen
+}
+
+/// The build and test commands of a project as a run that begins now would find them: those of the settings, otherwise
+/// what the files of its newest commit name. None where there is no commit to look at.
+pub fn commands(root: &Path, settings: &Settings) -> Option<FoundCommands> {
+    let configured = |argv: &[String], key: &str| {
+        let found = format!("`{key}`");
+        (!argv.is_empty()).then(|| FoundCommand { argv: argv.to_vec(), found, ..FoundCommand::default() })
+    };
+    let repo = Repo::open(root).ok()?;
+    let mut found = gates::commands_at(&repo, &repo.head().ok()?.commit).ok()?;
+    let checks = &settings.checks;
+    if let Some(build) = configured(&checks.build, "checks.build") {
+        found.build = Some(build);
+    }
+    match configured(&checks.test, "checks.test") {
+        Some(test) => {
+            found.test = Some(test);
+            (found.not_run, found.notes) = (Vec::new(), Vec::new());
+        }
+        None if checks.no_tests => found = FoundCommands { build: found.build, ..FoundCommands::default() },
+        None => {}
+    }
+    Some(found)
+}
+
+/// Whether the program of a command cannot be found from the project's root.
+pub fn is_missing(command: &FoundCommand, root: &Path, environment: &Environment) -> bool {
+    let path = environment.get("PATH").cloned().unwrap_or_default();
+    let program = command.argv.first().map(String::as_str).unwrap_or_default();
+    find_program(program.as_ref(), root, &[("PATH".into(), path)]).is_err()
 }
 
 /// Looks at every adapter that has a program of its own; `scratch` is a folder for what the commands print.

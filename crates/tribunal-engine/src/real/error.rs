@@ -116,6 +116,26 @@ pub enum SetupError {
         "agents.sandbox is \"required\", but this machine permits no walls around agents\nhint: permit user namespaces (sysctl kernel.unprivileged_userns_clone=1, or a profile for bubblewrap), or set agents.sandbox = \"auto\" and have every report say that an agent could forge"
     )]
     NoSandbox,
+    /// Commits cannot be signed while nobody is there.
+    #[error(
+        "your git signs commits ({how}), and that does not work unattended: {why}\nhint: unlock the key in an agent, name one without a passphrase in user.signingkey, or set git.sign = \"never\" in tribunal.toml and have every report and commit say that nothing is signed; nothing was changed"
+    )]
+    Signing {
+        /// The format and the key.
+        how: String,
+        /// What went wrong.
+        why: String,
+    },
+    /// A commit hook of the user's cannot be asked while nobody is there.
+    #[error("your {hook} hook cannot judge unattended: {why}\nhint: {way_out}; nothing was changed")]
+    Hook {
+        /// Which.
+        hook: String,
+        /// What it does instead.
+        why: String,
+        /// What to do.
+        way_out: String,
+    },
     /// A change that nobody here can judge.
     #[error(
         "nobody here can judge {target}: no tool is for what changed, and no agent is configured\nhint: add a tool as [tools.NAME], or set agents.default in tribunal.toml"
@@ -211,6 +231,8 @@ impl SetupError {
             | SetupError::Roster { .. }
             | SetupError::Setting { .. }
             | SetupError::NoSandbox
+            | SetupError::Signing { .. }
+            | SetupError::Hook { .. }
             | SetupError::NoRun { .. }
             | SetupError::Refused(_)
             | SetupError::NothingMended { .. }

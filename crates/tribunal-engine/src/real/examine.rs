@@ -8,10 +8,12 @@ use super::doctor::environment;
 use super::earlier;
 use super::error::SetupError;
 use super::fix::SCOPE;
+use super::hooks::HOOKS;
 use super::make::{begin_branch, digest};
 use super::panel::{self, Ground};
 use super::polish;
 use super::project::{PhaseFiles, Project, noticed};
+use super::rules;
 use super::secrets::{self, SECRETS};
 use super::setup::{SHELF, keep_settings, listen, options, policies, run_id, told, world};
 use super::site::{Site, now};
@@ -24,6 +26,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tribunal_agent::tool::{self, Detected, Tools};
 use tribunal_core::effect::FinishStep;
+use tribunal_core::green::ProjectCommand;
 use tribunal_core::ids::{Check, Revision, Seat};
 use tribunal_core::policy::{AtTheCap, Policy};
 use tribunal_core::roster::Roster;
@@ -107,6 +110,8 @@ impl ReviewPlan {
             || (self.ask.panel.is_empty() && self.settings.checks.commands.contains_key(name))
             || (name == VERIFICATION && !note.verification.is_empty())
             || name == SECRETS
+            || ProjectCommand::of(check).is_some()
+            || (name == HOOKS && self.ask.fix)
     }
 }
 
@@ -403,6 +408,9 @@ pub fn replace_seat(
 /// Begins the review.
 pub fn begin_review(project: &Project, plan: ReviewPlan) -> Result<(String, Engine<RealWorld>), SetupError> {
     let settings = plan.settings.clone();
+    if plan.ask.fix {
+        rules::check_of_fixes(project, &settings)?;
+    }
     project.prepare()?;
     let at = now();
     let label = plan.phase.as_ref().map_or("review".to_owned(), |files| format!("review-{}", files.number));
@@ -456,6 +464,7 @@ fn spec(plan: &ReviewPlan, exists: Exists) -> Result<RunSpec, SetupError> {
         polish,
         exists: Some(exists),
         chain: None,
+        land_again: settings.run.land_again,
         checkpoint_every: None,
         landing_rounds: 0,
         attempts_max: settings.run.attempts_max,
@@ -477,7 +486,10 @@ fn policy(plan: &ReviewPlan, row: Policy) -> Policy {
     let kept = agents.then_some(SCOPE);
     // What a phase promised is looked at whoever sits.
     let promised = (!note.verification.is_empty()).then_some(VERIFICATION);
+    // What nobody fixes is not committed either.
+    let hooks = plan.ask.fix.then_some(HOOKS);
     let checks = tools.chain(commands.map(String::as_str)).chain(promised).chain(kept).chain([SECRETS]);
+    let checks = checks.chain(hooks);
     Policy {
         checks: checks.map(Check::new).collect(),
         seats: note.seats.iter().map(|seat| Seat::new(&seat.id)).collect(),

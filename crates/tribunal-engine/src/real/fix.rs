@@ -86,7 +86,7 @@ impl Fix {
     ) -> Option<Fix> {
         let entries = || findings.iter().filter_map(|id| Some((*id, lp.ledger().get(*id)?)));
         let review = docket.review();
-        let base = review.map_or(&docket.about.base, |review| &review.base);
+        let base = docket.reviewed_from();
         let polish = match subject::of(lp.id())? {
             Subject::Polish => Some(Polish::of(lp, findings, base, docket)?),
             _ => None,
@@ -101,7 +101,7 @@ impl Fix {
             judged: lp.revision().or(began)?.clone(),
             onto: onto.cloned(),
             alone: lp.crew_size() == 1,
-            base: base.clone(),
+            base: base.to_owned(),
             scope: scope_of(docket),
             round: lp.round(),
             rounds_max: lp.rounds_max(),
@@ -270,6 +270,7 @@ impl Fix {
             true => message(site, &self.scope, self.round, &named),
             false => format!("fix({}): part of {}\n", self.scope, self.maker),
         };
+        let message = site.own_message(message);
         // A polish is one commit on what passed, whatever of it was put back.
         let on = self.polish.as_ref().map_or(&self.judged, |polish| &polish.from);
         keep_round(site, on, tree, &message)
@@ -324,6 +325,7 @@ fn is_unseen(reply: &Reply) -> bool {
 /// Commits a tree on what was judged and names the revision. The same files give the same revision.
 fn keep_round(site: &Site, judged: &Revision, tree: &Oid, message: &str) -> Result<Revision, GitError> {
     let parent = site.commit_of(judged)?;
+    let message = &site.message(message.to_owned());
     let revision =
         digest(&[b"fix", tree.as_str().as_bytes(), parent.as_str().as_bytes(), message.as_bytes()]);
     if site.has(&revision) {
@@ -618,6 +620,7 @@ impl Fix {
             round: self.round + 1,
             revision: None,
             findings: self.findings.iter().map(|(id, _)| *id).collect(),
+            judged: None,
         };
         let speech = Speech { mandate, checks: None };
         // Each round is a launch of its own: a fixer is not the one who made it, and sees it as it stands.

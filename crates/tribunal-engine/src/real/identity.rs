@@ -6,7 +6,7 @@ use super::site::{Site, lock};
 use crate::gates::sha256;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
-use tribunal_agent::{Adapter, Outcome};
+use tribunal_agent::{Adapter, Login, Outcome};
 use tribunal_view::plain;
 use tribunal_view::prompt::{self, JudgeBrief};
 use tribunal_view::spoken::Identity;
@@ -17,17 +17,21 @@ const NAME_MAX: usize = 100;
 /// A row that leaves the model to the program.
 const PROGRAMS_OWN: &str = "default";
 
-/// Who is launched, as far as it is known before.
+/// Who is launched, as far as it is known before. `args` are the words that the configuration adds.
 pub(crate) fn of_launch(
     row: &Adapter,
     model: Option<&str>,
     personality: Option<&str>,
     prompt: &str,
+    (args, login): (&[String], String),
 ) -> Identity {
     let asked = model.or(Some(row.model_execution.as_str())).filter(|model| *model != PROGRAMS_OWN);
     let model = asked.map(|model| plain::clipped(model, NAME_MAX)).unwrap_or_default();
     Identity {
         adapter: row.name.clone(),
+        // A row without a program of its own starts what its words name.
+        program: digest(&row.program.clone().unwrap_or_else(|| named(args))),
+        login,
         version: String::new(),
         model_asked: !model.is_empty(),
         model,
@@ -35,6 +39,17 @@ pub(crate) fn of_launch(
         rules: rules().to_owned(),
         prompt: digest(&wordless(prompt)),
     }
+}
+
+/// The program that some words start: what an interpreter is given belongs to it, what the program is told does not.
+fn named(args: &[String]) -> String {
+    const INTERPRETERS: &[&str] =
+        &["sh", "bash", "zsh", "env", "python", "python3", "node", "ruby", "perl", "deno", "npx"];
+    let goes_on = |word: &String| {
+        word.starts_with('-') || INTERPRETERS.contains(&word.rsplit('/').next().unwrap_or(word))
+    };
+    let end = args.iter().position(|word| !goes_on(word)).map_or(args.len(), |at| at + 1);
+    args[..end].join("\0")
 }
 
 /// A prompt without the lines of its launch word, which differ in every launch: what was asked is what counts.
@@ -66,6 +81,21 @@ fn digest(text: &str) -> String {
 }
 
 impl Site {
+    /// The name of the login that a row's program finds here.
+    pub(crate) fn login_of(&self, row: &Adapter) -> String {
+        match row.login(&|name| self.environment.get(name).cloned()) {
+            Login::Variable(name) => name,
+            Login::File(path) => {
+                let home = self.environment.get("HOME").map(std::path::PathBuf::from);
+                let inside = home.and_then(|home| {
+                    path.strip_prefix(home).ok().map(|rest| format!("~/{}", rest.display()))
+                });
+                inside.unwrap_or_else(|| path.display().to_string())
+            }
+            Login::None | Login::Unknown => String::new(),
+        }
+    }
+
     /// Asks a row's program for its version, once a run and beside the work.
     pub(crate) fn ask_version(self: &Arc<Self>, row: &Adapter) {
         if !is_first(&mut lock(&self.versions), &row.name) {
@@ -107,6 +137,16 @@ mod tests {
         assert!(!is_first(&mut versions, "claude"));
         assert_eq!(versions["claude"].as_deref(), Some("2.1"));
         assert!(is_first(&mut versions, "codex"));
+    }
+
+    #[test]
+    fn a_program_is_named_by_what_starts_it() {
+        let words = |text: &str| named(&text.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        assert_eq!(words("./agent write"), words("./agent judge"));
+        assert_eq!(words("sh -eu agent.sh write"), words("sh -eu agent.sh judge"));
+        assert_ne!(words("sh build.sh"), words("sh judge.sh"));
+        assert_eq!(words("/usr/bin/env python3 a.py x"), words("/usr/bin/env python3 a.py"));
+        assert_eq!(named(&[]), "");
     }
 
     #[test]

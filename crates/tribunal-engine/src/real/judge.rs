@@ -6,6 +6,7 @@ use super::base::Base;
 use super::carried::carried;
 use super::check::{self, Command};
 use super::clerk::Mandate;
+use super::evidence::{self, Gathered};
 use super::launch::{Ended, Speech, objection, voted, words};
 use super::make::{lay_out, plan_brief, task_brief, task_number, use_word};
 use super::proof::Questions;
@@ -21,6 +22,7 @@ use tribunal_agent::{DriftKind, Outcome};
 use tribunal_core::cover::{Look, Shown};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::evidence::Matter;
 use tribunal_core::finding::{Answer, Reply, Severity, Verdict};
 use tribunal_core::ids::{Check, FindingId, PlanId, Revision, Seat};
 use tribunal_core::ledger::Entry;
@@ -29,7 +31,7 @@ use tribunal_core::panel::CheckState;
 use tribunal_core::policy::Policy;
 use tribunal_core::run::{Job, RunReport, Subject};
 use tribunal_findings::evidence::{Record, contradicted};
-use tribunal_findings::{Intake, Reading, Unread};
+use tribunal_findings::{Intake, Judged, Reading, Unread};
 use tribunal_git::{GitError, GitPath, Oid, Tree};
 use tribunal_view::parts::{Hunks, Showing};
 use tribunal_view::plain;
@@ -80,6 +82,10 @@ pub(crate) struct Judge {
     commands: Vec<Command>,
     /// What was run on it, and how it went.
     records: Vec<Record>,
+    /// Titles of the plan's tasks.
+    titles: Vec<String>,
+    /// What its evidence may name; none where no evidence is asked for.
+    judged: Option<Arc<Judged>>,
     /// Findings put to the seat that no other part has answered.
     put: Vec<Put>,
     /// How many parts may be asked about.
@@ -122,6 +128,7 @@ impl Judge {
             document: document(site, &subject, &revision, docket),
             artifact: artifact::judged(&subject, docket),
             diff: String::new(),
+            files: Vec::new(),
             part: lp.since().is_some(),
             exhaustive: lp.is_exhaustive().then(|| earlier(lp)),
             showing: Showing::default(),
@@ -154,6 +161,7 @@ impl Judge {
             round: lp.round(),
             revision: Some(revision.to_string()),
             findings: put.to_vec(),
+            judged: None,
         };
         Some(Judge {
             effect: effect.clone(),
@@ -173,6 +181,8 @@ impl Judge {
             request: request::Asked::of(site, lp, docket),
             ground: artifact::ground(docket),
             records: records(lp),
+            titles: evidence::titles(text.as_deref()),
+            judged: None,
             put: Put::of(lp, put),
             policy: lp.policy().clone(),
             looks: lp.looks(seat).to_vec(),
@@ -221,6 +231,8 @@ impl Judge {
             request: request::Asked::of(site, lp, docket),
             ground: artifact::ground(docket),
             records: Vec::new(),
+            titles: Vec::new(),
+            judged: None,
             put: Put::of(lp, &[finding]),
             policy: lp.policy().clone(),
             looks: Vec::new(),
@@ -268,6 +280,7 @@ impl Judge {
         let commit = self.commit(site)?;
         let (diff, more) = self.diff(site, &commit)?;
         let role = self.fill(site, &commit, (&diff, more))?;
+        self.prepare_evidence(site, &commit, &diff);
         let material = self.material(site, &diff, more);
         if let Some(shown) = material.all_shown() {
             site.report(&self.effect, Report::Loop(LoopReport::AllShown(shown)), Vec::new());
@@ -462,7 +475,8 @@ impl Judge {
     ) {
         let touched = site.leave_seat(&self.effect, shared);
         let changed = self.changed(site, commit);
-        let reading = Reading { word: ended.word.as_deref(), changed: &changed };
+        let judged = self.judged.clone();
+        let reading = Reading { word: ended.word.as_deref(), changed: &changed, judged: judged.as_deref() };
         let mut note = ended.note;
         note.summary = String::new();
         note.words = own_words(&ended.outcome, ended.word.as_deref());
@@ -513,9 +527,14 @@ impl Judge {
             _ => site.commit_of(lp.revision()?).ok()?,
         };
         let trust = Trust::new(records(lp), &ended.note);
-        let changed = Judge::again(site, effect, lp, docket).map(|judge| judge.changed(site, &commit));
-        let changed = changed.unwrap_or_default();
-        let reading = Reading { word: ended.word.as_deref(), changed: &changed };
+        let mut again = Judge::again(site, effect, lp, docket);
+        if let Some(judge) = &mut again {
+            let (diff, _) = judge.diff(site, &commit).unwrap_or_default();
+            judge.prepare_evidence(site, &commit, &diff);
+        }
+        let changed = again.as_ref().map(|judge| judge.changed(site, &commit)).unwrap_or_default();
+        let judged = again.and_then(|judge| judge.judged);
+        let reading = Reading { word: ended.word.as_deref(), changed: &changed, judged: judged.as_deref() };
         let told = site.told_to(effect)?;
         let report = match site.seat_noted(effect).or_else(|| site.seat_now(&commit))? {
             true => LoopReport::Failed(tampered()),
@@ -537,6 +556,28 @@ impl Judge {
         match &effect.step {
             Step::Judge(seat) => Judge::gather(site, effect, lp, seat, &[], docket),
             _ => None,
+        }
+    }
+
+    /// Gathers what evidence may name. It is asked for in the first round; later an approval confirms a fix.
+    fn prepare_evidence(&mut self, site: &Site, commit: &Oid, diff: &str) {
+        let Asked::Verdict(brief) = &self.asked else { return };
+        let files = match brief.job.matter() {
+            Matter::Plan => brief.plan.files.clone(),
+            Matter::Change | Matter::Document => self.changed(site, commit),
+        };
+        let mut commands: Vec<String> = self.commands.iter().map(|command| command.shown.clone()).collect();
+        commands.extend(self.records.iter().map(|record| record.name.clone()));
+        if brief.round <= 1 {
+            let gathered = Gathered { brief, titles: &self.titles, commands };
+            let judged = Arc::new(gathered.judged(site, commit, files.clone(), diff));
+            if let Some(mandate) = &mut self.mandate {
+                mandate.judged = Some(judged.clone());
+            }
+            self.judged = Some(judged);
+        }
+        if let Asked::Verdict(brief) = &mut self.asked {
+            brief.files = files;
         }
     }
 
@@ -564,7 +605,7 @@ fn questions(site: &Site, lp: &Loop, subject: &Subject, docket: &Docket) -> Ques
 
 /// What the files that steer agents are taken from: the commit before a change under review, or the user's own.
 fn base_of(docket: &Docket) -> String {
-    docket.review().map_or(&docket.about.base, |review| &review.base).clone()
+    docket.reviewed_from().to_owned()
 }
 
 /// Every finding so far, with what became of it. None begins its line with the id: nothing here is to be answered.
@@ -935,7 +976,7 @@ impl Checkpoint {
         };
         let revision = lp.revision().cloned();
         let begins = Base::of(&subject::of(lp.id())?, docket);
-        let base = docket.about.base.clone();
+        let base = docket.base().to_owned();
         Some(Checkpoint { effect: effect.clone(), plan: plan.clone(), brief, revision, begins, base })
     }
 

@@ -3,14 +3,19 @@
 
 use super::account::{Account, summary_path, take_words};
 use super::check::{self, Command, LANDING, VERIFICATION};
+use super::green::{self, KnownCommand, Runner};
+use super::hooks::{self, Answer as HookAnswer, HOOKS};
 use super::launch::{Ended, not_done, words};
 use super::make::{digest, place_of, plan_brief, take_lane_away};
+use super::message::folded;
+use super::rebase::{brought, landed_ref};
 use super::site::{PlanText, Site, slug};
 use super::{inside, kept};
 use super::{standing, subject};
 use crate::crash;
-use crate::docket::{ChainNote, Docket, DocketError, LaunchNote, Note};
-use crate::review::{Record, forgeable, from_agents, gate_notes, unreviewed, untested};
+use crate::docket::{ChainNote, CommandNote, Docket, DocketError, LaunchNote, Note};
+use crate::review::{self, Record, forgeable, from_agents, gate_notes, rule_notes, unreviewed};
+use crate::who;
 use crate::world::{Probe, Report};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,18 +25,26 @@ use tribunal_agent::Access;
 use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::finding::{Claim, Source};
+use tribunal_core::green::{Answer, ProjectCommand, may_land};
+use tribunal_core::held::Held;
 use tribunal_core::ids::{Check, FindingId, PlanId, Revision, Seat};
 use tribunal_core::ledger::{Entry, Handed};
 use tribunal_core::r#loop::{Failure, FailureKind, Loop};
 use tribunal_core::policy::Use;
 use tribunal_core::run::{Ending, Job, Refusal, RunReport, Subject};
 use tribunal_docs::chain::Artifact;
-use tribunal_git::{Forward, ForwardProbe, GitError, GitPath, Oid, Pushed, RefChange, RefsMoved, Replayed};
+use tribunal_git::{
+    Bring, Forward, ForwardProbe, GitError, GitPath, Oid, Pushed, RefChange, RefsMoved, Replayed,
+};
 use tribunal_journal::Reader;
-use tribunal_view::branch::{Left, left_alone};
+use tribunal_view::branch::left_alone;
 use tribunal_view::chain::PhaseOfChain;
+use tribunal_view::facts::CommandView;
 use tribunal_view::plain;
 use tribunal_view::prompt::{self, Document, MakerBrief, MakerJob};
+
+/// The ref with what the review approved and the run branch has, maybe signed.
+pub(super) const ADVANCED: &str = "advanced";
 
 /// A landing, gathered from the docket.
 pub(crate) struct Landing {
@@ -39,8 +52,27 @@ pub(crate) struct Landing {
     plan: PlanId,
     revision: Revision,
     declared: Vec<GitPath>,
-    commands: Vec<Command>,
+    /// What the plan verifies itself by.
+    verification: Vec<Command>,
+    /// Commands of the settings, each with the check that it is.
+    named: Vec<(Check, Command)>,
+    /// The commands of the project that are known and not switched off.
+    project: Vec<(ProjectCommand, KnownCommand)>,
+    /// A named person took the lane's work as it is.
+    taken: bool,
+    /// What did not run stops nothing.
+    lenient: bool,
     trailers: Vec<String>,
+    /// The commit the run began with.
+    base: String,
+}
+
+/// Why a merged tree may not land.
+enum Shut {
+    /// Commands are red: what each check found.
+    Red(Vec<(Check, Claim)>),
+    /// One did not run, and why.
+    NotRun(String),
 }
 
 impl Landing {
@@ -53,10 +85,12 @@ impl Landing {
         docket: &Docket,
     ) -> Landing {
         let subject = Subject::Lane(plan.clone(), Job::Repair);
-        let mut commands = check::commands(site, &subject, &Check::new(VERIFICATION), docket);
-        for name in site.settings.checks.commands.keys() {
-            commands.extend(check::commands(site, &subject, &Check::new(name), docket));
-        }
+        let named = site.settings.checks.commands.keys().map(Check::new).flat_map(|check| {
+            let commands = check::commands(site, &subject, &check, docket).into_iter();
+            commands.map(move |command| (check.clone(), command)).collect::<Vec<_>>()
+        });
+        let project = ProjectCommand::ALL.into_iter().filter(|command| green::is_on(site, *command));
+        let project = project.filter_map(|command| Some((command, green::known(site, docket, command)?)));
         let path = docket.about.paths.get(plan);
         let text =
             path.zip(subject::plan_revision(docket, plan)).and_then(|(p, r)| site.plan_text(p, &r).ok());
@@ -66,8 +100,13 @@ impl Landing {
             plan: plan.clone(),
             revision: revision.clone(),
             declared: declared.iter().map(|file| GitPath::from(file.as_str())).collect(),
-            commands,
+            verification: check::commands(site, &subject, &Check::new(VERIFICATION), docket),
+            named: named.collect(),
+            project: project.collect(),
+            taken: docket.took_work(plan),
+            lenient: site.settings.gates.errors == "continue",
             trailers: trailers(docket, plan),
+            base: docket.base().to_owned(),
         }
     }
 
@@ -83,27 +122,94 @@ impl Landing {
     }
 
     fn land(&self, site: &Arc<Site>) -> Result<(RunReport, Vec<Note>), GitError> {
-        let commit = site.commit_of(&self.revision)?;
         let onto = site.run_head()?;
-        let base = site.repo.merge_base(&commit, &onto)?.unwrap_or_else(|| onto.clone());
+        let (base, commit) = brought(site, &self.revision, &onto)?;
         let new_head = match site.repo.replay(&base, &commit, &onto, &site.signature())? {
             Replayed::Clean { head, .. } => head,
             Replayed::Conflict { files, text, .. } => return Ok((conflicts(&files, &text), Vec::new())),
         };
-        if base != onto {
-            if !site.repo.carries_over(&base, &commit, &onto, &new_head, &self.declared)? {
-                return Ok((self.judge_again(site, &onto, &new_head)?, Vec::new()));
+        if base != onto && !site.repo.carries_over(&base, &commit, &onto, &new_head, &self.declared)? {
+            return Ok((self.judge_again(site, &onto, &new_head)?, Vec::new()));
+        }
+        let mut notes = Vec::new();
+        let mut shut = self.commands_of_project(site, &onto, &commit, &new_head, &mut notes)?;
+        if shut.is_none() {
+            shut = self.commands_of_settings(site, base != onto, &commit, &new_head)?;
+        }
+        match shut {
+            Some(Shut::Red(red)) => return Ok((red_checks(red), notes)),
+            Some(Shut::NotRun(why)) => {
+                return Ok((RunReport::Failed(Failure::new(FailureKind::DidNotRun, why)), notes));
             }
-            match check::run_commands(site, &self.effect, ".merged", &new_head, &self.commands)? {
-                Ok(red) if red.is_empty() => {}
-                Ok(red) => return Ok((refused(Refusal::RedCheck, red), Vec::new())),
-                Err(why) => {
-                    let failure = Failure::new(FailureKind::DidNotRun, why);
-                    return Ok((RunReport::Failed(failure), Vec::new()));
+            None => {}
+        }
+        let (report, moved) = self.move_branch(site, &onto, &new_head, &notes)?;
+        notes.extend(moved);
+        Ok((report, notes))
+    }
+
+    /// The project's own commands on the merged tree. A tree on which this run saw one green is not tested again.
+    fn commands_of_project(
+        &self,
+        site: &Arc<Site>,
+        onto: &Oid,
+        commit: &Oid,
+        new_head: &Oid,
+        notes: &mut Vec<Note>,
+    ) -> Result<Option<Shut>, GitError> {
+        let tree = site.repo.tree_of(new_head)?;
+        let mut red = Vec::new();
+        for (command, known) in &self.project {
+            let runner = Runner { site, command: *command, known, effect: Some(&self.effect) };
+            let looked = runner.compare(onto, new_head)?;
+            let lane = if self.taken { Some(runner.on(commit, green::Ask::Remembered)?.state) } else { None };
+            notes.push(runner.note(&self.effect, &tree, &looked.answer));
+            if may_land(&looked.answer, lane.as_ref(), &looked.now.state) {
+                continue;
+            }
+            let text = format!("`{}`: {}", known.shown(), looked.answer.text());
+            match looked.answer.blocker() {
+                Some(why) => red.push((command.check(), looked.now.claim(*command, &known.shown(), why))),
+                None if self.lenient => {
+                    notes.push(Note::Warning(format!("{command} did not run and stopped nothing: {text}")));
                 }
+                None => return Ok(Some(Shut::NotRun(text))),
             }
         }
-        self.move_branch(site, &onto, &new_head)
+        Ok((!red.is_empty()).then_some(Shut::Red(red)))
+    }
+
+    /// The commands of the settings, and where the tree is a merged one also the plan's own. What passed on exactly
+    /// this tree is not run again; what was red in a lane that a person took as it is refuses nothing.
+    fn commands_of_settings(
+        &self,
+        site: &Arc<Site>,
+        merged: bool,
+        commit: &Oid,
+        new_head: &Oid,
+    ) -> Result<Option<Shut>, GitError> {
+        let plan = self.verification.iter().filter(|_| merged);
+        let plan = plan.map(|command| (Check::new(VERIFICATION), command.clone()));
+        let mut red = Vec::new();
+        for (n, (check, command)) in plan.chain(self.named.iter().cloned()).enumerate() {
+            if check::has_passed(site, new_head, &command)? {
+                continue;
+            }
+            let run = |end: &str, at: &Oid| {
+                let end = format!(".{end}{n}");
+                check::run_commands(site, &self.effect, &end, at, std::slice::from_ref(&command))
+            };
+            let found = run("merged", new_head)?;
+            let is_red = |found: &Result<Vec<Claim>, String>| !found.as_ref().is_ok_and(Vec::is_empty);
+            if !is_red(&found) || (self.taken && is_red(&run("lane", commit)?)) {
+                continue;
+            }
+            match found {
+                Ok(claims) => red.extend(claims.into_iter().map(|claim| (check.clone(), claim))),
+                Err(why) => return Ok(Some(Shut::NotRun(why))),
+            }
+        }
+        Ok((!red.is_empty()).then_some(Shut::Red(red)))
     }
 
     fn judge_again(&self, site: &Site, onto: &Oid, new_head: &Oid) -> Result<RunReport, GitError> {
@@ -118,11 +224,18 @@ impl Landing {
         site: &Arc<Site>,
         onto: &Oid,
         new_head: &Oid,
+        notes: &[Note],
     ) -> Result<(RunReport, Vec<Note>), GitError> {
-        let new_head = self.with_trailer(site, onto, new_head)?;
+        let new_head = self.with_trailer(site, onto, new_head, notes)?;
+        // What is signed is on no ref yet: whoever dies here signs again, and nothing knows of the first signature.
+        let new_head = match site.by_the_rules(&self.effect, &Oid::parse(&self.base)?, onto, &new_head)? {
+            Ok(new_head) => new_head,
+            Err(answer) => return Ok((not_by_the_rules(answer), Vec::new())),
+        };
         let changes = [
             RefChange::forward(site.name("head"), onto, &new_head),
-            RefChange::create(site.name(&format!("landed/{}", self.plan)), &new_head),
+            RefChange::create(landed_ref(site, &self.plan, "head"), &new_head),
+            RefChange::set(landed_ref(site, &self.plan, "from"), onto),
         ];
         crash::point("landing:before");
         let moved = site.repo.refs_update(&changes, "tribunal: a plan landed")?;
@@ -140,17 +253,44 @@ impl Landing {
     }
 
     /// What was not reviewed says so in the landed commit.
-    fn with_trailer(&self, site: &Site, onto: &Oid, new_head: &Oid) -> Result<Oid, GitError> {
-        if self.trailers.is_empty() || new_head == onto {
+    fn with_trailer(&self, site: &Site, onto: &Oid, new_head: &Oid, notes: &[Note]) -> Result<Oid, GitError> {
+        let of_commands = of_commands(notes);
+        let trailers: Vec<String> =
+            self.trailers.iter().cloned().chain(of_commands).chain(site.rules_left_out()).collect();
+        let message = String::from_utf8_lossy(&site.repo.message_of(new_head)?).into_owned();
+        // What lands a second time, after a rebase, has those of the first; and nobody else speaks for us.
+        let theirs = without_judgements(&message);
+        if (trailers.is_empty() && theirs == message.trim_end()) || new_head == onto {
             return Ok(new_head.clone());
         }
         let tree = site.repo.tree_of(new_head)?;
         let parents = site.repo.parents_of(new_head)?;
-        let message = String::from_utf8_lossy(&site.repo.message_of(new_head)?).into_owned();
-        let message = format!("{}\n{}\n", message.trim_end(), self.trailers.join("\n"));
+        let message = theirs;
+        let trailers: Vec<String> = match hooks::any(site) {
+            // Hooks that hold lines to a length hold Tribunal's to it too.
+            true => trailers.iter().map(|trailer| folded(trailer)).collect(),
+            false => trailers,
+        };
+        let message = format!("{}\n{}\n", message.trim_end(), trailers.join("\n"));
         let who = site.signature();
         site.repo.commit(&tree, &parents, &message, &who, &who)
     }
+}
+
+/// A message without the trailers that say how its commit was judged, folded ones included.
+fn without_judgements(message: &str) -> String {
+    let names_the_work = ["Tribunal-Plan: ", "Tribunal-Run: "];
+    let mut inside = false;
+    let mut kept = Vec::new();
+    for line in message.trim_end().lines() {
+        let goes_on = inside && line.starts_with([' ', '\t']);
+        inside = goes_on
+            || (line.starts_with("Tribunal-") && !names_the_work.iter().any(|name| line.starts_with(name)));
+        if !inside {
+            kept.push(line);
+        }
+    }
+    kept.join("\n")
 }
 
 /// What the landed commit says of itself: who took it as it is, what nobody but checks judged, and how much of it each
@@ -160,16 +300,36 @@ fn trailers(docket: &Docket, plan: &PlanId) -> Vec<String> {
     let accepted = accepted.map(|by| format!("Tribunal-Accepted-By: {}", plain::line(&by)));
     accepted
         .chain(not_reviewed(docket, plan))
-        .chain(not_tested(docket, plan))
         .chain(shown(docket, plan))
+        .chain(who::of_work(docket, subject::loops_of(docket, plan)).trailers())
         .collect()
 }
 
-/// No test of the project ran on a plan's work: said in the landed commit as in every report.
-fn not_tested(docket: &Docket, plan: &PlanId) -> Option<String> {
-    let mut judged = subject::loops_of(docket, plan).filter(|lp| lp.policy().of == Use::Qa).peekable();
-    let none = judged.peek().is_none() || judged.any(|lp| untested(lp).is_some());
-    none.then(|| "Tribunal-Not-Tested: no tests ran".to_owned())
+/// What the landed commit says of the project's own commands, from their notes on the landed tree: that no tests ran, or
+/// what was red or flaky.
+fn of_commands(notes: &[Note]) -> Vec<String> {
+    let of_commands = notes.iter().filter_map(|note| match note {
+        Note::Command(note) => Some(note.as_ref()),
+        _ => None,
+    });
+    let ran: Vec<&CommandNote> = of_commands.collect();
+    let tests = ran.iter().find(|note| note.command == ProjectCommand::Test);
+    let tested = tests.is_some_and(|note| !matches!(note.answer, Answer::NoTests(_) | Answer::NotRun(_)));
+    let not_tested = (!tested).then(|| "Tribunal-Not-Tested: no tests ran".to_owned());
+    let line = |note: &&CommandNote| {
+        let key = match note.answer {
+            Answer::Green | Answer::NoTests(_) | Answer::NotRun(_) => return None,
+            Answer::Broken(_) | Answer::RedBefore(_) => "Tribunal-Red",
+            Answer::NewlyFlaky(_) | Answer::FlakyBefore(_) => "Tribunal-Flaky",
+        };
+        Some(format!("{key}: {}: {}", plain::line(&note.shown), plain::line(note.answer.text())))
+    };
+    not_tested.into_iter().chain(ran.iter().filter_map(line)).collect()
+}
+
+/// What every report says of the project's own commands, as lines.
+fn tests_of(docket: &Docket) -> Vec<String> {
+    review::commands(docket).iter().map(CommandView::line).collect()
 }
 
 /// What each reviewer was shown of a plan's work, over all its loops and rounds.
@@ -232,11 +392,49 @@ fn conflicts(files: &[GitPath], text: &str) -> RunReport {
 }
 
 fn refused(refusal: Refusal, claims: Vec<Claim>) -> RunReport {
-    let check = if refusal == Refusal::RedCheck { VERIFICATION } else { LANDING };
-    let by = BTreeSet::from([Source::Check(Check::new(check))]);
-    let findings =
-        claims.into_iter().map(|claim| Handed { id: FindingId(0), entry: Entry::new(claim, by.clone(), 0) });
-    RunReport::LandingRefused { refusal, findings: findings.collect() }
+    refused_by(LANDING, refusal, claims)
+}
+
+/// Each finding is its check's: whoever repairs the lane is judged by the same one.
+fn red_checks(red: Vec<(Check, Claim)>) -> RunReport {
+    let findings = red.into_iter().map(|(check, claim)| handed(check, claim)).collect();
+    RunReport::LandingRefused { refusal: Refusal::RedCheck, findings }
+}
+
+fn handed(check: Check, claim: Claim) -> Handed {
+    let by = BTreeSet::from([Source::Check(check)]);
+    Handed { id: FindingId(0), entry: Entry::new(claim, by, 0) }
+}
+
+fn refused_by(check: &str, refusal: Refusal, claims: Vec<Claim>) -> RunReport {
+    let findings = claims.into_iter().map(|claim| handed(Check::new(check), claim)).collect();
+    RunReport::LandingRefused { refusal, findings }
+}
+
+/// A landing that the user's commit hooks stand against.
+fn not_by_the_rules(answer: HookAnswer) -> RunReport {
+    match answer {
+        HookAnswer::Refused(claims) => refused_by(HOOKS, Refusal::RedCheck, claims),
+        HookAnswer::Broken(why) => RunReport::Failed(Failure::new(FailureKind::DidNotRun, why)),
+        HookAnswer::Fine(_) => RunReport::Failed(Failure::new(FailureKind::Crashed, "bug: nothing is wrong")),
+    }
+}
+
+/// The same, in words, where no builder could do anything about it.
+fn rule_words(answer: HookAnswer) -> String {
+    let claims = match answer {
+        HookAnswer::Refused(claims) => claims,
+        HookAnswer::Broken(why) => return why,
+        HookAnswer::Fine(_) => Vec::new(),
+    };
+    let told = claims.iter().map(|claim| {
+        let evidence = plain::clipped(&claim.evidence, 400);
+        [claim.claim.as_str(), &claim.details, &evidence].join(": ")
+    });
+    format!(
+        "{}\nhint: set git.message to a form that the hook takes, or git.hooks = \"skip\"",
+        told.collect::<Vec<_>>().join("; ")
+    )
 }
 
 /// Whether a landing that was intended before a crash has happened.
@@ -412,6 +610,7 @@ pub(crate) struct Finishing {
     effect: EffectId,
     step: FinishStep,
     ending: Ending,
+    asked: bool,
     branch: String,
     base: String,
     tracked: bool,
@@ -437,7 +636,13 @@ struct Reviewed {
 
 impl Finishing {
     /// Gathers what the docket knows.
-    pub(crate) fn gather(effect: &EffectId, step: FinishStep, ending: Ending, docket: &Docket) -> Finishing {
+    pub(crate) fn gather(
+        effect: &EffectId,
+        step: FinishStep,
+        ending: Ending,
+        asked: bool,
+        docket: &Docket,
+    ) -> Finishing {
         let about = &docket.about;
         let revised = about.paths.iter().filter_map(|(plan, path)| {
             let found = subject::found_revision(docket, plan)?;
@@ -454,8 +659,9 @@ impl Finishing {
             effect: effect.clone(),
             step,
             ending,
+            asked,
             branch: about.branch.clone(),
-            base: about.base.clone(),
+            base: docket.base().to_owned(),
             tracked: about.planning_tracked,
             documents: revised.collect(),
             landed: landed.collect(),
@@ -476,12 +682,12 @@ impl Finishing {
         let mut notes = Vec::new();
         let advanced = if self.ending == Ending::Passed { self.advance(site) } else { Ok(()) };
         let done = advanced.map_err(|error| error.to_string()).and_then(|()| match self.step {
-            FinishStep::Boundary => self.boundary(site, &mut notes),
+            FinishStep::Boundary => self.boundary(site, &mut notes).map(finished),
             FinishStep::Forward => self.forward(site, &mut notes),
-            FinishStep::Push => Ok(push(site, &self.branch, &mut notes)),
+            FinishStep::Push => Ok(finished(push(site, &self.branch, &mut notes))),
         });
         match done {
-            Ok(note) => site.report(&self.effect, Report::Run(RunReport::Finished { note }), notes),
+            Ok(report) => site.report(&self.effect, Report::Run(report), notes),
             Err(text) => {
                 let text_note = Note::Warning(format!("{}: {text}", self.step.word()));
                 site.fail(&self.effect, Failure::new(FailureKind::Crashed, text), vec![text_note]);
@@ -496,8 +702,16 @@ impl Finishing {
         if head == tip || !site.repo.is_ancestor(&head, &tip)? {
             return Ok(());
         }
-        let change = RefChange::forward(site.name("head"), &head, &tip);
-        site.repo.refs_update(&[change], "tribunal: what the review approved").map(drop)
+        let signed = match site.by_the_rules(&self.effect, &Oid::parse(&self.base)?, &head, &tip)? {
+            Ok(signed) => signed,
+            Err(answer) => return Err(GitError::Odd { what: rule_words(answer) }),
+        };
+        // What is signed is another commit than the approved one, which is kept to be known by.
+        let changes = [
+            RefChange::forward(site.name("head"), &head, &signed),
+            RefChange::set(site.name(ADVANCED), &tip),
+        ];
+        site.repo.refs_update(&changes, "tribunal: what the review approved").map(drop)
     }
 
     /// Planning documents: committed on the run branch where git tracks them, else written to the folder.
@@ -624,9 +838,16 @@ impl Finishing {
     /// The review of the run, from its journal.
     fn reviewed(&self, site: &Site) -> Result<String, DocketError> {
         let (docket, record) = Record::read_with_docket(&Reader::open(&site.dir)?)?;
-        let notes =
-            [unreviewed(&docket), gate_notes(&site.settings.gates), forgeable(&docket), from_agents(&docket)]
-                .concat();
+        let settings = &site.settings;
+        let notes = [
+            tests_of(&docket),
+            unreviewed(&docket),
+            gate_notes(&settings.gates),
+            rule_notes(&settings.git),
+            forgeable(&docket),
+            from_agents(&docket),
+        ]
+        .concat();
         let review = record.review(&docket, &site.run, notes, &[]);
         Ok(tribunal_view::review::markdown(&review))
     }
@@ -657,8 +878,14 @@ impl Finishing {
         let planning = [site.project.planning_path()];
         let only_planning = site.repo.tree_with(&head, &captured.tree, &planning)?;
         let who = site.signature();
-        let message = self.message(site);
-        let commit = site.repo.commit(&only_planning, std::slice::from_ref(&head), &message, &who, &who)?;
+        let message = site.message(site.own_message(self.message(site)));
+        let made = |tree: &Oid| site.repo.commit(tree, std::slice::from_ref(&head), &message, &who, &who);
+        let base = Oid::parse(&self.base)?;
+        let tidied = hooks::tidied(site, &self.effect, &base, &head, &only_planning, &planning[0])?;
+        let commit = match site.by_the_rules(&self.effect, &base, &head, &made(&tidied)?)? {
+            Ok(commit) => commit,
+            Err(answer) => return Err(GitError::Odd { what: rule_words(answer) }),
+        };
         let changes =
             [RefChange::forward(site.name("head"), &head, &commit), RefChange::create(done, &commit)];
         crash::point("boundary:before");
@@ -688,35 +915,54 @@ impl Finishing {
         format!("docs({}): {what}\n\n{}\n", note.feature, trailers.join("\n"))
     }
 
-    /// Brings the result to the user's branch, or names the one command that does.
-    fn forward(&self, site: &Site, notes: &mut Vec<Note>) -> Result<String, String> {
+    /// Brings the result to the user's branch, or says what holds it.
+    fn forward(&self, site: &Site, notes: &mut Vec<Note>) -> Result<RunReport, String> {
         let record = self.chain.is_some() && !self.is_code();
-        if !matches!(self.ending, Ending::Passed | Ending::Concerns) && !record {
-            return Ok("the run did not pass; the branch stays".to_owned());
+        if !self.ending.is_good() && !record {
+            return Ok(finished("the run did not pass; the branch stays".to_owned()));
         }
         let text = |error: GitError| error.to_string();
         if let Some(target) = self.target.as_ref().filter(|target| !target.on_branch) {
-            return self.offer(site, target, notes).map_err(text);
+            return self.offer(site, target, notes).map(finished).map_err(text);
         }
-        let (old, new) = (Oid::parse(&self.base).map_err(text)?, site.run_head().map_err(text)?);
+        let old = Oid::parse(&self.base).map_err(text)?;
+        let new = site.signed_result(&old).map_err(text)?;
         let mut ignoring = vec![GitPath::from(super::project::FOLDER)];
         if !self.tracked {
             ignoring.push(site.project.planning_path());
         }
+        let bring =
+            Bring { branch: &self.branch, old: &old, new: &new, ignoring: &ignoring, asked: self.asked };
         crash::point("forward:before");
-        let forward = site.repo.fast_forward(&self.branch, &old, &new, &ignoring);
+        let forward = site.repo.fast_forward(&bring);
         crash::point("forward:after");
-        let (why, command) = match forward {
-            Ok(Forward::Done) => return Ok(format!("{} is at {}", self.branch, new.short())),
-            Ok(Forward::Refused { why, command }) => (left(why), command),
-            // What git could not do may pass. When it does not, the person can do it as soon as it has.
-            Err(error) if self.is_last(site) => {
-                (Left::Failed(error.to_string()), tribunal_git::forward_command(&new))
-            }
+        let why = match forward {
+            Ok(Forward::Done) => return self.there(site, &new).map(finished).map_err(text),
+            Ok(Forward::Refused(why)) => held(why),
+            // What git could not do may pass. When it does not, the person can ask for it as soon as it has.
+            Err(error) if self.is_last(site) => Held::Failed(error.to_string()),
             Err(error) => return Err(error.to_string()),
         };
-        notes.push(Note::Left { command });
-        Ok(left_alone(&self.branch, &why))
+        // The user's own git runs their filters, and ours never does.
+        if let Held::Filtered(_) = why {
+            notes.push(Note::Left { command: tribunal_git::forward_command(&new) });
+        }
+        // The record of an artifact that was not approved holds nobody up.
+        Ok(match self.ending.is_good() {
+            true => RunReport::Held(why),
+            false => finished(left_alone(&self.branch, &why)),
+        })
+    }
+
+    /// Where the branch is that has the result. A person may have brought it there, and gone on from it.
+    fn there(&self, site: &Site, new: &Oid) -> Result<String, GitError> {
+        let at = site.repo.ref_at(&format!("refs/heads/{}", self.branch))?.unwrap_or_else(|| new.clone());
+        Ok(match at == *new {
+            true => format!("{} is at {}", self.branch, new.short()),
+            false => {
+                format!("{} has {} in its history, and is at {}", self.branch, new.short(), at.short())
+            }
+        })
     }
 
     /// Fixes of what is on no branch are the user's to take.
@@ -735,21 +981,25 @@ impl Finishing {
     }
 }
 
-/// Why the user's branch was left alone, as it is told.
-fn left(why: tribunal_git::Refusal) -> Left {
+fn finished(note: String) -> RunReport {
+    RunReport::Finished { note }
+}
+
+/// What holds the result, as the run machine knows it.
+fn held(why: tribunal_git::Refusal) -> Held {
     use tribunal_git::Refusal as R;
     let texts = |paths: Vec<GitPath>| {
         paths.iter().map(|path| String::from_utf8_lossy(path.as_bytes()).into_owned()).collect()
     };
     match why {
-        R::Moved { found: Some(_) } => Left::Moved,
-        R::Moved { found: None } => Left::Gone,
-        R::NotAhead => Left::NotAhead,
-        R::NotCheckedOutHere { .. } => Left::NotCheckedOutHere,
-        R::Busy { what } => Left::Busy(what),
-        R::Dirty { paths } => Left::Dirty(texts(paths)),
-        R::InTheWay { paths } => Left::InTheWay(texts(paths)),
-        R::Filtered { paths } => Left::Filtered(texts(paths)),
+        R::Moved { found: Some(_) } => Held::Moved,
+        R::Moved { found: None } => Held::Gone,
+        R::NotAhead => Held::Failed("the result does not follow the branch".to_owned()),
+        R::Elsewhere { folder } => Held::Elsewhere(folder.to_string_lossy().into_owned()),
+        R::Busy { what } => Held::Busy(what.to_owned()),
+        R::Dirty { paths } => Held::Dirty(texts(paths)),
+        R::InTheWay { paths } => Held::InTheWay(texts(paths)),
+        R::Filtered { paths } => Held::Filtered(texts(paths)),
     }
 }
 
@@ -873,7 +1123,11 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 fn is_advanced(site: &Site, docket: &Docket) -> Result<bool, GitError> {
     let run = docket.run.as_ref().filter(|run| run.spec().review);
     match run.and_then(|run| run.tip()) {
-        Some(tip) => site.repo.is_ancestor(&site.commit_of(tip)?, &site.run_head()?),
+        Some(tip) => {
+            let tip = site.commit_of(tip)?;
+            let known = site.repo.ref_at(&site.name(ADVANCED))?.as_ref() == Some(&tip);
+            Ok(known || site.repo.is_ancestor(&tip, &site.run_head()?)?)
+        }
         None => Ok(true),
     }
 }
@@ -893,7 +1147,7 @@ pub(crate) fn probe_finish(site: &Site, step: FinishStep, docket: &Docket) -> Pr
                 if !is_advanced(site, docket)? {
                     return Ok(ForwardProbe::NotDone);
                 }
-                let (old, new) = (Oid::parse(&docket.about.base)?, site.run_head()?);
+                let (old, new) = (Oid::parse(docket.base())?, site.run_head()?);
                 site.repo.fast_forward_probe(&docket.about.branch, &old, &new)
             };
             match probe() {

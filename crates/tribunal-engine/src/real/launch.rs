@@ -147,6 +147,7 @@ impl Site {
                 brief.model.as_deref(),
                 asks.personality.as_deref(),
                 &brief.prompt,
+                (&self.words_of(names), self.login_of(&row)),
             ),
         };
         self.ask_version(&row);
@@ -286,7 +287,15 @@ impl Site {
     pub(crate) fn identity_of(&self, names: &[&str], row: &Adapter, prompt: &str) -> Identity {
         let role = names.iter().find_map(|name| self.settings.agents.roles.get(*name));
         let model = role.and_then(|role| role.model.as_deref());
-        identity::of_launch(row, model, self.asks(names, None).personality.as_deref(), prompt)
+        let personality = self.asks(names, None).personality;
+        let own = (self.words_of(names), self.login_of(row));
+        identity::of_launch(row, model, personality.as_deref(), prompt, (&own.0, own.1))
+    }
+
+    /// The words that the configuration adds to a program's own.
+    fn words_of(&self, names: &[&str]) -> Vec<String> {
+        let role = names.iter().find_map(|name| self.settings.agents.roles.get(*name));
+        role.map(|role| role.args.clone()).unwrap_or_default()
     }
 
     /// What is asked of the program beyond its brief.

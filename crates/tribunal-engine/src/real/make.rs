@@ -10,7 +10,7 @@ use super::launch::{Ended, Session, Speech, not_done, session_of, words};
 use super::site::{PlanText, Site, slug};
 use super::subject;
 use super::{agent_names, backup_of};
-use super::{ask_again, inside, kept};
+use super::{ask_again, inside, kept, message};
 use crate::crash;
 use crate::docket::{Docket, LaunchNote, Note};
 use crate::world::Report;
@@ -31,6 +31,10 @@ use tribunal_git::{GitError, GitPath, Oid, RefChange, RefsMoved, Replayed, Tree}
 use tribunal_view::plain;
 use tribunal_view::prompt::{self, Document, FindingLine, MakerBrief, MakerJob, PlanBrief, TaskBrief};
 
+/// What the message of a person's own fix says.
+pub(super) const BY_HAND: &str = "mended by hand";
+/// The check that holds subjects to their form.
+const COMMIT_LINT: &str = "commit-lint";
 /// How much of an agent's plain words stands for the summary it did not give.
 const PROSE_LINES: usize = 8;
 const PROSE_MAX: usize = 800;
@@ -206,6 +210,7 @@ impl Make {
             round: self.brief.round,
             revision: None,
             findings: self.findings.clone(),
+            judged: None,
         };
         Speech { mandate, checks: None }
     }
@@ -250,13 +255,13 @@ impl Make {
                 keep_document(site, &inside::read(&tree, &self.path)?).ok()?
             }
             Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain => {
-                self.left_in_lane(site)?
+                self.left_in_lane(site, &spoken(&ended))?
             }
         };
         Some(self.said(revision, ended))
     }
 
-    fn left_in_lane(&self, site: &Site) -> Option<Revision> {
+    fn left_in_lane(&self, site: &Site, said: &MakerWords) -> Option<Revision> {
         let ground = self.ground(site).ok()?;
         let dir = site.lane_dir(&self.plan);
         if is_gone(&dir.join("tree")) {
@@ -264,7 +269,7 @@ impl Make {
         }
         let at = place_of(site, &self.plan)?;
         let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
-        self.keep_lane(site, &ground, &tree).ok()
+        self.keep_lane(site, &ground, &tree, said).ok()
     }
 }
 
@@ -395,9 +400,13 @@ impl Make {
     }
 
     fn new_ground(&self, site: &Site) -> Result<Ground, GitError> {
+        if let (Subject::Lane(_, Job::Repair), Some(revision)) = (&self.subject, self.begins_at())
+            && self.starts_over
+        {
+            return rebased(site, revision);
+        }
         let head = self.begins_at().map(|revision| site.commit_of(revision)).transpose()?;
         match (&self.subject, head) {
-            (Subject::Lane(_, Job::Repair), Some(head)) if self.starts_over => rebased(site, &head),
             (Subject::Lane(_, Job::Task(_)), head) => {
                 let left = site.repo.ref_at(&site.name(&format!("lane/{}", self.plan)))?;
                 let parent = match (head, &left) {
@@ -439,7 +448,7 @@ impl Make {
             site.fail(&self.effect, failure, vec![Note::Launch(Box::new(note))]);
             return Ok(());
         }
-        let kept = self.keep_lane(site, ground, tree);
+        let kept = self.keep_lane(site, ground, tree, &spoken(&ended));
         match ended.failure {
             // Why it failed counts for more than why its files could not be taken: they stay where they are.
             Some(failure) => {
@@ -454,11 +463,18 @@ impl Make {
     }
 
     /// Takes a lane's files as its revision.
-    fn keep_lane(&self, site: &Site, ground: &Ground, tree: &Tree) -> Result<Revision, GitError> {
+    fn keep_lane(
+        &self,
+        site: &Site,
+        ground: &Ground,
+        tree: &Tree,
+        said: &MakerWords,
+    ) -> Result<Revision, GitError> {
         let captured = tree.capture()?;
         kept::tell(site, self.plan.as_str(), &captured);
         self.take_words(site, tree, ground)?;
-        let (revision, commit) = keep_work(site, &self.plan, ground, &captured.tree, &self.message())?;
+        let message = self.message(site, ground, said)?;
+        let (revision, commit) = keep_work(site, &self.plan, ground, &captured.tree, &message)?;
         note_place(site, &self.plan, &commit)?;
         Ok(revision)
     }
@@ -468,21 +484,53 @@ impl Make {
         take_words(site, &self.plan, tree.path(), &ground.parent, &path).map(drop)
     }
 
-    fn message(&self) -> String {
-        let subject = match &self.subject {
+    /// The message of the commit: what the builder gives, what it gave in an earlier round, or what the plan asks for.
+    fn message(&self, site: &Site, ground: &Ground, said: &MakerWords) -> Result<String, GitError> {
+        let plan = format!("Tribunal-Plan: {}", self.plan);
+        if let Some(given) = message::proposed(&said.commit) {
+            let subject = given.lines().next().unwrap_or_default();
+            let rest = given.get(subject.len()..).unwrap_or_default();
+            let given = format!("{}{rest}", self.subject_line(site, subject));
+            return Ok(message::with_trailer(&given, &plan));
+        }
+        if let Some(given) = self.given_before(site, ground)? {
+            return Ok(given);
+        }
+        Ok(format!("{}\n\n{plan}\n", self.subject_line(site, &self.asked_subject(site))))
+    }
+
+    /// The message of this loop's commit as it was made before: a builder that gave one gives it once.
+    fn given_before(&self, site: &Site, ground: &Ground) -> Result<Option<String>, GitError> {
+        let Some(current) = &self.current else { return Ok(None) };
+        let commit = site.commit_of(current)?;
+        let ours = commit != ground.parent && site.repo.parents_of(&commit)?.first() == Some(&ground.parent);
+        let given = String::from_utf8_lossy(&site.repo.message_of(&commit)?).into_owned();
+        Ok(Some(given).filter(|given| ours && !given.contains(BY_HAND)))
+    }
+
+    /// What a plan or a builder asks for is made to keep the rules its delivery is judged by.
+    fn subject_line(&self, site: &Site, subject: &str) -> String {
+        let subject = one_line(subject);
+        match site.settings.gates.off.iter().any(|off| off == COMMIT_LINT) {
+            true => subject,
+            false => tribunal_docs::qa::well_formed(&subject, self.plan.as_str()),
+        }
+    }
+
+    fn asked_subject(&self, site: &Site) -> String {
+        match &self.subject {
             Subject::Lane(_, Job::Task(n)) => {
                 let at = usize::try_from(*n).unwrap_or(0).saturating_sub(1);
                 let task = self.text.plan.tasks.get(at);
                 let asked = task.and_then(|task| task.commit.clone());
                 let title = task.map(|task| task.title.clone()).unwrap_or_default();
-                asked.unwrap_or_else(|| format!("feat({}): {title}", self.plan))
+                asked.unwrap_or_else(|| site.own_message(format!("feat({}): {title}", self.plan)))
             }
-            Subject::Lane(_, Job::Qa) => format!("fix({}): mend what the delivery gate found", self.plan),
-            _ => format!("fix({}): bring in line with what landed before", self.plan),
-        };
-        // What a plan asks for is made to keep the rules its delivery is judged by.
-        let subject = tribunal_docs::qa::well_formed(&one_line(&subject), self.plan.as_str());
-        format!("{subject}\n\nTribunal-Plan: {}\n", self.plan)
+            Subject::Lane(_, Job::Qa) => {
+                site.own_message(format!("fix({}): mend what the delivery gate found", self.plan))
+            }
+            _ => site.own_message(format!("fix({}): bring in line with what landed before", self.plan)),
+        }
     }
 
     fn report(self, site: &Site, revision: Revision, ended: Ended) {
@@ -494,6 +542,12 @@ impl Make {
     fn said(self, revision: Revision, ended: Ended) -> (LoopReport, Vec<Note>) {
         said(&self.findings, revision, ended, self.iterates)
     }
+}
+
+/// What a builder said at its end.
+fn spoken(ended: &Ended) -> MakerWords {
+    let word = ended.word.as_deref();
+    tribunal_findings::read_maker(&words(&ended.outcome, word), word)
 }
 
 /// What a builder says, as a report; replies to findings it was not given do not count. One that does not say that its
@@ -567,14 +621,14 @@ pub(crate) fn task_number(subject: &Subject) -> Option<u32> {
 }
 
 /// A repair starts from what landed meanwhile: replayed where that works, with conflict markers where not.
-fn rebased(site: &Site, head: &Oid) -> Result<Ground, GitError> {
+fn rebased(site: &Site, revision: &Revision) -> Result<Ground, GitError> {
     let onto = site.run_head()?;
-    let base = site.repo.merge_base(head, &onto)?.unwrap_or_else(|| onto.clone());
+    let (base, head) = super::rebase::brought(site, revision, &onto)?;
     let who = site.signature();
-    if let Replayed::Clean { head, .. } = site.repo.replay(&base, head, &onto, &who)? {
+    if let Replayed::Clean { head, .. } = site.repo.replay(&base, &head, &onto, &who)? {
         return Ok(Ground { parent: head.clone(), start: head, may_be_empty: true });
     }
-    let united = site.repo.unite(&base, &onto, head)?;
+    let united = site.repo.unite(&base, &onto, &head)?;
     let start =
         site.repo.commit(&united.tree, std::slice::from_ref(&onto), "conflicts to solve\n", &who, &who)?;
     Ok(Ground { parent: onto, start, may_be_empty: true })
@@ -643,6 +697,7 @@ pub(super) fn keep_work(
     message: &str,
 ) -> Result<(Revision, Oid), GitError> {
     let planning = [site.project.planning_path()];
+    let message = &site.message(message.to_owned());
     let tree = site.repo.tree_with(tree, &ground.parent, &planning)?;
     let parent = ground.parent.as_str().as_bytes();
     let mut parts: Vec<&[u8]> = vec![b"work", tree.as_str().as_bytes(), parent, message.as_bytes()];

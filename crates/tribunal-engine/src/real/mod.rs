@@ -19,9 +19,12 @@ mod desk;
 pub mod doctor;
 mod earlier;
 mod error;
+mod evidence;
 mod examine;
 mod fix;
+mod green;
 mod guard;
+mod hooks;
 mod identity;
 mod inside;
 mod judge;
@@ -29,6 +32,7 @@ mod kept;
 mod land;
 mod launch;
 mod make;
+mod message;
 mod origin;
 mod panel;
 mod polish;
@@ -36,9 +40,11 @@ mod pool;
 mod project;
 mod proof;
 mod ran;
+mod rebase;
 mod request;
 mod roster;
 mod routing;
+mod rules;
 mod scratch;
 mod secrets;
 mod setup;
@@ -50,6 +56,7 @@ mod takeover;
 mod tools;
 mod track;
 pub mod trial;
+mod unattended;
 pub(crate) mod walls;
 mod watch;
 mod word;
@@ -59,13 +66,16 @@ pub use codebase::codebase;
 pub(crate) use delivery::REGRESSION;
 pub use error::{SetupError, WITHOUT_AGENTS};
 pub use examine::{ReviewAsk, ReviewPlan, Target, begin_review, plan_review, replace_seat};
+pub use green::detected_commands;
 pub(crate) use land::date;
 pub use land::{review_path, write_atomic};
 pub use project::{FOLDER, PhaseFiles, Project};
 pub(crate) use roster::adapters;
 pub use roster::check as check_agents;
+pub use rules::check as check_rules;
 pub use setup::{
-    Ask, GcAsk, GcReport, SETTINGS, begin, fixed, gc, marker, not_taken, place_to_fix, resume, settings_of,
+    Ask, GcAsk, GcReport, SETTINGS, begin, fixed, gc, is_there, marker, not_taken, place_to_fix, resume,
+    settings_of,
 };
 pub use walls::Sandbox;
 
@@ -74,11 +84,13 @@ use crate::world::{Arrival, Assignment, Probe, Report, Want, World};
 use artifact::Crafting;
 use check::Checking;
 use fix::{Fix, Join, KeptToFiles};
+use green::ProjectCheck;
 use judge::{Checkpoint, Judge};
 use land::{Finishing, Landing, Summarising};
 use launch::{Flight, read_back, session_of};
 use make::Make;
 use pool::Pool;
+use rebase::{Carrying, Rebasing};
 use site::Site;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
@@ -87,6 +99,7 @@ use tools::Looking;
 use track::Tracking;
 use tribunal_agent::{Access, Feature};
 use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::green::ProjectCommand;
 use tribunal_core::ids::{LoopId, Time};
 use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopWant};
 use tribunal_core::machine::Machine;
@@ -169,6 +182,11 @@ impl RealWorld {
                 let looking = Looking::gather(&site, effect, lp, check, revision, docket)?;
                 self.work(&self.site.slow, effect, move || looking.run(&site));
             }
+            LoopWant::Check { check, revision } if ProjectCommand::of(check).is_some() => {
+                let command = ProjectCommand::of(check)?;
+                let looking = ProjectCheck::gather(&site, effect, lp, command, revision, docket)?;
+                self.work(&self.site.slow, effect, move || looking.run(&site));
+            }
             LoopWant::Check { check, revision } => {
                 let checking = Checking::gather(&site, effect, lp, check, revision, docket)?;
                 self.work(&self.site.slow, effect, move || checking.run(&site));
@@ -203,11 +221,22 @@ impl RealWorld {
                 let landing = Landing::gather(&site, effect, plan, revision, docket);
                 self.work(&self.site.slow, effect, move || landing.run(&site));
             }
-            RunWant::Finish { step, ending } => {
-                let finishing = Finishing::gather(effect, *step, *ending, docket);
+            RunWant::Finish { step, ending, asked } => {
+                let finishing = Finishing::gather(effect, *step, *ending, *asked, docket);
                 self.work(&self.site.jobs, effect, move || finishing.run(&site));
             }
-            RunWant::Loop { .. } | RunWant::AskLane { .. } | RunWant::Wake { .. } => return None,
+            RunWant::Rebase => {
+                let rebasing = Rebasing::gather(effect, docket);
+                self.work(&self.site.jobs, effect, move || rebasing.run(&site));
+            }
+            RunWant::Carry { from, tip } => {
+                let carrying = Carrying::gather(&site, effect, from.as_ref(), tip, docket);
+                self.work(&self.site.slow, effect, move || carrying.run(&site));
+            }
+            RunWant::Loop { .. }
+            | RunWant::AskLane { .. }
+            | RunWant::AskHeld { .. }
+            | RunWant::Wake { .. } => return None,
         }
         Some(())
     }
@@ -355,6 +384,7 @@ impl World for RealWorld {
             convene::seat(&self.site, subject, docket.convened.as_deref(), &mut policy);
         }
         policy.checks.retain(|check| check::applies(&self.site, subject, check, docket));
+        green::seat(&self.site, subject, docket, &mut policy);
         if let Subject::Plan(plan) = subject {
             policy.approval = docket.about.approval.contains(plan);
         }
@@ -396,9 +426,15 @@ impl World for RealWorld {
             Want::Run(RunWant::Finish { step, .. }) => land::probe_finish(&self.site, *step, docket),
             Want::Run(RunWant::Summary { .. }) => Probe::NotDone,
             Want::Run(RunWant::Checkpoint { .. }) => self.probe_launch(effect, docket),
-            Want::Run(RunWant::Loop { .. } | RunWant::AskLane { .. } | RunWant::Wake { .. }) => {
-                Probe::NotDone
-            }
+            Want::Run(RunWant::Rebase) => rebase::probe(&self.site, effect),
+            // It moves nothing: what it proved is proven again.
+            Want::Run(
+                RunWant::Carry { .. }
+                | RunWant::Loop { .. }
+                | RunWant::AskLane { .. }
+                | RunWant::AskHeld { .. }
+                | RunWant::Wake { .. },
+            ) => Probe::NotDone,
         }
     }
 

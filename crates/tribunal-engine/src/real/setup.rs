@@ -9,16 +9,17 @@ use super::check::{LANDING, STRUCTURE, VERIFICATION};
 use super::doctor::environment;
 use super::error::SetupError;
 use super::guard::{CONTRACT, INTEGRITY};
+use super::hooks::HOOKS;
 use super::make::{
-    Mended, begin_branch, digest, document_tree, keep_document, keep_documents, keep_fix, keep_fix_on_head,
-    place_of,
+    BY_HAND, Mended, begin_branch, digest, document_tree, keep_document, keep_documents, keep_fix,
+    keep_fix_on_head, place_of,
 };
 use super::pool::Pool;
 use super::project::{PhaseFiles, Project, noticed};
 use super::site::{Site, lock, now, slug};
 use super::takeover::{self, History};
 use super::walls::Sandbox;
-use super::{RealWorld, artifact, context, inside, kept, panel, polish, roster, standing, subject};
+use super::{RealWorld, artifact, context, inside, kept, panel, polish, roster, rules, standing, subject};
 use crate::budget::Caps;
 use crate::docket::{Docket, Note, RunNote};
 use crate::engine::{Engine, Options};
@@ -32,11 +33,14 @@ use std::sync::{Arc, Mutex};
 use tribunal_agent::tool::Tools;
 use tribunal_core::contract::{clean, covers};
 use tribunal_core::effect::{EffectId, FinishStep};
+use tribunal_core::green::ProjectCommand;
 use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat};
 use tribunal_core::r#loop::Loop;
 use tribunal_core::policy::{NoVerdict, Policy, Timeouts, Use};
 use tribunal_core::roster::Roster;
-use tribunal_core::run::{Ending, Job, Land, PlanGate, PlanSpec, Policies, RunSpec, Standing, Subject, Was};
+use tribunal_core::run::{
+    Ending, Job, Land, PlanGate, PlanSpec, Policies, Run, RunSpec, Standing, Subject, Was,
+};
 use tribunal_docs::qa::CHECKS;
 use tribunal_docs::{CheckStatus, Completions, Phase, Plan};
 use tribunal_git::{Archive, Oid, Shelf};
@@ -102,6 +106,7 @@ pub(super) fn begin_for(
     };
     let settings = &settings;
     let policies = policies(settings)?;
+    rules::check(project, settings)?;
     project.prepare()?;
     let at = now();
     let run = run_id(project, at.0, &files.number);
@@ -489,6 +494,7 @@ fn run_spec(
         polish,
         exists: None,
         chain: None,
+        land_again: run.land_again,
         checkpoint_every: run.effort.checkpoint_every(),
         landing_rounds: run.landing_rounds,
         attempts_max: run.attempts_max,
@@ -521,8 +527,14 @@ pub(super) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
         timeouts,
         ..Policy::of(of)
     };
+    if let Some(own) =
+        settings.checks.commands.keys().map(Check::new).find_map(|name| ProjectCommand::of(&name))
+    {
+        let text = format!("a check of yours has the name {own}, which is Tribunal's own\nhint: rename it");
+        return Err(SetupError::Refused(text));
+    }
     let commands = settings.checks.commands.keys().map(Check::new);
-    let gates = [CONTRACT, INTEGRITY, AFTER_TASK, VERIFICATION].into_iter().map(Check::new);
+    let gates = [CONTRACT, INTEGRITY, AFTER_TASK, VERIFICATION, HOOKS].into_iter().map(Check::new);
     let task_checks: Vec<Check> = gates.chain(commands).collect();
     let rounds = match settings.task.rounds_max {
         0 => settings.run.effort.task_rounds(),
@@ -551,7 +563,7 @@ pub(super) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
             checks: CHECKS
                 .into_iter()
                 .chain(AFTER_PLAN)
-                .chain([CONTRACT, INTEGRITY])
+                .chain([CONTRACT, INTEGRITY, HOOKS])
                 .map(Check::new)
                 .collect(),
             ..base(Use::Qa, &agents.qa_seats, settings.qa.rounds_max)
@@ -657,6 +669,7 @@ pub(super) fn world(
         std::env::current_exe().map_err(|error| SetupError::io("find", Path::new("tribunal"), &error))?;
     let site = Site {
         repo: project.repo().clone(),
+        keys: project.repo().signing_secrets(),
         project: project.clone(),
         run: run.to_owned(),
         marker: marker(&dir, run),
@@ -683,13 +696,15 @@ pub(super) fn world(
         works: Mutex::default(),
         passed: Mutex::default(),
         suites: Mutex::default(),
-        tests: std::sync::OnceLock::new(),
+        detected: std::sync::OnceLock::new(),
+        seen: Mutex::default(),
         words: Mutex::default(),
         contexts: Mutex::default(),
         taken: std::sync::OnceLock::new(),
         seats: Mutex::default(),
         environment,
         own_binary,
+        hooked: Mutex::default(),
     };
     Ok(RealWorld { site: Arc::new(site), arrivals, sender, workers, checkers })
 }
@@ -788,7 +803,7 @@ fn mended(site: &Site, docket: &Docket, effect: &EffectId) -> Result<Mended, Set
     let plan = plan.ok_or_else(|| SetupError::Refused("this question is about no plan".to_owned()))?;
     let parent = parent_of_fix(site, docket, &plan)?;
     let summary = docket.about.paths.get(&plan).map(|path| summary_path(path)).unwrap_or_default();
-    let message = format!("fix({plan}): mended by hand\n\nTribunal-Plan: {plan}\n");
+    let message = site.own_message(format!("fix({plan}): {BY_HAND}\n\nTribunal-Plan: {plan}\n"));
     Ok(match landing_was_refused(docket, &plan) {
         true => keep_fix_on_head(site, &plan, &parent, &summary, &message)?,
         false => keep_fix(site, &plan, &parent, &summary, &message)?,
@@ -918,8 +933,23 @@ fn taken(project: &Project, run: &str, ending: Ending) -> Result<(), String> {
     match not_taken(project, run, ending).map_err(|error| error.to_string())? {
         None => Ok(()),
         Some(head) => Err(format!(
-            "its result is on no branch: `git merge {head}` takes it, `tribunal gc --force` gives it up"
+            "its result is on no branch: `git merge --ff-only {head}` takes it, `tribunal gc --force` gives it up"
         )),
+    }
+}
+
+/// Whether the user's branch has the result of a run whose result is held.
+pub fn is_there(project: &Project, run: &str, docket: &Docket) -> Result<bool, SetupError> {
+    // While it is rebased the run branch lacks the result, and proves nothing.
+    if !docket.run.as_ref().is_some_and(Run::is_whole) {
+        return Ok(false);
+    }
+    let repo = project.repo();
+    let branch = repo.ref_at(&format!("refs/heads/{}", docket.about.branch))?;
+    let head = repo.ref_at(&format!("refs/tribunal/{run}/head"))?;
+    match (branch, head) {
+        (Some(branch), Some(head)) => Ok(repo.is_ancestor(&head, &branch)?),
+        _ => Ok(false),
     }
 }
 

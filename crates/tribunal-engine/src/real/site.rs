@@ -71,8 +71,10 @@ pub(crate) struct Site {
     pub(crate) passed: Mutex<BTreeSet<(Oid, String)>>,
     /// What the tests said at a commit.
     pub(crate) suites: Mutex<BTreeMap<Oid, crate::gates::TestRun>>,
-    /// The command that runs the project's tests, as far as it can be told.
-    pub(crate) tests: std::sync::OnceLock<Option<Vec<String>>>,
+    /// The commands that build and test the project, as far as its files tell.
+    pub(crate) detected: std::sync::OnceLock<tribunal_docs::project_commands::FoundCommands>,
+    /// What they said of each tree.
+    pub(crate) seen: super::green::Memory,
     /// The SUMMARY each dev wrote itself, if it did.
     pub(crate) words: Mutex<BTreeMap<PlanId, Option<Oid>>>,
     /// What prompts begin with, by family.
@@ -82,6 +84,10 @@ pub(crate) struct Site {
     pub(crate) seats: Mutex<BTreeMap<String, Arc<Mutex<super::judge::SeatTree>>>>,
     pub(crate) environment: BTreeMap<String, OsString>,
     pub(crate) own_binary: PathBuf,
+    /// Changes that the user's pre-commit hook let pass, by what they stand on and what they come to.
+    pub(crate) hooked: Mutex<BTreeSet<(Oid, Oid)>>,
+    /// Where the user's signing keys lie.
+    pub(crate) keys: Vec<PathBuf>,
 }
 
 /// A plan's text and what it says.
@@ -120,13 +126,7 @@ impl Site {
 
     /// Who stands on Tribunal's commits.
     pub(crate) fn signature(&self) -> Signature {
-        let git = &self.settings.git;
-        let given =
-            (!git.author_name.is_empty()).then(|| (git.author_name.clone(), git.author_email.clone()));
-        let own = || self.repo.identity().ok().flatten();
-        let (name, email) =
-            given.or_else(own).unwrap_or_else(|| ("Tribunal".to_owned(), "tribunal@localhost".to_owned()));
-        Signature::new(name, email, i64::try_from(now().0 / 1000).unwrap_or(0))
+        super::rules::identity(&self.settings.git, &self.repo)
     }
 
     /// The commit (or for a plan the blob) of a revision.

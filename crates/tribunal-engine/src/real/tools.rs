@@ -523,6 +523,7 @@ impl Asked<'_> {
                 let env = self.tool.env.iter().map(|(k, v)| (k.into(), fill.text(v).into())).collect();
                 let command = Command {
                     forbidden: None,
+                    limit: None,
                     argv: fill.argv(words),
                     shown: format!("{} ({what})", self.tool.name),
                     env,

@@ -178,11 +178,13 @@ fn walls(
     brief: &Brief,
     prepared: &Prepared,
 ) -> Result<Option<Walls>, TrialError> {
+    let keys: Vec<PathBuf> = trial.environment.get("GNUPGHOME").map(PathBuf::from).into_iter().collect();
     let ground = Ground {
         sandbox: trial.sandbox,
         environment: &trial.environment,
         adapters,
         writable: &[],
+        keys: &keys,
         own_binary: &brief.own_binary,
         project: None,
         within: &trial.dir,
@@ -201,6 +203,7 @@ fn mandate(part: Part) -> Mandate {
         round: 1,
         revision: None,
         findings: Vec::new(),
+        judged: None,
     }
 }
 

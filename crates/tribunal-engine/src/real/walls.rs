@@ -127,6 +127,8 @@ pub(crate) struct Ground<'a> {
     pub(crate) adapters: &'a Adapters,
     /// What makers and checks may write besides.
     pub(crate) writable: &'a [String],
+    /// Where the user's signing keys lie, wherever that is: nobody sees these places.
+    pub(crate) keys: &'a [PathBuf],
     /// The Tribunal program.
     pub(crate) own_binary: &'a Path,
     /// The project's root, its git folders, and the folder with the runs.
@@ -155,6 +157,7 @@ impl Site {
             environment: &self.environment,
             adapters: &self.adapters,
             writable: &self.settings.agents.writable,
+            keys: &self.keys,
             own_binary: &self.own_binary,
             project: Some(Estate {
                 root: self.project.root(),
@@ -232,6 +235,11 @@ impl Ground<'_> {
             }
             // A project in which nothing ever ran has nothing to hide.
             project.runs.canonicalize().into_iter().for_each(|runs| plan.hide(runs));
+            let shown = [project.root, project.git[0], project.git[1]];
+            let shown: Vec<PathBuf> = shown.into_iter().filter_map(|path| path.canonicalize().ok()).collect();
+            let keys = self.key_places(tree, home.as_deref()).into_iter();
+            keys.filter(|key| key.exists() && shown.iter().any(|above| key.starts_with(above)))
+                .for_each(|key| plan.hide(key));
         }
         plan.show(&own, false);
         plan.show(&house.scratch, true);
@@ -240,6 +248,20 @@ impl Ground<'_> {
         }
         plan.show(tree, room.write || !stands(Defence::ReadOnlySeat));
         Ok(house)
+    }
+
+    /// Where the user's signing keys lie, and where links to them lead. A place that holds more than keys is not one.
+    fn key_places(&self, tree: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+        let root = self.project.as_ref().map(|project| project.root);
+        let keep: Vec<&Path> = [tree].into_iter().chain(home).chain(root).collect();
+        let mut places = Vec::new();
+        for key in self.keys {
+            let parent = key.parent().and_then(|folder| folder.canonicalize().ok());
+            places.extend(parent.zip(key.file_name()).map(|(folder, name)| folder.join(name)));
+            places.extend(key.canonicalize());
+        }
+        places.retain(|place| !keep.iter().any(|kept| kept.starts_with(place)));
+        places
     }
 
     /// What every maker and every check may write.
@@ -295,6 +317,7 @@ impl Ground<'_> {
     fn homes(&self, room: &Room<'_>, home: &Path) -> io::Result<BTreeMap<PathBuf, Place>> {
         let mut places: BTreeMap<PathBuf, Place> =
             SECRETS.into_iter().map(|secret| (home.join(secret), Place::Hidden)).collect();
+        places.extend(self.key_places(room.tree, Some(home)).into_iter().map(|key| (key, Place::Hidden)));
         let find = |text: &str| expand(text, Some(home), room.env);
         for row in self.adapters.names().filter_map(|name| self.adapters.get(name).ok()) {
             let of_home =
@@ -584,6 +607,7 @@ mod tests {
             environment: &environment,
             adapters: &adapters,
             writable: &writable,
+            keys: &[home.join("keys/sign"), home.join("rings"), home.clone()],
             own_binary: Path::new("/usr/bin/env"),
             project: None,
             within: &root,
@@ -711,6 +735,15 @@ mod tests {
             let saw: Vec<&str> = files.into_iter().filter(|file| shown(&walls, &home.join(file))).collect();
             assert_eq!(saw, [".cargo/bin/cargo", ".cargo/config.toml", "tool/bin/x"], "{path:?}");
         }
+    }
+
+    #[test]
+    fn no_signing_key_is_seen_wherever_it_lies() {
+        let files = ["keys/sign", "keys/other", "rings/private", "notes"];
+        let (folder, walls) = seen(&files, &[]);
+        let home = folder.path().canonicalize().unwrap().join("home");
+        let saw: Vec<&str> = files.into_iter().filter(|file| shown(&walls, &home.join(file))).collect();
+        assert_eq!(saw, ["keys/other", "notes"]);
     }
 
     #[test]

@@ -111,7 +111,7 @@ fn with_brackets(line: &str, start: usize, end: usize) -> (usize, usize) {
 }
 
 /// Keys whose lines may carry a word.
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "final verdict",
     "overall verdict",
     "my verdict",
@@ -125,6 +125,7 @@ const KEYS: [&str; 14] = [
     "not an issue",
     "cannot fix",
     "can't fix",
+    "commit",
     "passed",
 ];
 

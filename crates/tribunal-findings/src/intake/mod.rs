@@ -4,6 +4,7 @@
 pub mod answer;
 mod blocks;
 mod check;
+pub mod checked;
 mod compiler;
 mod cover;
 mod front;
@@ -34,12 +35,14 @@ pub use compiler::read_compiler_lines;
 pub use sarif::read_sarif;
 
 use crate::text::{Damage, LINE_MAX, clean, clip};
+pub use checked::Judged;
 use cover::Manner;
 use launch::Carried;
 use scan::{Kind, Line};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tribunal_core::defence::{Defence, stands};
+use tribunal_core::evidence::{Lack, Refused};
 use tribunal_core::finding::{Answer, Claim, Said, Severity, UnreadPart, Verdict};
 use tribunal_core::ids::FindingId;
 
@@ -53,6 +56,8 @@ const UNREAD_MAX: usize = 500;
 /// How many unread parts a reviewer is asked about one by one, and how much of each is shown.
 const PARTS_MAX: usize = 30;
 const PART_TEXT_MAX: usize = 600;
+/// How much of words that are no evidence is kept.
+const REFUSED_MAX: usize = 300;
 
 /// Which of the known forms a message had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,6 +117,9 @@ pub struct Intake {
     pub said: BTreeMap<FindingId, Said>,
     /// What was checked, in the author's words; empty when nothing of substance was said.
     pub checked: String,
+    /// Words about what was checked that are no evidence, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Refused>,
     /// What the author took the task to be for.
     pub intent: Option<String>,
     /// Whether the work serves that.
@@ -159,6 +167,7 @@ impl Intake {
             raised: self.findings.clone(),
             said: self.said.clone(),
             checked: self.checked.clone(),
+            refused: self.refused.clone(),
             intent: self.intent.clone(),
             intent_satisfied: self.intent_satisfied,
             unread: self.unread_parts(),
@@ -194,7 +203,8 @@ impl Intake {
     /// The same with the reason why an approval does not count by itself, for whoever looks at one answer alone.
     pub fn explained(mut self) -> Intake {
         if self.lacks_evidence() {
-            self.note("", NO_EVIDENCE);
+            let why = self.refused.as_ref().map_or_else(|| NO_EVIDENCE.to_owned(), |refused| refused.words());
+            self.note("", why);
         }
         self
     }
@@ -262,6 +272,8 @@ pub(crate) struct Draft {
     pub read_files: usize,
     /// The files of the change, where they are known.
     pub changed: Vec<String>,
+    /// Words about what was checked that did not carry the launch word.
+    pub unworded: String,
 }
 
 /// Longer words are not looked at by the covering reader; they are in doubt.
@@ -363,6 +375,8 @@ pub struct Reading<'a> {
     pub word: Option<&'a str>,
     /// The files of the change that was judged; empty when they are not known.
     pub changed: &'a [String],
+    /// What evidence may name; none when nobody knows what was judged.
+    pub judged: Option<&'a Judged>,
 }
 
 /// Reads a reviewer's final message in any of the known forms.
@@ -411,7 +425,7 @@ fn read_damaged(text: &str, mut damage: Damage, reading: &Reading<'_>) -> Intake
     if draft.votes.is_empty() && draft.intake.findings.is_empty() && draft.intake.form == Form::None {
         compiler::read_as_last_resort(&scan.lines, &mut draft);
     }
-    weigh(draft, damage, &scan.lines)
+    weigh(draft, damage, &scan.lines, reading.judged)
 }
 
 fn read_prose(lines: &[Line<'_>], draft: &mut Draft) {
@@ -429,6 +443,7 @@ fn read_prose(lines: &[Line<'_>], draft: &mut Draft) {
     verdict::read_remarks(lines, &mut taken, draft);
     note_what_looks_like_an_answer(lines, draft);
     doubt_what_is_quoted(lines, draft);
+    doubt_bare_alarms(lines, draft);
     prose::read(lines, &taken, draft);
     if let Some(front) = front {
         front.settle(draft);
@@ -513,6 +528,20 @@ fn doubt_what_is_quoted(lines: &[Line<'_>], draft: &mut Draft) {
     }
 }
 
+/// A sign of alarm with no word beside it: no reader takes it for a finding, and its author saw something.
+fn doubt_bare_alarms(lines: &[Line<'_>], draft: &mut Draft) {
+    for line in lines.iter().filter(|line| line.kind == Kind::Own) {
+        let text = crate::text::strip_bullet(line.text).trim();
+        let named = text.split_whitespace().all(|word| {
+            word.len() > 2 && word.starts_with(':') && word.ends_with(':')
+                || !word.chars().any(char::is_alphanumeric)
+        });
+        if !text.is_empty() && named && cover::is_alarm(text) {
+            draft.intake.doubt(text, "a sign of alarm, and no word about what it is for");
+        }
+    }
+}
+
 /// Why a quoted line may be a finding, if it may.
 fn telling(words: &str, folded: bool, alert: bool, quoted: bool) -> Option<&'static str> {
     if words.is_empty() || verdict::is_verdict_line(words) || words.starts_with("[!") {
@@ -574,7 +603,7 @@ fn after_region(text: &str) -> Option<&str> {
 const DOUBT: &str = "something in it may be a finding and cannot be read";
 
 /// One verdict or none: all that were given must agree, and the last must be one.
-fn weigh(mut draft: Draft, damage: Damage, lines: &[Line<'_>]) -> Intake {
+fn weigh(mut draft: Draft, damage: Damage, lines: &[Line<'_>], judged: Option<&Judged>) -> Intake {
     settle_verdict(&mut draft);
     cover_the_rest(&mut draft);
     if draft.forged {
@@ -605,13 +634,26 @@ fn weigh(mut draft: Draft, damage: Damage, lines: &[Line<'_>]) -> Intake {
             }
         }
     }
-    if !crate::intake::verdict::has_substance(&intake.checked) {
-        intake.checked.clear();
-    }
+    let unworded = std::mem::take(&mut draft.unworded);
+    weigh_evidence(intake, &unworded, judged);
     if draft.votes.is_empty() && draft.strictest.is_none() {
         note_why_there_is_none(&mut draft.intake, lines);
     }
     draft.intake
+}
+
+/// What was checked is kept where it is evidence; where it is none, why.
+fn weigh_evidence(intake: &mut Intake, unworded: &str, judged: Option<&Judged>) {
+    let matter = judged.map(|judged| judged.matter).unwrap_or_default();
+    let (line, lack) = match (intake.checked.trim().is_empty(), unworded.trim().is_empty()) {
+        (true, true) => return,
+        (true, false) => (unworded, Some(Lack::Wordless)),
+        (false, _) => (intake.checked.as_str(), checked::lack(&intake.checked, judged)),
+    };
+    let Some(lack) = lack else { return };
+    let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    intake.refused = Some(Refused { lack, matter, line: clip(&line, REFUSED_MAX) });
+    intake.checked.clear();
 }
 
 /// An approval covers the whole answer: what no reader took must be plainly harmless.
@@ -639,6 +681,9 @@ fn cover_the_rest(draft: &mut Draft) {
             let why = match manner {
                 Manner::Prose | Manner::Tail => {
                     "may be a finding: it is in no form that is known, and not plainly harmless"
+                }
+                Manner::Checked if checked::is_nothing(&text) => {
+                    "what was checked says that nothing was done"
                 }
                 Manner::Checked | Manner::List => {
                     "what was checked tells of a fault or of something that was not done"

@@ -410,6 +410,9 @@ pub(crate) fn take_evidence(text: &str, draft: &mut Draft) {
     } else {
         // Not told by whoever launched it: it is covered, and is evidence of nothing.
         draft.evidence(text);
+        if draft.unworded.is_empty() {
+            draft.unworded = crate::text::clip(text.trim(), 4_000);
+        }
     }
 }
 

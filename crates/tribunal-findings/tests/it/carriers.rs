@@ -146,7 +146,7 @@ fn a_count_or_a_flag_speaks_against_the_work() {
 
 #[test]
 fn evidence_without_the_word_is_no_evidence() {
-    let reading = Reading { word: Some("k7f3q2xa"), changed: &[] };
+    let reading = Reading { word: Some("k7f3q2xa"), ..Reading::default() };
     let read = |text: &str| read_as(text.as_bytes(), &reading);
     let intake = read("CHECKED: read src/a.rs, 30 tests passed\nVERDICT k7f3q2xa: approve\n");
     assert_eq!((intake.effective(), intake.checked.as_str()), (None, ""), "{intake:?}");

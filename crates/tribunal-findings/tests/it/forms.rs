@@ -30,7 +30,8 @@ fn what_is_folded_away_leaves_doubt_and_votes_for_nothing() {
 fn an_absolute_path_names_a_file_of_the_change_or_none() {
     let text = r#"{"verdict":"reject","findings":[{"title":"panics","severity":"high","path":"/build/7/app/src/batch.rs:19"}]}"#;
     let changed = ["batch.rs".to_owned(), "src/batch.rs".to_owned(), "lib/src/batch.rs".to_owned()];
-    let read = |changed: &[String]| read_as(text.as_bytes(), &Reading { word: None, changed }).findings;
+    let read =
+        |changed: &[String]| read_as(text.as_bytes(), &Reading { changed, ..Reading::default() }).findings;
     let found = read(&changed);
     assert_eq!((found[0].file.as_deref(), found[0].line), (Some("src/batch.rs"), Some(19)));
     assert_eq!(read(&changed[2..])[0].file, None);

@@ -7,7 +7,7 @@ use tribunal_findings::{Done, Intake, Reading, read, read_as, read_hearing, read
 const WORD: &str = "k7f3q2xa";
 
 fn launched(text: &str) -> Intake {
-    read_as(text.as_bytes(), &Reading { word: Some(WORD), changed: &[] })
+    read_as(text.as_bytes(), &Reading { word: Some(WORD), ..Reading::default() })
 }
 
 fn why(intake: &Intake) -> String {
@@ -125,6 +125,21 @@ fn a_builder_replies_with_the_word() {
 }
 
 #[test]
+fn a_builder_gives_another_message_only_with_the_word() {
+    let lines = |text: &str| read_maker(text, Some(WORD)).commit;
+    let said = "COMMIT k7f3q2xa: feat(x): one\nCOMMIT k7f3q2xa:\nCOMMIT k7f3q2xa: why\nCOMMIT: quoted\nTASK k7f3q2xa: done";
+    assert_eq!(lines(said), ["feat(x): one", "", "why"]);
+    assert_eq!(
+        lines("COMMIT k7f3q2xa: one\nCOMMIT k7f3q2xb: two"),
+        Vec::<String>::new(),
+        "another word voids it"
+    );
+    let by_tool = "{\"tool\":\"report_task_done\",\"args\":{\"word\":\"k7f3q2xa\",\"done\":true,\"commit_message\":\"a\\n\\nb\"}}";
+    assert_eq!(lines(by_tool), ["a", "", "b"]);
+    assert_eq!(lines(&by_tool.replace("xa", "xb")), Vec::<String>::new());
+}
+
+#[test]
 fn a_hearing_takes_a_finding_away_only_with_the_word() {
     let heard = |text| read_hearing(text, Some(WORD)).map(|heard| heard.upheld);
     assert_eq!(heard("RULING k7f3q2xa: refuted because the lock is held"), Some(false));
@@ -143,7 +158,7 @@ fn a_hearing_takes_a_finding_away_only_with_the_word() {
 #[test]
 fn evidence_may_stand_below_a_key_that_carries_the_word() {
     let text = "VERDICT k7f3q2xa:\napprove\n\nCHECKED k7f3q2xa:\n- ran the tests of the lexer (143 passed)\n";
-    let reading = Reading { word: Some("k7f3q2xa"), changed: &[] };
+    let reading = Reading { word: Some("k7f3q2xa"), ..Reading::default() };
     let intake = read_as(text.as_bytes(), &reading);
     assert_eq!(intake.effective(), Some(Verdict::Approve), "{intake:?}");
     assert!(intake.checked.contains("143 passed"), "{intake:?}");

@@ -440,6 +440,12 @@ const NOT_CHECKED: &[&str] = &[
     "src/queue.rs:4 path traversal",
     "src/queue.rs:4 and src/main.rs:9 disagree",
     "src/queue.rs:4 without a lock",
+    "read the diff up to the limit",
+    "read src/queue.rs up to line 400",
+    "ran it; output empty",
+    "read src/queue.rs:4 and its caller in src/main.rs:10-20 :warning:",
+    "read src/queue.rs",
+    "src/queue.rs:88",
 ];
 
 /// What was checked is evidence; what it tells of besides is not.
@@ -448,8 +454,62 @@ fn what_was_checked_reports_and_tells_of_no_fault() {
     let approves = |checked: &&&str| {
         read(&format!("CHECKED: {checked}\nVERDICT: approve\n")).effective() == Some(Verdict::Approve)
     };
-    let doubted: Vec<&&str> = CHECKED.iter().filter(|checked| !approves(checked)).collect();
+    // Whether it says enough is another question: here it is whether it tells of a fault.
+    let doubtful = |checked: &&&str| {
+        read(&format!("CHECKED: {checked}\nVERDICT: approve\n")).verdict != Some(Verdict::Approve)
+    };
+    let doubted: Vec<&&str> = CHECKED.iter().filter(doubtful).collect();
     assert!(doubted.is_empty(), "honest, and doubted: {doubted:#?}");
     let believed: Vec<&&str> = NOT_CHECKED.iter().filter(approves).collect();
     assert!(believed.is_empty(), "believed: {believed:#?}");
+}
+
+/// A sign of alarm by its name, alone on a line, is a sign of alarm.
+#[test]
+fn an_alarm_alone_leaves_no_approval() {
+    for sign in [":warning:", ":x:", "⚠️", ":rotating_light: :rotating_light:"] {
+        for text in [
+            format!("{sign}\n\nCHECKED: ran cargo test, 41 passed\nVERDICT: approve\n"),
+            format!("CHECKED: ran cargo test, 41 passed\nVERDICT: approve {sign}\n"),
+            format!("CHECKED: ran cargo test, 41 passed\nVERDICT: approve\n{sign}\n"),
+            format!("## Findings\n\n{sign}\n\nCHECKED: ran cargo test, 41 passed\nVERDICT: approve\n"),
+            format!("- {sign}\nCHECKED: ran cargo test, 41 passed\nVERDICT: approve\n"),
+        ] {
+            assert_ne!(read(&text).effective(), Some(Verdict::Approve), "{text}");
+        }
+    }
+}
+
+/// What a prompt gives as an example of evidence counts once it is about the work, and not as it stands there.
+#[test]
+fn the_examples_of_evidence_are_evidence_of_other_work() {
+    use tribunal_core::evidence::{Lack, Matter};
+    use tribunal_findings::{Judged, Reading, read_as};
+    let names = || ["Goals", "Criteria", "Interface", "Limits"].map(str::to_owned).into_iter().collect();
+    let judged = |matter| Judged {
+        matter,
+        files: vec!["lib/shop.py".to_owned()],
+        names: if matter == Matter::Document { names() } else { Default::default() },
+        ..Judged::default()
+    };
+    for (matter, own) in [
+        (Matter::Change, "read lib/shop.py, total adds up all prices; ran pytest -q, 3 passed"),
+        (Matter::Plan, "task 1 adds the file that must-have 2 names, and its verification runs it"),
+        (
+            Matter::Document,
+            "read the section Limits, it says what each table holds; the criteria cover the goals",
+        ),
+    ] {
+        let judged = judged(matter);
+        let heard = |checked: &str| {
+            let text = format!("CHECKED: {checked}\nVERDICT: approve\n");
+            read_as(text.as_bytes(), &Reading { judged: Some(&judged), ..Reading::default() })
+        };
+        let own = heard(own);
+        assert_eq!(own.effective(), Some(Verdict::Approve), "{own:?}");
+        // About other work the example would be evidence: no word of it is in doubt.
+        let copied = heard(matter.example());
+        assert_eq!((copied.verdict, copied.effective()), (Some(Verdict::Approve), None), "{copied:?}");
+        assert_eq!(copied.refused.map(|refused| refused.lack), Some(Lack::Copied));
+    }
 }

@@ -4,12 +4,24 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 
-use tribunal_git::{Forward, ForwardProbe, GitPath, Refusal, Repo};
+use tribunal_git::{Bring, Forward, ForwardProbe, GitPath, Oid, Refusal, Repo};
 
 use crate::support::{World, git, path, script, texts, write};
 
-fn ignoring() -> [GitPath; 1] {
-    [path(".tribunal/")]
+static IGNORING: std::sync::LazyLock<[GitPath; 1]> = std::sync::LazyLock::new(|| [path(".tribunal/")]);
+
+/// The result as a run brings it by itself.
+fn bring<'a>(old: &'a Oid, new: &'a Oid) -> Bring<'a> {
+    Bring { branch: "main", old, new, ignoring: &*IGNORING, asked: false }
+}
+
+fn forward(repo: &Repo, old: &Oid, new: &Oid) -> Forward {
+    repo.fast_forward(&bring(old, new)).expect("answers")
+}
+
+/// The same after a person asked for it.
+fn asked(repo: &Repo, old: &Oid, new: &Oid) -> Forward {
+    repo.fast_forward(&Bring { asked: true, ..bring(old, new) }).expect("answers")
 }
 
 fn world() -> World {
@@ -28,7 +40,7 @@ fn a_clean_branch_moves_with_its_files() {
     let repo = &world.repo;
     assert_eq!(repo.fast_forward_probe("main", &world.head, &new).expect("probes"), ForwardProbe::NotDone);
     for _ in 0..2 {
-        let done = repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
+        let done = forward(repo, &world.head, &new);
         assert_eq!(done, Forward::Done);
     }
     assert_eq!(repo.fast_forward_probe("main", &world.head, &new).expect("probes"), ForwardProbe::Done);
@@ -48,11 +60,8 @@ fn whatever_is_in_the_way_is_left_alone_and_named() {
         let new = next(&world);
         change(&world);
         let before = world.print();
-        match world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers") {
-            Forward::Refused { why, command } => {
-                assert!(expect(&why), "{name}: {why:?}");
-                assert!(command.starts_with("git ") && command.contains(new.as_str()), "{command}");
-            }
+        match forward(&world.repo, &world.head, &new) {
+            Forward::Refused(why) => assert!(expect(&why), "{name}: {why:?}"),
             Forward::Done => panic!("{name} was done"),
         }
         assert_eq!(before.differences(&world.print()), [""; 0], "{name}");
@@ -110,20 +119,6 @@ fn whatever_is_in_the_way_is_left_alone_and_named() {
         },
         &|why| matches!(why, Refusal::Moved { found: None }),
     );
-    check(
-        "elsewhere",
-        &|w| {
-            git(&w.root(), &["checkout", "-q", "-b", "other"]);
-        },
-        &|why| matches!(why, Refusal::NotCheckedOutHere { head: Some(head) } if head == "other"),
-    );
-    check(
-        "detached",
-        &|w| {
-            git(&w.root(), &["checkout", "-q", "--detach"]);
-        },
-        &|why| matches!(why, Refusal::NotCheckedOutHere { head: None }),
-    );
     check("busy", &|w| write(&w.root(), ".git/MERGE_HEAD", &format!("{}\n", w.head)), &|why| {
         matches!(why, Refusal::Busy { what: "merge" })
     });
@@ -148,7 +143,7 @@ fn files_beside_the_change_stay() {
         } else {
             git(&world.root(), &["reset", "-q", "--hard", world.head.as_str()]);
         }
-        let done = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
+        let done = forward(&world.repo, &world.head, &new);
         assert_eq!(done, Forward::Done);
         assert_eq!(mine.iter().map(|name| stand(&world, name)).collect::<Vec<_>>(), before);
         assert_eq!(git(&world.root(), &["diff", "HEAD", "--stat"]), "");
@@ -162,189 +157,179 @@ fn stand(world: &World, name: &str) -> (Vec<u8>, std::time::SystemTime) {
     (fs::read(&path).expect("there"), modified)
 }
 
-/// Whatever held the branch back, the command that is offered brings the result, and nothing of the user's is lost.
+/// What the user asked for brings the result past changes that it does not touch, to a branch that is gone or checked
+/// out elsewhere; and nothing of the user's is lost.
 #[test]
-fn the_offered_command_works() {
+fn asked_for_it_goes_further() {
     let check = |name: &str, change: &dyn Fn(&World), after: &dyn Fn(&World)| {
         let world = world();
         let new = next(&world);
         change(&world);
-        let answer = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
-        let Forward::Refused { command, .. } = answer else { panic!("{name}: {answer:?}") };
-        let output = given(&world, &command);
-        assert!(output.status.success(), "{name}: {command}: {output:?}");
+        assert_eq!(asked(&world.repo, &world.head, &new), Forward::Done, "{name}");
         git(&world.root(), &["merge-base", "--is-ancestor", new.as_str(), "main"]);
         after(&world);
     };
     let file = |w: &World, name: &str| fs::read_to_string(w.root().join(name)).expect("there");
-    let nothing = |_: &World| {};
-    check("changed", &|w| write(&w.root(), "dir/b", "mine\n"), &|w| assert_eq!(file(w, "dir/b"), "mine\n"));
+    let arrived = |w: &World| assert_eq!(file(w, "new/file"), "n\n");
+    check("changed", &|w| write(&w.root(), "dir/b", "mine\n"), &|w| {
+        arrived(w);
+        assert_eq!(git(&w.root(), &["status", "--porcelain"]), " M dir/b");
+        assert_eq!(file(w, "dir/b"), "mine\n");
+    });
     check(
         "staged",
         &|w| {
             write(&w.root(), "dir/b", "mine\n");
             git(&w.root(), &["add", "dir/b"]);
         },
-        &|w| assert_eq!(git(&w.root(), &["diff", "--cached", "--name-only"]), "dir/b"),
+        &|w| {
+            arrived(w);
+            assert_eq!(git(&w.root(), &["diff", "--cached", "--name-only"]), "dir/b");
+        },
     );
-    check("changed by both", &|w| write(&w.root(), "a", "mine\n"), &|w| {
-        assert!(git(&w.root(), &["show", "stash@{0}:a"]).contains("mine"));
+    check("removed", &|w| fs::remove_file(w.root().join("dir/b")).expect("removed"), &|w| {
+        arrived(w);
+        assert!(!w.root().join("dir/b").exists());
     });
-    let kept = |w: &World| {
-        assert_eq!(file(w, "new/file"), "n\n");
-        assert_eq!(git(&w.root(), &["show", "stash@{0}^3:new/file"]), "mine");
-        assert_eq!(file(w, "notes"), "notes\n");
-    };
-    let lies = |w: &World| {
-        write(&w.root(), "new/file", "mine\n");
-        write(&w.root(), "notes", "notes\n");
-    };
-    check("in the way", &lies, &kept);
-    check(
-        "ignored and in the way",
-        &|w| {
-            write(&w.root(), ".git/info/exclude", "new\n");
-            lies(w);
-        },
-        &kept,
-    );
-    check(
-        "in the way, and changed",
-        &|w| {
-            lies(w);
-            write(&w.root(), "dir/b", "mine\n");
-        },
-        &|w| assert_eq!(file(w, "dir/b"), "mine\n"),
-    );
-    check("a file where a folder must be", &|w| write(&w.root(), "new", "mine\n"), &|w| {
-        assert_eq!(git(&w.root(), &["show", "stash@{0}^3:new"]), "mine");
-    });
-    let moved = |w: &World| drop(git(&w.root(), &["commit", "-q", "--allow-empty", "-m", "user"]));
-    check("moved", &moved, &nothing);
-    check(
-        "moved, with something staged",
-        &|w| {
-            moved(w);
-            write(&w.root(), "dir/b", "mine\n");
-            git(&w.root(), &["add", "dir/b"]);
-        },
-        &|w| assert_eq!(file(w, "dir/b"), "mine\n"),
-    );
     let other = |w: &World| drop(git(&w.root(), &["checkout", "-q", "-b", "other"]));
-    check("elsewhere", &other, &|w| {
-        assert_eq!(git(&w.root(), &["symbolic-ref", "--short", "HEAD"]), "other")
-    });
-    check(
-        "moved and elsewhere",
-        &|w| {
-            moved(w);
-            other(w);
-        },
-        &|w| assert_eq!(git(&w.root(), &["rev-parse", "other^"]), w.head.as_str()),
-    );
     check(
         "deleted",
         &|w| {
             other(w);
             git(&w.root(), &["branch", "-qD", "main"]);
         },
-        &nothing,
+        &|w| assert_eq!(git(&w.root(), &["symbolic-ref", "--short", "HEAD"]), "other"),
     );
 }
 
-/// A command as a person gives it to their shell.
-fn given(world: &World, command: &str) -> std::process::Output {
-    let mut shell = std::process::Command::new("sh");
-    shell.args(["-c", command]).current_dir(world.root()).output().expect("starts")
+/// What the result changes too is never written over, asked or not.
+#[test]
+fn asked_for_it_overwrites_nothing() {
+    let check = |name: &str, change: &dyn Fn(&World), expect: &dyn Fn(&Refusal) -> bool| {
+        let world = world();
+        let new = next(&world);
+        change(&world);
+        let before = world.print();
+        match asked(&world.repo, &world.head, &new) {
+            Forward::Refused(why) => assert!(expect(&why), "{name}: {why:?}"),
+            Forward::Done => panic!("{name} was done"),
+        }
+        assert_eq!(before.differences(&world.print()), [""; 0], "{name}");
+    };
+    let dirty = |names: &'static [&str]| move |why: &Refusal| matches!(why, Refusal::Dirty { paths } if texts(paths) == names);
+    check("changed by both", &|w| write(&w.root(), "a", "mine\n"), &dirty(&["a"]));
+    check(
+        "changed by both, and elsewhere",
+        &|w| {
+            write(&w.root(), "dir/b", "mine\n");
+            write(&w.root(), "gone", "mine\n");
+        },
+        &dirty(&["gone"]),
+    );
+    check(
+        "in the way",
+        &|w| write(&w.root(), "new/file", "mine\n"),
+        &|why| matches!(why, Refusal::InTheWay { paths } if texts(paths) == ["new/file"]),
+    );
+    check(
+        "moved",
+        &|w| {
+            git(&w.root(), &["commit", "-q", "--allow-empty", "-m", "user"]);
+        },
+        &|why| matches!(why, Refusal::Moved { found: Some(_) }),
+    );
+    check("busy", &|w| write(&w.root(), ".git/MERGE_HEAD", &format!("{}\n", w.head)), &|why| {
+        matches!(why, Refusal::Busy { what: "merge" })
+    });
 }
 
-/// Names that git or a shell could take for more than a name.
-const ODD: [&str; 24] = [
-    "_config.yml",
-    "__init__.py",
-    "-dash",
-    "@at",
-    "#no",
-    "~home",
-    "%p",
-    "&and",
-    ",c",
-    "=is",
-    ";end",
-    "<in",
-    ">out",
-    "'one",
-    "\"two",
-    "`back",
-    "!not",
-    "^up",
-    ":colon",
-    "(paren",
-    "a*b",
-    "[x]",
-    "b\\s",
-    "my own",
-];
-
-/// Names that git could take for more than a name: each is put aside by the offered command, from any folder.
+/// A branch that nothing has checked out moves alone: the files of the one that is stay as they are.
 #[test]
-fn the_offered_command_takes_names_as_they_are() {
-    let world = world();
-    let all = ODD.to_vec();
-    let files: Vec<_> = all.iter().map(|name| (*name, "theirs\n")).collect();
-    let new = world.commit(&world.head, &files, "odd names");
-    all.iter().for_each(|name| write(&world.root(), name, "mine\n"));
-    let answer = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
-    let Forward::Refused { command, .. } = answer else { panic!("{answer:?}") };
-    let output = given(&world, &format!("cd dir && {command}"));
-    assert!(output.status.success(), "{command}: {output:?}");
-    assert_eq!(git(&world.root(), &["rev-parse", "main"]), new.as_str());
-    for name in all {
-        assert_eq!(fs::read(world.root().join(name)).expect("there"), b"theirs\n", "{name}");
-        assert_eq!(git(&world.root(), &["show", &format!("stash@{{0}}^3:{name}")]), "mine", "{name}");
+fn a_branch_that_is_not_checked_out_moves_alone() {
+    for away in [&["checkout", "-q", "-b", "other"][..], &["checkout", "-q", "--detach"]] {
+        let world = world();
+        let new = next(&world);
+        git(&world.root(), away);
+        write(&world.root(), "a", "mine\n");
+        assert_eq!(forward(&world.repo, &world.head, &new), Forward::Done);
+        assert_eq!(git(&world.root(), &["rev-parse", "main"]), new.as_str());
+        assert_eq!(git(&world.root(), &["rev-parse", "HEAD"]), world.head.as_str());
+        assert_eq!(fs::read(world.root().join("a")).expect("there"), b"mine\n");
+        assert!(!world.root().join("new").exists());
     }
 }
 
-/// A branch that is checked out in another worktree is moved there: git refuses to do it from here.
+/// A rebase or bisection takes HEAD off its branch and comes back to it: until then the branch stays.
 #[test]
-fn the_offered_command_works_where_the_branch_is_checked_out() {
-    type Change = fn(&World, &std::path::Path);
-    let change_there: Change = |_, there| write(there, "a", "1\n2\n3\nmine\n");
-    let moved: Change = |_, there| drop(git(there, &["commit", "-q", "--allow-empty", "-m", "user"]));
-    let gone: Change = |_, there| fs::remove_dir_all(there).expect("taken away");
-    let nothing: Change = |_, _| {};
+fn a_branch_that_is_rebased_or_bisected_stays() {
+    let world = world();
+    let new = next(&world);
+    let one = world.commit(&world.head, &[("a", "one\n")], "one");
+    git(&world.root(), &["branch", "topic", one.as_str()]);
+    write(&world.root(), "a", "two\n");
+    git(&world.root(), &["commit", "-qam", "two"]);
+    let mine = Oid::parse(&git(&world.root(), &["rev-parse", "main"])).expect("an id");
+    let mut rebase = std::process::Command::new("git");
+    let stopped = rebase.args(["rebase", "topic"]).current_dir(world.root()).output().expect("starts");
+    assert!(!stopped.status.success(), "it conflicts, so it stops half way");
+    let next = world.commit(&mine, &[("new/file", "n\n")], "next");
+    let refused = |what| Forward::Refused(Refusal::Busy { what });
+    for answer in [forward(&world.repo, &mine, &next), asked(&world.repo, &mine, &next)] {
+        assert_eq!(answer, refused("rebase"));
+    }
+    git(&world.root(), &["rebase", "--abort"]);
+    git(&world.root(), &["bisect", "start"]);
+    git(&world.root(), &["checkout", "-q", "--detach"]);
+    assert_eq!(forward(&world.repo, &mine, &next), refused("bisect"));
+    git(&world.root(), &["bisect", "reset"]);
+    drop(new);
+    assert_eq!(forward(&world.repo, &mine, &next), Forward::Done);
+}
+
+/// A branch that another worktree has checked out is moved there, with its files, when the user asks for it.
+#[test]
+fn a_branch_moves_where_it_is_checked_out() {
+    type Change = fn(&std::path::Path);
     let check = |name: &str, change: Change| {
-        let world = World::new(&[("a", "1\n2\n3\n"), ("dir/b", "1\n"), (".gitignore", "ignored\n")]);
-        let new = world.commit(&world.head, &[("a", "0\n1\n2\n3\n"), ("new/file", "n\n")], "next");
+        let world = world();
+        let new = next(&world);
         let folder = tempfile::tempdir().expect("a folder");
         let there = folder.path().join(name);
         git(&world.root(), &["checkout", "-q", "-b", "other"]);
         git(&world.root(), &["worktree", "add", "-q", there.to_str().expect("text"), "main"]);
-        change(&world, &there);
-        let answer = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
-        let Forward::Refused { command, .. } = answer else { panic!("{answer:?}") };
-        let output = given(&world, &format!("cd dir && {command}"));
-        assert!(output.status.success(), "{command}: {output:?}");
-        git(&world.root(), &["merge-base", "--is-ancestor", new.as_str(), "main"]);
-        assert_eq!(git(&world.root(), &["symbolic-ref", "--short", "HEAD"]), "other", "{command}");
+        change(&there);
+        let before = world.print();
         if there.exists() {
-            assert_eq!(fs::read(there.join("new/file")).expect("there"), b"n\n", "{command}");
-            assert_eq!(git(&there, &["rev-parse", "HEAD"]), git(&there, &["rev-parse", "main"]));
+            let held = forward(&world.repo, &world.head, &new);
+            let folder = there.canonicalize().expect("there");
+            assert_eq!(held, Forward::Refused(Refusal::Elsewhere { folder }), "{name}");
+            assert_eq!(before.differences(&world.print()), [""; 0], "{name}");
         }
-        fs::read_to_string(there.join("a")).unwrap_or_default()
+        let answer = asked(&world.repo, &world.head, &new);
+        assert_eq!(git(&world.root(), &["symbolic-ref", "--short", "HEAD"]), "other", "{name}");
+        (
+            answer,
+            fs::read_to_string(there.join("new/file")).unwrap_or_default(),
+            git(&world.root(), &["rev-parse", "main"]) == new.as_str(),
+        )
     };
-    for name in ODD.into_iter().chain(["plain", "it's \"two\"", "$(id)", "a && b", "ünd"]) {
-        assert_eq!(check(name, nothing), "0\n1\n2\n3\n", "{name}");
+    let arrived = (Forward::Done, "n\n".to_owned(), true);
+    for name in ["plain", "it's \"two\"", "$(id)", "a && b", "ünd", "-dash"] {
+        assert_eq!(check(name, |_| {}), arrived, "{name}");
     }
-    assert_eq!(check("changed there", change_there), "0\n1\n2\n3\nmine\n");
-    assert_eq!(check("moved there", moved), "0\n1\n2\n3\n");
-    assert_eq!(check("gone", gone), "");
+    assert_eq!(check("changed there", |there| write(there, "dir/b", "mine\n")), arrived);
+    let (answer, _, moved) = check("changed by both", |there| write(there, "a", "mine\n"));
+    assert!(matches!(answer, Forward::Refused(Refusal::Dirty { .. })) && !moved, "{answer:?}");
+    // A worktree whose folder is gone holds nothing.
+    let gone = check("gone", |there| fs::remove_dir_all(there).expect("taken away"));
+    assert_eq!(gone, (Forward::Done, String::new(), true));
 }
 
-/// What cannot be put aside by name stays, to the byte, also where git ignores it: the offered command fails.
+/// Names that git could take for more than a name, in the way and not: each is named as it is, and none is written over.
 #[test]
-fn the_offered_command_overwrites_nothing_it_cannot_name() {
-    let names: [&[u8]; 4] = [b"ign\xff", b"ign\x01", b"ign\nored", b"ign  ored"];
+fn odd_names_in_the_way_are_named() {
+    let names: [&[u8]; 8] =
+        [b"-dash", b":(top)x", b"a*b", b"$(id)", b"ign\xff", b"ign\x01", b"ign\nored", b"my  own"];
     for name in names {
         let world = World::new(&[("a", "1\n"), (".gitignore", "ign*\n")]);
         let name = std::ffi::OsStr::from_bytes(name);
@@ -359,35 +344,22 @@ fn the_offered_command_overwrites_nothing_it_cannot_name() {
         let new = world.commit(&theirs, &[(".gitignore", "ign*\n")], "as it was");
         let mine = world.root().join(name);
         fs::write(&mine, "precious").expect("written");
-        let answer = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
-        let Forward::Refused { why: Refusal::InTheWay { .. }, command } = answer else {
-            panic!("{name:?}: {answer:?}")
-        };
-        let output = given(&world, &command);
-        assert!(!output.status.success(), "{command}: {output:?}");
-        assert_eq!(fs::read(&mine).expect("there"), b"precious", "{command}");
+        let answer = asked(&world.repo, &world.head, &new);
+        let Forward::Refused(Refusal::InTheWay { paths }) = answer else { panic!("{name:?}: {answer:?}") };
+        assert_eq!(paths, [GitPath::from(name.as_bytes())]);
+        assert_eq!(fs::read(&mine).expect("there"), b"precious");
         assert_eq!(git(&world.root(), &["rev-parse", "main"]), world.head.as_str());
-        assert_eq!(git(&world.root(), &["stash", "list"]), "");
     }
 }
 
-/// A branch that went back is fast-forwarded by the merge that is offered: it overwrites nothing either.
+/// A branch that a person moved past the result has it.
 #[test]
-fn a_branch_that_went_back_keeps_what_is_ignored() {
+fn a_branch_that_has_the_result_already_is_done() {
     let world = world();
-    let second = world.commit(&world.head, &[("dir/b", "2\n")], "second");
-    let new = world.commit(&second, &[("new/file", "n\n")], "third");
-    write(&world.root(), ".git/info/exclude", "new\n");
-    write(&world.root(), "new/file", "precious");
-    for branch in ["main", "other"] {
-        if branch == "other" {
-            git(&world.root(), &["checkout", "-q", "-b", "other"]);
-        }
-        let answer = world.repo.fast_forward("main", &second, &new, &ignoring()).expect("answers");
-        let Forward::Refused { why: Refusal::Moved { .. }, command } = answer else { panic!("{answer:?}") };
-        assert!(!given(&world, &command).status.success(), "{command}");
-        assert_eq!(fs::read(world.root().join("new/file")).expect("there"), b"precious", "{command}");
-    }
+    let new = next(&world);
+    git(&world.root(), &["merge", "-q", "--ff-only", new.as_str()]);
+    git(&world.root(), &["commit", "-q", "--allow-empty", "-m", "mine"]);
+    assert_eq!(forward(&world.repo, &world.head, &new), Forward::Done);
 }
 
 /// A file as if it had been written at another time.
@@ -411,8 +383,8 @@ fn touched_files_hold_nothing_back() {
     // What is only in the way is still so, and the index is not made to know more.
     write(&world.root(), "new/file", "mine\n");
     let before = world.print();
-    let answer = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
-    assert!(matches!(answer, Forward::Refused { why: Refusal::InTheWay { .. }, .. }), "{answer:?}");
+    let answer = forward(&world.repo, &world.head, &new);
+    assert!(matches!(answer, Forward::Refused(Refusal::InTheWay { .. })), "{answer:?}");
     assert_eq!(before.differences(&world.print()), [""; 0]);
     fs::remove_dir_all(world.root().join("new")).expect("removed");
     // So is what really changed.
@@ -421,8 +393,8 @@ fn touched_files_hold_nothing_back() {
         write(&world.root(), file, text);
         touch(&world, file);
         let before = world.print();
-        let answer = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
-        assert!(matches!(answer, Forward::Refused { why: Refusal::Dirty { .. }, .. }), "{answer:?}");
+        let answer = forward(&world.repo, &world.head, &new);
+        assert!(matches!(answer, Forward::Refused(Refusal::Dirty { .. })), "{answer:?}");
         assert_eq!(before.differences(&world.print()), [""; 0]);
         write(&world.root(), file, &was);
         touch(&world, file);
@@ -432,14 +404,14 @@ fn touched_files_hold_nothing_back() {
     for holder in ["".to_owned(), format!("tribunal {}", std::process::id()), "tribunal x".to_owned()] {
         write(&world.root(), lock, &holder);
         let before = world.print();
-        assert!(world.repo.fast_forward("main", &world.head, &new, &ignoring()).is_err(), "{holder}");
+        assert!(world.repo.fast_forward(&bring(&world.head, &new)).is_err(), "{holder}");
         assert_eq!(before.differences(&world.print()), [""; 0], "{holder}");
         fs::remove_file(world.root().join(lock)).expect("removed");
     }
     // But one of us who died there has no more to do with it. No process has such a number.
     write(&world.root(), lock, "tribunal 4294967295");
     write(&world.root(), ".git/index.tribunal", "half");
-    let done = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
+    let done = forward(&world.repo, &world.head, &new);
     assert_eq!(done, Forward::Done);
     assert_eq!(git(&world.root(), &["status", "--porcelain"]), "");
     assert_eq!(git(&world.root(), &["rev-parse", "HEAD"]), new.as_str());
@@ -455,7 +427,7 @@ fn a_copied_project_is_as_clean_as_the_first() {
     let copied = std::process::Command::new("cp").arg("-a").arg(world.root()).arg(&copy).status();
     assert!(copied.expect("starts").success());
     let repo = Repo::open(&copy).expect("opens");
-    let done = repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
+    let done = forward(&repo, &world.head, &new);
     assert_eq!(done, Forward::Done);
     assert_eq!(git(&copy, &["status", "--porcelain"]), "");
     assert_eq!(fs::read(copy.join("new/file")).expect("there"), b"n\n");
@@ -480,7 +452,7 @@ fn touched_files_with_line_endings_or_filters() {
         [(["core.autocrlf", "true"], "* text=auto\n"), (["core.autocrlf", "false"], "a text eol=crlf\n")]
     {
         let (world, new) = made(setting, attributes);
-        let done = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
+        let done = forward(&world.repo, &world.head, &new);
         assert_eq!(done, Forward::Done, "{attributes}");
         assert_eq!(git(&world.root(), &["status", "--porcelain"]), "", "{attributes}");
         assert_eq!(fs::read(world.root().join("a")).expect("there"), b"3\r\n", "{attributes}");
@@ -488,8 +460,8 @@ fn touched_files_with_line_endings_or_filters() {
     // Whether a file that passes through a filter of the user's has changed cannot be told without it.
     let (world, new) = made(["filter.up.clean", "tr a-z A-Z"], "b filter=up\n");
     let before = world.print();
-    let answer = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
-    assert!(matches!(answer, Forward::Refused { .. }), "{answer:?}");
+    let answer = forward(&world.repo, &world.head, &new);
+    assert!(matches!(answer, Forward::Refused(_)), "{answer:?}");
     assert_eq!(before.differences(&world.print()), [""; 0]);
 }
 
@@ -499,8 +471,8 @@ fn what_does_not_follow_is_refused() {
     let new = next(&world);
     let other = world.commit(&world.head, &[("x", "x\n")], "other");
     git(&world.root(), &["reset", "-q", "--hard", other.as_str()]);
-    let answer = world.repo.fast_forward("main", &other, &new, &ignoring()).expect("answers");
-    assert!(matches!(answer, Forward::Refused { why: Refusal::NotAhead, .. }), "{answer:?}");
+    let answer = forward(&world.repo, &other, &new);
+    assert!(matches!(answer, Forward::Refused(Refusal::NotAhead)), "{answer:?}");
     let probe = world.repo.fast_forward_probe("main", &world.head, &new).expect("probes");
     assert_eq!(probe, ForwardProbe::Elsewhere);
 }
@@ -513,7 +485,7 @@ fn half_done_is_finished() {
     git(&world.root(), &["read-tree", "-m", "-u", world.head.as_str(), new.as_str()]);
     let probe = world.repo.fast_forward_probe("main", &world.head, &new).expect("probes");
     assert_eq!(probe, ForwardProbe::NotDone);
-    let done = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
+    let done = forward(&world.repo, &world.head, &new);
     assert_eq!(done, Forward::Done);
     assert_eq!(git(&world.root(), &["status", "--porcelain"]), "");
 }
@@ -537,11 +509,11 @@ fn hooks_do_not_run_and_filters_are_not_bypassed() {
     let _ = fs::remove_file(&canary);
     let repo = Repo::open(&root).expect("opens");
     let one = world.commit(&world.head, &[("a", "2\n")], "one");
-    let done = repo.fast_forward("main", &world.head, &one, &[]).expect("answers");
+    let done = forward(&repo, &world.head, &one);
     assert_eq!(done, Forward::Done);
     let two = world.commit(&one, &[(".gitattributes", "*.x filter=mine\n"), ("f.x", "x\n")], "two");
-    let answer = repo.fast_forward("main", &one, &two, &[]).expect("answers");
-    let Forward::Refused { why: Refusal::Filtered { paths }, .. } = answer else { panic!("{answer:?}") };
+    let answer = forward(&repo, &one, &two);
+    let Forward::Refused(Refusal::Filtered { paths }) = answer else { panic!("{answer:?}") };
     assert_eq!(texts(&paths), ["f.x"]);
     assert!(!canary.exists());
 }
@@ -553,7 +525,7 @@ fn sparse_and_split_index_users_are_not_broken() {
     git(&world.root(), &["sparse-checkout", "set", "--no-cone", "/a", "/.gitignore"]);
     git(&world.root(), &["update-index", "--split-index"]);
     assert!(!world.root().join("dir/b").exists());
-    let done = world.repo.fast_forward("main", &world.head, &new, &ignoring()).expect("answers");
+    let done = forward(&world.repo, &world.head, &new);
     assert_eq!(done, Forward::Done);
     assert!(!world.root().join("dir/b").exists(), "a sparse checkout stays sparse");
     assert_eq!(fs::read(world.root().join("a")).expect("there"), b"2\n");
@@ -589,12 +561,12 @@ fn directories_and_files_change_places() {
     let new = world.commit(&empty, &[("d", "now a file\n"), ("f/in", "now a directory\n")], "swapped");
     write(&world.root(), "d/precious.o", "mine\n");
     let before = world.print();
-    let answer = world.repo.fast_forward("main", &world.head, &new, &[]).expect("answers");
-    let Forward::Refused { why: Refusal::InTheWay { paths }, .. } = answer else { panic!("{answer:?}") };
+    let answer = forward(&world.repo, &world.head, &new);
+    let Forward::Refused(Refusal::InTheWay { paths }) = answer else { panic!("{answer:?}") };
     assert_eq!(texts(&paths), ["d/precious.o"]);
     assert_eq!(before.differences(&world.print()), [""; 0]);
     fs::remove_file(world.root().join("d/precious.o")).expect("removed");
-    assert_eq!(world.repo.fast_forward("main", &world.head, &new, &[]).expect("answers"), Forward::Done);
+    assert_eq!(forward(&world.repo, &world.head, &new), Forward::Done);
     assert_eq!(git(&world.root(), &["status", "--porcelain"]), "");
 }
 
@@ -609,7 +581,7 @@ fn modes_arrive() {
         .repo
         .commit(&captured.tree, std::slice::from_ref(&world.head), "x", &who, &who)
         .expect("commits");
-    assert_eq!(world.repo.fast_forward("main", &world.head, &new, &[]).expect("answers"), Forward::Done);
+    assert_eq!(forward(&world.repo, &world.head, &new), Forward::Done);
     let mode = fs::metadata(world.root().join("a")).expect("there").permissions().mode();
     assert_eq!(mode & 0o111, 0o111);
 }

@@ -1,7 +1,7 @@
 //! Commits as facts, and the planning files' own commit.
 
 use crate::support::{World, git, path, who, write};
-use tribunal_git::{Archive, ChangeKind, GitError, Pushed};
+use tribunal_git::{Archive, ChangeKind, GitError, Pushed, Sign};
 
 #[test]
 fn commits_of_a_range_with_their_files() {
@@ -52,12 +52,16 @@ fn planning_files_are_committed_and_what_was_staged_is_not() {
     write(&root, ".planning/new file.md", "new");
     std::fs::remove_file(root.join(".planning/gone.md")).unwrap();
     let paths = [path(".planning"), path("CLAUDE.md")];
-    let commit = world.repo.commit_paths(&paths, "chore(planning): $(x)", &who()).unwrap().unwrap();
+    let commit = world
+        .repo
+        .commit_paths(&paths, "chore(planning): $(x)", &who(), Sign::AsConfigured)
+        .unwrap()
+        .unwrap();
     assert_eq!(world.repo.head().unwrap().commit, commit);
     let names = git(&root, &["show", "--name-status", "--format=", "HEAD"]);
     assert_eq!(names, "M\t.planning/STATE.md\nD\t.planning/gone.md\nA\t.planning/new file.md");
     assert_eq!(git(&root, &["status", "--porcelain"]), "M  code");
-    assert_eq!(world.repo.commit_paths(&paths, "x", &who()).unwrap(), None);
+    assert_eq!(world.repo.commit_paths(&paths, "x", &who(), Sign::AsConfigured).unwrap(), None);
 }
 
 #[test]

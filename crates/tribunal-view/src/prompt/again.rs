@@ -1,9 +1,10 @@
 //! What a reviewer is told of answers before this one that did not count: its own, which it is asked to repeat in a form
 //! that can be read, and those of lost attempts. Nothing here invites anybody to take back what was not read.
 
-use super::{TEXT_MAX, list_part};
+use super::{JudgeBrief, TEXT_MAX, evidence, list_part};
 use crate::plain::{clipped, fenced};
 use std::fmt::Write;
+use tribunal_core::evidence::Refused;
 use tribunal_core::finding::UnreadPart;
 use tribunal_core::ids::FindingId;
 use tribunal_core::panel::Unusable;
@@ -24,6 +25,8 @@ pub struct Again {
     pub left_out: Vec<FindingId>,
     /// What became of each finding it raised, one line each.
     pub became: Vec<String>,
+    /// Words about what was checked that are no evidence.
+    pub refused: Option<Refused>,
 }
 
 /// An attempt before this one that was lost.
@@ -40,14 +43,17 @@ pub struct Earlier {
 }
 
 /// What a reviewer is told of its own answer.
-pub(super) fn again_part(out: &mut String, again: Option<&Again>) {
-    let Some(again) = again else { return };
+pub(super) fn again_part(out: &mut String, brief: &JudgeBrief) {
+    let Some(again) = &brief.again else { return };
     out.push_str("\n## Your earlier answer\n\n");
     out.push_str(
         "You have judged exactly this before, and nothing has changed since. That answer did not count: ",
     );
     out.push_str(&wanted(again));
     out.push_str(" This is the last time you are asked.\n");
+    if let Some(refused) = again.refused.as_ref().filter(|_| again.why == Unusable::Bare) {
+        evidence::refused_part(out, brief, refused);
+    }
     parts(out, &again.unread);
     list_part(out, "What became of the findings you raised", &again.became);
     if !again.answer.trim().is_empty() {
@@ -67,9 +73,7 @@ fn wanted(again: &Again) -> String {
             let ids = if ids.is_empty() { "one of them".to_owned() } else { ids.join(", ") };
             format!("findings were put to you by id and it does not answer {ids}. Answer each of them, and {form}.")
         }
-        Unusable::Bare => "it approves without saying what was checked. Say it in a CHECKED line: files and lines that you \
-             read, commands that you ran and how they ended. That it looks good is not evidence."
-            .to_owned(),
+        Unusable::Bare => evidence::wanted(again.refused.as_ref()),
         Unusable::Groundless => "its verdict rests on a finding, and none of yours is open; what became of each stands \
              below. If something is wrong with the work, raise it with evidence in the form asked for: a file and a line, a \
              command and what it printed. If nothing is, your verdict says so."

@@ -5,7 +5,7 @@ use super::finding::table_of;
 use super::html::Html;
 use super::{Shell, cell, fact, mark, pages, table, table_end};
 use crate::events::Event;
-use crate::facts::{LoopView, PlanState, RunView};
+use crate::facts::{CommandView, LoopView, PlanState, RunView};
 use crate::html::{PARTS, picture, standing, total};
 use crate::review::{self, Part, Review};
 use crate::style::Mark;
@@ -111,7 +111,8 @@ fn head(html: &mut Html, view: &RunView) {
         html.raw("<li><strong>").text(value).raw("</strong> ").text(name).raw("</li>\n");
     }
     html.raw("</ul>\n");
-    for note in view.unreviewed.iter().chain(&view.warnings) {
+    let commands: Vec<String> = view.commands.iter().map(CommandView::line).collect();
+    for note in commands.iter().chain(&view.unreviewed).chain(&view.warnings) {
         html.raw("<p class=\"note\">").text(note).raw("</p>\n");
     }
     if view.is_forgeable() {

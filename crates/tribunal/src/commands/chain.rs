@@ -20,7 +20,7 @@ pub fn run(globals: &Globals, artifact: Artifact, args: &ChainArgs, wanted: &str
     let project = place.project()?;
     let open = match args.fresh {
         true => None,
-        false => resume::of_chain(&place, artifact, &args.feature)?.open,
+        false => resume::of_chain(&place, artifact, &args.feature)?,
     };
     if let Some(id) = open {
         out::say(&format!("run {id} for this is not over: it goes on (--fresh begins another)"));

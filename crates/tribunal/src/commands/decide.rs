@@ -10,7 +10,7 @@ use crate::out;
 use crate::place::{Place, Seen, never_began};
 use crate::progress::now;
 use tribunal_core::effect::EffectId;
-use tribunal_core::ids::{LoopId, Time};
+use tribunal_core::ids::{LoopId, Of, Time};
 use tribunal_engine::Docket;
 use tribunal_engine::inbox::{self, Answer, OpenQuestion, Reaction};
 use tribunal_engine::mail::Body;
@@ -62,7 +62,7 @@ pub fn record(place: &Place, run: &str, id: &str, answer: Answer) -> Result<Stri
 }
 
 /// Leaves the letter; the first answer counts.
-fn post(seen: &Seen, question: &OpenQuestion, body: &Body) -> Result<String, Failure> {
+pub fn post(seen: &Seen, question: &OpenQuestion, body: &Body) -> Result<String, Failure> {
     let letter = body.letter(Time(now())).map_err(Failure::bug)?;
     match tribunal_journal::post(&seen.dir, &letter)? {
         Posted::First => Ok(format!("{}: {}", question.subject, answer_words(body))),
@@ -115,14 +115,19 @@ fn answered(seen: &Seen, docket: &Docket, wanted: &str) -> Option<String> {
     let mut letters = mail.iter().filter_map(|mail| {
         let body = Body::read(&mail.letter).ok()?;
         match &body {
-            Body::Decide { effect, .. } | Body::DecideLane { effect, .. } => Some((effect.clone(), body)),
+            Body::Decide { effect, .. }
+            | Body::DecideLane { effect, .. }
+            | Body::DecideHeld { effect, .. } => Some((effect.clone(), body)),
             Body::Cancel { .. } | Body::Drop { .. } | Body::Editor(_) | Body::Waive(_) => None,
         }
     });
     // Questions about one thing are answered one after the other: the n-th answer is the n-th question's.
     let found = match inbox::closed(docket, wanted) {
         Some((about, n)) => {
-            let of = |effect: &EffectId| inbox::short(&LoopId::new(effect.of.as_str())) == about;
+            let of = |effect: &EffectId| match about.as_str() {
+                inbox::HELD => effect.of == Of::run(),
+                about => inbox::short(&LoopId::new(effect.of.as_str())) == about,
+            };
             letters.filter(|(effect, _)| of(effect)).nth(usize::try_from(n).unwrap_or(1).saturating_sub(1))
         }
         None => letters.find(|(effect, _)| effect.of.as_str() == wanted || effect.to_string() == wanted),
@@ -209,6 +214,7 @@ fn same(a: &Body, b: &Body) -> bool {
     match (a, b) {
         (Body::Decide { decision: a, .. }, Body::Decide { decision: b, .. }) => a.choice == b.choice,
         (Body::DecideLane { decision: a, .. }, Body::DecideLane { decision: b, .. }) => a.choice == b.choice,
+        (Body::DecideHeld { decision: a, .. }, Body::DecideHeld { decision: b, .. }) => a.choice == b.choice,
         _ => false,
     }
 }

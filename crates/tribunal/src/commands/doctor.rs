@@ -9,11 +9,12 @@ use crate::place::Place;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tribunal_agent::{Adapters, Login, Tested};
+use tribunal_docs::project_commands::FoundCommand;
 use tribunal_engine::real::doctor::{self, Environment, Installed};
 use tribunal_engine::real::{self, FOLDER, Sandbox, WITHOUT_AGENTS, trial};
 use tribunal_engine::settings::Settings;
 use tribunal_process::Containment;
-use tribunal_view::doctor::{AgentView, DoctorView, KEPT};
+use tribunal_view::doctor::{AgentView, CommandView, CommandsView, DoctorView, KEPT};
 use tribunal_view::plain;
 
 /// Less room than this is worth a word.
@@ -31,6 +32,7 @@ pub fn run(globals: &Globals, args: &Doctor) -> Result<Done, Failure> {
     let mut view = DoctorView {
         agents: found.iter().map(|found| agent(found, &plays)).collect(),
         gates_off: settings.gates.off.clone(),
+        commands: place.as_ref().and_then(|place| commands(&place.root, &settings, &environment)),
         ..machine(place.as_ref(), &settings.agents.sandbox)
     };
     if args.contract {
@@ -43,6 +45,7 @@ pub fn run(globals: &Globals, args: &Doctor) -> Result<Done, Failure> {
     judge(&mut view, &settings, &adapters, &environment);
     view.problems.extend(ground(place.as_ref()));
     launchable(&mut view, place.as_ref(), &settings);
+    view.problems.extend(unkept(place.as_ref(), &settings));
     if globals.json {
         out::json(&view)?;
     } else {
@@ -76,6 +79,22 @@ fn agent(found: &Installed, plays: &BTreeMap<String, BTreeSet<String>>) -> Agent
         faults: found.faults.clone(),
         contract: None,
     }
+}
+
+/// What builds and tests the project here, and where that is said.
+fn commands(root: &Path, settings: &Settings, environment: &Environment) -> Option<CommandsView> {
+    let found = doctor::commands(root, settings)?;
+    let shown = |command: &FoundCommand| CommandView {
+        command: plain::line(&command.shown()),
+        found: plain::line(&command.found),
+        missing: doctor::is_missing(command, root, environment),
+    };
+    Some(CommandsView {
+        build: found.build.as_ref().map(shown),
+        test: found.test.as_ref().map(shown),
+        not_run: found.not_run.iter().map(shown).collect(),
+        notes: found.notes.iter().map(|note| plain::line(note)).collect(),
+    })
 }
 
 fn machine(place: Option<&Place>, sandbox: &str) -> DoctorView {
@@ -152,6 +171,12 @@ fn launchable(view: &mut DoctorView, place: Option<&Place>, settings: &Settings)
     let project = place.filter(|_| view.problems.is_empty()).and_then(|place| place.project().ok());
     let wrong = project.and_then(|project| real::check_agents(&project, settings).err());
     view.problems.extend(wrong.map(|error| error.to_string()));
+}
+
+/// The user's rules for commits that cannot be kept while nobody is there.
+fn unkept(place: Option<&Place>, settings: &Settings) -> Option<String> {
+    let project = place.and_then(|place| place.project().ok())?;
+    real::check_rules(&project, settings).err().map(|error| error.to_string())
 }
 
 /// What a run needs before it has agents: git, and room to write in.

@@ -60,7 +60,8 @@ fn tell_runs_apart(open: &mut [QuestionView]) {
     for question in open {
         if ids.iter().filter(|id| **id == question.id).count() > 1 {
             let words: Vec<&str> = question.offers.iter().map(|offer| offer.word.as_str()).collect();
-            question.offers = question::offers(&question.id, Some(&question.run), &words);
+            question.offers = question::offers(&question.id, &question.run, &words);
+            question::name_run(&mut question.offers, &question.run);
         }
     }
 }

@@ -1,15 +1,16 @@
 //! `tribunal init`: a commented tribunal.toml with the agents that are installed, and `.tribunal/` kept out of commits.
 //! Overwrites nothing, and starts no agent.
 
-use crate::args::{Globals, Init, Plugin};
-use crate::config::{DEFAULTS, PROJECT_FILE};
+use crate::args::{Globals, Init, Plugin, SetArgs};
+use crate::config::{self, DEFAULTS, PROJECT_FILE};
 use crate::exit::Done;
 use crate::failure::Failure;
 use crate::place::Place;
-use crate::{out, plugin};
-use std::io::Write;
+use crate::{out, plugin, test_command};
+use std::io::{IsTerminal, Write};
+use std::path::Path;
 use tribunal_agent::Adapters;
-use tribunal_engine::real::{Project, WITHOUT_AGENTS, doctor};
+use tribunal_engine::real::{Project, WITHOUT_AGENTS, detected_commands, doctor};
 
 /// Prepares the project.
 pub fn run(globals: &Globals, args: &Init) -> Result<Done, Failure> {
@@ -27,9 +28,11 @@ pub fn run(globals: &Globals, args: &Init) -> Result<Done, Failure> {
     project.prepare()?;
     let path = project.root().join(PROJECT_FILE);
     let agents = doctor::installed(&Adapters::built_in().map_err(Failure::bug)?, &doctor::environment());
+    // One that needs another command first is not one line of settings: it is found anew in every run.
+    let tests = detected_commands(&project).test.filter(|test| test.setup.is_empty()).map(|test| test.argv);
     let made = match std::fs::OpenOptions::new().write(true).create_new(true).open(&path) {
         Ok(mut file) => {
-            file.write_all(written(&agents).as_bytes())
+            file.write_all(written(&agents, tests.as_deref()).as_bytes())
                 .map_err(|error| Failure::work(format!("cannot write {}: {error}", path.display())))?;
             true
         }
@@ -42,6 +45,7 @@ pub fn run(globals: &Globals, args: &Init) -> Result<Done, Failure> {
             "written": made,
             "installed": agents,
             "chosen": if made { chosen(&agents) } else { Vec::new() },
+            "test": tests,
         });
         out::json(&said)?;
         return Ok(Done::Passed);
@@ -49,6 +53,7 @@ pub fn run(globals: &Globals, args: &Init) -> Result<Done, Failure> {
     let done = if made { "written" } else { "is there already and was left as it is" };
     out::say(&format!("{} {done}", path.display()));
     tell(&agents, made);
+    test_command(&project, &path, tests.as_deref(), made)?;
     if !project.root().join(project.planning()).is_dir() {
         out::say("hint: put plans into .planning/phases/01-name/01-01-PLAN.md, then `tribunal run 01`");
     }
@@ -72,27 +77,73 @@ fn plugin_for_claude(globals: &Globals) -> Result<Done, Failure> {
     Ok(Done::Passed)
 }
 
-/// The maker, and the reviewer where there are two: who judges is better not the one who made.
+/// The builder, and the reviewer where there are two: another program judges with other eyes.
 fn chosen(agents: &[String]) -> Vec<&str> {
     agents.iter().take(2).map(String::as_str).collect()
 }
 
 fn tell(agents: &[String], made: bool) {
+    if agents.is_empty() {
+        return out::say(&format!("hint: {WITHOUT_AGENTS}"));
+    }
+    roles(agents, made).iter().for_each(|line| out::say(line));
+}
+
+/// Who builds and who judges, or could: a reviewer of another kind is proposed where one is installed, and where none is,
+/// it says what that means.
+fn roles(agents: &[String], made: bool) -> Vec<String> {
     match chosen(agents)[..] {
-        [] => out::say(&format!("hint: {WITHOUT_AGENTS}")),
-        _ if !made => out::say(&format!("installed here: {}", agents.join(", "))),
-        [one] => out::say(&format!(
-            "{one} makes and judges, each in a session of its own; `tribunal doctor` looks closer"
-        )),
-        [maker, judge, ..] => {
-            out::say(&format!("{maker} makes, {judge} judges; `tribunal doctor` looks closer"));
+        [] => Vec::new(),
+        [one] => {
+            let what = if made { "builds and judges" } else { "is the only agent program installed here" };
+            let shared = "the same program in both roles judges in another launch, under the same login";
+            let way = "install a second one, and [agents.roles.reviewer] adapter = \"…\" has it judge";
+            vec![format!("{one} {what}; `tribunal doctor` looks closer"), format!("hint: {shared}; {way}")]
         }
+        [builder, judge, ..] if made => {
+            vec![format!("{builder} builds, {judge} judges; `tribunal doctor` looks closer")]
+        }
+        [_, judge, ..] => vec![
+            format!("installed here: {}", agents.join(", ")),
+            format!(
+                "hint: [agents.roles.reviewer] adapter = \"{judge}\" has another program judge than the one that builds"
+            ),
+        ],
     }
 }
 
-/// The defaults with every setting commented out, but for the agents that are installed here.
-fn written(agents: &[String]) -> String {
+/// Says which command runs the tests. Where none is known, somebody at a terminal is asked, once.
+fn test_command(project: &Project, path: &Path, tests: Option<&[String]>, made: bool) -> Result<(), Failure> {
+    if let Some(argv) = tests {
+        out::say(&format!("`{}` runs the tests (checks.test)", argv.join(" ")));
+        return Ok(());
+    }
+    let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if made && terminal && !Place::here().is_ok_and(|place| is_set(&place, project)) {
+        return test_command::ask()?.map_or(Ok(()), |answer| test_command::remember(path, &answer));
+    }
+    if made {
+        out::say(
+            "hint: no test command is known here; checks.test names it, or checks.no_tests says that there are none",
+        );
+    }
+    Ok(())
+}
+
+/// Whether another file of settings says how the project is tested.
+fn is_set(place: &Place, project: &Project) -> bool {
+    let config = config::here(Some(place), &SetArgs::default());
+    config.is_ok_and(|config| test_command::is_known(project, &config.settings))
+}
+
+/// The defaults with every setting commented out, but for the agents that are installed here and the test command.
+fn written(agents: &[String], tests: Option<&[String]>) -> String {
     let line = |line: &str| match chosen(agents)[..] {
+        _ if line.starts_with("test = ") && tests.is_some() => {
+            let comment = line.find('#').map_or("", |at| &line[at..]);
+            let argv = serde_json::to_string(&tests).unwrap_or_default().replace(",\"", ", \"");
+            format!("{:30} {comment}\n", format!("test = {argv}"))
+        }
         [maker, ..] if line.starts_with("default = ") => {
             let comment = line.find('#').map_or("", |at| &line[at..]);
             format!("{:30} {comment}\n", format!("default = \"{maker}\""))
@@ -116,25 +167,46 @@ mod tests {
 
     #[test]
     fn without_agents_the_written_file_changes_nothing() {
-        let table: toml::Table = toml::from_str(&written(&[])).unwrap();
+        let table: toml::Table = toml::from_str(&written(&[], None)).unwrap();
         fn empty(value: &toml::Value) -> bool {
             value.as_table().is_some_and(|table| table.values().all(empty))
         }
         assert!(table.values().all(empty), "{table:?}");
-        assert!(written(&[]).contains("# effort = \"balanced\""));
+        assert!(written(&[], None).contains("# effort = \"balanced\""));
+    }
+
+    #[test]
+    fn another_reviewer_is_proposed_or_its_lack_is_said() {
+        let told = |agents: &[&str], made| {
+            let agents: Vec<String> = agents.iter().map(|agent| (*agent).to_owned()).collect();
+            roles(&agents, made).join("\n")
+        };
+        assert!(told(&["claude", "codex"], true).starts_with("claude builds, codex judges"));
+        assert!(told(&["claude", "codex"], false).contains("adapter = \"codex\" has another program judge"));
+        for made in [true, false] {
+            let one = told(&["claude"], made);
+            assert!(one.contains("judges in another launch, under the same login"), "{one}");
+            assert!(one.contains("install a second one"), "{one}");
+        }
+        assert_eq!(told(&[], true), "");
     }
 
     #[test]
     fn installed_agents_are_chosen() {
         let check = |agents: &[&str], maker: &str, judge: Option<&str>| {
             let agents: Vec<String> = agents.iter().map(|agent| (*agent).to_owned()).collect();
-            let table: toml::Table = toml::from_str(&written(&agents)).unwrap();
+            let table: toml::Table = toml::from_str(&written(&agents, None)).unwrap();
             let agents = &table["agents"];
             assert_eq!(agents["default"].as_str(), Some(maker), "{table:?}");
             let reviewer = agents["roles"].get("reviewer").map(|role| role["adapter"].as_str().unwrap());
             assert_eq!(reviewer, judge, "{table:?}");
         };
         check(&["claude"], "claude", None);
+        let tests = ["npm", "test", "--silent"].map(str::to_owned);
+        let table: toml::Table = toml::from_str(&written(&[], Some(&tests))).unwrap();
+        let test: Vec<&str> =
+            table["checks"]["test"].as_array().unwrap().iter().filter_map(|word| word.as_str()).collect();
+        assert_eq!(test, tests, "{table:?}");
         check(&["codex", "gemini", "aider"], "codex", Some("gemini"));
     }
 }

@@ -23,7 +23,7 @@ pub fn run(globals: &Globals, args: &Intake) -> Result<Done, Failure> {
             input(path, file)?
         }
     };
-    let intake = read_as(&bytes, &Reading { word: args.word.as_deref(), changed: &[] }).explained();
+    let intake = read_as(&bytes, &Reading { word: args.word.as_deref(), ..Reading::default() }).explained();
     if globals.json {
         out::json(&IntakeView::of(&intake))?;
     } else {

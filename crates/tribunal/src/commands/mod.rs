@@ -13,6 +13,7 @@ mod gc;
 mod inbox;
 mod init;
 mod intake;
+mod land;
 mod log;
 mod map;
 mod mcp;
@@ -88,6 +89,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
         Command::Show(args) => show::run(globals, &args),
         Command::Report(args) => report::run(globals, &args),
         Command::Resume(args) => resume::run(globals, &args),
+        Command::Land(args) => land::run(globals, &args),
         Command::Cancel(args) => cancel::run(globals, &args),
         Command::Watch(args) => watch::run(globals, &args),
         Command::Serve(args) => serve::run(globals, &args),
@@ -151,6 +153,7 @@ fn steers(command: &Command) -> bool {
         | Command::CreateTasks(_)
         | Command::Implement(_)
         | Command::Resume(_)
+        | Command::Land(_)
         | Command::Cancel(_)
         | Command::Decide(_)
         | Command::Waive(_)

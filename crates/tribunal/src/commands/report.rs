@@ -13,8 +13,9 @@ use std::path::Path;
 use tribunal_core::ids::FindingId;
 use tribunal_engine::Docket;
 use tribunal_engine::editor::Remarks;
-use tribunal_engine::review::{Record, forgeable, from_agents, last_word, unreviewed};
+use tribunal_engine::review::{Record, commands, forgeable, from_agents, last_word, unreviewed};
 use tribunal_engine::spoken;
+use tribunal_view::facts::CommandView;
 use tribunal_view::review::Review;
 use tribunal_view::sarif::{self, Item};
 use tribunal_view::spoken::Identity;
@@ -56,7 +57,10 @@ pub fn read(seen: &Seen) -> Result<(Docket, Record), Failure> {
 
 /// The review of a run as it stands, without what editor agents said.
 pub fn of(docket: &Docket, record: &Record, run: &str, run_dir: &Path) -> Review {
-    let notes = [unreviewed(docket), status::gates(run_dir), forgeable(docket), from_agents(docket)].concat();
+    let commands = commands(docket).iter().map(CommandView::line).collect();
+    let notes =
+        [commands, unreviewed(docket), status::gates(run_dir), forgeable(docket), from_agents(docket)]
+            .concat();
     record.review(docket, run, notes, &facts::questions(docket, run))
 }
 

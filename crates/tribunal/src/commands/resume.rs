@@ -8,6 +8,7 @@ use crate::facts::Story;
 use crate::failure::Failure;
 use crate::out;
 use crate::place::{Place, never_began};
+use tribunal_core::run::Run;
 use tribunal_engine::Docket;
 use tribunal_engine::budget::Caps;
 use tribunal_engine::real::{self, Artifact, Project};
@@ -33,7 +34,8 @@ pub fn check_agents(place: &Place, project: &Project, config: &Config, id: &str)
     // What builds nothing has the agents it found when it began, or none.
     let about = &docket.about;
     let builds = about.review.is_none() && !about.phase.is_empty();
-    if docket.run.as_ref().is_none_or(|run| run.closing().is_some()) || !builds {
+    let built = |run: &Run| run.closing().is_some() || run.held().is_some();
+    if docket.run.as_ref().is_none_or(built) || !builds {
         return Ok(());
     }
     let dir = place.run_dir(id);
@@ -67,22 +69,13 @@ pub fn unfinished(place: &Place) -> Result<String, Failure> {
     Err(Failure::usage(format!("no run is open; the newest, {newest}, {how}")).hint(way_out))
 }
 
-/// What there is already of what is asked for: the newest run that is not over, or else the newest that is.
-#[derive(Default)]
-pub struct Earlier {
-    /// Goes on.
-    pub open: Option<String>,
-    /// Is over.
-    pub over: Option<String>,
-}
-
-/// The runs of a phase.
-pub fn of_phase(place: &Place, phase: &str) -> Result<Earlier, Failure> {
+/// The newest run of a phase that is not over.
+pub fn of_phase(place: &Place, phase: &str) -> Result<Option<String>, Failure> {
     earlier(place, |docket| docket.about.review.is_none() && docket.about.phase == phase)
 }
 
-/// The runs that make this artifact.
-pub fn of_chain(place: &Place, artifact: Artifact, feature: &str) -> Result<Earlier, Failure> {
+/// The newest run that makes this artifact and is not over.
+pub fn of_chain(place: &Place, artifact: Artifact, feature: &str) -> Result<Option<String>, Failure> {
     earlier(place, |docket| {
         let chain = docket.about.chain.as_ref();
         chain.is_some_and(|chain| chain.artifact == artifact && chain.feature == feature)
@@ -90,23 +83,23 @@ pub fn of_chain(place: &Place, artifact: Artifact, feature: &str) -> Result<Earl
 }
 
 /// One that cannot be read may be the one that is meant: none is begun in its place, unless a person has done so before.
-fn earlier(place: &Place, meant: impl Fn(&Docket) -> bool) -> Result<Earlier, Failure> {
-    let mut over = None;
+fn earlier(place: &Place, meant: impl Fn(&Docket) -> bool) -> Result<Option<String>, Failure> {
+    let mut over = false;
     for id in place.runs() {
         match place.begun(&id) {
             Ok(Some(docket)) if meant(&docket) => {
                 if is_open(&docket) {
-                    return Ok(Earlier { open: Some(id), over: None });
+                    return Ok(Some(id));
                 }
-                over = over.or(Some(id));
+                over = true;
             }
-            Err(failure) if over.is_none() => {
+            Err(failure) if !over => {
                 return Err(failure.hint("with --fresh another is begun, and this one is left as it is"));
             }
             Ok(_) | Err(_) => {}
         }
     }
-    Ok(Earlier { open: None, over })
+    Ok(None)
 }
 
 fn is_open(docket: &Docket) -> bool {
@@ -128,6 +121,7 @@ pub fn go_on(
         return Err(never_began(id));
     }
     let project = place.project()?;
+    super::land::if_there(place, &project, id)?;
     let kept = real::settings_of(&place.run_dir(id));
     let settings = kept.as_ref().unwrap_or(settings);
     let mut engine = real::resume(&project, settings, id, waiting.attach)?;

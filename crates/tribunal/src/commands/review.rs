@@ -19,7 +19,7 @@ use tribunal_core::r#loop::{Loop, Outcome};
 use tribunal_engine::Docket;
 use tribunal_engine::docket::ReviewNote;
 use tribunal_engine::real::{self, ReviewAsk, ReviewPlan, Target};
-use tribunal_engine::review::{Record, last_word};
+use tribunal_engine::review::{Record, commands, last_word};
 use tribunal_engine::spoken::identities;
 use tribunal_view::examined::{self, Aside, Examined, Judge, Row, Since};
 use tribunal_view::facts::RunView;
@@ -189,6 +189,7 @@ pub fn tell(
         judges: judges(&review, note),
         previous: note.previous.clone(),
         filtered: asides(docket, note),
+        commands: commands(docket),
         notes: notes(docket, note),
         take: docket.left.clone(),
         done: view.finish.clone(),

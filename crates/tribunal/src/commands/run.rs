@@ -6,38 +6,36 @@ use crate::exit::Done;
 use crate::facts::{self, Around, Chronicle};
 use crate::failure::Failure;
 use crate::notice::Notices;
-use crate::place::{Place, Seen};
+use crate::place::Place;
 use crate::progress::Progress;
-use crate::{config, out, signals};
+use crate::{config, out, signals, test_command};
 use std::io::IsTerminal;
 use std::path::Path;
-use tribunal_core::run::Ending;
 use tribunal_engine::docket::RunNote;
-use tribunal_engine::real::{self, Ask, PhaseFiles, Project, RealWorld};
+use tribunal_engine::real::{self, Ask, Project, RealWorld};
 use tribunal_engine::review::Record;
 use tribunal_engine::settings::Settings;
 use tribunal_engine::{Docket, DocketError, End, Engine, Projection, Stamped, Watch};
 use tribunal_journal::Reader;
-use tribunal_view::facts::{PlanState, RunView};
+use tribunal_view::facts::RunView;
 use tribunal_view::review::Review;
 use tribunal_view::{plain, report, status, summary, words};
 
 /// Runs a phase.
 pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
     let place = Place::to_work_on()?;
-    let config = config::here(Some(&place), &args.set)?;
-    let settings = &config.settings;
+    let mut config = config::here(Some(&place), &args.set)?;
+    config.settings.run.land_again |= args.land_again;
     let project = place.project()?;
+    let settings = &config.settings;
+    test_command::asked_once(globals, &place, &project, settings)?;
     if !args.fresh {
         let files = project.phase(args.phase.as_deref())?;
-        let earlier = resume::of_phase(&place, &files.number)?;
-        if let Some(id) = earlier.open.filter(|_| args.plan.is_none()) {
+        let open = resume::of_phase(&place, &files.number)?;
+        if let Some(id) = open.filter(|_| args.plan.is_none()) {
             out::say(&format!("run {id} of this phase is not over: it goes on (--fresh begins another)"));
             resume::check_agents(&place, &project, &config, &id)?;
             return resume::go_on(globals, &place, settings, &id, args.waiting, None);
-        }
-        if let Some(id) = earlier.over {
-            is_taken(globals, &place.read(&id)?, &project, &files, args.plan.as_deref())?;
         }
     }
     let ask = Ask {
@@ -58,37 +56,6 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
     let stay =
         Stay { globals, project: &project, id: &id, settings, waiting, uat, shown: Default::default() };
     stay.with(engine, Chronicle::default())
-}
-
-/// What passed and is on no branch is there to be taken: it is not built once more without a word.
-fn is_taken(
-    globals: &Globals,
-    seen: &Seen,
-    project: &Project,
-    files: &PhaseFiles,
-    plan: Option<&str>,
-) -> Result<(), Failure> {
-    let mut view = super::status::view(seen)?;
-    let wanted = plan.and_then(tribunal_docs::plan_argument).map(|argument| argument.number);
-    // A plan whose SUMMARY is here came to the branch by another way.
-    let again = view.plans.iter().filter(|plan| plan.state == PlanState::Landed).any(|plan| {
-        let summary = format!("/{}-SUMMARY.md", plan.id);
-        let asked = wanted.as_ref().is_none_or(|number| plan.id.ends_with(&format!("-{number}")));
-        asked && !files.summaries.iter().any(|document| document.path.ends_with(&summary))
-    });
-    if view.ending.as_deref() != Some("passed") || !again {
-        return Ok(());
-    }
-    globals.elsewhere().iter().for_each(|dir| view.from_elsewhere(dir));
-    let Some(command) = &view.take else { return Ok(()) };
-    match real::not_taken(project, &seen.id, Ending::Passed)? {
-        None => Ok(()),
-        Some(_) => Err(Failure::usage(format!(
-            "run {} of this phase passed, and its result is on no branch: take it with\n    {command}",
-            seen.id
-        ))
-        .hint("with --fresh the phase is built again")),
-    }
 }
 
 pub fn asked(yes: bool, no: bool) -> Option<bool> {
@@ -239,7 +206,7 @@ impl Stay<'_> {
                 if *end == End::Waiting && untold {
                     tell_answers(&view);
                 }
-                Ok(Done::of(end))
+                Ok(Done::of(end, docket.left.is_some()))
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::place::{Place, Seen};
 use std::path::Path;
 use tribunal_engine::Docket;
 use tribunal_engine::real::{review_path, settings_of};
-use tribunal_engine::review::gate_notes;
+use tribunal_engine::review::{gate_notes, rule_notes};
 use tribunal_journal::Reader;
 use tribunal_view::facts::{EMPTY, RunView};
 use tribunal_view::status;
@@ -77,7 +77,9 @@ pub fn review_name(docket: &Docket) -> String {
 
 /// What the run's settings let through, for every report.
 pub fn gates(run_dir: &Path) -> Vec<String> {
-    settings_of(run_dir).map(|settings| gate_notes(&settings.gates)).unwrap_or_default()
+    settings_of(run_dir)
+        .map(|settings| [gate_notes(&settings.gates), rule_notes(&settings.git)].concat())
+        .unwrap_or_default()
 }
 
 fn others(place: &Place, shown: &str, style: tribunal_view::style::Style) -> String {

@@ -12,7 +12,7 @@ use tribunal_docs::{Uat, UatAnswer, uat_answer, write_uat};
 use tribunal_engine::gates::{self, Folder};
 use tribunal_engine::real::{PhaseFiles, Project, standing, write_atomic};
 use tribunal_engine::settings::Settings;
-use tribunal_git::{GitPath, Signature};
+use tribunal_git::{GitPath, Sign, Signature};
 use tribunal_view::facts::QuestionView;
 use tribunal_view::{plain, question};
 
@@ -164,7 +164,8 @@ fn commit(project: &Project, settings: &Settings, phase: &str) -> Result<(), Fai
     let at = i64::try_from(gates::moment().wall_ms / 1000).unwrap_or(0);
     let paths = [GitPath::from(project.planning())];
     let message = format!("docs({phase}): acceptance");
-    repo.commit_paths(&paths, &message, &Signature::new(name, email, at)).map(drop).map_err(work)
+    let sign = if settings.git.sign == "never" { Sign::Never } else { Sign::AsConfigured };
+    repo.commit_paths(&paths, &message, &Signature::new(name, email, at), sign).map(drop).map_err(work)
 }
 
 fn report(globals: &Globals, uat: &Uat, path: &std::path::Path) -> Result<Done, Failure> {

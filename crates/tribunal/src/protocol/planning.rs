@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use serde_json::{Value, json};
 use std::path::Path;
 use tribunal_engine::gates::{Ground, moment, read_plain};
-use tribunal_git::{GitError, GitPath, Pushed, Repo, Signature};
+use tribunal_git::{GitError, GitPath, Pushed, Repo, Sign, Signature};
 
 /// State of the moment, which is nobody's history.
 const TRANSIENT: [&str; 10] = [
@@ -80,17 +80,18 @@ fn boundary(ground: &Ground, words: &str, tracking: &str, push: &str) -> Result<
         repo.exclude(&format!("/{}/{pattern}", ground.planning()))?;
     }
     let paths = [GitPath::from(ground.planning()), GitPath::from("CLAUDE.md")];
-    let commit = match repo.commit_paths(&paths, &message, &Signature::new(name, email, at)) {
-        Err(error) if error.to_string().contains("ignored by") => {
-            let planning = ground.planning();
-            let why = format!("planning_tracking is commit, and git ignores {planning}");
-            let hint = format!(
-                "take {planning}/ out of .gitignore: `tribunal planning-git sync-ignore CONFIG` does"
-            );
-            return Ok(Answer::new(json!({ "done": "nothing", "error": why, "hint": hint }), 1));
-        }
-        other => other?,
-    };
+    let commit =
+        match repo.commit_paths(&paths, &message, &Signature::new(name, email, at), Sign::AsConfigured) {
+            Err(error) if error.to_string().contains("ignored by") => {
+                let planning = ground.planning();
+                let why = format!("planning_tracking is commit, and git ignores {planning}");
+                let hint = format!(
+                    "take {planning}/ out of .gitignore: `tribunal planning-git sync-ignore CONFIG` does"
+                );
+                return Ok(Answer::new(json!({ "done": "nothing", "error": why, "hint": hint }), 1));
+            }
+            other => other?,
+        };
     let Some(commit) = commit else {
         return Ok(Answer::new(json!({ "done": "nothing", "reason": "planning files are as committed" }), 0));
     };

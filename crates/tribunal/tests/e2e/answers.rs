@@ -10,7 +10,7 @@ fn what_could_not_be_read_is_shown() {
 [[turn]]
 role = "reviewer"
 use = "task"
-do = [ { say = "[id:a] [severity:suggestion] [confidence:90] [file:bin/one.sh:1] issue: no comment at its head\n[id:a] [severity:suggestion] [confidence:90] [file:bin/one.sh:2] issue: it could print a newline\nCHECKED: read the change and ran it by hand.\nVERDICT: approve" } ]
+do = [ { say = "[id:a] [severity:suggestion] [confidence:90] [file:bin/one.sh:1] issue: no comment at its head\n[id:a] [severity:suggestion] [confidence:90] [file:bin/one.sh:2] issue: it could print a newline\nCHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\nVERDICT: approve" } ]
 "##;
     let mut show = Show::script(SCRIPT);
     show.expect(&["run"], 0);
@@ -31,7 +31,7 @@ do = [ { say = "VERDICT: approve" } ]
 [[turn]]
 role = "reviewer-again"
 use = "task"
-do = [ { expect = "without saying what was checked" }, { say = "CHECKED: ran it by hand and read every line.\nVERDICT: approve" } ]
+do = [ { expect = "without a CHECKED line" }, { say = "CHECKED: read bin/one.sh, it prints one; ran it by hand.\nVERDICT: approve" } ]
 "##;
     let mut show = Show::script(SCRIPT);
     show.expect(&["run"], 0);

@@ -18,7 +18,7 @@ fn script(turns: &[(&str, &str)]) -> String {
 /// and its words are before the person who is asked.
 #[test]
 fn a_reject_that_was_not_read_is_not_taken_back() {
-    let again = r##"{ expect = "U-1 (" }, { expect = "the connection leaks when it is closed twice" }, { expect = "no finding because" }, { say = "U-1: no finding because it is fine.\nCHECKED: read bin/one.sh line by line and ran it.\nVERDICT: approve" }"##;
+    let again = r##"{ expect = "U-1 (" }, { expect = "the connection leaks when it is closed twice" }, { expect = "no finding because" }, { say = "U-1: no finding because it is fine.\nCHECKED: read bin/one.sh, it prints one; ran it by hand.\nVERDICT: approve" }"##;
     let mut show = Show::script(&script(&[
         ("role = \"reviewer\"", UNREAD_REJECT),
         ("role = \"reviewer-again\"", again),
@@ -49,7 +49,7 @@ fn a_reject_that_was_not_read_is_not_taken_back() {
 #[test]
 fn a_reject_without_a_reason_that_was_read_binds_its_place() {
     const APPROVES: &str =
-        r##"{ say = "CHECKED: read bin/one.sh line by line and ran it.\nVERDICT: approve" }"##;
+        r##"{ say = "CHECKED: read bin/one.sh, it prints one; ran it by hand.\nVERDICT: approve" }"##;
     for (words, code) in [
         ("**FAIL**\\n\\nThe connection leaks.", 4),
         ("VERDICT: reject", 4),
@@ -78,7 +78,7 @@ fn a_reject_that_is_said_again_in_the_asked_form_counts() {
         ("role = \"reviewer-again\"\nround = 1", again),
         (
             "role = \"reviewer\"\nround = 2",
-            r##"{ say = "F-1: resolved", each = "finding" }, { say = "CHECKED: read bin/one.sh line by line and ran it.\nVERDICT: approve" }"##,
+            r##"{ say = "F-1: resolved", each = "finding" }, { say = "CHECKED: read bin/one.sh, it prints one; ran it by hand.\nVERDICT: approve" }"##,
         ),
         (
             "role = \"dev\"\nround = 2",
@@ -94,11 +94,11 @@ fn a_reject_that_is_said_again_in_the_asked_form_counts() {
 /// An approval with something unread counts only when every part of it is answered.
 #[test]
 fn an_approval_answers_for_each_part_that_was_not_read() {
-    const FIRST: &str = r##"{ say = "```\n[id:a] [severity:blocker] [confidence:95] [file:bin/one.sh:1] issue: an example of a finding\n```\nCHECKED: read bin/one.sh line by line and ran it.\nVERDICT: approve" }"##;
+    const FIRST: &str = r##"{ say = "```\n[id:a] [severity:blocker] [confidence:95] [file:bin/one.sh:1] issue: an example of a finding\n```\nCHECKED: read bin/one.sh, it prints one; ran it by hand.\nVERDICT: approve" }"##;
     for (reply, code) in [("U-1: no finding because it is an example out of the guide", 0), ("All good.", 4)]
     {
         let again = format!(
-            "{{ say = \"{reply}\\nCHECKED: read bin/one.sh line by line and ran it.\\nVERDICT: approve\" }}"
+            "{{ say = \"{reply}\\nCHECKED: read bin/one.sh, it prints one; ran it by hand.\\nVERDICT: approve\" }}"
         );
         let mut show =
             Show::script(&script(&[("role = \"reviewer\"", FIRST), ("role = \"reviewer-again\"", &again)]));
@@ -109,7 +109,7 @@ fn an_approval_answers_for_each_part_that_was_not_read() {
 /// The second attempt is not asked with the same prompt: it is told what was wrong.
 #[test]
 fn the_second_attempt_is_told_what_was_wrong() {
-    let second = r##"{ expect = "Attempts before this one" }, { expect = "I could not make up my mind today" }, { say = "CHECKED: read bin/one.sh line by line and ran it.\nVERDICT: approve" }"##;
+    let second = r##"{ expect = "Attempts before this one" }, { expect = "I could not make up my mind today" }, { say = "CHECKED: read bin/one.sh, it prints one; ran it by hand.\nVERDICT: approve" }"##;
     let mut show = Show::script(&script(&[
         ("role = \"reviewer\"\nattempt = 1", r##"{ say = "I could not make up my mind today" }"##),
         ("role = \"reviewer\"\nattempt = 2", second),
@@ -121,7 +121,7 @@ fn the_second_attempt_is_told_what_was_wrong() {
 /// With every verdict and every finding goes who the reviewer was.
 #[test]
 fn a_report_names_who_reviewed() {
-    let first = r##"{ say = "[id:a] [severity:suggestion] [confidence:90] [file:bin/one.sh:1] issue: no comment at its head\nCHECKED: read bin/one.sh line by line and ran it.\nVERDICT: approve" }"##;
+    let first = r##"{ say = "[id:a] [severity:suggestion] [confidence:90] [file:bin/one.sh:1] issue: no comment at its head\nCHECKED: read bin/one.sh, it prints one; ran it by hand.\nVERDICT: approve" }"##;
     let mut show = Show::script(&script(&[("role = \"reviewer\"", first)]));
     show.expect(&["run"], 0);
     let report: Value = serde_json::from_str(&show.expect(&["report", "--json"], 0).stdout).unwrap();

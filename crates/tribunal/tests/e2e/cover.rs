@@ -17,7 +17,7 @@ use tribunal_journal::Reader;
 
 const QA: &str = "testing-qa-verification-specialist";
 const SECURITY: &str = "security-engineer";
-const APPROVES: &str = "[[turn]]\nrole = \"reviewer\"\ndo = [{ say = \"CHECKED: read every line of the part and its callers.\\nVERDICT: approve\" }]\n";
+const APPROVES: &str = "[[turn]]\nrole = \"reviewer\"\ndo = [{ say = \"CHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\\nVERDICT: approve\" }]\n";
 
 struct Change {
     _folder: TempDir,

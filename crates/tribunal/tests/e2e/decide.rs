@@ -233,7 +233,7 @@ fn what_landed_beside_a_dropped_plan_can_be_taken() {
     let mut show = asked(&scene, LANE, &["again", "fixed", "accept", "drop", "stop"]);
     let ended = show.expect(&["decide", LANE, "drop"], 1);
     assert_eq!(show.ended(), Ending::Shut);
-    let command = format!("git merge refs/tribunal/{}/head", show.run());
+    let command = format!("git merge --ff-only refs/tribunal/{}/head", show.run());
     assert!(ended.stdout.contains(&format!("main does not have what landed: {command}")), "{}", ended.stdout);
     assert!(ended.stdout.contains(&format!("Next\n    {command}\n")), "{}", ended.stdout);
     assert!(show.stage.git(&["show", "main:bin/two.sh"]).is_err());
@@ -348,7 +348,7 @@ const SEES_ALL: &str = r###"
 [[turn]]
 role = "reviewer"
 use = "task"
-do = [ { expect = "+echo one" }, { expect = "## The change" }, { say = "CHECKED: read the change and ran it by hand.\nVERDICT: approve" } ]
+do = [ { expect = "+echo one" }, { expect = "## The change" }, { say = "CHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\nVERDICT: approve" } ]
 "###;
 
 #[test]
@@ -598,7 +598,7 @@ fn answers_that_cannot_be_given() {
     let table: [(&[&str], i32, &str); 5] = [
         (&["decide", "09-09", "accept"], 2, TASK),
         (&["decide", TASK, "drop"], 2, "ask-again, fixed, accept, stop"),
-        (&["decide", TASK, "perhaps"], 2, "again, fixed, ask-again, accept, drop, stop"),
+        (&["decide", TASK, "perhaps"], 2, "again, fixed, ask-again, accept, drop, land, stop"),
         (&["decide", TASK, "again", "--rounds", "0"], 2, "ask-again"),
         (&["decide", TASK], 2, "Usage"),
     ];

@@ -95,7 +95,7 @@ fn an_agent_that_is_chosen_and_not_there_stops_before_anything_begins() {
 fn init_chooses_what_is_installed_and_doctor_says_how_it_is() {
     let (_folder, stage) = machine(&[("claude", CLAUDE), ("codex", CODEX)]);
     let said = expect(&stage, &["init"], 0).stderr;
-    assert!(said.contains("claude makes, codex judges"), "{said}");
+    assert!(said.contains("claude builds, codex judges"), "{said}");
     let said = expect(&stage, &["doctor"], 0).stdout;
     for words in [
         "✓ claude    2.1.325 (Claude Code), tested; no sign of a login",

@@ -42,8 +42,12 @@ scenes! {
     cancel_waiting: "cancel-waiting",
     cancel_live: "cancel-live",
     branch_moved: "branch-moved",
+    branch_moved_same_file: "branch-moved-same-file",
+    branch_moved_conflict: "branch-moved-conflict",
+    branch_moved_chain: "branch-moved-chain",
     untracked: "untracked",
     dirty: "dirty",
+    signed: "signed",
     review_fixed: "review-fixed",
     artifact: "artifact",
 }

@@ -48,7 +48,7 @@ do = [
 role = "reviewer"
 use = "qa"
 round = 2
-do = [ { say = "CHECKED: looked for bin/more.sh in the tree.\nVERDICT: approve" } ]
+do = [ { say = "CHECKED: ran git show --stat, the files are those of the plan.\nVERDICT: approve" } ]
 
 [[turn]]
 role = "dev"
@@ -128,7 +128,7 @@ do = [
 [[turn]]
 role = "reviewer"
 use = "qa"
-do = [ { expect = "check-regression" }, { say = "CHECKED: compared the tests of both commits with the plan.\nVERDICT: approve" } ]
+do = [ { expect = "check-regression" }, { say = "CHECKED: ran git show --stat, the files are those of the plan.\nVERDICT: approve" } ]
 "##;
 
 #[test]
@@ -199,7 +199,7 @@ fn a_test_command_that_fails_is_no_pass() {
     show.claims("tests/run.sh");
     show.expect(&["run"], 4);
     let asked = show.expect(&["inbox"], 0).stdout;
-    assert!(asked.contains("the command that runs the tests: "), "{asked}");
+    assert!(asked.contains("`sh tests/run.sh`: exit code 0 before, exit code 1 now"), "{asked}");
 }
 
 /// Without a command that runs tests none was compared, and everybody is told.
@@ -207,8 +207,8 @@ fn a_test_command_that_fails_is_no_pass() {
 fn tests_that_nobody_ran_are_told() {
     let mut show = Show::of(&PLAIN);
     let said = show.expect(&["run"], 0).stdout;
-    assert!(said.contains("no tests ran (check-regression did not run)"), "{said}");
-    assert!(show.expect(&["report"], 0).stdout.contains("check-regression did not run"));
+    assert!(said.contains("no tests ran: no test command is known for this project"), "{said}");
+    assert!(show.expect(&["report"], 0).stdout.contains("no tests ran"));
 }
 
 /// A SUMMARY that says complete and does not hold is neither believed nor built over.
@@ -340,7 +340,7 @@ do = [ { write = "bin/one.sh", text = "echo one\n" }, { delete = "tests/one.sh" 
 [[turn]]
 role = "reviewer"
 use = "task"
-do = [ { expect = "the test file is deleted" }, { say = "CHECKED: the test was of another tool.\nVERDICT: approve" } ]
+do = [ { expect = "the test file is deleted" }, { say = "CHECKED: ran git show --stat, the files are those of the plan.\nVERDICT: approve" } ]
 "##;
     let mut show = Show::of(&Scene { script: SCRIPT, ..PLAIN });
     show.user_commits(&[("tests/one.sh", "assert one\n")]);

@@ -23,10 +23,9 @@ type NoTests = (&'static str, &'static str, &'static [(&'static str, &'static st
 
 /// What stands in for a suite, and why no test of it ran: the settings' command (or none: it is detected), the files
 /// the project has.
-const NO_TESTS: [NoTests; 8] = [
+const NO_TESTS: [NoTests; 7] = [
     ("a program that is not there", "test = [\"no-such-runner\"]", &[]),
     ("exit code 126", "test = [\"sh\", \"-c\", \"exit 126\"]", &[]),
-    ("a command that does nothing", "test = [\"true\"]", &[]),
     ("a runner that counts no test", "test = [\"cat\", \"tests/list\"]", &[("tests/list", NONE)]),
     ("a command that does not end", "test = [\"sleep\", \"600\"]\ntimeout_s = 1", &[]),
     (
@@ -57,8 +56,7 @@ const PYTEST: &str = "import pathlib, sys\nnames = sorted(p.name for p in pathli
     sys.exit(0 if names else 5)\n";
 
 /// New projects, where a test command is detected and there is nothing that it could run.
-const NEW_PROJECTS: [(&str, &[(&str, &str)]); 4] = [
-    ("a script that tests nothing", &[("package.json", "{\"scripts\": {\"test\": \"true\"}}")]),
+const NEW_PROJECTS: [(&str, &[(&str, &str)]); 3] = [
     ("a runner that finds no test", &[("setup.py", "\n"), ("pytest.py", PYTEST)]),
     (
         "a runner that is not installed",
@@ -66,10 +64,7 @@ const NEW_PROJECTS: [(&str, &[(&str, &str)]); 4] = [
     ),
     (
         "a runner that counts none",
-        &[(
-            "package.json",
-            "{\"scripts\": {\"test\": \"echo running 0 tests; echo test result: ok. 0 passed\"}}",
-        )],
+        &[("package.json", "{\"scripts\": {\"test\": \"cat list\"}}"), ("list", NONE)],
     ),
 ];
 
@@ -81,12 +76,18 @@ fn a_new_project_without_tests_is_told_so_and_not_stopped() {
         let mut show = Show::of(&PLAIN);
         show.user_commits(files);
         let said = show.expect(&["run"], 0).said();
-        assert!(said.contains("no tests ran (check-regression did not run)"), "{what}: {said}");
+        assert!(said.contains("no tests ran: `"), "{what}: {said}");
         assert_eq!(show.ended(), Ending::Passed, "{what}");
-        assert_eq!(events_of(&show, "check-regression"), ["gate_did_not_run"], "{what}");
+        for check in ["project-tests", "check-regression"] {
+            let events = events_of(&show, check);
+            let none = events.iter().all(|event| event == "gate_did_not_run") && !events.is_empty();
+            assert!(none, "{what}: {check} {events:?}");
+        }
         let report = show.expect(&["report", "--format", "markdown"], 0).stdout;
         assert!(
-            report.contains("no tests ran") && !report.contains("check-regression: passed"),
+            report.contains("no tests ran")
+                && !report.contains("check-regression: passed")
+                && !report.contains("project-tests: passed"),
             "{what}: {report}"
         );
         assert!(show.messages().contains("Tribunal-Not-Tested: no tests ran"), "{what}: {}", show.messages());
@@ -119,7 +120,7 @@ fn the_first_test_counts_and_the_last_one_is_missed() {
     show.user_commits(&[("setup.py", "\n"), ("pytest.py", PYTEST), ("test_a.py", "def test_a(): pass\n")]);
     show.claims("test_a.py");
     let said = show.expect(&["run"], 4).said();
-    assert_eq!(events_of(&show, "check-regression"), ["gate_failed"], "{said}");
+    assert_eq!(events_of(&show, "project-tests"), ["gate_failed"], "{said}");
     assert_eq!(show.landed("bin/one.sh"), None);
 }
 
@@ -155,7 +156,7 @@ fn tests_that_did_not_run_stop_the_run() {
             assert!(offers.contains(&offer), "{what}: {offers:?}");
         }
         assert_eq!(show.landed("bin/one.sh"), None, "{what}");
-        let events = events_of(&show, "check-regression");
+        let events = events_of(&show, "project-tests");
         assert!(
             events.iter().all(|event| event == "gate_did_not_run") && !events.is_empty(),
             "{what}: {events:?}"
@@ -196,9 +197,9 @@ fn a_suite_that_breaks_is_worse_whatever_it_prints() {
     show.user_commits(&[("tests/run.sh", list)]);
     show.claims("tests/run.sh");
     let said = show.expect(&["run"], 4).said();
-    assert!(said.contains("ran no test: exit code 101"), "{said}");
+    assert!(said.contains("exit code 0 before, exit code 101 now"), "{said}");
     assert_eq!(show.landed("bin/one.sh"), None);
-    assert_eq!(events_of(&show, "check-regression"), ["gate_failed"]);
+    assert!(events_of(&show, "project-tests").iter().all(|event| event == "gate_failed"), "{said}");
 }
 
 const OUTSIDE: &str = "{ write = \"other.txt\", text = \"mine\\n\" },";
@@ -229,7 +230,7 @@ fn a_file_outside_the_contract_is_a_blocker_in_a_mended_delivery_too() {
 role = "reviewer"
 use = "qa"
 round = 1
-do = [ { say = "{finding:1}: still there\nCHECKED: read the change and ran it by hand.\nVERDICT: reject" } ]
+do = [ { say = "{finding:1}: still there\nCHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\nVERDICT: reject" } ]
 
 [[turn]]
 role = "dev"
@@ -246,7 +247,7 @@ role = "reviewer"
 use = "qa"
 round = 2
 optional = true
-do = [ { say = "{finding:1}: not an issue because bin/one.sh:3 says it\nCHECKED: read the change and ran it by hand.\nVERDICT: approve" } ]
+do = [ { say = "{finding:1}: not an issue because bin/one.sh:3 says it\nCHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\nVERDICT: approve" } ]
 
 [[turn]]
 role = "dev"
@@ -263,7 +264,7 @@ role = "reviewer"
 use = "qa"
 round = 3
 optional = true
-do = [ { say = "{finding:1}: not an issue because bin/one.sh:3 says it\nCHECKED: read the change and ran it by hand.\nVERDICT: approve" } ]
+do = [ { say = "{finding:1}: not an issue because bin/one.sh:3 says it\nCHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\nVERDICT: approve" } ]
 "##;
     let mut show = Show::with_plan(&Scene { script: SCRIPT, ..PLAIN }, |text| {
         text.replace("must_haves:\n", "must_haves:\n  - \"everybody rejoices\"\n")

@@ -167,7 +167,7 @@ plan = "01-02"
 do = [
   { run = ["sh", "-c", "echo > '{ROOT}/scene/judging'"] },
   { wait = "file:go" },
-  { say = "CHECKED: read the change and ran it by hand.\nVERDICT: approve" },
+  { say = "CHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\nVERDICT: approve" },
 ]
 "##;
     let dev = dev_also(

@@ -45,7 +45,7 @@ do = [
 role = "reviewer"
 use = "qa"
 optional = true
-do = [ { say = "CHECKED: read what both checks print, and the lines of the dev they name.\nVERDICT: approve" } ]
+do = [ { say = "CHECKED: ran git show --stat, the files are those of the plan, and both checks name lines of the dev.\nVERDICT: approve" } ]
 "###;
     let said = Show::script(&format!("{DELIVERY_WRONG}{MENDS}")).waits_and_lands_nothing();
     assert!(said.contains("ci.yml configures CI or hooks: a change needs a person"), "{said}");

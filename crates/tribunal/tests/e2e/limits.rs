@@ -129,7 +129,7 @@ do = [ { event = { type = "error", kind = "overloaded", message = "529" } } ]
 role = "reviewer"
 use = "task"
 attempt = 2
-do = [ { say = "CHECKED: read every line.\nVERDICT: approve" } ]
+do = [ { say = "CHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\nVERDICT: approve" } ]
 "##;
     let mut show = Show::script(SCRIPT);
     show.expect(&["run"], 0);
@@ -232,7 +232,7 @@ round = 2
 do = [
   { run = ["sh", "-c", "test -z \"$RESUMED\""] },
   { report = { tool = "report_findings", args = { answers = [] } } },
-  { say = "F-1: resolved\nCHECKED: read every line.\nVERDICT: approve" },
+  { say = "F-1: resolved\nCHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\nVERDICT: approve" },
 ]
 
 [[turn]]

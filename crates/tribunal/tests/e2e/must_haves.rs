@@ -37,9 +37,9 @@ do = [
 ]
 "##;
 /// A place in the change, and a command of the plan that runs it: what an honest reviewer names.
-const NAMED: &str = "{finding:1}: not an issue because bin/one.sh:2 does it and `sh bin/one.sh` shows it\\nCHECKED: read the change and ran it by hand.\\nVERDICT: approve";
+const NAMED: &str = "{finding:1}: not an issue because bin/one.sh:2 does it and `sh bin/one.sh` shows it\\nCHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\\nVERDICT: approve";
 /// The place that says what the must-have says.
-const SAYS_IT: &str = "{finding:1}: not an issue because bin/one.sh:3 says it\\nCHECKED: read the change and ran it by hand.\\nVERDICT: approve";
+const SAYS_IT: &str = "{finding:1}: not an issue because bin/one.sh:3 says it\\nCHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\\nVERDICT: approve";
 
 #[test]
 fn a_named_proof_closes_what_nothing_shows() {
@@ -73,7 +73,7 @@ fn a_proof_beside_the_point_goes_to_the_builder_with_what_is_missing() {
         ("bin/one.sh:2 and test_that_nobody_ran show it", "test_that_nobody_ran did not run and pass"),
     ] {
         let says = format!(
-            "{{finding:1}}: not an issue because {why}\\nCHECKED: read the change and ran it by hand.\\nVERDICT: approve"
+            "{{finding:1}}: not an issue because {why}\\nCHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\\nVERDICT: approve"
         );
         let adds = ADDS.replace("do = [\n", &format!("do = [\n  {{ expect = \"{missing}\" }},\n"));
         let first = qa(1, "everybody rejoices", &says);
@@ -92,7 +92,7 @@ fn a_named_test_must_have_run_and_passed() {
             "echo 'test joy::it_is_there ... {outcome}'; echo; echo 'test result: ok. 1 passed; 0 failed; 0 ignored'\n"
         )
     };
-    let says = "{finding:1}: not an issue because bin/one.sh:2 does it and joy::it_is_there runs it\\nCHECKED: read the change and ran it by hand.\\nVERDICT: approve";
+    let says = "{finding:1}: not an issue because bin/one.sh:2 does it and joy::it_is_there runs it\\nCHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\\nVERDICT: approve";
     let scene = |script: String| {
         let settings = format!("{NO_GATE}[checks]\ntest = [\"sh\", \"tests/run.sh\"]\n");
         Show::with_plan(&Scene { script: script.leak(), settings: settings.leak(), ..PLAIN }, |text| {
@@ -128,7 +128,7 @@ fn what_has_no_proof_goes_to_the_builder() {
             1,
             "everybody rejoices",
             &format!(
-                "{{finding:1}}: {why}\\nCHECKED: read the change and ran it by hand.\\nVERDICT: approve"
+                "{{finding:1}}: {why}\\nCHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\\nVERDICT: approve"
             ),
         );
         let mut show = odd_must_have(&format!("{first}{ADDS}{}", qa(2, "everybody rejoices", NAMED)));
@@ -143,7 +143,7 @@ fn what_has_no_proof_goes_to_the_builder() {
 fn an_approval_that_does_not_name_it_passes_nothing() {
     for first in [
         "\n[[turn]]\nrole = \"reviewer\"\nuse = \"qa\"\nround = 1\ntimes = 2\ndo = [ { fault = \"crash\" } ]\n".to_owned(),
-        "\n[[turn]]\nrole = \"reviewer\"\nuse = \"qa\"\nround = 1\ndo = [ { say = \"CHECKED: read the change and ran it by hand.\\nVERDICT: approve\" } ]\n\n[[turn]]\nrole = \"reviewer-again\"\nuse = \"qa\"\nround = 1\ndo = [ { say = \"CHECKED: read the change and ran it by hand.\\nVERDICT: approve\" } ]\n".to_owned(),
+        "\n[[turn]]\nrole = \"reviewer\"\nuse = \"qa\"\nround = 1\ndo = [ { say = \"CHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\\nVERDICT: approve\" } ]\n\n[[turn]]\nrole = \"reviewer-again\"\nuse = \"qa\"\nround = 1\ndo = [ { say = \"CHECKED: every task serves a must-have; ran `git show --stat`, the files are those of the plan.\\nVERDICT: approve\" } ]\n".to_owned(),
     ] {
         let mut show = odd_must_have(&format!("{first}{ADDS}{}", qa(2, "everybody rejoices", NAMED)));
         show.expect(&["run"], 0);
@@ -158,7 +158,7 @@ fn a_plain_reject_rests_on_the_failed_check() {
     let first = qa(
         1,
         "everybody rejoices",
-        "{finding:1}: still there\\nCHECKED: read the change and ran it by hand.\\nVERDICT: reject",
+        "{finding:1}: still there\\nCHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\\nVERDICT: reject",
     );
     let mut show = odd_must_have(&format!("{first}{ADDS}{}", qa(2, "everybody rejoices", NAMED)));
     show.expect(&["run"], 0);
@@ -168,7 +168,7 @@ fn a_plain_reject_rests_on_the_failed_check() {
 /// What nobody ever shows does not land; a person may take it.
 #[test]
 fn what_nobody_shows_does_not_land() {
-    let never = "\n[[turn]]\nrole = \"reviewer\"\nuse = \"qa\"\nmany = true\noptional = true\ndo = [ { say = \"{finding:1}: still there\\nCHECKED: read the change and ran it by hand.\\nVERDICT: reject\" } ]\n\
+    let never = "\n[[turn]]\nrole = \"reviewer\"\nuse = \"qa\"\nmany = true\noptional = true\ndo = [ { say = \"{finding:1}: still there\\nCHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\\nVERDICT: reject\" } ]\n\
         [[turn]]\nrole = \"dev\"\nuse = \"qa\"\noptional = true\ndo = [ { write = \"bin/one.sh\", text = \"echo {round}\\n\" }, { say = \"FIXED: {finding:1}\\nTASK: done\" } ]\n";
     let never = never.replace("many = true\n", "");
     let mut show = odd_must_have(&never);

@@ -164,7 +164,7 @@ do = [ { expect = "the rollback is missing" }, { say = "F-1: resolved\nCHECKED: 
 role = "reviewer"
 use = "qa"
 optional = true
-do = [ { say = "{finding:1}: not an issue because bin/one.sh:2 shows it\nCHECKED: read the change and ran it by hand.\nVERDICT: approve" } ]
+do = [ { say = "{finding:1}: not an issue because bin/one.sh:2 shows it\nCHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\nVERDICT: approve" } ]
 "##;
     let mut show = Show::with_plan(&Scene { script: SCRIPT, settings: "", ..PLAIN }, |text| {
         text.replace("must_haves:\n", "must_haves:\n  - \"bin/one.sh is a script\"\n")

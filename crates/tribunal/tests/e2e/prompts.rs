@@ -154,7 +154,7 @@ fn siblings_of_a_panel_share_nine_tenths_on_the_demo_phase() {
     let demo = stage.tribunal(&["demo", "--dir", &dir.display().to_string()]).unwrap();
     assert_eq!(demo.code, Some(0), "{}", demo.said());
     stage.program_mut().dir = dir;
-    stage.script("[[turn]]\nrole = \"reviewer\"\ndo = [{ say = \"CHECKED: read every line and its callers.\\nVERDICT: approve\" }]\n").unwrap();
+    stage.script("[[turn]]\nrole = \"reviewer\"\ndo = [{ say = \"CHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\\nVERDICT: approve\" }]\n").unwrap();
     let scenario =
         format!("agents.scenario={}", serde_json::Value::from(stage.scene_file().display().to_string()));
     let args = ["review", "01", "--yes", "--panel", PANEL, "--set", &scenario];

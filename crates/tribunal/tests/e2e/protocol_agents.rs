@@ -30,7 +30,7 @@ const WORKS: &str = r#"
         mkdir -p bin && printf 'echo one\n' > bin/one.sh
         say "SUMMARY: one.sh prints one.\nTASK $word: done"
       else
-        say "CHECKED $word: read the change and ran it by hand.\nVERDICT $word: approve"
+        say "CHECKED $word: every task serves a must-have; ran git show --stat, the files are those of the plan.\nVERDICT $word: approve"
       fi
       answer '{"stopReason":"end_turn"}'"#;
 
@@ -44,6 +44,7 @@ fn show(work: &str) -> Show {
         |name: &str| format!("[agents.roles.{name}]\nadapter = \"acp\"\nargs = [\"{sh}\", {file:?}]\n");
     let settings = format!("[plan]\nreview = \"never\"\n{}{}", role("dev"), role("loop-reviewer"));
     stage.write("tribunal.toml", &settings).unwrap();
+    stage.git(&["commit", "-q", "-am", "chore: agents"]).unwrap();
     Show::on(folder, stage)
 }
 

@@ -9,7 +9,7 @@ use tribunal_engine::docket::Ran;
 /// The agent of the stage is given the server as real ones are: by its row.
 const SPEAKS: &str = "[plan]\nreview = \"never\"\n[agents]\ndefault = \"witness-speaks\"\n\
      [adapters.witness-speaks]\nlike = \"witness\"\nenv = { SCRIPTED_MCP = [\"{mcp_argv_json}\"] }\n";
-const OPEN: &str = "[plan]\nreview = \"never\"\n[agents]\ndefault = \"witness-speaks\"\nsandbox = \"off\"\n\
+pub const OPEN: &str = "[plan]\nreview = \"never\"\n[agents]\ndefault = \"witness-speaks\"\nsandbox = \"off\"\n\
      [adapters.witness-speaks]\nlike = \"witness\"\nenv = { SCRIPTED_MCP = [\"{mcp_argv_json}\"] }\n";
 
 /// A round with a finding, a fix and an approval, all of it by tools.
@@ -128,7 +128,7 @@ role = "reviewer"
 use = "task"
 attempt = 2
 do = [
-  { mcp = { tool = "cast_verdict", args = { verdict = "approve", checked = "read the change, and what it prints" } } },
+  { mcp = { tool = "cast_verdict", args = { verdict = "approve", checked = "read bin/one.sh, it prints one" } } },
 ]
 "##;
 
@@ -180,15 +180,15 @@ attempt = 2
 optional = true
 do = [
   { run = ["sh", "-c", ": > '{ROOT}/scene/go'"] },
-  { mcp = { tool = "cast_verdict", args = { verdict = "approve", checked = "read the change, and what it prints" } } },
+  { mcp = { tool = "cast_verdict", args = { verdict = "approve", checked = "read bin/one.sh, it prints one" } } },
 ]
 "##;
 
 /// By the tool or in words, though it says nothing of them: an approval waits for what it asked for.
 #[test]
 fn an_approval_that_did_not_wait_for_its_checks_is_void() {
-    let by_tool = r#"{ mcp = { tool = "cast_verdict", args = { verdict = "approve", checked = "read the change" } } },"#;
-    let in_words = r#"{ say = "CHECKED: read the change.\nVERDICT: approve" },"#;
+    let by_tool = r#"{ mcp = { tool = "cast_verdict", args = { verdict = "approve", checked = "read bin/one.sh, it prints one" } } },"#;
+    let in_words = r#"{ say = "CHECKED: read bin/one.sh, it prints one.\nVERDICT: approve" },"#;
     for vote in [by_tool, in_words] {
         let script = HASTY.replace("VOTE", vote);
         let mut show = Show::of(&Scene { script: script.leak(), settings: OPEN, ..PLAIN });
@@ -239,7 +239,7 @@ use = "task"
 attempt = 2
 optional = true
 do = [
-  { mcp = { tool = "cast_verdict", args = { verdict = "approve", checked = "read the change, and what it prints" } } },
+  { mcp = { tool = "cast_verdict", args = { verdict = "approve", checked = "read bin/one.sh, it prints one" } } },
 ]
 "##;
 

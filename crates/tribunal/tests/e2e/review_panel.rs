@@ -14,7 +14,7 @@ pub(crate) const QA: &str = "testing-qa-verification-specialist";
 pub(crate) const SECURITY: &str = "security-engineer";
 
 /// What every reviewer says who is not told otherwise.
-const APPROVES: &str = "[[turn]]\nrole = \"reviewer\"\noptional = true\ndo = [{ say = \"CHECKED: read every line of the change and its callers.\\nVERDICT: approve\" }]\n";
+const APPROVES: &str = "[[turn]]\nrole = \"reviewer\"\noptional = true\ndo = [{ say = \"CHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\\nVERDICT: approve\" }]\n";
 
 pub(crate) struct Change {
     _folder: TempDir,
@@ -441,7 +441,7 @@ fn a_blocker_from_outside_is_heard_by_the_owner() {
             seat(QA, 1, &finding("blocker", "a.py:2", "sql injection in the filter")),
             format!("[[turn]]\nrole = \"hearing\"\nseat = \"{SECURITY}\"\ndo = [{{ say = \"RULING: {ruling}\\nREASON: I looked at the query.\" }}]\n"),
             // Whose ground was refuted is asked once more.
-            "[[turn]]\nrole = \"reviewer-again\"\noptional = true\ndo = [{ say = \"CHECKED: the owner's ruling.\\nVERDICT: approve\" }]\n".to_owned(),
+            "[[turn]]\nrole = \"reviewer-again\"\noptional = true\ndo = [{ say = \"CHECKED: ran git show --stat, the files are those of the plan.\\nVERDICT: approve\" }]\n".to_owned(),
         ];
         let change = Change::one(&script.concat());
         let ended = change.review(&format!("{QA},{SECURITY}"), &[], code);
@@ -480,7 +480,7 @@ fn what_an_owner_does_not_raise_is_filtered_and_can_be_had_back() {
 fn a_personality_of_the_project_is_used_as_it_was_before_the_change() {
     let expects = |text: &str| {
         format!(
-            "[[turn]]\nrole = \"reviewer\"\nseat = \"{QA}\"\ndo = [{{ expect = \"{text}\" }}, {{ say = \"CHECKED: read it all, twice.\\nVERDICT: approve\" }}]\n"
+            "[[turn]]\nrole = \"reviewer\"\nseat = \"{QA}\"\ndo = [{{ expect = \"{text}\" }}, {{ say = \"CHECKED: ran git show --stat, the files are those of the plan.\\nVERDICT: approve\" }}]\n"
         )
     };
     let change = Change::new(&[("a.py", "begin = 1\nx = 2\n")], &expects("You are strict."));
@@ -536,7 +536,7 @@ fn a_large_change_is_reviewed_in_parts_that_cover_all_of_it() {
     }
     stage.git(&["add", "-A"]).unwrap();
     stage.git(&["commit", "-q", "-m", "feat: five thousand files"]).unwrap();
-    stage.script("[[turn]]\nrole = \"reviewer\"\ndo = [{ expect = \" hunks have been shown\" }, { say = \"CHECKED: every file of my part.\\nVERDICT: approve\" }]\n").unwrap();
+    stage.script("[[turn]]\nrole = \"reviewer\"\ndo = [{ expect = \" hunks have been shown\" }, { say = \"CHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\\nVERDICT: approve\" }]\n").unwrap();
     let change = Change { _folder: folder, stage };
     change.review(QA, &[], 0);
     assert_eq!(change.docket().about.review.unwrap().seats.len(), 1, "one reviewer, however many parts");

@@ -420,7 +420,7 @@ fn what_is_staged_and_a_patch_are_reviewed_without_touching_anything() {
     let seen = project.json(&["--staged"], 1);
     assert_eq!(lines(&seen), [row("a.txt:3", "warning", "unknown")]);
     assert_eq!(project.stage.git(&["status", "--porcelain=v2"]).unwrap(), before);
-    let fixed = project.review(&["--staged", "--fix"], 0);
+    let fixed = project.review(&["--staged", "--fix"], 4);
     assert!(fixed.stdout.contains("git apply --index"), "{}", fixed.stdout);
     assert_eq!(
         project.stage.git(&["status", "--porcelain=v2"]).unwrap(),

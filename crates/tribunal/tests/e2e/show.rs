@@ -92,8 +92,13 @@ impl Show {
 
     /// Starts `tribunal run` and returns when an agent says that it is at work.
     pub fn at_work(&mut self) -> Running {
+        self.at_work_in(&["run"])
+    }
+
+    /// The same with a command of its own.
+    pub fn at_work_in(&mut self, args: &[&str]) -> Running {
         let bell = play::listen(&self.stage.root().join("at-work")).unwrap();
-        let running = self.stage.program().start(&["run"], &[]).unwrap();
+        let running = self.stage.program().start(args, &[]).unwrap();
         assert!(running.reaches(&bell).unwrap(), "{}", running.stderr());
         self.bell = Some(bell);
         running

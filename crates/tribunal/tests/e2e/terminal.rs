@@ -109,7 +109,7 @@ fn a_panel_is_shown_changed_by_name_and_confirmed_or_refused() {
     stage.git(&["checkout", "-q", "-b", "topic"]).unwrap();
     stage.write("a.py", "begin = 1\nx = 2\n").unwrap();
     stage.git(&["commit", "-q", "-am", "feat: a change"]).unwrap();
-    stage.script("[[turn]]\nrole = \"reviewer\"\ndo = [{ say = \"CHECKED: read every line and its callers.\\nVERDICT: approve\" }]\n").unwrap();
+    stage.script("[[turn]]\nrole = \"reviewer\"\ndo = [{ say = \"CHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\\nVERDICT: approve\" }]\n").unwrap();
     let args = ["review", "--diff", "main..HEAD"];
     let (code, text) = answered(&stage, "n\n", &args);
     assert_eq!(code, Some(2), "{text}");
@@ -127,6 +127,33 @@ fn a_panel_is_shown_changed_by_name_and_confirmed_or_refused() {
     let (_, docket) = stage.newest().unwrap().unwrap();
     let seats = docket.about.review.unwrap().seats;
     assert!(seats.iter().any(|seat| seat.id == new) && !seats.iter().any(|seat| seat.id == old), "{seats:?}");
+}
+
+/// Where no test command is known, somebody at a terminal is asked once, and the project's file keeps the answer.
+#[test]
+fn the_test_command_is_asked_for_once_and_written_down() {
+    for (answer, kept, is_none) in
+        [("sh check.sh\n", "test = [\"sh\", \"check.sh\"]", false), ("\n", "no_tests = true", true)]
+    {
+        let mut show = Show::of(&Scene { settings: scenes::NO_GATE, ..PLAIN });
+        show.user_commits(&[("check.sh", "exit 0\n")]);
+        show.user_acts(|stage| {
+            let (code, text) = answered(stage, answer, &["run"]);
+            assert_eq!(code, Some(2), "{text}");
+            assert!(text.contains("Which command runs the tests") && text.contains("git commit"), "{text}");
+            Ok(())
+        });
+        assert!(show.stage.newest().unwrap().is_none(), "nothing was begun");
+        let settings = std::fs::read_to_string(show.stage.project().join("tribunal.toml")).unwrap();
+        assert!(settings.starts_with(scenes::NO_GATE) && settings.contains(kept), "{settings}");
+        show.user_commits(&[]);
+        // Quietly: nobody is asked to try it out at the end.
+        let (code, again) = answered(&show.stage, "", &["run", "--quiet"]);
+        assert_eq!(code, Some(0), "{again}");
+        assert!(!again.contains("Which command runs the tests"), "{again}");
+        let status = show.stage.tribunal(&["status"]).unwrap().stdout;
+        assert_eq!(status.contains("no tests ran"), is_none, "{status}");
+    }
 }
 
 /// The columns a line takes, without colours and cursor movements.

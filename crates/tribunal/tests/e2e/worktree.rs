@@ -9,10 +9,21 @@ use rustix::process::Signal;
 use tribunal_core::run::Ending;
 
 /// How the user's worktree is, and whether the result can reach their branch.
-type State = (&'static str, fn(&Stage) -> Res<()>, bool);
+type State = (&'static str, fn(&Stage) -> Res<()>, Then);
+
+/// What becomes of the result.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Then {
+    /// The branch has it at once.
+    Arrives,
+    /// It is held until the user asks for it.
+    Held,
+    /// It is held until the user takes their own file away.
+    InTheWay,
+}
 
 const STATES: [State; 9] = [
-    ("clean", |_| Ok(()), true),
+    ("clean", |_| Ok(()), Then::Arrives),
     (
         "touched",
         |stage| {
@@ -23,20 +34,20 @@ const STATES: [State; 9] = [
                 file.set_modified(std::time::UNIX_EPOCH).map_err(|e| e.to_string())
             })
         },
-        true,
+        Then::Arrives,
     ),
-    ("changed", |stage| stage.write("README.md", "mine\n"), false),
+    ("changed", |stage| stage.write("README.md", "mine\n"), Then::Held),
     (
         "staged",
         |stage| {
             stage.write("NOTES.txt", "mine\n")?;
             stage.git(&["add", "NOTES.txt"]).map(drop)
         },
-        false,
+        Then::Held,
     ),
-    ("untracked", |stage| stage.write("my own/new ünd.txt", "mine\n"), true),
-    ("untracked, beside what lands", |stage| stage.write("bin/mine.sh", "mine\n"), true),
-    ("untracked, in the way", |stage| stage.write("bin/one.sh", "mine\n"), false),
+    ("untracked", |stage| stage.write("my own/new ünd.txt", "mine\n"), Then::Arrives),
+    ("untracked, beside what lands", |stage| stage.write("bin/mine.sh", "mine\n"), Then::Arrives),
+    ("untracked, in the way", |stage| stage.write("bin/one.sh", "mine\n"), Then::InTheWay),
     (
         "staged and changed again",
         |stage| {
@@ -44,17 +55,14 @@ const STATES: [State; 9] = [
             stage.git(&["add", "NOTES.txt"])?;
             stage.write("NOTES.txt", "mine again\n")
         },
-        false,
+        Then::Held,
     ),
     (
         "deleted",
         |stage| std::fs::remove_file(stage.project().join("NOTES.txt")).map_err(|e| e.to_string()),
-        false,
+        Then::Held,
     ),
 ];
-
-/// How a command that moves the branch forward begins: one that overwrites nothing.
-const FAST_FORWARD: &str = "git merge --ff-only --no-overwrite-ignore ";
 
 /// A dev that is at work until it is told to go on.
 fn at_work() -> Scene {
@@ -69,23 +77,28 @@ fn arrived(show: &Show) -> bool {
 
 #[test]
 fn every_state_survives_a_run() {
-    for (name, make, forwards) in STATES {
+    for (name, make, then) in STATES {
         let mut show = Show::of(&PLAIN);
         show.user_acts(make);
-        let ended = show.expect(&["run"], 0);
-        assert_eq!(show.ended(), Ending::Passed, "{name}");
-        assert_eq!(arrived(&show), forwards, "{name}: {}", ended.said());
-        if !forwards {
-            let in_the_way = name.ends_with("in the way");
-            let begins = if in_the_way {
-                "git stash push --all -- ':(top,literal)bin/one.sh' && "
-            } else {
-                FAST_FORWARD
-            };
-            takes(&show, &ended, begins);
-            assert!(arrived(&show), "{name}");
-            assert!(!in_the_way || ended.stdout.contains("in the way: bin/one.sh"), "{}", ended.stdout);
+        let ended = show.tribunal(&["run"]);
+        if then == Then::Arrives {
+            assert_eq!(ended.code, Some(0), "{name}: {}", ended.said());
+            assert_eq!((show.ended(), arrived(&show)), (Ending::Passed, true), "{name}");
+            continue;
         }
+        is_held(&show, &ended);
+        if then == Then::InTheWay {
+            assert!(ended.stdout.contains("in the way: bin/one.sh"), "{name}: {}", ended.stdout);
+            let again = show.expect(&["land"], 4);
+            assert!(again.stdout.contains("in the way: bin/one.sh"), "{name}: {}", again.stdout);
+            show.user_acts(|stage| {
+                std::fs::remove_file(stage.project().join("bin/one.sh")).map_err(|e| e.to_string())
+            });
+        }
+        let landed = show.expect(&["land"], 0);
+        assert!(landed.stdout.contains("passed"), "{name}: {}", landed.stdout);
+        assert_eq!((show.ended(), arrived(&show)), (Ending::Passed, true), "{name}");
+        assert_eq!(launches(&show), 2, "{name}: nothing is built or judged twice");
     }
 }
 
@@ -96,15 +109,14 @@ fn another_branch_is_checked_out_meanwhile() {
     show.user_acts(|stage| stage.git(&["switch", "-q", "-c", "other"]).map(drop));
     show.stage.open("go").unwrap();
     let ended = running.wait().unwrap();
-    let ended = show.after(&["run"], ended);
+    // The branch that is not checked out moves alone, which is all that changed.
     assert_eq!(ended.code, Some(0), "{}", ended.said());
-    assert!(!arrived(&show), "main is not checked out here, so it stays");
+    assert!(arrived(&show), "nobody has main checked out, so it moves alone");
+    assert!(!show.stage.project().join("bin/one.sh").exists());
     assert_eq!(show.ended(), Ending::Passed);
-    takes(&show, &ended, "git fetch . ");
-    assert!(arrived(&show));
 }
 
-/// Git moves a branch of another worktree only there.
+/// A branch of another worktree is moved there, with its files, when the user asks for it.
 #[test]
 fn the_branch_is_checked_out_in_another_worktree_meanwhile() {
     let mut show = Show::of(&at_work());
@@ -117,23 +129,14 @@ fn the_branch_is_checked_out_in_another_worktree_meanwhile() {
     show.stage.open("go").unwrap();
     let ended = running.wait().unwrap();
     let ended = show.after(&["run"], ended);
-    assert_eq!(ended.code, Some(0), "{}", ended.said());
-    takes(&show, &ended, "git -C '");
+    is_held(&show, &ended);
+    assert!(ended.stdout.contains("checked out in"), "{}", ended.stdout);
+    // It is the user's own command that writes there now.
+    let landed = show.stage.tribunal(&["land"]).unwrap();
+    assert_eq!(landed.code, Some(0), "{}", landed.said());
     assert!(arrived(&show));
     assert!(std::path::Path::new(&there).join("bin/one.sh").exists());
-}
-
-#[test]
-fn the_branch_moves_meanwhile() {
-    let mut show = Show::of(&at_work());
-    let running = show.at_work();
-    show.user_acts(|stage| stage.git(&["commit", "-q", "--allow-empty", "-m", "mine"]).map(drop));
-    show.stage.open("go").unwrap();
-    let ended = running.wait().unwrap();
-    let ended = show.after(&["run"], ended);
-    assert_eq!(ended.code, Some(0), "{}", ended.said());
-    takes(&show, &ended, "git merge ");
-    assert!(show.stage.git(&["show", "main:bin/one.sh"]).is_ok());
+    assert!(!show.stage.project().join("bin/one.sh").exists());
 }
 
 /// Another git holds the index all the time: the run has passed, and the person is told what is left to do.
@@ -141,34 +144,43 @@ fn the_branch_moves_meanwhile() {
 fn the_index_is_locked() {
     let mut show = Show::of(&PLAIN);
     show.user_acts(|stage| stage.write(".git/index.lock", ""));
-    let ended = show.expect(&["run"], 0);
-    assert_eq!(show.ended(), Ending::Passed);
-    assert!(!arrived(&show));
+    let ended = show.expect(&["run"], 4);
+    is_held(&show, &ended);
     assert!(ended.stdout.contains("index.lock"), "{}", ended.stdout);
-    std::fs::remove_file(show.stage.project().join(".git/index.lock")).unwrap();
-    takes(&show, &ended, FAST_FORWARD);
+    show.user_acts(|stage| {
+        std::fs::remove_file(stage.project().join(".git/index.lock")).map_err(|e| e.to_string())
+    });
+    show.expect(&["land"], 0);
     assert!(arrived(&show));
 }
 
-/// The run names the one command that takes its result, everywhere the same; and it does.
+/// Agents that were launched.
+fn launches(show: &Show) -> usize {
+    show.stage.launched().len()
+}
+
+/// The result is not on the branch, everybody says so and names the one command, which is no merge; and nothing is
+/// built again.
 #[track_caller]
-fn takes(show: &Show, ended: &Ended, begins: &str) {
-    let status = show.stage.tribunal(&["status", "--json"]).unwrap().stdout;
-    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
-    let command = status["take"].as_str().unwrap();
-    assert!(command.starts_with(begins), "{command}");
-    let next = ended.stdout.split("\n  Next\n").nth(1).unwrap();
-    assert_eq!(next.lines().next().unwrap().trim(), command, "{}", ended.stdout);
+fn is_held(show: &Show, ended: &Ended) {
+    assert_eq!(ended.code, Some(4), "{}", ended.said());
+    assert!(!arrived(show));
+    let command = format!("tribunal land {}", show.run());
+    let status = show.stage.tribunal(&["status"]).unwrap().stdout;
+    let inbox = show.stage.tribunal(&["inbox"]).unwrap().stdout;
     let report = std::fs::read_to_string(show.stage.run_dir(&show.run()).join("report.md")).unwrap();
-    assert!(report.contains(command), "{report}");
-    let told = show.stage.tribunal(&["status"]).unwrap().stdout;
-    assert!(told.lines().any(|line| line.trim() == command), "{told}");
-    // It is there to be taken: it is not built again without a word.
+    for (who, said) in [("run", &ended.stdout), ("status", &status), ("inbox", &inbox), ("report", &report)] {
+        assert!(said.contains(&command), "{who}: {said}");
+        assert!(!said.contains("git merge"), "{who}: {said}");
+        assert!(
+            !said.contains("Landed the only plan") && !said.contains("Landed: the only plan"),
+            "{who}: {said}"
+        );
+    }
+    let launched = show.stage.launched().len();
     let again = show.stage.tribunal(&["run"]).unwrap();
-    assert_eq!(again.code, Some(2), "{}", again.said());
-    assert!(again.stderr.contains(command) && again.stderr.contains("--fresh"), "{}", again.stderr);
-    let given = show.stage.program().other("sh", &["-c", command]).unwrap();
-    assert_eq!(given.code, Some(0), "{command}: {}", given.said());
+    assert_eq!(again.code, Some(4), "{}", again.said());
+    assert_eq!(show.stage.launched().len(), launched, "what passed is not built again");
 }
 
 #[test]
@@ -203,9 +215,19 @@ fn interrupted_once() {
         let (mut show, code, _) = interrupted(user, &[Signal::INT]);
         assert_eq!(code, Some(130));
         show.stage.open("go").unwrap();
-        show.expect(&["resume"], 0);
-        assert_eq!(show.ended(), Ending::Passed);
+        goes_on(&mut show, "resume", user);
     }
+}
+
+/// It goes on to its end; where the user's worktree holds the result, they ask for it.
+#[track_caller]
+fn goes_on(show: &mut Show, command: &str, user: User) {
+    let held = user == User::Dirty;
+    show.expect(&[command], if held { 4 } else { 0 });
+    if held {
+        show.expect(&["land"], 0);
+    }
+    assert_eq!(show.ended(), Ending::Passed);
 }
 
 #[test]
@@ -214,8 +236,7 @@ fn interrupted_twice() {
         let (mut show, code, _) = interrupted(user, &[Signal::INT, Signal::INT]);
         assert_eq!(code, Some(130));
         show.stage.open("go").unwrap();
-        show.expect(&["run"], 0);
-        assert_eq!(show.ended(), Ending::Passed);
+        goes_on(&mut show, "run", user);
     }
 }
 
@@ -253,7 +274,6 @@ fn killed() {
         let ended = running.wait().unwrap();
         assert_eq!(show.after(&["run"], ended).signal, Some(9));
         show.stage.open("go").unwrap();
-        show.expect(&["resume"], 0);
-        assert_eq!(show.ended(), Ending::Passed);
+        goes_on(&mut show, "resume", user);
     }
 }

@@ -2,12 +2,14 @@
 //! journal, from git and from the process table, never from what the program says of itself.
 
 use super::play::{Given, forwards};
+use super::program::Ended;
 use super::scenes::Scene;
 use super::{Res, Stage, at};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use tribunal_core::effect::FinishStep;
 use tribunal_core::ids::{LoopId, PlanId, Revision};
 use tribunal_core::r#loop::{Choice, Decision, LoopEvent, Outcome};
 use tribunal_core::machine::Machine;
@@ -79,6 +81,7 @@ impl Guard {
         if given.ended.code == Some(4) {
             self.asked(stage, &said)?;
         }
+        self.violations.extend(there(stage, &given.args, &given.ended)?);
         Ok(())
     }
 
@@ -146,6 +149,35 @@ impl Guard {
         }
         Ok(())
     }
+}
+
+/// Commands that go on with a run until it ends or waits.
+const RUNS: [&str; 9] =
+    ["run", "resume", "land", "specify", "design", "create-plan", "create-tasks", "implement", "review"];
+
+/// Exit code 0 means that the user's branch has the result.
+pub fn there(stage: &Stage, args: &[impl AsRef<str>], ended: &Ended) -> Res<Option<String>> {
+    let command = args.iter().map(AsRef::as_ref).find(|arg| RUNS.contains(arg));
+    let helps =
+        args.iter().any(|arg| ["--help", "-h", "help", "--list", "--json-schema"].contains(&arg.as_ref()));
+    let (Some(command), Some(0), false) = (command, ended.code, helps) else { return Ok(None) };
+    let Some((run, docket)) = stage.newest()? else { return Ok(None) };
+    let Some(machine) = &docket.run else { return Ok(None) };
+    let good = machine.ending().is_some_and(Ending::is_good);
+    if !good && command != "review" {
+        return Ok(Some(format!("`{command}` ended with 0, and run {run} is {:?}", machine.ending())));
+    }
+    let branch = &docket.about.branch;
+    let forwards = machine.spec().finish.contains(&FinishStep::Forward) && !branch.is_empty();
+    // What is reviewed on no branch that is checked out has nothing to bring, or was left for the user with code 4.
+    let reviewed = docket.about.review.as_ref().is_some_and(|review| review.head != docket.about.base);
+    if !forwards || reviewed || !good {
+        return Ok(None);
+    }
+    let has = stage.git(&["merge-base", "--is-ancestor", &head(&run), &format!("refs/heads/{branch}")]);
+    Ok(has
+        .is_err()
+        .then(|| format!("`{command}` ended with 0, and {branch} does not have the result of {run}")))
 }
 
 /// Processes of a run that are still there.
@@ -235,7 +267,11 @@ pub fn decisions(stage: &Stage) -> Res<usize> {
     let Some((run, _)) = stage.newest()? else { return Ok(0) };
     let told = facts(stage, &run)?;
     let is_one = |fact: &&Fact| {
-        matches!(fact, Fact::Loop(_, LoopEvent::Decided(_)) | Fact::Run(RunEvent::LaneDecided { .. }))
+        matches!(
+            fact,
+            Fact::Loop(_, LoopEvent::Decided(_))
+                | Fact::Run(RunEvent::LaneDecided { .. } | RunEvent::HeldDecided(_))
+        )
     };
     Ok(told.iter().filter(is_one).count())
 }
@@ -267,6 +303,23 @@ pub fn at_the_end(stage: &Stage, blobs: &BTreeMap<String, String>) -> Res<Vec<St
     wrong.extend(script_used(stage)?);
     wrong.extend(told_once(stage, &run)?);
     wrong.extend(replayed(stage, &run)?);
+    wrong.extend(unsigned(stage, &docket)?);
+    Ok(wrong)
+}
+
+/// Where the user's git signs commits, every one that came to the branch has a signature that holds, or says why not.
+fn unsigned(stage: &Stage, docket: &Docket) -> Res<Vec<String>> {
+    if stage.git(&["config", "--get", "commit.gpgsign"]).as_deref() != Ok("true") {
+        return Ok(Vec::new());
+    }
+    let range = format!("{}..{}", docket.base(), docket.about.branch);
+    let mut wrong = Vec::new();
+    for commit in stage.git(&["rev-list", &range])?.lines() {
+        let says = stage.git(&["log", "-1", "--format=%B", commit])?.contains("Tribunal-Not-Signed");
+        if !says && let Err(why) = stage.git(&["verify-commit", commit]) {
+            wrong.push(format!("{commit} is on the branch without a signature: {why}"));
+        }
+    }
     Ok(wrong)
 }
 
@@ -344,6 +397,7 @@ fn head(run: &str) -> String {
 fn approved(stage: &Stage, run: &str, facts: &[Fact]) -> Res<Vec<String>> {
     let mut wrong = Vec::new();
     let mut ended: BTreeMap<PlanId, (LoopId, Outcome, Option<Revision>)> = BTreeMap::new();
+    let mut landed: BTreeMap<PlanId, Revision> = BTreeMap::new();
     for fact in facts {
         match fact {
             Fact::Loop(id, LoopEvent::Ended { outcome, revision: Some(revision) })
@@ -363,11 +417,13 @@ fn approved(stage: &Stage, run: &str, facts: &[Fact]) -> Res<Vec<String>> {
                 match ended.get(&plan) {
                     Some((id, outcome, Some(judged))) if outcome.is_good() && judged == revision => {
                         wrong.extend(judged_so(id, outcome, judged, facts));
-                        wrong.extend(landed_so(stage, run, &plan, revision)?);
+                        landed.insert(plan, revision.clone());
                     }
                     other => wrong.push(format!("I1: {plan} landed as {revision} after {other:?}")),
                 }
             }
+            // What had landed lands once more, maybe as something else.
+            Fact::Run(RunEvent::Rebased { .. }) => landed.clear(),
             Fact::Run(RunEvent::LaneDecided { plan, decision }) if decision.choice == LaneChoice::Accept => {
                 if let Some((_, outcome, _)) = ended.get_mut(plan) {
                     *outcome = Outcome::Accepted(decision.by.clone());
@@ -375,6 +431,9 @@ fn approved(stage: &Stage, run: &str, facts: &[Fact]) -> Res<Vec<String>> {
             }
             _ => {}
         }
+    }
+    for (plan, revision) in &landed {
+        wrong.extend(landed_so(stage, run, plan, revision)?);
     }
     Ok(wrong)
 }
@@ -479,6 +538,8 @@ fn once(stage: &Stage, run: &str, facts: &[Fact]) -> Res<Vec<String>> {
             {
                 wrong.push(format!("I7: {effect} was intended twice"));
             }
+            // What had landed lands once more on the branch as it is now.
+            Fact::Run(RunEvent::Rebased { .. }) => landed.clear(),
             Fact::Run(RunEvent::Landed { effect, .. }) if !landed.insert(effect.of.to_string()) => {
                 wrong.push(format!("I7: {} landed twice", effect.of));
             }

@@ -174,7 +174,11 @@ impl Stage {
 
     /// The program, to its end.
     pub fn tribunal(&self, args: &[&str]) -> Res<Ended> {
-        self.program.run(args, &[])
+        let ended = self.program.run(args, &[])?;
+        match laws::there(self, args, &ended)? {
+            Some(wrong) => Err(format!("{wrong}: {}", ended.said())),
+            None => Ok(ended),
+        }
     }
 
     /// All runs, oldest first.

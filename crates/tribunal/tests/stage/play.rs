@@ -3,7 +3,7 @@
 
 use super::laws::{self, Guard};
 use super::program::{Ended, Running};
-use super::scenes::{Answer, During, Scene, User};
+use super::scenes::{Answer, During, Scene};
 use super::seen::Seen;
 use super::trap::Trap;
 use super::{Res, Stage, at};
@@ -105,6 +105,7 @@ fn next(stage: &Stage, scene: &Scene, last: Option<&Given>) -> Res<Option<Vec<St
             Err(format!("nobody answers {open:?}: {}", last.ended.said()))
         }
         Some(Answer::Cancel) => words(&["cancel"]),
+        Some(Answer::Land) => words(&["land", "--by", "Ada"]),
         Some(Answer::Decide(question, answer)) => {
             words(&[&["decide", question, "--by", "Ada"], *answer].concat())
         }
@@ -188,11 +189,11 @@ fn interfere(stage: &Stage, during: During, running: &Running, guard: &mut Guard
             }
             Ok(())
         }
-        During::MoveBranch => {
-            if stage.git(&["log", "--format=%s", "-1"])? == "chore: begin" {
+        During::Commit(file, text) => {
+            if stage.git(&["log", "--format=%s", "-1"])? != "chore: meanwhile" {
                 guard.user_acts(stage, |stage| {
-                    stage.write("user.txt", "meanwhile\n")?;
-                    stage.git(&["add", "user.txt"])?;
+                    stage.write(file, text)?;
+                    stage.git(&["add", file])?;
                     stage.git(&["commit", "-q", "-m", "chore: meanwhile"]).map(drop)
                 })?;
             }
@@ -203,5 +204,5 @@ fn interfere(stage: &Stage, during: During, running: &Running, guard: &mut Guard
 
 /// Whether the scene's result can reach the user's branch.
 pub fn forwards(scene: &Scene) -> bool {
-    scene.ending == Ending::Passed && scene.user != User::Dirty && scene.during.is_none()
+    scene.ending == Ending::Passed
 }

@@ -55,6 +55,8 @@ pub enum User {
     Dirty,
     /// Git does not track the planning folder.
     PlanningUntracked,
+    /// The user signs commits, and a hook adds a trailer to each.
+    Rules,
 }
 
 /// What the user answers.
@@ -64,6 +66,8 @@ pub enum Answer {
     Decide(&'static str, &'static [&'static str]),
     /// Writes a file where the inbox says, then `tribunal decide QUESTION fixed`.
     Fix(&'static str, &'static str, &'static str),
+    /// `tribunal land`
+    Land,
     /// `tribunal cancel`
     Cancel,
 }
@@ -73,8 +77,8 @@ pub enum Answer {
 pub enum During {
     /// `tribunal cancel`
     Cancel,
-    /// Commits something on the branch.
-    MoveBranch,
+    /// Commits a file on the branch.
+    Commit(&'static str, &'static str),
 }
 
 /// One plan with one task.
@@ -106,7 +110,7 @@ pub const ANYWAY: &str = r##"
 [[turn]]
 role = "reviewer"
 optional = true
-do = [ { say = "CHECKED: read the change and ran it by hand.\nVERDICT: approve" } ]
+do = [ { say = "CHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\nVERDICT: approve" } ]
 
 [[turn]]
 role = "dev"
@@ -163,7 +167,7 @@ pub fn reviewer_does(steps: &str) -> String {
 }
 
 /// What a reviewer says who approves with a reason.
-pub const APPROVES: &str = "{ say = \"CHECKED: read the change and ran it by hand.\\nVERDICT: approve\" },";
+pub const APPROVES: &str = "{ say = \"CHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\\nVERDICT: approve\" },";
 
 /// What a shell program begins with that is an agent of the adapter `command`: it reads its launch word from its prompt.
 pub const READ_WORD: &str = "word=$(sed -n 's/^Launch word: //p' | tail -1)\n";
@@ -235,7 +239,7 @@ role = "reviewer"
 use = "task"
 round = 1
 attempt = 2
-do = [ { say = "CHECKED: read the change and ran it by hand.\nVERDICT: approve" } ]
+do = [ { say = "CHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\nVERDICT: approve" } ]
 "##;
 
 /// An executor that writes the spec of a greeting.
@@ -359,7 +363,7 @@ do = [
 role = "reviewer"
 use = "qa"
 round = 1
-do = [ { expect = "diff-against-plan" }, { say = "CHECKED: read what both checks print, and the lines of the dev they name.\nVERDICT: approve" } ]
+do = [ { expect = "diff-against-plan" }, { say = "CHECKED: ran git show --stat, the files are those of the plan, and both checks name lines of the dev.\nVERDICT: approve" } ]
 "###;
 
 /// And the dev mends it.
@@ -479,6 +483,38 @@ do = [
   { run = ["sh", "-c", "echo > '{ROOT}/at-work'"] },
   { wait = "file:go" },
   { say = "SUMMARY: one.sh.\nTASK: done" },
+]
+"##;
+
+/// One plan that changes the notes.
+pub const NOTED: &[Plan] =
+    &[Plan { number: "01", wave: 1, depends_on: "", tasks: &[("NOTES.txt", "cat NOTES.txt")] }];
+
+/// The same for the notes: their first line.
+pub const AT_WORK_ON_NOTES: &str = r##"
+[[turn]]
+role = "dev"
+use = "task"
+plan = "01-01"
+task = 1
+do = [
+  { write = "NOTES.txt", text = "one\n2\n3\n4\n5\n6\n7\n8\n9\n" },
+  { run = ["sh", "-c", "echo > '{ROOT}/at-work'"] },
+  { wait = "file:go" },
+  { say = "SUMMARY: the notes.\nTASK: done" },
+]
+"##;
+
+/// A builder that keeps what the user wrote beside what it wrote itself.
+pub const NOTES_REPAIRED: &str = r##"
+[[turn]]
+role = "dev"
+use = "repair"
+plan = "01-01"
+do = [
+  { expect = "NOTES.txt" },
+  { write = "NOTES.txt", text = "one and mine\n2\n3\n4\n5\n6\n7\n8\n9\n" },
+  { say = "FIXED: {finding:1}\nSUMMARY: both lines are kept.\nTASK: done" },
 ]
 "##;
 
@@ -628,7 +664,38 @@ pub const SCENES: &[Scene] = &[
         name: "branch-moved",
         shows: "the user commits while an agent works",
         script: AT_WORK,
-        during: Some(During::MoveBranch),
+        during: Some(During::Commit("user.txt", "meanwhile\n")),
+        answers: &[Answer::Land],
+        ..PLAIN
+    },
+    Scene {
+        name: "branch-moved-same-file",
+        shows: "the user commits to a file that the plan changes; the rest is judged again and lands",
+        plans: NOTED,
+        change: &[("NOTES.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")],
+        script: AT_WORK_ON_NOTES,
+        during: Some(During::Commit("NOTES.txt", "1\n2\n3\n4\n5\n6\n7\n8\nmine\n")),
+        answers: &[Answer::Land],
+        ..PLAIN
+    },
+    Scene {
+        name: "branch-moved-conflict",
+        shows: "the user commits what conflicts with the plan; its builder solves it and it lands",
+        plans: NOTED,
+        change: &[("NOTES.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")],
+        script: AT_WORK_ON_NOTES,
+        more: NOTES_REPAIRED,
+        during: Some(During::Commit("NOTES.txt", "mine\n2\n3\n4\n5\n6\n7\n8\n9\n")),
+        answers: &[Answer::Land],
+        ..PLAIN
+    },
+    Scene {
+        name: "branch-moved-chain",
+        shows: "the user commits while two plans are built, the second on the first; both land on it by themselves",
+        plans: CHAIN,
+        script: AT_WORK,
+        settings: "[plan]\nreview = \"never\"\n[run]\nland_again = true\n",
+        during: Some(During::Commit("user.txt", "meanwhile\n")),
         ..PLAIN
     },
     Scene {
@@ -643,6 +710,15 @@ pub const SCENES: &[Scene] = &[
         name: "dirty",
         shows: "the user's worktree has changes of all kinds",
         user: User::Dirty,
+        answers: &[Answer::Land],
+        ..PLAIN
+    },
+    Scene {
+        name: "signed",
+        shows: "commits are signed and a hook adds a trailer; two plans land one by one",
+        plans: CHAIN,
+        settings: "[plan]\nreview = \"never\"\n[run]\nland = \"each\"\n",
+        user: User::Rules,
         ..PLAIN
     },
     Scene {
@@ -698,6 +774,9 @@ impl Scene {
             stage.git(&["add", "-A"])?;
             stage.git(&["commit", "-q", "-m", "feat: a change"])?;
         }
+        if self.user == User::Rules {
+            sign_commits(stage)?;
+        }
         if self.user == User::Dirty {
             stage.write("README.md", "# tools, changed\n")?;
             stage.write("NOTES.txt", "Notes, staged.\n")?;
@@ -724,6 +803,30 @@ impl Scene {
             stage.write(&format!("{PHASE}/01-{}-PLAN.md", plan.number), &text)
         })
     }
+}
+
+/// The user signs with a key for SSH, and has a hook that adds a trailer to every message.
+fn sign_commits(stage: &Stage) -> Res<()> {
+    let (key, allowed) = (stage.home().join("sign"), stage.home().join("allowed"));
+    let shown = key.display().to_string();
+    let made = stage.program().other("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f", &shown])?;
+    if made.code != Some(0) {
+        return Err(format!("ssh-keygen: {}", made.said()));
+    }
+    let public = std::fs::read_to_string(key.with_extension("pub")).map_err(super::at("sign.pub"))?;
+    std::fs::write(&allowed, format!("tester@example.org {public}")).map_err(super::at("allowed"))?;
+    let allowed = allowed.display().to_string();
+    let settings = [
+        ("commit.gpgsign", "true"),
+        ("gpg.format", "ssh"),
+        ("user.signingkey", &shown),
+        ("gpg.ssh.allowedSignersFile", &allowed),
+    ];
+    settings.iter().try_for_each(|(key, value)| stage.git(&["config", key, value]).map(drop))?;
+    let hook = ".git/hooks/commit-msg";
+    stage.write(hook, "#!/bin/sh\ngit interpret-trailers --in-place --trailer 'Ticket: 7' \"$1\"\n")?;
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(stage.project().join(hook), mode).map_err(super::at(hook))
 }
 
 impl Plan {

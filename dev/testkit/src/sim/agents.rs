@@ -1,6 +1,7 @@
 //! What simulated agents and checks answer. A pure function of the seed and the effect: the same effect gives
 //! the same answer in every life of the process, whichever launch it is.
 
+use super::commands;
 use super::fault::Fault;
 use super::rng::{Rng, dice, effect_dice};
 use super::scene::Scene;
@@ -9,6 +10,7 @@ use std::collections::BTreeMap;
 use tribunal_core::cover::Shown;
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Answer, Claim, Reply, Said, Severity, UnreadPart, Verdict};
+use tribunal_core::green::ProjectCommand;
 use tribunal_core::ids::{Check, FindingId, LoopId, Revision};
 use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport, LoopWant};
 use tribunal_core::run::RunReport;
@@ -57,6 +59,9 @@ impl<'a> Actor<'a> {
                 }
             }
             LoopWant::Hear { .. } => self.agent(Actor::hear),
+            LoopWant::Check { check, revision } if ProjectCommand::of(check).is_some() => {
+                Some(self.tests(docket, lp, revision))
+            }
             LoopWant::Check { check, revision } => Some(self.check(check, revision)),
             LoopWant::Join { parts } => Some(self.join(parts)),
             LoopWant::Track { .. } => Some(self.track(lp)),
@@ -188,6 +193,7 @@ impl<'a> Actor<'a> {
             said: BTreeMap::new(),
             checked,
             intent: None,
+            refused: None,
             intent_satisfied,
             unread: Vec::new(),
             settled: std::collections::BTreeMap::new(),
@@ -209,6 +215,7 @@ impl<'a> Actor<'a> {
             said: BTreeMap::new(),
             checked: "read it".to_owned(),
             intent: None,
+            refused: None,
             intent_satisfied: None,
             unread: Vec::new(),
             settled: std::collections::BTreeMap::new(),
@@ -242,6 +249,16 @@ impl<'a> Actor<'a> {
             findings.push(Claim { rule: Some(check.to_string()), ..claim });
         }
         LoopReport::Checked(Checked { findings })
+    }
+
+    /// The project's tests, by how they end on the tree.
+    fn tests(&mut self, docket: &Docket, lp: &Loop, revision: &Revision) -> LoopReport {
+        if self.strikes(Fault::TestsNotRun) {
+            return LoopReport::Failed(Failure::new(FailureKind::DidNotRun, "no such runner"));
+        }
+        let (report, struck) = commands::check(self.scene, docket, lp.id(), revision);
+        self.struck.extend(struck);
+        report
     }
 
     fn join(&mut self, parts: &[(tribunal_core::ids::Maker, Revision)]) -> LoopReport {
@@ -282,6 +299,7 @@ fn showing(lp: &Loop, revision: &Revision, part: u32, put: &[FindingId]) -> (Sho
     let of = 2 * parts + number % 3;
     let hunks = if part + 1 >= parts { of } else { 2 * (part + 1) };
     let last = part + 1 >= parts.min(lp.policy().parts_max);
-    let put = put.iter().copied().filter(|id| last || id.0 % parts == part).collect();
+    // Shared by their order: ids depend on which loop reported first, and a death may change that.
+    let put = (0..).zip(put).filter(|(n, _)| last || n % parts == part).map(|(_, id)| *id).collect();
     (Shown { parts, hunks, of, ..Shown::default() }, put)
 }

@@ -4,6 +4,7 @@ use super::laws::use_word;
 use super::tally::Tally;
 use tribunal_core::converge::Pattern;
 use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::held::HeldChoice;
 use tribunal_core::r#loop::{FailureKind, LoopEvent, Offer, Why};
 use tribunal_core::panel::{Ruling, Unusable};
 use tribunal_core::run::{Job, LaneOffer, Refusal, RunEvent, Was};
@@ -186,6 +187,17 @@ fn count_run(tally: &mut Tally, event: &RunEvent) {
                 tally.saw("finish", step.word());
             }
         }
+        RunEvent::Held { .. } => tally.saw("fact", "held"),
+        RunEvent::HeldDecided(decision) => tally.saw(
+            "held decision",
+            match decision.choice {
+                HeldChoice::Land => "land",
+                HeldChoice::Stop => "stop",
+            },
+        ),
+        RunEvent::Rebased { .. } => tally.saw("fact", "rebased"),
+        RunEvent::Carried { .. } => tally.saw("fact", "carried over"),
+        RunEvent::JudgeAgain { .. } => tally.saw("fact", "reviewed again"),
         RunEvent::Ended { ending } => tally.saw("ending", ending.word()),
         _ => {}
     }

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use tempfile::TempDir;
+use tribunal_core::effect::FinishStep;
 use tribunal_core::ids::Revision;
 use tribunal_core::run::Ending;
 use tribunal_engine::docket::RunNote;
@@ -454,6 +455,11 @@ impl Outside {
     fn check_ending(&mut self, ending: Ending) {
         let by_rows = self.laws.shadow.run.as_ref().and_then(tribunal_core::run::Run::ending);
         self.hold("replay", by_rows == Some(ending), || format!("it says {ending:?}, the rows {by_rows:?}"));
+        let forwards = self.scene.spec.finish.contains(&FinishStep::Forward);
+        let there = self.git.finished.get(&FinishStep::Forward).is_some_and(|times| *times == 1);
+        self.hold("there", !ending.is_good() || !forwards || there, || {
+            format!("it ended {ending:?}, and the user's branch does not have the result")
+        });
         let outside = self.git.landings.len();
         let told = self.landed_by_rows();
         self.hold("I7 once", outside == told, || {

@@ -49,6 +49,8 @@ faults! {
     RedCheck = "check is red on the merged tree",
     JudgeAgain = "approval does not carry over",
     TargetMoved = "target branch moved",
+    InTheWay = "files of the user's are in the way",
+    BranchDeleted = "target branch was deleted",
     RefRaced = "ref changes under the landing",
     WorktreeDeleted = "worktree is deleted",
     FinishFails = "finishing step fails",
@@ -77,6 +79,9 @@ faults! {
     InterruptTwice = "interrupted twice",
     UnreadPart = "answer names something nobody can read",
     NoVerdict = "answer names something and has no verdict",
+    TestsRed = "tests are red after the change",
+    TestsFlaky = "tests are flaky after the change",
+    TestsNotRun = "tests do not run",
 }
 
 /// How often each fault strikes, in a thousand; 0 is off.

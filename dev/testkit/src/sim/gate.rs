@@ -17,6 +17,8 @@ struct Sitting {
     revision: Option<Revision>,
     confirming: bool,
     checks: BTreeMap<Check, Vec<Claim>>,
+    /// Checks that had nothing to look at, and say so.
+    unchecked: BTreeSet<Check>,
     seated: BTreeSet<Seat>,
     words: BTreeMap<Seat, Answer>,
     /// What each part of a reviewer's said.
@@ -48,6 +50,8 @@ struct LaneBook {
     vouched: Option<(String, String)>,
     qa_good: bool,
     asked: Option<Stuck>,
+    /// A named person took its work as it is.
+    taken: bool,
 }
 
 /// Everything the first law needs to remember.
@@ -70,6 +74,7 @@ impl Gate {
                 vouched: done.map(|done| (tree_of(&done.head).to_owned(), "an earlier run".to_owned())),
                 qa_good: false,
                 asked: None,
+                taken: false,
             }
         };
         let lanes = spec.plans.iter().map(|plan| (plan.id.clone(), lane(plan))).collect();
@@ -93,6 +98,11 @@ impl Gate {
             return Err("its delivery was not judged since the last change".to_owned());
         }
         Ok(())
+    }
+
+    /// Whether a named person took work of a plan as it is.
+    pub fn is_taken(&self, plan: &PlanId) -> bool {
+        self.lanes.get(plan).is_some_and(|lane| lane.taken)
     }
 
     /// What the sitting of a loop judges.
@@ -176,7 +186,9 @@ impl Gate {
         }
         let (Some(job), true) = (job, outcome.is_good()) else { return Ok(()) };
         let revision = revision.ok_or_else(|| format!("{id} ended well with nothing"))?.clone();
+        let by_person = matches!(outcome, Outcome::Accepted(by) if !by.is_empty());
         let lane = self.lane(effect)?;
+        lane.taken |= by_person;
         lane.vouched = Some((tree_of(&revision).to_owned(), id.to_string()));
         match job {
             Job::Task(n) => {
@@ -222,6 +234,7 @@ impl LaneBook {
                     return Err("accepted by nobody".to_owned());
                 }
                 let revision = stuck.revision.ok_or("accepted what was never made")?;
+                self.taken = true;
                 self.vouched = Some((tree_of(&revision).to_owned(), by.to_owned()));
                 match stuck.was {
                     Was::Loop(Job::Task(n)) => {
@@ -270,6 +283,11 @@ impl LoopBook {
             LoopEvent::Checked { effect, checked } => {
                 if let Step::Check(check) = &effect.step {
                     self.sitting.checks.insert(check.clone(), checked.findings.clone());
+                }
+            }
+            LoopEvent::Unchecked { effect, .. } => {
+                if let Step::Check(check) = &effect.step {
+                    self.sitting.unchecked.insert(check.clone());
                 }
             }
             LoopEvent::PanelSeated { seats } => self.sitting.seated = seats.iter().cloned().collect(),
@@ -390,7 +408,8 @@ impl LoopBook {
             return Err("there was nobody to judge it".to_owned());
         }
         let full = self.round <= 1 || sitting.confirming || !policy.recheck_failed_only;
-        if let Some(check) = policy.checks.iter().find(|check| full && !sitting.checks.contains_key(check)) {
+        let said = |check: &Check| sitting.checks.contains_key(check) || sitting.unchecked.contains(check);
+        if let Some(check) = policy.checks.iter().find(|check| full && !said(check)) {
             return Err(format!("check {check} never ran on it"));
         }
         let claims = || sitting.checks.values().flatten();

@@ -2,12 +2,15 @@
 //! and keeps count of what really happened.
 
 use super::agents::new_revision;
+use super::commands;
 use super::fault::Fault;
 use super::rng::{Rng, effect_dice};
 use super::scene::Scene;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::finding::{Claim, Severity, Source};
+use tribunal_core::green::{self, CommandState, ProjectCommand};
+use tribunal_core::held::Held;
 use tribunal_core::ids::{Check, FindingId, PlanId, Revision};
 use tribunal_core::ledger::{Entry, Handed};
 use tribunal_core::r#loop::{Failure, FailureKind};
@@ -24,6 +27,10 @@ pub struct Landing {
     pub revision: Revision,
     /// The branch's new head.
     pub tip: Revision,
+    /// How the project's tests end there.
+    pub tests: CommandState,
+    /// How they ended on what it landed on.
+    pub tests_before: CommandState,
 }
 
 /// The repository.
@@ -33,6 +40,8 @@ pub struct Git {
     pub landings: Vec<Landing>,
     /// How often each finishing step changed something.
     pub finished: BTreeMap<FinishStep, u32>,
+    /// How often the run branch was begun anew.
+    pub rebases: u32,
 }
 
 /// What an attempt at something in the repository came to.
@@ -54,6 +63,11 @@ fn strikes(scene: &Scene, rng: &mut Rng, fault: Fault) -> bool {
     rng.chance(scene.dials.rate(fault))
 }
 
+/// Few runs come as far as their result: there, what can happen to it happens often.
+fn strikes_often(scene: &Scene, rng: &mut Rng, fault: Fault) -> bool {
+    rng.chance(scene.dials.rate(fault).max(300))
+}
+
 fn lost(text: &str, fault: Fault) -> Attempt {
     let report = RunReport::Failed(Failure::new(FailureKind::Crashed, text));
     Attempt { report, changed: false, struck: vec![fault] }
@@ -61,7 +75,14 @@ fn lost(text: &str, fault: Fault) -> Attempt {
 
 impl Git {
     /// Tries to land. The driver looks first whether the plan is there already, and never moves the ref twice.
-    pub fn land(&mut self, scene: &Scene, effect: &EffectId, plan: &PlanId, revision: &Revision) -> Attempt {
+    pub fn land(
+        &mut self,
+        scene: &Scene,
+        effect: &EffectId,
+        plan: &PlanId,
+        revision: &Revision,
+        taken: bool,
+    ) -> Attempt {
         if let Some(done) = self.landings.iter().find(|landing| landing.plan == *plan) {
             let report = RunReport::Landed { tip: done.tip.clone() };
             return Attempt { report, changed: false, struck: Vec::new() };
@@ -76,10 +97,24 @@ impl Git {
         if let Some(refused) = refused(scene, effect, &mut rng) {
             return refused;
         }
-        let tip = Revision::new(format!("tip-{}-{plan}", self.landings.len() + 1));
+        let tests_before = self.tests_at_the_tip(scene);
+        let tests = match strikes(scene, &mut rng, Fault::TestsNotRun) {
+            true => CommandState::Unknown { why: "no such runner".to_owned() },
+            false => commands::merged_state(scene, revision, self.landings.len()).0,
+        };
+        if let Some(shut) = shut(scene, revision, taken, &tests_before, &tests) {
+            return shut;
+        }
+        let tip = Revision::new(format!("tip-{}-{plan}~{}", self.landings.len() + 1, self.rebases));
         let (effect, plan, revision) = (effect.clone(), plan.clone(), revision.clone());
-        self.landings.push(Landing { effect, plan, revision, tip: tip.clone() });
+        self.landings.push(Landing { effect, plan, revision, tip: tip.clone(), tests, tests_before });
         Attempt { report: RunReport::Landed { tip }, changed: true, struck: Vec::new() }
+    }
+
+    /// How the project's tests end on the run branch.
+    fn tests_at_the_tip(&self, scene: &Scene) -> CommandState {
+        let last = self.landings.last().map(|landing| landing.tests.clone());
+        last.unwrap_or_else(|| commands::state(scene, commands::BASE).0)
     }
 
     /// Writes a SUMMARY beside the lane's files; the files stay what they are.
@@ -93,7 +128,7 @@ impl Git {
     }
 
     /// Tries one finishing step; what is done already is not done again.
-    pub fn finish(&mut self, scene: &Scene, effect: &EffectId, step: FinishStep) -> Attempt {
+    pub fn finish(&mut self, scene: &Scene, effect: &EffectId, step: FinishStep, good: bool) -> Attempt {
         let mut rng = effect_dice(scene.seed, "finish", effect);
         if strikes(scene, &mut rng, Fault::FinishFails) {
             return lost("it could not be done", Fault::FinishFails);
@@ -103,14 +138,73 @@ impl Git {
             let report = RunReport::Finished { note: "it was done already".to_owned() };
             return Attempt { report, changed: false, struck: Vec::new() };
         }
-        if step == FinishStep::Forward && strikes(scene, &mut rng, Fault::TargetMoved) {
-            let note = "the branch has moved: merge the run branch yourself".to_owned();
-            let report = RunReport::Finished { note };
-            return Attempt { report, changed: false, struck: vec![Fault::TargetMoved] };
+        let held = [(Fault::TargetMoved, Held::Moved), (Fault::InTheWay, Held::Dirty(vec!["a".to_owned()]))];
+        for (fault, held) in held.into_iter().filter(|_| step == FinishStep::Forward && good) {
+            if strikes_often(scene, &mut rng, fault) {
+                return Attempt { report: RunReport::Held(held), changed: false, struck: vec![fault] };
+            }
         }
         *done += 1;
         Attempt { report: RunReport::Finished { note: "done".to_owned() }, changed: true, struck: Vec::new() }
     }
+}
+
+impl Git {
+    /// Begins the run branch at the user's branch again: nothing has landed on it.
+    pub fn rebase(&mut self, scene: &Scene, effect: &EffectId) -> Attempt {
+        let mut rng = effect_dice(scene.seed, "rebase", effect);
+        if strikes(scene, &mut rng, Fault::FinishFails) {
+            return lost("it could not be rebased", Fault::FinishFails);
+        }
+        if strikes_often(scene, &mut rng, Fault::BranchDeleted) {
+            let report = RunReport::Held(Held::Gone);
+            return Attempt { report, changed: false, struck: vec![Fault::BranchDeleted] };
+        }
+        self.landings.clear();
+        self.finished.remove(&FinishStep::Boundary);
+        self.rebases += 1;
+        let onto = Revision::new(format!("ground-{}", self.rebases));
+        Attempt { report: RunReport::Rebased { onto }, changed: true, struck: Vec::new() }
+    }
+
+    /// Says whether what the review approved holds for the rebased result.
+    pub fn carry(&self, scene: &Scene, effect: &EffectId, tip: &Revision) -> Attempt {
+        let mut rng = effect_dice(scene.seed, "carry", effect);
+        if strikes(scene, &mut rng, Fault::FinishFails) {
+            return lost("nobody could say whether it holds", Fault::FinishFails);
+        }
+        if strikes_often(scene, &mut rng, Fault::JudgeAgain) {
+            let report = RunReport::JudgeAgain { revision: new_revision(effect) };
+            return Attempt { report, changed: false, struck: vec![Fault::JudgeAgain] };
+        }
+        let tip = Revision::new(format!("{}~{}", tree_of(tip), self.rebases));
+        Attempt { report: RunReport::Carried { tip }, changed: false, struck: Vec::new() }
+    }
+}
+
+/// What the project's tests say against a merged tree; nothing where it may land.
+fn shut(
+    scene: &Scene,
+    revision: &Revision,
+    taken: bool,
+    before: &CommandState,
+    now: &CommandState,
+) -> Option<Attempt> {
+    let answer = commands::answer(before, now);
+    let lane = taken.then(|| commands::state(scene, tree_of(revision)).0);
+    if green::may_land(&answer, lane.as_ref(), now) {
+        return None;
+    }
+    let report = match answer.blocker() {
+        Some(text) => {
+            let by = BTreeSet::from([Source::Check(ProjectCommand::Test.check())]);
+            let entry = Entry::new(commands::claim(text), by, 0);
+            let findings = vec![Handed { id: FindingId(0), entry }];
+            RunReport::LandingRefused { refusal: Refusal::RedCheck, findings }
+        }
+        None => RunReport::Failed(Failure::new(FailureKind::DidNotRun, answer.text())),
+    };
+    Some(Attempt { report, changed: false, struck: Vec::new() })
 }
 
 fn refused(scene: &Scene, effect: &EffectId, rng: &mut Rng) -> Option<Attempt> {

@@ -122,6 +122,8 @@ impl Laws {
             RunEvent::Landed { effect, .. } if !self.landed.insert(effect.of.clone()) => {
                 breaches.push(("I7 once", format!("{} landed twice", effect.of.as_str())));
             }
+            // Everything lands once more.
+            RunEvent::Rebased { .. } => self.landed.clear(),
             RunEvent::LandingRefused { findings, .. } => {
                 self.grow(findings.iter().map(|handed| (handed.id.0, true)), breaches);
             }

@@ -2,7 +2,7 @@
 //! the process dies. It keeps its own copy of every first letter and never asks the engine what it has read.
 
 use super::people;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::ids::{LoopId, PlanId};
 use tribunal_core::r#loop::LoopEvent;
@@ -13,21 +13,26 @@ use tribunal_journal::{Letter, Mail, Posted};
 
 /// The first letter with each key.
 #[derive(Clone, Debug, Default)]
-pub struct Mailbox(BTreeMap<String, Letter>);
+pub struct Mailbox {
+    first: BTreeMap<String, Letter>,
+    /// Letters to drop a plan that came when it had landed: they were refused, and hold nothing back when it lands once more
+    /// on a branch that has moved.
+    late: BTreeSet<String>,
+}
 
 impl Mailbox {
     /// Takes in what became of a letter: the first with its key is taken, every later one is shown the first.
     pub fn posted(&mut self, letter: &Letter, posted: &Posted) -> Result<(), String> {
-        let expect = match self.0.get(&letter.key) {
+        let expect = match self.first.get(&letter.key) {
             None => Posted::First,
             Some(first) => Posted::Already(first.clone()),
         };
-        self.0.entry(letter.key.clone()).or_insert_with(|| letter.clone());
+        self.first.entry(letter.key.clone()).or_insert_with(|| letter.clone());
         if *posted == expect { Ok(()) } else { Err(format!("{} became {posted:?}", letter.key)) }
     }
 
     /// Whether a fact goes against a letter that was taken before it; `docket` is as before the fact.
-    pub fn check(&self, docket: &Docket, fact: &Fact) -> Result<(), String> {
+    pub fn check(&mut self, docket: &Docket, fact: &Fact) -> Result<(), String> {
         match fact {
             Fact::Loop(id, LoopEvent::Decided(decision)) => {
                 let said = self.answer(docket, |effect| LoopId::new(effect.of.as_str()) == *id);
@@ -42,8 +47,13 @@ impl Mailbox {
             }
             Fact::Run(RunEvent::Intended { effect, .. }) if effect.step == Step::Land => {
                 let plan = PlanId::new(effect.of.as_str());
-                let dropped = self.0.contains_key(&drop_key(&plan));
+                let key = drop_key(&plan);
+                let dropped = self.first.contains_key(&key) && !self.late.contains(&key);
                 if dropped { Err(format!("{plan} is landed after a letter to drop it")) } else { Ok(()) }
+            }
+            Fact::Run(RunEvent::Rebased { .. }) => {
+                self.late.extend(self.first.keys().cloned());
+                Ok(())
             }
             _ => Ok(()),
         }
@@ -52,7 +62,7 @@ impl Mailbox {
     /// What the first letter to an open question says.
     fn answer(&self, docket: &Docket, of: impl Fn(&EffectId) -> bool) -> Option<Body> {
         let asked = people::questions(docket).into_iter().map(|(effect, _)| effect).find(of)?;
-        Body::read(self.0.get(&asked.to_string())?).ok()
+        Body::read(self.first.get(&asked.to_string())?).ok()
     }
 }
 

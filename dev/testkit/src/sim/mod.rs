@@ -2,6 +2,7 @@
 //! one run with its own faults, deaths and people; the same seed gives the same trace.
 
 mod agents;
+mod commands;
 mod counting;
 mod drive;
 mod fault;

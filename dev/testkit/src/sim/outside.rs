@@ -1,6 +1,7 @@
 //! Everything that outlives the simulated process: the clock, agents and what they wrote, the repository,
 //! people, and what the simulation knows of all of it. It never asks the engine what it believes.
 
+use super::commands;
 use super::fault::Fault;
 use super::git::Git;
 use super::laws::Laws;
@@ -235,14 +236,17 @@ impl Outside {
         let scene = &self.scene;
         let attempt = match &job.want {
             Want::Run(tribunal_core::run::RunWant::Land { plan, revision }) => {
-                self.git.land(scene, effect, plan, revision)
+                let taken = self.laws.shadow.took_work(plan);
+                self.git.land(scene, effect, plan, revision, taken)
             }
             Want::Run(tribunal_core::run::RunWant::Summary { revision, .. }) => {
                 self.git.summarise(scene, effect, revision)
             }
-            Want::Run(tribunal_core::run::RunWant::Finish { step, .. }) => {
-                self.git.finish(scene, effect, *step)
+            Want::Run(tribunal_core::run::RunWant::Finish { step, ending, .. }) => {
+                self.git.finish(scene, effect, *step, ending.is_good())
             }
+            Want::Run(tribunal_core::run::RunWant::Rebase) => self.git.rebase(scene, effect),
+            Want::Run(tribunal_core::run::RunWant::Carry { tip, .. }) => self.git.carry(scene, effect, tip),
             _ => return,
         };
         attempt.struck.iter().for_each(|fault| self.tally.struck(*fault));
@@ -267,6 +271,13 @@ impl Outside {
             if let Err(text) = self.laws.gate.may_land(plan, revision) {
                 self.violate("I1 gate", format!("{plan} lands {revision}: {text}"));
             }
+            let tests = self.git.landings.last().map(|landing| (&landing.tests_before, &landing.tests));
+            let red = tests.is_some_and(|(before, now)| commands::is_broken(before, now));
+            let by_person = self.laws.gate.is_taken(plan);
+            self.hold("green", !red || by_person, || {
+                format!("{plan} lands {revision} with red tests, and no person took it")
+            });
+            self.tally.saw("landing", if red { "red, by a person" } else { "green or red before" });
         }
     }
 
@@ -319,7 +330,7 @@ impl Outside {
             return false;
         }
         let in_time = ends.is_some_and(|at| at <= until);
-        let git = matches!(effect.step, Step::Land | Step::Finish(_));
+        let git = matches!(effect.step, Step::Land | Step::Rebase | Step::Carry | Step::Finish(_));
         let rate = self.scene.dials.rate(Fault::OrphanFinishes);
         let lives = if git { effect_dice(self.t, "git", effect).chance(rate) } else { in_time };
         if lives {

@@ -5,6 +5,7 @@ use super::agents::new_revision;
 use super::rng::{Rng, effect_dice};
 use super::scene::Scene;
 use tribunal_core::effect::EffectId;
+use tribunal_core::held::{HeldChoice, HeldDecision};
 use tribunal_core::ids::Revision;
 use tribunal_core::r#loop::{Choice, Decision, LoopReport, LoopWant, Offer, Question};
 use tribunal_core::machine::Machine;
@@ -19,6 +20,8 @@ pub enum Asked {
     Loop(Question),
     /// About a lane.
     Lane(Stuck),
+    /// About a result that the branch does not have.
+    Held,
 }
 
 /// Entries of a machine after which people lose patience.
@@ -33,6 +36,7 @@ pub fn questions(docket: &Docket) -> Vec<(EffectId, Asked)> {
     });
     let lanes = docket.run.iter().flat_map(Machine::wants).filter_map(|(effect, want)| match want {
         RunWant::AskLane { stuck, .. } => Some((effect, Asked::Lane(stuck))),
+        RunWant::AskHeld { .. } => Some((effect, Asked::Held)),
         _ => None,
     });
     loops.chain(lanes).collect()
@@ -52,6 +56,11 @@ pub fn answer(scene: &Scene, effect: &EffectId, asked: &Asked, salt: &str) -> Bo
         Asked::Lane(stuck) => {
             let choice = choose_lane(&mut rng, &effect, stuck, weary);
             Body::DecideLane { effect, decision: LaneDecision { by, choice, note } }
+        }
+        Asked::Held => {
+            let lands = !weary && rng.chance(800);
+            let choice = if lands { HeldChoice::Land } else { HeldChoice::Stop };
+            Body::DecideHeld { effect, decision: HeldDecision { by, choice, note } }
         }
     }
 }
@@ -103,6 +112,10 @@ pub fn unoffered(effect: &EffectId, asked: &Asked) -> Body {
             let choice = if accept { LaneChoice::Retry(0) } else { LaneChoice::Accept };
             Body::DecideLane { effect, decision: LaneDecision { by, choice, note } }
         }
+        // A loop's answer to a question of the run.
+        Asked::Held => {
+            Body::DecideLane { effect, decision: LaneDecision { by, choice: LaneChoice::Accept, note } }
+        }
     }
 }
 
@@ -112,6 +125,9 @@ pub fn spoken(body: Body) -> Option<(EffectId, Report)> {
         Body::Decide { effect, decision } => Some((effect, Report::Loop(LoopReport::Decided(decision)))),
         Body::DecideLane { effect, decision } => {
             Some((effect, Report::Run(RunReport::LaneDecided(decision))))
+        }
+        Body::DecideHeld { effect, decision } => {
+            Some((effect, Report::Run(RunReport::HeldDecided(decision))))
         }
         Body::Cancel { .. } | Body::Drop { .. } | Body::Editor(_) | Body::Waive(_) => None,
     }

@@ -104,6 +104,7 @@ fn spec(rng: &mut Rng, size: Size) -> RunSpec {
         polish: rng.chance(400).then(|| Box::new(polish(rng))),
         exists: None,
         chain: None,
+        land_again: rng.chance(300),
         checkpoint_every: *rng.pick(&[None, Some(1), Some(2), Some(4)]),
         landing_rounds: rng.within(0, 2) as u32,
         attempts_max: rng.within(1, 3) as u32,

@@ -59,6 +59,7 @@ const MUST: &[(&str, &[&str])] = &[
     ("asked again", &["incomplete", "bare", "groundless", "unread", "flipped", "unsettled", "wordless"]),
     ("shown", &["at once", "in parts", "not all", "before"]),
     ("probe", &["done", "not done", "unknown"]),
+    ("landing", &["red, by a person", "green or red before"]),
     (
         "lost attempt",
         &[
@@ -91,6 +92,7 @@ const MUST: &[(&str, &[&str])] = &[
         ],
     ),
     ("finish", &["boundary commit", "fast-forward", "push"]),
+    ("held decision", &["land", "stop"]),
     (
         "fact",
         &[
@@ -106,6 +108,10 @@ const MUST: &[(&str, &[&str])] = &[
             "iterated",
             "cleared",
             "review opened",
+            "held",
+            "rebased",
+            "carried over",
+            "reviewed again",
             "ignored report",
         ],
     ),

@@ -1,8 +1,10 @@
 //! The witness: shown every commit, folds it from rows, holds the laws against it, and wakes the people who are
 //! asked. It never sees more than what is committed.
 
+use super::commands;
 use super::counting;
 use super::fault::Fault;
+use super::git::tree_of;
 use super::outside::{Due, Outside};
 use super::people;
 use super::rng::effect_dice;
@@ -10,8 +12,9 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use tribunal_core::effect::EffectId;
-use tribunal_core::ids::LoopId;
-use tribunal_core::r#loop::{LoopEvent, LoopReport, LoopWant};
+use tribunal_core::ids::{LoopId, Revision};
+use tribunal_core::r#loop::{LoopEvent, LoopReport, LoopWant, Outcome};
+use tribunal_core::policy::Use;
 use tribunal_core::run::RunEvent;
 use tribunal_engine::{Docket, Fact, Report, Stamped, Want, Watch};
 use tribunal_journal::{Journal, Options, RowRef, Synchronous};
@@ -78,8 +81,24 @@ impl Outside {
         for (law, text) in self.laws.take(&fact) {
             self.violate(law, text);
         }
+        if let Fact::Loop(id, LoopEvent::Ended { outcome, revision }) = &fact {
+            self.tests_hold(id, outcome, revision.as_ref());
+        }
         let honest = self.is_true(&fact);
         self.hold("truth", honest, || "the journal says what nobody did or said".to_owned());
+    }
+
+    /// Nothing passes whose tests are red and were not, whatever anybody says; only a named person takes it so.
+    fn tests_hold(&mut self, id: &LoopId, outcome: &Outcome, revision: Option<&Revision>) {
+        let passed = matches!(outcome, Outcome::Passed | Outcome::PassedWithWarnings);
+        let judged = self.laws.shadow.loops.get(id);
+        let is_code = judged.is_some_and(|lp| lp.policy().of != Use::Plan);
+        let Some(revision) = revision.filter(|_| passed && is_code) else { return };
+        let before = commands::state(&self.scene, &commands::before(&self.laws.shadow, id)).0;
+        let now = commands::state(&self.scene, tree_of(revision)).0;
+        self.hold("green", !commands::is_broken(&before, &now), || {
+            format!("{id} passed {revision} with red tests")
+        });
     }
 
     /// What counts is what the one who was asked really said, of what it was really shown; what landed is there.
@@ -103,6 +122,9 @@ impl Outside {
             }
             Fact::Loop(_, LoopEvent::Checked { effect, checked }) => {
                 said(effect, Report::Loop(LoopReport::Checked(checked.clone())))
+            }
+            Fact::Loop(_, LoopEvent::Unchecked { effect, why }) => {
+                said(effect, Report::Loop(LoopReport::Unchecked(why.clone())))
             }
             Fact::Run(RunEvent::Landed { effect, revision, tip }) => {
                 self.git.landings.iter().any(|landing| {

@@ -10,6 +10,7 @@ use std::cell::RefCell;
 use std::panic::resume_unwind;
 use std::rc::Rc;
 use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::green::{self, ProjectCommand};
 use tribunal_core::ids::{Of, PlanId, Time};
 use tribunal_core::r#loop::LoopReport;
 use tribunal_core::policy::Policy;
@@ -51,6 +52,8 @@ impl World for SimWorld {
         if policy.checks.len() > 1 && rng.chance(200) {
             policy.checks.pop();
         }
+        let wanted = green::checks_of(policy.of, true, false).into_iter();
+        policy.checks.extend(wanted.map(ProjectCommand::check));
         policy
     }
 
@@ -180,7 +183,7 @@ impl Outside {
     /// Work in the repository: done somewhere between its start and its report.
     fn deed(&mut self, effect: &EffectId) -> (Option<Report>, u64, Option<u64>) {
         let mut rng = effect_dice(self.scene.seed, "deed", effect);
-        let hangs = effect.step != Step::Land && rng.chance(self.scene.dials.rate(Fault::AgentHang));
+        let hangs = effect.step.is_timed() && rng.chance(self.scene.dials.rate(Fault::AgentHang));
         let happens = rng.within(1, 5) * 1_000;
         let ends = happens + rng.below(3) * 1_000;
         if hangs {
@@ -278,7 +281,9 @@ impl Outside {
             return Probe::Unknown;
         }
         let complete = match effect.step {
-            Step::Land | Step::Finish(_) => job.changed,
+            Step::Land | Step::Rebase | Step::Finish(_) => job.changed,
+            // It changes nothing: it is asked again.
+            Step::Carry => false,
             Step::Summary => job.happened,
             _ => job.phase == Phase::Ended,
         };
@@ -497,7 +502,12 @@ impl Outside {
             !matches!(
                 want,
                 Want::Loop(L::Ask(_) | L::Wake { .. })
-                    | Want::Run(RunWant::AskLane { .. } | RunWant::Loop { .. } | RunWant::Wake { .. })
+                    | Want::Run(
+                        RunWant::AskLane { .. }
+                            | RunWant::AskHeld { .. }
+                            | RunWant::Loop { .. }
+                            | RunWant::Wake { .. }
+                    )
             )
         };
         let idle = |(effect, want): &(&EffectId, &Want)| starts(want) && !self.running.contains(*effect);

@@ -67,8 +67,8 @@ fn scene() -> String {
     format!(
         "[[turn]]\nrole = \"dev\"\noptional = true\ndo = [{{ wait = \"file:{GATE}\" }}, {{ fault = \"flood:{PRINTS}\" }}, \
          {{ write = \"src/{{plan}}.txt\", text = \"here\\n\" }}, {{ say = \"SUMMARY: changed.\\nTASK: done\" }}]\n\n\
-         [[turn]]\nrole = \"reviewer\"\noptional = true\ndo = [{{ fault = \"flood:{PRINTS}\" }}, {{ say = \"CHECKED: read \
-         the whole change and ran it by hand.\\nVERDICT: approve\" }}]\n"
+         [[turn]]\nrole = \"reviewer\"\noptional = true\ndo = [{{ fault = \"flood:{PRINTS}\" }}, {{ say = \"CHECKED: every \
+         task serves a must-have; ran git show --stat, the files are those of the plan.\\nVERDICT: approve\" }}]\n"
     )
 }
 

@@ -46,6 +46,7 @@ pub fn spec(plans: usize, tasks: u32) -> RunSpec {
         polish: None,
         exists: None,
         chain: None,
+        land_again: false,
         checkpoint_every: None,
         landing_rounds: 2,
         attempts_max: 2,
@@ -90,6 +91,9 @@ impl Instant {
             RunWant::Loop { .. }
             | RunWant::Checkpoint { .. }
             | RunWant::AskLane { .. }
+            | RunWant::AskHeld { .. }
+            | RunWant::Rebase
+            | RunWant::Carry { .. }
             | RunWant::Wake { .. } => return None,
         })
     }
@@ -106,6 +110,7 @@ fn judged(lp: &Loop, put: &[FindingId]) -> Answer {
         said: put.iter().map(|id| (*id, Said::Resolved)).collect(),
         checked: "read the change, ran the tests by hand and looked at every caller".to_owned(),
         intent: None,
+        refused: None,
         intent_satisfied: None,
         unread: Vec::new(),
         settled: std::collections::BTreeMap::new(),

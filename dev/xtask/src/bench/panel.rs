@@ -108,7 +108,7 @@ fn text(changes: u32) -> String {
 
 /// In every round but the last one reviewer finds something in both files.
 fn scene(reworks: u32) -> String {
-    let mut scene = "[[turn]]\nrole = \"reviewer\"\noptional = true\ndo = [{ say = \"CHECKED: read the whole change and its callers.\\nVERDICT: approve\" }]\n".to_owned();
+    let mut scene = "[[turn]]\nrole = \"reviewer\"\noptional = true\ndo = [{ say = \"CHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\\nVERDICT: approve\" }]\n".to_owned();
     // The floor's makers.
     scene.push_str(
         "\n[[turn]]\nrole = \"dev\"\noptional = true\ndo = [{ say = \"SUMMARY: changed.\\nTASK: done\" }]\n",

@@ -108,7 +108,7 @@ fn scene(shape: &Shape) -> String {
     let mut text = format!(
         "[[turn]]\nrole = \"dev\"\noptional = true\ndo = [{pause}{{ write = \"src/{{plan}}.txt\", text = \
          \"task {{task}} round {{round}}\\n\" }}, {{ say = \"SUMMARY: changed.\\nTASK: done\" }}]\n\n\
-         [[turn]]\nrole = \"reviewer\"\noptional = true\ndo = [{pause}{{ say = \"CHECKED: read the whole change and ran it by hand.\\nVERDICT: \
+         [[turn]]\nrole = \"reviewer\"\noptional = true\ndo = [{pause}{{ say = \"CHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\\nVERDICT: \
          approve\" }}]\n"
     );
     if shape.rework {

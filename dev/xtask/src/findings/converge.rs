@@ -230,6 +230,7 @@ impl Series {
             said: put.iter().map(said).collect(),
             checked: "all of it".to_owned(),
             intent: None,
+            refused: None,
             intent_satisfied: None,
             wordless: false,
             unread: Vec::new(),

@@ -48,7 +48,7 @@ const ANSWERS: &[&str] = &[
     "@我逐行阅读了 src/parser.ts，并运行了全部 46 个测试，均通过。\n\n@VERDICT: approve\nCHECKED: src/parser.ts 全文，46 个测试通过\n",
     "@変更された 3 ファイルをすべて読み、`cargo test` を実行しました（61 件成功）。\n\n@判定：承認\n",
     "Thanks for the clear commits!\n\n@CHECKED: built it, read the parser and tried it with an empty file\n@VERDICT: approve ✅\n",
-    "@The tests pass and the names are clear. I verified the three criteria of the plan by hand.\n\nCHECKED: plan, src/, tests\n@VERDICT: approve\n",
+    "@The tests pass and the names are clear. I verified the three criteria of the plan by hand.\n\nCHECKED: src/ against the three criteria of the plan, the tests pass\n@VERDICT: approve\n",
     "@Approved.\n\nWhat I checked: ran `terraform validate` and read the plan output for staging.\n@",
 ];
 

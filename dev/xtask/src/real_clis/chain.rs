@@ -46,7 +46,7 @@ fn rules() -> Value {
         |prompt: &str, answer: Value| json!({"match": {"prompt": prompt, "turn": 0}, "answer": answer});
     let text = |text: &str| json!({"text": text});
     let write = |path: &str, text: &str| json!({"shell": format!("mkdir -p $(dirname {path}) && cat > {path} <<'END'\n{text}END\n")});
-    let approve = "CHECKED: read the artifact, every section and line of it.\nVERDICT: approve";
+    let approve = "CHECKED: read every section of it, each says what the next phase needs; the criteria cover the goals.\nVERDICT: approve";
     let reject = format!(
         "[id:a] [severity:blocker] [confidence:95] [file:{SPEC}:8] issue: the criterion cannot be tested | \
          suggestion: say what is printed\nVERDICT: reject"

@@ -35,7 +35,7 @@ pub fn run(args: &Args, cache: &Path, ours: &Path) -> Res<bool> {
 fn end_by(args: &Args, cache: &Path, ours: &Path, signal: Signal) -> Res<bool> {
     let slow =
         json!({"match": {"prompt": "# Do one task"}, "answer": {"shell": "setsid sleep 600 & sleep 601"}});
-    let approve = json!({"match": {"prompt": "# Review"}, "answer": {"text": "CHECKED: read the plan and every line of it.\nVERDICT: approve"}});
+    let approve = json!({"match": {"prompt": "# Review"}, "answer": {"text": "CHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\nVERDICT: approve"}});
     let rules = json!({"models": ["claude-sonnet-4-5"], "rules": [title(), approve, slow], "default": {"text": "OK"}});
     let stage = stage(args, cache, "ended", &["claude"], &rules)?;
     expect(&stage.call(ours, &["init"])?, 0, "init")?;
@@ -200,9 +200,9 @@ pub(super) fn rules() -> Value {
                  suggestion: print one\nVERDICT: reject",
             )),
             rule("# Review.*Findings put to you.*F-1", text(
-                "F-1: resolved\nCHECKED: read the change and every line of it.\nVERDICT: approve",
+                "F-1: resolved\nCHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\nVERDICT: approve",
             )),
-            rule("# Review", text("CHECKED: read the change and every line of it.\nVERDICT: approve")),
+            rule("# Review", text("CHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\nVERDICT: approve")),
             first("# Do one task.*Findings to mend.*F-1", shell("one", "one")),
             rule("# Do one task.*Findings to mend.*F-1", text("FIXED: F-1\nSUMMARY: it prints one.\nTASK: done")),
             first("# Do one task.*Write bin/one.sh", shell("one", "wrong")),

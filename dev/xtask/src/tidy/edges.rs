@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 const PURE: &[(&str, &[&str])] = &[
     ("tribunal-core", &["serde"]),
     ("tribunal-findings", &["serde", "serde_json"]),
-    ("tribunal-docs", &["serde", "serde-saphyr"]),
+    ("tribunal-docs", &["serde", "serde-saphyr", "serde_json"]),
     ("tribunal-view", &["serde", "serde_json", "schemars", "unicode-width"]),
 ];
 

@@ -64,6 +64,16 @@ fn objects(sentence: &str) -> bool {
     })
 }
 
+/// Whether a text shows a sign of alarm.
+pub(crate) fn is_alarm(text: &str) -> bool {
+    partial::alarms(text)
+}
+
+/// Whether a text is in a script that the tables of words do not cover.
+pub(crate) fn is_foreign(text: &str) -> bool {
+    script::is_foreign(text)
+}
+
 /// Cuts a text into sentences. A stop inside code, a name or a number ends none.
 pub(crate) fn sentences(text: &str) -> Vec<&str> {
     let mut found = Vec::new();

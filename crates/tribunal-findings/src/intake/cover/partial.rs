@@ -57,7 +57,9 @@ pub(super) fn covers_a_part(words: &[&str]) -> bool {
         _ => false,
     };
     let whole = words.iter().any(|word| matches!(*word, "every" | "all" | "each" | "whole" | "both"));
-    !whole && words.windows(2).any(pair)
+    // `up to the limit`, `up to line 400`; not `up to date`.
+    let up_to = |three: &[&str]| matches!(three, ["up", "to", bound] if *bound != "date");
+    !whole && words.windows(2).any(pair) || words.windows(3).any(up_to)
 }
 
 /// `Hold this.`, `not satisfied`, `0 passed`, `the check is gone`: says that the work is not to land, or not there.

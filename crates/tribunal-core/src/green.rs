@@ -1,0 +1,280 @@
+//! Whether the project's own build and test commands are green. The exit status decides first: how a command ended on
+//! the tree before the change, and how it ends on the tree that is judged. Counts that somebody read from its output
+//! only add to that. A failing run is repeated once on the same tree; two different answers are a flaky command, never
+//! a pass. Nothing here runs a command.
+
+use crate::gate::CommandRun;
+use crate::ids::Check;
+use crate::policy::Use;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The commands of a project that Tribunal runs by itself. Each is a check of every loop that judges code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProjectCommand {
+    /// Builds the project.
+    Build,
+    /// Runs its tests.
+    Test,
+}
+
+impl ProjectCommand {
+    /// Both, in the order in which they run.
+    pub const ALL: [ProjectCommand; 2] = [ProjectCommand::Build, ProjectCommand::Test];
+
+    /// The name of its check. A check of the user's own never has it by accident: commands of `checks.commands` are
+    /// often called `build` and `test`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ProjectCommand::Build => "project-build",
+            ProjectCommand::Test => "project-tests",
+        }
+    }
+
+    /// Its check.
+    pub fn check(self) -> Check {
+        Check::new(self.name())
+    }
+
+    /// The command that a check runs, if it is one of these.
+    pub fn of(check: &Check) -> Option<ProjectCommand> {
+        ProjectCommand::ALL.into_iter().find(|command| command.name() == check.as_str())
+    }
+
+    /// The setting that names it.
+    pub fn setting(self) -> &'static str {
+        match self {
+            ProjectCommand::Build => "checks.build",
+            ProjectCommand::Test => "checks.test",
+        }
+    }
+}
+
+impl fmt::Display for ProjectCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Whether the project's commands judge a use of the loop. They judge whatever is code: a plan and a document of the
+/// chain are not.
+pub fn judges(of: Use, is_code: bool) -> bool {
+    match of {
+        Use::Plan => false,
+        Use::Task | Use::Qa | Use::Phase => true,
+        Use::Chain => is_code,
+    }
+}
+
+/// Which of the project's commands are checks of a loop. The test command is one even where nobody knows it: then the
+/// loop itself records that no tests ran. Without a build command there is nothing to say.
+pub fn checks_of(of: Use, is_code: bool, build_is_known: bool) -> Vec<ProjectCommand> {
+    let runs = |command: &ProjectCommand| match command {
+        ProjectCommand::Build => build_is_known,
+        ProjectCommand::Test => true,
+    };
+    ProjectCommand::ALL.into_iter().filter(|command| judges(of, is_code) && runs(command)).collect()
+}
+
+/// One run of a command, with what was read from its output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OneRun {
+    /// How it ended.
+    pub run: CommandRun,
+    /// Its end in short: `exit code 3`.
+    pub how: String,
+    /// At least one test was counted in its output.
+    pub counted: bool,
+    /// Its output says that something is not installed.
+    pub missing: bool,
+}
+
+/// How a command stands on one tree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandState {
+    /// It ends with 0. A runner that says nothing about tests is believed.
+    Green,
+    /// It ends as it should and says that it ran no test.
+    NoTest,
+    /// It fails, and failed again.
+    Red {
+        /// How: `exit code 3`.
+        how: String,
+        /// It counted no test and says that something is not installed.
+        broke: bool,
+    },
+    /// It failed once and did not fail another time, on the same tree.
+    Flaky {
+        /// How it failed.
+        how: String,
+    },
+    /// It did not run, or not to its end.
+    Unknown {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Whether a run is repeated on the same tree before anybody believes it.
+pub fn is_repeated(run: &CommandRun) -> bool {
+    matches!(run, CommandRun::Failed(_))
+}
+
+impl CommandState {
+    /// What all runs of a command on one tree come to, in their order.
+    pub fn of(runs: &[OneRun]) -> CommandState {
+        let failed = runs.iter().rev().find(|one| matches!(one.run, CommandRun::Failed(_)));
+        let ended_well = runs.iter().any(|one| matches!(one.run, CommandRun::Passed | CommandRun::NoTest(_)));
+        match (failed, ended_well) {
+            (Some(one), true) => CommandState::Flaky { how: one.how.clone() },
+            (Some(one), false) => {
+                CommandState::Red { how: one.how.clone(), broke: one.missing && !one.counted }
+            }
+            (None, _) => CommandState::not_failed(runs),
+        }
+    }
+
+    /// Nothing failed: the last run has the last word, and no run is no answer.
+    fn not_failed(runs: &[OneRun]) -> CommandState {
+        match runs.last().map(|one| &one.run) {
+            Some(CommandRun::Passed) => CommandState::Green,
+            Some(CommandRun::NoTest(_)) => CommandState::NoTest,
+            Some(CommandRun::DidNotRun(why) | CommandRun::Failed(why)) => {
+                CommandState::Unknown { why: why.clone() }
+            }
+            None => CommandState::Unknown { why: "it was not run".to_owned() },
+        }
+    }
+
+    /// A build runs no tests, whatever it prints.
+    pub fn as_of(self, command: ProjectCommand) -> CommandState {
+        match (self, command) {
+            (CommandState::NoTest, ProjectCommand::Build) => CommandState::Green,
+            (state, _) => state,
+        }
+    }
+
+    /// Whether it ends with 0, and no run said otherwise.
+    pub fn is_green(&self) -> bool {
+        *self == CommandState::Green
+    }
+
+    fn word(&self) -> String {
+        match self {
+            CommandState::Green => "exit code 0".to_owned(),
+            CommandState::NoTest => "no test ran".to_owned(),
+            CommandState::Red { how, .. } => how.clone(),
+            CommandState::Flaky { how } => format!("flaky ({how}, and not another time)"),
+            CommandState::Unknown { why } => format!("did not run ({why})"),
+        }
+    }
+}
+
+/// A command on both trees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compared {
+    /// On the tree before the change.
+    pub before: CommandState,
+    /// On the tree that is judged.
+    pub now: CommandState,
+    /// Somebody configured the command. Whoever asks for tests wants to know when none ran.
+    pub configured: bool,
+    /// A file of either tree says that the project has tests.
+    pub has_tests: bool,
+    /// Both are the same tree: nothing changed that could have broken it.
+    pub same_tree: bool,
+}
+
+/// What follows from how a command ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// It is green.
+    Green,
+    /// The change broke it: a blocker, in words.
+    Broken(String),
+    /// It is flaky and was not before: a blocker, in words.
+    NewlyFlaky(String),
+    /// It failed before the change as well. That is said and blocks nothing.
+    RedBefore(String),
+    /// It was not reliable before the change either. That is said and blocks nothing.
+    FlakyBefore(String),
+    /// No test ran, neither before nor now. Nothing is green; every report says so.
+    NoTests(String),
+    /// Nobody knows. A person is asked.
+    NotRun(String),
+}
+
+impl Answer {
+    /// Whether nothing further is to be said.
+    pub fn is_green(&self) -> bool {
+        *self == Answer::Green
+    }
+
+    /// The finding that it is, if it is one.
+    pub fn blocker(&self) -> Option<&str> {
+        match self {
+            Answer::Broken(text) | Answer::NewlyFlaky(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// What it says, if anything.
+    pub fn text(&self) -> &str {
+        match self {
+            Answer::Green => "",
+            Answer::Broken(text)
+            | Answer::NewlyFlaky(text)
+            | Answer::RedBefore(text)
+            | Answer::FlakyBefore(text)
+            | Answer::NoTests(text)
+            | Answer::NotRun(text) => text,
+        }
+    }
+}
+
+/// What follows from how a command ended before the change and now.
+pub fn answer(compared: &Compared) -> Answer {
+    use CommandState::{Flaky, Green, NoTest, Red, Unknown};
+    let Compared { before, now, configured, has_tests, same_tree } = compared;
+    let both = || format!("{} before, {} now", before.word(), now.word());
+    let idle = |state: &CommandState| matches!(state, NoTest | Red { .. } | Unknown { .. });
+    match (before, now) {
+        (_, Green) => Answer::Green,
+        // Whoever approved this tree, or took it as it is, was asked.
+        (_, NoTest | Unknown { .. }) if *same_tree => Answer::NoTests(now.word()),
+        (NoTest, NoTest) if *configured => {
+            Answer::NotRun("it ran no test, before the change and now".to_owned())
+        }
+        (NoTest, NoTest) => Answer::NoTests("it ran no test, before the change and now".to_owned()),
+        _ if !configured && !has_tests && idle(before) && idle(now) => Answer::NoTests(both()),
+        (_, Unknown { .. }) | (Unknown { .. }, _) => Answer::NotRun(both()),
+        // Both fail for want of something that is not installed: no test had its say.
+        (Red { broke: true, .. }, Red { broke: true, .. }) if !same_tree => Answer::NotRun(both()),
+        (Red { .. }, Red { .. }) => Answer::RedBefore(both()),
+        (Red { .. } | Flaky { .. }, Flaky { .. }) => Answer::FlakyBefore(both()),
+        (Green | NoTest, Flaky { .. }) => Answer::NewlyFlaky(both()),
+        (Green | NoTest | Flaky { .. }, Red { .. }) => Answer::Broken(both()),
+        (Green | Red { .. } | Flaky { .. }, NoTest) => Answer::Broken(both()),
+    }
+}
+
+/// Everything that is held against a change: what the exit status says, then what was counted. Counts add and never
+/// take away.
+pub fn findings(answer: &Answer, counted: Vec<String>) -> Vec<String> {
+    answer.blocker().map(str::to_owned).into_iter().chain(counted).collect()
+}
+
+/// Whether a landing may go on. `accepted` is how the command stands on the lane's own tree, where a named person took
+/// that lane as it is: what stands there in the same way is what the person took. Whatever else blocks refuses.
+pub fn may_land(answer: &Answer, accepted: Option<&CommandState>, now: &CommandState) -> bool {
+    let kind = std::mem::discriminant;
+    match answer {
+        Answer::Green | Answer::RedBefore(_) | Answer::FlakyBefore(_) | Answer::NoTests(_) => true,
+        Answer::Broken(_) | Answer::NewlyFlaky(_) | Answer::NotRun(_) => {
+            accepted.is_some_and(|lane| kind(lane) == kind(now))
+        }
+    }
+}

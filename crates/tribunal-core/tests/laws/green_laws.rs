@@ -1,0 +1,187 @@
+//! The laws of the project's own commands: what lets a change pass, by exit status first. Every pair of states is
+//! walked; chance draws the runs and the counts.
+
+use crate::rng::Rng;
+use tribunal_core::gate::CommandRun;
+use tribunal_core::green::{
+    Answer, CommandState, Compared, OneRun, ProjectCommand, answer, checks_of, findings, is_repeated,
+    may_land,
+};
+use tribunal_core::policy::Use;
+
+fn states() -> Vec<CommandState> {
+    let how = || "exit code 1".to_owned();
+    vec![
+        CommandState::Green,
+        CommandState::NoTest,
+        CommandState::Red { how: how(), broke: false },
+        CommandState::Red { how: how(), broke: true },
+        CommandState::Flaky { how: how() },
+        CommandState::Unknown { why: "not found".to_owned() },
+    ]
+}
+
+fn cases() -> Vec<Compared> {
+    let mut cases = Vec::new();
+    for before in states() {
+        for now in states() {
+            for bits in 0..8 {
+                let (configured, has_tests, same_tree) = (bits & 1 > 0, bits & 2 > 0, bits & 4 > 0);
+                let (before, now) = (before.clone(), now.clone());
+                cases.push(Compared { before, now, configured, has_tests, same_tree });
+            }
+        }
+    }
+    cases
+}
+
+fn is_red(state: &CommandState) -> bool {
+    matches!(state, CommandState::Red { .. })
+}
+
+fn run(rng: &mut Rng) -> OneRun {
+    let runs = [
+        (CommandRun::Passed, "exit code 0"),
+        (CommandRun::NoTest("it ran no test".to_owned()), "exit code 0"),
+        (CommandRun::Failed("exit code 3: boom".to_owned()), "exit code 3"),
+        (CommandRun::Failed("signal 11".to_owned()), "signal 11"),
+        (CommandRun::DidNotRun("not found".to_owned()), "exit code 127"),
+    ];
+    let (run, how) = rng.pick(&runs).clone();
+    OneRun { run, how: how.to_owned(), counted: rng.chance(50), missing: rng.chance(50) }
+}
+
+/// "0 before and not 0 after is a blocker": docs/concepts.md.
+#[test]
+fn green_before_and_red_now_blocks() {
+    for case in cases().into_iter().filter(|case| case.before.is_green() && is_red(&case.now)) {
+        let answer = answer(&case);
+        assert!(matches!(answer, Answer::Broken(_)), "{case:?}: {answer:?}");
+        assert!(answer.text().contains("exit code 0 before, exit code 1 now"), "{}", answer.text());
+        assert!(!may_land(&answer, None, &case.now), "{case:?}");
+    }
+}
+
+/// Green is said of nothing but a command that ended with 0 now, every time it ran.
+#[test]
+fn only_a_command_that_is_green_now_is_called_green() {
+    for case in cases() {
+        assert_eq!(answer(&case).is_green(), case.now.is_green(), "{case:?}");
+    }
+}
+
+#[test]
+fn what_did_not_run_is_a_question_or_is_said_and_never_green() {
+    for case in cases().into_iter().filter(|case| matches!(case.now, CommandState::Unknown { .. })) {
+        let answer = answer(&case);
+        match answer {
+            Answer::NotRun(_) => assert!(!may_land(&answer, None, &case.now), "{case:?}"),
+            // Nobody asked for it, and nothing says that there are tests; or nothing changed since somebody was asked.
+            Answer::NoTests(_) => assert!(case.same_tree || !(case.configured || case.has_tests), "{case:?}"),
+            other => panic!("{case:?}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn flaky_is_never_a_silent_pass_and_newly_flaky_blocks() {
+    for case in cases().into_iter().filter(|case| matches!(case.now, CommandState::Flaky { .. })) {
+        let answer = answer(&case);
+        assert!(answer.text().contains("flaky"), "{case:?}: {answer:?}");
+        let before = matches!(case.before, CommandState::Flaky { .. }) || is_red(&case.before);
+        let unknown = matches!(case.before, CommandState::Unknown { .. });
+        assert_eq!(matches!(answer, Answer::FlakyBefore(_)), before, "{case:?}");
+        assert_eq!(may_land(&answer, None, &case.now), before, "{case:?}");
+        assert_eq!(matches!(answer, Answer::NotRun(_)), unknown, "{case:?}");
+    }
+}
+
+#[test]
+fn red_before_is_said_and_blocks_nothing() {
+    for case in cases().into_iter().filter(|case| is_red(&case.before) && is_red(&case.now)) {
+        let answer = answer(&case);
+        assert!(answer.blocker().is_none() && !answer.text().is_empty(), "{case:?}: {answer:?}");
+    }
+}
+
+/// Whoever takes the last test away, or makes the runner find none, is stopped.
+#[test]
+fn a_runner_that_finds_no_test_any_more_blocks() {
+    let gone =
+        |case: &Compared| case.now == CommandState::NoTest && case.before.is_green() && !case.same_tree;
+    for case in cases().into_iter().filter(gone) {
+        assert!(answer(&case).blocker().is_some(), "{case:?}");
+    }
+}
+
+#[test]
+fn counts_add_findings_and_never_take_one_away() {
+    for case in cases() {
+        let answer = answer(&case);
+        let alone = findings(&answer, Vec::new());
+        let counted = vec!["a: it is gone".to_owned(), "b: it fails".to_owned()];
+        let both = findings(&answer, counted.clone());
+        assert!(alone.iter().chain(&counted).all(|text| both.contains(text)), "{case:?}");
+        assert_eq!(alone.len(), usize::from(answer.blocker().is_some()), "{case:?}");
+    }
+}
+
+#[test]
+fn two_different_answers_on_one_tree_are_flaky_whatever_their_order() {
+    for seed in 0..5_000 {
+        let mut rng = Rng::new(seed);
+        let mut runs = vec![run(&mut rng)];
+        if is_repeated(&runs[0].run) {
+            runs.push(run(&mut rng));
+        }
+        let state = CommandState::of(&runs);
+        let failed = runs.iter().any(|one| matches!(one.run, CommandRun::Failed(_)));
+        let well = runs.iter().any(|one| matches!(one.run, CommandRun::Passed | CommandRun::NoTest(_)));
+        assert_eq!(matches!(state, CommandState::Flaky { .. }), failed && well, "{runs:?}");
+        assert_eq!(is_red(&state), failed && !well, "{runs:?}");
+        assert_eq!(state.is_green(), runs.iter().all(|one| one.run == CommandRun::Passed), "{runs:?}");
+        let backwards: Vec<OneRun> = runs.iter().rev().cloned().collect();
+        let other = CommandState::of(&backwards);
+        assert_eq!(std::mem::discriminant(&state), std::mem::discriminant(&other), "{runs:?}");
+    }
+    assert!(matches!(CommandState::of(&[]), CommandState::Unknown { .. }), "no run is no answer");
+}
+
+/// A person who takes a lane takes what was red there, and nothing that the landing brings besides.
+#[test]
+fn a_red_landing_goes_on_only_where_a_person_took_exactly_that() {
+    for case in cases() {
+        let answer = answer(&case);
+        let freely = may_land(&answer, None, &case.now);
+        let asks = answer.blocker().is_some() || matches!(answer, Answer::NotRun(_));
+        assert_eq!(freely, !asks, "{case:?}");
+        for accepted in states() {
+            let taken = may_land(&answer, Some(&accepted), &case.now);
+            let same = std::mem::discriminant(&accepted) == std::mem::discriminant(&case.now);
+            assert_eq!(taken, freely || same, "{case:?} {accepted:?}");
+        }
+    }
+}
+
+#[test]
+fn every_loop_that_judges_code_has_a_word_about_tests() {
+    for (of, is_code, expect) in [
+        (Use::Plan, true, false),
+        (Use::Task, true, true),
+        (Use::Qa, true, true),
+        (Use::Phase, true, true),
+        (Use::Chain, true, true),
+        (Use::Chain, false, false),
+    ] {
+        for build in [false, true] {
+            let checks = checks_of(of, is_code, build);
+            assert_eq!(checks.contains(&ProjectCommand::Test), expect, "{of:?}");
+            assert_eq!(checks.contains(&ProjectCommand::Build), expect && build, "{of:?}");
+        }
+    }
+    assert_eq!(CommandState::NoTest.as_of(ProjectCommand::Build), CommandState::Green);
+    assert_eq!(CommandState::NoTest.as_of(ProjectCommand::Test), CommandState::NoTest);
+    for command in ProjectCommand::ALL {
+        assert_eq!(ProjectCommand::of(&command.check()), Some(command));
+    }
+}

@@ -1,0 +1,349 @@
+//! Which commands build and test a project, found by the files that lie in it. Pure: the caller lists the paths and reads
+//! the files, from a commit that no agent made. Must never guess: a command is named only where a file of the project
+//! says so, and where it can run with nobody at the keyboard. Whatever was seen and is not run is said too.
+
+mod node;
+mod python;
+mod targets;
+#[cfg(test)]
+mod tests;
+mod toolchains;
+
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// Bytes that are read of one file. Real manifests and Makefiles are far smaller; nothing beyond it is looked at.
+const TEXT_MAX: usize = 512 << 10;
+
+/// The project as detection sees it.
+pub struct ProjectFiles<'a> {
+    /// The paths of its files, from its root, with `/`. Folders are seen by the files in them.
+    pub paths: &'a [String],
+    /// The text of one of them.
+    pub text: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// A command of the project, and where it was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct FoundCommand {
+    /// The program and its arguments. There is no shell in it.
+    pub argv: Vec<String>,
+    /// Commands that must have been run before, in the same tree, each to exit status 0.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub setup: Vec<Vec<String>>,
+    /// Which file says so, in words: "`scripts.test` of package.json".
+    pub found: String,
+    /// What the user's own file runs for it; empty where the command is not a target or a script of the project's own.
+    #[serde(skip)]
+    pub recipe: String,
+}
+
+impl FoundCommand {
+    fn of(command: &str, found: impl Into<String>) -> FoundCommand {
+        FoundCommand { argv: words(command), found: found.into(), ..FoundCommand::default() }
+    }
+
+    fn after(mut self, command: &str) -> FoundCommand {
+        self.setup.push(words(command));
+        self
+    }
+
+    /// The command as a person would type it.
+    pub fn shown(&self) -> String {
+        let all = self.setup.iter().chain([&self.argv]);
+        all.map(|argv| argv.join(" ")).collect::<Vec<_>>().join(" && ")
+    }
+}
+
+/// Lines that a recipe had and has no more, but for those that only compile. A target that was made to do nothing ends
+/// well, and so does what it no longer tests.
+pub fn taken_out(before: &FoundCommand, now: Option<&FoundCommand>) -> Vec<String> {
+    const COMPILERS: [&str; 10] =
+        ["cc", "gcc", "g++", "clang", "clang++", "cxx", "ar", "ld", "javac", "rustc"];
+    let compiles = |line: &&str| programs(line).iter().any(|program| COMPILERS.contains(program));
+    let now = now.map(|now| now.recipe.as_str()).unwrap_or_default();
+    let is_there = |line: &&str| now.lines().any(|other| other.trim() == *line);
+    let lines = before.recipe.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.filter(|line| !compiles(line) && !is_there(line)).map(str::to_owned).collect()
+}
+
+/// What the files of a project say about its commands.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct FoundCommands {
+    /// Builds the project. None where the test command builds whatever it tests, or where there is nothing to build.
+    pub build: Option<FoundCommand>,
+    /// Runs its tests.
+    pub test: Option<FoundCommand>,
+    /// Test commands of other parts of the project. They are not run: one command was chosen.
+    pub not_run: Vec<FoundCommand>,
+    /// What else was seen, and why it is no command: for people.
+    pub notes: Vec<String>,
+}
+
+/// A language and its tools. A project may have several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Toolchain {
+    Cargo,
+    Go,
+    Jvm,
+    Dotnet,
+    Swift,
+    Zig,
+    Haskell,
+    Elixir,
+    Native,
+    Dart,
+    Node,
+    Deno,
+    Python,
+    Ruby,
+    Php,
+    Perl,
+    Shell,
+    /// One of the small table of manifests.
+    Other,
+}
+
+impl Toolchain {
+    /// The words of a recipe by which one sees that it runs the tests of this toolchain.
+    fn marks(self) -> &'static [&'static str] {
+        match self {
+            Toolchain::Cargo => &["cargo"],
+            Toolchain::Go => &["go", "gotestsum"],
+            Toolchain::Jvm => &["mvn", "mvnw", "gradle", "gradlew", "sbt"],
+            Toolchain::Dotnet => &["dotnet"],
+            Toolchain::Swift => &["swift", "xcodebuild"],
+            Toolchain::Zig => &["zig"],
+            Toolchain::Haskell => &["cabal", "stack"],
+            Toolchain::Elixir => &["mix"],
+            Toolchain::Native => &["ctest", "meson", "cmake", "ninja"],
+            Toolchain::Dart => &["dart", "flutter"],
+            Toolchain::Node => {
+                &["npm", "pnpm", "yarn", "bun", "npx", "node", "jest", "vitest", "mocha", "turbo", "nx"]
+            }
+            Toolchain::Deno => &["deno"],
+            Toolchain::Python => {
+                &["python", "python3", "pytest", "tox", "nox", "uv", "poetry", "hatch", "pdm"]
+            }
+            Toolchain::Ruby => &["rake", "rspec", "ruby", "bundle"],
+            Toolchain::Php => &["phpunit", "composer", "pest", "php"],
+            Toolchain::Perl => &["prove", "perl"],
+            Toolchain::Shell => &["bats"],
+            Toolchain::Other => &["dune", "lein", "gleam", "crystal"],
+        }
+    }
+}
+
+/// One way to test the project, or a part of it.
+#[derive(Debug, Default)]
+struct Candidate {
+    /// The toolchain; none for a runner of targets.
+    toolchain: Option<Toolchain>,
+    build: Option<FoundCommand>,
+    test: Option<FoundCommand>,
+    /// What the user's own file runs for it; empty where the command is ours.
+    recipe: String,
+    /// The test command compiles what it tests.
+    builds: bool,
+}
+
+impl Candidate {
+    fn of(toolchain: Toolchain) -> Candidate {
+        Candidate { toolchain: Some(toolchain), ..Candidate::default() }
+    }
+
+    fn test(mut self, command: &str, found: impl Into<String>) -> Candidate {
+        self.test = Some(FoundCommand::of(command, found));
+        self
+    }
+
+    fn build(mut self, command: &str, found: impl Into<String>) -> Candidate {
+        self.build = Some(FoundCommand::of(command, found));
+        self
+    }
+
+    fn builds(mut self) -> Candidate {
+        self.builds = true;
+        self
+    }
+
+    /// Which of these toolchains its tests cover. A recipe that calls a script may cover all of them: it is the project's
+    /// own word for "test", and nothing says otherwise.
+    fn covers(&self, all: &BTreeSet<Toolchain>) -> BTreeSet<Toolchain> {
+        let mut covered: BTreeSet<Toolchain> = self.toolchain.into_iter().collect();
+        if self.recipe.is_empty() {
+            return covered;
+        }
+        if self.toolchain.is_none() && calls_a_script(&self.recipe) {
+            return all.clone();
+        }
+        let words = programs(&self.recipe);
+        covered.extend(all.iter().filter(|one| one.marks().iter().any(|mark| words.contains(mark))));
+        covered
+    }
+}
+
+/// The build and test commands of a project.
+///
+/// Where several could be run, the one that covers most of the project's toolchains is chosen; between equals the
+/// project's own target (make, just, task) comes before a toolchain's command, because it is what the project calls its
+/// tests. The rest is named in [`FoundCommands::not_run`].
+pub fn detect(project: &ProjectFiles<'_>) -> FoundCommands {
+    let files = Files::of(project);
+    let mut notes = Vec::new();
+    let mut candidates = targets::candidates(&files, &mut notes);
+    candidates.extend(toolchains::candidates(&files, &mut notes));
+    candidates.extend(node::candidate(&files, &mut notes));
+    candidates.extend(node::deno(&files));
+    candidates.extend(python::candidate(&files, &mut notes));
+    candidates.extend(toolchains::scripted(&files, &mut notes));
+    if candidates.iter().all(|one| one.test.is_none()) {
+        candidates.extend(python::without_tests(&files));
+    }
+    chosen(candidates, notes)
+}
+
+fn chosen(candidates: Vec<Candidate>, notes: Vec<String>) -> FoundCommands {
+    let all: BTreeSet<Toolchain> =
+        candidates.iter().filter(|one| one.test.is_some()).filter_map(|one| one.toolchain).collect();
+    let mut best: Option<(usize, usize)> = None;
+    for (n, one) in candidates.iter().enumerate().filter(|(_, one)| one.test.is_some()) {
+        // Nothing known and a target of the project's own: it covers what there is.
+        let covered = one.covers(&all).len() + usize::from(all.is_empty());
+        if best.is_none_or(|(most, _)| covered > most) {
+            best = Some((covered, n));
+        }
+    }
+    let covered = best.map_or_else(BTreeSet::new, |(_, n)| candidates[n].covers(&all));
+    let builds = best.is_some_and(|(_, n)| candidates[n].builds)
+        || candidates.iter().any(|one| one.builds && one.toolchain.is_some_and(|of| covered.contains(&of)));
+    let mut found = FoundCommands { notes, ..FoundCommands::default() };
+    let first = best.map(|(_, n)| n);
+    let mut seen = BTreeSet::new();
+    for (n, one) in candidates.into_iter().enumerate() {
+        let is_first = Some(n) == first;
+        // The build of a part that the chosen command covers is the project's; that of another part is not run either.
+        let part = one.toolchain.is_some_and(|of| covered.contains(&of));
+        if found.build.is_none() && !builds && (is_first || part || first.is_none()) {
+            found.build = one.build;
+        }
+        match one.test {
+            Some(test) if is_first => found.test = Some(FoundCommand { recipe: one.recipe, ..test }),
+            Some(test) if !part && one.toolchain.is_some() && seen.insert(test.argv.clone()) => {
+                found.not_run.push(test);
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Whether the files of a project say that it has tests, or that they may be in any file: Rust keeps them there.
+pub fn has_tests(project: &ProjectFiles<'_>) -> bool {
+    let files = Files::of(project);
+    project.paths.iter().any(|path| crate::integrity::is_test(path))
+        || files.has("Cargo.toml")
+        || python::names_pytest(&files)
+}
+
+/// The files with the questions that detection asks of them.
+struct Files<'a> {
+    project: &'a ProjectFiles<'a>,
+    root: BTreeSet<&'a str>,
+}
+
+impl<'a> Files<'a> {
+    fn of(project: &'a ProjectFiles<'a>) -> Files<'a> {
+        let root = project.paths.iter().map(String::as_str).filter(|path| !path.contains('/')).collect();
+        Files { project, root }
+    }
+
+    /// Whether there is such a file in the root.
+    fn has(&self, name: &str) -> bool {
+        self.root.contains(name)
+    }
+
+    /// The first of these names that is in the root.
+    fn first(&self, names: &[&'static str]) -> Option<&'static str> {
+        names.iter().copied().find(|name| self.has(name))
+    }
+
+    /// A name in the root that ends so.
+    fn ending(&self, end: &str) -> Option<&'a str> {
+        self.root.iter().copied().find(|name| name.len() > end.len() && name.ends_with(end))
+    }
+
+    /// A path of which this holds.
+    fn any(&self, is: impl Fn(&str) -> bool) -> Option<&'a str> {
+        self.project.paths.iter().map(String::as_str).find(|path| is(path))
+    }
+
+    /// The text of a file in the root.
+    fn text(&self, name: &str) -> Option<String> {
+        self.has(name).then(|| self.read(name))?
+    }
+
+    /// The text of a file anywhere, as much of it as is looked at.
+    fn read(&self, path: &str) -> Option<String> {
+        let mut text = (self.project.text)(path)?;
+        if text.len() > TEXT_MAX {
+            let end = (0..=TEXT_MAX).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            text.truncate(end);
+        }
+        Some(text)
+    }
+
+    /// A JSON document of the root; none where it cannot be read, with a note for people.
+    fn json(&self, name: &str, notes: &mut Vec<String>) -> Option<serde_json::Value> {
+        let text = self.text(name)?;
+        match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                notes.push(format!("{name} cannot be read: {error}"));
+                None
+            }
+        }
+    }
+}
+
+fn words(command: &str) -> Vec<String> {
+    command.split(' ').map(str::to_owned).collect()
+}
+
+/// The programs that the lines of a recipe start, by their bare names: the first word of each command.
+fn programs(recipe: &str) -> BTreeSet<&str> {
+    /// Programs that start another one.
+    const BEFORE: [&str; 6] = ["env", "time", "exec", "command", "nice", "xvfb-run"];
+    let mut found = BTreeSet::new();
+    for command in recipe.split(['\n', ';', '|', '&', '(', '`']) {
+        let words = command.split_whitespace().map(|word| word.trim_start_matches(['@', '-', '+']));
+        let mut words =
+            words.skip_while(|word| word.is_empty() || word.contains('=') || BEFORE.contains(word));
+        let Some(program) = words.next() else { continue };
+        found.insert(program.rsplit('/').next().unwrap_or(program));
+        // `uv run pytest`, `bundle exec rake`, `python3 -m pytest`.
+        if let (Some("run" | "exec" | "m"), Some(inner)) = (words.next(), words.next()) {
+            found.insert(inner);
+        }
+    }
+    found
+}
+
+/// Whether a recipe hands over to a script of the project.
+fn calls_a_script(recipe: &str) -> bool {
+    let script = |word: &str| {
+        let word = word.trim_start_matches(['@', '-', '+']);
+        (word.starts_with("./") && !word.ends_with('/'))
+            || word.ends_with(".sh")
+            || word.starts_with("scripts/")
+    };
+    recipe.split_whitespace().any(script)
+}
+
+/// What a recipe needs that a check does not have; none where it can run unattended.
+fn needs_more(recipe: &str) -> Option<&'static str> {
+    const PROGRAMS: [&str; 9] =
+        ["docker", "docker-compose", "podman", "sudo", "vagrant", "kubectl", "ssh", "minikube", "doas"];
+    let programs = programs(recipe);
+    PROGRAMS.into_iter().find(|program| programs.contains(program))
+}

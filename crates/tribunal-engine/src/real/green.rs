@@ -1,0 +1,535 @@
+//! The project's own build and test commands, run contained on throwaway checkouts: at the base, on what a loop judges,
+//! and on the merged tree of a landing. This file gathers how they ended; `tribunal_core::green` says what follows. What
+//! a command said of a tree is remembered within the run, so that no tree is built and tested twice for nothing.
+
+use super::base::Base;
+use super::check::{Command, contained, ended, failing, junit_in, tail, went};
+use super::inside;
+use super::project::Project;
+use super::site::{Site, lock};
+use super::subject;
+use crate::docket::{CommandNote, Docket, Note};
+use crate::gates::{self, TestRun, has_tests, test_run};
+use crate::world::Report;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use tribunal_core::effect::EffectId;
+use tribunal_core::finding::{Claim, FixableBy, Severity};
+use tribunal_core::gate::{self, CommandRun, GateResult, Next};
+use tribunal_core::green::{self, Answer, CommandState, Compared, OneRun, ProjectCommand};
+use tribunal_core::ids::{Check, Revision};
+use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport};
+use tribunal_core::policy::Policy;
+use tribunal_core::run::Subject;
+use tribunal_docs::integrity::{self, SourceCount};
+use tribunal_docs::project_commands::{FoundCommands, taken_out};
+use tribunal_docs::qa::{
+    Regression, RegressionKind, TestReport, is_missing, missing_line, read_tests, regressions,
+};
+use tribunal_git::{GitError, GitPath, Oid};
+use tribunal_process::ExitHow;
+
+/// Folders that a test run needs and git does not have. Those of the user's work tree are linked, to read.
+const BORROWED: [&str; 4] = ["node_modules", ".venv", "venv", "vendor"];
+
+/// A command of the project, and who says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KnownCommand {
+    pub(crate) argv: Vec<String>,
+    /// Commands that are run before it, in the same tree: what they come to is what it comes to, unless all end with 0.
+    pub(crate) setup: Vec<Vec<String>>,
+    /// Somebody configured it; otherwise it was detected.
+    pub(crate) configured: bool,
+}
+
+impl KnownCommand {
+    pub(crate) fn shown(&self) -> String {
+        self.steps().map(|argv| argv.join(" ")).collect::<Vec<_>>().join(" && ")
+    }
+
+    /// What is run, one after the other.
+    fn steps(&self) -> impl Iterator<Item = &Vec<String>> {
+        self.setup.iter().chain([&self.argv])
+    }
+}
+
+/// What the files of the user's own commit say; nothing where there is no commit yet.
+pub fn detected_commands(project: &Project) -> FoundCommands {
+    let head = project.repo().head().ok();
+    head.and_then(|head| gates::commands_at(project.repo(), &head.commit).ok()).unwrap_or_default()
+}
+
+/// The command of the settings, otherwise the one that the files suggest. A run reads them from the commit it began
+/// with, and a review from the base of what it reviews: no agent and no change can take its judge away. A review of a
+/// change that brings the first test command is judged by that.
+pub(crate) fn known(site: &Site, docket: &Docket, command: ProjectCommand) -> Option<KnownCommand> {
+    let checks = &site.settings.checks;
+    let configured = match command {
+        ProjectCommand::Build => &checks.build,
+        ProjectCommand::Test => &checks.test,
+    };
+    if !configured.is_empty() {
+        return Some(KnownCommand { argv: configured.clone(), setup: Vec::new(), configured: true });
+    }
+    if command == ProjectCommand::Test && checks.no_tests {
+        return None;
+    }
+    let detected = site.detected.get_or_init(|| {
+        let base = docket.about.review.as_ref().map(|review| review.base.as_str());
+        let bases = base.into_iter().chain([docket.about.base.as_str()]);
+        let mut found = bases.filter_map(|base| gates::commands_at(&site.repo, &Oid::parse(base).ok()?).ok());
+        let first = found.next().unwrap_or_default();
+        let FoundCommands { build, test, .. } = found.next().unwrap_or_default();
+        FoundCommands { build: first.build.clone().or(build), test: first.test.clone().or(test), ..first }
+    });
+    let found = match command {
+        ProjectCommand::Build => detected.build.clone(),
+        ProjectCommand::Test => detected.test.clone(),
+    };
+    found.map(|found| KnownCommand { argv: found.argv, setup: found.setup, configured: false })
+}
+
+/// Gives a loop the project's commands as checks, as `tribunal_core::green` decides.
+pub(crate) fn seat(site: &Site, subject: &Subject, docket: &Docket, policy: &mut Policy) {
+    let is_code = *subject != Subject::Chain || super::artifact::is_code(docket);
+    let build = known(site, docket, ProjectCommand::Build).is_some();
+    let wanted = green::checks_of(policy.of, is_code, build).into_iter();
+    policy.checks.extend(wanted.filter(|command| is_on(site, *command)).map(ProjectCommand::check));
+}
+
+/// Whether nobody switched a command off.
+pub(crate) fn is_on(site: &Site, command: ProjectCommand) -> bool {
+    !site.settings.gates.off.iter().any(|off| off == command.name())
+}
+
+/// What a command said of a tree.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    runs: Vec<OneRun>,
+    pub(crate) state: CommandState,
+    /// The run that stands for all: the one that ended well where it is flaky, otherwise the last.
+    run: CommandRun,
+    /// What that run counted.
+    report: Option<TestReport>,
+    /// The last lines of the last run that did not end well.
+    output: String,
+}
+
+/// What commands said of trees, by tree and command. Whoever asks while another one runs it waits for the answer.
+pub(crate) type Memory = Mutex<std::collections::BTreeMap<(Oid, Vec<Vec<String>>), Arc<Mutex<Option<Seen>>>>>;
+
+/// One command that may be run on trees.
+pub(crate) struct Runner<'a> {
+    pub(crate) site: &'a Site,
+    pub(crate) command: ProjectCommand,
+    pub(crate) known: &'a KnownCommand,
+    /// The effect for which it runs; where that is no longer wanted, nothing is begun.
+    pub(crate) effect: Option<&'a EffectId>,
+}
+
+/// Whether an answer that was red before is believed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// What is remembered stands: of a base, nobody expects that it heals.
+    Remembered,
+    /// A red answer is tried once more. Green ones stand.
+    RedAgain,
+}
+
+impl Runner<'_> {
+    /// How the command stands on a commit's tree.
+    pub(crate) fn on(&self, commit: &Oid, ask: Ask) -> Result<Seen, GitError> {
+        let tree = self.site.repo.tree_of(commit)?;
+        let key = (tree.clone(), self.known.steps().cloned().collect());
+        let place = Arc::clone(lock(&self.site.seen).entry(key).or_default());
+        let mut place = lock(&place);
+        let mut runs = match &*place {
+            Some(seen) if ask == Ask::Remembered || !matches!(seen.state, CommandState::Red { .. }) => {
+                return Ok(seen.clone());
+            }
+            Some(seen) => seen.runs.clone(),
+            None => Vec::new(),
+        };
+        let before = place.clone();
+        let seen = self.run_twice(commit, &tree, &mut runs, before)?;
+        // What did not run is not remembered: whoever puts it right asks again.
+        if !matches!(seen.state, CommandState::Unknown { .. }) {
+            *place = Some(seen.clone());
+        }
+        Ok(seen)
+    }
+
+    /// Runs it, and once more where it fails for the first time.
+    fn run_twice(
+        &self,
+        commit: &Oid,
+        tree: &Oid,
+        runs: &mut Vec<OneRun>,
+        mut seen: Option<Seen>,
+    ) -> Result<Seen, GitError> {
+        loop {
+            let (one, report, output) = match self.effect.filter(|effect| self.site.is_unwanted(effect)) {
+                Some(_) => (lost("no longer wanted".to_owned()), None, String::new()),
+                None => self.once(commit, tree, runs.len())?,
+            };
+            let again = runs.is_empty() && green::is_repeated(&one.run);
+            let well = matches!(one.run, CommandRun::Passed | CommandRun::NoTest(_));
+            runs.push(one.clone());
+            let state = CommandState::of(runs).as_of(self.command);
+            let flaky = matches!(state, CommandState::Flaky { .. });
+            seen = Some(match seen {
+                // The run that ended well counts its tests, the one that failed says why.
+                Some(old) if flaky && well => {
+                    Seen { runs: runs.clone(), state, run: one.run, report, output: old.output }
+                }
+                Some(old) if flaky => {
+                    Seen { runs: runs.clone(), state, run: old.run, report: old.report, output }
+                }
+                _ => Seen { runs: runs.clone(), state, run: one.run, report, output },
+            });
+            if let (false, Some(seen)) = (again, seen.clone()) {
+                return Ok(seen);
+            }
+        }
+    }
+
+    /// One run, on a checkout that nobody else sees.
+    fn once(
+        &self,
+        commit: &Oid,
+        tree: &Oid,
+        n: usize,
+    ) -> Result<(OneRun, Option<TestReport>, String), GitError> {
+        let site = self.site;
+        let name = format!("{}-{}", self.command.name(), tree.short());
+        let dir = site.dir.join("checks").join(&name);
+        site.shelf.discard(&dir)?;
+        fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
+        let path = dir.join("tree");
+        site.shelf.checkout(&path, &dir.join("index"), commit, "tests")?;
+        let done = borrow(site, &path).and_then(|()| self.steps(&name, n, &path, &dir));
+        let found = match done {
+            Err(why) => (lost(why), None, String::new()),
+            Ok((how, out)) => {
+                let text = |name: &str| inside::text(&out.join(name)).unwrap_or_default();
+                let words = [text("stdout"), text("stderr")].concat();
+                let report = report(&dir, &words);
+                let counted = report.as_ref().is_some_and(|report| report.executed() > 0);
+                let missing = is_missing(&words);
+                let one = OneRun { run: went(&how, &out), how: ended(&how), counted, missing };
+                (one, report, last_lines(&out))
+            }
+        };
+        site.shelf.discard(&dir)?;
+        Ok(found)
+    }
+
+    /// The command after what it needs, in one tree: how the first one ended that did not end with 0, otherwise how the
+    /// command itself ended, and where its output is.
+    fn steps(&self, name: &str, n: usize, tree: &Path, dir: &Path) -> Result<(ExitHow, PathBuf), String> {
+        let shown = self.known.shown();
+        let run = |name: &str, argv: &Vec<String>| {
+            let command = Command { argv: argv.clone(), shown: shown.clone(), ..Command::default() };
+            contained(self.site, name, n, tree, dir, &command)
+        };
+        for (step, argv) in self.known.setup.iter().enumerate() {
+            let (how, out) = run(&format!("{name}-setup-{step}"), argv)?;
+            if how != ExitHow::Code(0) {
+                return Ok((how, out));
+            }
+        }
+        run(name, &self.known.argv)
+    }
+
+    /// What follows from the command on two commits, with what was counted.
+    pub(crate) fn compare(&self, before: &Oid, now: &Oid) -> Result<Looked, GitError> {
+        let (was, is) = (self.on(before, Ask::Remembered)?, self.on(now, Ask::RedAgain)?);
+        let has_tests = self.has_tests(before)? || self.has_tests(now)?;
+        let same_tree = self.site.repo.tree_of(before)? == self.site.repo.tree_of(now)?;
+        let mut counted = counted(&was, &is);
+        // Where the runner counts nothing, what is left is to count the tests in the files that changed.
+        let silent = was.report.is_none() || is.report.is_none();
+        if self.command == ProjectCommand::Test && silent && counted.is_empty() {
+            counted = lost_in_source(self.site, self.known, before, now)?;
+        }
+        let (before, now) = (was.state.clone(), is.state.clone());
+        let configured = self.known.configured;
+        let answer = green::answer(&Compared { before, now, configured, has_tests, same_tree });
+        Ok(Looked { answer, now: is, counted })
+    }
+
+    /// Whether the files of a commit say that there are tests.
+    fn has_tests(&self, commit: &Oid) -> Result<bool, GitError> {
+        let repo = &self.site.repo;
+        let paths: Vec<String> = repo.list_tree(commit)?.iter().map(|one| one.path.to_string()).collect();
+        let text = |path: &str| {
+            let bytes = repo.file_at(commit, &GitPath::from(path)).ok()??;
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        Ok(has_tests(&self.known.argv, &paths, &text))
+    }
+
+    /// A note of what it came to.
+    pub(crate) fn note(&self, effect: &EffectId, tree: &Oid, answer: &Answer) -> Note {
+        Note::Command(Box::new(CommandNote {
+            effect: effect.to_string(),
+            command: self.command,
+            shown: self.known.shown(),
+            tree: tree.to_string(),
+            answer: answer.clone(),
+        }))
+    }
+}
+
+/// Tests that the files of a change have no more, or skip, by their text alone. It is asked where the runner counts
+/// nothing: a script that only ends with a status would otherwise lose its tests without a word.
+pub(crate) fn lost_in_source(
+    site: &Site,
+    tests: &KnownCommand,
+    before: &Oid,
+    now: &Oid,
+) -> Result<Vec<Regression>, GitError> {
+    let (was, is) = (gates::commands_at(&site.repo, before)?.test, gates::commands_at(&site.repo, now)?.test);
+    let was = was.filter(|was| was.argv == tests.argv);
+    let recipe = was.as_ref().map(|was| was.recipe.as_str()).unwrap_or_default();
+    let is_run = |path: &str| recipe.split_whitespace().any(|word| word.trim_start_matches("./") == path);
+    let mut changed = site.repo.changed_paths(before, now)?;
+    changed.retain(|path| integrity::is_test(&path.to_string()) || is_run(&path.to_string()));
+    let count = |at: &Oid| -> Result<TestReport, GitError> {
+        let mut all = SourceCount::default();
+        for path in &changed {
+            let text = site.repo.file_at(at, path)?;
+            let text = text.map(|bytes| integrity::count_in(&String::from_utf8_lossy(&bytes)));
+            all = all + text.unwrap_or_default();
+        }
+        Ok(TestReport::counted("source", all.tests, 0, all.skipped))
+    };
+    let mut lost = regressions(&count(before)?, &count(now)?);
+    lost.iter_mut().for_each(|one| one.detail.push_str(", counted in the files that changed"));
+    lost.extend(was.iter().flat_map(|was| taken_out(was, is.as_ref())).map(|line| {
+        let detail = format!("the test command ran `{line}` before, does not now, and counts no tests");
+        Regression { kind: RegressionKind::FewerTests, test: None, detail }
+    }));
+    Ok(lost)
+}
+
+fn lost(why: String) -> OneRun {
+    OneRun { run: CommandRun::DidNotRun(why.clone()), how: why, counted: false, missing: false }
+}
+
+/// What a command came to on what is judged.
+pub(crate) struct Looked {
+    pub(crate) answer: Answer,
+    pub(crate) now: Seen,
+    /// What got worse by what was counted.
+    pub(crate) counted: Vec<Regression>,
+}
+
+/// What was counted in both runs and got worse. A run that counts nothing where tests were counted before has lost them.
+fn counted(before: &Seen, now: &Seen) -> Vec<Regression> {
+    match (&before.report, &now.report) {
+        (Some(before), Some(now)) => regressions(before, now),
+        (Some(counted), None) if counted.executed() > 0 => match (&before.state, &now.state) {
+            // The exit status says it all.
+            (CommandState::Green, CommandState::Red { .. }) | (_, CommandState::Unknown { .. }) => Vec::new(),
+            _ => regressions(counted, &TestReport::default()),
+        },
+        _ => Vec::new(),
+    }
+}
+
+impl Seen {
+    /// What the command lacked, in its own words, with the way out where we know it.
+    fn lacked(&self) -> String {
+        let Some(line) = missing_line(&self.output) else { return String::new() };
+        let hint = match line.to_ascii_lowercase().contains("read-only file system") {
+            true => " (checks write to their own files only; `agents.writable` opens a folder to them)",
+            false => "",
+        };
+        format!(": {}{hint}", tribunal_view::plain::clipped(&line, 200))
+    }
+
+    /// As the checks of a delivery know it.
+    pub(crate) fn as_test_run(&self, shown: &str) -> TestRun {
+        test_run(shown, &self.run, self.report.clone())
+    }
+
+    /// The finding that an answer is.
+    pub(crate) fn claim(&self, command: ProjectCommand, shown: &str, text: &str) -> Claim {
+        let mut claim = failing(Severity::Blocker, format!("`{shown}`: {text}"));
+        claim.evidence.clone_from(&self.output);
+        claim.rule = Some(command.name().to_owned());
+        claim.suggestion = "make it end with 0, without taking its tests away".to_owned();
+        claim.fixable_by = FixableBy::Dev;
+        claim
+    }
+}
+
+/// What the tests said: in the file they were told to write, otherwise in words.
+fn report(dir: &Path, words: &str) -> Option<TestReport> {
+    inside::text(&junit_in(dir)).as_deref().and_then(read_tests).or_else(|| read_tests(words))
+}
+
+fn last_lines(out: &Path) -> String {
+    let parts = [tail(&out.join("stdout")), tail(&out.join("stderr"))];
+    let parts: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+    parts.join("\n")
+}
+
+/// Links what the user has installed in the project and git does not have.
+fn borrow(site: &Site, tree: &Path) -> Result<(), String> {
+    for name in BORROWED {
+        let own = site.project.root().join(name);
+        if own.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+            inside::link(tree, name, &own).map_err(|error| format!("{name} cannot be borrowed: {error}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// What a change begins from, for the project's commands.
+enum Before {
+    Base(Base),
+    Commit(String),
+    Revision(Revision),
+}
+
+/// One check that runs a command of the project.
+pub(crate) struct ProjectCheck {
+    effect: EffectId,
+    command: ProjectCommand,
+    known: Option<KnownCommand>,
+    revision: Revision,
+    before: Before,
+    /// No other check of the run compares what was counted.
+    counts: bool,
+    /// A check that did not run stops nothing, and every report says so.
+    lenient: bool,
+}
+
+impl ProjectCheck {
+    /// Gathers what the docket knows.
+    pub(crate) fn gather(
+        site: &Site,
+        effect: &EffectId,
+        lp: &Loop,
+        command: ProjectCommand,
+        revision: &Revision,
+        docket: &Docket,
+    ) -> Option<ProjectCheck> {
+        let subject = subject::of(lp.id())?;
+        let before = match &subject {
+            Subject::Plan(_) | Subject::Lane(..) => Before::Base(Base::of_gates(&subject, docket)),
+            Subject::Phase => {
+                Before::Commit(docket.review().map_or(&docket.about.base, |review| &review.base).clone())
+            }
+            Subject::Polish | Subject::Chain => Before::Revision(docket.run.as_ref()?.tip()?.clone()),
+        };
+        let regression = Check::new(super::REGRESSION);
+        let run = docket.run.as_ref()?;
+        let counted_elsewhere = run.spec().qa || lp.policy().checks.contains(&regression);
+        Some(ProjectCheck {
+            effect: effect.clone(),
+            command,
+            known: known(site, docket, command),
+            revision: revision.clone(),
+            before,
+            counts: command == ProjectCommand::Test && !counted_elsewhere,
+            lenient: site.settings.gates.errors == "continue",
+        })
+    }
+
+    /// Runs on a worker.
+    pub(crate) fn run(self, site: &Site) {
+        let Some(known) = &self.known else {
+            let report = Report::Loop(LoopReport::Unchecked(unknown(site)));
+            return site.report(&self.effect, report, Vec::new());
+        };
+        let runner = Runner { site, command: self.command, known, effect: Some(&self.effect) };
+        match self.look(site, &runner) {
+            Ok((tree, looked)) => self.tell(site, &runner, &tree, looked),
+            Err(error) => {
+                let failure = Failure::new(FailureKind::DidNotRun, error.to_string());
+                site.fail(&self.effect, failure, Vec::new());
+            }
+        }
+    }
+
+    fn look(&self, site: &Site, runner: &Runner<'_>) -> Result<(Oid, Looked), GitError> {
+        let now = site.commit_of(&self.revision)?;
+        let before = match &self.before {
+            Before::Base(base) => base.commit(site, &now)?,
+            Before::Commit(commit) => Oid::parse(commit)?,
+            Before::Revision(revision) => site.commit_of(revision)?,
+        };
+        Ok((site.repo.tree_of(&now)?, runner.compare(&before, &now)?))
+    }
+
+    fn tell(&self, site: &Site, runner: &Runner<'_>, tree: &Oid, looked: Looked) {
+        let shown = runner.known.shown();
+        let Looked { answer, now, counted } = looked;
+        let counted: Vec<&Regression> = counted.iter().filter(|_| self.counts).collect();
+        let findings: Vec<Claim> = match answer.blocker() {
+            Some(text) => vec![now.claim(self.command, &shown, text)],
+            None => Vec::new(),
+        };
+        let findings: Vec<Claim> =
+            findings.into_iter().chain(counted.into_iter().map(|one| lost_test(self.command, one))).collect();
+        let mut notes = vec![runner.note(&self.effect, tree, &answer)];
+        let lacked = match answer {
+            Answer::NotRun(_) | Answer::RedBefore(_) => now.lacked(),
+            _ => String::new(),
+        };
+        let why = format!("`{shown}`: {}{lacked}", answer.text());
+        match &answer {
+            Answer::NotRun(_) if findings.is_empty() => return self.not_run(site, why, notes),
+            Answer::NoTests(_) if findings.is_empty() => {
+                let report = Report::Loop(LoopReport::Unchecked(why));
+                return site.report(&self.effect, report, notes);
+            }
+            Answer::RedBefore(_) | Answer::FlakyBefore(_) => {
+                notes.push(Note::Warning(format!("{}: {why}", self.command)));
+            }
+            _ => {}
+        }
+        site.report(&self.effect, Report::Loop(LoopReport::Checked(Checked { findings })), notes);
+    }
+
+    /// Nobody knows: a person is asked, unless the user chose that nothing stops for it.
+    fn not_run(&self, site: &Site, why: String, mut notes: Vec<Note>) {
+        if site.is_unwanted(&self.effect) {
+            return;
+        }
+        match gate::next(GateResult::DidNotRun, false, self.lenient) {
+            Next::SayIt => {
+                notes.push(Note::Warning(format!("{} did not run and stopped nothing: {why}", self.command)));
+                site.report(&self.effect, Report::Loop(LoopReport::Unchecked(why)), notes);
+            }
+            Next::GoOn | Next::SendBack | Next::Ask => {
+                site.fail(&self.effect, Failure::new(FailureKind::DidNotRun, why), notes);
+            }
+        }
+    }
+}
+
+/// Why no test command is known, with the way out.
+fn unknown(site: &Site) -> String {
+    match site.settings.checks.no_tests {
+        true => "the settings say that the project has none (checks.no_tests)".to_owned(),
+        false => "no test command is known for this project; `checks.test` names it".to_owned(),
+    }
+}
+
+/// A test that was lost, by what was counted.
+fn lost_test(command: ProjectCommand, one: &Regression) -> Claim {
+    let text = match &one.test {
+        Some(test) => format!("{test}: {}", one.detail),
+        None => one.detail.clone(),
+    };
+    let mut claim = failing(Severity::Blocker, text);
+    claim.rule = Some(format!("{command}:{}", one.test.as_deref().unwrap_or("tests")));
+    claim.suggestion = "bring the test back, or say in the plan that it goes".to_owned();
+    claim.fixable_by = FixableBy::Dev;
+    claim
+}

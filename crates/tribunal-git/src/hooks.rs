@@ -1,0 +1,85 @@
+//! Which hooks the user's git would run at a commit, and where they lie. Nothing here runs one: whoever does has to contain
+//! it first.
+
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{Access, access};
+
+use crate::open::Config;
+use crate::{GitError, GitPath, Repo};
+
+/// The hooks of a commit, in the order in which git runs them.
+const NAMES: [&str; 3] = ["pre-commit", "prepare-commit-msg", "commit-msg"];
+
+/// A hook of the user's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hook {
+    /// `pre-commit`, `prepare-commit-msg` or `commit-msg`.
+    pub name: &'static str,
+    /// Where the file is.
+    pub path: PathBuf,
+    /// Where it is in the work tree, if it lies there: such a hook is part of what people commit.
+    pub in_tree: Option<GitPath>,
+    /// It names no program to run it by, and is one for the shell then.
+    pub bare: bool,
+}
+
+impl Repo {
+    /// The hooks that git would run at a commit of the user's: `core.hooksPath`, or the repository's own folder. Git runs
+    /// only files that may be executed.
+    pub fn hooks(&self) -> Result<Vec<Hook>, GitError> {
+        let config = Config::read(self.work_tree())?;
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let folder = match config.get("core.hookspath").filter(|path| !path.is_empty()) {
+            None => self.inner.common_dir.join("hooks"),
+            Some(path) => match (path.strip_prefix(b"~/"), home) {
+                (Some(rest), Some(home)) => home.join(std::ffi::OsStr::from_bytes(rest)),
+                _ => self.work_tree().join(std::ffi::OsStr::from_bytes(path)),
+            },
+        };
+        let folder = lexical(&folder);
+        let hook = |name: &'static str| {
+            let path = folder.join(name);
+            let runs = path.is_file() && access(&path, Access::EXEC_OK).is_ok();
+            let in_tree = path.strip_prefix(self.work_tree()).ok();
+            let in_tree =
+                in_tree.map(|path| GitPath::new(path.as_os_str().as_bytes())).filter(GitPath::is_inside);
+            runs.then(|| Hook { name, bare: is_bare(&path), in_tree, path })
+        };
+        Ok(NAMES.into_iter().filter_map(hook).collect())
+    }
+}
+
+/// The path without `.` and `..`, so that it can be compared.
+fn lexical(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// Whether the system would not know how to run it: git gives it to the shell then.
+fn is_bare(path: &Path) -> bool {
+    let mut start = [0; 4];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read(&mut start));
+    read.is_ok() && !start.starts_with(b"#!") && start != *b"\x7fELF"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_made_plain() {
+        for (path, expect) in [("/a/./b/../c", "/a/c"), ("/a/b", "/a/b"), ("/../a", "/a")] {
+            assert_eq!(lexical(Path::new(path)), Path::new(expect), "{path}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! `tribunal land`: brings the result of a run to the user's branch that could not have it when the run was done. It
+//! answers the one question such a run has open, and goes on with the run; what is rebased, checked and judged again is
+//! the run's own business.
+
+use super::{decide, resume};
+use crate::args::{Globals, Land};
+use crate::config;
+use crate::exit::Done;
+use crate::failure::Failure;
+use crate::out;
+use crate::place::{Place, Seen};
+use tribunal_core::run::{Ending, Run};
+use tribunal_engine::Docket;
+use tribunal_engine::inbox::{self, Answer, OpenQuestion, Reaction, Reason};
+use tribunal_engine::real::{self, Project};
+
+/// Lands the result of a run.
+pub fn run(globals: &Globals, args: &Land) -> Result<Done, Failure> {
+    let place = Place::to_work_on()?;
+    let config = config::here(Some(&place), &args.set)?;
+    let id = match &args.run {
+        Some(wanted) => place.find(Some(wanted))?,
+        None => newest_held(&place)?,
+    };
+    let seen = place.read(&id)?;
+    let docket = seen.docket()?;
+    let Some(question) = held_question(&docket) else {
+        if is_landing(&docket) && !seen.is_live() {
+            drop(seen);
+            return resume::go_on(globals, &place, &config.settings, &id, args.waiting, None);
+        }
+        return not_held(&id, &docket);
+    };
+    answer(&seen, &question, &decide::user(args.by.clone()), "")?;
+    if seen.is_live() {
+        out::say(&format!("the terminal that runs {id} goes on with it"));
+        return Ok(Done::Waits);
+    }
+    drop(seen);
+    resume::go_on(globals, &place, &config.settings, &id, args.waiting, None)
+}
+
+/// Where a person brought the result to the branch themselves, the run need not ask any more.
+pub fn if_there(place: &Place, project: &Project, id: &str) -> Result<(), Failure> {
+    let seen = place.read(id)?;
+    let docket = seen.docket()?;
+    let Some(question) = held_question(&docket) else { return Ok(()) };
+    if !seen.is_live() && real::is_there(project, id, &docket)? {
+        answer(&seen, &question, &decide::user(None), "the branch has it already")?;
+    }
+    Ok(())
+}
+
+/// Whether the run was on its way to the branch when it was interrupted.
+fn is_landing(docket: &Docket) -> bool {
+    let on_its_way = |run: &Run| {
+        let again =
+            run.ground().is_some() || ["finishing", "rebasing", "carrying"].contains(&run.stage_name());
+        again && run.ending().is_none() && inbox::questions(docket).is_empty()
+    };
+    docket.run.as_ref().is_some_and(on_its_way)
+}
+
+/// The question about a held result, if the run has it open.
+fn held_question(docket: &Docket) -> Option<OpenQuestion> {
+    inbox::questions(docket).into_iter().find(|open| matches!(open.reason, Reason::Held(_)))
+}
+
+fn answer(seen: &Seen, question: &OpenQuestion, by: &str, note: &str) -> Result<(), Failure> {
+    let answer = Answer {
+        reaction: Reaction::Land,
+        by: by.to_owned(),
+        note: note.to_owned(),
+        rounds: 0,
+        revision: None,
+    };
+    out::say(&decide::post(seen, question, &inbox::answer(question, answer)?)?);
+    Ok(())
+}
+
+/// The newest run whose result is held. One that cannot be read may be it, and is told instead.
+fn newest_held(place: &Place) -> Result<String, Failure> {
+    for id in place.runs() {
+        if place.begun(&id)?.is_some_and(|docket| held_question(&docket).is_some() || is_landing(&docket)) {
+            return Ok(id);
+        }
+    }
+    // The newest run says why there is nothing to land.
+    place.find(None)
+}
+
+/// Why there is nothing to land; where the branch has it already, that is no failure.
+fn not_held(id: &str, docket: &Docket) -> Result<Done, Failure> {
+    let branch = tribunal_view::plain::line(&docket.about.branch);
+    match docket.run.as_ref().and_then(Run::ending) {
+        Some(Ending::Passed | Ending::Concerns) if docket.left.is_none() => {
+            out::say(&format!("{branch} has the result of run {id}"));
+            Ok(Done::Passed)
+        }
+        Some(ending) => {
+            Err(Failure::usage(format!("run {id} ended {}: it has nothing to land", ending.word()))
+                .hint(format!("`tribunal show {id}` says what became of it")))
+        }
+        None => Err(Failure::usage(format!("run {id} has no result to land yet"))
+            .hint("`tribunal status` says where it stands, `tribunal resume` goes on with it")),
+    }
+}
