@@ -26,6 +26,8 @@ pub enum Held {
     Filtered(Vec<String>),
     /// The result conflicts with the branch in these files, and no builder can solve it.
     Conflict(Vec<String>),
+    /// The branch contains the result, and commits after it took it away again in these files.
+    Undone(Vec<String>),
     /// Git could not do it: what it said.
     Failed(String),
 }
@@ -34,6 +36,64 @@ impl Held {
     /// Whether rebasing the result onto the branch may help.
     pub fn needs_rebase(&self) -> bool {
         *self == Held::Moved
+    }
+
+    /// Whether the run looks at the branch again without being asked, because somebody brought the result there meanwhile.
+    ///
+    /// A result that was taken away again is looked at once, so that the question says so; it is never brought again
+    /// without an order.
+    pub fn looks_again(&self, now: &Arrival) -> bool {
+        match now {
+            Arrival::There(_) => true,
+            Arrival::Undone(_) => !self.was_undone(),
+        }
+    }
+
+    /// Whether the user took the result and undid it: only a person who knows that may have it brought once more.
+    pub fn was_undone(&self) -> bool {
+        matches!(self, Held::Undone(_))
+    }
+}
+
+/// How a file that the result changed stands on a branch that contains the result's commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileOnBranch {
+    /// As the result has it, maybe under another name.
+    Kept,
+    /// Changed since, with everything in it that the result did.
+    ChangedAfter,
+    /// Changed since in the very lines that the result changed.
+    Rewritten,
+    /// As it was before the result, or as a side of the history has it that never had the result.
+    AsBefore,
+    /// Some of what the result did to it is not there.
+    Lacking,
+}
+
+/// Whether a branch that contains the result's commit has the result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// It has: these files were changed after it.
+    There(Vec<String>),
+    /// It has not: in these files the result was taken away again.
+    Undone(Vec<String>),
+}
+
+/// Whether a branch that contains the result's commit has the result: no commit after it took it away, in any file.
+///
+/// A commit alone proves little. A merge that kept only the other side, a revert, or an older tree committed on top all
+/// have it in their history. Whoever edits the result's own lines goes on from it; whoever brings back what was there
+/// before does not want it, or does not know, and is asked.
+pub fn arrival(files: &[(String, FileOnBranch)]) -> Arrival {
+    let named = |wanted: fn(FileOnBranch) -> bool| -> Vec<String> {
+        files.iter().filter(|(_, file)| wanted(*file)).map(|(path, _)| path.clone()).collect()
+    };
+    let undone = named(|file| matches!(file, FileOnBranch::AsBefore | FileOnBranch::Lacking));
+    match undone.is_empty() {
+        true => {
+            Arrival::There(named(|file| matches!(file, FileOnBranch::ChangedAfter | FileOnBranch::Rewritten)))
+        }
+        false => Arrival::Undone(undone),
     }
 }
 
@@ -57,4 +117,35 @@ pub struct HeldDecision {
     /// In their words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was undone is said once, and not brought again by looking at it.
+    #[test]
+    fn an_undone_result_is_looked_at_once() {
+        let (there, undone) = (Arrival::There(Vec::new()), Arrival::Undone(vec!["a".to_owned()]));
+        assert!(Held::Moved.looks_again(&there) && Held::Undone(Vec::new()).looks_again(&there));
+        assert!(Held::Moved.looks_again(&undone) && !Held::Undone(Vec::new()).looks_again(&undone));
+    }
+
+    /// One file that was taken away is enough; files that were only changed after are named and hold nothing up.
+    #[test]
+    fn a_branch_has_a_result_that_no_later_commit_took_away() {
+        use FileOnBranch::{AsBefore, ChangedAfter, Kept, Lacking, Rewritten};
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let check = |files: &[FileOnBranch], expect: Arrival| {
+            let files: Vec<_> =
+                ["a", "b", "c"].map(str::to_owned).into_iter().zip(files.iter().copied()).collect();
+            assert_eq!(arrival(&files), expect, "{files:?}");
+        };
+        check(&[], Arrival::There(names(&[])));
+        check(&[Kept, Kept], Arrival::There(names(&[])));
+        check(&[Kept, ChangedAfter, Rewritten], Arrival::There(names(&["b", "c"])));
+        check(&[AsBefore], Arrival::Undone(names(&["a"])));
+        check(&[Kept, Lacking, ChangedAfter], Arrival::Undone(names(&["b"])));
+        check(&[AsBefore, Kept, Lacking], Arrival::Undone(names(&["a", "c"])));
+    }
 }

@@ -163,7 +163,7 @@ pub enum Was {
     Loop(Job),
     /// Writing its SUMMARY.
     Summary,
-    /// Landing: repairs are spent.
+    /// Landing: repairs are spent, or the landing itself could not be done (its outcome is `Failed`).
     Landing,
 }
 
@@ -209,6 +209,8 @@ pub enum LaneChoice {
     Retry(u32),
     /// I fixed it: judge this.
     Fixed(Revision),
+    /// Do the same again: what stood in its way is not the lane's work.
+    Reask,
     /// Take it as it is.
     Accept,
     /// Drop the plan and what depends on it.
@@ -225,6 +227,8 @@ pub enum LaneOffer {
     Retry,
     /// I fixed it.
     Fixed,
+    /// The same again.
+    Reask,
     /// Accept as is.
     Accept,
     /// Drop this plan and its dependents.
@@ -239,6 +243,7 @@ impl LaneChoice {
         match self {
             LaneChoice::Retry(_) => LaneOffer::Retry,
             LaneChoice::Fixed(_) => LaneOffer::Fixed,
+            LaneChoice::Reask => LaneOffer::Reask,
             LaneChoice::Accept => LaneOffer::Accept,
             LaneChoice::Drop => LaneOffer::Drop,
             LaneChoice::Stop => LaneOffer::Stop,
@@ -272,9 +277,18 @@ pub struct Stuck {
 }
 
 impl Stuck {
+    /// Whether a landing was not refused but could not be done: a signature, a hook or a command did not come about.
+    ///
+    /// Nothing is known to be wrong with the work, so no builder is asked to repair it. Once the person has put right what
+    /// stood in the way, the same landing is tried again.
+    pub fn landing_did_not_run(&self) -> bool {
+        self.was == Was::Landing && self.outcome == Outcome::Failed
+    }
+
     /// What the person may choose. A refused landing cannot be accepted, nor what was never made.
     pub fn offers(&self) -> Vec<LaneOffer> {
-        let mut offers = vec![LaneOffer::Retry, LaneOffer::Fixed];
+        let again = if self.landing_did_not_run() { LaneOffer::Reask } else { LaneOffer::Retry };
+        let mut offers = vec![again, LaneOffer::Fixed];
         let refused = matches!(self.was, Was::Landing | Was::Loop(Job::Repair));
         if self.revision.is_some() && !refused {
             offers.push(LaneOffer::Accept);
@@ -963,6 +977,8 @@ pub struct Run {
     landings: Vec<usize>,
     /// How often the result may still be rebased before a person is asked.
     rebases: u32,
+    /// A person ordered the result to land, and has not been asked again since: the order holds through a rebase.
+    ordered: bool,
     /// Where the user's branch was when the result was rebased last.
     ground: Option<Revision>,
     reviewed: Option<Reviewed>,
@@ -1037,6 +1053,7 @@ impl Run {
             tip: spec.exists.as_ref().map(|exists| exists.revision.clone()),
             landings: Vec::new(),
             rebases: if spec.land_again { REBASES_MAX } else { 0 },
+            ordered: false,
             ground: None,
             reviewed: None,
         }
@@ -1650,7 +1667,10 @@ impl Run {
             _ => return None,
         };
         match next {
-            Stage::Held { .. } => self.enter(next),
+            Stage::Held { .. } => {
+                self.ordered = false;
+                self.enter(next);
+            }
             next => {
                 self.stage = next;
                 self.intents.close(effect);
@@ -1682,16 +1702,20 @@ impl Run {
             self.enter(Stage::Rebasing { ending, fails: 0 });
         } else {
             let whole = matches!(self.stage, Stage::Finishing { .. });
+            self.ordered = false;
             self.enter(Stage::Held { ending, held: held.clone(), whole });
         }
         Some(())
     }
 
     fn apply_held_decided(&mut self, decision: &HeldDecision) -> Option<()> {
-        let Stage::Held { ending, whole, .. } = self.stage else { return None };
+        let Stage::Held { ending, whole, ref held } = self.stage else { return None };
+        let again = !whole || held.was_undone();
+        self.ordered = decision.choice == HeldChoice::Land;
         match decision.choice {
-            // What was held half way is not the result: it is rebased once more, onto the branch as it is now.
-            HeldChoice::Land if !whole => {
+            // What was held half way is not the result: it is rebased once more, onto the branch as it is now. What the
+            // branch took away again is brought once more on top of that.
+            HeldChoice::Land if again => {
                 self.rebases = REBASES_MAX - 1;
                 self.enter(Stage::Rebasing { ending, fails: 0 });
             }
@@ -1767,6 +1791,10 @@ impl Run {
                 })?;
                 self.tickets += u32::from(queued);
             }
+            LaneChoice::Reask => {
+                plan.move_lane(|lane| lane.at = At::Queued { ticket, fails: 0 })?;
+                self.tickets += 1;
+            }
             LaneChoice::Retry(rounds) => {
                 let opening = Opening::Make { rounds: Some(*rounds), open: stuck.open.clone() };
                 plan.move_lane(|lane| lane.resume(&stuck, opening))?;
@@ -1838,7 +1866,7 @@ impl Run {
                 Stage::Closing { ending: *ending }
             }
             (Stage::Closing { ending }, RunEvent::FinishOrdered) if self.wants().is_empty() => {
-                Stage::Finishing { ending: *ending, step: 0, fails: 0, asked: false }
+                Stage::Finishing { ending: *ending, step: 0, fails: 0, asked: self.ordered }
             }
             (Stage::Finishing { ending, step, asked, .. }, RunEvent::Finished { .. }) => {
                 Stage::Finishing { ending: *ending, step: step + 1, fails: 0, asked: *asked }

@@ -175,6 +175,7 @@ impl Reaction {
     fn of_lane(offer: LaneOffer) -> Reaction {
         match offer {
             LaneOffer::Retry => Reaction::Again,
+            LaneOffer::Reask => Reaction::AskAgain,
             LaneOffer::Fixed => Reaction::Fixed,
             LaneOffer::Accept => Reaction::Accept,
             LaneOffer::Drop => Reaction::Drop,
@@ -198,7 +199,9 @@ pub fn questions(docket: &Docket) -> Vec<OpenQuestion> {
     for question in &mut open {
         let broke = matches!(
             question.reason,
-            Reason::Loop(Why::NoQuorum | Why::ChecksDidNotRun) | Reason::Lane { was: Was::Summary, .. }
+            Reason::Loop(Why::NoQuorum | Why::ChecksDidNotRun)
+                | Reason::Lane { was: Was::Summary, .. }
+                | Reason::Lane { was: Was::Landing, outcome: Outcome::Failed }
         );
         let of = question.effect.of.as_str();
         let tried = tried(docket, of).filter(|_| question.reason == Reason::Loop(Why::NoQuorum));
@@ -400,7 +403,8 @@ pub fn answer(question: &OpenQuestion, answer: Answer) -> Result<Body, AnswerErr
         }
         Reason::Lane { .. } => {
             let choice = match reaction {
-                Reaction::Again | Reaction::AskAgain => LaneChoice::Retry(rounds.max(1)),
+                Reaction::Again => LaneChoice::Retry(rounds.max(1)),
+                Reaction::AskAgain => LaneChoice::Reask,
                 Reaction::Fixed => LaneChoice::Fixed(fixed()?),
                 Reaction::Accept => LaneChoice::Accept,
                 Reaction::Drop => LaneChoice::Drop,

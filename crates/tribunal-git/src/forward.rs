@@ -19,6 +19,12 @@ use crate::{ChangeKind, GitError, GitPath, Oid, RefChange, RefsMoved, Repo};
 pub enum Forward {
     /// The branch and its work tree are at the new commit.
     Done,
+    /// Nothing was changed: the branch contains the new commit, and has gone on from it. Whether it still has what the
+    /// commit brought is [`Repo::arrival`]'s to say.
+    Contained {
+        /// Where it is.
+        at: Oid,
+    },
     /// Nothing was changed, and why not.
     Refused(Refusal),
 }
@@ -79,10 +85,15 @@ pub enum Refusal {
 }
 
 /// What is true of a fast-forward that may have been interrupted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForwardProbe {
-    /// The branch contains the new commit.
+    /// The branch is at the new commit.
     Done,
+    /// The branch contains the new commit, and has gone on from it.
+    Contained {
+        /// Where it is.
+        at: Oid,
+    },
     /// The branch is still at the old commit; doing it again is right, also after half of it.
     NotDone,
     /// The branch is neither.
@@ -108,7 +119,10 @@ impl Repo {
         let here = self.head()?.branch.as_deref() == Some(branch);
         let refused = |why| Ok(Forward::Refused(why));
         match &found {
-            Some(found) if self.is_ancestor(new, found)? => return Ok(Forward::Done),
+            Some(found) if found == new => return Ok(Forward::Done),
+            Some(found) if self.is_ancestor(new, found)? => {
+                return Ok(Forward::Contained { at: found.clone() });
+            }
             Some(found) if found == old => {}
             None if bring.asked && !here => return self.move_alone(&RefChange::create(name, new)),
             _ => return refused(Refusal::Moved { found }),
@@ -149,7 +163,8 @@ impl Repo {
     /// Whether an interrupted fast-forward has happened.
     pub fn fast_forward_probe(&self, branch: &str, old: &Oid, new: &Oid) -> Result<ForwardProbe, GitError> {
         match self.ref_at(&format!("refs/heads/{branch}"))? {
-            Some(found) if self.is_ancestor(new, &found)? => Ok(ForwardProbe::Done),
+            Some(found) if found == *new => Ok(ForwardProbe::Done),
+            Some(found) if self.is_ancestor(new, &found)? => Ok(ForwardProbe::Contained { at: found }),
             Some(found) if found == *old => Ok(ForwardProbe::NotDone),
             _ => Ok(ForwardProbe::Elsewhere),
         }

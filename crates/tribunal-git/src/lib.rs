@@ -6,6 +6,7 @@
 //! filter (but LFS), no external diff, no text conversion, no merge driver, no monitor.
 
 mod archive;
+mod arrival;
 mod create;
 mod diff;
 mod error;
@@ -34,6 +35,7 @@ mod trees;
 mod types;
 
 pub use archive::Archive;
+pub use arrival::Arrived;
 pub use diff::{Change, ChangeKind, DiffText};
 pub use error::{GIT_NEEDED, GitError};
 pub use forward::{Bring, Forward, ForwardProbe, Refusal, forward_command};

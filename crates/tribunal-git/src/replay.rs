@@ -34,7 +34,8 @@ pub enum Replayed {
 
 impl Repo {
     /// Replays `base..head` (a line without merges) onto another commit. Messages and authors are kept; the committer
-    /// is the given one, so the same call gives the same commits again.
+    /// is the given one, so the same call gives the same commits again. Commits whose changes the other commit has already
+    /// are left out, as git's own rebase does.
     pub fn replay(
         &self,
         base: &Oid,
@@ -53,6 +54,10 @@ impl Repo {
                 Merged::Clean(tree) => tree,
                 Merged::Conflict { files, text } => return Ok(Replayed::Conflict { commit, files, text }),
             };
+            // The new base has what it did already: as an empty commit it would say that it did it.
+            if tree == self.tree_of(&at)? && self.tree_of(&commit)? != self.tree_of(&parent)? {
+                continue;
+            }
             let raw = rewritten(&self.raw_commit(&commit)?, &tree, &at, committer);
             at = self.write("commit", &raw)?;
             commits.push((commit, at.clone()));

@@ -22,12 +22,15 @@ pub fn held(why: &Held) -> String {
         Held::InTheWay(paths) => format!("files git does not track are in the way: {}", named(paths)),
         Held::Filtered(paths) => format!("changed files pass through a filter: {}", named(paths)),
         Held::Conflict(paths) => format!("it conflicts with the branch in {}", named(paths)),
+        Held::Undone(paths) => {
+            format!("it contains the result, and commits after it took it away again: {}", named(paths))
+        }
         Held::Failed(said) => without_hints(said),
     }
 }
 
 /// The first few of some paths, and how many more there are.
-fn named(paths: &[String]) -> String {
+pub fn named(paths: &[String]) -> String {
     let names: Vec<_> = paths.iter().take(SHOWN).map(|path| plain::line(path)).collect();
     match paths.len().saturating_sub(SHOWN) {
         0 => names.join(", "),
@@ -59,6 +62,10 @@ mod tests {
             (
                 Held::InTheWay(paths(&["a", "b\n\u{1b}[1mc", "d", "e", "f"])),
                 "files git does not track are in the way: a, b c, d and 2 more",
+            ),
+            (
+                Held::Undone(paths(&["a"])),
+                "it contains the result, and commits after it took it away again: a",
             ),
             (Held::Filtered(paths(&["a", "b"])), "changed files pass through a filter: a, b"),
             (Held::Failed("git failed:\n  no room\nhint: make some\n".to_owned()), "git failed: no room"),

@@ -428,6 +428,7 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
         RunEvent::LaneDecided { decision, .. } => {
             let choice = match decision.choice {
                 LaneChoice::Retry(_) => "again",
+                LaneChoice::Reask => "ask-again",
                 LaneChoice::Fixed(_) => "fixed",
                 LaneChoice::Accept => "accept",
                 LaneChoice::Drop => "drop",

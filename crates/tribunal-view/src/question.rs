@@ -137,6 +137,10 @@ pub fn stopped(by: &str) -> String {
 /// Why a lane is stuck, where no person stopped its loop.
 pub fn stuck(was: Was, outcome: &Outcome) -> String {
     match (was, outcome) {
+        (Was::Landing, Outcome::Failed) => {
+            "it is approved, and its landing could not be done; nothing is known to be wrong with it"
+                .to_owned()
+        }
         (Was::Landing, _) => "it cannot land, and its repairs are spent".to_owned(),
         (Was::Summary, _) => "its SUMMARY could not be written".to_owned(),
         (Was::Loop(_), Outcome::Exhausted) => "its rounds are spent".to_owned(),

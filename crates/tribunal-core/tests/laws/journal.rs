@@ -507,6 +507,7 @@ fn run_events() -> Vec<RunEvent> {
         Held::InTheWay(names()),
         Held::Filtered(names()),
         Held::Conflict(names()),
+        Held::Undone(names()),
         Held::Failed("no room".into()),
     ] {
         all.push(RunEvent::Held { effect: land.clone(), held });
@@ -533,6 +534,7 @@ fn run_events() -> Vec<RunEvent> {
     for choice in [
         LaneChoice::Retry(1),
         LaneChoice::Fixed(revision.clone()),
+        LaneChoice::Reask,
         LaneChoice::Accept,
         LaneChoice::Drop,
         LaneChoice::Stop,

@@ -80,6 +80,8 @@ pub struct RunLaws {
     rebased: u64,
     /// Rebases left of the last grant.
     rebases: u32,
+    /// The person's last word about the result was to land it.
+    ordered: bool,
     carryings: u64,
     held_decisions: u64,
     /// The user's branch has the result.
@@ -116,6 +118,7 @@ impl RunLaws {
             rebasings: 0,
             rebased: 0,
             rebases: if spec.land_again { REBASES_MAX } else { 0 },
+            ordered: false,
             carryings: 0,
             held_decisions: 0,
             there: false,
@@ -493,6 +496,13 @@ impl RunLaws {
             LaneChoice::Drop => drop(self.plans.insert(plan.clone(), Plan::Dropped)),
             LaneChoice::Stop => self.stage = Stage::Closing(Ending::Stopped),
             LaneChoice::Accept => accept(lane, &stuck, tasks, qa, order, book),
+            // Law `landing`: what could not be done is tried again, and nobody is paid for it.
+            LaneChoice::Reask => {
+                let right = stuck.was == Was::Landing && stuck.outcome == Outcome::Failed;
+                book.hold("landing", right, || format!("{plan} lands again, and was at {:?}", stuck.was));
+                lane.delivered = stuck.revision.clone();
+                lane.place = Place::Queued { order, fails: 0 };
+            }
             LaneChoice::Retry(rounds) => {
                 let opening = Opening::Make { rounds: Some(*rounds), open: stuck.open.clone() };
                 let back = stuck.was == Was::Summary;
@@ -571,6 +581,7 @@ impl RunLaws {
             book.saw("held/Failed".into());
             let whole = matches!(self.stage, Stage::Finishing { .. });
             self.stage = Stage::Held { ending, held: Held::Failed(text.to_owned()), whole };
+            self.ordered = false;
         }
         let Some(plan) = self.of(effect) else { return };
         let Some(lane) = self.lane(&plan) else { return };
@@ -613,6 +624,7 @@ impl RunLaws {
             self.rebasings += 1;
             Stage::Rebasing { ending, fails: 0 }
         } else {
+            self.ordered = false;
             Stage::Held { ending, held: held.clone(), whole: finishing }
         };
     }
@@ -620,14 +632,15 @@ impl RunLaws {
     fn on_held_decided(&mut self, decision: &HeldDecision, book: &mut Book) {
         book.saw(format!("held decision/{:?}", decision.choice));
         self.held_decisions += 1;
-        let Stage::Held { ending, whole, .. } = self.stage else {
+        let Stage::Held { ending, whole, held } = self.stage.clone() else {
             return book.breach("progress", || "nobody was asked about a held result".into());
         };
+        self.ordered = decision.choice == HeldChoice::Land;
         self.stage = match decision.choice {
             HeldChoice::Land => {
                 self.granted += u64::from(REBASES_MAX);
                 self.rebases = REBASES_MAX;
-                if whole {
+                if whole && !matches!(held, Held::Undone(_)) {
                     Stage::Finishing { ending, left: self.spec.finish.clone(), fails: 0, asked: true }
                 } else {
                     self.rebases -= 1;
@@ -730,7 +743,7 @@ impl RunLaws {
             }
             Ending::Cancelled => Vec::new(),
         };
-        self.stage = Stage::Finishing { ending, left, fails: 0, asked: false };
+        self.stage = Stage::Finishing { ending, left, fails: 0, asked: self.ordered };
     }
 
     fn on_ended(&mut self, said: Ending, book: &mut Book) {

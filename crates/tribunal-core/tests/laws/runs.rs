@@ -448,6 +448,7 @@ impl RunSim {
                 Held::Busy("merge".into()),
                 Held::Dirty(vec!["a".into()]),
                 Held::InTheWay(vec!["a".into()]),
+                Held::Undone(vec!["a".into()]),
                 Held::Filtered(vec!["a".into()]),
                 Held::Failed("no room".into()),
             ];
@@ -471,6 +472,7 @@ impl RunSim {
         let all = [
             LaneChoice::Retry(1 + u32::try_from(self.rng.below(3)).unwrap()),
             LaneChoice::Fixed(self.fresh()),
+            LaneChoice::Reask,
             LaneChoice::Accept,
             LaneChoice::Drop,
             LaneChoice::Stop,

@@ -585,21 +585,43 @@ fn a_gate_where_every_plan_was_dropped_is_shut() {
 
 #[test]
 fn stuck_lanes_offer() {
-    use LaneOffer::{Accept, Drop, Fixed, Retry, Stop};
+    use LaneOffer::{Accept, Drop, Fixed, Reask, Retry, Stop};
     let all = [Retry, Fixed, Accept, Drop, Stop];
     let rest = [Retry, Fixed, Drop, Stop];
-    let rows: [(Was, &[LaneOffer]); 5] = [
-        (Was::Loop(Job::Task(1)), &all),
-        (Was::Loop(Job::Qa), &all),
-        (Was::Summary, &all),
-        (Was::Loop(Job::Repair), &rest),
-        (Was::Landing, &rest),
+    let rows: [(Was, Outcome, &[LaneOffer]); 5] = [
+        (Was::Loop(Job::Task(1)), Outcome::Failed, &all),
+        (Was::Loop(Job::Qa), Outcome::Failed, &all),
+        (Was::Summary, Outcome::Failed, &all),
+        (Was::Loop(Job::Repair), Outcome::Failed, &rest),
+        (Was::Landing, Outcome::Exhausted, &rest),
     ];
-    for (was, offers) in rows {
-        let stuck = |revision| Stuck { was, outcome: Outcome::Failed, revision, open: Vec::new() };
+    for (was, outcome, offers) in rows {
+        let stuck = |revision| Stuck { was, outcome: outcome.clone(), revision, open: Vec::new() };
         assert_eq!(stuck(Some(Revision::new("v"))).offers(), offers, "{was:?}");
         assert_eq!(stuck(None).offers(), rest, "{was:?}: nothing made, nothing accepted");
     }
+    let revision = Some(Revision::new("v"));
+    let not_run = Stuck { was: Was::Landing, outcome: Outcome::Failed, revision, open: Vec::new() };
+    assert_eq!(not_run.offers(), [Reask, Fixed, Drop, Stop], "no builder repairs what is not broken");
+}
+
+/// A landing that could not be done is tried again as it is: no loop opens, whoever stands behind it lands after it.
+#[test]
+fn a_landing_that_did_not_run_is_tried_again() {
+    let base = spec(vec![plan("01-01", 1, &[], 1)]);
+    let mut run = run(&RunSpec { gate: None, qa: false, checkpoint_every: None, ..base });
+    let not_run = || RunReport::Failed(Failure::new(FailureKind::DidNotRun, "no key"));
+    tell(&mut run, "01-01", "loop", good("v1"));
+    tell(&mut run, "01-01", "summary", summarised());
+    for _ in 0..2 {
+        tell(&mut run, "01-01", "land", not_run());
+        tell(&mut run, "01-01", "land", not_run());
+        assert!(standing(&run, "01-01").starts_with("Stuck("), "{}", standing(&run, "01-01"));
+        tell(&mut run, "01-01", "ask", decided(LaneChoice::Reask));
+        assert_eq!(standing(&run, "01-01"), "Queued");
+    }
+    tell(&mut run, "01-01", "land", RunReport::Landed { tip: Revision::new("t") });
+    assert!(standing(&run, "01-01").starts_with("Landed("), "{}", standing(&run, "01-01"));
 }
 
 /// Does everything that is left to do: which steps were they?
@@ -953,6 +975,49 @@ fn a_review_that_does_not_carry_over_is_held_again() {
     tell(&mut run, "run", "loop", ended(Outcome::Stale, "r"));
     assert_eq!(finished(&mut run), "finish:Boundary");
     assert_eq!(run.ending(), Some(Ending::Shut), "a result that is not approved any more does not land");
+}
+
+/// An order to land holds through the rebase it needs, up to the next question.
+#[test]
+fn an_order_to_land_outlives_the_rebase() {
+    let base = RunSpec {
+        gate: None,
+        qa: false,
+        review: false,
+        checkpoint_every: None,
+        ..spec(vec![plan("01-01", 1, &[], 1)])
+    };
+    let mut run = run(&base);
+    tell(&mut run, "01-01", "loop", good("v1"));
+    tell(&mut run, "01-01", "summary", summarised());
+    tell(&mut run, "01-01", "land", RunReport::Landed { tip: Revision::new("t") });
+    let asked = |run: &Run| {
+        let asked = |want: &RunWant| matches!(want, RunWant::Finish { asked: true, .. });
+        run.wants().values().any(asked)
+    };
+    assert!(!asked(&run), "nobody ordered anything yet");
+    tell(&mut run, "run", "finish:Boundary", RunReport::Finished { note: String::new() });
+    tell(&mut run, "run", "finish:Forward", RunReport::Held(Held::Moved));
+    tell(&mut run, "run", "ask", land());
+    assert!(asked(&run));
+    tell(&mut run, "run", "finish:Boundary", RunReport::Finished { note: String::new() });
+    tell(&mut run, "run", "finish:Forward", RunReport::Held(Held::Moved));
+    tell(&mut run, "run", "rebase", RunReport::Rebased { onto: Revision::new("user's") });
+    tell(&mut run, "01-01", "land", RunReport::Landed { tip: Revision::new("t2") });
+    assert!(asked(&run), "it is the same order");
+}
+
+/// What the user took away again is brought only on a new order, and then on top of what the branch has.
+#[test]
+fn a_result_that_was_undone_is_rebased_only_when_asked() {
+    let base = spec(vec![plan("01-01", 1, &[], 1)]);
+    let mut run =
+        at_the_forward(&RunSpec { gate: None, qa: false, checkpoint_every: None, land_again: true, ..base });
+    let undone = Held::Undone(vec!["a".into()]);
+    tell(&mut run, "run", "finish:Forward", RunReport::Held(undone.clone()));
+    assert_eq!(run.held(), Some(&undone), "the order given beforehand is not for this");
+    tell(&mut run, "run", "ask", land());
+    assert_eq!(run.stage_name(), "rebasing");
 }
 
 /// A run without plans: its result is carried over as a whole.

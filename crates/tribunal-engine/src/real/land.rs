@@ -26,7 +26,7 @@ use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::finding::{Claim, Source};
 use tribunal_core::green::{Answer, ProjectCommand, may_land};
-use tribunal_core::held::Held;
+use tribunal_core::held::{Arrival, Held};
 use tribunal_core::ids::{Check, FindingId, PlanId, Revision, Seat};
 use tribunal_core::ledger::{Entry, Handed};
 use tribunal_core::r#loop::{Failure, FailureKind, Loop};
@@ -34,7 +34,7 @@ use tribunal_core::policy::Use;
 use tribunal_core::run::{Ending, Job, Refusal, RunReport, Subject};
 use tribunal_docs::chain::Artifact;
 use tribunal_git::{
-    Bring, Forward, ForwardProbe, GitError, GitPath, Oid, Pushed, RefChange, RefsMoved, Replayed,
+    Arrived, Bring, Forward, ForwardProbe, GitError, GitPath, Oid, Pushed, RefChange, RefsMoved, Replayed,
 };
 use tribunal_journal::Reader;
 use tribunal_view::branch::left_alone;
@@ -115,8 +115,11 @@ impl Landing {
         match self.land(site) {
             Ok((report, notes)) => site.report(&self.effect, Report::Run(report), notes),
             Err(error) => {
-                let failure = Failure::new(FailureKind::Crashed, error.to_string());
-                site.fail(&self.effect, failure, Vec::new());
+                let kind = match error {
+                    GitError::Signing { .. } => FailureKind::DidNotRun,
+                    _ => FailureKind::Crashed,
+                };
+                site.fail(&self.effect, Failure::new(kind, error.to_string()), Vec::new());
             }
         }
     }
@@ -128,6 +131,12 @@ impl Landing {
             Replayed::Clean { head, .. } => head,
             Replayed::Conflict { files, text, .. } => return Ok((conflicts(&files, &text), Vec::new())),
         };
+        if base != onto && self.is_there_already(site, &base, &commit, &onto, &new_head)? {
+            let said = format!("the branch had it already: nothing of plan {} was left to land", self.plan);
+            let (report, mut notes) = self.move_branch(site, &onto, &onto, &[])?;
+            notes.push(Note::Warning(said));
+            return Ok((report, notes));
+        }
         if base != onto && !site.repo.carries_over(&base, &commit, &onto, &new_head, &self.declared)? {
             return Ok((self.judge_again(site, &onto, &new_head)?, Vec::new()));
         }
@@ -146,6 +155,20 @@ impl Landing {
         let (report, moved) = self.move_branch(site, &onto, &new_head, &notes)?;
         notes.extend(moved);
         Ok((report, notes))
+    }
+
+    /// Whether everything that the lane did is on the branch already, because somebody brought it there by hand. Then no
+    /// commit of it lands, and there is nothing to judge.
+    fn is_there_already(
+        &self,
+        site: &Site,
+        base: &Oid,
+        commit: &Oid,
+        onto: &Oid,
+        new_head: &Oid,
+    ) -> Result<bool, GitError> {
+        let tree = |at: &Oid| site.repo.tree_of(at);
+        Ok(tree(base)? != tree(commit)? && tree(onto)? == tree(new_head)?)
     }
 
     /// The project's own commands on the merged tree. A tree on which this run saw one green is not tested again.
@@ -937,7 +960,11 @@ impl Finishing {
         let forward = site.repo.fast_forward(&bring);
         crash::point("forward:after");
         let why = match forward {
-            Ok(Forward::Done) => return self.there(site, &new).map(finished).map_err(text),
+            Ok(Forward::Done) => return Ok(finished(format!("{} is at {}", self.branch, new.short()))),
+            Ok(Forward::Contained { at }) => match site.arrival(&old, &new, &at).map_err(text)? {
+                Arrival::There(changed) => return Ok(finished(self.went_on(&new, &at, &changed))),
+                Arrival::Undone(paths) => Held::Undone(paths),
+            },
             Ok(Forward::Refused(why)) => held(why),
             // What git could not do may pass. When it does not, the person can ask for it as soon as it has.
             Err(error) if self.is_last(site) => Held::Failed(error.to_string()),
@@ -954,15 +981,13 @@ impl Finishing {
         })
     }
 
-    /// Where the branch is that has the result. A person may have brought it there, and gone on from it.
-    fn there(&self, site: &Site, new: &Oid) -> Result<String, GitError> {
-        let at = site.repo.ref_at(&format!("refs/heads/{}", self.branch))?.unwrap_or_else(|| new.clone());
-        Ok(match at == *new {
-            true => format!("{} is at {}", self.branch, new.short()),
-            false => {
-                format!("{} has {} in its history, and is at {}", self.branch, new.short(), at.short())
-            }
-        })
+    /// Where a branch is that has the result. A person brought it there, and went on from it.
+    fn went_on(&self, new: &Oid, at: &Oid, changed: &[String]) -> String {
+        let there = format!("{} contains {}, and is at {}", self.branch, new.short(), at.short());
+        match changed.is_empty() {
+            true => there,
+            false => format!("{there}; changed after: {}", tribunal_view::branch::named(changed)),
+        }
     }
 
     /// Fixes of what is on no branch are the user's to take.
@@ -1030,7 +1055,7 @@ fn push(site: &Site, branch: &str, notes: &mut Vec<Note>) -> String {
         Ok(Some(pushed))
     };
     let (why, remote) = match pushed() {
-        Ok(None) => return format!("{branch} was not pushed: it does not have the result"),
+        Ok(None) => return format!("{branch} was not pushed: it is not at the result"),
         Ok(Some(Pushed::Done { remote })) => {
             return format!("{branch} was pushed to {}", plain::line(&remote));
         }
@@ -1061,6 +1086,10 @@ fn as_landed(site: &Site, plan: &PlanId, path: &str, bytes: Vec<u8>) -> Result<V
     // What was on the branch before the run did not land again.
     let taken = super::takeover::of_plan(site, plan.as_str())?;
     old.retain(|hash| !taken.iter().any(|oid| oid.as_str().starts_with(hash.as_str())));
+    // What the branch had already did not land: its commits have other names there, which we do not know.
+    if site.repo.ref_at(&landed_ref(site, plan, "from"))?.as_ref() == Some(&head) {
+        return Ok(bytes);
+    }
     let mut base = head.clone();
     for _ in 0..old.len() {
         match site.repo.parents_of(&base)?.into_iter().next() {
@@ -1119,6 +1148,13 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     written
 }
 
+impl Site {
+    /// Whether a branch that contains a result has it still. Documents that accompany code do not decide.
+    fn arrival(&self, old: &Oid, new: &Oid, at: &Oid) -> Result<Arrival, GitError> {
+        self.repo.arrival(&Arrived { old, new, at, beside: &self.project.planning_path() })
+    }
+}
+
 /// Whether the run branch has what the review approved: before that, being at the run branch is not being at the result.
 fn is_advanced(site: &Site, docket: &Docket) -> Result<bool, GitError> {
     let run = docket.run.as_ref().filter(|run| run.spec().review);
@@ -1143,16 +1179,22 @@ pub(crate) fn probe_finish(site: &Site, step: FinishStep, docket: &Docket) -> Pr
             Err(_) => Probe::Unknown,
         },
         FinishStep::Forward => {
-            let probe = || -> Result<ForwardProbe, GitError> {
+            let is_done = || -> Result<bool, GitError> {
                 if !is_advanced(site, docket)? {
-                    return Ok(ForwardProbe::NotDone);
+                    return Ok(false);
                 }
                 let (old, new) = (Oid::parse(docket.base())?, site.run_head()?);
-                site.repo.fast_forward_probe(&docket.about.branch, &old, &new)
+                Ok(match site.repo.fast_forward_probe(&docket.about.branch, &old, &new)? {
+                    ForwardProbe::Done => true,
+                    ForwardProbe::Contained { at } => {
+                        matches!(site.arrival(&old, &new, &at)?, Arrival::There(_))
+                    }
+                    ForwardProbe::NotDone | ForwardProbe::Elsewhere => false,
+                })
             };
-            match probe() {
-                Ok(ForwardProbe::Done) => done("the branch is at the result"),
-                Ok(ForwardProbe::NotDone | ForwardProbe::Elsewhere) => Probe::NotDone,
+            match is_done() {
+                Ok(true) => done("the branch has the result"),
+                Ok(false) => Probe::NotDone,
                 Err(_) => Probe::Unknown,
             }
         }

@@ -74,7 +74,7 @@ pub(crate) use roster::adapters;
 pub use roster::check as check_agents;
 pub use rules::check as check_rules;
 pub use setup::{
-    Ask, GcAsk, GcReport, SETTINGS, begin, fixed, gc, is_there, marker, not_taken, place_to_fix, resume,
+    Ask, GcAsk, GcReport, SETTINGS, arrived, begin, fixed, gc, marker, not_taken, place_to_fix, resume,
     settings_of,
 };
 pub use walls::Sandbox;

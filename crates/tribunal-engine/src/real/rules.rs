@@ -69,7 +69,13 @@ impl Site {
     /// ref yet.
     pub(crate) fn signed(&self, base: &Oid, head: &Oid) -> Result<Oid, GitError> {
         match self.signing()? {
-            Some(_) => self.repo.sign_line(base, head),
+            Some(how) => self.repo.sign_line(base, head).map_err(|error| match error {
+                // Whoever reads it long after the run began is told which key is meant, and where it is set.
+                GitError::Signing { detail } => {
+                    GitError::Signing { detail: format!("{how} (git's user.signingkey): {detail}") }
+                }
+                other => other,
+            }),
             None => Ok(head.clone()),
         }
     }

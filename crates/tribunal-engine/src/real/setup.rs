@@ -34,6 +34,7 @@ use tribunal_agent::tool::Tools;
 use tribunal_core::contract::{clean, covers};
 use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::green::ProjectCommand;
+use tribunal_core::held::Arrival;
 use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat};
 use tribunal_core::r#loop::Loop;
 use tribunal_core::policy::{NoVerdict, Policy, Timeouts, Use};
@@ -43,7 +44,7 @@ use tribunal_core::run::{
 };
 use tribunal_docs::qa::CHECKS;
 use tribunal_docs::{CheckStatus, Completions, Phase, Plan};
-use tribunal_git::{Archive, Oid, Shelf};
+use tribunal_git::{Archive, Arrived, Oid, Shelf};
 use tribunal_journal::{Head, Journal, Poke};
 use tribunal_process::{Containment, Keeper};
 
@@ -938,19 +939,21 @@ fn taken(project: &Project, run: &str, ending: Ending) -> Result<(), String> {
     }
 }
 
-/// Whether the user's branch has the result of a run whose result is held.
-pub fn is_there(project: &Project, run: &str, docket: &Docket) -> Result<bool, SetupError> {
+/// Whether the user's branch has the result of a run whose result is held; nothing where it does not even contain it.
+pub fn arrived(project: &Project, run: &str, docket: &Docket) -> Result<Option<Arrival>, SetupError> {
     // While it is rebased the run branch lacks the result, and proves nothing.
     if !docket.run.as_ref().is_some_and(Run::is_whole) {
-        return Ok(false);
+        return Ok(None);
     }
     let repo = project.repo();
     let branch = repo.ref_at(&format!("refs/heads/{}", docket.about.branch))?;
     let head = repo.ref_at(&format!("refs/tribunal/{run}/head"))?;
-    match (branch, head) {
-        (Some(branch), Some(head)) => Ok(repo.is_ancestor(&head, &branch)?),
-        _ => Ok(false),
+    let (Some(at), Some(new)) = (branch, head) else { return Ok(None) };
+    if !repo.is_ancestor(&new, &at)? {
+        return Ok(None);
     }
+    let (old, beside) = (Oid::parse(docket.base())?, project.planning_path());
+    Ok(Some(repo.arrival(&Arrived { old: &old, new: &new, at: &at, beside: &beside })?))
 }
 
 /// What landed in a run that ended so, where no branch of the user's has it.

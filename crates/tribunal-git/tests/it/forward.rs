@@ -50,7 +50,10 @@ fn a_clean_branch_moves_with_its_files() {
     assert_eq!(git(&world.root(), &["rev-parse", "HEAD"]), new.as_str());
     assert_eq!(git(&world.root(), &["symbolic-ref", "HEAD"]), "refs/heads/main");
     git(&world.root(), &["commit", "-q", "--allow-empty", "-m", "user goes on"]);
-    assert_eq!(repo.fast_forward_probe("main", &world.head, &new).expect("probes"), ForwardProbe::Done);
+    let at = Oid::parse(&git(&world.root(), &["rev-parse", "HEAD"])).expect("a commit");
+    let probe = repo.fast_forward_probe("main", &world.head, &new).expect("probes");
+    assert_eq!(probe, ForwardProbe::Contained { at: at.clone() });
+    assert_eq!(forward(repo, &world.head, &new), Forward::Contained { at });
 }
 
 #[test]
@@ -62,7 +65,7 @@ fn whatever_is_in_the_way_is_left_alone_and_named() {
         let before = world.print();
         match forward(&world.repo, &world.head, &new) {
             Forward::Refused(why) => assert!(expect(&why), "{name}: {why:?}"),
-            Forward::Done => panic!("{name} was done"),
+            other => panic!("{name}: {other:?}"),
         }
         assert_eq!(before.differences(&world.print()), [""; 0], "{name}");
     };
@@ -212,7 +215,7 @@ fn asked_for_it_overwrites_nothing() {
         let before = world.print();
         match asked(&world.repo, &world.head, &new) {
             Forward::Refused(why) => assert!(expect(&why), "{name}: {why:?}"),
-            Forward::Done => panic!("{name} was done"),
+            other => panic!("{name}: {other:?}"),
         }
         assert_eq!(before.differences(&world.print()), [""; 0], "{name}");
     };

@@ -40,13 +40,15 @@ pub fn run(globals: &Globals, args: &Land) -> Result<Done, Failure> {
     resume::go_on(globals, &place, &config.settings, &id, args.waiting, None)
 }
 
-/// Where a person brought the result to the branch themselves, the run need not ask any more.
+/// Where a person brought the result to the branch themselves, the run looks at it again before it asks any more.
 pub fn if_there(place: &Place, project: &Project, id: &str) -> Result<(), Failure> {
     let seen = place.read(id)?;
     let docket = seen.docket()?;
     let Some(question) = held_question(&docket) else { return Ok(()) };
-    if !seen.is_live() && real::is_there(project, id, &docket)? {
-        answer(&seen, &question, &decide::user(None), "the branch has it already")?;
+    let Reason::Held(held) = &question.reason else { return Ok(()) };
+    let arrival = if seen.is_live() { None } else { real::arrived(project, id, &docket)? };
+    if arrival.is_some_and(|arrival| held.looks_again(&arrival)) {
+        answer(&seen, &question, &decide::user(None), "the branch contains it")?;
     }
     Ok(())
 }

@@ -192,12 +192,6 @@ do = [
   { run = ["rm", "-f", "{ROOT}/unlocked"] },
   { say = "SUMMARY: one.sh prints one.\nTASK: done" },
 ]
-
-[[turn]]
-role = "dev"
-use = "repair"
-plan = "01-01"
-do = [ { say = "SUMMARY: nothing is left to do.\nTASK: done" } ]
 "##;
     let mut show = Show::script(script);
     let key = with_ssh_key(&mut show);
@@ -209,11 +203,20 @@ do = [ { say = "SUMMARY: nothing is left to do.\nTASK: done" } ]
     configure(&mut show, &[("gpg.ssh.program", &program.display().to_string()), ("user.signingkey", &key)]);
     let base = base(&show);
     let said = show.expect(&["run"], 4).said();
-    assert!(said.contains("could not be signed"), "{said}");
+    for part in ["landing could not be done", "could not be signed", "user.signingkey", &key] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!said.contains("repairs are spent"), "{said}");
     assert_eq!(since(&show.stage, &base), Vec::<String>::new());
+    assert_eq!(show.questions(), [("01-01".to_owned(), vec!["ask-again", "fixed", "drop", "stop"])]);
+    // As long as nothing changed, asking again changes nothing, and pays nobody.
+    let before = show.stage.launched().len();
+    let said = show.expect(&["decide", "01-01", "ask-again"], 4).said();
+    assert!(said.contains("could not be signed"), "{said}");
     show.put(&unlocked, "");
     let id = show.questions()[0].0.clone();
-    show.expect(&["decide", &id, "again"], 0);
+    show.expect(&["decide", &id, "ask-again"], 0);
+    assert_eq!(show.stage.launched().len(), before, "no agent is paid for it");
     assert_eq!(show.ended(), Ending::Passed);
     all_verify(&show, &base, 2);
 }

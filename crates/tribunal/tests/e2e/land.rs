@@ -7,12 +7,12 @@ use crate::stage::scenes::{self, CHAIN, PLAIN, Scene, User};
 use crate::stage::{Res, Stage};
 use tribunal_core::run::Ending;
 
-fn at_work() -> Scene {
+pub fn at_work() -> Scene {
     Scene { script: scenes::AT_WORK, ..PLAIN }
 }
 
 /// A plan that changes the notes, whose builder waits.
-fn noted() -> Scene {
+pub fn noted() -> Scene {
     Scene {
         plans: scenes::NOTED,
         change: &[("NOTES.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")],
@@ -22,7 +22,7 @@ fn noted() -> Scene {
 }
 
 /// Runs a scene while the user does something, up to its end or its question.
-fn run_while(scene: &Scene, args: &[&str], act: impl FnOnce(&Stage) -> Res<()>) -> (Show, Ended) {
+pub fn run_while(scene: &Scene, args: &[&str], act: impl FnOnce(&Stage) -> Res<()>) -> (Show, Ended) {
     let mut show = Show::of(scene);
     let running = show.at_work_in(args);
     show.user_acts(act);
@@ -32,19 +32,19 @@ fn run_while(scene: &Scene, args: &[&str], act: impl FnOnce(&Stage) -> Res<()>) 
     (show, ended)
 }
 
-fn commit(stage: &Stage, file: &str, text: &str) -> Res<()> {
+pub fn commit(stage: &Stage, file: &str, text: &str) -> Res<()> {
     stage.write(file, text)?;
     stage.git(&["add", file])?;
     stage.git(&["commit", "-q", "-m", "chore: mine"]).map(drop)
 }
 
 /// Launches of agents in this step.
-fn launches(show: &Show, step: &str) -> usize {
+pub fn launches(show: &Show, step: &str) -> usize {
     show.stage.launched().iter().filter(|effect| effect.contains(step)).count()
 }
 
 #[track_caller]
-fn main_has(show: &Show, path: &str, text: &str) {
+pub fn main_has(show: &Show, path: &str, text: &str) {
     assert_eq!(show.stage.git(&["show", &format!("main:{path}")]).unwrap(), text.trim_end(), "{path}");
     let on_disk = std::fs::read_to_string(show.stage.project().join(path)).unwrap();
     assert_eq!(on_disk.trim_end(), text.trim_end(), "{path} on disk");

@@ -14,6 +14,7 @@ mod browser;
 mod answers;
 mod answers_played;
 mod around;
+mod arrival;
 mod asked_again;
 mod bad_input;
 mod building;

@@ -176,6 +176,7 @@ fn count_run(tally: &mut Tally, event: &RunEvent) {
             "lane decision",
             match decision.choice.offer() {
                 LaneOffer::Retry => "retry",
+                LaneOffer::Reask => "ask again",
                 LaneOffer::Fixed => "fixed",
                 LaneOffer::Accept => "accept",
                 LaneOffer::Drop => "drop",

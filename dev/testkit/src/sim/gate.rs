@@ -251,7 +251,10 @@ impl LaneBook {
                 self.vouched = None;
                 self.qa_good = false;
             }
-            LaneChoice::Retry(_) | LaneChoice::Drop | LaneChoice::Stop => {}
+            LaneChoice::Reask if !stuck.landing_did_not_run() => {
+                return Err("a landing that was refused is tried again as it is".to_owned());
+            }
+            LaneChoice::Reask | LaneChoice::Retry(_) | LaneChoice::Drop | LaneChoice::Stop => {}
         }
         Ok(())
     }

@@ -83,6 +83,7 @@ fn choose_lane(rng: &mut Rng, effect: &EffectId, stuck: &Stuck, weary: bool) -> 
     match rng.pick(&offers) {
         LaneOffer::Retry => LaneChoice::Retry(rng.within(1, 3) as u32),
         LaneOffer::Fixed => LaneChoice::Fixed(fixed(rng, effect, stuck.revision.as_ref())),
+        LaneOffer::Reask => LaneChoice::Reask,
         LaneOffer::Accept => LaneChoice::Accept,
         LaneOffer::Drop => LaneChoice::Drop,
         LaneOffer::Stop => LaneChoice::Stop,

@@ -54,7 +54,7 @@ const MUST: &[(&str, &[&str])] = &[
     ),
     ("decision", &["again", "fixed", "reask", "accept", "stop"]),
     ("lane question", &["task", "repair", "qa", "summary", "landing"]),
-    ("lane decision", &["retry", "fixed", "accept", "drop", "stop"]),
+    ("lane decision", &["retry", "ask again", "fixed", "accept", "drop", "stop"]),
     ("hearing", &["upheld", "refuted", "given up"]),
     ("asked again", &["incomplete", "bare", "groundless", "unread", "flipped", "unsettled", "wordless"]),
     ("shown", &["at once", "in parts", "not all", "before"]),
