@@ -278,3 +278,11 @@ pub fn may_land(answer: &Answer, accepted: Option<&CommandState>, now: &CommandS
         }
     }
 }
+
+/// What a setting of the project is for a result that was rebased: a value that the old base gave becomes the new base's.
+///
+/// Trust comes from the base, and after a rebase the base is the user's branch as it is now. A value that was not the old
+/// base's came from a flag, the environment or the user's own file, which have the last word before and after.
+pub fn after_rebase<T: PartialEq>(kept: T, before: &T, now: T) -> T {
+    if kept == *before { now } else { kept }
+}

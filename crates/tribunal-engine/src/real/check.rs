@@ -420,7 +420,7 @@ pub(crate) fn commands(site: &Site, subject: &Subject, check: &Check, docket: &D
         return Vec::new();
     }
     if check.as_str() != VERIFICATION {
-        let argv = site.settings.checks.commands.get(check.as_str()).cloned().unwrap_or_default();
+        let argv = site.check_settings(docket).commands.get(check.as_str()).cloned().unwrap_or_default();
         return vec![Command { shown: argv.join(" "), argv, ..Command::default() }];
     }
     if let Some(review) = &docket.about.review {
@@ -455,7 +455,8 @@ pub(crate) fn askable(site: &Site, subject: &Subject, docket: &Docket) -> Vec<Co
     if matches!(subject, Subject::Plan(_)) || (*subject == Subject::Chain && !artifact::is_code(docket)) {
         return Vec::new();
     }
-    let named = site.settings.checks.commands.keys().map(|name| Check::new(name.as_str()));
+    let checks = site.check_settings(docket);
+    let named = checks.commands.keys().map(|name| Check::new(name.as_str()));
     let all = std::iter::once(Check::new(VERIFICATION)).chain(named);
     all.filter(|check| applies(site, subject, check, docket))
         .flat_map(|check| commands(site, subject, &check, docket))

@@ -61,10 +61,10 @@ pub fn detected_commands(project: &Project) -> FoundCommands {
 }
 
 /// The command of the settings, otherwise the one that the files suggest. A run reads them from the commit it began
-/// with, and a review from the base of what it reviews: no agent and no change can take its judge away. A review of a
-/// change that brings the first test command is judged by that.
+/// with, or was rebased onto, and a review from the base of what it reviews: no agent and no change can take its judge
+/// away. A review of a change that brings the first test command is judged by that.
 pub(crate) fn known(site: &Site, docket: &Docket, command: ProjectCommand) -> Option<KnownCommand> {
-    let checks = &site.settings.checks;
+    let checks = site.check_settings(docket);
     let configured = match command {
         ProjectCommand::Build => &checks.build,
         ProjectCommand::Test => &checks.test,
@@ -75,9 +75,10 @@ pub(crate) fn known(site: &Site, docket: &Docket, command: ProjectCommand) -> Op
     if command == ProjectCommand::Test && checks.no_tests {
         return None;
     }
-    let detected = site.detected.get_or_init(|| {
+    let mut detected = lock(&site.detected);
+    let detected = detected.entry(docket.base().to_owned()).or_insert_with(|| {
         let base = docket.about.review.as_ref().map(|review| review.base.as_str());
-        let bases = base.into_iter().chain([docket.about.base.as_str()]);
+        let bases = base.into_iter().chain([docket.base()]);
         let mut found = bases.filter_map(|base| gates::commands_at(&site.repo, &Oid::parse(base).ok()?).ok());
         let first = found.next().unwrap_or_default();
         let FoundCommands { build, test, .. } = found.next().unwrap_or_default();

@@ -43,6 +43,9 @@ use tribunal_view::facts::CommandView;
 use tribunal_view::plain;
 use tribunal_view::prompt::{self, Document, MakerBrief, MakerJob};
 
+/// The ref with the planning documents as they were committed before the last rebase: they may be on the user's branch.
+pub(super) const BOUNDARY_BEFORE: &str = "boundary-before";
+
 /// The ref with what the review approved and the run branch has, maybe signed.
 pub(super) const ADVANCED: &str = "advanced";
 
@@ -85,7 +88,8 @@ impl Landing {
         docket: &Docket,
     ) -> Landing {
         let subject = Subject::Lane(plan.clone(), Job::Repair);
-        let named = site.settings.checks.commands.keys().map(Check::new).flat_map(|check| {
+        let checks = site.check_settings(docket);
+        let named = checks.commands.keys().map(Check::new).flat_map(|check| {
             let commands = check::commands(site, &subject, &check, docket).into_iter();
             commands.map(move |command| (check.clone(), command)).collect::<Vec<_>>()
         });
@@ -636,6 +640,8 @@ pub(crate) struct Finishing {
     asked: bool,
     branch: String,
     base: String,
+    /// The commit the run began with: documents that differ from it are the user's of meanwhile.
+    began: String,
     tracked: bool,
     documents: Vec<(String, Revision, Revision)>,
     landed: Vec<(PlanId, String)>,
@@ -685,6 +691,7 @@ impl Finishing {
             asked,
             branch: about.branch.clone(),
             base: docket.base().to_owned(),
+            began: about.base.clone(),
             tracked: about.planning_tracked,
             documents: revised.collect(),
             landed: landed.collect(),
@@ -754,7 +761,8 @@ impl Finishing {
         if let Some(note) = &self.chain {
             files.extend(self.chain_files(site, note, notes)?);
         }
-        let (tracked, untracked): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| file.tracked);
+        let (mut tracked, untracked): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| file.tracked);
+        notes.extend(self.leave_theirs(site, &mut tracked).map_err(|error| error.to_string())?);
         // The commit comes last: where it is found after a crash, everything before it was done.
         let written = match untracked.is_empty() {
             true => None,
@@ -767,6 +775,39 @@ impl Finishing {
         };
         let done: Vec<String> = committed.into_iter().chain(written).collect();
         Ok(if done.is_empty() { "no planning document changed".to_owned() } else { done.join("; ") })
+    }
+
+    /// Takes out what the user wrote on their branch since the run began: bytes that people wrote are kept. Gives a note
+    /// for each, with where the run's own version is.
+    fn leave_theirs(&self, site: &Site, files: &mut Vec<Written>) -> Result<Vec<Note>, GitError> {
+        let (head, began) = (site.run_head()?, Oid::parse(&self.began)?);
+        let earlier = site.repo.ref_at(&site.name(BOUNDARY_BEFORE))?;
+        let mut theirs = Vec::new();
+        for file in files.iter() {
+            let path = GitPath::from(file.path.as_str());
+            let now = site.repo.file_at(&head, &path)?;
+            let mut ours = vec![file.before.clone(), Some(file.bytes.clone())];
+            for at in std::iter::once(&began).chain(&earlier) {
+                ours.push(site.repo.file_at(at, &path)?);
+            }
+            if now.is_some() && !ours.contains(&now) {
+                theirs.push(file.path.clone());
+            }
+        }
+        files.retain(|file| !theirs.contains(&file.path));
+        Ok(theirs.iter().map(|path| Note::Warning(self.left_as_theirs(site, path))).collect())
+    }
+
+    fn left_as_theirs(&self, site: &Site, path: &str) -> String {
+        let summary = self.landed.iter().find(|(_, summary)| summary == path);
+        let ours = match summary {
+            Some((plan, _)) => {
+                format!("; `git show {}` is the run's own", site.name(&format!("summary/{plan}")))
+            }
+            None if path == self.review => format!("; `tribunal report {}` is the run's own", site.run),
+            None => String::new(),
+        };
+        format!("{path} was left as {} has it, because it changed there meanwhile{ours}", self.branch)
     }
 
     fn is_code(&self) -> bool {

@@ -6,6 +6,7 @@ mod around;
 mod artifact;
 mod ask_again;
 mod base;
+mod base_settings;
 mod cache;
 mod carried;
 mod chain;
@@ -383,6 +384,15 @@ impl World for RealWorld {
         if docket.about.review.is_none() {
             convene::seat(&self.site, subject, docket.convened.as_deref(), &mut policy);
         }
+        let of_base = self.site.check_settings(docket);
+        if let Subject::Lane(_, Job::Task(_) | Job::Repair) = subject {
+            // Commands that came with the base of a rebased result judge its repairs too.
+            let new = of_base
+                .commands
+                .keys()
+                .filter(|name| !self.site.settings.checks.commands.contains_key(*name));
+            policy.checks.extend(new.map(tribunal_core::ids::Check::new));
+        }
         policy.checks.retain(|check| check::applies(&self.site, subject, check, docket));
         green::seat(&self.site, subject, docket, &mut policy);
         if let Subject::Plan(plan) = subject {
@@ -426,7 +436,7 @@ impl World for RealWorld {
             Want::Run(RunWant::Finish { step, .. }) => land::probe_finish(&self.site, *step, docket),
             Want::Run(RunWant::Summary { .. }) => Probe::NotDone,
             Want::Run(RunWant::Checkpoint { .. }) => self.probe_launch(effect, docket),
-            Want::Run(RunWant::Rebase) => rebase::probe(&self.site, effect),
+            Want::Run(RunWant::Rebase) => rebase::probe(&self.site, effect, docket),
             // It moves nothing: what it proved is proven again.
             Want::Run(
                 RunWant::Carry { .. }

@@ -4,12 +4,12 @@
 
 use super::check::{self, Command, VERIFICATION};
 use super::green::{self, KnownCommand, Runner};
-use super::land::ADVANCED;
+use super::land::{ADVANCED, BOUNDARY_BEFORE};
 use super::make::digest;
 use super::site::Site;
 use super::subject;
 use crate::crash;
-use crate::docket::{ChainNote, Docket};
+use crate::docket::{ChainNote, Docket, Note};
 use crate::world::{Probe, Report};
 use std::sync::Arc;
 use tribunal_core::effect::EffectId;
@@ -57,6 +57,8 @@ pub(crate) struct Rebasing {
     effect: EffectId,
     branch: String,
     base: String,
+    /// The commit the run began with, whose settings it keeps.
+    began: String,
     /// What the review of the whole approved.
     reviewed: Option<Revision>,
     landed: Vec<(PlanId, Revision)>,
@@ -74,6 +76,7 @@ impl Rebasing {
             effect: effect.clone(),
             branch: docket.about.branch.clone(),
             base: docket.base().to_owned(),
+            began: docket.about.base.clone(),
             reviewed: docket.run.as_ref().and_then(|run| run.reviewed_tip().cloned()),
             landed: landed.collect(),
         }
@@ -82,7 +85,7 @@ impl Rebasing {
     /// Runs on a worker.
     pub(crate) fn run(self, site: &Arc<Site>) {
         match self.rebase(site) {
-            Ok(report) => site.report(&self.effect, Report::Run(report), Vec::new()),
+            Ok((report, notes)) => site.report(&self.effect, Report::Run(report), notes),
             Err(error) => {
                 let failure = Failure::new(FailureKind::Crashed, error.to_string());
                 site.fail(&self.effect, failure, Vec::new());
@@ -90,9 +93,13 @@ impl Rebasing {
         }
     }
 
-    fn rebase(&self, site: &Site) -> Result<RunReport, GitError> {
+    fn rebase(&self, site: &Site) -> Result<(RunReport, Vec<Note>), GitError> {
         let Some(onto) = site.repo.ref_at(&format!("refs/heads/{}", self.branch))? else {
-            return Ok(RunReport::Held(Held::Gone));
+            return Ok((RunReport::Held(Held::Gone), Vec::new()));
+        };
+        let notes = match site.settings_change(&self.began, &onto) {
+            Ok(note) => note.into_iter().collect(),
+            Err(why) => return Ok((RunReport::Held(Held::Failed(why)), Vec::new())),
         };
         let mut changes = vec![
             RefChange::forward(site.name("head"), &site.run_head()?, &onto),
@@ -107,6 +114,7 @@ impl Rebasing {
         // Planning documents are rendered again on what the user's branch has now.
         let boundary = site.name("boundary");
         if let Some(commit) = site.repo.ref_at(&boundary)? {
+            changes.push(RefChange::set(site.name(BOUNDARY_BEFORE), &commit));
             changes.push(RefChange::delete(boundary, &commit));
         }
         // What the review approved is not on what the user's branch has now.
@@ -122,11 +130,11 @@ impl Rebasing {
         crash::point("rebase:after");
         match moved {
             RefsMoved::Done | RefsMoved::Already => {
-                Ok(RunReport::Rebased { onto: keep_ground(site, &onto)? })
+                Ok((RunReport::Rebased { onto: keep_ground(site, &onto)? }, notes))
             }
             RefsMoved::Elsewhere { name, .. } => {
                 let failure = Failure::new(FailureKind::Crashed, format!("{name} has moved"));
-                Ok(RunReport::Failed(failure))
+                Ok((RunReport::Failed(failure), Vec::new()))
             }
         }
     }
@@ -161,10 +169,15 @@ fn keep_ground(site: &Site, onto: &Oid) -> Result<Revision, GitError> {
 }
 
 /// Whether a rebase that was intended before a crash has happened.
-pub(crate) fn probe(site: &Site, effect: &EffectId) -> Probe {
-    let kept = |onto: Option<Oid>| onto.map(|onto| keep_ground(site, &onto)).transpose();
+pub(crate) fn probe(site: &Site, effect: &EffectId, docket: &Docket) -> Probe {
+    let kept = |onto: Option<Oid>| {
+        let note = |onto: &Oid| site.settings_change(&docket.about.base, onto).ok().flatten();
+        onto.map(|onto| Ok((note(&onto), keep_ground(site, &onto)?))).transpose()
+    };
     match site.repo.ref_at(&proof(site, effect)).and_then(kept) {
-        Ok(Some(onto)) => Probe::Done(Report::Run(RunReport::Rebased { onto }), Vec::new()),
+        Ok(Some((note, onto))) => {
+            Probe::Done(Report::Run(RunReport::Rebased { onto }), note.into_iter().collect())
+        }
         Ok(None) => Probe::NotDone,
         Err(_) => Probe::Unknown,
     }
@@ -196,7 +209,7 @@ impl Carrying {
         docket: &Docket,
     ) -> Carrying {
         let mut commands = check::commands(site, &Subject::Phase, &Check::new(VERIFICATION), docket);
-        for name in site.settings.checks.commands.keys() {
+        for name in site.check_settings(docket).commands.keys() {
             commands.extend(check::commands(site, &Subject::Phase, &Check::new(name), docket));
         }
         let claimed = |(plan, path): (&PlanId, &String)| {

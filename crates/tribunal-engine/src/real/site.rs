@@ -71,8 +71,10 @@ pub(crate) struct Site {
     pub(crate) passed: Mutex<BTreeSet<(Oid, String)>>,
     /// What the tests said at a commit.
     pub(crate) suites: Mutex<BTreeMap<Oid, crate::gates::TestRun>>,
-    /// The commands that build and test the project, as far as its files tell.
-    pub(crate) detected: std::sync::OnceLock<tribunal_docs::project_commands::FoundCommands>,
+    /// The commands that build and test the project, as far as its files tell, by the commit they are read from.
+    pub(crate) detected: Mutex<BTreeMap<String, tribunal_docs::project_commands::FoundCommands>>,
+    /// The settings of checks that came with a rebase.
+    pub(crate) checks_by_base: super::base_settings::ByBase,
     /// What they said of each tree.
     pub(crate) seen: super::green::Memory,
     /// The SUMMARY each dev wrote itself, if it did.

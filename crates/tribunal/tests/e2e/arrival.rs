@@ -1,10 +1,10 @@
 //! When the user's branch has a result: it contains the commit, and no later commit took the result away. What the user
 //! wrote or decided meanwhile stays as it is, and what the branch says by then is what the result is held against.
 
-use crate::land::{at_work, commit, main_has, noted, run_while};
+use crate::land::{at_work, commit, launches, main_has, noted, run_while};
 use crate::show::Show;
 use crate::stage::scenes::{PLAIN, Scene};
-use crate::stage::{Res, Stage};
+use crate::stage::{PHASE, Res, Stage};
 use tribunal_core::run::Ending;
 
 /// A run whose result is held by a changed file, which is put back: the user can take it now.
@@ -151,4 +151,91 @@ fn one_order_lands_on_a_branch_that_moved_and_is_dirty() {
     assert_eq!(show.ended(), Ending::Passed);
     let read = |path: &str| std::fs::read_to_string(show.stage.project().join(path)).unwrap();
     assert_eq!((read("README.md").as_str(), read("bin/one.sh").as_str()), ("mine too\n", "echo one\n"));
+}
+
+/// Documents that the user committed meanwhile are theirs: none is replaced, and each is named.
+#[test]
+fn documents_the_user_wrote_meanwhile_are_kept() {
+    let files = [format!("{PHASE}/01-01-SUMMARY.md"), format!("{PHASE}/01-REVIEW.md")];
+    for args in [&["run"][..], &["run", "--panel"]] {
+        let (mut show, ended) = run_while(&at_work(), args, |stage| {
+            files.iter().try_for_each(|file| commit(stage, file, "# Mine\n\nby hand\n"))
+        });
+        assert_eq!(ended.code, Some(4), "{}", ended.said());
+        let landed = show.expect(&["land"], 0);
+        for file in &files {
+            main_has(&show, file, "# Mine\n\nby hand\n");
+            assert!(landed.said().contains(file.as_str()), "{file}: {}", landed.said());
+        }
+        main_has(&show, "bin/one.sh", "echo one");
+    }
+}
+
+/// A builder that does not repair what it is asked to.
+const GIVES_UP: &str = r##"
+[[turn]]
+role = "dev"
+use = "repair"
+plan = "01-01"
+do = [ { write = "bin/one.sh", text = "echo one more\n" }, { say = "SUMMARY: a try.\nTASK: done" } ]
+"##;
+
+/// The user's commit brings a test command: the result is tested by it, although the run began without any.
+#[test]
+fn a_test_command_that_came_with_the_branch_is_run() {
+    let settings = "[plan]\nreview = \"never\"\n[task]\nrounds_max = 1\n";
+    let red = "test:\n\t! [ -e bin/one.sh ]\n";
+    let scene = Scene { settings, more: GIVES_UP, ..at_work() };
+    let (mut show, ended) = run_while(&scene, &["run"], |stage| commit(stage, "Makefile", red));
+    assert_eq!(ended.code, Some(4), "{}", ended.said());
+    let refused = show.expect(&["land"], 4);
+    assert!(refused.said().contains("make test"), "{}", refused.said());
+    assert!(show.stage.git(&["show", "main:bin/one.sh"]).is_err(), "nothing red reaches the branch");
+    show.expect(&["cancel"], 0);
+
+    let green = "test:\n\tsh bin/one.sh || true\n";
+    let scene = Scene { settings, ..at_work() };
+    let (mut show, _) = run_while(&scene, &["run"], |stage| commit(stage, "Makefile", green));
+    show.expect(&["land"], 0);
+    main_has(&show, "bin/one.sh", "echo one");
+    let messages = show.messages();
+    assert!(!messages.contains("Tribunal-Not-Tested"), "it was tested this time: {messages}");
+    assert_eq!(launches(&show, "judge:"), 1);
+}
+
+/// The same by the settings that the branch has now, and by name what of them is not read.
+#[test]
+fn check_settings_that_came_with_the_branch_are_read() {
+    let settings = "[plan]\nreview = \"never\"\n[task]\nrounds_max = 1\n";
+    let red = "[plan]\nreview = \"always\"\n[task]\nrounds_max = 1\n[checks]\ntest = [\"sh\", \"-c\", \"! [ -e bin/one.sh ]\"]\n";
+    let scene = Scene { settings, more: GIVES_UP, ..at_work() };
+    let (mut show, ended) = run_while(&scene, &["run"], |stage| commit(stage, "tribunal.toml", red));
+    assert_eq!(ended.code, Some(4), "{}", ended.said());
+    let refused = show.expect(&["land"], 4).said();
+    assert!(refused.contains("read from now on: checks.test"), "{refused}");
+    assert!(refused.contains("not read: plan.review"), "{refused}");
+    assert!(show.stage.git(&["show", "main:bin/one.sh"]).is_err(), "nothing red reaches the branch");
+    show.expect(&["cancel"], 0);
+
+    let check = "[plan]\nreview = \"never\"\n[checks.commands]\nunit = [\"sh\", \"bin/one.sh\"]\n";
+    let (mut show, _) = run_while(&at_work(), &["run"], |stage| commit(stage, "tribunal.toml", check));
+    let landed = show.expect(&["land"], 0).said();
+    assert!(landed.contains("read from now on: checks.commands.unit"), "{landed}");
+    main_has(&show, "bin/one.sh", "echo one");
+}
+
+/// Settings of the branch that cannot be read are no settings: the result waits until they can.
+#[test]
+fn settings_of_the_branch_that_cannot_be_read_hold_the_result() {
+    let args = ["run", "--land-again"];
+    let (mut show, ended) = run_while(&at_work(), &args, |stage| {
+        commit(stage, "tribunal.toml", "[checks]\ntest = \"make\"\n")?;
+        commit(stage, "user.txt", "mine\n")
+    });
+    assert_eq!(ended.code, Some(4), "{}", ended.said());
+    assert!(ended.stdout.contains("tribunal.toml of the branch cannot be read"), "{}", ended.stdout);
+    assert!(show.stage.git(&["show", "main:bin/one.sh"]).is_err());
+    show.user_acts(|stage| commit(stage, "tribunal.toml", "[plan]\nreview = \"never\"\n"));
+    show.expect(&["land"], 0);
+    main_has(&show, "bin/one.sh", "echo one");
 }
