@@ -79,7 +79,7 @@ pub enum EngineError {
     Json(#[from] serde_json::Error),
     /// A landing was under way when the orchestrator died, and nobody can say whether the branch moved.
     #[error(
-        "it cannot be told whether {plan} has landed\nhint: see that git works in this repository, then resume the run"
+        "it cannot be told whether {plan} is merged into the run branch\nhint: see that git works in this repository, then resume the run"
     )]
     Unproven {
         /// Of which plan.

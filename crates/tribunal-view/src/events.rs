@@ -457,9 +457,9 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
             decided(&decision.by, choice, &decision.note)
         }
         RunEvent::Rebased { .. } => {
-            note("rebased", "the branch has moved: what landed is landed on it again")
+            note("rebased", "the branch has moved: what was approved is merged once more, on top of it")
         }
-        RunEvent::CarryOpened => note("carry", "everything has landed again: does the review hold for it?"),
+        RunEvent::CarryOpened => note("carry", "everything is merged again: does the review hold for it?"),
         RunEvent::Carried { .. } => note("carried", "what the review approved holds for the rebased result"),
         RunEvent::JudgeAgain { .. } => {
             note("review", "the branch has changed what was reviewed: it is reviewed again")

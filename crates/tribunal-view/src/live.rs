@@ -37,9 +37,9 @@ pub fn block(run: &RunView, now: u64, style: Style, lines_max: usize) -> Vec<Str
 }
 
 fn head(run: &RunView) -> String {
-    let landed = run.plans.iter().filter(|plan| plan.state == PlanState::Landed).count();
+    let merged = run.plans.iter().filter(|plan| plan.state == PlanState::Landed).count();
     let open = run.findings.iter().filter(|finding| finding.fate == "open").count();
-    let mut text = format!("{} · {landed}/{} landed", run.stage, run.plans.len());
+    let mut text = format!("{} · {merged}/{} merged", run.stage, run.plans.len());
     text.push_str(&format!(" · {} running", run.running.len()));
     if !run.findings.is_empty() {
         text.push_str(&format!(" · {} ({open} open)", words::count(run.findings.len(), "finding")));

@@ -75,7 +75,7 @@ pub(crate) fn words_of(what: &Kind) -> (Option<Mark>, String) {
             let note = if note.is_empty() { String::new() } else { format!(": {}", clipped(note, 200)) };
             (None, format!("{by} decided: {choice}{note}"))
         }
-        Kind::Landed { plan, .. } => (Some(Complete), format!("plan {plan} landed")),
+        Kind::Landed { plan, .. } => (Some(Complete), format!("plan {plan} merged into the run branch")),
         Kind::Ended { outcome, .. } => {
             let good = outcome.starts_with("passed") || outcome == "accepted";
             (Some(if good { Complete } else { Failed }), outcome.clone())

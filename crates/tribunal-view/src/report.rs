@@ -48,7 +48,7 @@ pub fn markdown(run: &RunView) -> String {
     list(&mut out, "Told to a person", run.escalated.iter().cloned());
     list(&mut out, "Decisions", run.decisions.iter().cloned());
     list(&mut out, "Refused landings", run.refused_landings.iter().cloned());
-    let take = run.take.iter().map(|command| format!("what landed is not on the branch yet: `{command}`"));
+    let take = run.take.iter().map(|command| format!("the result is not on the branch yet: `{command}`"));
     list(&mut out, "At the end", run.finish.iter().cloned().chain(take));
     list(&mut out, "Build and tests", run.commands.iter().map(CommandView::line));
     list(&mut out, "Who built and judged", run.who.lines().into_iter());

@@ -382,7 +382,7 @@ fn passed_words(parts: &[Part], findings: &[Story]) -> String {
         .map(|part| format!("{} was {}", part.subject, part.outcome))
         .collect();
     let how = if accepted.is_empty() { "approved as it stands" } else { "approved, or accepted by a person" };
-    let mut out = format!("Everything that landed is {how}, after {} of judging", count(rounds, "round"));
+    let mut out = format!("Everything that was built is {how}, after {} of judging", count(rounds, "round"));
     let _ = match settled {
         0 => write!(out, "; nothing that had to be fixed was found."),
         n => write!(out, ". {} that had to be fixed {} settled.", count(n, "finding"), was(n)),

@@ -43,7 +43,7 @@ pub fn text(run: &RunView, style: Style) -> String {
         let _ = writeln!(
             out,
             "  {}",
-            style.wrap(&format!("{branch} did not get what landed; to take it:"), "    ")
+            style.wrap(&format!("{branch} did not get the result; to take it:"), "    ")
         );
         let _ = writeln!(out, "    {command}");
     }

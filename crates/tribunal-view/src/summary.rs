@@ -144,9 +144,9 @@ fn rows(run: &RunView) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// What landed is not on the user's branch, and how it gets there.
+/// The result is not on the user's branch, and how it gets there.
 fn taken_by(run: &RunView, command: &str) -> String {
-    format!("{} does not have what landed: {command}", plain::clipped(&run.branch, 60))
+    format!("{} does not have the result: {command}", plain::clipped(&run.branch, 60))
 }
 
 fn landed(run: &RunView) -> String {

@@ -202,9 +202,9 @@ fn a_summary_names_the_command_that_takes_the_result() {
     let command = "git merge refs/tribunal/r/head".to_owned();
     let run = RunView { ending: Some("shut".to_owned()), take: Some(command.clone()), ..passed() };
     let text = summary::text(&run, Style::PLAIN);
-    assert!(text.contains(&format!("To take    main does not have what landed: {command}\n")), "{text}");
+    assert!(text.contains(&format!("To take    main does not have the result: {command}\n")), "{text}");
     let said = summary::sentences(&run);
-    assert!(said.ends_with(&format!(" main does not have what landed: `{command}` takes it.")), "{said}");
+    assert!(said.ends_with(&format!(" main does not have the result: `{command}` takes it.")), "{said}");
     assert!(report::markdown(&run).contains(&command));
 }
 

@@ -608,7 +608,7 @@ pub struct Land {
 /// `tribunal cancel`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tribunal cancel                  the newest run that is not over\n\n\
-    What has landed on the run branch stays there; your own branch is not touched.")]
+    What is merged into the run branch stays there; your own branch is not touched.")]
 pub struct Cancel {
     /// The run; the newest that is not over without it
     pub run: Option<String>,

@@ -200,7 +200,11 @@ impl Chronicle {
             RunEvent::HeldDecided(decision) => {
                 self.decided("the result", events::of_run(event), &decision.by);
             }
-            RunEvent::Rebased { .. } => self.forwarded = false,
+            // What was done at the end of the result as it was before is done again for the rebased one.
+            RunEvent::Rebased { .. } => {
+                self.forwarded = false;
+                self.finish.clear();
+            }
             RunEvent::PlanDropped { plan, by } => {
                 self.decisions.push(format!("plan {plan} {}", words::dropped(by)))
             }
@@ -404,11 +408,9 @@ fn stand(view: PlanView, docket: &Docket, id: &PlanId, tasks: u32, standing: &St
                 false => format!("accepted by {}", plain::line(&words::and(&names))),
             };
             let with_warnings = warned || !names.is_empty();
-            // Where it is known that the user's branch does not have it, it has not landed.
-            let run = docket.run.as_ref();
-            let away =
-                run.is_some_and(|run| run.held().is_some() || run.ending().is_some_and(|end| !end.is_good()));
-            let landed = if away { "approved" } else { "landed" };
+            // Only the user's branch has what landed: until the run has ended good, it is on the run's own.
+            let there = docket.run.as_ref().and_then(|run| run.ending()).is_some_and(Ending::is_good);
+            let landed = if there { "landed" } else { "merged" };
             PlanView { with_warnings, ..with(PlanState::Landed, landed, &verdict) }
         }
         Standing::Refused(outcome) => with(PlanState::Refused, "plan", outcome.word()),
@@ -575,7 +577,11 @@ fn spent_question(docket: &Docket, run: &str) -> Option<QuestionView> {
                 format!("tribunal resume {run} --set {}", spent.more()),
                 "go on with a larger budget",
             ),
-            offer("cancel", format!("tribunal cancel {run}"), "end the run; what has landed stays"),
+            offer(
+                "cancel",
+                format!("tribunal cancel {run}"),
+                "end the run; what is merged stays in the run branch",
+            ),
         ],
         ..QuestionView::default()
     })

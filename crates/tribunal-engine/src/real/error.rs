@@ -58,7 +58,7 @@ pub enum SetupError {
     },
     /// Everything that was asked for is built.
     #[error(
-        "{what} is finished: its SUMMARY says so and holds\nhint: run the next phase; `tribunal status` says whether your branch has what landed; to build a plan anew, remove its SUMMARY"
+        "{what} is finished: its SUMMARY says so and holds\nhint: run the next phase; `tribunal status` says whether your branch has it; to build a plan anew, remove its SUMMARY"
     )]
     Finished {
         /// The phase's folder, or the plan.

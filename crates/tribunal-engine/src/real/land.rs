@@ -780,6 +780,10 @@ impl Finishing {
     /// Takes out what the user wrote on their branch since the run began: bytes that people wrote are kept. Gives a note
     /// for each, with where the run's own version is.
     fn leave_theirs(&self, site: &Site, files: &mut Vec<Written>) -> Result<Vec<Note>, GitError> {
+        // What is committed already is not committed again.
+        if site.repo.ref_at(&site.name("boundary"))?.is_some() {
+            return Ok(Vec::new());
+        }
         let (head, began) = (site.run_head()?, Oid::parse(&self.began)?);
         let earlier = site.repo.ref_at(&site.name(BOUNDARY_BEFORE))?;
         let mut theirs = Vec::new();

@@ -103,7 +103,7 @@ pub(crate) fn standing_word(standing: &Standing<'_>) -> &'static str {
         Standing::Summary => "writing its summary",
         Standing::Queued => "waiting to land",
         Standing::Stuck(_) => "stuck",
-        Standing::Landed(_) => "landed",
+        Standing::Landed(_) => "merged",
         Standing::Refused(_) => "refused",
         Standing::Dropped(_) => "dropped",
     }

@@ -16,15 +16,15 @@ pub fn queue(view: &RunView, waiting: usize) -> String {
             return;
         }
         let of = |state: PlanState| view.plans.iter().filter(move |plan| plan.state == state);
-        html.raw("<p>What is approved lands on the run branch, one after the other, in the order of the waves.</p>\n");
+        html.raw("<p>What is approved is merged into the run branch, one plan after the other, in the order of the waves. Your branch has it when the run has passed.</p>\n");
         section(html, view, "In the queue", of(PlanState::Landing), "Nothing waits to land.");
-        section(html, view, "Landed", of(PlanState::Landed), "Nothing has landed yet.");
+        section(html, view, "Merged into the run branch", of(PlanState::Landed), "Nothing is merged yet.");
         html.raw("<h2>Refused landings</h2>\n");
         list(html, &view.refused_landings, "No landing was refused.");
         html.raw("<h2>At the end</h2>\n");
         list(html, &view.finish, "Nothing was done yet on the branch the run began on.");
         if let Some(take) = &view.take {
-            html.raw("<p>To take what landed: <code>").text(take).raw("</code></p>\n");
+            html.raw("<p>To take the result: <code>").text(take).raw("</code></p>\n");
         }
     })
 }
@@ -46,8 +46,8 @@ fn section<'a>(
     for plan in plans {
         let now = view.running.iter().any(|one| one.of == plan.id);
         let (symbol, word) = match (plan.state, now) {
-            (PlanState::Landed, _) if plan.with_warnings => (Mark::Warning, "landed with warnings"),
-            (PlanState::Landed, _) => (Mark::Complete, "landed"),
+            (PlanState::Landed, _) if plan.with_warnings => (Mark::Warning, "merged with warnings"),
+            (PlanState::Landed, _) => (Mark::Complete, "merged"),
             (_, true) => (Mark::Running, "lands now"),
             (_, false) => (Mark::Skipped, "waits"),
         };

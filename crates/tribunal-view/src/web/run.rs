@@ -94,7 +94,10 @@ fn head(html: &mut Html, view: &RunView) {
     let open = view.findings.iter().filter(|finding| finding.fate == "open").count();
     let effort = &view.effort;
     let tiles = [
-        (format!("{landed} of {}", view.plans.len()), "plans landed"),
+        (
+            format!("{landed} of {}", view.plans.len()),
+            if view.is_there() { "plans landed" } else { "plans merged" },
+        ),
         (queued.to_string(), "in the landing queue"),
         (view.running.len().to_string(), "at work now"),
         (format!("{open} of {}", view.findings.len()), "findings open"),
@@ -161,7 +164,7 @@ fn plans(html: &mut Html, view: &RunView) {
         cell(html, &plan.title);
         cell(html, plan.wave);
         html.raw("<td>");
-        mark(html, plan.mark(), state(plan.state));
+        mark(html, plan.mark(), state(plan.state, view.is_there()));
         html.raw("</td>");
         cell(html, &plan.gate);
         cell(html, &plan.verdict);
@@ -178,14 +181,15 @@ fn of_max(round: u32, max: u32) -> String {
     if max == 0 { String::new() } else { format!("{round} of {max}") }
 }
 
-fn state(state: PlanState) -> &'static str {
+fn state(state: PlanState, there: bool) -> &'static str {
     match state {
         PlanState::Waiting => "waits",
         PlanState::Gating => "judged before any code",
         PlanState::Building => "being built",
         PlanState::Landing => "in the landing queue",
         PlanState::Stuck => "stuck",
-        PlanState::Landed => "landed",
+        PlanState::Landed if there => "landed",
+        PlanState::Landed => "merged into the run branch",
         PlanState::Refused => "refused",
         PlanState::Dropped => "dropped",
         PlanState::Abandoned => "abandoned",

@@ -40,7 +40,7 @@ pub fn runs(lines: &[RunLine], older: usize, waiting: usize) -> String {
             return;
         }
         let head =
-            ["run", "phase", "stands", "plans landed", "findings open", "waits for you", "cost", "began"];
+            ["run", "phase", "stands", "plans merged", "findings open", "waits for you", "cost", "began"];
         table(html, "Runs of this project, newest first", &head);
         for line in lines {
             html.raw("<tr><th scope=\"row\">").link(&["runs", &line.id], &line.id).raw("</th>");

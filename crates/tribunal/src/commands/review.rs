@@ -286,7 +286,9 @@ fn show_items(form: ReviewForm, items: &[Item<'_>]) -> Result<(), Failure> {
 
 /// Why it ended so, in a few words.
 fn reason(docket: &Docket, view: &RunView) -> String {
-    let outcome = docket.examined().and_then(|lp| lp.outcome());
+    // What was found is settled, and still a person is asked: about the way to the branch.
+    let held = docket.run.as_ref().is_some_and(|run| run.held().is_some());
+    let outcome = docket.examined().and_then(|lp| lp.outcome()).filter(|_| !held);
     let words = match outcome {
         None => view.questions.first().map_or("it is not over", |question| question.why.as_str()),
         Some(Outcome::Passed | Outcome::PassedWithWarnings) => "nothing is in the way",

@@ -180,8 +180,8 @@ fn lines(model: &Model, of: View) -> Vec<(Option<Mark>, String)> {
             .iter()
             .map(|line| {
                 let live = if line.live { ", live" } else { "" };
-                let (landed, all) = line.plans;
-                let text = format!("{} {} {}{live} {landed}/{all} landed", line.id, line.phase, line.stands);
+                let (merged, all) = line.plans;
+                let text = format!("{} {} {}{live} {merged}/{all} merged", line.id, line.phase, line.stands);
                 (line.mark.or(Some(Mark::Failed)), text)
             })
             .collect(),

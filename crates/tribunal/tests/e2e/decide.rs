@@ -234,7 +234,7 @@ fn what_landed_beside_a_dropped_plan_can_be_taken() {
     let ended = show.expect(&["decide", LANE, "drop"], 1);
     assert_eq!(show.ended(), Ending::Shut);
     let command = format!("git merge --ff-only refs/tribunal/{}/head", show.run());
-    assert!(ended.stdout.contains(&format!("main does not have what landed: {command}")), "{}", ended.stdout);
+    assert!(ended.stdout.contains(&format!("main does not have the result: {command}")), "{}", ended.stdout);
     assert!(ended.stdout.contains(&format!("Next\n    {command}\n")), "{}", ended.stdout);
     assert!(show.stage.git(&["show", "main:bin/two.sh"]).is_err());
     let given = show.stage.program().other("sh", &["-c", &command]).unwrap();
