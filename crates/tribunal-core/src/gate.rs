@@ -116,7 +116,8 @@ impl GateRuling {
 }
 
 /// How one command went.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CommandRun {
     /// It ended well.
     Passed,

@@ -78,7 +78,7 @@ pub fn checks_of(of: Use, is_code: bool, build_is_known: bool) -> Vec<ProjectCom
 }
 
 /// One run of a command, with what was read from its output.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OneRun {
     /// How it ended.
     pub run: CommandRun,
@@ -123,6 +123,14 @@ pub fn is_repeated(run: &CommandRun) -> bool {
 }
 
 impl CommandState {
+    /// Whether the answer is kept for the next run that asks the same of the same tree.
+    ///
+    /// Only a plain yes or no is. A command that is flaky, found no test, or lacked something may say another thing next
+    /// time, and what did not run is no answer.
+    pub fn is_remembered(&self) -> bool {
+        matches!(self, CommandState::Green | CommandState::Red { broke: false, .. })
+    }
+
     /// What all runs of a command on one tree come to, in their order.
     pub fn of(runs: &[OneRun]) -> CommandState {
         let failed = runs.iter().rev().find(|one| matches!(one.run, CommandRun::Failed(_)));

@@ -23,7 +23,7 @@ use tribunal_findings::track::Change;
 use tribunal_git::{GitError, GitPath, Mode, Oid, Tree};
 
 /// Answers that are kept.
-const ANSWERS_MAX: usize = 500;
+pub(super) const ANSWERS_MAX: usize = 500;
 /// Bytes of a settings file that are read to know it by; a larger one is known by its times.
 const SETTINGS_MAX: u64 = 64 << 10;
 /// What a changed form of these files is called by.
@@ -304,9 +304,14 @@ const EVERYWHERE: [&str; 13] = [
 /// Which programs these are, by what the system says of their files: their versions, without asking them. With them what
 /// runs them and the packages they lie among; none where those are too many to be known.
 fn programs(site: &Site, tool: &Tool) -> Option<String> {
+    programs_of(site, &tool.programs, &tool.outside)
+}
+
+/// The same by their names, with the settings outside of the tree that they read.
+pub(super) fn programs_of(site: &Site, names: &[String], outside: &[String]) -> Option<String> {
     let (root, path) = (site.project.root(), site.environment.get("PATH"));
     let mut text = String::new();
-    for name in &tool.programs {
+    for name in names {
         let Some(found) = program(root, path, name) else {
             text.push_str(&format!("{name} is nowhere\n"));
             continue;
@@ -324,7 +329,7 @@ fn programs(site: &Site, tool: &Tool) -> Option<String> {
             text.push_str(&of_packages(&packages)?);
         }
     }
-    for name in tool.outside.iter().map(String::as_str).chain(EVERYWHERE) {
+    for name in outside.iter().map(String::as_str).chain(EVERYWHERE) {
         let Some(path) = expand(name, &site.environment) else { continue };
         text.push_str(&of_settings(&path));
     }
@@ -360,7 +365,7 @@ const PACKAGES_MAX: usize = 300_000;
 
 /// A folder of packages by all its files: whoever installs, patches or removes one changes it. Links are not followed, but
 /// what they lead to counts where that is a file; none where there are too many.
-fn of_packages(folder: &Path) -> Option<String> {
+pub(super) fn of_packages(folder: &Path) -> Option<String> {
     let mut hasher = blake3::Hasher::new();
     let (mut left, mut open) = (PACKAGES_MAX, vec![folder.to_owned()]);
     while let Some(at) = open.pop() {
@@ -533,7 +538,7 @@ impl Memo {
 }
 
 /// Whether a link of a commit leads out of its tree, to what may be something else tomorrow.
-fn leads_out(site: &Site, commit: &Oid) -> Result<bool, GitError> {
+pub(super) fn leads_out(site: &Site, commit: &Oid) -> Result<bool, GitError> {
     let links = site.repo.list_tree(commit)?.into_iter().filter(|entry| entry.mode == Mode::Symlink);
     for link in links {
         let target = site.repo.read_blob(&link.oid)?;
@@ -559,7 +564,7 @@ fn is_outside(path: &str, target: &str) -> bool {
 }
 
 /// What is in a folder, by when it was last used.
-fn oldest_first(dir: &Path) -> Vec<(u64, PathBuf)> {
+pub(super) fn oldest_first(dir: &Path) -> Vec<(u64, PathBuf)> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let used = |path: &Path| {
         let about = fs::read(path.join(ABOUT)).ok();

@@ -1,9 +1,11 @@
 //! The project's own build and test commands, run contained on throwaway checkouts: at the base, on what a loop judges,
 //! and on the merged tree of a landing. This file gathers how they ended; `tribunal_core::green` says what follows. What
-//! a command said of a tree is remembered within the run, so that no tree is built and tested twice for nothing.
+//! a command said of a tree is remembered within the run, and a plain yes or no also for the next one, so that no tree is
+//! built and tested twice for nothing.
 
 use super::base::Base;
 use super::check::{Command, contained, ended, failing, junit_in, tail, went};
+use super::command_memo::CommandMemo;
 use super::inside;
 use super::project::Project;
 use super::site::{Site, lock};
@@ -11,6 +13,7 @@ use super::subject;
 use crate::docket::{CommandNote, Docket, Note};
 use crate::gates::{self, TestRun, has_tests, test_run};
 use crate::world::Report;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -31,7 +34,7 @@ use tribunal_git::{GitError, GitPath, Oid};
 use tribunal_process::ExitHow;
 
 /// Folders that a test run needs and git does not have. Those of the user's work tree are linked, to read.
-const BORROWED: [&str; 4] = ["node_modules", ".venv", "venv", "vendor"];
+pub(super) const BORROWED: [&str; 4] = ["node_modules", ".venv", "venv", "vendor"];
 
 /// A command of the project, and who says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +52,7 @@ impl KnownCommand {
     }
 
     /// What is run, one after the other.
-    fn steps(&self) -> impl Iterator<Item = &Vec<String>> {
+    pub(super) fn steps(&self) -> impl Iterator<Item = &Vec<String>> {
         self.setup.iter().chain([&self.argv])
     }
 }
@@ -105,7 +108,7 @@ pub(crate) fn is_on(site: &Site, command: ProjectCommand) -> bool {
 }
 
 /// What a command said of a tree.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Seen {
     runs: Vec<OneRun>,
     pub(crate) state: CommandState,
@@ -153,10 +156,18 @@ impl Runner<'_> {
             None => Vec::new(),
         };
         let before = place.clone();
+        let memo = CommandMemo::of(self.site, self.command, self.known, commit)?;
+        if let (None, Some(seen)) = (&before, memo.as_ref().and_then(CommandMemo::read)) {
+            *place = Some(seen.clone());
+            return Ok(seen);
+        }
         let seen = self.run_twice(commit, &tree, &mut runs, before)?;
         // What did not run is not remembered: whoever puts it right asks again.
         if !matches!(seen.state, CommandState::Unknown { .. }) {
             *place = Some(seen.clone());
+        }
+        if let Some(memo) = memo {
+            memo.keep(&seen);
         }
         Ok(seen)
     }

@@ -13,6 +13,7 @@ mod chain;
 mod check;
 mod clerk;
 mod codebase;
+mod command_memo;
 mod context;
 mod convene;
 mod delivery;

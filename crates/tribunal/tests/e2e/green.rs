@@ -2,6 +2,7 @@
 //! was red before, is flaky or never ran is said in the report and in the landed commit.
 
 use crate::show::Show;
+use crate::stage::Stage;
 use crate::stage::scenes::{NO_GATE, PLAIN, Scene, TWO_PLANS, dev_also};
 use tribunal_core::run::Ending;
 
@@ -196,4 +197,43 @@ fn a_review_of_a_commit_that_breaks_the_tests_names_it() {
     stage.git(&["commit", "-q", "-am", "fix: the change"]).unwrap();
     let ended = stage.tribunal(&["review", "--diff", "HEAD~2..HEAD", "--yes"]).unwrap();
     assert_eq!(ended.code, Some(0), "{}", ended.said());
+}
+
+/// How often the newest run ran the project's tests.
+fn test_runs(stage: &Stage) -> usize {
+    let run = stage.newest().unwrap().unwrap().0;
+    let launches = std::fs::read_dir(stage.run_dir(&run).join("launches")).unwrap();
+    let names = launches.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("project-tests-")).count()
+}
+
+/// The same commit reviewed again is not tested again, green or red; anything else is.
+#[test]
+fn the_same_commit_is_not_tested_twice() {
+    let alone = "--set=agents.writable=[]";
+    for (check, code) in [("echo fine\n", 0), ("echo boom; exit 3\n", 1)] {
+        let (_folder, stage) = crate::stage();
+        stage.write("check.sh", "exit 0\n").unwrap();
+        stage.write("tribunal.toml", "[checks]\ntest = [\"sh\", \"check.sh\"]\n").unwrap();
+        stage.commit_all().unwrap();
+        stage.write("check.sh", check).unwrap();
+        stage.git(&["commit", "-q", "-am", "feat: a change"]).unwrap();
+        stage.script("[[turn]]\nrole = \"reviewer\"\noptional = true\ndo = [{ say = \"CHECKED: read check.sh, it prints one word and ends.\\nVERDICT: approve\" }]\n").unwrap();
+        let review = |more: &[&str]| {
+            let args = [&["review", "--diff", "HEAD~1..HEAD", "--yes"], more].concat();
+            let ended = stage.tribunal(&args).unwrap();
+            assert_eq!(ended.code, Some(code), "{more:?}: {}", ended.said());
+            test_runs(&stage)
+        };
+        let first = review(&[alone]);
+        assert!(first >= 2, "the base and the change");
+        assert_eq!(review(&[alone]), 0, "{check}: both answers are known");
+        assert_eq!(review(&[alone, "--set=checks.cache_mb=0"]), first, "{check}: it is switched off");
+        // Where launches can write a folder together, code of another change may have had a hand in an answer.
+        assert_eq!(review(&[]), first, "{check}: nothing is believed");
+        stage.write("other.txt", "other\n").unwrap();
+        stage.git(&["add", "other.txt"]).unwrap();
+        stage.git(&["commit", "-q", "--amend", "--no-edit"]).unwrap();
+        assert!(review(&[alone]) > 0, "{check}: another tree is tested");
+    }
 }
