@@ -240,7 +240,7 @@ fn a_finding_shows_its_code_and_the_fix_it_went_away_with() {
     }
     assert!(page.contains("The fix it went away with") && report.contains("It went away with"));
     let queue = server.get(&cookie, &format!("/runs/{run}/queue")).body;
-    assert!(queue.contains("landed") && queue.contains("01-01"), "{queue}");
+    assert!(queue.contains("merged") && queue.contains("01-01"), "{queue}");
     show.expect(&["replay"], 0);
 }
 
