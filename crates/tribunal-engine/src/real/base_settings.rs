@@ -137,8 +137,6 @@ fn said(changed: &BTreeSet<String>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
-
     use super::*;
 
     fn kept(test: &[&str]) -> CheckSettings {
