@@ -17,7 +17,7 @@ const SHELLS: [&str; 5] = ["sh", "bash", "dash", "zsh", "ksh"];
 impl Site {
     /// Makes every word of a command line that names a file of the tree name that of the base. Returns the folder that has
     /// to be shown to the launch, if any word does. The error says why the judge cannot run.
-    pub(crate) fn from_base(
+    pub(crate) fn lead_to_base(
         &self,
         base: &Oid,
         tree: &Path,

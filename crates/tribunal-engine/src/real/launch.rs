@@ -199,7 +199,7 @@ impl Site {
     fn programs_from(&self, base: &str, prepared: &mut Prepared) -> Result<Option<PathBuf>, String> {
         let base = Oid::parse(base).map_err(|error| error.to_string())?;
         let at = prepared.argv.iter().position(|word| *word == prepared.program);
-        let folder = self.from_base(&base, &prepared.dir, &mut prepared.argv)?;
+        let folder = self.lead_to_base(&base, &prepared.dir, &mut prepared.argv)?;
         if let Some(program) = at.and_then(|at| prepared.argv.get(at)) {
             prepared.program.clone_from(program);
         }

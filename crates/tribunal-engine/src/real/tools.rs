@@ -508,7 +508,7 @@ impl Asked<'_> {
         let own = program(self.site.project.root(), path, self.tool.program());
         let own = own.map_or_else(|| self.tool.program().to_owned(), |path| path.display().to_string());
         let named = words.iter().any(|word| word == "{files}");
-        let (words, own, programs) = self.from_base(words, own)?;
+        let (words, own, programs) = self.words_of_base(words, own)?;
         let words = &words;
         let mut runs = Vec::new();
         for (place, files) in &self.seat.places {
@@ -552,7 +552,7 @@ impl Asked<'_> {
     }
 
     /// The row's words and its program, with files of the tree as the base has them, and the folder to show for that.
-    fn from_base(
+    fn words_of_base(
         &self,
         words: &[String],
         own: String,
@@ -562,8 +562,8 @@ impl Asked<'_> {
         let mut program = [OsString::from(&own)];
         let tree = self.tree.path();
         let did_not_run = |why| format!("{} did not run: {why}", self.tool.name);
-        let first = self.site.from_base(base, tree, &mut program).map_err(did_not_run)?;
-        let then = self.site.from_base(base, tree, &mut all).map_err(did_not_run)?;
+        let first = self.site.lead_to_base(base, tree, &mut program).map_err(did_not_run)?;
+        let then = self.site.lead_to_base(base, tree, &mut all).map_err(did_not_run)?;
         let text = |word: OsString| word.to_string_lossy().into_owned();
         let [program] = program;
         Ok((all.into_iter().map(text).collect(), text(program), first.or(then)))
