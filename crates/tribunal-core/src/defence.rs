@@ -64,6 +64,8 @@ defences! {
     OwnSocket = "own_socket", "Only processes of a launch are heard at its socket.";
     RoundClosed = "round_closed", "What a launch says after it was called off does not count.";
     BaseCache = "base_cache", "What code of a change leaves in a tool's folder is not there when another change is judged.";
+    BaseJudge = "base_judge", "A change is also judged with the files that judge as the base has them.";
+    BaseProgram = "base_program", "A program of the tree that judges is that of the base commit.";
     InsideAgent = "inside_agent", "Commands that steer runs refuse callers inside an agent.";
 }
 

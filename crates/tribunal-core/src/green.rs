@@ -193,6 +193,17 @@ pub struct Compared {
     pub has_tests: bool,
     /// Both are the same tree: nothing changed that could have broken it.
     pub same_tree: bool,
+    /// How it stands with the judge of the base; none where the change leaves its judge alone, or is not green anyway.
+    pub with_base_judge: Option<BaseJudge>,
+}
+
+/// A command on the tree that is judged, but with the files that judge as the base has them (`judge_files`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseJudge {
+    /// How the command stands there.
+    pub state: CommandState,
+    /// The files of the change that were put back.
+    pub files: Vec<String>,
 }
 
 /// What follows from how a command ended.
@@ -205,6 +216,8 @@ pub enum Answer {
     Broken(String),
     /// It is flaky and was not before: a blocker, in words.
     NewlyFlaky(String),
+    /// It is green only because the change also changes files that judge it: a blocker for a person, in words.
+    JudgeChanged(String),
     /// It failed before the change as well. That is said and blocks nothing.
     RedBefore(String),
     /// It was not reliable before the change either. That is said and blocks nothing.
@@ -224,7 +237,7 @@ impl Answer {
     /// The finding that it is, if it is one.
     pub fn blocker(&self) -> Option<&str> {
         match self {
-            Answer::Broken(text) | Answer::NewlyFlaky(text) => Some(text),
+            Answer::Broken(text) | Answer::NewlyFlaky(text) | Answer::JudgeChanged(text) => Some(text),
             _ => None,
         }
     }
@@ -235,6 +248,7 @@ impl Answer {
             Answer::Green => "",
             Answer::Broken(text)
             | Answer::NewlyFlaky(text)
+            | Answer::JudgeChanged(text)
             | Answer::RedBefore(text)
             | Answer::FlakyBefore(text)
             | Answer::NoTests(text)
@@ -246,11 +260,14 @@ impl Answer {
 /// What follows from how a command ended before the change and now.
 pub fn answer(compared: &Compared) -> Answer {
     use CommandState::{Flaky, Green, NoTest, Red, Unknown};
-    let Compared { before, now, configured, has_tests, same_tree } = compared;
+    let Compared { before, now, configured, has_tests, same_tree, with_base_judge } = compared;
     let both = || format!("{} before, {} now", before.word(), now.word());
     let idle = |state: &CommandState| matches!(state, NoTest | Red { .. } | Unknown { .. });
     match (before, now) {
-        (_, Green) => Answer::Green,
+        (_, Green) => match with_base_judge {
+            Some(judged) => answer_of_base_judge(compared, judged),
+            None => Answer::Green,
+        },
         // Whoever approved this tree, or took it as it is, was asked.
         (_, NoTest | Unknown { .. }) if *same_tree => Answer::NoTests(now.word()),
         (NoTest, NoTest) if *configured => {
@@ -269,6 +286,63 @@ pub fn answer(compared: &Compared) -> Answer {
     }
 }
 
+/// What follows where a command is green on a change that also changes its judge: green counts only if it is green with the
+/// base's judge too. A judge that was no better before the change has nothing to lose.
+fn answer_of_base_judge(compared: &Compared, judged: &BaseJudge) -> Answer {
+    use CommandState::{Green, NoTest, Unknown};
+    let BaseJudge { state, files } = judged;
+    let alone = Compared { now: state.clone(), with_base_judge: None, ..compared.clone() };
+    let files = named(files);
+    let says = |what: &str| format!("{what} with {files} of the base; exit code 0 with the change's own");
+    match (&compared.before, state) {
+        (_, Green) | (NoTest, NoTest) | (Unknown { .. }, Unknown { .. }) => return Answer::Green,
+        _ => {}
+    }
+    match answer(&alone) {
+        Answer::RedBefore(text) => Answer::RedBefore(says(&text)),
+        Answer::FlakyBefore(text) => Answer::FlakyBefore(says(&text)),
+        _ => Answer::JudgeChanged(format!(
+            "exit code 0 only because the change also changes what judges it: {} with {files} of the base",
+            state.word()
+        )),
+    }
+}
+
+/// The first few by name, and how many more there are.
+fn named(files: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let first = files.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match files.len().saturating_sub(SHOWN) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
+/// Programs that end well whatever the project does.
+const IDLE: [&str; 5] = ["true", ":", "exit", "echo", "printf"];
+
+/// Whether a command tests nothing: it only says something, or ends. `true`, `:`, `exit 0`, `echo ok`, also behind
+/// `sh -c`. Whoever configures it as the test command has no tests, and every report says so.
+pub fn tests_nothing(argv: &[String]) -> bool {
+    let bare = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
+    let words = argv.iter().map(String::as_str).collect::<Vec<_>>();
+    let Some((program, rest)) = words.split_first() else { return false };
+    if !["sh", "bash", "dash", "zsh", "ksh"].contains(&bare(program).as_str()) {
+        return is_idle(&words);
+    }
+    let at = rest.iter().position(|word| word.starts_with('-') && word.ends_with('c'));
+    let Some(line) = at.and_then(|at| rest.get(at + 1)) else { return false };
+    let mut commands = line.split([';', '\n', '&', '|']).filter(|one| !one.trim().is_empty());
+    !line.contains(['$', '`']) && commands.all(|one| is_idle(&one.split_whitespace().collect::<Vec<_>>()))
+}
+
+/// Whether one command of a shell only ends, and well, or only prints.
+fn is_idle(words: &[&str]) -> bool {
+    let program = words.first().map(|word| word.rsplit('/').next().unwrap_or(word)).unwrap_or_default();
+    let ends_well = program != "exit" || words.get(1).is_none_or(|status| *status == "0");
+    IDLE.contains(&program) && ends_well
+}
+
 /// Everything that is held against a change: what the exit status says, then what was counted. Counts add and never
 /// take away.
 pub fn findings(answer: &Answer, counted: Vec<String>) -> Vec<String> {
@@ -284,6 +358,8 @@ pub fn may_land(answer: &Answer, accepted: Option<&CommandState>, now: &CommandS
         Answer::Broken(_) | Answer::NewlyFlaky(_) | Answer::NotRun(_) => {
             accepted.is_some_and(|lane| kind(lane) == kind(now))
         }
+        // Whoever takes another judge takes its files, and then they are the judge.
+        Answer::JudgeChanged(_) => false,
     }
 }
 

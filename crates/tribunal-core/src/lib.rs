@@ -14,6 +14,7 @@ pub mod gate;
 pub mod green;
 pub mod held;
 pub mod ids;
+pub mod judge_files;
 pub mod lease;
 pub mod ledger;
 pub mod r#loop;

@@ -133,6 +133,12 @@ pub struct CommandNote {
     pub tree: String,
     /// What follows from it.
     pub answer: green::Answer,
+    /// Files by which the change judges itself, where that is what a person is asked about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judge: Vec<String>,
+    /// It ended with 0, and no test was counted in what it said.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub uncounted: bool,
 }
 
 impl CommandNote {

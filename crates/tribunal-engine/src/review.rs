@@ -527,7 +527,18 @@ pub fn unreviewed(docket: &Docket) -> Vec<String> {
 pub fn commands(docket: &Docket) -> Vec<CommandView> {
     let none = untested(docket).into_iter();
     let none = none.map(|text| CommandView { word: "no tests ran".to_owned(), text });
-    none.chain(not_green(docket)).collect()
+    none.chain(uncounted(docket)).chain(not_green(docket)).collect()
+}
+
+/// Test commands that ended with 0 and counted nothing: nobody knows whether a test ran. Each once.
+fn uncounted(docket: &Docket) -> Vec<CommandView> {
+    let shown: BTreeSet<&str> =
+        docket.commands.iter().filter(|note| note.uncounted).map(|note| note.shown.as_str()).collect();
+    let view = |shown| CommandView {
+        word: "tests not counted".to_owned(),
+        text: format!("`{}` exit code 0, no count", plain::line(shown)),
+    };
+    shown.into_iter().map(view).collect()
 }
 
 /// Why no tests ran on code that was judged: once for each reason, whatever else passed.
@@ -555,7 +566,8 @@ fn not_green(docket: &Docket) -> Vec<CommandView> {
             Answer::FlakyBefore(_) | Answer::NewlyFlaky(_) => "flaky",
             // Where it was mended, the finding says so; here stands what landed.
             Answer::Broken(_) if taken_red(docket, note) => "red",
-            Answer::Broken(_) => continue,
+            Answer::JudgeChanged(_) if taken_red(docket, note) => "judge changed",
+            Answer::Broken(_) | Answer::JudgeChanged(_) => continue,
         };
         let (of_it, text) = trees.entry((word, &note.shown)).or_default();
         of_it.insert(&note.tree);
@@ -913,7 +925,7 @@ pub fn command_verdict(note: &CommandNote) -> Option<String> {
         Answer::RedBefore(_) => "red before",
         Answer::FlakyBefore(_) | Answer::NewlyFlaky(_) => "flaky",
         Answer::NoTests(_) => "no tests ran",
-        Answer::Green | Answer::Broken(_) | Answer::NotRun(_) => return None,
+        Answer::Green | Answer::Broken(_) | Answer::JudgeChanged(_) | Answer::NotRun(_) => return None,
     };
     Some(format!("{word} ({})", plain::line(note.answer.text())))
 }

@@ -16,7 +16,7 @@ use tribunal_core::ledger::Entry;
 /// What every report says of the project's build and test commands beside a pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CommandView {
-    /// `no tests ran`, `red before`, `flaky` or `red`.
+    /// `no tests ran`, `tests not counted`, `red before`, `flaky`, `red` or `judge changed`.
     pub word: String,
     /// Which command, and how it ended.
     pub text: String,

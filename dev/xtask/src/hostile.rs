@@ -131,6 +131,17 @@ const CASES: &[Case] = &[
         "hostile_gates::hostile_dev_changes_the_configuration",
         &[ProtectedChange],
     ),
+    Case("dev guts its test command", "hostile_judge::hostile_dev_guts_its_test_command", &[BaseJudge]),
+    Case(
+        "dev guts a script that a hook calls",
+        "hostile_judge::hostile_dev_guts_a_script_that_a_hook_calls",
+        &[BaseProgram],
+    ),
+    Case(
+        "dev rewrites the program that judges it",
+        "hostile_judge::hostile_dev_rewrites_the_program_that_judges_it",
+        &[BaseProgram],
+    ),
     Case(
         "dev edits CI and hook files",
         "hostile_gates::hostile_dev_changes_ci_and_hooks",

@@ -4,8 +4,8 @@
 use crate::rng::Rng;
 use tribunal_core::gate::CommandRun;
 use tribunal_core::green::{
-    Answer, CommandState, Compared, OneRun, ProjectCommand, answer, checks_of, findings, is_repeated,
-    may_land,
+    Answer, BaseJudge, CommandState, Compared, OneRun, ProjectCommand, answer, checks_of, findings,
+    is_repeated, may_land, tests_nothing,
 };
 use tribunal_core::policy::Use;
 
@@ -28,7 +28,7 @@ fn cases() -> Vec<Compared> {
             for bits in 0..8 {
                 let (configured, has_tests, same_tree) = (bits & 1 > 0, bits & 2 > 0, bits & 4 > 0);
                 let (before, now) = (before.clone(), now.clone());
-                cases.push(Compared { before, now, configured, has_tests, same_tree });
+                cases.push(Compared { before, now, configured, has_tests, same_tree, with_base_judge: None });
             }
         }
     }
@@ -160,6 +160,62 @@ fn a_red_landing_goes_on_only_where_a_person_took_exactly_that() {
             let same = std::mem::discriminant(&accepted) == std::mem::discriminant(&case.now);
             assert_eq!(taken, freely || same, "{case:?} {accepted:?}");
         }
+    }
+}
+
+/// "Green counts only with the base's judge": docs/tests.md. What is red with it lands by nobody but a person, whatever the
+/// change's own judge says, and however the lane stood.
+#[test]
+fn what_is_not_green_with_the_base_judge_is_not_green() {
+    for case in cases().into_iter().filter(|case| case.now.is_green() && !case.same_tree) {
+        for judged in states() {
+            let files = vec!["Makefile".to_owned()];
+            let with_base_judge = Some(BaseJudge { state: judged.clone(), files });
+            let case = Compared { with_base_judge, ..case.clone() };
+            let answer = answer(&case);
+            let alone = Compared { now: judged.clone(), with_base_judge: None, ..case.clone() };
+            let freely = may_land(&tribunal_core::green::answer(&alone), None, &judged);
+            let nothing_to_lose = matches!(
+                (&case.before, &judged),
+                (CommandState::NoTest, CommandState::NoTest)
+                    | (CommandState::Unknown { .. }, CommandState::Unknown { .. })
+            );
+            assert_eq!(answer.is_green(), judged.is_green() || nothing_to_lose, "{case:?}: {answer:?}");
+            let person = matches!(answer, Answer::JudgeChanged(_));
+            assert!(!person || answer.text().contains("Makefile"), "{answer:?}");
+            assert!(person || freely || nothing_to_lose, "{case:?}: {answer:?}");
+            if case.before.is_green() && !judged.is_green() {
+                assert!(person, "{case:?}: {answer:?}");
+            }
+            for accepted in states() {
+                let lands = may_land(&answer, Some(&accepted), &case.now);
+                assert_eq!(lands, !person, "{case:?}: {answer:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_command_that_only_ends_tests_nothing() {
+    let check = |line: &str, expect: bool| {
+        let argv: Vec<String> = line.split('|').map(str::to_owned).collect();
+        assert_eq!(tests_nothing(&argv), expect, "{line}");
+    };
+    for line in
+        ["true", "/bin/true", ":", "exit|0", "echo|ok", "sh|-c|exit 0", "bash|-ec|echo ok; true", "printf|x"]
+    {
+        check(line, true);
+    }
+    for line in [
+        "make|test",
+        "sh|check.sh",
+        "sh|-c|make test; true",
+        "sh|-c|echo $(make test)",
+        "sh|-c|exit 126",
+        "pytest",
+        "false",
+    ] {
+        check(line, false);
     }
 }
 

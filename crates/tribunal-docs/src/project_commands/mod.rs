@@ -238,6 +238,19 @@ fn chosen(candidates: Vec<Candidate>, notes: Vec<String>) -> FoundCommands {
     found
 }
 
+/// What the project's own target or script runs for a command, with everything it depends on; empty where the command is
+/// none of the project's own. It is read from the base, to know which files judge a change.
+pub fn recipe_of(project: &ProjectFiles<'_>, argv: &[String]) -> String {
+    let files = Files::of(project);
+    let program = argv.first().map(|word| word.rsplit('/').next().unwrap_or(word)).unwrap_or_default();
+    match program {
+        "make" | "gmake" | "just" | "task" => targets::recipe_of(&files, program, &argv[1..]),
+        "npm" | "pnpm" | "yarn" | "bun" => node::recipe_of(&files, &argv[1..]),
+        "composer" => node::script_of(&files, "composer.json", &argv[1..]),
+        _ => String::new(),
+    }
+}
+
 /// Whether the files of a project say that it has tests, or that they may be in any file: Rust keeps them there.
 pub fn has_tests(project: &ProjectFiles<'_>) -> bool {
     let files = Files::of(project);

@@ -55,6 +55,35 @@ pub(super) fn candidate(files: &Files<'_>, notes: &mut Vec<String>) -> Option<Ca
     (candidate.test.is_some() || candidate.build.is_some()).then_some(candidate)
 }
 
+/// What the scripts run that the arguments of a package manager name, with those around them and those they call.
+pub(super) fn recipe_of(files: &Files<'_>, args: &[String]) -> String {
+    script_of(files, "package.json", args)
+}
+
+/// The same, of the scripts of a manifest.
+pub(super) fn script_of(files: &Files<'_>, manifest: &str, args: &[String]) -> String {
+    let Some(package) = files.json(manifest, &mut Vec::new()) else { return String::new() };
+    let text = |name: &str| match package.get("scripts")?.get(name)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(lines) => Some(lines.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")),
+        _ => None,
+    };
+    let mut open: Vec<String> = args.iter().filter(|arg| !arg.starts_with('-')).cloned().collect();
+    let (mut seen, mut recipe) = (std::collections::BTreeSet::new(), String::new());
+    while let Some(name) = open.pop().filter(|_| seen.len() < PACKAGES_MAX) {
+        if !seen.insert(name.clone()) {
+            continue;
+        }
+        for name in [format!("pre{name}"), name.clone(), format!("post{name}")] {
+            let Some(text) = text(&name) else { continue };
+            open.extend(text.split_whitespace().map(|word| word.trim_matches(['"', '\'', '@']).to_owned()));
+            recipe.push_str(&text);
+            recipe.push('\n');
+        }
+    }
+    recipe
+}
+
 fn test_of(manager: &str, name: &str) -> String {
     match (manager, name) {
         ("npm", "test") => "npm test --silent".to_owned(),

@@ -42,6 +42,51 @@ pub(super) fn candidates(files: &Files<'_>, notes: &mut Vec<String>) -> Vec<Cand
     found
 }
 
+/// What a runner runs for the targets that its arguments name, with the values of the variables that stand in it.
+pub(super) fn recipe_of(files: &Files<'_>, program: &str, args: &[String]) -> String {
+    let (names, read): (&[&'static str], Reader) = match program {
+        "just" => (&JUSTFILES, justfile),
+        "task" => (&TASKFILES, taskfile),
+        _ => (&MAKEFILES, makefile),
+    };
+    let Some(text) = files.first(names).and_then(|name| files.text(name)) else { return String::new() };
+    let targets = read(&text);
+    let named: Vec<&str> = args.iter().map(String::as_str).filter(|arg| targets.contains_key(*arg)).collect();
+    // Without a target the first one is meant; all of them are looked at, which is never too few.
+    let wanted: Vec<&str> =
+        if named.is_empty() { targets.keys().map(String::as_str).collect() } else { named };
+    let recipe: String = wanted.iter().map(|target| whole(&targets, target)).collect();
+    with_values(&recipe, &text)
+}
+
+/// A recipe with each word that is a variable's name in place of it: `sh test` of `test = run.sh` is `sh run.sh`, once more
+/// below the recipe as it was.
+fn with_values(recipe: &str, text: &str) -> String {
+    let mut values: BTreeMap<String, String> = BTreeMap::new();
+    for line in joined(text).iter().filter(|line| !line.starts_with('\t')) {
+        let Some((name, value)) = line.split_once('=') else { continue };
+        let name = name.trim_end_matches([':', '?', '+', '!']).trim();
+        let name = name.rsplit(' ').next().unwrap_or(name);
+        let value = value.split('#').next().unwrap_or_default().trim().trim_matches(['"', '\'']);
+        values.insert(name.to_ascii_lowercase(), with_plain_variables(value));
+    }
+    let mut out = recipe.to_owned();
+    // A value may name another variable.
+    for _ in 0..3 {
+        let swap = |word: &str| {
+            let bare = word.trim_matches(['@', '-', '{', '}', '"', '\'']);
+            values.get(bare).map_or_else(|| word.to_owned(), |value| word.replacen(bare, value, 1))
+        };
+        let lines = out.lines().map(|line| line.split(' ').map(swap).collect::<Vec<_>>().join(" "));
+        let next = lines.collect::<Vec<_>>().join("\n");
+        if next == out {
+            break;
+        }
+        out = next;
+    }
+    format!("{recipe}\n{out}")
+}
+
 fn candidate(program: &str, file: &str, targets: &Targets, notes: &mut Vec<String>) -> Option<Candidate> {
     // `test` is a word for many things; a target without a recipe and without anything it depends on does nothing.
     let does_something =

@@ -490,3 +490,33 @@ proptest! {
         }
     }
 }
+
+/// A command, the files of the base, and the scripts that its recipe calls.
+#[test]
+fn the_recipe_of_a_command_names_the_scripts_it_calls() {
+    let check = |command: &str, files: &[(&str, &str)], expect: &[&str]| {
+        let argv: Vec<String> = command.split(' ').map(str::to_owned).collect();
+        let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
+        let text =
+            |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());
+        let recipe = super::recipe_of(&super::ProjectFiles { paths: &paths, text: &text }, &argv);
+        let called = tribunal_core::judge_files::called(&recipe);
+        for path in expect {
+            assert!(called.iter().any(|one| one == path), "{command}: {recipe:?}: {called:?}");
+        }
+        assert_eq!(expect.is_empty(), !called.iter().any(|one| one.contains('/')), "{command}: {called:?}");
+    };
+    let make = "test = tests/run.sh\nRUN := ./ci/$(NAME)\nNAME = go.sh\n\ncheck: unit\n\t@sh $(test)\nunit:\n\t-$(RUN) x\n\
+                run:\n\t./bin/app\n";
+    check("make check", &[("Makefile", make)], &["tests/run.sh", "ci/go.sh"]);
+    check("make run", &[("Makefile", make)], &["bin/app"]);
+    check("make", &[("Makefile", make)], &["tests/run.sh", "bin/app"]);
+    check(
+        "just test",
+        &[("justfile", "test: lint\n    sh ci/test.sh\nlint:\n    ./ci/lint\n")],
+        &["ci/test.sh", "ci/lint"],
+    );
+    let package = r#"{"scripts": {"pretest": "./ci/pre", "test": "npm run unit && echo", "unit": "node ci/unit.js", "x": "./ci/x"}}"#;
+    check("npm test --silent", &[("package.json", package)], &["ci/pre", "ci/unit.js"]);
+    check("cargo test", &[("Makefile", make)], &[]);
+}

@@ -3,7 +3,7 @@
 
 use super::check::{failing, plan_claim};
 use super::clerk::Mandate;
-use super::launch::{Ended, Session, Speech, session_of};
+use super::launch::{Begin, Ended, Session, Speech, session_of};
 use super::make::{Ground, digest, is_gone, keep_work, lane_tree, note_place, place_of, said};
 use super::site::Site;
 use super::{agent_names, backup_of};
@@ -320,12 +320,19 @@ impl Crafting {
         };
         let speech = Speech { mandate, checks: None };
         let (effect, session) = (self.effect.clone(), self.session.take());
-        site.launch(&effect, &agent_names(&effect), brief, session, Some(speech), move |site, ended| {
-            let effect = self.effect.clone();
-            if let Err(error) = self.made(site, &tree, ended) {
-                site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
-            }
-        });
+        site.launch(
+            &effect,
+            &agent_names(&effect),
+            brief,
+            Begin::Session(session),
+            Some(speech),
+            move |site, ended| {
+                let effect = self.effect.clone();
+                if let Err(error) = self.made(site, &tree, ended) {
+                    site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+                }
+            },
+        );
         Ok(())
     }
 

@@ -83,6 +83,8 @@ pub(crate) struct Command {
     pub(crate) env: Vec<(OsString, OsString)>,
     /// Folders it may write to besides its own.
     pub(crate) room: Vec<PathBuf>,
+    /// Folders it is shown to read.
+    pub(crate) shown_folders: Vec<PathBuf>,
     /// The folder of the tree it runs in; the root unless it says another.
     pub(crate) place: String,
     /// What is dangerous about it: it is not run.
@@ -605,11 +607,12 @@ pub(crate) fn contained(
     kept.push(("TRIBUNAL_JUNIT".into(), junit_in(dir).into()));
     kept.extend(command.env.iter().cloned());
     let more = std::iter::once(tmp).chain(command.room.iter().cloned());
+    let to_read = command.shown_folders.iter().map(|path| (path.clone(), false));
     let walls = site.walls(&Room {
         tree,
         write: true,
         own: &out_dir,
-        more: more.map(|path| (path, true)).collect(),
+        more: more.map(|path| (path, true)).chain(to_read).collect(),
         row: None,
         env: &kept,
         program: command.argv.first().map(OsStr::new),

@@ -46,17 +46,17 @@ struct Kept {
 }
 
 impl CommandMemo {
-    /// The place for what a command says of a commit's tree; none where that may be something else tomorrow, or where
-    /// anybody but Tribunal could have had a hand in it.
+    /// The place for what a command says of a tree, a commit's own or one with files of the base put back. There is none
+    /// where the answer may be another one tomorrow, or where anybody but Tribunal could have had a hand in it.
     pub(crate) fn of(
         site: &Site,
         command: ProjectCommand,
         known: &KnownCommand,
-        commit: &Oid,
+        tree: &Oid,
     ) -> Result<Option<CommandMemo>, GitError> {
         let settings = &site.settings;
         let contained = site.sandbox == Sandbox::Walls && settings.agents.writable.is_empty();
-        if settings.checks.cache_mb == 0 || !contained || leads_out(site, commit)? {
+        if settings.checks.cache_mb == 0 || !contained || leads_out(site, tree)? {
             return Ok(None);
         }
         let env: Vec<String> = super::check::KEPT
@@ -69,7 +69,6 @@ impl CommandMemo {
         let names: Vec<String> = steps.iter().filter_map(|argv| argv.first().cloned()).collect();
         let Some(programs) = programs_of(site, &names, &OUTSIDE.map(str::to_owned)) else { return Ok(None) };
         let Some(around) = surroundings(site) else { return Ok(None) };
-        let tree = site.repo.tree_of(commit)?;
         let mut hasher = blake3::Hasher::new();
         for part in [FORM, &said, programs.as_bytes(), around.as_bytes(), tree.as_str().as_bytes()] {
             hasher.update(&(part.len() as u64).to_le_bytes()).update(part);

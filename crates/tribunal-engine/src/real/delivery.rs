@@ -197,7 +197,7 @@ pub(crate) fn found(check: &str, what: &str, text: String, suggestion: String) -
 
 /// The tests at a commit, as the project's test command said of its tree.
 fn suite(site: &Site, commit: &Oid, tests: &KnownCommand, ask: Ask) -> Result<TestRun, GitError> {
-    let runner = Runner { site, command: ProjectCommand::Test, known: tests, effect: None };
+    let runner = Runner { site, command: ProjectCommand::Test, known: tests, effect: None, judge: None };
     let ran = runner.on(commit, ask)?.as_test_run(&tests.shown());
     if matches!(ran, TestRun::Ran(_) | TestRun::Nothing(..)) {
         lock(&site.suites).insert(commit.clone(), ran.clone());

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tribunal_agent::{Adapter, Adapters, Login, Tested};
+use tribunal_core::green::tests_nothing;
 use tribunal_docs::project_commands::{FoundCommand, FoundCommands};
 use tribunal_git::Repo;
 use tribunal_process::{Containment, ExitHow, Launch, Stdin, find_program, run_to_end};
@@ -98,6 +99,10 @@ pub fn commands(root: &Path, settings: &Settings) -> Option<FoundCommands> {
         found.build = Some(build);
     }
     match configured(&checks.test, "checks.test") {
+        Some(test) if tests_nothing(&test.argv) => {
+            let note = format!("`{}` ({}) tests nothing", test.shown(), test.found);
+            found = FoundCommands { build: found.build, notes: vec![note], ..FoundCommands::default() };
+        }
         Some(test) => {
             found.test = Some(test);
             (found.not_run, found.notes) = (Vec::new(), Vec::new());

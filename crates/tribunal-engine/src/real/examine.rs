@@ -8,6 +8,7 @@ use super::doctor::environment;
 use super::earlier;
 use super::error::SetupError;
 use super::fix::SCOPE;
+use super::green::tests_nothing_warning;
 use super::hooks::HOOKS;
 use super::make::{begin_branch, digest};
 use super::panel::{self, Ground};
@@ -510,7 +511,7 @@ fn about(project: &Project, plan: &ReviewPlan, note: ReviewNote, site: &Site) ->
     Ok(RunNote {
         phase: phase.map(|files| files.number.clone()).unwrap_or_default(),
         phase_path: phase.map(|files| files.path.clone()).unwrap_or_default(),
-        warnings: noticed_in(phase).0,
+        warnings: noticed_in(phase).0.into_iter().chain(tests_nothing_warning(&plan.settings)).collect(),
         review: Some(Box::new(note)),
         ..told(project, &plan.settings, site, &plan.branch, &plan.user)?
     })

@@ -4,7 +4,7 @@
 
 use super::cache::{Wanted, Warm, may_run_code};
 use super::clerk::Mandate;
-use super::launch::{Ended, Speech, not_done, words};
+use super::launch::{Begin, Ended, Speech, not_done, words};
 use super::make::digest;
 use super::polish::{PUT_BACK, Polish, PutBack};
 use super::site::{Site, lock, slug};
@@ -355,7 +355,8 @@ impl Fix {
         let run = slug(&self.effect.to_string());
         let (warm, runs) = self.warm(site, tool, tree.base())?;
         let cache = cache_of(site, &warm, name, &dir, runs);
-        let asked = Asked { site, tool, seat: &seat, name: &run, dir: &dir, tree: &tree, cache: &cache };
+        let asked =
+            Asked { site, tool, seat: &seat, name: &run, dir: &dir, tree: &tree, cache: &cache, base: None };
         let ran = mend(&asked);
         if let Err(why) = ran {
             warm.into_iter().for_each(|warm| warm.give_back(site, None));
@@ -624,7 +625,7 @@ impl Fix {
         };
         let speech = Speech { mandate, checks: None };
         // Each round is a launch of its own: a fixer is not the one who made it, and sees it as it stands.
-        site.launch(&effect, &names, brief, None, Some(speech), move |site, ended| {
+        site.launch(&effect, &names, brief, Begin::Session(None), Some(speech), move |site, ended| {
             let effect = self.effect.clone();
             if let Err(error) = self.ended(site, &tree, ended) {
                 site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());

@@ -4,6 +4,7 @@
 //! built and tested twice for nothing.
 
 use super::base::Base;
+use super::base_judge::{PutBack, TrustedJudge};
 use super::check::{Command, contained, ended, failing, junit_in, tail, went};
 use super::command_memo::CommandMemo;
 use super::inside;
@@ -12,15 +13,17 @@ use super::site::{Site, lock};
 use super::subject;
 use crate::docket::{CommandNote, Docket, Note};
 use crate::gates::{self, TestRun, has_tests, test_run};
+use crate::settings::Settings;
 use crate::world::Report;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::gate::{self, CommandRun, GateResult, Next};
-use tribunal_core::green::{self, Answer, CommandState, Compared, OneRun, ProjectCommand};
+use tribunal_core::green::{self, Answer, BaseJudge, CommandState, Compared, OneRun, ProjectCommand};
 use tribunal_core::ids::{Check, Revision};
 use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::policy::Policy;
@@ -52,7 +55,7 @@ impl KnownCommand {
     }
 
     /// What is run, one after the other.
-    pub(super) fn steps(&self) -> impl Iterator<Item = &Vec<String>> {
+    pub(crate) fn steps(&self) -> impl Iterator<Item = &Vec<String>> {
         self.setup.iter().chain([&self.argv])
     }
 }
@@ -72,6 +75,9 @@ pub(crate) fn known(site: &Site, docket: &Docket, command: ProjectCommand) -> Op
         ProjectCommand::Build => &checks.build,
         ProjectCommand::Test => &checks.test,
     };
+    if command == ProjectCommand::Test && green::tests_nothing(configured) {
+        return None;
+    }
     if !configured.is_empty() {
         return Some(KnownCommand { argv: configured.clone(), setup: Vec::new(), configured: true });
     }
@@ -92,6 +98,15 @@ pub(crate) fn known(site: &Site, docket: &Docket, command: ProjectCommand) -> Op
         ProjectCommand::Test => detected.test.clone(),
     };
     found.map(|found| KnownCommand { argv: found.argv, setup: found.setup, configured: false })
+}
+
+/// What a run says when it begins with a test command that tests nothing.
+pub(crate) fn tests_nothing_warning(settings: &Settings) -> Option<String> {
+    let test = &settings.checks.test;
+    green::tests_nothing(test).then(|| {
+        let shown = test.join(" ");
+        format!("`{shown}` (checks.test) tests nothing: every pass will say that no tests ran")
+    })
 }
 
 /// Gives a loop the project's commands as checks, as `tribunal_core::green` decides.
@@ -130,6 +145,8 @@ pub(crate) struct Runner<'a> {
     pub(crate) known: &'a KnownCommand,
     /// The effect for which it runs; where that is no longer wanted, nothing is begun.
     pub(crate) effect: Option<&'a EffectId>,
+    /// Where the files that judge come from; none where nothing is compared.
+    pub(crate) judge: Option<&'a TrustedJudge>,
 }
 
 /// Whether an answer that was red before is believed.
@@ -144,7 +161,11 @@ pub(crate) enum Ask {
 impl Runner<'_> {
     /// How the command stands on a commit's tree.
     pub(crate) fn on(&self, commit: &Oid, ask: Ask) -> Result<Seen, GitError> {
-        let tree = self.site.repo.tree_of(commit)?;
+        self.on_tree(commit, self.site.repo.tree_of(commit)?, ask)
+    }
+
+    /// How the command stands on a tree that is checked out as if it were the commit's.
+    fn on_tree(&self, commit: &Oid, tree: Oid, ask: Ask) -> Result<Seen, GitError> {
         let key = (tree.clone(), self.known.steps().cloned().collect());
         let place = Arc::clone(lock(&self.site.seen).entry(key).or_default());
         let mut place = lock(&place);
@@ -156,7 +177,7 @@ impl Runner<'_> {
             None => Vec::new(),
         };
         let before = place.clone();
-        let memo = CommandMemo::of(self.site, self.command, self.known, commit)?;
+        let memo = CommandMemo::of(self.site, self.command, self.known, &tree)?;
         if let (None, Some(seen)) = (&before, memo.as_ref().and_then(CommandMemo::read)) {
             *place = Some(seen.clone());
             return Ok(seen);
@@ -219,7 +240,7 @@ impl Runner<'_> {
         site.shelf.discard(&dir)?;
         fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
         let path = dir.join("tree");
-        site.shelf.checkout(&path, &dir.join("index"), commit, "tests")?;
+        site.shelf.checkout_as(&path, &dir.join("index"), commit, tree, "tests")?;
         let done = borrow(site, &path).and_then(|()| self.steps(&name, n, &path, &dir));
         let found = match done {
             Err(why) => (lost(why), None, String::new()),
@@ -265,10 +286,36 @@ impl Runner<'_> {
         if self.command == ProjectCommand::Test && silent && counted.is_empty() {
             counted = lost_in_source(self.site, self.known, before, now)?;
         }
-        let (before, now) = (was.state.clone(), is.state.clone());
-        let configured = self.known.configured;
-        let answer = green::answer(&Compared { before, now, configured, has_tests, same_tree });
-        Ok(Looked { answer, now: is, counted })
+        let base = self.with_base_judge(now, &is, same_tree)?;
+        let judged = base
+            .as_ref()
+            .map(|(put_back, seen)| BaseJudge { state: seen.state.clone(), files: put_back.files.clone() });
+        let answer = green::answer(&Compared {
+            before: was.state,
+            now: is.state.clone(),
+            configured: self.known.configured,
+            has_tests,
+            same_tree,
+            with_base_judge: judged,
+        });
+        Ok(Looked { answer, now: is, counted, base })
+    }
+
+    /// How the command stands on a green change with the files that judge put back, where the change has others.
+    fn with_base_judge(
+        &self,
+        commit: &Oid,
+        now: &Seen,
+        same_tree: bool,
+    ) -> Result<Option<(PutBack, Seen)>, GitError> {
+        let asked = self.judge.filter(|_| now.state.is_green() && !same_tree && stands(Defence::BaseJudge));
+        let Some(put_back) =
+            asked.map(|judge| judge.put_back(self.site, self.known, commit)).transpose()?.flatten()
+        else {
+            return Ok(None);
+        };
+        let seen = self.on_tree(commit, put_back.tree.clone(), Ask::RedAgain)?;
+        Ok(Some((put_back, seen)))
     }
 
     /// Whether the files of a commit say that there are tests.
@@ -283,13 +330,20 @@ impl Runner<'_> {
     }
 
     /// A note of what it came to.
-    pub(crate) fn note(&self, effect: &EffectId, tree: &Oid, answer: &Answer) -> Note {
+    pub(crate) fn note(&self, effect: &EffectId, tree: &Oid, looked: &Looked) -> Note {
+        let judge = match (&looked.answer, &looked.base) {
+            (Answer::JudgeChanged(_), Some((put_back, _))) => put_back.files.clone(),
+            _ => Vec::new(),
+        };
+        let counted = looked.now.report.as_ref().is_some_and(|report| report.executed() > 0);
         Note::Command(Box::new(CommandNote {
             effect: effect.to_string(),
             command: self.command,
             shown: self.known.shown(),
             tree: tree.to_string(),
-            answer: answer.clone(),
+            answer: looked.answer.clone(),
+            judge,
+            uncounted: self.command == ProjectCommand::Test && looked.answer.is_green() && !counted,
         }))
     }
 }
@@ -336,6 +390,24 @@ pub(crate) struct Looked {
     pub(crate) now: Seen,
     /// What got worse by what was counted.
     pub(crate) counted: Vec<Regression>,
+    /// The change with its judge put back, and how the command stands there.
+    base: Option<(PutBack, Seen)>,
+}
+
+impl Looked {
+    /// The finding that it is, if it is one. A judge that was changed is no builder's to put right: a person decides.
+    pub(crate) fn claim(&self, command: ProjectCommand, shown: &str) -> Option<Claim> {
+        let text = self.answer.blocker()?;
+        let (Answer::JudgeChanged(_), Some((put_back, seen))) = (&self.answer, &self.base) else {
+            return Some(self.now.claim(command, shown, text));
+        };
+        let mut claim = seen.claim(command, shown, text);
+        claim.rule = Some(format!("{command}:judge"));
+        claim.suggestion = format!("leave {} as it was, or let a person take it", put_back.files.join(", "));
+        claim.fixable_by = FixableBy::Manual;
+        claim.file = put_back.files.first().cloned();
+        Some(claim)
+    }
 }
 
 /// What was counted in both runs and got worse. A run that counts nothing where tests were counted before has lost them.
@@ -414,6 +486,8 @@ pub(crate) struct ProjectCheck {
     known: Option<KnownCommand>,
     revision: Revision,
     before: Before,
+    /// Where the files that judge come from.
+    judge: TrustedJudge,
     /// No other check of the run compares what was counted.
     counts: bool,
     /// A check that did not run stops nothing, and every report says so.
@@ -447,6 +521,7 @@ impl ProjectCheck {
             known: known(site, docket, command),
             revision: revision.clone(),
             before,
+            judge: TrustedJudge::of(docket),
             counts: command == ProjectCommand::Test && !counted_elsewhere,
             lenient: site.settings.gates.errors == "continue",
         })
@@ -458,7 +533,8 @@ impl ProjectCheck {
             let report = Report::Loop(LoopReport::Unchecked(unknown(site)));
             return site.report(&self.effect, report, Vec::new());
         };
-        let runner = Runner { site, command: self.command, known, effect: Some(&self.effect) };
+        let judge = Some(&self.judge);
+        let runner = Runner { site, command: self.command, known, effect: Some(&self.effect), judge };
         match self.look(site, &runner) {
             Ok((tree, looked)) => self.tell(site, &runner, &tree, looked),
             Err(error) => {
@@ -480,15 +556,11 @@ impl ProjectCheck {
 
     fn tell(&self, site: &Site, runner: &Runner<'_>, tree: &Oid, looked: Looked) {
         let shown = runner.known.shown();
-        let Looked { answer, now, counted } = looked;
-        let counted: Vec<&Regression> = counted.iter().filter(|_| self.counts).collect();
-        let findings: Vec<Claim> = match answer.blocker() {
-            Some(text) => vec![now.claim(self.command, &shown, text)],
-            None => Vec::new(),
-        };
-        let findings: Vec<Claim> =
-            findings.into_iter().chain(counted.into_iter().map(|one| lost_test(self.command, one))).collect();
-        let mut notes = vec![runner.note(&self.effect, tree, &answer)];
+        let mut notes = vec![runner.note(&self.effect, tree, &looked)];
+        let claim = looked.claim(self.command, &shown);
+        let Looked { answer, now, counted, .. } = looked;
+        let lost = counted.iter().filter(|_| self.counts).map(|one| lost_test(self.command, one));
+        let findings: Vec<Claim> = claim.into_iter().chain(lost).collect();
         let lacked = match answer {
             Answer::NotRun(_) | Answer::RedBefore(_) => now.lacked(),
             _ => String::new(),
@@ -527,7 +599,11 @@ impl ProjectCheck {
 
 /// Why no test command is known, with the way out.
 fn unknown(site: &Site) -> String {
-    match site.settings.checks.no_tests {
+    let checks = &site.settings.checks;
+    if green::tests_nothing(&checks.test) {
+        return format!("`{}` tests nothing (checks.test)", checks.test.join(" "));
+    }
+    match checks.no_tests {
         true => "the settings say that the project has none (checks.no_tests)".to_owned(),
         false => "no test command is known for this project; `checks.test` names it".to_owned(),
     }

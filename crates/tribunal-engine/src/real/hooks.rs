@@ -4,6 +4,7 @@
 //! change makes of them; those elsewhere are the user's own.
 
 use super::base::fork;
+use super::base_judge::called_by;
 use super::check::{Command, Found, NotRun, contained, ended, tail};
 use super::inside;
 use super::message::{self, Rewritten};
@@ -15,6 +16,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Claim, Severity};
 use tribunal_core::run::{Job, Subject};
@@ -195,7 +197,10 @@ impl<'a> Desk<'a> {
         fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
         let folder = folder_in_tree(hooks);
         let trusted = CONFIGURE.iter().copied().map(GitPath::from).chain(folder.as_ref().map(whole_of));
-        let trusted: Vec<GitPath> = trusted.collect();
+        let mut trusted: Vec<GitPath> = trusted.collect();
+        for hook in hooks.iter().filter(|_| stands(Defence::BaseProgram)) {
+            trusted.extend(called_by(site, &change.base, &change.tree, &text_of(site, hook, &change.base)?)?);
+        }
         let tree = site.repo.tree_with(&change.tree, &change.base, &trusted)?;
         let desk = Desk { site, name: name.to_owned(), dir, parent: change.parent.clone(), tree };
         site.shelf.checkout_as(&desk.at(), &desk.index(), &desk.parent, &desk.tree, "check")?;
@@ -370,6 +375,15 @@ fn about(mut claim: Claim, message: &str) -> Claim {
     claim.suggestion =
         "give the commit another message: `COMMIT <word>: <line>`, one for each line of it".to_owned();
     claim
+}
+
+/// What a hook says, as it will be run; nothing where it is no text.
+fn text_of(site: &Site, hook: &Hook, base: &Oid) -> Result<String, GitError> {
+    let bytes = match &hook.in_tree {
+        Some(path) => site.repo.file_at(base, path)?.or_else(|| fs::read(&hook.path).ok()),
+        None => fs::read(&hook.path).ok(),
+    };
+    Ok(String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned())
 }
 
 /// The folder of the hooks, where it lies in the tree.

@@ -7,7 +7,7 @@ use super::carried::carried;
 use super::check::{self, Command};
 use super::clerk::Mandate;
 use super::evidence::{self, Gathered};
-use super::launch::{Ended, Speech, objection, voted, words};
+use super::launch::{Begin, Ended, Speech, objection, voted, words};
 use super::make::{lay_out, plan_brief, task_brief, task_number, use_word};
 use super::proof::Questions;
 use super::show::{Material, Put, READ_MAX, Told};
@@ -331,7 +331,8 @@ impl Judge {
         let speech = self.mandate.take().map(|mandate| Speech { mandate, checks });
         self.put.retain(|put| told.put.contains(&put.id));
         // A judge never goes on in an earlier session: who approves has not seen it being made.
-        site.launch(&effect, &names, brief, None, speech, move |site, ended| {
+        let begin = Begin::Base(self.base.clone());
+        site.launch(&effect, &names, brief, begin, speech, move |site, ended| {
             self.answered(site, &commit, &shared, &told, ended);
         });
         Ok(())
@@ -1003,7 +1004,8 @@ impl Checkpoint {
         brief.dir = site.seat_dir(&commit);
         brief.prompt = prompt::checkpoint(&self.brief);
         let effect = self.effect.clone();
-        site.launch(&effect, &names, brief, None, None, move |site, ended| {
+        let begin = Begin::Base(self.base.clone());
+        site.launch(&effect, &names, brief, begin, None, move |site, ended| {
             // A checkpoint decides nothing, so a spoilt checkout only costs its feedback.
             let touched = site.leave_seat(&self.effect, &shared).unwrap_or(true);
             let notes = vec![Note::Launch(Box::new(ended.note))];

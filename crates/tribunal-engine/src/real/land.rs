@@ -2,10 +2,11 @@
 //! most once, and can be asked later whether it did.
 
 use super::account::{Account, summary_path, take_words};
+use super::base_judge::{self, TrustedJudge};
 use super::check::{self, Command, LANDING, VERIFICATION};
 use super::green::{self, KnownCommand, Runner};
 use super::hooks::{self, Answer as HookAnswer, HOOKS};
-use super::launch::{Ended, not_done, words};
+use super::launch::{Begin, Ended, not_done, words};
 use super::make::{digest, place_of, plan_brief, take_lane_away};
 use super::message::folded;
 use super::rebase::{brought, landed_ref};
@@ -63,6 +64,8 @@ pub(crate) struct Landing {
     project: Vec<(ProjectCommand, KnownCommand)>,
     /// A named person took the lane's work as it is.
     taken: bool,
+    /// Where the files that judge come from.
+    judge: TrustedJudge,
     /// What did not run stops nothing.
     lenient: bool,
     trailers: Vec<String>,
@@ -108,6 +111,7 @@ impl Landing {
             named: named.collect(),
             project: project.collect(),
             taken: docket.took_work(plan),
+            judge: TrustedJudge::of(docket),
             lenient: site.settings.gates.errors == "continue",
             trailers: trailers(docket, plan),
             base: docket.base().to_owned(),
@@ -187,16 +191,17 @@ impl Landing {
         let tree = site.repo.tree_of(new_head)?;
         let mut red = Vec::new();
         for (command, known) in &self.project {
-            let runner = Runner { site, command: *command, known, effect: Some(&self.effect) };
+            let judge = Some(&self.judge);
+            let runner = Runner { site, command: *command, known, effect: Some(&self.effect), judge };
             let looked = runner.compare(onto, new_head)?;
             let lane = if self.taken { Some(runner.on(commit, green::Ask::Remembered)?.state) } else { None };
-            notes.push(runner.note(&self.effect, &tree, &looked.answer));
+            notes.push(runner.note(&self.effect, &tree, &looked));
             if may_land(&looked.answer, lane.as_ref(), &looked.now.state) {
                 continue;
             }
             let text = format!("`{}`: {}", known.shown(), looked.answer.text());
-            match looked.answer.blocker() {
-                Some(why) => red.push((command.check(), looked.now.claim(*command, &known.shown(), why))),
+            match looked.claim(*command, &known.shown()) {
+                Some(claim) => red.push((command.check(), claim)),
                 None if self.lenient => {
                     notes.push(Note::Warning(format!("{command} did not run and stopped nothing: {text}")));
                 }
@@ -325,7 +330,10 @@ fn without_judgements(message: &str) -> String {
 fn trailers(docket: &Docket, plan: &PlanId) -> Vec<String> {
     let accepted = docket.accepters(plan).into_iter();
     let accepted = accepted.map(|by| format!("Tribunal-Accepted-By: {}", plain::line(&by)));
+    let judge = base_judge::taken_of(docket, plan).into_iter();
+    let judge = judge.map(|file| format!("Tribunal-Judge-Changed: {}", plain::line(&file)));
     accepted
+        .chain(judge)
         .chain(not_reviewed(docket, plan))
         .chain(shown(docket, plan))
         .chain(who::of_work(docket, subject::loops_of(docket, plan)).trailers())
@@ -345,8 +353,14 @@ fn of_commands(notes: &[Note]) -> Vec<String> {
     let not_tested = (!tested).then(|| "Tribunal-Not-Tested: no tests ran".to_owned());
     let line = |note: &&CommandNote| {
         let key = match note.answer {
+            Answer::Green if note.uncounted => {
+                return Some(format!(
+                    "Tribunal-Not-Counted: {}: exit code 0, no count",
+                    plain::line(&note.shown)
+                ));
+            }
             Answer::Green | Answer::NoTests(_) | Answer::NotRun(_) => return None,
-            Answer::Broken(_) | Answer::RedBefore(_) => "Tribunal-Red",
+            Answer::Broken(_) | Answer::JudgeChanged(_) | Answer::RedBefore(_) => "Tribunal-Red",
             Answer::NewlyFlaky(_) | Answer::FlakyBefore(_) => "Tribunal-Flaky",
         };
         Some(format!("{key}: {}: {}", plain::line(&note.shown), plain::line(note.answer.text())))
@@ -553,7 +567,7 @@ impl Summarising {
         brief.dir = tree.path().to_path_buf();
         brief.access = Access::Write;
         let effect = self.effect.clone();
-        site.launch(&effect, &["dev"], brief, None, None, move |site, ended| {
+        site.launch(&effect, &["dev"], brief, Begin::Session(None), None, move |site, ended| {
             let effect = self.effect.clone();
             if let Err(error) = self.told(site, &dir, &commit, ended) {
                 site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());

@@ -55,6 +55,14 @@ pub(crate) struct Session {
     pub(crate) totals: Totals,
 }
 
+/// What a launch begins with.
+pub(crate) enum Begin {
+    /// A maker: the session it goes on in, if there is one.
+    Session(Option<Session>),
+    /// A judge: programs of the tree are those of this commit.
+    Base(String),
+}
+
 /// What is known of a launch before it ends.
 pub(crate) struct Flight {
     pub(crate) effect: EffectId,
@@ -92,11 +100,11 @@ impl Site {
         effect: &EffectId,
         names: &[&str],
         brief: Brief,
-        session: Option<Session>,
+        begin: Begin,
         speech: Option<Speech>,
         then: impl FnOnce(&Arc<Site>, Ended) + Send + 'static,
     ) {
-        if let Err(text) = self.try_launch(effect, names, brief, session, speech, then) {
+        if let Err(text) = self.try_launch(effect, names, brief, begin, speech, then) {
             self.desk.shut(&slug(&effect.to_string()));
             self.fail(effect, Failure::new(FailureKind::Setup, text), Vec::new());
         }
@@ -107,7 +115,7 @@ impl Site {
         effect: &EffectId,
         names: &[&str],
         mut brief: Brief,
-        session: Option<Session>,
+        begin: Begin,
         speech: Option<Speech>,
         then: impl FnOnce(&Arc<Site>, Ended) + Send + 'static,
     ) -> Result<(), String> {
@@ -117,6 +125,10 @@ impl Site {
         if brief.word.is_none() {
             return Err("there is no launch word: /dev/urandom cannot be read".to_owned());
         }
+        let (session, base) = match begin {
+            Begin::Session(session) => (session, None),
+            Begin::Base(base) => (None, Some(base)),
+        };
         let session = session.filter(|_| row.can(Feature::Resume, brief.access));
         let told = tribunal_core::tables::tokens_of(&brief.prompt);
         // A session that goes on has read them.
@@ -129,8 +141,9 @@ impl Site {
             asks.mcp = self.receive(effect, &mut brief, speech)?;
         }
         let keep = |name: &str| self.environment.get(name).cloned();
-        let prepared =
+        let mut prepared =
             tribunal_agent::prepare(&row, &brief, &asks, &keep).map_err(|error| error.to_string())?;
+        let programs = base.map(|base| self.programs_from(&base, &mut prepared)).transpose()?.flatten();
         let flight = Flight {
             effect: effect.clone(),
             role: brief.role.clone(),
@@ -173,10 +186,24 @@ impl Site {
                 });
             });
         };
-        let walls = agent_walls(&walled, &brief, &prepared, |room| self.walls(room))?;
+        let walls = agent_walls(&walled, &brief, &prepared, |room| {
+            let shown = programs.map(|folder| (folder, false));
+            self.walls(&Room { more: room.more.iter().cloned().chain(shown).collect(), ..*room })
+        })?;
         self.spawn(effect, prepared, brief.out_dir, walls, Box::new(ended))?;
         self.watch.begin(watched);
         Ok(())
+    }
+
+    /// Has a judge's programs taken from a commit; returns the folder that it has to be shown.
+    fn programs_from(&self, base: &str, prepared: &mut Prepared) -> Result<Option<PathBuf>, String> {
+        let base = Oid::parse(base).map_err(|error| error.to_string())?;
+        let at = prepared.argv.iter().position(|word| *word == prepared.program);
+        let folder = self.lead_to_base(&base, &prepared.dir, &mut prepared.argv)?;
+        if let Some(program) = at.and_then(|at| prepared.argv.get(at)) {
+            prepared.program.clone_from(program);
+        }
+        Ok(folder)
     }
 
     /// Opens the launch's desk and tells the agent of it.

@@ -6,7 +6,7 @@ use super::around::Entry;
 use super::base::fork;
 use super::carried::carried;
 use super::clerk::Mandate;
-use super::launch::{Ended, Session, Speech, not_done, session_of, words};
+use super::launch::{Begin, Ended, Session, Speech, not_done, session_of, words};
 use super::site::{PlanText, Site, slug};
 use super::subject;
 use super::{agent_names, backup_of};
@@ -192,12 +192,19 @@ impl Make {
         brief.access = Access::Write;
         brief.seat = effect.n.backup.then(|| backup_of(role).to_owned());
         let (session, speech) = (self.session.take(), self.speech());
-        site.launch(&effect, &agent_names(&effect), brief, session, Some(speech), move |site, ended| {
-            let effect = self.effect.clone();
-            if let Err(error) = take(self, site, ended) {
-                site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
-            }
-        });
+        site.launch(
+            &effect,
+            &agent_names(&effect),
+            brief,
+            Begin::Session(session),
+            Some(speech),
+            move |site, ended| {
+                let effect = self.effect.clone();
+                if let Err(error) = take(self, site, ended) {
+                    site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+                }
+            },
+        );
     }
 
     /// What the maker may say by tools. It runs checks itself, in its own folder.

@@ -6,6 +6,8 @@ mod around;
 mod artifact;
 mod ask_again;
 mod base;
+mod base_judge;
+mod base_program;
 mod base_settings;
 mod cache;
 mod carried;

@@ -2,6 +2,7 @@
 //! review approved is carried over where that is proven. It moves only refs of ours, in one transaction, and can be
 //! asked later whether it did; the user's branch is the fast-forward's alone.
 
+use super::base_judge::TrustedJudge;
 use super::check::{self, Command, VERIFICATION};
 use super::green::{self, KnownCommand, Runner};
 use super::land::{ADVANCED, BOUNDARY_BEFORE};
@@ -192,6 +193,8 @@ pub(crate) struct Carrying {
     commands: Vec<Command>,
     /// The project's own commands.
     project: Vec<(ProjectCommand, KnownCommand)>,
+    /// Where the files that judge come from.
+    judge: TrustedJudge,
     /// Nothing was built: there is no queue that could solve a conflict.
     alone: bool,
     /// Tools judge it: they have to look at the rebased result themselves.
@@ -227,6 +230,7 @@ impl Carrying {
             declared: declared.map(|file| GitPath::from(file.as_str())).collect(),
             commands,
             project: project.collect(),
+            judge: TrustedJudge::of(docket),
             alone: docket.run.as_ref().is_none_or(|run| run.spec().plans.is_empty()),
             tools: docket.about.review.as_ref().is_some_and(|review| !review.tools.is_empty()),
             artifact: chain.filter(|note| note.artifact != Artifact::Implementation),
@@ -267,7 +271,8 @@ impl Carrying {
             return self.judge_again(site, &head);
         }
         for (command, known) in &self.project {
-            let runner = Runner { site, command: *command, known, effect: Some(&self.effect) };
+            let judge = Some(&self.judge);
+            let runner = Runner { site, command: *command, known, effect: Some(&self.effect), judge };
             let looked = runner.compare(&ground, &head)?;
             if !may_land(&looked.answer, None, &looked.now.state) {
                 // Whoever reviews it runs the command too, and finds it red or asks a person.

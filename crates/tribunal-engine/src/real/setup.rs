@@ -123,6 +123,7 @@ pub(super) fn begin_for(
     let mut spec = run_spec(settings, ask, specs, policies, approved)?;
     let mut about = about(project, settings, &files, &plans, &branch, &head.commit, &site)?;
     about.warnings = noticed;
+    about.warnings.extend(super::green::tests_nothing_warning(settings));
     if let Some(feature) = last {
         about.chain = Some(Box::new(feature.note(&site, &head.commit)?));
         (spec.review, spec.chain) = (true, Some(Box::new(feature.spec(settings)?)));
@@ -704,6 +705,7 @@ pub(super) fn world(
         contexts: Mutex::default(),
         taken: std::sync::OnceLock::new(),
         seats: Mutex::default(),
+        base_programs: Mutex::default(),
         environment,
         own_binary,
         hooked: Mutex::default(),

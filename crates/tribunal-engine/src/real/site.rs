@@ -84,6 +84,8 @@ pub(crate) struct Site {
     /// Commits of tasks that were taken over, by the refs that keep them.
     pub(crate) taken: std::sync::OnceLock<Vec<(String, Oid)>>,
     pub(crate) seats: Mutex<BTreeMap<String, Arc<Mutex<super::judge::SeatTree>>>>,
+    /// The commits that judging programs are started from.
+    pub(crate) base_programs: Mutex<BTreeSet<Oid>>,
     pub(crate) environment: BTreeMap<String, OsString>,
     pub(crate) own_binary: PathBuf,
     /// Changes that the user's pre-commit hook let pass, by what they stand on and what they come to.

@@ -225,7 +225,8 @@ fn look(
         None => site.shelf.checkout(&dir.join("tree"), &dir.join("index"), commit, "check")?,
     };
     let cache = cache_of(site, &warm, &tool.name, &dir, runs);
-    let asked = Asked { site, tool, seat: &seat, name, dir: &dir, tree: &tree, cache: &cache };
+    let asked =
+        Asked { site, tool, seat: &seat, name, dir: &dir, tree: &tree, cache: &cache, base: Some(base) };
     // Whether the answer comes from nothing but what it is kept by.
     let mut alone = true;
     let said = match asked.ask(&changed)? {
@@ -265,8 +266,8 @@ fn begin_at_base(
     }
     let (tree, cache) = (warm.tree(site, base)?, warm.data());
     let name = format!("{name}-first");
-    let _ =
-        Asked { site, tool, seat, name: &name, dir, tree: &tree, cache: &cache }.check(&tool.check, &[])?;
+    let _ = Asked { site, tool, seat, name: &name, dir, tree: &tree, cache: &cache, base: Some(base) }
+        .check(&tool.check, &[])?;
     let _ = warm.set_aside(&trash);
     Ok(())
 }
@@ -378,6 +379,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) tree: &'a Tree,
     /// The folder that it keeps for itself.
     pub(crate) cache: &'a Path,
+    /// The commit whose programs judge; none where it only fixes.
+    pub(crate) base: Option<&'a Oid>,
 }
 
 impl Asked<'_> {
@@ -505,6 +508,8 @@ impl Asked<'_> {
         let own = program(self.site.project.root(), path, self.tool.program());
         let own = own.map_or_else(|| self.tool.program().to_owned(), |path| path.display().to_string());
         let named = words.iter().any(|word| word == "{files}");
+        let (words, own, programs) = self.words_of_base(words, own)?;
+        let words = &words;
         let mut runs = Vec::new();
         for (place, files) in &self.seat.places {
             self.borrow(place)?;
@@ -528,6 +533,7 @@ impl Asked<'_> {
                     shown: format!("{} ({what})", self.tool.name),
                     env,
                     room: vec![cache.to_owned()],
+                    shown_folders: programs.iter().cloned().collect(),
                     place: place.clone(),
                 };
                 let tree = self.tree.path();
@@ -543,6 +549,24 @@ impl Asked<'_> {
             }
         }
         Ok(runs)
+    }
+
+    /// The row's words and its program, with files of the tree as the base has them, and the folder to show for that.
+    fn words_of_base(
+        &self,
+        words: &[String],
+        own: String,
+    ) -> Result<(Vec<String>, String, Option<PathBuf>), String> {
+        let Some(base) = self.base else { return Ok((words.to_vec(), own, None)) };
+        let mut all: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let mut program = [OsString::from(&own)];
+        let tree = self.tree.path();
+        let did_not_run = |why| format!("{} did not run: {why}", self.tool.name);
+        let first = self.site.lead_to_base(base, tree, &mut program).map_err(did_not_run)?;
+        let then = self.site.lead_to_base(base, tree, &mut all).map_err(did_not_run)?;
+        let text = |word: OsString| word.to_string_lossy().into_owned();
+        let [program] = program;
+        Ok((all.into_iter().map(text).collect(), text(program), first.or(then)))
     }
 
     /// Folders that a tool needs and git does not have: those of the user's work tree, to read.

@@ -39,6 +39,7 @@ mod hooks;
 mod hostile;
 mod hostile_files;
 mod hostile_gates;
+mod hostile_judge;
 mod hostile_words;
 mod in_a_browser;
 mod land;

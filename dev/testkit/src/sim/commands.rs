@@ -5,8 +5,8 @@ use super::fault::Fault;
 use super::git::tree_of;
 use super::rng::dice;
 use super::scene::Scene;
-use tribunal_core::finding::{Claim, Severity};
-use tribunal_core::green::{self, Answer, CommandState, Compared, ProjectCommand};
+use tribunal_core::finding::{Claim, FixableBy, Severity};
+use tribunal_core::green::{self, Answer, BaseJudge, CommandState, Compared, ProjectCommand};
 use tribunal_core::ids::{LoopId, PlanId, Revision};
 use tribunal_core::r#loop::{Checked, Failure, FailureKind, LoopReport};
 use tribunal_engine::Docket;
@@ -55,10 +55,23 @@ pub fn merged_state(scene: &Scene, revision: &Revision, landed: usize) -> (Comma
     }
 }
 
-/// What follows from how it ends on two trees.
-pub fn answer(before: &CommandState, now: &CommandState) -> Answer {
-    let (before, now) = (before.clone(), now.clone());
-    green::answer(&Compared { before, now, configured: false, has_tests: true, same_tree: false })
+/// Whether a change also changes what judges it, so that it ends with 0 whatever it does.
+pub fn is_gutted(scene: &Scene, tree: &str) -> bool {
+    tree != BASE && dice(scene.seed, "judge", tree).chance(scene.dials.rate(Fault::JudgeGutted))
+}
+
+/// What follows from how it ends on two trees. How it ends is what the base's judge says; a change that guts its judge has
+/// another one that says 0.
+pub fn answer(before: &CommandState, now: &CommandState, gutted: bool) -> Answer {
+    let base = || BaseJudge { state: now.clone(), files: vec!["Makefile".to_owned()] };
+    green::answer(&Compared {
+        before: before.clone(),
+        now: if gutted { CommandState::Green } else { now.clone() },
+        configured: false,
+        has_tests: true,
+        same_tree: false,
+        with_base_judge: gutted.then(base),
+    })
 }
 
 /// The tree that a loop's change is held against: what was approved of its lane before, otherwise the base.
@@ -77,9 +90,14 @@ pub fn check(
 ) -> (LoopReport, Option<Fault>) {
     let (was, _) = state(scene, &before(docket, id));
     let (now, struck) = state(scene, tree_of(revision));
-    let report = match answer(&was, &now) {
+    let gutted = is_gutted(scene, tree_of(revision));
+    let report = match answer(&was, &now, gutted) {
         Answer::Broken(text) | Answer::NewlyFlaky(text) => {
             LoopReport::Checked(Checked { findings: vec![claim(&text)] })
+        }
+        Answer::JudgeChanged(text) => {
+            let claim = Claim { fixable_by: FixableBy::Manual, ..claim(&text) };
+            LoopReport::Checked(Checked { findings: vec![claim] })
         }
         Answer::NotRun(why) => LoopReport::Failed(Failure::new(FailureKind::DidNotRun, why)),
         Answer::NoTests(why) => LoopReport::Unchecked(why),
@@ -87,7 +105,7 @@ pub fn check(
             LoopReport::Checked(Checked { findings: Vec::new() })
         }
     };
-    (report, struck)
+    (report, if gutted { Some(Fault::JudgeGutted) } else { struck })
 }
 
 /// A finding of the command.

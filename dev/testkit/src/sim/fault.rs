@@ -82,6 +82,7 @@ faults! {
     TestsRed = "tests are red after the change",
     TestsFlaky = "tests are flaky after the change",
     TestsNotRun = "tests do not run",
+    JudgeGutted = "change guts what judges it",
 }
 
 /// How often each fault strikes, in a thousand; 0 is off.

@@ -190,7 +190,9 @@ fn shut(
     before: &CommandState,
     now: &CommandState,
 ) -> Option<Attempt> {
-    let answer = commands::answer(before, now);
+    // Whoever takes a change takes its judge with it.
+    let gutted = !taken && commands::is_gutted(scene, tree_of(revision));
+    let answer = commands::answer(before, now, gutted);
     let lane = taken.then(|| commands::state(scene, tree_of(revision)).0);
     if green::may_land(&answer, lane.as_ref(), now) {
         return None;

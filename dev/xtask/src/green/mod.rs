@@ -1,5 +1,5 @@
 //! `cargo xtask green`: small projects of many ecosystems, each with a task that is fine and tasks that break a test,
-//! remove one, skip one, make one flaky and break the build. The real program plays each with agents that always say it is
+//! remove one, skip one, make one flaky, break the build and gut the judge. The real program plays each with agents that always say it is
 //! done and always approve. It passes only if the fine task is on the branch in the end and no other one is.
 
 mod install;
@@ -75,6 +75,7 @@ fn play_all(args: &Args) -> Res<bool> {
     let (there, missing) = sorted_out(args, projects);
     let queue: VecDeque<(usize, Deed)> =
         (0..there.len()).flat_map(|n| deeds.iter().map(move |deed| (n, *deed))).collect();
+    let queue: VecDeque<(usize, Deed)> = queue.into_iter().filter(|(n, deed)| there[*n].has(*deed)).collect();
     let (queue, cells) = (Mutex::new(queue), Mutex::new(Cells::new()));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {

@@ -167,6 +167,7 @@ impl Seen {
         match deed {
             Deed::Fine => false,
             Deed::Breaks | Deed::Build => answered(&|answer| matches!(answer, Answer::Broken(_))),
+            Deed::Gut => answered(&|answer| matches!(answer, Answer::JudgeChanged(_))),
             Deed::Flaky => answered(&|answer| matches!(answer, Answer::NewlyFlaky(_))),
             Deed::Removes => said(&["it is gone", " tests run,"]),
             // A test is gone where its runner does not name what it skips, and where its call was made a comment.

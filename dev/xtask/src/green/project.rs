@@ -21,12 +21,14 @@ pub enum Deed {
     Flaky,
     /// What does not compile, or cannot be loaded.
     Build,
+    /// Changes what a test expects, and makes the judge say that it passes. Not every project has it.
+    Gut,
 }
 
 impl Deed {
     /// All of them.
-    pub const ALL: [Deed; 6] =
-        [Deed::Fine, Deed::Breaks, Deed::Removes, Deed::Skips, Deed::Flaky, Deed::Build];
+    pub const ALL: [Deed; 7] =
+        [Deed::Fine, Deed::Breaks, Deed::Removes, Deed::Skips, Deed::Flaky, Deed::Build, Deed::Gut];
 
     /// Its name in the files and in the table.
     pub fn name(self) -> &'static str {
@@ -37,6 +39,7 @@ impl Deed {
             Deed::Skips => "skips",
             Deed::Flaky => "flaky",
             Deed::Build => "build",
+            Deed::Gut => "gut",
         }
     }
 }
@@ -95,10 +98,16 @@ impl Project {
         for section in rest.split("\n--- ") {
             project.section(section)?;
         }
-        match Deed::ALL.into_iter().find(|deed| !project.edits.iter().any(|edit| edit.0 == *deed)) {
+        let lacks = |deed: &Deed| *deed != Deed::Gut && !project.has(*deed);
+        match Deed::ALL.into_iter().find(lacks) {
             Some(deed) => Err(format!("it has no task {}", deed.name())),
             None => Ok(project),
         }
+    }
+
+    /// Whether it has such a task.
+    pub fn has(&self, deed: Deed) -> bool {
+        self.edits.iter().any(|edit| edit.0 == deed)
     }
 
     fn section(&mut self, section: &str) -> Res<()> {
@@ -128,8 +137,15 @@ impl Project {
     pub fn changed(&self, deed: Deed, flaky: &str) -> Res<BTreeMap<String, String>> {
         let mut changed: BTreeMap<String, String> = BTreeMap::new();
         for (_, path, old, new) in self.edits.iter().filter(|edit| edit.0 == deed) {
-            let base = self.files.get(path).ok_or_else(|| format!("there is no file {path}"))?;
-            let text = changed.entry(path.clone()).or_insert_with(|| base.0.clone());
+            let base = self.files.get(path).map(|(text, _)| text.as_str());
+            // A task may also bring a file.
+            let base =
+                base.or(old.is_empty().then_some("")).ok_or_else(|| format!("there is no file {path}"))?;
+            let text = changed.entry(path.clone()).or_insert_with(|| base.to_owned());
+            if base.is_empty() {
+                text.push_str(&format!("{new}\n"));
+                continue;
+            }
             // What is taken out goes with the end of its line.
             let old = if new.is_empty() { format!("{old}\n") } else { old.clone() };
             if !text.contains(&old) {
@@ -151,12 +167,15 @@ mod tests {
         let projects = all().unwrap();
         assert!(projects.len() >= 12, "{}", projects.len());
         assert!(projects.iter().filter(|project| project.short).count() >= 4);
+        assert!(projects.iter().filter(|project| project.has(Deed::Gut)).count() >= 7);
         for project in projects {
             assert!(!project.tools.is_empty(), "{}", project.name);
-            for deed in Deed::ALL {
+            for deed in Deed::ALL.into_iter().filter(|deed| project.has(*deed)) {
                 let changed = project.changed(deed, "/flaky").unwrap();
                 assert!(
-                    changed.iter().all(|(path, text)| project.files[path].0 != *text),
+                    changed
+                        .iter()
+                        .all(|(path, text)| project.files.get(path).is_none_or(|base| base.0 != *text)),
                     "{}",
                     project.name
                 );

@@ -1,0 +1,242 @@
+//! Files that judge in part: a manifest names the runner and also the dependencies. A change to the parts that judge
+//! nothing is no change of the judge. What cannot be read in parts is taken whole.
+
+use std::collections::BTreeMap;
+
+/// Which parts of a file judge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Parts {
+    /// All of it.
+    Whole,
+    /// All but these tables and keys of TOML, `*` for any one name.
+    Toml(&'static [&'static str]),
+    /// All but these keys of the outermost object.
+    Json(&'static [&'static str]),
+    /// Only lines that begin so.
+    Lines(&'static [&'static str]),
+    /// All but what stands between these two.
+    Block(&'static str, &'static str),
+}
+
+/// Keys with their values, as they are written.
+type Entries = BTreeMap<String, String>;
+
+impl Parts {
+    /// Whether the parts that judge differ.
+    pub(super) fn differ(self, before: &str, now: &str) -> bool {
+        match self {
+            Parts::Whole => before != now,
+            Parts::Toml(free) => match (toml(before), toml(now)) {
+                (Some(before), Some(now)) => differ(&before, &now, free),
+                _ => before != now,
+            },
+            Parts::Json(free) => match (json(before), json(now)) {
+                (Some(before), Some(now)) => differ(&before, &now, free),
+                _ => before != now,
+            },
+            Parts::Lines(begin) => lines(before, begin) != lines(now, begin),
+            Parts::Block(open, close) => match (outside(before, open, close), outside(now, open, close)) {
+                (Some(before), Some(now)) => before != now,
+                _ => before != now,
+            },
+        }
+    }
+}
+
+/// The functions by which a file of tests steers its runner, as they are written.
+pub(super) fn marked(text: &str, marks: &[(&str, &str)]) -> String {
+    let mut out = String::new();
+    let mut inside = false;
+    for line in text.lines() {
+        let begins = marks.iter().any(|(_, mark)| line.starts_with(mark));
+        let goes_on = line.trim().is_empty() || line.starts_with([' ', '\t']) || line.starts_with(['}', ')']);
+        inside = begins || (inside && goes_on);
+        if inside && !line.trim().is_empty() {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// Whether entries differ that judge. A dependency that was there and is now taken from the tree is one: it stands in the
+/// place of a library that tests may rely on.
+fn differ(before: &Entries, now: &Entries, free: &[&str]) -> bool {
+    let is_free = |key: &str| free.iter().any(|free| covers(free, key));
+    let judging = |entries: &Entries| -> Entries {
+        entries
+            .iter()
+            .filter(|(key, _)| !is_free(key))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect()
+    };
+    let local = |value: &str| ["path", "file:", "link:", "portal:"].iter().any(|word| value.contains(word));
+    let replaced = before.iter().any(|(key, was)| {
+        is_free(key) && now.get(key).is_some_and(|is| is != was && local(is) && !local(was))
+    });
+    replaced || judging(before) != judging(now)
+}
+
+/// Whether a pattern names a key or a table above it.
+fn covers(pattern: &str, key: &str) -> bool {
+    let mut parts = key.split('.');
+    pattern.split('.').all(|part| parts.next().is_some_and(|own| part == "*" || part == own))
+}
+
+/// The entries of a TOML document by table and key. None where it has texts of several lines: a line in one of them could
+/// be taken for the beginning of a table.
+fn toml(text: &str) -> Option<Entries> {
+    if text.contains("\"\"\"") || text.contains("'''") {
+        return None;
+    }
+    let (mut entries, mut table, mut last) = (Entries::new(), String::new(), String::new());
+    let mut tables = 0u32;
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let name = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+        // Inside an array of several lines there is no table.
+        let open = entries.get(&last).is_some_and(|value: &String| !is_closed(value));
+        if let (Some((name, _)), false) = (name, open) {
+            tables += 1;
+            let is_list = name.starts_with('[');
+            let name = name.trim_start_matches('[').replace(['"', '\'', ' '], "");
+            // Each table of a list stands for itself.
+            table = if is_list { format!("{name}.{tables}") } else { name };
+            last = format!("{table}.");
+            entries.entry(last.clone()).or_default();
+        } else if let (Some((key, value)), false) = (line.split_once('='), open) {
+            let key = key.trim().replace(['"', '\''], "");
+            last = if table.is_empty() { key } else { format!("{table}.{key}") };
+            entries.entry(last.clone()).or_default().push_str(value.trim());
+        } else {
+            entries.entry(last.clone()).or_default().push_str(line);
+        }
+    }
+    Some(entries)
+}
+
+/// Whether every bracket of a value is closed, those in quotes aside.
+fn is_closed(value: &str) -> bool {
+    let (mut depth, mut quote) = (0i32, None);
+    for c in value.chars() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '[' | '{') => depth += 1,
+            (None, ']' | '}') => depth -= 1,
+            _ => {}
+        }
+    }
+    depth <= 0
+}
+
+/// The keys of the outermost object of a JSON document; those of its objects are `key.inner`. None where it is no
+/// object, or has a key twice.
+fn json(text: &str) -> Option<Entries> {
+    let mut entries = Entries::new();
+    for (key, value) in members(text)? {
+        match members(&value) {
+            Some(inner) if !inner.is_empty() => {
+                for (name, value) in inner {
+                    if entries.insert(format!("{key}.{name}"), value).is_some() {
+                        return None;
+                    }
+                }
+            }
+            _ => {
+                if entries.insert(key, value).is_some() {
+                    return None;
+                }
+            }
+        }
+    }
+    Some(entries)
+}
+
+/// The members of an object, in order, with their values as they are written.
+fn members(text: &str) -> Option<Vec<(String, String)>> {
+    let inner = text.trim().trim_start_matches('\u{feff}').strip_prefix('{')?.strip_suffix('}')?;
+    let mut found = Vec::new();
+    for member in split(inner, ',') {
+        if member.trim().is_empty() {
+            continue;
+        }
+        let mut sides = split(&member, ':').into_iter();
+        let key = sides.next()?.trim().trim_matches('"').to_owned();
+        let value: Vec<String> = sides.collect();
+        if value.is_empty() || key.contains('\\') {
+            return None;
+        }
+        found.push((key, value.join(":").trim().to_owned()));
+    }
+    Some(found)
+}
+
+/// The parts between a sign that stands in no quotes and no brackets.
+fn split(text: &str, at: char) -> Vec<String> {
+    let (mut parts, mut depth, mut quoted) = (vec![String::new()], 0i32, false);
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        if c == at && depth == 0 && !quoted {
+            parts.push(String::new());
+            continue;
+        }
+        let part = parts.last_mut().map_or_else(String::new, std::mem::take);
+        let mut part = part;
+        part.push(c);
+        match c {
+            '\\' if quoted => part.extend(rest.next()),
+            '"' => quoted = !quoted,
+            '{' | '[' if !quoted => depth += 1,
+            '}' | ']' if !quoted => depth -= 1,
+            _ => {}
+        }
+        if let Some(last) = parts.last_mut() {
+            *last = part;
+        }
+    }
+    parts
+}
+
+/// The lines that begin with one of these words, also inside a list in brackets that begins with it.
+fn lines(text: &str, begin: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut inside = false;
+    for line in text.lines().map(str::trim) {
+        let begins = begin.iter().any(|word| line.starts_with(word));
+        if begins || inside {
+            found.push(line.to_owned());
+        }
+        inside = (begins && line.ends_with('(')) || (inside && line != ")");
+    }
+    found
+}
+
+/// A text without what stands between these two; none where the second is missing.
+fn outside(text: &str, open: &str, close: &str) -> Option<String> {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(open) {
+        out.push_str(&rest[..at]);
+        let inner = &rest[at + open.len()..];
+        let end = match close {
+            "}" => closing(inner)?,
+            close => inner.find(close)?,
+        };
+        rest = &inner[end + close.len()..];
+    }
+    out.push_str(rest);
+    Some(out)
+}
+
+/// Where the brace is closed that was opened before a text.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0i32;
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => return Some(at),
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}

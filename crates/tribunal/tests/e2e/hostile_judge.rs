@@ -1,0 +1,216 @@
+//! Builders that change what judges them: the script or the Makefile behind the test command, a module that stands in a
+//! runner's place, a script that a hook calls, the program of a reviewer. Each case has a twin that changes the same
+//! files harmlessly and lands, so that no test holds by accident.
+
+use crate::show::Show;
+use crate::stage::scenes::{NO_GATE, PLAIN, Scene, dev_also};
+use std::os::unix::fs::PermissionsExt;
+use tribunal_core::run::Ending;
+
+/// Files by path.
+type Files<'a> = &'a [(&'a str, &'a str)];
+
+/// A project with these files, whose dev also writes those. `src.txt` is what its tests look at.
+fn project(settings: &str, files: Files<'_>, writes: Files<'_>) -> Show {
+    let settings: &'static str = format!("{NO_GATE}{settings}").leak();
+    let steps: String = writes
+        .iter()
+        .map(|(path, text)| format!("{{ write = {path:?}, text = {} }},\n", serde_json::Value::from(*text)))
+        .collect();
+    let mut show = Show::of(&Scene { settings, script: dev_also(&steps).leak(), ..PLAIN });
+    show.user_commits(&[&[("src.txt", "right\n")], files].concat());
+    for (path, _) in writes {
+        show.claims(path);
+    }
+    show
+}
+
+/// A case: its settings, the project's files, what guts the judge, and which file is named for it.
+struct Gut<'a> {
+    name: &'a str,
+    settings: &'a str,
+    files: Files<'a>,
+    guts: Files<'a>,
+    /// What changes the same file and guts nothing.
+    harmless: Files<'a>,
+    named: &'a str,
+}
+
+const CHECKS: &str = "grep -q right src.txt || exit 3\n";
+const MAKEFILE: &str = "include rules.mk\ntest:\n\tsh ci/check.sh\n";
+const MADE: Files<'_> = &[("Makefile", MAKEFILE), ("rules.mk", "X = 1\n"), ("ci/check.sh", CHECKS)];
+const UNITTEST: &str = "import unittest\n\nclass A(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(open('src.txt').read(), 'right\\n')\n";
+const RAN: &str = "import sys\nprint('Ran 1 test in 0.0s\\n\\nOK', file=sys.stderr)\nsys.exit(0)\n";
+
+const GUTS: &[Gut<'_>] = &[
+    Gut {
+        name: "the script that checks.test names",
+        settings: "[checks]\ntest = [\"sh\", \"check.sh\"]\n",
+        files: &[("check.sh", CHECKS)],
+        guts: &[("check.sh", "exit 0\n")],
+        harmless: &[("check.sh", "grep -q right src.txt || exit 4\n")],
+        named: "check.sh",
+    },
+    Gut {
+        name: "make ignores every error",
+        settings: "",
+        files: MADE,
+        guts: &[("Makefile", "include rules.mk\n.IGNORE:\ntest:\n\tsh ci/check.sh\n")],
+        harmless: &[("Makefile", "include rules.mk\ntest:\n\tsh ci/check.sh\nlint:\n\ttrue\n")],
+        named: "Makefile",
+    },
+    Gut {
+        name: "make has another shell",
+        settings: "",
+        files: MADE,
+        guts: &[("rules.mk", "SHELL = /bin/true\n")],
+        harmless: &[("rules.mk", "X = 2\n")],
+        named: "rules.mk",
+    },
+    Gut {
+        name: "a script that the target calls",
+        settings: "",
+        files: MADE,
+        guts: &[("ci/check.sh", "grep -q right src.txt || exit 0\n")],
+        harmless: &[("ci/check.sh", "grep -q right src.txt || exit 5\n")],
+        named: "ci/check.sh",
+    },
+    Gut {
+        name: "a module in the runner's place",
+        settings: "[checks]\ntest = [\"python3\", \"-m\", \"unittest\", \"discover\"]\n",
+        files: &[("test_a.py", UNITTEST)],
+        guts: &[("unittest/__init__.py", "class TestCase: pass\n"), ("unittest/__main__.py", RAN)],
+        harmless: &[("unit_test_data.py", "X = 1\n")],
+        named: "unittest/__init__.py, unittest/__main__.py",
+    },
+];
+
+/// The change breaks the project and makes the judge say otherwise: a person decides, whatever the reviewers say.
+#[test]
+fn hostile_dev_guts_its_test_command() {
+    for case in GUTS {
+        let breaks: Files<'_> = &[("src.txt", "wrong\n")];
+        let mut show = project(case.settings, case.files, &[case.guts, breaks].concat());
+        let said = show.waits_and_lands_nothing();
+        let expect = "exit code 0 only because the change also changes what judges it: ";
+        assert!(said.contains(expect), "{}: {said}", case.name);
+        assert!(said.contains(&format!("with {} of the base", case.named)), "{}: {said}", case.name);
+        let mut show = project(case.settings, case.files, case.harmless);
+        let said = show.passes();
+        assert!(!said.contains("what judges it"), "{}: {said}", case.name);
+        let (path, text) = case.harmless[0];
+        assert_eq!(show.landed(path).as_deref(), Some(text.trim_end()), "{}", case.name);
+    }
+}
+
+/// What a named person takes is the judge from then on: it lands with no further question, and says so.
+#[test]
+fn a_person_may_take_another_judge() {
+    let writes: Files<'_> = &[("src.txt", "other\n"), ("check.sh", "grep -q other src.txt || exit 3\n")];
+    let mut show = project(GUTS[0].settings, GUTS[0].files, writes);
+    let said = show.expect(&["run"], 4).said();
+    assert_eq!(show.questions().len(), 1, "{said}");
+    let id = show.questions()[0].0.clone();
+    let said = show.expect(&["decide", &id, "accept"], 0).said();
+    assert_eq!(show.ended(), Ending::Passed, "{said}");
+    assert_eq!(show.landed("src.txt").as_deref(), Some("other"));
+    assert!(show.messages().contains("Tribunal-Accepted-By: "), "{}", show.messages());
+    assert!(show.messages().contains("Tribunal-Judge-Changed: check.sh"), "{}", show.messages());
+    let report = show.expect(&["report"], 0).stdout;
+    assert!(report.contains("judge changed: `sh check.sh`"), "{report}");
+}
+
+/// A hook of the user's own calls a script of the tree. It is the base's, whatever the change makes of it.
+#[test]
+fn hostile_dev_guts_a_script_that_a_hook_calls() {
+    let harmless = "grep -q right src.txt || exit 1\n# more\n";
+    for (text, source, lands) in [("exit 0\n", "wrong\n", false), (harmless, "right, too\n", true)] {
+        let writes: Files<'_> = &[("ci/lint.sh", text), ("src.txt", source)];
+        let mut show = project("", &[("ci/lint.sh", "grep -q right src.txt || exit 1\n")], writes);
+        show.user_acts(|stage| {
+            let path = stage.project().join(".git/hooks/pre-commit");
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "#!/bin/sh\nexec sh ci/lint.sh\n").unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+            Ok(())
+        });
+        if lands {
+            show.passes();
+            assert_eq!(show.landed("ci/lint.sh").as_deref(), Some(text.trim_end()));
+        } else {
+            let said = show.waits_and_lands_nothing();
+            assert!(said.contains("your pre-commit hook refuses the commit"), "{said}");
+        }
+    }
+}
+
+/// A judge that approves nothing while `src.txt` is wrong.
+const JUDGE: &str = "#!/bin/sh\nword=$(sed -n 's/^Launch word: //p' | tail -1)\nif grep -q right src.txt; then\n\
+    echo \"CHECKED $word: read src.txt, the word right is there, and bin/one.sh prints one\"\necho \"VERDICT $word: approve\"\nelse\n\
+    echo \"[id:1] [severity:blocker] [confidence:95] [file:src.txt:1] issue: it is wrong | suggestion: put it right\"\n\
+    echo \"VERDICT $word: reject\"\nfi\n";
+const APPROVES: &str = "#!/bin/sh\nword=$(sed -n 's/^Launch word: //p' | tail -1)\n\
+    echo \"CHECKED $word: read src.txt, the word right is there, and bin/one.sh prints one\"\necho \"VERDICT $word: approve\"\n";
+
+/// The reviewer is a program of the repository. The dev rewrites it, and is judged by the one that was there.
+#[test]
+fn hostile_dev_rewrites_the_program_that_judges_it() {
+    for words in ["\"./ci/judge\"", "\"sh\", \"ci/judge\""] {
+        let settings = format!(
+            "[task]\nrounds_max = 1\n[qa]\nreview = \"never\"\n[agents.roles.reviewer]\nadapter = \"command\"\nargs = [{words}]\n"
+        );
+        for (source, lands) in [("wrong\n", false), ("right, too\n", true)] {
+            let mut show = project(&settings, &[], &[("src.txt", source), ("ci/judge", APPROVES)]);
+            show.user_acts(|stage| {
+                stage.write("ci/judge", JUDGE)?;
+                let path = stage.project().join("ci/judge");
+                std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+                stage.git(&["add", "-A"])?;
+                stage.git(&["commit", "-q", "-m", "chore: a judge"]).map(drop)
+            });
+            if lands {
+                show.passes();
+                assert_eq!(show.landed("src.txt").as_deref(), Some("right, too"));
+            } else {
+                let said = show.waits_and_lands_nothing();
+                assert!(said.contains("it is wrong"), "{said}");
+            }
+        }
+    }
+}
+
+/// A program that only the change brings judges nothing.
+#[test]
+fn a_judge_that_the_base_does_not_have_did_not_run() {
+    let settings = "[qa]\nreview = \"never\"\n[agents]\nbackup = false\n[agents.roles.reviewer]\nadapter = \"command\"\nargs = [\"sh\", \"ci/judge\"]\n";
+    let mut show = project(settings, &[], &[("ci/judge", APPROVES)]);
+    let said = show.waits_and_lands_nothing();
+    let log = show.expect(&["log"], 0).stdout;
+    assert!(format!("{said}{log}").contains("ci/judge is not in "), "{said}{log}");
+}
+
+/// A command that counts nothing is green, and everybody is told that nothing was counted.
+#[test]
+fn a_test_command_that_counts_nothing_says_so() {
+    let mut show = project(GUTS[0].settings, GUTS[0].files, &[]);
+    let said = show.passes();
+    assert!(said.contains("tests not counted: `sh check.sh` exit code 0, no count"), "{said}");
+    assert!(show.expect(&["status"], 0).stdout.contains("tests not counted"));
+    assert!(show.messages().contains("Tribunal-Not-Counted: sh check.sh: exit code 0, no count"));
+}
+
+/// `true` is no test command, whoever configures it.
+#[test]
+fn a_test_command_that_tests_nothing_is_none() {
+    let mut show = project("[checks]\ntest = [\"true\"]\n", &[], &[]);
+    let doctor = show.tribunal(&["doctor"]).stdout;
+    assert!(doctor.contains("`true` (`checks.test`) tests nothing"), "{doctor}");
+    let said = show.passes();
+    assert!(
+        said.contains("`true` (checks.test) tests nothing: every pass will say that no tests ran"),
+        "{said}"
+    );
+    assert!(said.contains("no tests ran: `true` tests nothing (checks.test)"), "{said}");
+    assert!(show.expect(&["status"], 0).stdout.contains("no tests ran"));
+    assert!(show.messages().contains("Tribunal-Not-Tested: no tests ran"), "{}", show.messages());
+}
