@@ -73,10 +73,12 @@ fn with_values(recipe: &str, text: &str) -> String {
     let mut out = recipe.to_owned();
     // A value may name another variable.
     for _ in 0..3 {
-        let swap = |word: &str| {
-            let bare = word.trim_matches(['@', '-', '{', '}', '"', '\'']);
-            values.get(bare).map_or_else(|| word.to_owned(), |value| word.replacen(bare, value, 1))
+        // `$(DIR)/run.sh` has a variable in a part of a path.
+        let part = |part: &str| {
+            let bare = part.trim_matches(['@', '-', '{', '}', '"', '\'']);
+            values.get(bare).map_or_else(|| part.to_owned(), |value| part.replacen(bare, value, 1))
         };
+        let swap = |word: &str| word.split('/').map(part).collect::<Vec<_>>().join("/");
         let lines = out.lines().map(|line| line.split(' ').map(swap).collect::<Vec<_>>().join(" "));
         let next = lines.collect::<Vec<_>>().join("\n");
         if next == out {
