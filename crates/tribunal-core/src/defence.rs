@@ -64,6 +64,8 @@ defences! {
     OwnSocket = "own_socket", "Only processes of a launch are heard at its socket.";
     RoundClosed = "round_closed", "What a launch says after it was called off does not count.";
     BaseCache = "base_cache", "What code of a change leaves in a tool's folder is not there when another change is judged.";
+    SessionPath = "session_path", "The cookie of the pages is sent to nobody but their own server.";
+    StrangersGiveWay = "strangers_give_way", "Strangers who hold connections give way to who comes after them.";
     InsideAgent = "inside_agent", "Commands that steer runs refuse callers inside an agent.";
 }
 

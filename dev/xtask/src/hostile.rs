@@ -206,6 +206,16 @@ const CASES: &[Case] = &[
         "hostile_words::hostile_words_give_no_instructions_to_the_reviewer",
         &[Fence],
     ),
+    Case(
+        "a program at another port, in the same browser",
+        "in_a_browser::hostile_program_at_another_port_gets_no_session",
+        &[SessionPath],
+    ),
+    Case(
+        "strangers hold every connection to the page",
+        "serve::hostile_strangers_cannot_shut_the_page",
+        &[StrangersGiveWay],
+    ),
     Case("markup in a finding and a file's name", "serve::hostile_words_stay_words", &[Markup]),
 ];
 
