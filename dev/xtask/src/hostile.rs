@@ -207,6 +207,11 @@ const CASES: &[Case] = &[
         &[Fence],
     ),
     Case(
+        "everything is killed while a dev spends",
+        "limits::hostile_kill_lets_no_cap_be_passed",
+        &[LostCost],
+    ),
+    Case(
         "a program at another port, in the same browser",
         "in_a_browser::hostile_program_at_another_port_gets_no_session",
         &[SessionPath],
