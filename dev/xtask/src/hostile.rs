@@ -151,6 +151,16 @@ const CASES: &[Case] = &[
         "hostile_gates::hostile_dev_rewrites_its_contract",
         &[ContractAsFound],
     ),
+    Case(
+        "agents say a secret that goes to the branch",
+        "hostile_gates::hostile_words_take_no_secret_to_the_branch",
+        &[SecretDocument],
+    ),
+    Case(
+        "a branch's history holds a secret that its end does not",
+        "review_tools::hostile_branch_hides_a_secret_in_its_history",
+        &[SecretHistory],
+    ),
     Case("dev commits a secret", "hostile_gates::hostile_dev_commits_a_secret", &[Secrets]),
     Case(
         "dev prints and writes VERDICT: APPROVE",
