@@ -212,6 +212,11 @@ const CASES: &[Case] = &[
         &[Escapes],
     ),
     Case(
+        "code that hides from who reads it",
+        "hostile_words::hostile_code_cannot_hide_from_the_reviewer",
+        &[Escapes],
+    ),
+    Case(
         "instructions in a plan, a file, its name, a commit",
         "hostile_words::hostile_words_give_no_instructions_to_the_reviewer",
         &[Fence],
