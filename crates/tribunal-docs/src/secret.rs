@@ -32,16 +32,14 @@ const TOKENS: [(&str, usize, &str); 16] = [
     ("hf_", 34, "a Hugging Face token"),
 ];
 
+const PRIVATE_KEY: &str = "a private key";
+
 /// The secrets of a text, in order. Examples that say so are none.
 pub fn secrets(text: &str) -> Vec<Secret> {
     let mut found = Vec::new();
     for (line, number) in text.lines().zip(1..) {
         if line.contains("-----BEGIN ") && line.contains("PRIVATE KEY-----") {
-            found.push(Secret {
-                line: number,
-                kind: "a private key".to_owned(),
-                text: line.trim().to_owned(),
-            });
+            found.push(Secret { line: number, kind: PRIVATE_KEY.to_owned(), text: line.trim().to_owned() });
         }
         if let Some(text) = aws_secret(line) {
             found.push(Secret {
@@ -208,21 +206,25 @@ pub fn without(text: &str, found: &[Secret]) -> String {
     // One that begins as another does is taken out whole.
     found.sort_by_key(|secret| std::cmp::Reverse(secret.text.len()));
     let mut out = String::with_capacity(text.len());
-    let (mut in_key, mut in_block) = (false, false);
+    let has_key = found.iter().any(|secret| secret.kind == PRIVATE_KEY);
+    // In a key; in base64, and whether that goes on in the next line.
+    let (mut in_key, mut goes_on) = (false, false);
     for (line, number) in text.split_inclusive('\n').zip(1..) {
         // What is written in base64 is not there to be replaced: its lines go.
         let encoded = found.iter().find(|secret| secret.line == number && secret.kind.ends_with(IN_BASE64));
         let whole = line.trim();
-        in_block = encoded.is_some() || (in_block && !whole.is_empty() && whole.chars().all(is_base64));
+        let is_encoded = !whole.is_empty() && whole.chars().all(is_base64);
         if let Some(secret) = encoded {
             out.push_str(&format!("[{} was here]\n", secret.kind));
         }
-        if in_block {
+        if encoded.is_some() || (goes_on && is_encoded) {
+            goes_on = is_encoded && whole.len() >= WRAPPED_MIN;
             continue;
         }
-        let begins = line.contains("-----BEGIN ") && line.contains("PRIVATE KEY-----");
+        goes_on = false;
+        let begins = has_key && line.contains("-----BEGIN ") && line.contains("PRIVATE KEY-----");
         if begins {
-            out.push_str("[a private key was here]\n");
+            out.push_str(&format!("[{PRIVATE_KEY} was here]\n"));
         }
         in_key |= begins;
         if !in_key {

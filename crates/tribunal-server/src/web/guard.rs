@@ -179,15 +179,15 @@ mod tests {
         let inbox = format!("{home}inbox");
         assert_eq!(enters(&guard, &inbox, &cookie).as_deref(), Some("/inbox"));
         assert_eq!(enters(&guard, &home, &cookie).as_deref(), Some("/"));
+        let odd = format!("/{}", "%C3%A4".repeat(40));
         let tossed = format!("a=b; {COOKIE}=0.0; {COOKIE}=; {cookie}");
         assert_eq!(enters(&guard, &inbox, &tossed).as_deref(), Some("/inbox"));
         for (path, cookies) in [
             (inbox.as_str(), "a=b"),
             ("/inbox", cookie.as_str()),
             ("/", cookie.as_str()),
-            ("", cookie.as_str()),
             (home.trim_end_matches('/'), cookie.as_str()),
-            ("/ä", cookie.as_str()),
+            (odd.as_str(), cookie.as_str()),
         ] {
             assert_eq!(enters(&guard, path, cookies), None, "{path} {cookies}");
         }
