@@ -66,6 +66,11 @@ defences! {
     BaseCache = "base_cache", "What code of a change leaves in a tool's folder is not there when another change is judged.";
     BaseJudge = "base_judge", "A change is also judged with the files that judge as the base has them.";
     BaseProgram = "base_program", "A program of the tree that judges is that of the base commit.";
+    SessionPath = "session_path", "The cookie of the pages is sent to nobody but their own server.";
+    StrangersGiveWay = "strangers_give_way", "Strangers who hold connections give way to who comes after them.";
+    SecretHistory = "secret_history", "A secret in a commit's message, or taken out by a later commit, is found.";
+    SecretDocument = "secret_document", "Documents that Tribunal commits hold no secret of an agent's words.";
+    LostCost = "lost_cost", "What a launch had cost that was killed with its run counts.";
     InsideAgent = "inside_agent", "Commands that steer runs refuse callers inside an agent.";
 }
 

@@ -22,18 +22,41 @@ impl Hidden {
     }
 }
 
-/// Whether a character cannot be seen, or moves or joins what can. Newlines and tabs are seen well enough.
-pub fn is_hidden(c: char, before: char) -> bool {
+/// Whether a character cannot be seen, or moves or joins what can. Newlines and tabs are seen well enough. What some scripts
+/// and pictures are ordinarily written with is seen in its effect: it is hidden anywhere else.
+pub fn is_hidden(c: char, before: char, after: Option<char>) -> bool {
     match c {
         '\n' | '\t' => false,
-        // Part of an emoji, or of a script that needs it.
-        '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}' => before.is_ascii(),
+        '\u{200c}' => !has_joiners(before),
+        '\u{200d}' => !has_joiners(before) && !is_picture(before) && before != '\u{fe0f}',
+        // As in the key with a number on it.
+        '\u{fe0f}' if after == Some('\u{20e3}') => !(before.is_ascii_digit() || matches!(before, '#' | '*')),
+        '\u{fe0e}' | '\u{fe0f}' => !is_picture(before),
+        // Another form of the same ideograph.
+        '\u{fe00}'..='\u{fe02}' | '\u{e0100}'..='\u{e01ef}' => !is_ideograph(before),
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' => true,
         '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
         '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' => true,
         '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}' => true,
         c => c.is_control(),
     }
+}
+
+/// Scripts whose letters join, and that say with a character between two whether they do: from Arabic to Khmer, and
+/// Mongolian.
+fn has_joiners(c: char) -> bool {
+    matches!(c, '\u{600}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{f00}'..='\u{109f}' | '\u{1780}'..='\u{18af}')
+        && c != '\u{61c}'
+}
+
+/// Symbols and pictures, with the colours of skins.
+fn is_picture(c: char) -> bool {
+    matches!(c, '\u{a9}' | '\u{ae}' | '\u{203c}'..='\u{205f}' | '\u{2070}'..='\u{2bff}')
+        || matches!(c, '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
+}
+
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 /// Hidden characters on lines of a file that it did not have before. A file that is no text holds none. Carriage returns
@@ -63,13 +86,14 @@ pub fn hidden(old: &[u8], new: &[u8]) -> Option<Hidden> {
 pub fn hidden_in(line: &[u8], is_first: bool) -> BTreeSet<char> {
     let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
     let text = text.strip_prefix('\u{feff}').filter(|_| is_first).unwrap_or(&text);
-    let mut before = '\n';
-    let hides = |c: &char| {
-        let hides = *c != '\u{c}' && is_hidden(*c, before);
-        before = *c;
-        hides
-    };
-    text.chars().filter(hides).collect()
+    let (mut before, mut chars, mut found) = ('\n', text.chars().peekable(), BTreeSet::new());
+    while let Some(c) = chars.next() {
+        if c != '\u{c}' && is_hidden(c, before, chars.peek().copied()) {
+            found.insert(c);
+        }
+        before = c;
+    }
+    found
 }
 
 /// Whether bytes are a text, but for a few of them.
@@ -96,6 +120,15 @@ mod tests {
         check("", "plain\tand ünï ✓\n", None);
         check("", "\u{feff}a\r\nb\r\n\u{c}\n", None);
         check("", "wave 👩\u{200d}💻 ⚠\u{fe0f} and नमस्\u{200d}ते\n", None);
+        check(
+            "",
+            "می\u{200c}خواهم, שָׁלוֹם, e\u{301}, 1\u{fe0f}\u{20e3} ❤\u{fe0f}\u{200d}🔥 👍🏽 葛\u{e0100}\n",
+            None,
+        );
+        check("", "let n = 1\u{fe0f}0;\n", Some((1, 1, "U+FE0F")));
+        check("", "caf\u{e9}\u{200d}s = \u{e9}\u{200c}\n", Some((1, 1, "U+200C, U+200D")));
+        check("", "😀\u{fe0f}\u{fe0e}\u{e0101}\u{200d}\u{200d}\n", Some((1, 1, "U+200D, U+FE0E, U+E0101")));
+        check("", "left\u{61c}\u{200d}\u{85}\n", Some((1, 1, "U+0085, U+061C, U+200D")));
         check("", "fine\nlet a = \u{202e}x\u{202c};\nb\u{200b}\n", Some((2, 2, "U+200B, U+202C, U+202E")));
         check("a\u{200b}\n", "a\u{200b}\nmore\n", None);
         check("a\u{200b}\n", "a\u{200b}!\n", Some((1, 1, "U+200B")));

@@ -32,16 +32,14 @@ const TOKENS: [(&str, usize, &str); 16] = [
     ("hf_", 34, "a Hugging Face token"),
 ];
 
+const PRIVATE_KEY: &str = "a private key";
+
 /// The secrets of a text, in order. Examples that say so are none.
 pub fn secrets(text: &str) -> Vec<Secret> {
     let mut found = Vec::new();
     for (line, number) in text.lines().zip(1..) {
         if line.contains("-----BEGIN ") && line.contains("PRIVATE KEY-----") {
-            found.push(Secret {
-                line: number,
-                kind: "a private key".to_owned(),
-                text: line.trim().to_owned(),
-            });
+            found.push(Secret { line: number, kind: PRIVATE_KEY.to_owned(), text: line.trim().to_owned() });
         }
         if let Some(text) = aws_secret(line) {
             found.push(Secret {
@@ -62,7 +60,9 @@ pub fn secrets(text: &str) -> Vec<Secret> {
     found
 }
 
-/// The ways in which bytes can be text: as UTF-8, and as UTF-16 where a mark or the look of it says so.
+/// The ways in which bytes can be text: as UTF-8 (Latin-1 differs from it in no sign that a secret is written with), as UTF-16
+/// and UTF-32 where a mark or the look of it says so, and without the zeros that those have between ordinary letters, which
+/// finds them in the middle of other text, too.
 pub fn readings(bytes: &[u8]) -> Vec<String> {
     let mut all = vec![String::from_utf8_lossy(bytes).into_owned()];
     let (even, odd) =
@@ -83,6 +83,16 @@ pub fn readings(bytes: &[u8]) -> Vec<String> {
     if bytes.starts_with(&[0xfe, 0xff]) || even > wide {
         all.push(units(u16::from_be_bytes, 0));
     }
+    if even + odd > bytes.len() / 2 {
+        for of in [u32::from_le_bytes, u32::from_be_bytes] {
+            let fours = bytes.chunks_exact(4).map(|four| of([four[0], four[1], four[2], four[3]]));
+            all.push(fours.map(|unit| char::from_u32(unit).unwrap_or('\u{fffd}')).collect());
+        }
+    }
+    if even + odd > 0 {
+        let rest: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != 0).collect();
+        all.push(String::from_utf8_lossy(&rest).into_owned());
+    }
     all
 }
 
@@ -93,12 +103,12 @@ pub fn secrets_in(bytes: &[u8]) -> Vec<Secret> {
     let hidden = all.iter().flat_map(|text| encoded(text)).flat_map(|one| {
         let in_it = secrets(&one.text).into_iter();
         let kind =
-            |secret: Secret| Secret { kind: format!("{} in base64", secret.kind), line: one.line, ..secret };
+            |secret: Secret| Secret { kind: format!("{}{IN_BASE64}", secret.kind), line: one.line, ..secret };
         in_it.map(kind).collect::<Vec<_>>()
     });
     // A run of base64 may be read alone and with the lines around it.
     for secret in all.iter().flat_map(|text| secrets(text)).chain(hidden) {
-        let same = |known: &Secret| known.line == secret.line || secret.kind.ends_with(" in base64");
+        let same = |known: &Secret| known.line == secret.line || secret.kind.ends_with(IN_BASE64);
         if !found.iter().any(|known| known.text == secret.text && same(known)) {
             found.push(secret);
         }
@@ -114,6 +124,13 @@ pub struct Encoded {
     pub text: String,
 }
 
+/// What the kind of a secret ends with that is written in base64.
+pub const IN_BASE64: &str = " in base64";
+
+fn is_base64(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "+/-_=".contains(c)
+}
+
 /// Characters of base64 that are worth reading: fewer hold no secret.
 const ENCODED_MIN: usize = 24;
 /// A line of nothing but base64 that is this long goes on in the next one.
@@ -121,7 +138,7 @@ const WRAPPED_MIN: usize = 40;
 
 /// What a text says in base64, in one line or wrapped over several.
 pub fn encoded(text: &str) -> Vec<Encoded> {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || "+/-_=".contains(c);
+    let is_part = is_base64;
     let mut found = Vec::new();
     let mut block = (0, String::new());
     let mut read = |line: u32, run: &str| {
@@ -177,18 +194,37 @@ fn decoded(run: &str) -> Option<Vec<u8>> {
 
 /// A text without its secrets, each replaced by what it was: for documents that people and branches get to see.
 pub fn without_secrets(text: &str) -> String {
-    let mut found = secrets(text);
+    without(text, &secrets_in(text.as_bytes()))
+}
+
+/// A text without these secrets of it.
+pub fn without(text: &str, found: &[Secret]) -> String {
+    let mut found: Vec<&Secret> = found.iter().filter(|secret| !secret.text.is_empty()).collect();
     if found.is_empty() {
         return text.to_owned();
     }
     // One that begins as another does is taken out whole.
     found.sort_by_key(|secret| std::cmp::Reverse(secret.text.len()));
     let mut out = String::with_capacity(text.len());
-    let mut in_key = false;
-    for line in text.split_inclusive('\n') {
-        let begins = line.contains("-----BEGIN ") && line.contains("PRIVATE KEY-----");
+    let has_key = found.iter().any(|secret| secret.kind == PRIVATE_KEY);
+    // In a key; in base64, and whether that goes on in the next line.
+    let (mut in_key, mut goes_on) = (false, false);
+    for (line, number) in text.split_inclusive('\n').zip(1..) {
+        // What is written in base64 is not there to be replaced: its lines go.
+        let encoded = found.iter().find(|secret| secret.line == number && secret.kind.ends_with(IN_BASE64));
+        let whole = line.trim();
+        let is_encoded = !whole.is_empty() && whole.chars().all(is_base64);
+        if let Some(secret) = encoded {
+            out.push_str(&format!("[{} was here]\n", secret.kind));
+        }
+        if encoded.is_some() || (goes_on && is_encoded) {
+            goes_on = is_encoded && whole.len() >= WRAPPED_MIN;
+            continue;
+        }
+        goes_on = false;
+        let begins = has_key && line.contains("-----BEGIN ") && line.contains("PRIVATE KEY-----");
         if begins {
-            out.push_str("[a private key was here]\n");
+            out.push_str(&format!("[{PRIVATE_KEY} was here]\n"));
         }
         in_key |= begins;
         if !in_key {
@@ -272,12 +308,24 @@ mod tests {
             wide(true, u16::to_be_bytes),
             wide(false, u16::to_le_bytes),
             wide(false, u16::to_be_bytes),
+            text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect(),
+            text.chars().flat_map(|c| u32::from(c).to_be_bytes()).collect(),
+            [
+                &[0xff, 0xfe, 0, 0][..],
+                &text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect::<Vec<_>>(),
+            ]
+            .concat(),
+            text.replace('a', "\u{e4}").chars().filter_map(|c| u8::try_from(u32::from(c)).ok()).collect(),
         ] {
             let found = secrets_in(&bytes);
             let seen: Vec<_> = found.iter().map(|secret| (secret.line, secret.kind.as_str())).collect();
             assert_eq!(seen, [(2, "an AWS access key")], "{bytes:?}");
         }
         assert!(secrets_in(&[0, 1, 2, 255, 254]).is_empty());
+        // A little of it in much other text.
+        let much = "nothing of note\n".repeat(200).into_bytes();
+        let mixed = [&much[..], &wide(false, u16::to_le_bytes), &much[..]].concat();
+        assert_eq!(secrets_in(&mixed).len(), 1);
         // `key = AKIA…`, a key file on one line, and the same wrapped at 64 columns; by hand, as `base64` writes them.
         let one_line = ["a\nx: a2V5ID0gQUtJQVE3", "UlQ1VVZXMkxNTjlQUVM=\n"].concat();
         let pem = ["LS0tLS1CRUdJTiBSU0EgUFJJ", "VkFURSBLRVktLS0tLQphYmMKLS0tLS1FTkQK"].concat();
@@ -313,6 +361,11 @@ mod tests {
         let clean = without_secrets(&text);
         assert_eq!(clean, "one [a GitHub token was here] two\n[a private key was here]\nthree\n");
         assert_eq!(without_secrets("nothing\n"), "nothing\n");
+        let hidden = ["x: a2V5ID0gQUtJQVE3", "UlQ1VVZXMkxNTjlQUVM=\n"].concat();
+        let clean = without_secrets(&format!("one\n{hidden}two\n"));
+        assert_eq!(clean, "one\n[an AWS access key in base64 was here]\ntwo\n");
+        let own = Secret { line: 1, kind: "the value of KEY".to_owned(), text: "swordfish".to_owned() };
+        assert_eq!(without("a swordfish\n", &[own]), "a [the value of KEY was here]\n");
     }
 
     #[test]

@@ -6,9 +6,10 @@ use crate::settings::BudgetSettings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::ids::LoopId;
-use tribunal_core::r#loop::Loop;
+use tribunal_core::r#loop::{FailureKind, Loop};
 
 /// Millionths of a dollar in a cent.
 pub const MICROS_PER_CENT: u64 = 10_000;
@@ -132,16 +133,35 @@ impl Caps {
         let scopes = [(Cap::Run, self.run), (Cap::Loop, self.one_loop), (Cap::Round, self.round)];
         let set = |(cap, limit): &(Cap, u64)| *limit > 0 && (*cap == Cap::Run || lp.is_some());
         for (cap, limit) in scopes.into_iter().filter(set) {
-            let spent = docket.launches.iter().filter(|note| counts(cap, note)).map(cost).sum();
+            let spent = begun(docket).filter(|note| counts(cap, note)).map(cost).sum();
             let of_scope = |id: &EffectId| cap == Cap::Run || id.of == effect.of;
             let reserved = running.iter().filter(|(id, _)| of_scope(id)).map(|(_, micros)| micros).sum();
             if spent + reserved + needed > limit {
                 return Some(Spent { cap, limit, spent, reserved, needed });
             }
         }
-        let used = docket.launches.iter().map(|note| note.tokens_in + note.tokens_out).sum();
+        let used = begun(docket).map(|note| note.tokens_in + note.tokens_out).sum();
         let short = Spent { cap: Cap::Tokens, limit: self.tokens, spent: used, reserved: 0, needed: 0 };
         (self.tokens > 0 && used >= self.tokens).then_some(short)
+    }
+}
+
+/// Every launch that began and is over, whether or not anybody saw its end.
+fn begun(docket: &Docket) -> impl Iterator<Item = &LaunchNote> {
+    let lost = docket.killed.iter().filter(|_| stands(Defence::LostCost));
+    docket.launches.iter().chain(lost)
+}
+
+impl LaunchNote {
+    /// A launch of which nothing is known but that it may have begun.
+    pub(crate) fn unknown(effect: &EffectId, reserved_micros: u64) -> LaunchNote {
+        LaunchNote {
+            effect: effect.to_string(),
+            reserved_micros,
+            cost_unknown: true,
+            failed: Some(FailureKind::Unproven),
+            ..LaunchNote::default()
+        }
     }
 }
 
@@ -157,6 +177,8 @@ fn round_of(lp: &Loop, effect: &EffectId) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::docket::Note;
+    use proptest::prelude::*;
     use tribunal_core::effect::Try;
     use tribunal_core::ids::{Maker, Of};
 
@@ -191,6 +213,67 @@ mod tests {
         check(Caps { tokens: 50, ..Caps::default() }, 1, Some(Cap::Tokens));
         // Without a loop there is no loop's cap.
         check(Caps { one_loop: 1, round: 1, ..Caps::default() }, 100, None);
+    }
+
+    /// What may happen to a run that has launches.
+    #[derive(Clone, Debug)]
+    enum Happens {
+        /// One more is to begin.
+        Begin(u64),
+        /// The first one ends and says what it cost, a part of its reservation.
+        Told(u64),
+        /// The first one ends and does not say.
+        Untold,
+        /// Everything is killed, and the run goes on from its journal.
+        Crash,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Happens>> {
+        let step = prop_oneof![
+            4 => (1..120u64).prop_map(Happens::Begin),
+            2 => (0..=100u64).prop_map(Happens::Told),
+            1 => Just(Happens::Untold),
+            1 => Just(Happens::Crash),
+        ];
+        proptest::collection::vec(step, 0..60)
+    }
+
+    proptest! {
+        /// No crash lets a cap be passed: whatever agents do, all of them together spend no more than it, if each
+        /// spends no more than was reserved for it.
+        #[test]
+        fn i4_spend_stays_below_the_cap(cap in 1..300u64, steps in steps()) {
+            let caps = Caps { run: cap, ..Caps::default() };
+            let (mut docket, mut running, mut spent) = (Docket::default(), BTreeMap::new(), 0);
+            for (step, launch) in steps.into_iter().zip(0..) {
+                let first = running.first_key_value().map(|(effect, micros): (&EffectId, &u64)| (effect.clone(), *micros));
+                match (step, first) {
+                    (Happens::Begin(micros), _) => {
+                        let effect = EffectId { launch, ..effect() };
+                        if caps.refuses(&docket, &running, &effect, micros).is_none() {
+                            running.insert(effect, micros);
+                        }
+                    }
+                    (Happens::Told(part), Some((effect, micros))) => {
+                        let cost_micros = micros * part / 100;
+                        running.remove(&effect);
+                        spent += cost_micros;
+                        docket.launches.push(LaunchNote { cost_micros, reserved_micros: micros, ..LaunchNote::default() });
+                    }
+                    (Happens::Untold, Some((effect, micros))) => {
+                        running.remove(&effect);
+                        spent += micros;
+                        docket.launches.push(LaunchNote { cost_unknown: true, reserved_micros: micros, ..LaunchNote::default() });
+                    }
+                    (Happens::Crash, _) => for (effect, micros) in std::mem::take(&mut running) {
+                        spent += micros;
+                        docket.apply_note(&Note::Lost(Box::new(LaunchNote::unknown(&effect, micros))));
+                    },
+                    (Happens::Told(_) | Happens::Untold, None) => {}
+                }
+                prop_assert!(spent + running.values().sum::<u64>() <= cap);
+            }
+        }
     }
 
     #[test]

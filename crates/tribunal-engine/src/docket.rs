@@ -62,6 +62,8 @@ pub enum Note {
     Run(Box<RunNote>),
     /// An agent's launch ended.
     Launch(Box<LaunchNote>),
+    /// An agent's launch had begun when the orchestrator died, and gave no answer: it has cost something.
+    Lost(Box<LaunchNote>),
     /// Something a person should know.
     Warning(String),
     /// A budget's cap is reached: nothing more is launched.
@@ -532,6 +534,8 @@ pub struct Docket {
     pub about: RunNote,
     /// How agents' launches ended, in order.
     pub launches: Vec<LaunchNote>,
+    /// Launches that were lost with an orchestrator. They answered nothing, and only their cost counts.
+    pub killed: Vec<LaunchNote>,
     /// The same by the loop or lane they were for: reports ask for them once for every finding.
     pub(crate) by_loop: BTreeMap<String, Vec<usize>>,
     /// What agents may be told.
@@ -608,6 +612,7 @@ impl Note {
         match self {
             Note::Run(_) => "run",
             Note::Launch(_) => "launch",
+            Note::Lost(_) => "lost",
             Note::Warning(_) => "warning",
             Note::Spent(_) => "spent",
             Note::Raised(_) => "raised",
@@ -853,6 +858,7 @@ impl Docket {
                     .push(self.launches.len());
                 self.launches.push((**launch).clone());
             }
+            Note::Lost(launch) => self.killed.push((**launch).clone()),
             Note::Warning(text) if self.warnings.contains(text) => {}
             Note::Warning(text) => self.warnings.push(text.clone()),
             Note::Left { command } => self.left = Some(command.clone()),

@@ -3,7 +3,7 @@
 
 use crate::budget::{Caps, Spent};
 use crate::crash;
-use crate::docket::{Docket, DocketError, Fact, Note, RUN, Stamped};
+use crate::docket::{Docket, DocketError, Fact, LaunchNote, Note, RUN, Stamped};
 use crate::mail::Body;
 use crate::world::{Arrival, Assignment, Probe, Report, Want, World};
 use std::collections::{BTreeMap, BTreeSet};
@@ -307,8 +307,14 @@ impl<W: World> Engine<W> {
         match arrival {
             Arrival::Report { effect, report, notes } => {
                 self.note(notes);
+                let heard = self.deliver(&effect, report)?;
+                // One that was called off has spent until now.
+                if !self.running.contains(&effect) {
+                    self.reserved.remove(&effect);
+                }
                 // A report that means nothing ends nothing: its effect still runs, until its own report or deadline.
-                if self.deliver(&effect, report)? {
+                if heard {
+                    self.reserved.remove(&effect);
                     self.over(&effect);
                     if effect.step == Step::Land {
                         return self.read_mail();
@@ -655,6 +661,10 @@ impl<W: World> Engine<W> {
                     self.deliver(&effect, report)?;
                 }
                 Probe::NotDone => self.clear(&effect, &want)?,
+                Probe::Lost(notes) => {
+                    self.note(notes);
+                    self.clear(&effect, &want)?;
+                }
                 // Given up, or dropped by the next letter, it may be on the branch all the same.
                 Probe::Unknown if effect.step == Step::Land => {
                     return Err(EngineError::Unproven { plan: effect.of });
@@ -662,6 +672,10 @@ impl<W: World> Engine<W> {
                 Probe::Unknown => {
                     let failure =
                         Failure::new(FailureKind::Unproven, "it cannot be told whether it happened");
+                    if effect.step.is_agent() {
+                        let reserved = self.world.reserve(&effect);
+                        self.note(vec![Note::Lost(Box::new(LaunchNote::unknown(&effect, reserved)))]);
+                    }
                     let report = match want {
                         Want::Loop(_) => Report::Loop(LoopReport::Failed(failure)),
                         Want::Run(_) => Report::Run(RunReport::Failed(failure)),
@@ -818,10 +832,10 @@ impl<W: World> Engine<W> {
         }
     }
 
-    /// The effect no longer runs. False if it did not.
+    /// The effect no longer runs. False if it did not. What is reserved for it stays so until its report, because an agent
+    /// that was called off goes on for a moment, and what it cost is not known before.
     fn over(&mut self, effect: &EffectId) -> bool {
         let ran = self.running.remove(effect);
-        self.reserved.remove(effect);
         if ran && effect.step.is_agent() {
             self.agents -= 1;
         }

@@ -43,6 +43,8 @@ pub enum Probe {
     Done(Report, Vec<Note>),
     /// Proven not done.
     NotDone,
+    /// Proven not done, though it had begun: what it cost.
+    Lost(Vec<Note>),
     /// Neither.
     Unknown,
 }

@@ -7,7 +7,8 @@ use std::str::Chars;
 use tribunal_core::defence::{Defence, stands};
 use tribunal_docs::hidden::is_hidden;
 
-/// Several lines: newlines and tabs stay, every other control character and every escape sequence goes.
+/// Several lines: newlines and tabs stay, every other control character, every escape sequence and every character that is
+/// not seen goes. For words; code is shown by [`visible`], which takes nothing away.
 pub fn block(text: &str) -> String {
     if !stands(Defence::Escapes) {
         return text.to_owned();
@@ -15,15 +16,18 @@ pub fn block(text: &str) -> String {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
+    // What stands before it in the text that is left, so that cleaning again changes nothing.
+    let mut before = '\n';
     while let Some(c) = chars.next() {
         match c {
             '\u{1b}' => skip_escape(&mut chars),
             '\u{9b}' => skip_control_sequence(&mut chars),
             // A lone return would let one line hide another on a terminal: here both are lines.
             '\r' if chars.peek() != Some(&'\n') => out.push('\n'),
-            c if is_unwanted(c) => {}
+            c if is_hidden(c, before, chars.peek().copied()) => continue,
             c => out.push(c),
         }
+        before = out.chars().next_back().unwrap_or('\n');
     }
     out
 }
@@ -43,7 +47,7 @@ pub fn visible(bytes: &[u8]) -> String {
             let end_of_line = c == '\r' && chars.peek() == Some(&'\n');
             match c {
                 _ if end_of_line => out.push(RETURN),
-                c if is_marked_char(c, before) => {
+                c if is_marked_char(c, before, chars.peek().copied()) => {
                     let _ = write!(out, "⟦U+{:04X}⟧", u32::from(c));
                 }
                 c => out.push(c),
@@ -66,8 +70,8 @@ pub fn is_marked(text: &str) -> bool {
 }
 
 /// Whether a character is shown as a mark: what is not seen, and the marks' own signs.
-fn is_marked_char(c: char, before: char) -> bool {
-    matches!(c, RETURN | '⟦') || is_hidden(c, before)
+fn is_marked_char(c: char, before: char, after: Option<char>) -> bool {
+    matches!(c, RETURN | '⟦') || is_hidden(c, before, after)
 }
 
 /// One line: as [`block`], and every run of white space is one space.
@@ -138,11 +142,6 @@ fn run_of_backticks(line: &str) -> usize {
     line.chars().take_while(|c| *c == '`').count()
 }
 
-fn is_unwanted(c: char) -> bool {
-    let control = c.is_control() && c != '\n' && c != '\t';
-    control || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 fn skip_escape(chars: &mut Peekable<Chars<'_>>) {
     match chars.peek() {
         Some('[') => {
@@ -198,6 +197,11 @@ mod tests {
             ("tab\tstays", "tab\tstays"),
             ("ünï ✓", "ünï ✓"),
             ("\u{1b}", ""),
+            ("un\u{200b}seen\u{61c} tags\u{e0041}\u{e007f}", "unseen tags"),
+            (
+                "می\u{200c}خواهم ❤\u{fe0f}\u{200d}🔥 1\u{fe0f}\u{20e3}",
+                "می\u{200c}خواهم ❤\u{fe0f}\u{200d}🔥 1\u{fe0f}\u{20e3}",
+            ),
         ];
         for (text, expect) in table {
             assert_eq!(block(text), expect, "{text:?}");

@@ -439,12 +439,13 @@ pub struct Watch {
 #[derive(Debug, Args)]
 #[command(
     after_help = "It listens on this machine only, starts no program, and shows a link that signs one browser in; \
-    the next link is shown when that one was used. Sign-ins outlive it.\n\nExamples:\n  \
-    tribunal serve                   the link is on stdout\n  tribunal serve --port 8080       on another port\n  \
-    ssh -L 4517:127.0.0.1:4517 host  to look at a machine elsewhere"
+    the next link is shown when that one was used. Sign-ins end with it.\n\nExamples:\n  \
+    tribunal serve                   the link is on stdout\n  \
+    tribunal serve --port 4517       to look at it from elsewhere, with\n  \
+    ssh -L 4517:127.0.0.1:4517 host  on the machine you are at"
 )]
 pub struct Serve {
-    /// The port; 4517, or any free one if that is taken
+    /// The port; any free one without it, and another each time
     #[arg(long, value_name = "PORT")]
     pub port: Option<u16>,
 }

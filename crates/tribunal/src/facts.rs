@@ -10,6 +10,7 @@ use tribunal_core::ids::{FindingId, LoopId, PlanId};
 use tribunal_core::ledger::{Entry, Mark, Tracked};
 use tribunal_core::r#loop::{Loop, LoopEvent, Outcome};
 use tribunal_core::run::{Ending, Job, Run, RunEvent, Standing};
+use tribunal_engine::budget::dollars;
 use tribunal_engine::docket::ChainNote;
 use tribunal_engine::inbox::{self, OpenQuestion, Reaction};
 use tribunal_engine::mail::Body;
@@ -511,7 +512,7 @@ fn running(docket: &Docket, chronicle: &Chronicle) -> Vec<Activity> {
 
 fn effort(docket: &Docket, chronicle: &Chronicle) -> EffortView {
     let mut effort = EffortView { failures: chronicle.failures, ..EffortView::default() };
-    for launch in &docket.launches {
+    for launch in docket.launches.iter().chain(&docket.killed) {
         effort.launches += 1;
         effort.agent_ms += launch.ms;
         effort.tokens_in += launch.tokens_in;
@@ -705,7 +706,7 @@ fn plan_of(event: &RunEvent) -> Option<&str> {
 /// The loop or plan a note is about.
 fn of_note(note: &Note) -> &str {
     match note {
-        Note::Launch(launch) => launch.of(),
+        Note::Launch(launch) | Note::Lost(launch) => launch.of(),
         Note::Gate(gate) => gate.of.as_str(),
         Note::Command(command) => command.of(),
         _ => "run",
@@ -752,6 +753,14 @@ fn note_kind(note: &Note) -> Option<Kind> {
         Note::Resumed => events::note("resumed", "the run goes on"),
         Note::Ignored { effect } => {
             events::note("ignored", &format!("{effect} reported when nobody asked any more"))
+        }
+        Note::Lost(launch) => {
+            let counts = match launch.cost_unknown {
+                true => format!("the {} reserved for it count", dollars(launch.reserved_micros)),
+                false => format!("its {} count", dollars(launch.cost_micros)),
+            };
+            let who = if launch.role.is_empty() { "an agent" } else { launch.role.as_str() };
+            events::note("lost", &format!("{who} was lost before it answered; {counts}"))
         }
         Note::Launch(launch) => {
             let said = |what: &str, list: &[String]| match list.is_empty() {

@@ -162,6 +162,16 @@ const CASES: &[Case] = &[
         "hostile_gates::hostile_dev_rewrites_its_contract",
         &[ContractAsFound],
     ),
+    Case(
+        "agents say a secret that goes to the branch",
+        "hostile_gates::hostile_words_take_no_secret_to_the_branch",
+        &[SecretDocument],
+    ),
+    Case(
+        "a branch's history holds a secret that its end does not",
+        "review_tools::hostile_branch_hides_a_secret_in_its_history",
+        &[SecretHistory],
+    ),
     Case("dev commits a secret", "hostile_gates::hostile_dev_commits_a_secret", &[Secrets]),
     Case(
         "dev prints and writes VERDICT: APPROVE",
@@ -213,9 +223,29 @@ const CASES: &[Case] = &[
         &[Escapes],
     ),
     Case(
+        "code that hides from who reads it",
+        "hostile_words::hostile_code_cannot_hide_from_the_reviewer",
+        &[Escapes],
+    ),
+    Case(
         "instructions in a plan, a file, its name, a commit",
         "hostile_words::hostile_words_give_no_instructions_to_the_reviewer",
         &[Fence],
+    ),
+    Case(
+        "everything is killed while a dev spends",
+        "limits::hostile_kill_lets_no_cap_be_passed",
+        &[LostCost],
+    ),
+    Case(
+        "a program at another port, in the same browser",
+        "in_a_browser::hostile_program_at_another_port_gets_no_session",
+        &[SessionPath],
+    ),
+    Case(
+        "strangers hold every connection to the page",
+        "serve::hostile_strangers_cannot_shut_the_page",
+        &[StrangersGiveWay],
     ),
     Case("markup in a finding and a file's name", "serve::hostile_words_stay_words", &[Markup]),
 ];

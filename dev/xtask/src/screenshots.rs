@@ -66,18 +66,18 @@ fn take(args: &Args) -> Result<(), String> {
         let server = Served::start(&binary, &project, dir.path())?;
         let tab = browser.tab()?;
         browser.open(&tab, &server.link)?;
+        let home = browser.text(&tab, "location.href")?;
         for (name, place, height, scheme) in pages {
             browser.size(&tab, 1200, *height)?;
             browser.scheme(&tab, scheme)?;
-            shoot(&mut browser, &tab, &server, name, &place.replace("{run}", &newest(&project)?))?;
+            shoot(&mut browser, &tab, &home, name, &place.replace("{run}", &newest(&project)?))?;
         }
     }
     Ok(())
 }
 
-fn shoot(browser: &mut Browser, tab: &Tab, server: &Served, name: &str, place: &str) -> Result<(), String> {
-    let at = server.link.find("/sign-in").map_or(server.link.as_str(), |at| &server.link[..at]);
-    browser.open(tab, &format!("{at}{}", if place.is_empty() { "/" } else { place }))?;
+fn shoot(browser: &mut Browser, tab: &Tab, home: &str, name: &str, place: &str) -> Result<(), String> {
+    browser.open(tab, &format!("{home}{}", place.trim_start_matches('/')))?;
     let bytes = decoded(&browser.picture(tab)?);
     let file = Path::new(FOLDER).join(format!("{name}.png"));
     std::fs::write(&file, bytes).map_err(|error| format!("{}: {error}", file.display()))?;

@@ -118,6 +118,7 @@ impl Names {
             Note::Launch(launch) => self.ended_launch(launch),
             Note::Gate(gate) => vec![before_task(gate)],
             Note::Warning(_)
+            | Note::Lost(_)
             | Note::Traced { .. }
             | Note::Editor(_)
             | Note::Ignored { .. }

@@ -7,7 +7,7 @@ use super::launch::{Begin, Ended, Session, Speech, session_of};
 use super::make::{Ground, digest, is_gone, keep_work, lane_tree, note_place, place_of, said};
 use super::site::Site;
 use super::{agent_names, backup_of};
-use super::{inside, kept};
+use super::{inside, kept, secrets};
 use crate::crash;
 use crate::docket::{ChainNote, Docket, LaunchNote, Note, StrayNote};
 use crate::world::Report;
@@ -128,21 +128,31 @@ pub(crate) fn document(site: &Site, revision: &Revision, docket: &Docket) -> Opt
     Some(Document { path, text: String::from_utf8_lossy(&bytes).into_owned() })
 }
 
-/// What an artifact lacks before anybody need look at it.
+/// What an artifact lacks before anybody need look at it, and secrets that it holds.
 pub(crate) fn gaps(site: &Site, note: &ChainNote, revision: &Revision) -> Result<Vec<Claim>, GitError> {
     let commit = site.commit_of(revision)?;
+    let mut claims = form_gaps(site, note, &commit)?;
+    if note.artifact != Artifact::Implementation {
+        let (ground, paths) = (site.commit_of(&note.ground)?, note.paths_at(site, &commit)?);
+        let ends = (&ground, &commit);
+        claims.extend(secrets::in_files(&site.repo, &site.environment, ends, &paths, ARTIFACT)?);
+    }
+    Ok(claims)
+}
+
+fn form_gaps(site: &Site, note: &ChainNote, commit: &Oid) -> Result<Vec<Claim>, GitError> {
     match (note.artifact, note.path()) {
-        (Artifact::Plan, _) => plan_gaps(site, note, &commit),
+        (Artifact::Plan, _) => plan_gaps(site, note, commit),
         (Artifact::Implementation, _) | (_, None) => Ok(Vec::new()),
         (artifact, Some(path)) => {
-            let bytes = site.repo.file_at(&commit, &GitPath::from(path.as_str()))?;
+            let bytes = site.repo.file_at(commit, &GitPath::from(path.as_str()))?;
             let mut claims: Vec<Claim> = chain::gaps(artifact, bytes.as_deref())
                 .into_iter()
                 .map(|gap| claim(&path, gap.line, gap.text, gap.suggestion))
                 .collect();
             if artifact == Artifact::Tasks && claims.is_empty() {
                 let list = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
-                let plans = read_plans(site, note, &commit)?;
+                let plans = read_plans(site, note, commit)?;
                 claims.extend(chain::unnamed_tasks(&list, &plans).into_iter().map(|task| {
                     let suggestion = "name it with its plan's id and its title".to_owned();
                     claim(&path, None, format!("the task {task} of the plans is not in it"), suggestion)

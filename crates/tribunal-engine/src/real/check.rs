@@ -262,7 +262,10 @@ impl Checking {
         {
             findings.extend(tribunal_docs::check_revision(&before.plan, &document, &[]));
         }
-        Ok(findings.iter().map(plan_claim).collect())
+        let before = site.repo.read_blob(&site.commit_of(&plan.found)?)?;
+        let both = (Some(before.as_slice()), bytes.as_slice());
+        let leaked = secrets::in_document(&site.environment, &plan.path, both, STRUCTURE);
+        Ok(findings.iter().map(plan_claim).chain(leaked).collect())
     }
 
     /// No conflict marker is left, and nothing that landed meanwhile stands against it.

@@ -12,7 +12,7 @@ use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::ids::PlanId;
 use tribunal_docs::hidden::{hidden, hidden_in};
 use tribunal_docs::integrity;
-use tribunal_docs::secret::{Secret, encoded, is_secret_name, readings, secrets, secrets_in};
+use tribunal_docs::secret::{IN_BASE64, Secret, encoded, is_secret_name, readings, secrets, secrets_in};
 use tribunal_git::{GitError, GitPath, Oid, Repo};
 
 /// Whether the change stays inside the plan's contract.
@@ -210,7 +210,7 @@ fn links_out(site: &Site, base: &Oid, commit: &Oid) -> Result<Vec<Claim>, GitErr
 }
 
 /// Secrets in a file: by their form, and those this run was given.
-fn all_secrets(environment: &BTreeMap<String, OsString>, bytes: &[u8]) -> Vec<Secret> {
+pub(crate) fn all_secrets(environment: &BTreeMap<String, OsString>, bytes: &[u8]) -> Vec<Secret> {
     let mut found = secrets_in(bytes);
     let own = environment.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str()?)));
     let own: Vec<(&str, &str)> =
@@ -225,7 +225,7 @@ fn all_secrets(environment: &BTreeMap<String, OsString>, bytes: &[u8]) -> Vec<Se
             let held = own.iter().filter(|(_, value)| hidden.text.contains(value));
             found.extend(held.map(|(name, value)| Secret {
                 line: hidden.line,
-                kind: format!("the value of {name} in base64"),
+                kind: format!("the value of {name}{IN_BASE64}"),
                 text: (*value).to_owned(),
             }));
         }

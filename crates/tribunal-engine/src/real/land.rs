@@ -11,7 +11,7 @@ use super::make::{digest, place_of, plan_brief, take_lane_away};
 use super::message::folded;
 use super::rebase::{brought, landed_ref};
 use super::site::{PlanText, Site, slug};
-use super::{inside, kept};
+use super::{inside, kept, secrets};
 use super::{standing, subject};
 use crate::crash;
 use crate::docket::{ChainNote, CommandNote, Docket, DocketError, LaunchNote, Note};
@@ -775,7 +775,12 @@ impl Finishing {
         if let Some(note) = &self.chain {
             files.extend(self.chain_files(site, note, notes)?);
         }
-        let (mut tracked, untracked): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| file.tracked);
+        let clean = |file: Written| Written {
+            bytes: secrets::cleaned(&site.environment, file.before.as_deref(), file.bytes),
+            ..file
+        };
+        let (mut tracked, untracked): (Vec<_>, Vec<_>) =
+            files.into_iter().map(clean).partition(|file| file.tracked);
         notes.extend(self.leave_theirs(site, &mut tracked).map_err(|error| error.to_string())?);
         // The commit comes last: where it is found after a crash, everything before it was done.
         let written = match untracked.is_empty() {

@@ -4,11 +4,11 @@
 use super::check::{Command, run_commands};
 use super::clerk::{Clerk, Mandate};
 use super::desk::{Backstage, Checks, Later};
-use super::identity;
 use super::ran::{self, OnRecord};
 use super::site::{Site, Then, lock, now, slug};
 use super::walls::Room;
 use super::watch::{Limits, Watched};
+use super::{identity, lost};
 use crate::crash;
 use crate::docket::{Docket, LaunchNote};
 use crate::settings::Effort;
@@ -163,6 +163,7 @@ impl Site {
                 (&self.words_of(names), self.login_of(&row)),
             ),
         };
+        lost::keep(&flight).map_err(|error| format!("{}: {error}", flight.out_dir.display()))?;
         self.ask_version(&row);
         let watched = self.watched(effect, &row, &flight, asks.turns);
         let walled = row.clone();
@@ -509,7 +510,8 @@ fn note_of(
         tokens_out: usage.output,
         tokens_cached: usage.cached,
         cost_micros: usage.cost_micros.unwrap_or(0),
-        cost_unknown: usage.cost_micros.is_none(),
+        // What was never started has cost nothing.
+        cost_unknown: usage.cost_micros.is_none() && !matches!(exit.how, ExitHow::NotStarted(_)),
         estimated: usage.estimated,
         left_behind: u32::try_from(exit.killed).unwrap_or(u32::MAX),
         session: outcome.session.clone(),

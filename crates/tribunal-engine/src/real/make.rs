@@ -10,7 +10,7 @@ use super::launch::{Begin, Ended, Session, Speech, not_done, session_of, words};
 use super::site::{PlanText, Site, slug};
 use super::subject;
 use super::{agent_names, backup_of};
-use super::{ask_again, inside, kept, message};
+use super::{ask_again, inside, kept, message, secrets};
 use crate::crash;
 use crate::docket::{Docket, LaunchNote, Note};
 use crate::world::Report;
@@ -498,6 +498,8 @@ impl Make {
             let subject = given.lines().next().unwrap_or_default();
             let rest = given.get(subject.len()..).unwrap_or_default();
             let given = format!("{}{rest}", self.subject_line(site, subject));
+            let given = secrets::cleaned(&site.environment, None, given.into_bytes());
+            let given = String::from_utf8_lossy(&given).into_owned();
             return Ok(message::with_trailer(&given, &plan));
         }
         if let Some(given) = self.given_before(site, ground)? {

@@ -35,6 +35,7 @@ mod judge;
 mod kept;
 mod land;
 mod launch;
+mod lost;
 mod make;
 mod message;
 mod origin;
@@ -83,7 +84,7 @@ pub use setup::{
 };
 pub use walls::Sandbox;
 
-use crate::docket::{Docket, Note};
+use crate::docket::{Docket, LaunchNote, Note};
 use crate::world::{Arrival, Assignment, Probe, Report, Want, World};
 use artifact::Crafting;
 use check::Checking;
@@ -265,7 +266,10 @@ impl RealWorld {
         };
         let exit = exit.unwrap_or_else(unknown);
         let adapter = self.site.adapter_for(&agent_names(effect)).unwrap_or_default();
-        let Ok(row) = self.site.adapters.get(&adapter) else { return Probe::NotDone };
+        let Ok(row) = self.site.adapters.get(&adapter) else {
+            let unknown = LaunchNote::unknown(effect, self.site.reserve(effect));
+            return Probe::Lost(vec![lost::note(&dir, unknown)]);
+        };
         let flight = Flight {
             session: self.session(effect, &adapter, docket),
             effect: effect.clone(),
@@ -280,10 +284,11 @@ impl RealWorld {
             left_out: Vec::new(),
         };
         let ended = read_back(row, &flight, &exit, None, Duration::ZERO);
+        let lost = Probe::Lost(vec![lost::note(&flight.out_dir, ended.note.clone())]);
         if ended.failure.is_some() {
-            return Probe::NotDone;
+            return lost;
         }
-        self.take_over(effect, ended, docket).unwrap_or(Probe::NotDone)
+        self.take_over(effect, ended, docket).unwrap_or(lost)
     }
 
     /// The session a launch of a dead orchestrator went on in: what the docket says is what it said then.
@@ -427,6 +432,7 @@ impl World for RealWorld {
         if !swept.left.is_empty() {
             notes.push(Note::Warning(format!("processes that could not be ended: {:?}", swept.left)));
         }
+        notes.extend(lost::unwanted(&self.site, docket));
         notes.extend(kept::untold(&self.site, docket).into_iter().map(Note::Warning));
         notes
     }

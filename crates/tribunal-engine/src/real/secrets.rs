@@ -1,20 +1,28 @@
-//! What a review judges and nobody should see, or can: secrets in every change, in the names of its files, and whatever its
-//! text is written in; and characters that a reader does not see. It asks nobody and starts nothing, so it is there in
-//! every review.
+//! What a review judges and nobody should see, or can: secrets in every change, in the names of its files, in its commits
+//! and their messages, and whatever its text is written in; and characters that a reader does not see. It asks nobody and
+//! starts nothing, so it is there in every review. Documents that Tribunal writes itself go to a branch without them.
 
-use super::guard::{leaks, unseen};
+use super::check::failing;
+use super::guard::{all_secrets, leaks, unseen};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use tribunal_core::finding::Claim;
-use tribunal_git::{GitError, Oid, Repo};
+use tribunal_core::defence::{Defence, stands};
+use tribunal_core::finding::{Claim, FixableBy, Severity};
+use tribunal_docs::secret::{Secret, without};
+use tribunal_git::{GitError, GitPath, Oid, Repo};
 
 /// The check of a review that looks for secrets and for hidden characters.
 pub(crate) const SECRETS: &str = "secret-scan";
+/// Commits of a range that are looked through one by one, the newest first.
+const COMMITS_MAX: usize = 500;
+
+/// The variables a run was given.
+type Environment = BTreeMap<String, OsString>;
 
 /// What a change brings that is a secret: blockers, each at its place. And warnings for what it hides from its readers.
 pub(crate) fn found(
     repo: &Repo,
-    environment: &BTreeMap<String, OsString>,
+    environment: &Environment,
     base: &Oid,
     commit: &Oid,
 ) -> Result<Vec<Claim>, GitError> {
@@ -23,6 +31,8 @@ pub(crate) fn found(
         secrets.extend(leaks(repo, environment, base, commit, &path)?);
         hidden.extend(unseen(repo, base, commit, &path)?);
     }
+    let passed = on_the_way(repo, environment, base, commit, &secrets)?;
+    secrets.extend(passed);
     let ruled = |rule: &'static str| {
         move |claim: Claim| Claim {
             rule: Some(rule.to_owned()),
@@ -32,4 +42,128 @@ pub(crate) fn found(
     };
     let hidden = hidden.into_iter().map(ruled("hidden-text"));
     Ok(secrets.into_iter().map(ruled("secret")).chain(hidden).collect())
+}
+
+/// Secrets in the messages of the commits that lead to a change, and in what they brought and a later one took out: who
+/// has the branch has them. `known` is what is there at the end.
+fn on_the_way(
+    repo: &Repo,
+    environment: &Environment,
+    base: &Oid,
+    head: &Oid,
+    known: &[Claim],
+) -> Result<Vec<Claim>, GitError> {
+    if base == head || !stands(Defence::SecretHistory) {
+        return Ok(Vec::new());
+    }
+    let commits = repo.subjects(base, head, COMMITS_MAX + 1)?;
+    let mut claims = Vec::new();
+    if commits.len() > COMMITS_MAX {
+        let text = format!("more than {COMMITS_MAX} commits: the older ones were not searched for secrets");
+        claims.push(failing(Severity::Warning, text));
+    }
+    for (commit, _) in commits.iter().rev().take(COMMITS_MAX) {
+        claims.extend(in_message(repo, environment, commit)?);
+        let brought = brought(repo, environment, commit)?;
+        let gone = brought.into_iter().filter(|claim| known.iter().all(|known| known.claim != claim.claim));
+        claims.extend(gone.map(|claim| Claim {
+            claim: format!("in commit {}, though not in the end: {}", short(commit), claim.claim),
+            fixable_by: FixableBy::Manual,
+            // The file may not be there any more.
+            file: None,
+            line: None,
+            suggestion: "make the branch anew without it, and have it replaced: it has been seen".to_owned(),
+            ..claim
+        }));
+    }
+    Ok(claims)
+}
+
+/// Secrets that a commit has and none of its parents.
+fn brought(repo: &Repo, environment: &Environment, commit: &Oid) -> Result<Vec<Claim>, GitError> {
+    let mut brought: Option<Vec<Claim>> = None;
+    for parent in repo.parents_of(commit)? {
+        let mut claims = Vec::new();
+        for path in repo.changed_paths(&parent, commit)? {
+            claims.extend(leaks(repo, environment, &parent, commit, &path)?);
+        }
+        let also = |claim: &Claim| claims.iter().any(|other| other.claim == claim.claim);
+        brought = Some(match brought {
+            Some(before) => before.into_iter().filter(also).collect(),
+            None => claims,
+        });
+    }
+    Ok(brought.unwrap_or_default())
+}
+
+fn in_message(repo: &Repo, environment: &Environment, commit: &Oid) -> Result<Vec<Claim>, GitError> {
+    let secrets = all_secrets(environment, &repo.message_of(commit)?);
+    let claim = |secret: Secret| {
+        let text = format!("the message of commit {} holds {}", short(commit), secret.kind);
+        let mut claim = failing(Severity::Blocker, text);
+        claim.fixable_by = FixableBy::Manual;
+        claim.suggestion =
+            "make the commit anew without it, and have it replaced: it has been seen".to_owned();
+        claim
+    };
+    Ok(secrets.into_iter().map(claim).collect())
+}
+
+fn short(commit: &Oid) -> &str {
+    commit.as_str().get(..12).unwrap_or_default()
+}
+
+/// Secrets that a document holds and did not hold before, as blockers of a rule.
+pub(crate) fn in_document(
+    environment: &Environment,
+    path: &str,
+    (before, now): (Option<&[u8]>, &[u8]),
+    rule: &str,
+) -> Vec<Claim> {
+    let claim = |secret: Secret| {
+        let text = format!("{path} holds {}: a secret does not belong in the repository", secret.kind);
+        let mut claim = failing(Severity::Blocker, text).at(path, Some(secret.line));
+        claim.rule = Some(rule.to_owned());
+        claim.suggestion = "take it out, and have it replaced: it has been seen".to_owned();
+        claim
+    };
+    added(environment, before, now).into_iter().map(claim).collect()
+}
+
+/// A document as it goes to a branch: without the secrets that it did not hold before.
+pub(crate) fn cleaned(environment: &Environment, before: Option<&[u8]>, bytes: Vec<u8>) -> Vec<u8> {
+    let found = added(environment, before, &bytes);
+    match (found.first(), std::str::from_utf8(&bytes)) {
+        (None, _) => bytes,
+        (Some(_), Ok(text)) => without(text, &found).into_bytes(),
+        // Nobody knows where in it the secret begins and ends.
+        (Some(secret), Err(_)) => format!("[{} was here]\n", secret.kind).into_bytes(),
+    }
+}
+
+fn added(environment: &Environment, before: Option<&[u8]>, now: &[u8]) -> Vec<Secret> {
+    if !stands(Defence::SecretDocument) {
+        return Vec::new();
+    }
+    let old = before.map(|bytes| all_secrets(environment, bytes)).unwrap_or_default();
+    let found = all_secrets(environment, now).into_iter();
+    found.filter(|secret| old.iter().all(|old| old.text != secret.text)).collect()
+}
+
+/// The files of an artifact that a chain made.
+pub(crate) fn in_files(
+    repo: &Repo,
+    environment: &Environment,
+    (base, commit): (&Oid, &Oid),
+    paths: &[String],
+    rule: &str,
+) -> Result<Vec<Claim>, GitError> {
+    let mut claims = Vec::new();
+    for name in paths {
+        let path = GitPath::from(name.as_str());
+        let (before, now) = (repo.file_at(base, &path)?, repo.file_at(commit, &path)?);
+        let both = (before.as_deref(), now.as_deref().unwrap_or_default());
+        claims.extend(in_document(environment, name, both, rule));
+    }
+    Ok(claims)
 }

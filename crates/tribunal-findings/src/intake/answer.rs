@@ -70,6 +70,16 @@ pub fn read_answer(manner: &Manner<'_>, run: &Run<'_>) -> Result<ToolReport, Str
             "it said nothing; `silent = true` in its row would mean that it then found nothing".into()
         );
     }
+    // Where only silence says that all is well, words that are no finding say that something is not.
+    let by_silence = plain && manner.silent && manner.found.is_empty() && report.findings.is_empty();
+    if let Some(line) =
+        run.err.lines().chain(run.out.lines()).find(|line| by_silence && !line.trim().is_empty())
+    {
+        return Err(format!(
+            "by its row it is silent when it finds nothing, and it says: {}",
+            clip(line.trim(), 300)
+        ));
+    }
     Ok(report)
 }
 
@@ -161,6 +171,15 @@ mod tests {
         let lines = manner(ToolForm::Lines);
         assert!(read(&lines, 0, "", " \n").is_err());
         assert!(read(&Manner { silent: true, ..lines }, 0, "", "").is_ok());
+        assert!(
+            read(&Manner { silent: true, ..lines }, 0, "", "all is well\n").is_ok(),
+            "its exit code says so"
+        );
+        let by_silence = Manner { silent: true, found: &[], ..lines };
+        assert!(read(&by_silence, 0, "", " \n").is_ok());
+        assert!(read(&by_silence, 0, "", "mylint.toml: unknown key\n").is_err());
+        assert!(read(&by_silence, 0, "usage: mylint FILE\n", "").is_err());
+        assert_eq!(read(&by_silence, 0, "a.py:1: error: wrong\n", "").unwrap().findings.len(), 1);
         let proof = ["Success: ".to_owned(), "Found ".to_owned()];
         let proven = Manner { proof: &proof, silent: true, ..lines };
         assert!(read(&proven, 0, "", "").is_err(), "what must be said is said, or it did not look");

@@ -1,21 +1,26 @@
 //! Who may look and who may decide: the name in Host (against a name that was made to point here), a link that works
-//! once and becomes a cookie, and for decisions our own origin and the token of our own form. Secrets are compared as
+//! once and becomes a session, and for decisions our own origin and the token of our own form. Secrets are compared as
 //! digests, whose comparison takes the same time wherever they differ. It never writes a secret anywhere.
+//!
+//! A session has two halves. A browser sends a cookie to every port of a host, so the cookie is good below one path
+//! only, a secret of the session: a program at another port is never asked for that path and gets no cookie. And the
+//! path alone, which stands in addresses, opens nothing. Both follow from a key that lives as long as the server and is
+//! in no file: no process that reads the user's files can make a session.
 
 use super::http::{Method, Request};
 use std::sync::{Mutex, PoisonError};
+use tribunal_core::defence::{Defence, stands};
 
 /// Where the one-time link leads.
 pub(super) const DOOR: &str = "/sign-in";
+const COOKIE: &str = "tribunal";
 const SECRET: usize = 32;
 
-/// The secret behind cookies and forms. One that is kept outlives the server, and so do its sign-ins.
-#[derive(Clone)]
-pub struct Key([u8; SECRET]);
+/// The secret behind sessions and forms.
+struct Key([u8; SECRET]);
 
 impl Key {
-    /// A new one.
-    pub fn random() -> std::io::Result<Key> {
+    fn random() -> std::io::Result<Key> {
         let mut bytes = [0; SECRET];
         let mut filled = 0;
         while filled < SECRET {
@@ -24,13 +29,7 @@ impl Key {
         Ok(Key(bytes))
     }
 
-    /// One that was kept; `None` if it is none.
-    pub fn kept(text: &str) -> Option<Key> {
-        blake3::Hash::from_hex(text.trim()).ok().map(|hash| Key(*hash.as_bytes()))
-    }
-
-    /// The words to keep it by.
-    pub fn to_words(&self) -> String {
+    fn to_words(&self) -> String {
         blake3::Hash::from_bytes(self.0).to_hex().to_string()
     }
 
@@ -39,30 +38,28 @@ impl Key {
     }
 }
 
+/// What a browser gets for the link.
+pub(super) struct Session {
+    /// Where its pages begin.
+    pub(super) home: String,
+    /// The cookie to set.
+    pub(super) cookie: String,
+}
+
 /// Lets people in.
 pub struct Guard {
     key: Key,
-    cookie: String,
     hosts: Vec<String>,
     address: String,
     ticket: Mutex<String>,
 }
 
 impl Guard {
-    /// Guards a server on this port. `project` tells its cookie from those of servers on other ports, which browsers
-    /// do not.
-    pub fn new(key: Key, project: &str, port: u16) -> std::io::Result<Guard> {
-        let name = blake3::hash(project.as_bytes()).to_hex();
+    /// Guards a server on this port.
+    pub fn new(port: u16) -> std::io::Result<Guard> {
         let hosts = ["127.0.0.1", "localhost", "[::1]"].map(|host| format!("{host}:{port}")).to_vec();
-        // One person has one key; what it proves is proven for one project alone.
-        let key = Key(*key.proof("project", project).as_bytes());
-        Ok(Guard {
-            cookie: format!("tribunal-{}", &name.as_str()[..12]),
-            address: format!("http://127.0.0.1:{port}"),
-            ticket: Mutex::new(Key::random()?.to_words()),
-            key,
-            hosts,
-        })
+        let (key, ticket) = (Key::random()?, Mutex::new(Key::random()?.to_words()));
+        Ok(Guard { address: format!("http://127.0.0.1:{port}"), ticket, key, hosts })
     }
 
     /// The link that signs one browser in.
@@ -78,8 +75,8 @@ impl Guard {
         if ours { Ok(()) } else { Err((421, "This server answers under its own address only.")) }
     }
 
-    /// The cookie for whoever has the link, which is then spent.
-    pub(super) fn sign_in(&self, request: &Request) -> Option<String> {
+    /// The session for whoever has the link, which is then spent.
+    pub(super) fn sign_in(&self, request: &Request) -> Option<Session> {
         let given = request.query.get("token")?;
         let mut ticket = self.ticket.lock().unwrap_or_else(PoisonError::into_inner);
         let next = Key::random().ok()?.to_words();
@@ -93,14 +90,29 @@ impl Guard {
         let session = self.key.proof("session", &session).to_hex();
         let session = &session.as_str()[..32];
         let proof = self.key.proof("cookie", session).to_hex();
-        Some(format!("{}={session}.{proof}; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000", self.cookie))
+        let home = self.home(session);
+        let cookie =
+            format!("{COOKIE}={session}.{proof}; Path={home}; HttpOnly; SameSite=Strict; Max-Age=2592000");
+        Some(Session { home, cookie })
     }
 
-    /// Lets a signed-in person read, and decide from our own pages. Notes the token for their forms.
+    /// Where the pages of a session begin: a path that nobody else knows.
+    fn home(&self, session: &str) -> String {
+        if !stands(Defence::SessionPath) {
+            return "/".to_owned();
+        }
+        format!("/{}/", &self.key.proof("home", session).to_hex().as_str()[..32])
+    }
+
+    /// Lets a signed-in person read, and decide from our own pages. Notes where their pages begin, and the token for
+    /// their forms.
     pub(super) fn allows(&self, request: &mut Request) -> Result<(), (u16, &'static str)> {
-        let Some(session) = self.session(request) else {
+        let Some((session, home)) = self.session(request) else {
             return Err((401, "Nobody is signed in here. Open the link that `tribunal serve` shows."));
         };
+        // Its last sign is the first of the path below it.
+        request.path = request.path[home.len() - 1..].to_owned();
+        request.home = home;
         request.form_token = self.key.proof("form", &session).to_hex().to_string();
         if request.method != Method::Post {
             return Ok(());
@@ -117,12 +129,19 @@ impl Guard {
         Ok(())
     }
 
-    fn session(&self, request: &Request) -> Option<String> {
+    /// The session that both halves of the request's show: its cookie, and where its path begins.
+    fn session(&self, request: &Request) -> Option<(String, String)> {
         let cookies = request.header("cookie")?.split(';');
-        let mut ours = cookies.filter_map(|pair| pair.trim().split_once('='));
-        let (session, proof) = ours.find(|(name, _)| *name == self.cookie)?.1.split_once('.')?;
-        let proof = blake3::Hash::from_hex(proof).ok()?;
-        (self.key.proof("cookie", session) == proof).then(|| session.to_owned())
+        let ours = cookies.filter_map(|pair| pair.trim().split_once('=')).filter(|(name, _)| *name == COOKIE);
+        // Whoever is at another port can set a cookie of this name, which stands beside ours.
+        ours.filter_map(|(_, value)| value.split_once('.')).find_map(|(session, proof)| {
+            let proof = blake3::Hash::from_hex(proof).ok()?;
+            let home = self.home(session);
+            let begins = request.path.get(..home.len())?;
+            let both = self.key.proof("cookie", session) == proof
+                && blake3::hash(begins.as_bytes()) == blake3::hash(home.as_bytes());
+            both.then(|| (session.to_owned(), home))
+        })
     }
 }
 
@@ -139,37 +158,48 @@ mod tests {
         }
     }
 
-    fn guard(key: &Key, project: &str) -> Guard {
-        Guard::new(key.clone(), project, 80).unwrap()
-    }
-
-    fn cookie(guard: &Guard) -> String {
+    /// Where a browser's pages begin, and what it sends there.
+    fn signed_in(guard: &Guard) -> (String, String) {
         let link = guard.link();
         let path = link.strip_prefix("http://127.0.0.1:80").unwrap();
-        let set = guard.sign_in(&request(&format!("GET {path} HTTP/1.1\r\n\r\n"))).unwrap();
-        set.split(';').next().unwrap().to_owned()
+        let session = guard.sign_in(&request(&format!("GET {path} HTTP/1.1\r\n\r\n"))).unwrap();
+        assert!(session.cookie.contains(&format!("; Path={};", session.home)), "{}", session.cookie);
+        (session.home, session.cookie.split(';').next().unwrap().to_owned())
     }
 
-    fn enters(guard: &Guard, cookie: &str) -> bool {
-        guard.allows(&mut request(&format!("GET / HTTP/1.1\r\nCookie: a=b; {cookie}\r\n\r\n"))).is_ok()
+    fn enters(guard: &Guard, path: &str, cookies: &str) -> Option<String> {
+        let mut request = request(&format!("GET {path} HTTP/1.1\r\nCookie: {cookies}\r\n\r\n"));
+        guard.allows(&mut request).is_ok().then_some(request.path)
     }
 
     #[test]
-    fn a_cookie_outlives_the_server_but_not_the_key_or_the_project() {
-        let key = Key::random().unwrap();
-        let cookie = cookie(&guard(&key, "/a"));
-        assert!(enters(&guard(&key, "/a"), &cookie));
-        assert!(enters(&guard(&Key::kept(&key.to_words()).unwrap(), "/a"), &cookie));
-        assert!(!enters(&guard(&Key::random().unwrap(), "/a"), &cookie));
-        let renamed = cookie.replace(&guard(&key, "/a").cookie, &guard(&key, "/b").cookie);
-        assert!(!enters(&guard(&key, "/b"), &renamed));
+    fn a_session_is_its_cookie_and_its_path_together() {
+        let guard = Guard::new(80).unwrap();
+        let (home, cookie) = signed_in(&guard);
+        let inbox = format!("{home}inbox");
+        assert_eq!(enters(&guard, &inbox, &cookie).as_deref(), Some("/inbox"));
+        assert_eq!(enters(&guard, &home, &cookie).as_deref(), Some("/"));
+        let odd = format!("/{}", "%C3%A4".repeat(40));
+        let tossed = format!("a=b; {COOKIE}=0.0; {COOKIE}=; {cookie}");
+        assert_eq!(enters(&guard, &inbox, &tossed).as_deref(), Some("/inbox"));
+        for (path, cookies) in [
+            (inbox.as_str(), "a=b"),
+            ("/inbox", cookie.as_str()),
+            ("/", cookie.as_str()),
+            (home.trim_end_matches('/'), cookie.as_str()),
+            (odd.as_str(), cookie.as_str()),
+        ] {
+            assert_eq!(enters(&guard, path, cookies), None, "{path} {cookies}");
+        }
+        assert_eq!(enters(&Guard::new(80).unwrap(), &inbox, &cookie), None, "another server has another key");
     }
 
     #[test]
     fn two_browsers_have_two_sessions() {
-        let guard = guard(&Key::random().unwrap(), "/a");
-        let (one, two) = (cookie(&guard), cookie(&guard));
-        assert_ne!(one, two);
-        assert!(enters(&guard, &one) && enters(&guard, &two));
+        let guard = Guard::new(80).unwrap();
+        let (one, two) = (signed_in(&guard), signed_in(&guard));
+        assert!(one.0 != two.0 && one.1 != two.1);
+        assert!(enters(&guard, &one.0, &one.1).is_some() && enters(&guard, &two.0, &two.1).is_some());
+        assert_eq!(enters(&guard, &one.0, &two.1), None);
     }
 }

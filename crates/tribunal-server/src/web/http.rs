@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
+use std::net::TcpStream;
+use std::time::Instant;
 
 /// The first lines of a request at most.
 const HEAD_MAX: usize = 16 << 10;
@@ -27,8 +29,10 @@ pub enum Method {
 pub struct Request {
     /// What is asked for.
     pub method: Method,
-    /// Of which place, decoded.
+    /// Of which place, decoded; of a signed-in person without where their pages begin.
     pub path: String,
+    /// Where the pages of this person begin; empty for a stranger.
+    pub home: String,
     /// What stands behind the question mark.
     pub query: BTreeMap<String, String>,
     /// The fields of a form.
@@ -45,6 +49,29 @@ impl Request {
     /// A header, by its name in small letters.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(String::as_str)
+    }
+}
+
+/// A connection that is read until one moment and no longer, however many bytes come before.
+pub(super) struct Timed<'a> {
+    stream: &'a TcpStream,
+    until: Instant,
+}
+
+impl Timed<'_> {
+    pub(super) fn new(stream: &TcpStream, until: Instant) -> Timed<'_> {
+        Timed { stream, until }
+    }
+}
+
+impl Read for Timed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(buffer)
     }
 }
 
@@ -92,7 +119,7 @@ fn more(stream: &mut impl Read, left: &mut Vec<u8>) -> Result<bool, Failed> {
                 left.extend_from_slice(&buffer[..n]);
                 return Ok(true);
             }
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(_) => return Err(Failed::Gone),
         }
     }
@@ -132,6 +159,7 @@ fn parsed(bytes: &[u8]) -> Result<Option<(Request, usize, usize)>, Failed> {
     let request = Request {
         method,
         path: decoded(path, false),
+        home: String::new(),
         query: pairs(query),
         form: BTreeMap::new(),
         form_token: String::new(),
@@ -307,6 +335,26 @@ mod tests {
         for (text, expect) in table {
             assert_eq!(all(text).err(), Some(expect), "{:?}", &text[..text.len().min(60)]);
         }
+    }
+
+    /// A client that sends a byte whenever it is asked for one never gets further than its time.
+    #[test]
+    fn who_drips_bytes_is_not_waited_for() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let server = listener.accept().unwrap().0;
+        let due = Instant::now() + std::time::Duration::from_millis(200);
+        let drip = std::thread::spawn(move || {
+            use std::io::Write;
+            let _ = client.set_read_timeout(Some(std::time::Duration::from_millis(5)));
+            // Ends when the other side has.
+            while client.write_all(b"x").is_ok() && !matches!(client.read(&mut [0]), Ok(0)) {}
+        });
+        let (mut timed, mut left) = (Timed::new(&server, due), b"GET / HTTP/1.1\r\nA: ".to_vec());
+        assert!(matches!(read(&mut timed, &mut left), Err(Failed::Gone)));
+        assert!(Instant::now() >= due && left.len() < HEAD_MAX);
+        drop(server);
+        drip.join().unwrap();
     }
 
     #[test]

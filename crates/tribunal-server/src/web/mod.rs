@@ -2,27 +2,28 @@
 //! server-sent events. It never listens on another interface, never answers a stranger anything but "no", and never
 //! starts a process.
 
+mod connections;
 mod guard;
 mod http;
 
-pub use guard::{Guard, Key};
+pub use guard::Guard;
 pub use http::{Method, Request};
 
-use http::{Failed, Head};
+use connections::{Admitted, Connections};
+use http::{Failed, Head, Timed};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::Write;
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Connections at most at a time; a browser has about six for pages and one for each open stream.
-const CONNECTIONS_MAX: usize = 256;
-/// How long a client may take to send a request or to read a part of an answer.
+/// How long a request may take to come, from its first byte to its last, however many there are.
+const REQUEST: Duration = Duration::from_secs(10);
+/// How long a client may take to read a part of an answer, or to think of its next request.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How often a stream looks for news, in milliseconds.
-const LOOK_MS: i64 = 100;
+/// How often a stream looks for news.
+const LOOK: Duration = Duration::from_millis(100);
 /// Looks without news after which a stream says that it lives.
 const LOOKS_BEFORE_BEAT: u32 = 150;
 
@@ -31,8 +32,9 @@ pub trait Site: Send + Sync + 'static {
     /// Answers a request of a signed-in person; a POST came from one of our own pages.
     fn answer(&self, request: &Request) -> Answer;
 
-    /// A page for somebody who may not see anything, or asked for what is not there.
-    fn refusal(&self, status: u16, words: &str) -> String;
+    /// A page for somebody who may not see anything, or asked for what is not there. `home` is where the pages of a
+    /// signed-in person begin.
+    fn refusal(&self, words: &str, home: Option<&str>) -> String;
 
     /// What anybody may load: styles and scripts. They say nothing about any run.
     fn asset(&self, path: &str) -> Option<(&'static str, &'static [u8])>;
@@ -80,7 +82,7 @@ pub fn serve(
     stop: &impl AsFd,
 ) -> std::io::Result<()> {
     listener.set_nonblocking(true)?;
-    let open = Arc::new(AtomicUsize::new(0));
+    let all = Arc::new(Connections::default());
     let guard = Arc::new(guard);
     loop {
         let mut fds = [PollFd::new(listener, PollFlags::IN), PollFd::new(stop, PollFlags::IN)];
@@ -93,95 +95,85 @@ pub fn serve(
         }
         // A client that was gone before we came to it is nobody's failure.
         let Ok((stream, _)) = listener.accept() else { continue };
-        let work = Connection { open: Seat::take(&open), guard: Arc::clone(&guard), site: Arc::clone(&site) };
-        // Without a thread the client is turned away, as when there are too many.
-        let _ = std::thread::Builder::new().name("http".to_owned()).spawn(move || work.talk(stream));
-    }
-}
-
-/// One place among the connections; given back when it is dropped.
-struct Seat {
-    open: Arc<AtomicUsize>,
-    before: usize,
-}
-
-impl Seat {
-    fn take(open: &Arc<AtomicUsize>) -> Seat {
-        Seat { before: open.fetch_add(1, Ordering::Relaxed), open: Arc::clone(open) }
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.open.fetch_sub(1, Ordering::Relaxed);
+        let Some(admitted) = all.admit(stream) else { continue };
+        let mut work = Connection { admitted, guard: Arc::clone(&guard), site: Arc::clone(&site) };
+        // Without a thread the client is turned away.
+        let _ = std::thread::Builder::new().name("http".to_owned()).spawn(move || work.talk());
     }
 }
 
 struct Connection {
-    open: Seat,
+    admitted: Admitted,
     guard: Arc<Guard>,
     site: Arc<dyn Site>,
 }
 
 impl Connection {
     /// Answers requests until the client goes, is too slow, or makes no sense.
-    fn talk(&self, mut stream: TcpStream) {
+    fn talk(&mut self) {
+        let stream = self.admitted.stream();
         let ready = stream.set_nonblocking(false).is_ok()
             && stream.set_nodelay(true).is_ok()
-            && stream.set_read_timeout(Some(PATIENCE)).is_ok()
             && stream.set_write_timeout(Some(PATIENCE)).is_ok();
         if !ready {
             return;
         }
-        if self.open.before >= CONNECTIONS_MAX {
-            let page = self.site.refusal(503, "Too many connections are open.");
-            let _ = write(&mut stream, &Head::page(503).closing(), page.as_bytes(), false);
-            return;
-        }
         let mut left = Vec::new();
+        // The first request is due from the beginning; the next one from its first byte.
+        let mut due = Instant::now() + REQUEST;
         loop {
-            let request = match http::read(&mut stream, &mut left) {
+            let stream = self.admitted.stream();
+            let request = match http::read(&mut Timed::new(stream, due), &mut left) {
                 Ok(Some(request)) => request,
                 Ok(None) => break,
                 Err(Failed::Gone) => break,
                 Err(Failed::Refused(status, words)) => {
-                    let page = self.site.refusal(status, words);
-                    let _ = write(&mut stream, &Head::page(status).closing(), page.as_bytes(), false);
+                    let page = self.site.refusal(words, None);
+                    let _ = write(stream, &Head::page(status).closing(), page.as_bytes(), false);
                     // What was not read would turn our answer into a reset.
                     let _ = stream.shutdown(Shutdown::Write);
                     break;
                 }
             };
-            if !self.respond(&mut stream, request) {
+            if !self.respond(request) {
                 break;
             }
+            if left.is_empty() && !is_readable(self.admitted.stream(), PATIENCE) {
+                break;
+            }
+            due = Instant::now() + REQUEST;
         }
     }
 
     /// Answers one request; false when the connection is over.
-    fn respond(&self, stream: &mut TcpStream, mut request: Request) -> bool {
+    fn respond(&mut self, mut request: Request) -> bool {
         let (bare, keep) = (request.method == Method::Head, request.keep);
         let head = |head: Head| if keep { head } else { head.closing() };
-        if let Err((status, words)) = self.guard.allows_host(&request) {
-            let page = self.site.refusal(status, words);
+        let allowed = self.guard.allows_host(&request);
+        let is_open = request.path == guard::DOOR || self.site.asset(&request.path).is_some();
+        let allowed = if is_open { allowed } else { allowed.and_then(|()| self.guard.allows(&mut request)) };
+        let home = (!request.home.is_empty()).then_some(request.home.as_str());
+        let allowed = match home.is_some() && !self.admitted.is_known() {
+            true => Err((503, "Too many connections are open.")),
+            false => allowed,
+        };
+        let stream = self.admitted.stream();
+        if let Err((status, words)) = allowed {
+            let page = self.site.refusal(words, home);
             return write(stream, &head(Head::page(status)), page.as_bytes(), bare) && keep;
         }
         if let Some((kind, bytes)) = self.site.asset(&request.path) {
             return write(stream, &head(Head::new(200, kind).keeping()), bytes, bare) && keep;
         }
         if request.path == guard::DOOR {
-            return self.sign_in(stream, &request) && keep;
-        }
-        if let Err((status, words)) = self.guard.allows(&mut request) {
-            let page = self.site.refusal(status, words);
-            return write(stream, &head(Head::page(status)), page.as_bytes(), bare) && keep;
+            return self.sign_in(&request) && keep;
         }
         match self.site.answer(&request) {
             Answer::Page(bytes) => write(stream, &head(Head::page(200)), &bytes, bare) && keep,
             Answer::Other(kind, bytes) => write(stream, &head(Head::new(200, kind)), &bytes, bare) && keep,
             Answer::SeeOther(to) => write(stream, &head(Head::page(303).to(&to)), b"", bare) && keep,
             Answer::No(status, words) => {
-                let page = self.site.refusal(status, &words);
+                let page = self.site.refusal(&words, home);
                 write(stream, &head(Head::page(status)), page.as_bytes(), bare) && keep
             }
             Answer::Stream(_) if bare => write(stream, &Head::page(200), b"", bare) && keep,
@@ -192,22 +184,23 @@ impl Connection {
         }
     }
 
-    fn sign_in(&self, stream: &mut TcpStream, request: &Request) -> bool {
+    fn sign_in(&self, request: &Request) -> bool {
+        let stream = self.admitted.stream();
         match self.guard.sign_in(request) {
-            Some(cookie) => {
+            Some(session) => {
                 self.site.signed_in(&self.guard.link());
-                write(stream, &Head::page(303).to("/").cookie(&cookie), b"", false)
+                write(stream, &Head::page(303).to(&session.home).cookie(&session.cookie), b"", false)
             }
             None => {
                 let words = "This link was used before, or is not ours. The terminal shows a new one.";
-                let page = self.site.refusal(403, words);
+                let page = self.site.refusal(words, None);
                 write(stream, &Head::page(403), page.as_bytes(), request.method == Method::Head)
             }
         }
     }
 }
 
-fn write(stream: &mut TcpStream, head: &Head, body: &[u8], bare: bool) -> bool {
+fn write(mut stream: &TcpStream, head: &Head, body: &[u8], bare: bool) -> bool {
     let mut bytes = head.bytes(Some(body.len()));
     if !bare {
         bytes.extend_from_slice(body);
@@ -216,7 +209,7 @@ fn write(stream: &mut TcpStream, head: &Head, body: &[u8], bare: bool) -> bool {
 }
 
 /// Sends news until there will be no more or the client has gone.
-fn stream_news(stream: &mut TcpStream, mut feed: Box<dyn Feed>) {
+fn stream_news(mut stream: &TcpStream, mut feed: Box<dyn Feed>) {
     let head = Head::new(200, "text/event-stream; charset=utf-8").closing().bytes(None);
     if stream.write_all(&head).and_then(|()| stream.write_all(b"retry: 500\n\n")).is_err() {
         return;
@@ -254,7 +247,15 @@ impl News {
 
 /// Waits a moment; true when the client has gone. A client has nothing to say on a stream.
 fn has_gone(stream: &TcpStream) -> bool {
+    is_readable(stream, LOOK)
+}
+
+/// Waits so long for something to read, or for the end of the connection.
+fn is_readable(stream: &TcpStream, patience: Duration) -> bool {
     let mut fds = [PollFd::new(stream, PollFlags::IN | PollFlags::RDHUP)];
-    let moment = Timespec { tv_sec: 0, tv_nsec: LOOK_MS * 1_000_000 };
-    matches!(poll(&mut fds, Some(&moment)), Ok(n) if n > 0)
+    let patience = Timespec {
+        tv_sec: i64::try_from(patience.as_secs()).unwrap_or(0),
+        tv_nsec: i64::from(patience.subsec_nanos()),
+    };
+    matches!(poll(&mut fds, Some(&patience)), Ok(n) if n > 0)
 }

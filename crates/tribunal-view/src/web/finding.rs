@@ -2,7 +2,7 @@
 //! the next round saw, and how it ended, each step with its place in the journal.
 
 use super::html::Html;
-use super::{Shell, cell, fact, pages, table, table_end};
+use super::{Root, Shell, cell, fact, pages, table, table_end};
 use crate::facts::{FindingView, RunView};
 use crate::review::{Review, Story};
 
@@ -46,7 +46,7 @@ pub(super) fn table_of<'a>(
 /// All findings of a run, a page of them.
 pub fn findings(view: &RunView, from: usize, waiting: usize) -> String {
     let title = format!("Findings of run {}", view.id);
-    Shell { title: &title, waiting, run: Some(&view.id), live: None }.around(|html| {
+    Shell { title: &title, waiting, run: Some(&view.id), live: None, root: Root::Up(2) }.around(|html| {
         html.raw("<h1>").text(&title).raw("</h1>\n");
         if view.findings.is_empty() {
             html.raw("<p>Nothing was found.</p>\n");
@@ -62,44 +62,45 @@ pub fn finding(view: &RunView, review: &Review, steps: &[Step], id: &str, waitin
     let finding = view.findings.iter().find(|finding| finding.id == id)?;
     let story = review.findings.iter().find(|story| story.finding.id == id);
     let title = format!("Finding {id}");
-    let page = Shell { title: &title, waiting, run: Some(&view.id), live: None }.around(|html| {
-        html.raw("<h1>")
-            .text(&title)
-            .raw("</h1>\n<p>")
-            .text(&finding.claim)
-            .raw("</p>\n<dl class=\"facts\">\n");
-        fact(html, "severity", &finding.severity);
-        fact(html, "stands", &format!("{} {}", finding.fate, finding.fate_note));
-        fact(html, "where", &finding.place);
-        fact(html, "raised by", &finding.by.join(", "));
-        fact(html, "confidence", &format!("{} of 100", finding.confidence));
-        fact(html, "first seen", &format!("round {}", finding.first_round));
-        fact(html, "origin", &finding.provenance);
-        fact(html, "suggestion", &finding.suggestion);
-        fact(html, "the maker says", &finding.reply);
-        let settled = story.and_then(|story| story.settled_in).map(|round| format!("round {round}"));
-        fact(html, "settled in", &settled.unwrap_or_default());
-        fact(html, "why it is open", story.map(|story| story.why.as_str()).unwrap_or_default());
-        fact(html, "what would help", story.map(|story| story.advice.as_str()).unwrap_or_default());
-        finding.more().iter().for_each(|more| fact(html, "also", more));
-        fact(html, "why it went there", &finding.remarks.why);
-        html.raw("<dt>held by</dt><dd>").link(&["runs", &view.id, "loops", &finding.of], &finding.of);
-        html.raw("</dd>\n</dl>\n");
-        if !finding.details.trim().is_empty() {
-            html.raw("<h2>In full</h2>\n<pre tabindex=\"0\">").block(&finding.details).raw("</pre>\n");
-        }
-        if let Some(story) = story.filter(|story| !story.tried.is_empty()) {
-            html.raw("<h2>What was tried</h2>\n<ul>\n");
-            story.tried.iter().for_each(|tried| {
-                html.raw("<li>").text(tried).raw("</li>\n");
-            });
-            html.raw("</ul>\n");
-        }
-        if let Some(story) = story {
-            with_code(html, story);
-        }
-        told(html, &view.id, steps);
-    });
+    let page =
+        Shell { title: &title, waiting, run: Some(&view.id), live: None, root: Root::Up(3) }.around(|html| {
+            html.raw("<h1>")
+                .text(&title)
+                .raw("</h1>\n<p>")
+                .text(&finding.claim)
+                .raw("</p>\n<dl class=\"facts\">\n");
+            fact(html, "severity", &finding.severity);
+            fact(html, "stands", &format!("{} {}", finding.fate, finding.fate_note));
+            fact(html, "where", &finding.place);
+            fact(html, "raised by", &finding.by.join(", "));
+            fact(html, "confidence", &format!("{} of 100", finding.confidence));
+            fact(html, "first seen", &format!("round {}", finding.first_round));
+            fact(html, "origin", &finding.provenance);
+            fact(html, "suggestion", &finding.suggestion);
+            fact(html, "the maker says", &finding.reply);
+            let settled = story.and_then(|story| story.settled_in).map(|round| format!("round {round}"));
+            fact(html, "settled in", &settled.unwrap_or_default());
+            fact(html, "why it is open", story.map(|story| story.why.as_str()).unwrap_or_default());
+            fact(html, "what would help", story.map(|story| story.advice.as_str()).unwrap_or_default());
+            finding.more().iter().for_each(|more| fact(html, "also", more));
+            fact(html, "why it went there", &finding.remarks.why);
+            html.raw("<dt>held by</dt><dd>").link(&["runs", &view.id, "loops", &finding.of], &finding.of);
+            html.raw("</dd>\n</dl>\n");
+            if !finding.details.trim().is_empty() {
+                html.raw("<h2>In full</h2>\n<pre tabindex=\"0\">").block(&finding.details).raw("</pre>\n");
+            }
+            if let Some(story) = story.filter(|story| !story.tried.is_empty()) {
+                html.raw("<h2>What was tried</h2>\n<ul>\n");
+                story.tried.iter().for_each(|tried| {
+                    html.raw("<li>").text(tried).raw("</li>\n");
+                });
+                html.raw("</ul>\n");
+            }
+            if let Some(story) = story {
+                with_code(html, story);
+            }
+            told(html, &view.id, steps);
+        });
     Some(page)
 }
 

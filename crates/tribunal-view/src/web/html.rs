@@ -12,24 +12,32 @@ const BLOCK_MAX: usize = 60_000;
 
 /// Markup under way.
 #[derive(Debug, Default)]
-pub struct Html(String);
+pub struct Html {
+    text: String,
+    root: String,
+}
 
 impl Html {
+    /// Markup of a page whose links begin with `root`, the way from the page to the first one of its server.
+    pub fn with_root(root: &str) -> Html {
+        Html { text: String::new(), root: root.to_owned() }
+    }
+
     /// Markup of our own.
     pub fn raw(&mut self, markup: &'static str) -> &mut Html {
-        self.0.push_str(markup);
+        self.text.push_str(markup);
         self
     }
 
     /// A text on one line, escaped.
     pub fn text(&mut self, text: impl Display) -> &mut Html {
-        escape(&mut self.0, &plain::clipped(&text.to_string(), LINE_MAX));
+        escape(&mut self.text, &plain::clipped(&text.to_string(), LINE_MAX));
         self
     }
 
     /// A text of several lines, escaped.
     pub fn block(&mut self, text: &str) -> &mut Html {
-        escape(&mut self.0, &plain::capped(text, BLOCK_MAX));
+        escape(&mut self.text, &plain::capped(text, BLOCK_MAX));
         self
     }
 
@@ -37,12 +45,13 @@ impl Html {
     pub(super) fn just_headed(&self, words: &str) -> bool {
         let mut heading = String::from(">");
         escape(&mut heading, &plain::clipped(words, LINE_MAX));
-        ["</h2>", "</h3>"].iter().any(|end| self.0.trim_end().ends_with(&format!("{heading}{end}")))
+        ["</h2>", "</h3>"].iter().any(|end| self.text.trim_end().ends_with(&format!("{heading}{end}")))
     }
 
     /// A place on this server, made of names that may hold anything.
     pub fn place(&mut self, names: &[&str]) -> &mut Html {
-        self.0.push_str(&place(names));
+        self.text.push_str(&self.root);
+        self.text.push_str(&place(names));
         self
     }
 
@@ -53,21 +62,21 @@ impl Html {
 
     /// Lets a picture of this crate write itself.
     pub(super) fn draw(&mut self, picture: impl FnOnce(&mut String)) -> &mut Html {
-        picture(&mut self.0);
+        picture(&mut self.text);
         self
     }
 
     /// The markup.
     pub fn done(self) -> String {
-        self.0
+        self.text
     }
 }
 
-/// A path of names, each of which may hold anything.
-pub fn place(names: &[&str]) -> String {
+/// A path of names, each of which may hold anything. It begins nowhere: what it is below is for the caller to say.
+fn place(names: &[&str]) -> String {
     let mut out = String::new();
-    for name in names {
-        out.push('/');
+    for (n, name) in names.iter().enumerate() {
+        out.push_str(if n == 0 { "" } else { "/" });
         for byte in name.bytes() {
             match byte {
                 b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => out.push(char::from(byte)),
@@ -79,7 +88,7 @@ pub fn place(names: &[&str]) -> String {
             }
         }
     }
-    if out.is_empty() { "/".to_owned() } else { out }
+    out
 }
 
 #[cfg(test)]
@@ -90,10 +99,10 @@ mod tests {
     #[test]
     fn places_hold_any_name() {
         let table = [
-            (&["runs", "20260301-0915"][..], "/runs/20260301-0915"),
-            (&["runs", "a/b", "..", "x y"], "/runs/a%2Fb/%2E%2E/x%20y"),
-            (&["\"><script>"], "/%22%3E%3Cscript%3E"),
-            (&[], "/"),
+            (&["runs", "20260301-0915"][..], "runs/20260301-0915"),
+            (&["runs", "a/b", "..", "x y"], "runs/a%2Fb/%2E%2E/x%20y"),
+            (&["\"><script>"], "%22%3E%3Cscript%3E"),
+            (&[], ""),
         ];
         for (names, expect) in table {
             assert_eq!(place(names), expect);

@@ -79,7 +79,8 @@ fn form(html: &mut Html, question: &QuestionView, token: &str, by: &str) {
     let (here, elsewhere): (Vec<&OfferView>, Vec<&OfferView>) =
         question.offers.iter().partition(|offer| is_letter(offer));
     if !here.is_empty() {
-        html.raw("<form class=\"decide\" method=\"post\" action=\"/decide\">\n<input type=\"hidden\" name=\"token\" value=\"");
+        html.raw("<form class=\"decide\" method=\"post\" action=\"").place(&["decide"]);
+        html.raw("\">\n<input type=\"hidden\" name=\"token\" value=\"");
         html.text(token).raw("\"><input type=\"hidden\" name=\"run\" value=\"").text(&question.run);
         html.raw("\"><input type=\"hidden\" name=\"id\" value=\"").text(&question.id);
         html.raw("\">\n<fieldset><legend>Answer to ").text(&question.id).raw("</legend>\n");

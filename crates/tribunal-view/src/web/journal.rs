@@ -1,6 +1,6 @@
 //! The journal itself: rows as they are recorded.
 
-use super::{Shell, cell, table, table_end};
+use super::{Root, Shell, cell, table, table_end};
 use crate::words;
 
 /// A row of the journal.
@@ -21,7 +21,7 @@ pub struct JournalRow {
 /// A page of rows; `last` is the journal's last, `step` how many are on a page.
 pub fn journal(run: &str, rows: &[JournalRow], last: u64, step: u64, waiting: usize) -> String {
     let title = format!("Journal of run {run}");
-    Shell { title: &title, waiting, run: Some(run), live: None }.around(|html| {
+    Shell { title: &title, waiting, run: Some(run), live: None, root: Root::Up(2) }.around(|html| {
         html.raw("<h1>").text(&title).raw("</h1>\n<p>").text(last).raw(" rows. ");
         let first = rows.first().map_or(1, |row| row.seq);
         let before = first.saturating_sub(step).max(1);

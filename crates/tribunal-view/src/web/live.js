@@ -85,6 +85,7 @@
     later();
   });
   source.addEventListener("error", () => {
-    say(source.readyState === EventSource.CLOSED ? "Not live: load the page again." : "Connection lost; trying again.");
+    const closed = source.readyState === EventSource.CLOSED;
+    say(closed ? "Not live: load the page again, or open the link of a new server." : "Connection lost; trying again.");
   });
 })();

@@ -36,12 +36,44 @@ pub struct Shell<'a> {
     pub run: Option<&'a str>,
     /// It is kept up to date from this place of the run's journal on.
     pub live: Option<u64>,
+    /// The way from it to the first page.
+    pub root: Root<'a>,
+}
+
+/// The way from a page to the first one of its server. Links are relative, because each browser sees the pages below a
+/// name of its own, and a page is made once for all of them.
+#[derive(Clone, Copy, Debug)]
+pub enum Root<'a> {
+    /// So many steps up.
+    Up(usize),
+    /// By its address: for a page that can stand anywhere.
+    At(&'a str),
+    /// It is not told, and there are no links.
+    Untold,
+}
+
+impl Default for Root<'_> {
+    fn default() -> Self {
+        Root::Up(0)
+    }
+}
+
+impl Root<'_> {
+    fn words(self) -> String {
+        match self {
+            // An empty link would lead to the page itself.
+            Root::Up(0) => "./".to_owned(),
+            Root::Up(steps) => "../".repeat(steps),
+            Root::At(address) => address.to_owned(),
+            Root::Untold => String::new(),
+        }
+    }
 }
 
 impl Shell<'_> {
     /// A page around its middle.
     pub(crate) fn around(&self, middle: impl FnOnce(&mut Html)) -> String {
-        let mut html = Html::default();
+        let mut html = Html::with_root(&self.root.words());
         html.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
         html.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
         html.text(self.title).raw(" — Tribunal</title>\n<link rel=\"stylesheet\" href=\"/style.css\">\n");
@@ -54,8 +86,19 @@ impl Shell<'_> {
             html.raw(" data-seq=\"").text(seq).raw("\" data-stream=\"").place(&["runs", run, "events"]);
             html.raw("?after=").text(seq).raw("\"");
         }
-        html.raw(">\n<a class=\"skip\" href=\"#main\">To the content</a>\n<header><nav aria-label=\"Main\">");
-        html.raw("<a class=\"name\" href=\"/\">Tribunal</a> <a href=\"/\">Runs</a> <a href=\"/inbox\">Inbox");
+        html.raw(">\n<a class=\"skip\" href=\"#main\">To the content</a>\n<header>");
+        if !matches!(self.root, Root::Untold) {
+            self.navigation(&mut html);
+        }
+        html.raw("</header>\n<main id=\"main\" tabindex=\"-1\">\n");
+        middle(&mut html);
+        html.raw("</main>\n</body>\n</html>\n");
+        html.done()
+    }
+
+    fn navigation(&self, html: &mut Html) {
+        html.raw("<nav aria-label=\"Main\"><a class=\"name\" href=\"").place(&[]).raw("\">Tribunal</a> ");
+        html.link(&[], "Runs").raw(" <a href=\"").place(&["inbox"]).raw("\">Inbox");
         if self.waiting > 0 {
             html.raw(" (").text(self.waiting).raw(")");
         }
@@ -68,16 +111,14 @@ impl Shell<'_> {
             html.raw(" ").link(&["runs", run, "journal"], "Journal");
             html.raw(" ").link(&["runs", run, "report"], "Report");
         }
-        html.raw("</nav></header>\n<main id=\"main\" tabindex=\"-1\">\n");
-        middle(&mut html);
-        html.raw("</main>\n</body>\n</html>\n");
-        html.done()
+        html.raw("</nav>");
     }
 }
 
-/// A page that says no.
-pub fn refusal(words: &str) -> String {
-    Shell { title: "No", ..Shell::default() }.around(|html| {
+/// A page that says no. `home` is the address of the first page, for who may see it.
+pub fn refusal(words: &str, home: Option<&str>) -> String {
+    let root = home.map_or(Root::Untold, Root::At);
+    Shell { title: "No", root, ..Shell::default() }.around(|html| {
         html.raw("<h1>No</h1>\n<p>").text(words).raw("</p>\n");
     })
 }

@@ -2,14 +2,14 @@
 //! review of what exists has no plans, and the page says so.
 
 use super::html::Html;
-use super::{Shell, cell, mark, table, table_end};
+use super::{Root, Shell, cell, mark, table, table_end};
 use crate::facts::{PlanState, PlanView, RunView};
 use crate::style::Mark;
 
 /// The queue of a run.
 pub fn queue(view: &RunView, waiting: usize) -> String {
     let title = format!("Landing queue of run {}", view.id);
-    Shell { title: &title, waiting, run: Some(&view.id), live: None }.around(|html| {
+    Shell { title: &title, waiting, run: Some(&view.id), live: None, root: Root::Up(2) }.around(|html| {
         html.raw("<h1>").text(&title).raw("</h1>\n");
         if view.plans.is_empty() {
             html.raw("<p>This run builds no plans: nothing lands by a queue.</p>\n");

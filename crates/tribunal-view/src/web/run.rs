@@ -3,7 +3,7 @@
 
 use super::finding::table_of;
 use super::html::Html;
-use super::{Shell, cell, fact, mark, pages, table, table_end};
+use super::{Root, Shell, cell, fact, mark, pages, table, table_end};
 use crate::events::Event;
 use crate::facts::{CommandView, LoopView, PlanState, RunView};
 use crate::html::{PARTS, picture, standing, total};
@@ -51,7 +51,7 @@ pub fn told(event: &Event, began: u64) -> Told {
 /// The page of a run. `events` are its last ones, the newest of which is at `seq`.
 pub fn run(view: &RunView, review: &Review, events: &[Told], seq: u64, waiting: usize) -> String {
     let title = format!("Run {}", view.id);
-    let shell = Shell { title: &title, waiting, run: Some(&view.id), live: Some(seq) };
+    let shell = Shell { title: &title, waiting, run: Some(&view.id), live: Some(seq), root: Root::Up(1) };
     shell.around(|html| {
         html.raw("<h1>").text(&title).raw("</h1>\n<p id=\"live-state\" role=\"status\">");
         html.raw(if view.live { "" } else { "Nobody runs it now." }).raw("</p>\n");
@@ -142,7 +142,9 @@ fn asks(html: &mut Html, view: &RunView) {
         match &question.answered {
             Some(answer) => html.text(format!("(answered: {answer})")),
             None => html
-                .raw("<a href=\"/inbox#q-")
+                .raw("<a href=\"")
+                .place(&["inbox"])
+                .raw("#q-")
                 .text(&question.id)
                 .raw("\">Decide ")
                 .text(&question.id)
@@ -271,7 +273,7 @@ fn found(html: &mut Html, view: &RunView) {
 /// All loops of a run, a page of them.
 pub fn loops(review: &Review, from: usize, waiting: usize) -> String {
     let title = format!("Loops of run {}", review.run);
-    Shell { title: &title, waiting, run: Some(&review.run), live: None }.around(|html| {
+    Shell { title: &title, waiting, run: Some(&review.run), live: None, root: Root::Up(2) }.around(|html| {
         html.raw("<h1>").text(&title).raw("</h1>\n");
         let some: Vec<&Part> = review.loops.iter().skip(from).take(LOOPS_SHOWN).collect();
         loops_table(html, &review.run, "In the order they were opened", &some);
@@ -284,21 +286,22 @@ pub fn one_loop(view: &RunView, review: &Review, id: &str, waiting: usize) -> Op
     let lp = view.loops.iter().find(|lp| lp.id == id)?;
     let part = review.loops.iter().find(|part| part.id == id);
     let title = format!("Loop {id}");
-    let page = Shell { title: &title, waiting, run: Some(&view.id), live: None }.around(|html| {
-        html.raw("<h1>").text(&title).raw("</h1>\n");
-        facts(html, lp, part);
-        if let Some(part) = part {
-            shape(html, review, part);
-        }
-        timeline(html, lp);
-        if !lp.spoken.is_empty() {
-            html.raw("<h2>Reviewers in their own words</h2>\n");
-            super::inbox::spoken(html, &lp.spoken);
-        }
-        html.raw("<h2>Findings</h2>\n");
-        let held = view.findings.iter().filter(|finding| lp.findings.contains(&finding.id));
-        table_of(html, &view.id, "Findings this loop held", held);
-    });
+    let page =
+        Shell { title: &title, waiting, run: Some(&view.id), live: None, root: Root::Up(3) }.around(|html| {
+            html.raw("<h1>").text(&title).raw("</h1>\n");
+            facts(html, lp, part);
+            if let Some(part) = part {
+                shape(html, review, part);
+            }
+            timeline(html, lp);
+            if !lp.spoken.is_empty() {
+                html.raw("<h2>Reviewers in their own words</h2>\n");
+                super::inbox::spoken(html, &lp.spoken);
+            }
+            html.raw("<h2>Findings</h2>\n");
+            let held = view.findings.iter().filter(|finding| lp.findings.contains(&finding.id));
+            table_of(html, &view.id, "Findings this loop held", held);
+        });
     Some(page)
 }
 

@@ -9,25 +9,17 @@ use crate::place::Place;
 use crate::web::Pages;
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tribunal_engine::gates::read_plain;
-use tribunal_server::web::{self, Guard, Key};
-
-/// The port where nobody says another.
-const PORT: u16 = 4517;
+use tribunal_server::web::{self, Guard};
 
 /// Serves until a signal comes.
 pub fn run(globals: &Globals, args: &Serve) -> Result<Done, Failure> {
     let place = Place::here()?;
-    let root = place.root.canonicalize()?.display().to_string();
     let listener = listen(args.port)?;
-    let guard = Guard::new(key()?, &root, listener.local_addr()?.port())?;
+    let guard = Guard::new(listener.local_addr()?.port())?;
     let (stop, signal) = signals()?;
     tell(globals, &guard.link())?;
     let pages = Arc::new(Pages::new(place, globals.quiet));
@@ -49,15 +41,12 @@ fn tell(globals: &Globals, link: &str) -> Result<(), Failure> {
     out::data(link)
 }
 
-/// On this machine alone. A port that was asked for is that one or none.
+/// On this machine alone, on another port each time: whoever listens where a server was, is that server for a browser
+/// that comes back. A port that was asked for is that one or none.
 fn listen(port: Option<u16>) -> Result<TcpListener, Failure> {
-    let bind = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
-    let bound = match port {
-        Some(port) => bind(port),
-        None => bind(PORT).or_else(|_| bind(0)),
-    };
-    bound.map_err(|error| {
-        Failure::work(format!("cannot listen on port {} of 127.0.0.1: {error}", port.unwrap_or(PORT)))
+    let port = port.unwrap_or(0);
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| {
+        Failure::work(format!("cannot listen on port {port} of 127.0.0.1: {error}"))
             .hint("name another with --port")
     })
 }
@@ -73,35 +62,4 @@ fn signals() -> Result<(UnixStream, Arc<AtomicUsize>), Failure> {
         signal_hook::low_level::pipe::register(signal, bell.try_clone()?)?;
     }
     Ok((stop, which))
-}
-
-/// The user's key: kept in their home, which agents do not see, so that a browser stays signed in when the server is
-/// started again. Where it cannot be kept there is a new one each time.
-fn key() -> Result<Key, Failure> {
-    let Some(path) = key_path() else { return Ok(Key::random()?) };
-    if let Some(key) = kept(&path) {
-        return Ok(key);
-    }
-    let key = Key::random()?;
-    let keep = || {
-        path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-        let mut file = std::fs::File::options().write(true).create_new(true).mode(0o600).open(&path)?;
-        file.write_all(key.to_words().as_bytes())
-    };
-    match keep() {
-        Ok(()) => Ok(key),
-        // Another server may have been quicker; else this one lasts as long as the server.
-        Err(_) => Ok(kept(&path).unwrap_or(key)),
-    }
-}
-
-fn kept(path: &Path) -> Option<Key> {
-    let bytes = read_plain(path).ok()?;
-    Key::kept(&String::from_utf8_lossy(&bytes))
-}
-
-fn key_path() -> Option<PathBuf> {
-    let named = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = named("XDG_STATE_HOME").or_else(|| named("HOME").map(|home| home.join(".local/state")));
-    state.map(|state| state.join("tribunal/serve.key"))
 }

@@ -163,8 +163,8 @@ impl Site for Pages {
         })
     }
 
-    fn refusal(&self, _: u16, words: &str) -> String {
-        pages::refusal(words)
+    fn refusal(&self, words: &str, home: Option<&str>) -> String {
+        pages::refusal(words, home)
     }
 
     fn asset(&self, path: &str) -> Option<(&'static str, &'static [u8])> {

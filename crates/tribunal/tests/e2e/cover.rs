@@ -147,9 +147,9 @@ fn every_line_of_a_large_change_is_in_some_prompt_of_every_reviewer() {
     assert!(change.report(&["--html"]).contains(&format!("all 60 hunks, in {parts} parts")));
     assert!(change.report(&["--json"]).contains(&format!("all 60 hunks, in {parts} parts")));
     let server = Server::start(&change.stage);
-    let cookie = server.sign_in();
+    let session = server.sign_in();
     for page in ["report", "loops/phase.1"] {
-        let got = server.get(&cookie, &format!("/runs/{}/{page}", change.run()));
+        let got = server.get(&session, &format!("/runs/{}/{page}", change.run()));
         assert_eq!(got.status, 200, "{page}");
         assert!(got.body.contains("all 60 hunks"), "{page}: {}", got.body);
     }

@@ -3,7 +3,7 @@
 
 use crate::show::Show;
 use crate::stage::PHASE;
-use crate::stage::scenes::{DELIVERY_WRONG, PLAIN, dev_also};
+use crate::stage::scenes::{DELIVERY_WRONG, PLAIN, dev_also, reviewer_does};
 
 /// A person decides, and the rules the run began with stay in force meanwhile.
 #[test]
@@ -108,6 +108,26 @@ fn hostile_dev_rewrites_its_contract() {
 }
 
 /// The secret is taken out before anything lands, and no report shows it.
+/// What agents say goes to a branch as well: a SUMMARY, the review, the message of a commit.
+#[test]
+fn hostile_words_take_no_secret_to_the_branch() {
+    let token = ["gh", "p_", &"aB3".repeat(12)].concat();
+    let own = "correct horse battery staple";
+    let dev = dev_also("")
+        .replace("SUMMARY: one.sh.", &format!("SUMMARY: one.sh with {token} and {own}, all well."));
+    let reviewer = reviewer_does(&format!(
+        "{{ say = \"[id:a] [severity:suggestion] [confidence:90] [file:bin/one.sh:1] issue: it could say {own} and {token}\\n\
+         CHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\\nVERDICT: approve\" }},"
+    ));
+    let mut show = Show::script(&format!("{dev}{reviewer}"));
+    show.stage.program_mut().env.push(("TEST_API_KEY".into(), own.into()));
+    show.passes();
+    let history = show.stage.git(&["log", "-p", "main"]).unwrap();
+    assert!(history.contains("all well"), "the rest of what was said is there: {history}");
+    assert!(history.contains("[the value of TEST_API_KEY was here]"), "{history}");
+    assert!(!history.contains(&token) && !history.contains(own), "{history}");
+}
+
 #[test]
 fn hostile_dev_commits_a_secret() {
     let secret = ["AKIA", "Q7RT5UVW2LMN9PQS"].concat();

@@ -111,6 +111,47 @@ do = [ { say = "{finding:1}: resolved\nCHECKED: every task serves a must-have; r
     assert_eq!(bad, Vec::<char>::new(), "{said}");
 }
 
+/// Code that a reader would not see, or would take for a removed line, stands in the reviewer's prompt with all of its
+/// characters, and is a finding. Words lose what nobody sees. What scripts and pictures are written with is no finding.
+#[test]
+fn hostile_code_cannot_hide_from_the_reviewer() {
+    const FILES: &str = r##"{ run = ["sh", "-c", """printf '%b' ': "\\033]0;" ; evil ; : "\\007"\n# gone:\\015-__import__("os")\n' > bin/one.sh
+        printf '%b' 'tags \\363\\240\\201\\201 mark \\330\\234 zero \\342\\200\\213 c1 \\302\\205 nul \\0000 byte \\351 n1\\357\\270\\217\n' > bin/two.sh"""] },
+        { write = "bin/words.txt", text = "می\u200cخواهم שָׁלוֹם 👩\u200d💻 ❤\ufe0f 1\ufe0f\u20e3 e\u0301\n" },"##;
+    let dev = dev_also(FILES).replace("SUMMARY: one.sh.", "SUMMARY: one\\U000E0041\\u061c.sh\\u200b.");
+    let reviewer = reviewer_does(&format!(
+        "{{ expect = '⟦U+001B⟧]0;\" ; evil ; : \"⟦U+0007⟧' }}, {{ expect = '+# gone:⟦U+000D⟧-__import__' }}, \
+         {{ expect = 'tags ⟦U+E0041⟧ mark ⟦U+061C⟧ zero ⟦U+200B⟧ c1 ⟦U+0085⟧ nul ⟦U+0000⟧ byte ⟦0xE9⟧ n1⟦U+FE0F⟧' }}, \
+         {{ expect = 'bin/two.sh holds characters that cannot be seen' }}, {APPROVES}"
+    ));
+    let mut show = Show::script(&format!("{dev}{reviewer}")).without_paths();
+    let mut said = show.passes();
+    for args in [
+        &["log", "--all"][..],
+        &["show"],
+        &["status"],
+        &["report"],
+        &["report", "--format", "markdown"],
+        &["report", "--format", "sarif"],
+        &["report", "--html"],
+    ] {
+        said.push_str(&show.tribunal(args).said());
+    }
+    said.extend(show.prompts("judge"));
+    let raw = |c: &char| {
+        "\u{1b}\u{7}\r\u{61c}\u{200b}\u{85}\0".contains(*c) || ('\u{e0000}'..='\u{e007f}').contains(c)
+    };
+    assert_eq!(said.chars().filter(raw).collect::<String>(), "", "{said}");
+    for (name, holds) in [("one.sh", true), ("two.sh", true), ("words.txt", false)] {
+        assert_eq!(
+            said.contains(&format!("bin/{name} holds characters that cannot be seen")),
+            holds,
+            "{name}: {said}"
+        );
+    }
+    assert!(said.contains("می\u{200c}خواهم"), "honest words are as they were: {said}");
+}
+
 /// Instructions in a plan, a file, its name and a commit message stand in a reviewer's prompt as data: inside a block
 /// that they cannot end. Outside of one there is no word of them.
 #[test]

@@ -6,6 +6,8 @@ use crate::server::Server;
 use crate::show::Show;
 use crate::stage::scenes::{PLAIN, Scene};
 use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use tribunal_core::run::Ending;
 use tribunal_engine::inbox;
@@ -100,15 +102,14 @@ fn a_live_run_is_followed_and_decided_in_a_browser() {
     show.stage.wait_for(&running, |docket| !inbox::questions(docket).is_empty()).unwrap();
     let server = Server::start(&show.stage);
     let (run, port) = (show.run(), server.port);
-    let at = |path: &str| format!("http://127.0.0.1:{port}{path}");
-    let page = at(&format!("/runs/{run}"));
 
     // The list leads to the run, which is followed.
     let live = browser.tab().unwrap();
     browser.open(&live, &server.link).unwrap();
-    assert_eq!(browser.text(&live, "location.pathname").unwrap(), "/");
+    let home = browser.text(&live, "location.href").unwrap();
+    let at = |path: &str| format!("{home}{}", path.trim_start_matches('/'));
     is_accessible(&mut browser, &live, &axe);
-    browser.eval(&live, &format!("document.querySelector('a[href=\"/runs/{run}\"]').click()")).unwrap();
+    browser.eval(&live, &format!("document.querySelector('main a[href=\"./runs/{run}\"]').click()")).unwrap();
     browser.until(&live, "document.getElementById('live-state')?.textContent.startsWith('Live')").unwrap();
     is_accessible(&mut browser, &live, &axe);
 
@@ -147,7 +148,14 @@ fn a_live_run_is_followed_and_decided_in_a_browser() {
     assert_eq!(stopped.code, Some(0), "{}", stopped.said());
     let lane = |open: &inbox::OpenQuestion| open.id == "01-01";
     show.stage.wait_for(&running, |docket| inbox::questions(docket).iter().any(lane)).unwrap();
+    // It has another key: the page says what to do, and a new link leads back.
     let server = Server::at(&show.stage, port);
+    browser.until(&live, "document.getElementById('live-state').textContent.startsWith('Not live')").unwrap();
+    browser.open(&live, &server.link).unwrap();
+    let home = browser.text(&live, "location.href").unwrap();
+    let at = |path: &str| format!("{home}{}", path.trim_start_matches('/'));
+    let page = at(&format!("/runs/{run}"));
+    browser.open(&live, &page).unwrap();
     browser.until(&live, "document.getElementById('asks').innerText.includes('Decide 01-01')").unwrap();
     assert_eq!(browser.text(&live, "location.href").unwrap(), page);
 
@@ -162,11 +170,73 @@ fn a_live_run_is_followed_and_decided_in_a_browser() {
     assert_eq!(seqs(&mut browser, &live), crate::serve::logged(&show), "every event once");
 
     // Only the time without a server was worth a complaint.
-    let lost = |text: &String| !text.contains("net::ERR");
+    let lost = |text: &String| !text.contains("net::ERR") && !text.contains("401 (Unauthorized)");
     let wrong: Vec<String> = browser.complaints(&live).unwrap().into_iter().filter(lost).collect();
     assert_eq!(wrong, Vec::<String>::new());
     assert_eq!(browser.complaints(&other).unwrap(), Vec::<String>::new());
     drop(server);
     assert_eq!(show.ended(), Ending::Passed);
     show.untouched();
+}
+
+/// What a browser sends to a program at another port, which answers it with a page that asks for more.
+fn overheard(listener: &TcpListener, asked: usize) -> Vec<String> {
+    let mut heard = Vec::new();
+    while heard.len() < asked {
+        let (mut stream, _) = listener.accept().unwrap();
+        let (mut bytes, mut buffer) = (Vec::new(), [0; 4096]);
+        while !bytes.ends_with(b"\r\n\r\n") {
+            match stream.read(&mut buffer) {
+                Ok(got) if got > 0 => bytes.extend_from_slice(&buffer[..got]),
+                _ => break,
+            }
+        }
+        // A browser opens connections that it may not need.
+        if bytes.is_empty() {
+            continue;
+        }
+        heard.push(String::from_utf8(bytes).unwrap());
+        let page = "<!DOCTYPE html><title>the app</title><link rel=icon href=data:,><p>the app";
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}", page.len());
+        stream.write_all(format!("{head}\r\nConnection: close\r\n\r\n{page}").as_bytes()).unwrap();
+    }
+    heard
+}
+
+/// Agents built a program that listens at another port, and the person looks at it in the browser that is signed in
+/// here. Browsers know no ports: they would send it the cookie.
+#[test]
+fn hostile_program_at_another_port_gets_no_session() {
+    let mut show = Show::of(&PLAIN);
+    let Some(mut browser) = browser(&show) else { return };
+    show.expect(&["run"], 0);
+    let (run, server) = (show.run(), Server::start(&show.stage));
+    let person = browser.tab().unwrap();
+    browser.open(&person, &server.link).unwrap();
+    let home = browser.text(&person, "location.pathname").unwrap();
+    browser.open(&person, &format!("http://127.0.0.1:{}{home}runs/{run}", server.port)).unwrap();
+    let text = browser.text(&person, "document.body.innerText").unwrap();
+    assert!(text.contains(&run), "the person is signed in: {text}");
+
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let app = format!("http://127.0.0.1:{}", listener.local_addr().unwrap().port());
+    let places = ["/", "/inbox", "/sign-in", "/runs/"];
+    let asked = places.len();
+    let heard = std::thread::spawn(move || overheard(&listener, asked));
+    let tab = browser.tab().unwrap();
+    for place in places {
+        browser.open(&tab, &format!("{app}{place}")).unwrap();
+        assert_eq!(browser.text(&tab, "document.referrer + document.title").unwrap(), "the app");
+    }
+    let heard = heard.join().unwrap();
+    assert_eq!(heard.len(), asked);
+    for request in &heard {
+        let cookie = request.lines().find_map(|line| line.strip_prefix("Cookie: ")).unwrap_or_default();
+        assert!(!request.contains("tribunal="), "{request}");
+        assert!(home.len() > 1 && !request.contains(home.trim_matches('/')), "{request}");
+        assert_eq!(server.ask("GET", "/inbox", &[("Cookie", cookie)], "").status, 401);
+    }
+    // The person has lost nothing by it.
+    browser.open(&person, &format!("http://127.0.0.1:{}{home}inbox", server.port)).unwrap();
+    assert_eq!(browser.text(&person, "document.title").unwrap(), "Inbox — Tribunal");
 }

@@ -1,6 +1,7 @@
 //! How far agents may go: budgets, turns, silence, limits of accounts; and what follows when they end without an answer.
 
 use crate::show::Show;
+use rustix::process::Signal;
 use tribunal_core::r#loop::FailureKind;
 use tribunal_core::run::Ending;
 
@@ -40,6 +41,52 @@ do = [
     assert_eq!(show.stage.launched().len(), 1);
     show.expect(&["resume", "--set", "budget.run_cents=100"], 0);
     assert_eq!(show.ended(), Ending::Passed);
+}
+
+/// A run whose orchestrator was killed while a dev was at work, which never came to an end.
+fn killed_at_work() -> Show {
+    const SETTINGS: &str =
+        "[plan]\nreview = \"never\"\n[budget]\nrun_cents = 150\nmaker_cents = 100\nreviewer_cents = 10\n";
+    const SCRIPT: &str = r##"
+[[turn]]
+role = "dev"
+plan = "01-01"
+task = 1
+do = [
+  { run = ["sh", "-c", "echo > '{ROOT}/at-work'"] },
+  { wait = "file:go" },
+  { write = "bin/one.sh", text = "#!/bin/sh\necho one\n", executable = true },
+  { usage = { input = 1200, output = 80, cost_usd = 0.20 } },
+  { say = "SUMMARY: one.sh prints one.\nTASK: done" },
+]
+"##;
+    let mut show = Show::with(SETTINGS, SCRIPT);
+    let running = show.at_work();
+    running.signal(Signal::KILL).unwrap();
+    let ended = running.wait().unwrap();
+    show.after(&["run"], ended);
+    assert_eq!(show.launches_of("/make:dev"), 1);
+    show
+}
+
+/// A launch that had begun when everything was killed has cost what was reserved for it: under a cap of 150 cents, no
+/// kill lets a second one of 100 begin.
+#[test]
+fn hostile_kill_lets_no_cap_be_passed() {
+    let mut show = killed_at_work();
+    let said = show.expect(&["resume"], 4).said();
+    assert_eq!(show.launches_of("/make:dev"), 1, "{said}");
+    assert!(said.contains("$1.00 of $1.50 spent, the next launch reserves $1.00"), "{said}");
+    assert!(show.expect(&["log", "--all"], 0).stdout.contains("the $1.00 reserved for it count"));
+    // It counts once, however often the run goes on.
+    let again = show.expect(&["resume"], 4).said();
+    assert!(again.contains("$1.00 of $1.50 spent"), "{again}");
+    // With room for another one it goes on, and what that one says of its cost counts.
+    let resumed = show.at_work_in(&["resume", "--set", "budget.run_cents=250"]);
+    show.stage.open("go").unwrap();
+    let ended = resumed.wait().unwrap();
+    let said = show.after(&["resume"], ended).said();
+    assert_eq!((show.launches_of("/make:dev"), show.ended()), (2, Ending::Passed), "{said}");
 }
 
 #[test]

@@ -946,10 +946,45 @@ fn a_secret_is_found_in_every_review() {
     // Also beside a tool, and where the panel is named.
     add("a.txt", format!("fine\nfine two\n{}\n", secret()).as_bytes());
     assert_eq!(found(&["--diff", "HEAD~1", "--panel", "mylint"]), ["a.txt:3 blocker secret"]);
+    // Also what is not committed: staged, and as a patch.
+    project.stage.write("staged.txt", &format!("{}\n", secret())).unwrap();
+    project.stage.git(&["add", "-A"]).unwrap();
+    assert_eq!(found(&["--staged"]), ["staged.txt:1 blocker secret"]);
+    let patch = project.stage.root().join("change.patch");
+    let text = project.stage.git(&["diff", "--cached"]).unwrap();
+    std::fs::write(&patch, format!("{text}\n")).unwrap();
+    project.stage.git(&["reset", "-q", "--hard"]).unwrap();
+    assert_eq!(found(&["--pr-file", &patch.display().to_string()]), ["staged.txt:1 blocker secret"]);
     // What holds none is judged by nobody, and does not pass for that.
     add("b.dat", b"nothing to see\n");
     let ended = project.review(&["--diff", "HEAD~1"], 3);
     assert!(ended.stderr.contains("nobody here can judge"), "{}", ended.stderr);
+}
+
+/// A branch that is only reviewed: a commit brings a secret and the next one takes it out, or only a message has it. Who
+/// gets the branch gets the secret.
+#[test]
+fn hostile_branch_hides_a_secret_in_its_history() {
+    let project = Project::new("fine\n", "fine\nfine two\n");
+    let commit = |text: &str, message: &str| {
+        project.stage.write("a.txt", text).unwrap();
+        project.stage.git(&["commit", "-q", "-am", message]).unwrap();
+    };
+    // The twin: the same commits with nothing in them.
+    commit("fine\nfine two\nfine three\n", "feat: three");
+    commit("fine\nfine two\n", "feat: two again");
+    project.review(&DIFF, 0);
+    commit(&format!("fine\nfine two\n{}\n", secret()), "feat: three");
+    commit("fine\nfine two\n", "feat: two again");
+    let shown = project.review(&DIFF, 1).said();
+    assert!(shown.contains("though not in the end: a.txt holds a GitHub token"), "{shown}");
+    assert!(!shown.contains(&secret()), "{shown}");
+    project.stage.git(&["reset", "-q", "--hard", "HEAD~2"]).unwrap();
+    project.review(&DIFF, 0);
+    commit("fine\nfine two\nfine three\n", &format!("feat: three\n\nwith {}", secret()));
+    let shown = project.review(&DIFF, 1).said();
+    assert!(shown.contains("holds a GitHub token") && shown.contains("the message of commit"), "{shown}");
+    assert!(!shown.contains(&secret()), "{shown}");
 }
 
 #[test]

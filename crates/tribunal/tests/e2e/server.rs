@@ -18,6 +18,22 @@ pub struct Server {
     pub link: String,
 }
 
+/// What a browser that opened the link has.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// Where its pages begin.
+    pub home: String,
+    /// What it sends there.
+    pub cookie: String,
+}
+
+impl Session {
+    /// One of its pages.
+    pub fn at(&self, path: &str) -> String {
+        format!("{}{}", self.home, path.trim_start_matches('/'))
+    }
+}
+
 /// What it answered.
 #[derive(Debug)]
 pub struct Got {
@@ -68,24 +84,25 @@ impl Server {
         running.wait().unwrap().code
     }
 
-    /// The cookie of a browser that opened the link.
-    pub fn sign_in(&self) -> String {
+    /// The session of a browser that opened the link.
+    pub fn sign_in(&self) -> Session {
         self.sign_in_with(&self.link)
     }
 
-    /// The cookie of a browser that opened this link.
-    pub fn sign_in_with(&self, link: &str) -> String {
+    /// The session of a browser that opened this link.
+    pub fn sign_in_with(&self, link: &str) -> Session {
         let path = link.split_once(&format!(":{}", self.port)).unwrap().1;
         let got = self.ask("GET", path, &[], "");
         assert_eq!(got.status, 303, "{got:?}");
         let cookie = &got.headers["set-cookie"];
         assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
-        cookie.split(';').next().unwrap().to_owned()
+        let home = got.headers["location"].clone();
+        Session { home, cookie: cookie.split(';').next().unwrap().to_owned() }
     }
 
     /// Asks as a signed-in browser.
-    pub fn get(&self, cookie: &str, path: &str) -> Got {
-        self.ask("GET", path, &[("Cookie", cookie)], "")
+    pub fn get(&self, session: &Session, path: &str) -> Got {
+        self.ask("GET", &session.at(path), &[("Cookie", &session.cookie)], "")
     }
 
     /// Asks anything.
@@ -116,11 +133,11 @@ impl Server {
     }
 
     /// The ids of a run's news, after `last`, until it is over or so many came.
-    pub fn news(&self, cookie: &str, run: &str, last: Option<u64>, most: usize) -> (Vec<u64>, bool) {
-        let mut headers = vec![("Cookie", cookie)];
+    pub fn news(&self, session: &Session, run: &str, last: Option<u64>, most: usize) -> (Vec<u64>, bool) {
+        let mut headers = vec![("Cookie", session.cookie.as_str())];
         let last = last.map(|last| last.to_string());
         headers.extend(last.as_deref().map(|last| ("Last-Event-ID", last)));
-        let stream = self.send("GET", &format!("/runs/{run}/events"), &headers, "");
+        let stream = self.send("GET", &session.at(&format!("/runs/{run}/events")), &headers, "");
         let (mut ids, mut id) = (Vec::new(), 0);
         for line in BufReader::new(stream).lines() {
             let line = line.unwrap();
@@ -140,17 +157,18 @@ impl Server {
     }
 
     /// The token that the forms of a page carry.
-    pub fn form_token(&self, cookie: &str) -> String {
-        let page = self.get(cookie, "/inbox").body;
+    pub fn form_token(&self, session: &Session) -> String {
+        let page = self.get(session, "/inbox").body;
         let at = page.find("name=\"token\" value=\"").unwrap_or_else(|| panic!("no form: {page}"));
         page[at + 20..].split('"').next().unwrap().to_owned()
     }
 
     /// Posts a form of our own page.
-    pub fn post(&self, cookie: &str, fields: &str) -> Got {
+    pub fn post(&self, session: &Session, fields: &str) -> Got {
         let origin = format!("http://127.0.0.1:{}", self.port);
-        let body = format!("token={}&{fields}", self.form_token(cookie));
-        self.ask("POST", "/decide", &[("Cookie", cookie), ("Origin", &origin)], &body)
+        let body = format!("token={}&{fields}", self.form_token(session));
+        let headers = [("Cookie", session.cookie.as_str()), ("Origin", origin.as_str())];
+        self.ask("POST", &session.at("/decide"), &headers, &body)
     }
 }
 

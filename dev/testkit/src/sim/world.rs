@@ -264,7 +264,7 @@ impl Outside {
                 self.laws.prove(effect);
                 "done"
             }
-            Probe::NotDone => "not done",
+            Probe::NotDone | Probe::Lost(_) => "not done",
             Probe::Unknown => "unknown",
         };
         self.say(|| format!("~ probe {effect}: {word}"));

@@ -26,6 +26,8 @@ pub fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let rows = write(&run, loops, rows)?;
     let server = Server::start(bench, dir.path())?;
     let pages = pages(&run)?;
+    let pages: Vec<String> =
+        pages.iter().map(|page| format!("{}{}", server.home, page.trim_start_matches('/'))).collect();
     // Once alone: a server that was just started reads the journal first.
     let began = Instant::now();
     pages.iter().try_for_each(|page| server.client()?.ask(page).map(drop))?;
@@ -94,6 +96,7 @@ struct Server {
     child: Child,
     port: String,
     cookie: String,
+    home: String,
     forks: AtomicUsize,
 }
 
@@ -107,11 +110,12 @@ impl Server {
         BufReader::new(child.stdout.take().ok_or("no pipe")?).read_line(&mut link)?;
         let rest = link.trim().strip_prefix("http://127.0.0.1:").ok_or("no link")?;
         let (port, path) = rest.split_once('/').ok_or("no link")?;
-        let mut server =
-            Server { child, port: port.to_owned(), cookie: String::new(), forks: AtomicUsize::new(0) };
+        let (port, home, forks) = (port.to_owned(), "/".to_owned(), AtomicUsize::new(0));
+        let mut server = Server { child, port, cookie: String::new(), home, forks };
         let (_, head) = server.client()?.ask(&format!("/{path}"))?;
-        let cookie =
-            head.lines().find_map(|line| line.strip_prefix("Set-Cookie: ")).ok_or("not signed in")?;
+        let header = |name: &str| head.lines().find_map(|line| line.strip_prefix(name));
+        let cookie = header("Set-Cookie: ").ok_or("not signed in")?;
+        server.home = header("Location: ").ok_or("not signed in")?.trim().to_owned();
         server.cookie = cookie.split(';').next().unwrap_or_default().to_owned();
         Ok(server)
     }
