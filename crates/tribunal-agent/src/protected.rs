@@ -21,7 +21,10 @@ mod tests {
     #[test]
     fn every_kind_that_was_tried_is_protected() {
         const TRIED: &[(&str, &str)] = &[
-            ("tribunal", "tribunal.toml packages/a/tribunal.toml .tribunal/runs/x/journal.db .planning/config.json"),
+            (
+                "tribunal",
+                "tribunal.toml packages/a/tribunal.toml .tribunal/runs/x/journal.db .planning/config.json",
+            ),
             (
                 "agents",
                 "CLAUDE.md sub/CLAUDE.md .claude/settings.json .mcp.json AGENTS.md .codex/config.toml GEMINI.md \

@@ -64,6 +64,9 @@ defences! {
     OwnSocket = "own_socket", "Only processes of a launch are heard at its socket.";
     RoundClosed = "round_closed", "What a launch says after it was called off does not count.";
     BaseCache = "base_cache", "What code of a change leaves in a tool's folder is not there when another change is judged.";
+    BaseSettings = "base_settings", "The settings of a review are those that the change found, not those it brings.";
+    Trust = "trust", "Settings of a repository that reach beyond the sandbox count once its user trusts them.";
+    OwnRuns = "own_runs", "Runs, waivers and answers that came with a branch or a clone are not the user's.";
     InsideAgent = "inside_agent", "Commands that steer runs refuse callers inside an agent.";
 }
 

@@ -91,9 +91,7 @@ fn places<'a>(row: &'a str, path: &'a [&'a str]) -> impl Iterator<Item = (&'a st
 /// A path as a file system sees it that does not tell cases apart, leaves out characters nobody sees, or drops dots and
 /// spaces at the end of a name: what is another file here may be the same file there.
 fn folded(path: &str) -> String {
-    let unseen = |c: char| {
-        matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
-    };
+    let unseen = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
     let text: String = path.chars().filter(|c| !unseen(*c)).flat_map(char::to_lowercase).collect();
     let parts = text.split(['/', '\\']).map(|part| match part.trim_end_matches(['.', ' ']) {
         "" => part,

@@ -19,7 +19,9 @@ use super::project::{PhaseFiles, Project, noticed};
 use super::site::{Site, lock, now, slug};
 use super::takeover::{self, History};
 use super::walls::Sandbox;
-use super::{RealWorld, artifact, context, inside, kept, panel, polish, roster, rules, standing, subject};
+use super::{
+    RealWorld, artifact, context, inside, kept, panel, polish, roster, rules, standing, state, subject,
+};
 use crate::budget::Caps;
 use crate::docket::{Docket, Note, RunNote};
 use crate::engine::{Engine, Options};
@@ -34,7 +36,7 @@ use tribunal_agent::tool::Tools;
 use tribunal_core::contract::{clean, covers};
 use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::green::ProjectCommand;
-use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat};
+use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat, Time};
 use tribunal_core::r#loop::Loop;
 use tribunal_core::policy::{NoVerdict, Policy, Timeouts, Use};
 use tribunal_core::roster::Roster;
@@ -111,9 +113,7 @@ pub(super) fn begin_for(
     let at = now();
     let run = run_id(project, at.0, &files.number);
     let dir = project.run_dir(&run);
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    let journal =
-        Journal::create(&dir, &Head { run_id: run.clone(), product_version: version, created_at: at.0 })?;
+    let journal = open_journal(&dir, &run, at)?;
     let world = world(project, settings, &run, SHELF)?;
     let site = Arc::clone(&world.site);
     begin_branch(&site, &head.commit)?;
@@ -156,6 +156,15 @@ pub fn resume(
     let engine = Engine::resume(journal, world, options(settings, attached))?;
     listen(&dir, &engine)?;
     Ok(engine)
+}
+
+/// Opens the journal of a new run, in a folder that is marked as the user's.
+pub(super) fn open_journal(dir: &Path, run: &str, at: Time) -> Result<Journal, SetupError> {
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let head = Head { run_id: run.to_owned(), product_version: version, created_at: at.0 };
+    let journal = Journal::create(dir, &head)?;
+    state::mark(dir, run)?;
+    Ok(journal)
 }
 
 /// A run keeps the settings it began with, whatever the files and the environment say later.

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tribunal_engine::gates::read_plain;
+use tribunal_engine::real::state::state_folder;
 use tribunal_server::web::{self, Guard, Key};
 
 /// The port where nobody says another.
@@ -101,7 +102,5 @@ fn kept(path: &Path) -> Option<Key> {
 }
 
 fn key_path() -> Option<PathBuf> {
-    let named = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = named("XDG_STATE_HOME").or_else(|| named("HOME").map(|home| home.join(".local/state")));
-    state.map(|state| state.join("tribunal/serve.key"))
+    state_folder().map(|state| state.join("serve.key"))
 }

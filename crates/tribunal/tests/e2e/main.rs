@@ -36,6 +36,7 @@ mod gc;
 mod green;
 mod hooks;
 mod hostile;
+mod hostile_branch;
 mod hostile_files;
 mod hostile_gates;
 mod hostile_words;

@@ -35,6 +35,8 @@ done
 exit $found
 "#;
 
+/// The linter's row, in a file of settings.
+pub const LINT_ROW: &str = ROW;
 const ROW: &str = "[agents]\ndefault = \"\"\n[tools.mylint]\nfiles = [\"*.txt\"]\nprograms = [\"mylint\"]\nform = \"lines\"\nfound = [1]\n\
     configured = [\".mylint\"]\ncheck = [\"{program}\", \"{files}\"]\nfix = [\"{program}\", \"--fix\", \"{files}\"]\n";
 
@@ -95,7 +97,8 @@ fn row(place: &str, severity: &str, since: &str) -> (String, String, String) {
     (place.to_owned(), severity.to_owned(), since.to_owned())
 }
 
-const DIFF: [&str; 2] = ["--diff", "main..HEAD"];
+/// What is reviewed.
+pub const DIFF: [&str; 2] = ["--diff", "main..HEAD"];
 
 #[test]
 fn only_what_is_on_changed_lines_counts() {
