@@ -163,7 +163,7 @@ pub(super) fn open_journal(dir: &Path, run: &str, at: Time) -> Result<Journal, S
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let head = Head { run_id: run.to_owned(), product_version: version, created_at: at.0 };
     let journal = Journal::create(dir, &head)?;
-    state::mark(dir, run)?;
+    state::mark(dir)?;
     Ok(journal)
 }
 

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use tribunal_core::defence::{Defence, stands};
 
 /// The file in a run's folder that says who made it.
-pub(crate) const MARK: &str = "owner";
+const MARK: &str = "owner";
 /// The user's key, in their folder for state.
 const KEY: &str = "runs.key";
 /// A key for machines that are new every time, such as those of CI.
@@ -40,12 +40,28 @@ pub struct Owner([u8; 32]);
 impl Owner {
     /// The user whose key is there; nobody, where no run was ever made.
     pub fn known() -> Option<Owner> {
-        if let Some(words) = std::env::var_os(KEY_VARIABLE).filter(|words| !words.is_empty()) {
-            return Some(Owner(*blake3::hash(words.as_encoded_bytes()).as_bytes()));
+        match std::env::var_os(KEY_VARIABLE).filter(|words| !words.is_empty()) {
+            Some(words) => Some(Owner::of(words.as_encoded_bytes())),
+            None => Owner::kept_in(&state_folder()?),
         }
-        let text = read_plain(&state_folder()?.join(KEY)).ok()?;
+    }
+
+    /// The one whose key is made of these words.
+    pub fn of(words: &[u8]) -> Owner {
+        Owner(*blake3::hash(words).as_bytes())
+    }
+
+    /// The one whose key lies in a folder for state.
+    pub fn kept_in(folder: &Path) -> Option<Owner> {
+        let text = read_plain(&folder.join(KEY)).ok()?;
         let bytes = blake3::Hash::from_hex(text.trim_ascii()).ok()?;
         Some(Owner(*bytes.as_bytes()))
+    }
+
+    /// Marks the folder of a run as made by this owner.
+    pub fn sign(&self, dir: &Path) -> io::Result<()> {
+        let run = dir.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        write_atomic(&dir.join(MARK), self.mark(run).as_bytes())
     }
 
     /// The user, with a new key where there is none.
@@ -78,16 +94,14 @@ impl Owner {
 }
 
 /// Marks a run's folder as made by the user.
-pub(crate) fn mark(dir: &Path, run: &str) -> Result<(), SetupError> {
+pub(crate) fn mark(dir: &Path) -> Result<(), SetupError> {
     let owner = Owner::or_new().map_err(|error| {
         let place = state_folder().map_or("your folder for state".to_owned(), |path| path.display().to_string());
         SetupError::Refused(format!(
             "cannot keep the key of your runs in {place}: {error}\nhint: XDG_STATE_HOME names another folder of yours"
         ))
     })?;
-    let path = dir.join(MARK);
-    let written = write_atomic(&path, owner.mark(run).as_bytes());
-    written.map_err(|error| SetupError::io("write", &path, &error))
+    owner.sign(dir).map_err(|error| SetupError::io("write", &dir.join(MARK), &error))
 }
 
 /// The runs in a project, newest first, as their names begin with the time; and how many others lie there that the user
@@ -137,7 +151,7 @@ mod tests {
         fs::create_dir(&dir).unwrap();
         let (own, other) = (Owner([1; 32]), Owner([2; 32]));
         assert!(!own.made(&dir));
-        fs::write(dir.join(MARK), own.mark("20260101-120000-01")).unwrap();
+        own.sign(&dir).unwrap();
         assert!(own.made(&dir) && !other.made(&dir));
         // A mark does not go with another run.
         let moved = folder.path().join("20260101-120000-02");
