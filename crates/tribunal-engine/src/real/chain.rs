@@ -87,7 +87,7 @@ pub fn begin_chain(
     let at = now();
     let run = run_id(project, at.0, &format!("{}-{}", ask.artifact.word(), ask.feature));
     let dir = project.run_dir(&run);
-    let journal = open_journal(&dir, &run, at)?;
+    let journal = open_journal(project, &run, at)?;
     let world = world(project, &settings, &run, SHELF)?;
     let site = Arc::clone(&world.site);
     begin_branch(&site, &head.commit)?;

@@ -460,7 +460,7 @@ pub fn begin_review(project: &Project, plan: ReviewPlan) -> Result<(String, Engi
     let label = plan.phase.as_ref().map_or("review".to_owned(), |files| format!("review-{}", files.number));
     let run = run_id(project, at.0, &label);
     let dir = project.run_dir(&run);
-    let journal = open_journal(&dir, &run, at)?;
+    let journal = open_journal(project, &run, at)?;
     let world = world(project, &settings, &run, SHELF)?;
     let site = Arc::clone(&world.site);
     begin_branch(&site, &plan.user)?;

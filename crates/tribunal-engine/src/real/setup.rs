@@ -113,7 +113,7 @@ pub(super) fn begin_for(
     let at = now();
     let run = run_id(project, at.0, &files.number);
     let dir = project.run_dir(&run);
-    let journal = open_journal(&dir, &run, at)?;
+    let journal = open_journal(project, &run, at)?;
     let world = world(project, settings, &run, SHELF)?;
     let site = Arc::clone(&world.site);
     begin_branch(&site, &head.commit)?;
@@ -159,11 +159,13 @@ pub fn resume(
 }
 
 /// Opens the journal of a new run, in a folder that is marked as the user's.
-pub(super) fn open_journal(dir: &Path, run: &str, at: Time) -> Result<Journal, SetupError> {
+pub(super) fn open_journal(project: &Project, run: &str, at: Time) -> Result<Journal, SetupError> {
+    let dir = project.run_dir(run);
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let head = Head { run_id: run.to_owned(), product_version: version, created_at: at.0 };
-    let journal = Journal::create(dir, &head)?;
-    state::mark(dir)?;
+    let journal = Journal::create(&dir, &head)?;
+    state::mark(&dir)?;
+    state::claim(&super::cache::folder(project))?;
     Ok(journal)
 }
 

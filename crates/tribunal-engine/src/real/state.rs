@@ -95,13 +95,30 @@ impl Owner {
 
 /// Marks a run's folder as made by the user.
 pub(crate) fn mark(dir: &Path) -> Result<(), SetupError> {
-    let owner = Owner::or_new().map_err(|error| {
-        let place = state_folder().map_or("your folder for state".to_owned(), |path| path.display().to_string());
+    owner()?.sign(dir).map_err(|error| SetupError::io("write", &dir.join(MARK), &error))
+}
+
+/// Makes a folder of what is kept between runs the user's. One that somebody else made is emptied first: what lies in it
+/// would be believed.
+pub(crate) fn claim(dir: &Path) -> Result<(), SetupError> {
+    let owner = owner()?;
+    if owner.made(dir) || !stands(Defence::OwnRuns) {
+        return Ok(());
+    }
+    let emptied = match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => fs::create_dir_all(dir).and_then(|()| owner.sign(dir)),
+    };
+    emptied.map_err(|error| SetupError::io("make", dir, &error))
+}
+
+fn owner() -> Result<Owner, SetupError> {
+    Owner::or_new().map_err(|error| {
+        let place = state_folder().map_or("your folder for state".to_owned(), |at| at.display().to_string());
         SetupError::Refused(format!(
             "cannot keep the key of your runs in {place}: {error}\nhint: XDG_STATE_HOME names another folder of yours"
         ))
-    })?;
-    owner.sign(dir).map_err(|error| SetupError::io("write", &dir.join(MARK), &error))
+    })
 }
 
 /// The runs in a project, newest first, as their names begin with the time; and how many others lie there that the user

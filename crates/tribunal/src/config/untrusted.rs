@@ -3,7 +3,7 @@
 
 use super::{Config, Entry, Key, Layer, Sources};
 use crate::failure::Failure;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::trust::{Reach, counts, reach};
 use tribunal_engine::real::trusted;
@@ -33,8 +33,12 @@ pub fn all_digest<'a>(entries: impl Iterator<Item = &'a Entry>) -> String {
 /// is trusted.
 pub(super) fn sift(entries: &mut Vec<Entry>, sources: &Sources) -> Vec<(Entry, bool)> {
     let of_repository = |entry: &Entry| matches!(entry.origin.layer, Layer::Project | Layer::Planning);
-    let needs =
-        |entry: &&Entry| of_repository(entry) && !entry.is_nothing() && !counts(reach_of(entry), false);
+    let own = |entry: &&Entry| matches!(entry.origin.layer, Layer::Defaults | Layer::User);
+    let without: BTreeMap<Key, toml::Value> =
+        entries.iter().filter(own).map(|entry| (entry.key.clone(), entry.value.clone())).collect();
+    // What holds without the repository's word needs no trust.
+    let adds = |entry: &Entry| !entry.is_nothing() && without.get(&entry.key) != Some(&entry.value);
+    let needs = |entry: &&Entry| of_repository(entry) && adds(entry) && !counts(reach_of(entry), false);
     let needing: BTreeSet<String> = entries.iter().filter(needs).map(digest).collect();
     let named = sources.env.iter().find(|(name, _)| name == VARIABLE).map(|(_, value)| value.trim());
     let all = named == Some(trusted::digest_of_all(&needing).as_str()) || !stands(Defence::Trust);

@@ -154,6 +154,7 @@ fn hostile_branch_brings_its_own_waivers() {
     assert!(said.stderr.contains("2 runs here were not made by you"), "{said:?}");
     let ended = review(&project.stage, 1);
     assert!(!ended.said().contains("the owner"), "{ended:?}");
+    assert!(!ended.said().contains("not run again"), "nor is an answer of theirs believed: {ended:?}");
     // And what git tracks is nobody's own.
     project.stage.git(&["add", "-f", ".tribunal"]).unwrap();
     project.stage.git(&["commit", "-q", "-m", "chore: more"]).unwrap();
