@@ -55,7 +55,7 @@ mod tests {
             (
                 "environment",
                 ".envrc mise.toml .mise.toml .tool-versions .devcontainer/devcontainer.json .devcontainer.json .gitconfig \
-                 .gitattributes .gitmodules .gitpod.yml shell.nix .npmrc .yarnrc.yml .cargo/config.toml .gdbinit \
+                 .gitmodules .gitpod.yml shell.nix .npmrc .yarnrc.yml .cargo/config.toml .gdbinit \
                  sitecustomize.py .bazelrc",
             ),
             (
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn ordinary_files_are_not_protected() {
         const FREE: &str = "README.md src/main.rs package.json Makefile Cargo.toml docs/claude.txt src/agents/mod.rs \
-            .github/ISSUE_TEMPLATE/bug.md .github/pull_request_template.md .gitignore .vscode/snippets.code-snippets \
+            .github/ISSUE_TEMPLATE/bug.md .github/pull_request_template.md .gitignore .gitattributes .vscode/snippets.code-snippets \
             .eslintrc.json .prettierrc vite.config.ts webpack.config.js tests/hooks.rs src/owners.rs build.rs \
             .planning/phases/01-x/01-01-PLAN.md pyproject.toml Dockerfile src/rules.rs";
         for path in FREE.split_whitespace() {

@@ -119,7 +119,7 @@ pub fn reach(key: &[&str], value: &str, fields: &[&str]) -> Option<Reach> {
         row.len() == key.len() && row.iter().zip(key).all(|(row, part)| *row == "*" || row == part)
     };
     let wide = |name: &&str| WIDENING.contains(name);
-    if key.last().is_some_and(|last| wide(&last)) || fields.iter().any(|field| wide(&field)) {
+    if key.last().is_some_and(wide) || fields.iter().any(wide) {
         let agents = AGENTS.iter().any(|(row, _)| is(row));
         let narrow = OUTSIDE.iter().any(|(row, harmless)| is(row) && *harmless == value);
         return Some(if agents {

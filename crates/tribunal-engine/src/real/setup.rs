@@ -163,9 +163,12 @@ pub(super) fn open_journal(project: &Project, run: &str, at: Time) -> Result<Jou
     let dir = project.run_dir(run);
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let head = Head { run_id: run.to_owned(), product_version: version, created_at: at.0 };
-    let journal = Journal::create(&dir, &head)?;
+    // The mark comes first: whoever dies in between leaves a folder that is known as the user's.
     state::mark(&dir)?;
     state::claim(&super::cache::folder(project))?;
+    let journal = Journal::create(&dir, &head)?;
+    // `gc` may have taken the folder away before it was locked.
+    state::mark(&dir)?;
     Ok(journal)
 }
 
@@ -916,7 +919,8 @@ fn began(dir: &Path) -> Result<bool, String> {
 fn nobody_begins(dir: &Path) -> Result<(), String> {
     let ours = dir.join(tribunal_journal::FILE).is_file()
         || std::fs::read_dir(dir).is_ok_and(|mut left| {
-            left.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_str() == Some("lock")))
+            let own = |name: &std::ffi::OsStr| name == "lock" || name == state::MARK;
+            left.all(|entry| entry.is_ok_and(|entry| own(&entry.file_name())))
         });
     if !ours {
         return Err("it is no run".to_owned());

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use tribunal_core::defence::{Defence, stands};
 
 /// The file in a run's folder that says who made it.
-const MARK: &str = "owner";
+pub(crate) const MARK: &str = "owner";
 /// The user's key, in their folder for state.
 const KEY: &str = "runs.key";
 /// A key for machines that are new every time, such as those of CI.
@@ -93,9 +93,15 @@ impl Owner {
     }
 }
 
-/// Marks a run's folder as made by the user.
+/// Makes a run's folder, and marks it as made by the user.
 pub(crate) fn mark(dir: &Path) -> Result<(), SetupError> {
-    owner()?.sign(dir).map_err(|error| SetupError::io("write", &dir.join(MARK), &error))
+    let owner = owner()?;
+    if owner.made(dir) {
+        return Ok(());
+    }
+    let folder = fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
+    let made = folder.and_then(|()| owner.sign(dir));
+    made.map_err(|error| SetupError::io("write", &dir.join(MARK), &error))
 }
 
 /// Makes a folder of what is kept between runs the user's. One that somebody else made is emptied first: what lies in it
