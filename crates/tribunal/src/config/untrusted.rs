@@ -51,6 +51,7 @@ pub(super) fn sift(entries: &mut Vec<Entry>, sources: &Sources) -> Vec<(Entry, b
         found.push((entry.clone(), trusted));
         trusted
     });
+    found.sort_by_key(|(entry, _)| entry.origin.place);
     found
 }
 
