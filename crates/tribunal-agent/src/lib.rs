@@ -10,6 +10,7 @@ mod brief;
 mod error;
 mod parse;
 mod prepare;
+pub mod protected;
 pub mod reporting;
 pub mod roster;
 pub mod scripted;

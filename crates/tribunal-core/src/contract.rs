@@ -153,7 +153,7 @@ pub fn leads_to(pattern: &str, path: &str) -> bool {
 }
 
 /// `*` is any bytes, `?` one; never more steps than the product of both lengths.
-fn word_matches(pattern: &[u8], word: &[u8]) -> bool {
+pub(crate) fn word_matches(pattern: &[u8], word: &[u8]) -> bool {
     let (mut p, mut w) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while w < word.len() {

@@ -71,6 +71,9 @@ defences! {
     SecretHistory = "secret_history", "A secret in a commit's message, or taken out by a later commit, is found.";
     SecretDocument = "secret_document", "Documents that Tribunal commits hold no secret of an agent's words.";
     LostCost = "lost_cost", "What a launch had cost that was killed with its run counts.";
+    BaseSettings = "base_settings", "The settings of a review are those that the change found, not those it brings.";
+    Trust = "trust", "Settings of a repository that reach beyond the sandbox count once its user trusts them.";
+    OwnRuns = "own_runs", "Runs, waivers and answers that came with a branch or a clone are not the user's.";
     InsideAgent = "inside_agent", "Commands that steer runs refuse callers inside an agent.";
 }
 

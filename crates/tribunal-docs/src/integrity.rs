@@ -1,4 +1,4 @@
-//! Whether a change weakens what judges it: tests deleted or skipped, assertions taken out, configuration of CI and
+//! Whether a change weakens what judges it: tests deleted or skipped, assertions taken out, configuration of
 //! lints. Must never decide: what it finds is shown to whoever reviews.
 
 /// Whether a path looks like a test, in the ways of the common languages.
@@ -34,26 +34,6 @@ fn is_test_class(name: &str) -> bool {
             || ["Test", "Tests", "Spec", "IT", "TestCase"]
                 .iter()
                 .any(|mark| stem.ends_with(mark) && stem != *mark))
-}
-
-/// Whether a path configures CI or the hooks of git: what runs elsewhere, with other people's rights.
-pub fn is_ci(path: &str) -> bool {
-    const FOLDERS: [&str; 6] =
-        [".github/workflows/", ".github/actions/", ".circleci/", ".buildkite/", ".husky/", ".githooks/"];
-    const NAMES: [&str; 9] = [
-        ".gitlab-ci.yml",
-        "azure-pipelines.yml",
-        "jenkinsfile",
-        ".travis.yml",
-        ".pre-commit-config.yaml",
-        ".pre-commit-config.yml",
-        "lefthook.yml",
-        ".lefthook.yml",
-        ".overcommit.yml",
-    ];
-    let lower = path.to_ascii_lowercase();
-    let name = lower.rsplit('/').next().unwrap_or(&lower);
-    FOLDERS.iter().any(|folder| lower.starts_with(folder)) || NAMES.contains(&name)
 }
 
 /// Whether a path configures a lint.
@@ -319,13 +299,9 @@ mod tests {
         ] {
             assert!(!is_test(path), "{path}");
         }
-        for path in [".github/workflows/ci.yml", ".githooks/pre-push", "sub/Jenkinsfile"] {
-            assert!(is_ci(path), "{path}");
-        }
         for path in ["clippy.toml", "sub/.eslintrc.json"] {
-            assert!(is_lint(path) && !is_ci(path), "{path}");
+            assert!(is_lint(path), "{path}");
         }
-        assert!(!is_ci("src/github/workflows/x.rs"));
     }
 
     #[test]

@@ -65,7 +65,7 @@ pub enum GitError {
     },
     /// A commit could not be signed as the user's git is configured.
     #[error(
-        "the commit could not be signed: {detail}\nhint: sign one yourself (`git commit-tree -S HEAD^{{tree}} -m test`) to unlock the key or see what is wrong; `git.sign = \"never\"` in tribunal.toml goes on without, and every report says so"
+        "the commit could not be signed: {detail}\nhint: sign one yourself (`git commit-tree -S HEAD^{{tree}} -m test`) to unlock the key or see what is wrong; `git.sign = \"never\"` in your own settings goes on without, and every report says so"
     )]
     Signing {
         /// Git's words.

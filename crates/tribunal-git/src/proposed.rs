@@ -2,7 +2,7 @@
 //! of its own; the user's index, work tree and refs are only read.
 
 use crate::run::failed;
-use crate::{GitError, Oid, Repo};
+use crate::{GitError, GitPath, Oid, Repo};
 
 impl Repo {
     /// The tree the user's index stands for. The inner error says why it stands for none, such as a merge that is not
@@ -24,6 +24,14 @@ impl Repo {
             true => Oid::from_bytes(&output.stdout).map(Ok),
             false => Ok(Err(output.complaint())),
         }
+    }
+
+    /// Whether git has a path, or anything beneath it, in the user's index or in their commit.
+    pub fn tracks(&self, path: &GitPath) -> Result<bool, GitError> {
+        let call = self.user().env("GIT_LITERAL_PATHSPECS", "1");
+        let call = call.args(["ls-files", "-z", "--cached", "--"]).arg(path.os());
+        let staged = !call.ok()?.is_empty();
+        Ok(staged || !self.entries(&self.head()?.commit, std::slice::from_ref(path))?.is_empty())
     }
 
     /// The tree that a patch makes of a commit's. The inner error says why it does not apply.

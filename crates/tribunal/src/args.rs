@@ -138,6 +138,8 @@ pub enum Command {
         after_help = "Examples:\n  tribunal config show --origin\n  tribunal config show run.effort"
     )]
     Config(Config),
+    /// Trust what this repository sets beyond the sandbox: programs of agents, commands at the end of a run
+    Trust(Trust),
     /// Print what a shell needs to complete commands and flags
     #[command(
         after_help = "Examples:\n  tribunal completions bash > ~/.local/share/bash-completion/completions/tribunal\n  \
@@ -799,9 +801,25 @@ pub struct ConfigShow {
     /// Say where each value comes from
     #[arg(long)]
     pub origin: bool,
+    /// As a review of this range reads them
+    #[arg(long, value_name = "RANGE")]
+    pub diff: Option<String>,
     /// Settings.
     #[command(flatten)]
     pub set: SetArgs,
+}
+
+/// `tribunal trust`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tribunal trust --show\n  tribunal trust\n  tribunal trust --remove\n\n\
+    Settings of your own file, of TRIBUNAL_… variables and of flags need no trust.")]
+pub struct Trust {
+    /// Only list what would be trusted
+    #[arg(long, conflicts_with = "remove")]
+    pub show: bool,
+    /// Trust nothing of this repository any more
+    #[arg(long)]
+    pub remove: bool,
 }
 
 /// `tribunal init`.

@@ -5,7 +5,7 @@ use crate::failure::{Failure, Kind};
 use std::path::{Path, PathBuf};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_engine::Docket;
-use tribunal_engine::real::{FOLDER, Project};
+use tribunal_engine::real::{FOLDER, Project, state};
 use tribunal_journal::Reader;
 
 /// A project as seen from outside.
@@ -36,14 +36,16 @@ impl Place {
     pub fn here() -> Result<Place, Failure> {
         let dir = std::env::current_dir()
             .map_err(|error| Failure::work(format!("the working directory is gone: {error}")))?;
-        Place::around(&dir).ok_or_else(|| {
+        let place = Place::around(&dir).ok_or_else(|| {
             if dir.join("HEAD").is_file() && dir.join("objects").is_dir() {
                 return Failure::usage(format!("{} is a bare repository", dir.display()))
                     .hint("runs are kept in a worktree: change to one, or name it with -C DIR");
             }
             Failure::usage(format!("{} is not in a git repository", dir.display()))
                 .hint("change to your project, name it with -C DIR, or try `tribunal demo`")
-        })
+        })?;
+        state::check_folder(&place.root)?;
+        Ok(place)
     }
 
     /// The project of the working directory, for commands that work on it: where folders tell nothing, git says why.
@@ -60,16 +62,18 @@ impl Place {
         self.root.join(tribunal_docs::planning_folder(&exists))
     }
 
-    /// All runs, newest first: their ids begin with the time.
+    /// All runs that the user made, newest first: their ids begin with the time.
     pub fn runs(&self) -> Vec<String> {
-        let folder = self.root.join(FOLDER).join("runs");
-        let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-        let mut runs: Vec<String> = entries
-            .filter(|entry| entry.path().join(tribunal_journal::FILE).is_file())
-            .filter_map(|entry| entry.file_name().into_string().ok())
-            .collect();
-        runs.sort_unstable_by(|a, b| b.cmp(a));
-        runs
+        state::runs_in(&self.root).0
+    }
+
+    /// What is to be said of runs that lie here and that the user did not make; nothing where there are none.
+    pub fn strangers(&self) -> Option<String> {
+        match state::runs_in(&self.root).1 {
+            0 => None,
+            1 => Some("1 run here was not made by you, and is not looked at".to_owned()),
+            n => Some(format!("{n} runs here were not made by you, and are not looked at")),
+        }
     }
 
     /// The run a person means: its id, a part of it that only one has, or the newest.
@@ -77,8 +81,9 @@ impl Place {
         let runs = self.runs();
         let Some(wanted) = wanted else {
             return runs.into_iter().next().ok_or_else(|| {
-                Failure::usage("there is no run here yet")
-                    .hint("`tribunal run` starts one; `tribunal demo` shows one")
+                let failure = Failure::usage("there is no run here yet");
+                let failure = self.strangers().into_iter().fold(failure, Failure::hint);
+                failure.hint("`tribunal run` starts one; `tribunal demo` shows one")
             });
         };
         if let Some(run) = runs.iter().find(|run| *run == wanted) {

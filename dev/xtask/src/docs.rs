@@ -255,6 +255,9 @@ fn keys(defaults: &str) -> Vec<String> {
     keys
 }
 
+/// Which of the files count, before the keys.
+const WHOSE: &str = include_str!("docs/whose.md");
+
 /// The page of settings.
 fn settings(defaults: &str) -> String {
     let mut page = String::from(
@@ -262,6 +265,7 @@ fn settings(defaults: &str) -> String {
          into\n`tribunal/config.toml` in your own configuration folder; `--set KEY=VALUE` sets a key for one command.\n\
          `tribunal config show --origin` says what holds and where it comes from.\n",
     );
+    page.push_str(WHOSE);
     for line in defaults.lines() {
         if let Some((name, rest)) = line.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             let said = rest.trim().trim_start_matches("# ");

@@ -247,6 +247,38 @@ const CASES: &[Case] = &[
         "serve::hostile_strangers_cannot_shut_the_page",
         &[StrangersGiveWay],
     ),
+    Case(
+        "a branch brings commands and no sandbox",
+        "hostile_branch::hostile_branch_brings_commands_and_no_sandbox",
+        &[BaseSettings, Trust],
+    ),
+    Case("a clone brings a command", "hostile_branch::hostile_clone_brings_a_command", &[Trust]),
+    Case("a clone says what an agent is", "hostile_branch::hostile_clone_says_what_an_agent_is", &[Trust]),
+    Case(
+        "a branch switches off what judges it",
+        "hostile_branch::hostile_branch_judges_itself",
+        &[BaseSettings],
+    ),
+    Case(
+        "a branch changes CI, hooks and editors",
+        "hostile_branch::hostile_branch_changes_what_runs_elsewhere",
+        &[ProtectedChange],
+    ),
+    Case(
+        "a branch brings its own waivers",
+        "hostile_branch::hostile_branch_brings_its_own_waivers",
+        &[OwnRuns],
+    ),
+    Case(
+        "a branch makes .tribunal a link",
+        "hostile_branch::hostile_branch_makes_the_state_folder_a_link",
+        &[NoFollow],
+    ),
+    Case(
+        "dev changes files of seventeen systems",
+        "hostile_branch::hostile_dev_changes_what_runs_elsewhere",
+        &[ProtectedChange],
+    ),
     Case("markup in a finding and a file's name", "serve::hostile_words_stay_words", &[Markup]),
 ];
 

@@ -9,8 +9,8 @@ use super::hooks::HOOKS;
 use super::make::{begin_branch, digest};
 use super::project::Project;
 use super::setup::{
-    Ask, SHELF, begin_for, held, keep_settings, listen, one_of, options, policies, run_id, sandbox, told,
-    world,
+    Ask, SHELF, begin_for, held, keep_settings, listen, one_of, open_journal, options, policies, run_id,
+    sandbox, told, world,
 };
 use super::site::{Site, now};
 use super::{RealWorld, context, inside, panel, roster, rules};
@@ -27,7 +27,6 @@ use tribunal_core::run::{ChainSpec, Land, RunSpec};
 pub use tribunal_docs::chain::Artifact;
 use tribunal_docs::chain::{BYTES_MAX, feature_name};
 use tribunal_git::{GitError, GitPath, Oid};
-use tribunal_journal::{Head, Journal};
 use tribunal_process::Containment;
 
 /// Who judges an artifact, and who what was built.
@@ -88,9 +87,7 @@ pub fn begin_chain(
     let at = now();
     let run = run_id(project, at.0, &format!("{}-{}", ask.artifact.word(), ask.feature));
     let dir = project.run_dir(&run);
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    let journal =
-        Journal::create(&dir, &Head { run_id: run.clone(), product_version: version, created_at: at.0 })?;
+    let journal = open_journal(project, &run, at)?;
     let world = world(project, &settings, &run, SHELF)?;
     let site = Arc::clone(&world.site);
     begin_branch(&site, &head.commit)?;

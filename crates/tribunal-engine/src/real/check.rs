@@ -10,6 +10,7 @@ use super::green::{self, KnownCommand};
 use super::guard::{CONTRACT, Guard, INTEGRITY};
 use super::hooks::{self, HOOKS, Staged};
 use super::inside;
+use super::protected::{self, PROTECTED};
 use super::secrets::{self, SECRETS};
 use super::site::{PlanText, Site, lock, slug};
 use super::subject;
@@ -159,7 +160,7 @@ impl Checking {
                 }
                 _ => None,
             },
-            since: (check.as_str() == SECRETS).then(|| docket.reviewed_from().to_owned()),
+            since: matches!(name, SECRETS | PROTECTED).then(|| docket.reviewed_from().to_owned()),
             hooks: (name == HOOKS).then(|| Staged::of(&subject, docket)),
             lenient: site.settings.gates.errors == "continue",
         })
@@ -213,7 +214,10 @@ impl Checking {
         }
         if let Some(since) = &self.since {
             let (base, commit) = (Oid::parse(since)?, site.commit_of(&self.revision)?);
-            return secrets::found(&site.repo, &site.environment, &base, &commit).map(Ok);
+            return match self.check.as_str() {
+                PROTECTED => protected::found(&site.repo, &base, &commit).map(Ok),
+                _ => secrets::found(&site.repo, &site.environment, &base, &commit).map(Ok),
+            };
         }
         if let Some((before, tests)) = &self.polished {
             let (before, now) = (site.commit_of(before)?, site.commit_of(&self.revision)?);
@@ -418,7 +422,16 @@ pub(crate) fn commands(site: &Site, subject: &Subject, check: &Check, docket: &D
     let name = check.as_str();
     if matches!(
         name,
-        STRUCTURE | LANDING | ARTIFACT | REGRESSION | CONTRACT | INTEGRITY | SECRETS | AFTER_TASK | HOOKS
+        STRUCTURE
+            | LANDING
+            | ARTIFACT
+            | REGRESSION
+            | CONTRACT
+            | INTEGRITY
+            | SECRETS
+            | PROTECTED
+            | AFTER_TASK
+            | HOOKS
     ) || CHECKS.contains(&name)
         || AFTER_PLAN.contains(&name)
     {

@@ -118,7 +118,7 @@ pub enum SetupError {
     NoSandbox,
     /// Commits cannot be signed while nobody is there.
     #[error(
-        "your git signs commits ({how}), and that does not work unattended: {why}\nhint: unlock the key in an agent, name one without a passphrase in user.signingkey, or set git.sign = \"never\" in tribunal.toml and have every report and commit say that nothing is signed; nothing was changed"
+        "your git signs commits ({how}), and that does not work unattended: {why}\nhint: unlock the key in an agent, name one without a passphrase in user.signingkey, or set git.sign = \"never\" in your own settings and have every report and commit say that nothing is signed; nothing was changed"
     )]
     Signing {
         /// The format and the key.

@@ -14,9 +14,10 @@ use super::make::{begin_branch, digest};
 use super::panel::{self, Ground};
 use super::polish;
 use super::project::{PhaseFiles, Project, noticed};
+use super::protected::{self, PROTECTED};
 use super::rules;
 use super::secrets::{self, SECRETS};
-use super::setup::{SHELF, keep_settings, listen, options, policies, run_id, told, world};
+use super::setup::{SHELF, keep_settings, listen, open_journal, options, policies, run_id, told, world};
 use super::site::{Site, now};
 use super::tools::{change_between, changed_files, names, program, text_of};
 use crate::docket::{Note, ReviewNote, RunNote};
@@ -26,14 +27,15 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tribunal_agent::tool::{self, Detected, Tools};
+use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::FinishStep;
 use tribunal_core::green::ProjectCommand;
 use tribunal_core::ids::{Check, Revision, Seat};
 use tribunal_core::policy::{AtTheCap, Policy};
 use tribunal_core::roster::Roster;
 use tribunal_core::run::{Exists, Land, RunSpec};
-use tribunal_git::{GitError, Head, Oid, Repo};
-use tribunal_journal::{Head as JournalHead, Journal};
+use tribunal_core::trust::{self, Whose};
+use tribunal_git::{GitError, GitPath, Head, Oid, Repo};
 
 /// What is reviewed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +91,44 @@ pub struct ReviewPlan {
     roster: Roster,
 }
 
+/// Settings files of the repository as a review reads them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SettingsBase {
+    /// The commit that the change begins from, as people call it: `main at 1234567`.
+    pub commit: String,
+    /// Files, by their path from the root, of which the commit's text counts instead of the worktree's; none where the
+    /// commit has no such file.
+    pub files: BTreeMap<String, Option<Vec<u8>>>,
+}
+
+/// Whose settings count for a review of this: the texts that are not those of the worktree.
+pub fn settings_base(
+    project: &Project,
+    target: &Target,
+    paths: &[String],
+) -> Result<SettingsBase, SetupError> {
+    let repo = project.repo();
+    let user = repo.head()?;
+    let ends = ends(project, &user, target)?;
+    let mut files = BTreeMap::new();
+    for path in paths.iter().filter(|_| stands(Defence::BaseSettings)) {
+        let at = |commit: &Oid| repo.file_at(commit, &GitPath::from(path.as_str()));
+        let base = at(&ends.base)?;
+        if trust::whose(at(&ends.head)? == base, at(&user.commit)? == base) == Whose::Base {
+            files.insert(path.clone(), base);
+        }
+    }
+    let named = match target {
+        Target::Diff(range) => {
+            Some(range.split("..").next().unwrap_or_default()).filter(|from| lasting(from) != "*")
+        }
+        Target::Staged | Target::Patch { .. } | Target::Phase(_) => None,
+    };
+    let short = ends.base.short();
+    let commit = named.map_or(short.to_owned(), |name| format!("{name} at {short}"));
+    Ok(SettingsBase { commit, files })
+}
+
 /// Two commits, and what they are called.
 pub(super) struct Ends {
     pub(super) base: Oid,
@@ -110,7 +150,7 @@ impl ReviewPlan {
         note.tools.iter().any(|tool| tool.name == name)
             || (self.ask.panel.is_empty() && self.settings.checks.commands.contains_key(name))
             || (name == VERIFICATION && !note.verification.is_empty())
-            || name == SECRETS
+            || matches!(name, SECRETS | PROTECTED)
             || ProjectCommand::of(check).is_some()
             || (name == HOOKS && self.ask.fix)
     }
@@ -129,9 +169,10 @@ pub fn plan_review(
     if !misread.is_empty() {
         return Err(SetupError::Plans { problems: misread });
     }
-    if settings.checks.commands.contains_key(SECRETS) || settings.tools.contains_key(SECRETS) {
-        let text =
-            format!("a check of yours has the name {SECRETS}, which is Tribunal's own\nhint: rename it");
+    let taken =
+        |name: &&str| settings.checks.commands.contains_key(*name) || settings.tools.contains_key(*name);
+    if let Some(own) = [SECRETS, PROTECTED].into_iter().find(taken) {
+        let text = format!("a check of yours has the name {own}, which is Tribunal's own\nhint: rename it");
         return Err(SetupError::Refused(text));
     }
     let asked = settings.clone();
@@ -151,8 +192,11 @@ pub fn plan_review(
         roster,
     };
     let nobody = plan.note.tools.is_empty() && plan.note.seats.is_empty() && !plan.is_empty();
-    // That no secret is in it says nothing else of a change; that one is, is enough.
-    if nobody && secrets::found(repo, &environment(), &plan.base, &plan.head)?.is_empty() {
+    // That no secret and nothing protected is in it says nothing else of a change; that something is, is enough.
+    if nobody
+        && secrets::found(repo, &environment(), &plan.base, &plan.head)?.is_empty()
+        && protected::found(repo, &plan.base, &plan.head)?.is_empty()
+    {
         return Err(SetupError::NoJudge { target: ends.target });
     }
     Ok(plan)
@@ -417,9 +461,7 @@ pub fn begin_review(project: &Project, plan: ReviewPlan) -> Result<(String, Engi
     let label = plan.phase.as_ref().map_or("review".to_owned(), |files| format!("review-{}", files.number));
     let run = run_id(project, at.0, &label);
     let dir = project.run_dir(&run);
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    let head = JournalHead { run_id: run.clone(), product_version: version, created_at: at.0 };
-    let journal = Journal::create(&dir, &head)?;
+    let journal = open_journal(project, &run, at)?;
     let world = world(project, &settings, &run, SHELF)?;
     let site = Arc::clone(&world.site);
     begin_branch(&site, &plan.user)?;
@@ -489,7 +531,8 @@ fn policy(plan: &ReviewPlan, row: Policy) -> Policy {
     let promised = (!note.verification.is_empty()).then_some(VERIFICATION);
     // What nobody fixes is not committed either.
     let hooks = plan.ask.fix.then_some(HOOKS);
-    let checks = tools.chain(commands.map(String::as_str)).chain(promised).chain(kept).chain([SECRETS]);
+    let checks = tools.chain(commands.map(String::as_str)).chain(promised).chain(kept);
+    let checks = checks.chain([SECRETS, PROTECTED]);
     let checks = checks.chain(hooks);
     Policy {
         checks: checks.map(Check::new).collect(),

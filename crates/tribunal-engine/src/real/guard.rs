@@ -3,6 +3,7 @@
 
 use super::base::Base;
 use super::check::failing;
+use super::protected;
 use super::site::Site;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,8 +20,6 @@ use tribunal_git::{GitError, GitPath, Oid, Repo};
 pub(crate) const CONTRACT: &str = "contract_compliance";
 /// Whether the change weakens what judges it.
 pub(crate) const INTEGRITY: &str = "test_integrity";
-/// What configures Tribunal, and programs that work like an agent. What configures agents, their rows say.
-const CONFIGURATION: [&str; 4] = ["tribunal.toml", ".tribunal", ".cursor", ".cursorrules"];
 /// Bytes of diff read for one file's tests.
 const DIFF_MAX: usize = 4 << 20;
 /// Bytes of a value that can be told from ordinary words.
@@ -85,8 +84,7 @@ impl Guard {
         for path in paths {
             let name = path.to_string();
             if let Some(what) = self.protected(site, path) {
-                let text = format!("{name} configures {what}: a change needs a person");
-                claims.push(told(Severity::Blocker, &name, text, FixableBy::Manual));
+                claims.push(Claim { rule: Some(INTEGRITY.to_owned()), ..protected::claim(&name, what) });
                 continue;
             }
             claims.extend(leaked(site, base, commit, path)?);
@@ -108,17 +106,10 @@ impl Guard {
         Ok(claims)
     }
 
-    /// What a path steers that no agent may change by itself. CI is a plan's to change when the plan says so.
+    /// What a path steers that no agent may change by itself. What agents do not read is a plan's to change when the plan
+    /// names it.
     fn protected(&self, site: &Site, path: &GitPath) -> Option<&'static str> {
-        let name = path.to_string();
-        if !stands(Defence::ProtectedChange) {
-            return None;
-        }
-        if site.steers_agents(path) || CONFIGURATION.iter().any(|pattern| covers(pattern, &name)) {
-            return Some("Tribunal or its agents");
-        }
-        let claimed = self.contract.allowed_paths.iter().any(|pattern| covers(pattern, &name));
-        (integrity::is_ci(&name) && !claimed).then_some("CI or hooks")
+        protected::configures(site, path, &self.contract.allowed_paths)
     }
 }
 

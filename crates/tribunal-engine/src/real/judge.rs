@@ -854,7 +854,9 @@ impl Site {
         let names: std::collections::BTreeSet<&str> =
             rows.flat_map(|row| &row.config_files).map(|name| name.trim_end_matches('/')).collect();
         let mut parts = path.as_bytes().split(|byte| *byte == b'/');
-        parts.any(|part| names.iter().any(|name| name.as_bytes() == part))
+        let of_row = parts.any(|part| names.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(part)));
+        let listed = tribunal_agent::protected::table().category(&path.to_string());
+        of_row || listed.is_some_and(|category| category.name == "agents")
     }
 
     /// The tree of a commit as its judges see it: what steers agents is that of the user's commit, not the maker's. The

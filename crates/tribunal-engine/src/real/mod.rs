@@ -44,6 +44,7 @@ mod polish;
 mod pool;
 mod project;
 mod proof;
+mod protected;
 mod ran;
 mod rebase;
 mod request;
@@ -56,11 +57,13 @@ mod setup;
 mod show;
 mod site;
 pub mod standing;
+pub mod state;
 mod subject;
 mod takeover;
 mod tools;
 mod track;
 pub mod trial;
+pub mod trusted;
 mod unattended;
 pub(crate) mod walls;
 mod watch;
@@ -70,7 +73,9 @@ pub use chain::{Artifact, ChainAsk, begin_chain, begin_implementation, plans_of}
 pub use codebase::codebase;
 pub(crate) use delivery::REGRESSION;
 pub use error::{SetupError, WITHOUT_AGENTS};
-pub use examine::{ReviewAsk, ReviewPlan, Target, begin_review, plan_review, replace_seat};
+pub use examine::{
+    ReviewAsk, ReviewPlan, SettingsBase, Target, begin_review, plan_review, replace_seat, settings_base,
+};
 pub use green::detected_commands;
 pub(crate) use land::date;
 pub use land::{review_path, write_atomic};

@@ -2,11 +2,13 @@
 //! and names things; starts nothing.
 
 use super::error::SetupError;
+use super::state;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use tribunal_core::defence::{Defence, stands};
 use tribunal_git::{GitPath, Repo};
 
 /// Tribunal's folder in a project.
@@ -49,6 +51,7 @@ impl Project {
     pub fn open(dir: &Path) -> Result<Project, SetupError> {
         let repo = Repo::open(dir)?;
         let root = repo.work_tree().to_path_buf();
+        state::check_folder(&root)?;
         let exists = |name: &str| root.join(name).is_dir();
         let planning = tribunal_docs::planning_folder(&exists).to_owned();
         Ok(Project { repo, root, planning })
@@ -84,16 +87,9 @@ impl Project {
         self.folder().join("runs").join(run)
     }
 
-    /// All runs, newest first: their ids begin with the time they began.
+    /// All runs that the user made, newest first: their ids begin with the time they began.
     pub fn runs(&self) -> Vec<String> {
-        let Ok(entries) = fs::read_dir(self.folder().join("runs")) else { return Vec::new() };
-        let mut runs: Vec<String> = entries
-            .filter_map(Result::ok)
-            .filter(|entry| entry.path().join(tribunal_journal::FILE).is_file())
-            .filter_map(|entry| entry.file_name().into_string().ok())
-            .collect();
-        runs.sort_unstable_by(|a, b| b.cmp(a));
-        runs
+        state::runs_in(&self.root).0
     }
 
     /// The folders of all runs, also of those that never began.
@@ -113,8 +109,14 @@ impl Project {
         self.runs().into_iter().next()
     }
 
-    /// Makes Tribunal's folder and keeps it out of the user's commits.
+    /// Makes Tribunal's folder and keeps it out of the user's commits. One that a branch brought is refused: journals,
+    /// waivers and answers of tools in it would be believed.
     pub fn prepare(&self) -> Result<(), SetupError> {
+        if stands(Defence::OwnRuns) && self.repo.tracks(&GitPath::from(FOLDER))? {
+            return Err(SetupError::Refused(format!(
+                "git tracks files in {FOLDER}, so a branch could bring runs, waivers and answers of tools\nhint: `git rm -r {FOLDER}` and a commit take them out; a branch of somebody else is reviewed from your own: `tribunal review --diff main...BRANCH`; nothing was changed"
+            )));
+        }
         let runs = self.folder().join("runs");
         fs::create_dir_all(&runs).map_err(|error| SetupError::io("make", &runs, &error))?;
         self.repo.exclude("/.tribunal/")?;

@@ -19,7 +19,9 @@ use super::project::{PhaseFiles, Project, noticed};
 use super::site::{Site, lock, now, slug};
 use super::takeover::{self, History};
 use super::walls::Sandbox;
-use super::{RealWorld, artifact, context, inside, kept, panel, polish, roster, rules, standing, subject};
+use super::{
+    RealWorld, artifact, context, inside, kept, panel, polish, roster, rules, standing, state, subject,
+};
 use crate::budget::Caps;
 use crate::docket::{Docket, Note, RunNote};
 use crate::engine::{Engine, Options};
@@ -35,7 +37,7 @@ use tribunal_core::contract::{clean, covers};
 use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::green::ProjectCommand;
 use tribunal_core::held::Arrival;
-use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat};
+use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat, Time};
 use tribunal_core::r#loop::Loop;
 use tribunal_core::policy::{NoVerdict, Policy, Timeouts, Use};
 use tribunal_core::roster::Roster;
@@ -112,9 +114,7 @@ pub(super) fn begin_for(
     let at = now();
     let run = run_id(project, at.0, &files.number);
     let dir = project.run_dir(&run);
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    let journal =
-        Journal::create(&dir, &Head { run_id: run.clone(), product_version: version, created_at: at.0 })?;
+    let journal = open_journal(project, &run, at)?;
     let world = world(project, settings, &run, SHELF)?;
     let site = Arc::clone(&world.site);
     begin_branch(&site, &head.commit)?;
@@ -158,6 +158,20 @@ pub fn resume(
     let engine = Engine::resume(journal, world, options(settings, attached))?;
     listen(&dir, &engine)?;
     Ok(engine)
+}
+
+/// Opens the journal of a new run, in a folder that is marked as the user's.
+pub(super) fn open_journal(project: &Project, run: &str, at: Time) -> Result<Journal, SetupError> {
+    let dir = project.run_dir(run);
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let head = Head { run_id: run.to_owned(), product_version: version, created_at: at.0 };
+    // The mark comes first: whoever dies in between leaves a folder that is known as the user's.
+    state::mark(&dir)?;
+    state::claim(&super::cache::folder(project))?;
+    let journal = Journal::create(&dir, &head)?;
+    // `gc` may have taken the folder away before it was locked.
+    state::mark(&dir)?;
+    Ok(journal)
 }
 
 /// A run keeps the settings it began with, whatever the files and the environment say later.
@@ -909,7 +923,8 @@ fn began(dir: &Path) -> Result<bool, String> {
 fn nobody_begins(dir: &Path) -> Result<(), String> {
     let ours = dir.join(tribunal_journal::FILE).is_file()
         || std::fs::read_dir(dir).is_ok_and(|mut left| {
-            left.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_str() == Some("lock")))
+            let own = |name: &std::ffi::OsStr| name == "lock" || name == state::MARK;
+            left.all(|entry| entry.is_ok_and(|entry| own(&entry.file_name())))
         });
     if !ours {
         return Err("it is no run".to_owned());

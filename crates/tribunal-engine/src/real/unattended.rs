@@ -14,7 +14,7 @@ use tribunal_view::plain;
 /// How much of what a hook says is repeated.
 const SAID_MAX: usize = 600;
 const SKIP: &str =
-    "or set git.hooks = \"skip\" in tribunal.toml and have every report and commit say that no hook ran";
+    "or set git.hooks = \"skip\" in your own settings and have every report and commit say that no hook ran";
 
 /// Why a hook cannot be asked, and the way out.
 struct Unfit {

@@ -13,9 +13,12 @@ pub fn run(globals: &Globals, args: &ConfigArgs) -> Result<Done, Failure> {
     let ConfigArgs::Show(args) = args;
     let dir = std::env::current_dir().ok();
     let place = dir.as_deref().and_then(Place::around);
-    let config = config::look_here(place.as_ref(), &args.set)?;
+    let config = config::look_here(place.as_ref(), &args.set, args.diff.as_deref())?;
     if !globals.quiet {
         config.notes.iter().for_each(|note| out::say(&format!("note: {note}")));
+        for (entry, _) in config.reaching.iter().filter(|(_, trusted)| !trusted) {
+            out::say(&format!("note: {}: `{}` is not used: it is not trusted", entry.origin, entry.key));
+        }
     }
     if globals.json {
         out::json(&json(&config, args))?
@@ -69,6 +72,7 @@ fn json(config: &Look, args: &ConfigShow) -> serde_json::Map<String, serde_json:
             "line": place.map(|(line, _)| line),
             "column": place.map(|(_, column)| column),
             "name": origin.name,
+            "commit": origin.at,
         });
         (key, entry)
     };

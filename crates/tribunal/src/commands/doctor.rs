@@ -23,7 +23,9 @@ const ROOM_MIN: u64 = 1 << 30;
 /// Looks around and says what it found.
 pub fn run(globals: &Globals, args: &Doctor) -> Result<Done, Failure> {
     let place = Place::here().ok();
-    let settings = config::here(place.as_ref(), &args.set)?.settings;
+    let config = config::here(place.as_ref(), &args.set)?;
+    let untrusted = config.untrusted_note();
+    let settings = config.settings;
     let (adapters, environment) = (doctor::adapters(&settings)?, doctor::environment());
     let scratch =
         tempfile::tempdir().map_err(|error| Failure::work(format!("no scratch folder: {error}")))?;
@@ -43,7 +45,7 @@ pub fn run(globals: &Globals, args: &Doctor) -> Result<Done, Failure> {
         contracts(&mut view, &adapters, &environment, scratch.path(), sandbox);
     }
     judge(&mut view, &settings, &adapters, &environment);
-    view.problems.extend(ground(place.as_ref()));
+    view.problems.extend(ground(place.as_ref()).into_iter().chain(untrusted));
     launchable(&mut view, place.as_ref(), &settings);
     view.problems.extend(unkept(place.as_ref(), &settings));
     if globals.json {

@@ -26,6 +26,7 @@ mod schema;
 mod serve;
 mod show;
 pub mod status;
+pub mod trust;
 pub mod uat;
 mod waive;
 mod watch;
@@ -103,6 +104,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
         Command::Dedupe(args) => dedupe::run(globals, &args),
         Command::Delta(args) => delta::run(globals, &args),
         Command::Config(args) => config::run(globals, &args),
+        Command::Trust(args) => trust::run(globals, &args),
         Command::Completions { shell } => completions(shell),
         Command::Schema(args) => schema::run(&args),
         Command::Mcp(args) => mcp::run(&args),
@@ -162,6 +164,7 @@ fn steers(command: &Command) -> bool {
         | Command::Uat(_)
         | Command::Map(_)
         | Command::Gc(_)
+        | Command::Trust(_)
         | Command::Config(_) => true,
         #[cfg(feature = "otel")]
         Command::Trace(_) => false,

@@ -42,10 +42,15 @@ pub struct Shown {
 /// Reviews.
 pub fn run(globals: &Globals, args: &Review) -> Result<Done, Failure> {
     let place = Place::to_work_on()?;
-    let config = config::here(Some(&place), &args.set)?;
     let project = place.project()?;
+    let target = target(args)?;
+    let (config, base) = config::for_review(&place, &project, &args.set, &target)?;
+    if !globals.quiet {
+        base.into_iter().chain(config.untrusted_note()).for_each(|line| out::say(&format!("note: {line}")));
+    }
+    config.agents_are_trusted()?;
     let ask = ReviewAsk {
-        target: target(args)?,
+        target,
         fix: args.fix,
         rounds_max: args.max_rounds,
         panel: args.panel.clone(),

@@ -39,6 +39,9 @@ pub fn run(globals: &Globals, args: &Status) -> Result<Done, Failure> {
         text.push_str(&others(&place, &id, style));
     }
     out::data(&text)?;
+    if !globals.quiet {
+        place.strangers().iter().for_each(|line| out::say(&format!("note: {line}")));
+    }
     Ok(Done::Passed)
 }
 

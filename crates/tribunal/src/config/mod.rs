@@ -4,18 +4,21 @@
 mod keys;
 mod seeds;
 mod source;
+mod untrusted;
 
 use crate::args::SetArgs;
 use crate::failure::Failure;
 use crate::place::Place;
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use tribunal_engine::real::SetupError;
+use tribunal_engine::real::{self, Project, SettingsBase, SetupError, Target, trusted};
 use tribunal_engine::settings::Settings;
 
 pub use keys::Key;
+use source::Files;
 pub use source::{Entry, Layer, Origin, Problem};
+pub use untrusted::{all_digest, digest};
 
 /// The compiled-in defaults: every key, with its comment.
 pub const DEFAULTS: &str = include_str!("../defaults.toml");
@@ -36,6 +39,10 @@ pub struct Sources {
     pub env: Vec<(String, String)>,
     /// Flags: the key, the value as written, and the flag's name.
     pub flags: Vec<(String, String, String)>,
+    /// What a review reads instead of the worktree's files.
+    pub base: Option<SettingsBase>,
+    /// Digests of settings that the user trusts.
+    pub trusted: BTreeSet<String>,
 }
 
 /// One value and where it came from.
@@ -54,6 +61,8 @@ pub struct Config {
     pub settings: Settings,
     /// By key, with origins.
     pub values: BTreeMap<Key, Value>,
+    /// What the repository sets beyond the sandbox, and nobody trusted: it does not count.
+    pub untrusted: Vec<Entry>,
 }
 
 impl Config {
@@ -76,16 +85,19 @@ pub struct Look {
     pub values: BTreeMap<Key, Value>,
     /// What a person should know: keys of other tools that mean nothing here.
     pub notes: Vec<String>,
+    /// What the repository sets beyond the sandbox, each with whether the user trusts it.
+    pub reaching: Vec<(Entry, bool)>,
     /// What is wrong.
     pub wrong: Option<Failure>,
 }
 
 /// Reads all layers, lowest first, and merges them.
 pub fn load(sources: &Sources) -> Result<Config, Failure> {
-    let Look { values, wrong, .. } = look(sources);
+    let Look { values, wrong, reaching, .. } = look(sources);
+    let untrusted = reaching.into_iter().filter(|(_, trusted)| !trusted).map(|(entry, _)| entry).collect();
     match wrong {
         Some(failure) => Err(failure),
-        None => Ok(Config { settings: settings(&values)?, values }),
+        None => Ok(Config { settings: settings(&values)?, values, untrusted }),
     }
 }
 
@@ -93,13 +105,14 @@ pub fn load(sources: &Sources) -> Result<Config, Failure> {
 fn look(sources: &Sources) -> Look {
     let mut problems = Vec::new();
     let mut notes = Vec::new();
-    let mut layers = vec![source::text(DEFAULTS, Layer::Defaults, None)];
+    let files = Files { root: sources.root.as_deref(), base: sources.base.as_ref() };
+    let mut layers = vec![source::text(DEFAULTS, Layer::Defaults, None, None)];
     if let Some(planning) = &sources.planning {
-        layers.extend(seeds::read(planning, &mut notes));
+        layers.extend(seeds::read(files, planning, &mut notes));
     }
-    layers.extend(sources.user.as_deref().and_then(|path| source::file(path, Layer::User)));
+    layers.extend(sources.user.as_deref().and_then(|path| Files::default().settings(path, Layer::User)));
     let project = sources.root.as_deref().map(|root| root.join(PROJECT_FILE));
-    layers.extend(project.as_deref().and_then(|path| source::file(path, Layer::Project)));
+    layers.extend(project.as_deref().and_then(|path| files.settings(path, Layer::Project)));
     layers.push(source::environment(&sources.env));
     layers.push(source::flags(&sources.flags));
 
@@ -119,7 +132,8 @@ fn look(sources: &Sources) -> Look {
         None => true,
     });
     let wrong = (!problems.is_empty()).then(|| Problem::failure(&problems));
-    Look { values: merge(entries), notes, wrong }
+    let reaching = untrusted::sift(&mut entries, sources);
+    Look { values: merge(entries), notes, reaching, wrong }
 }
 
 /// Later layers win, key by key.
@@ -170,9 +184,49 @@ pub fn here(place: Option<&Place>, set: &SetArgs) -> Result<Config, Failure> {
     load(&sources(place, set)?)
 }
 
-/// The same for who only looks: what is wrong hides nothing else.
-pub fn look_here(place: Option<&Place>, set: &SetArgs) -> Result<Look, Failure> {
-    let look = look(&sources(place, set)?);
+/// The same for a review: nobody sets the rules they are judged by, so where the change or the branch that is checked out
+/// has settings of its own, those that it began from count. Also says so, where it is so.
+pub fn for_review(
+    place: &Place,
+    project: &Project,
+    set: &SetArgs,
+    target: &Target,
+) -> Result<(Config, Option<String>), Failure> {
+    let base = base_of(place, project, target)?;
+    let said = said(&base);
+    let config = load(&Sources { base: Some(base), ..sources(Some(place), set)? })?;
+    Ok((config, said))
+}
+
+/// Whose settings files count for a review.
+fn base_of(place: &Place, project: &Project, target: &Target) -> Result<SettingsBase, Failure> {
+    let planning = place.planning();
+    let planned = seeds::NAMES.iter().map(|name| planning.join(name));
+    let paths = planned.chain([place.root.join(PROJECT_FILE)]);
+    let inside = |path: PathBuf| Some(path.strip_prefix(&place.root).ok()?.to_str()?.to_owned());
+    let paths: Vec<String> = paths.filter_map(inside).collect();
+    Ok(real::settings_base(project, target, &paths)?)
+}
+
+/// Which settings are not those of the worktree.
+fn said(base: &SettingsBase) -> Option<String> {
+    let files: Vec<&str> = base.files.keys().map(String::as_str).collect();
+    let verb = if files.len() == 1 { "is" } else { "are" };
+    let names = files.join(", ");
+    (!files.is_empty()).then(|| format!("settings of {}; this branch's {names} {verb} not read", base.commit))
+}
+
+/// The same for who only looks: what is wrong hides nothing else. With a range, as a review of it would read them.
+pub fn look_here(place: Option<&Place>, set: &SetArgs, range: Option<&str>) -> Result<Look, Failure> {
+    let mut sources = sources(place, set)?;
+    let mut told = None;
+    if let (Some(range), Some(place)) = (range, place) {
+        let base = base_of(place, &place.project()?, &Target::Diff(range.to_owned()))?;
+        told = said(&base);
+        sources.base = Some(base);
+    }
+    let mut look = look(&sources);
+    look.notes.extend(told);
     let unfit = || settings(&look.values).err();
     Ok(Look { wrong: look.wrong.clone().or_else(unfit), ..look })
 }
@@ -199,6 +253,8 @@ fn sources(place: Option<&Place>, set: &SetArgs) -> Result<Sources, Failure> {
         user: user_file(|name| std::env::var_os(name)),
         env: env.collect(),
         flags,
+        base: None,
+        trusted: place.map(|place| trusted::values(&place.root)).unwrap_or_default(),
     })
 }
 

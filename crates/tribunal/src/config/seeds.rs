@@ -2,23 +2,32 @@
 //! as a lower layer. Keys that mean nothing here are named and left alone, never refused.
 
 use super::keys::Key;
-use super::source::{Entry, Layer, Origin, Problem, place, read_text};
+use super::source::{Entry, Files, Layer, Origin, Problem, place};
 use serde_json::Value as Json;
 use std::path::Path;
 use toml::Value;
 
 /// Both files, in order.
-pub fn read(planning: &Path, notes: &mut Vec<String>) -> Vec<Result<Vec<Entry>, Problem>> {
-    ["config.json", "settings.json"].iter().filter_map(|name| file(&planning.join(name), notes)).collect()
+pub fn read(files: Files<'_>, planning: &Path, notes: &mut Vec<String>) -> Vec<Result<Vec<Entry>, Problem>> {
+    NAMES.iter().filter_map(|name| file(files, &planning.join(name), notes)).collect()
 }
 
-fn file(path: &Path, notes: &mut Vec<String>) -> Option<Result<Vec<Entry>, Problem>> {
-    let text = match read_text(path, Layer::Planning)? {
-        Ok(text) => text,
+/// The files' names.
+pub const NAMES: [&str; 2] = ["config.json", "settings.json"];
+
+fn file(files: Files<'_>, path: &Path, notes: &mut Vec<String>) -> Option<Result<Vec<Entry>, Problem>> {
+    let found = match files.read(path, Layer::Planning)? {
+        Ok(found) => found,
         Err(problem) => return Some(Err(problem)),
     };
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let origin = |place| Origin { layer: Layer::Planning, file: Some(path.to_owned()), place, name: None };
+    let text = found.text.strip_prefix('\u{feff}').unwrap_or(&found.text);
+    let origin = |place| Origin {
+        layer: Layer::Planning,
+        file: Some(path.to_owned()),
+        place,
+        name: None,
+        at: found.at.clone(),
+    };
     let json: Json = match serde_json::from_str(text) {
         Ok(json) => json,
         Err(error) => {

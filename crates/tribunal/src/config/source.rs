@@ -8,6 +8,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 use toml::{Spanned, Value};
+use tribunal_engine::real::SettingsBase;
 
 /// Files beyond this are no configuration.
 const FILE_MAX: u64 = 1024 * 1024;
@@ -54,16 +55,26 @@ pub struct Origin {
     pub place: Option<(usize, usize)>,
     /// The variable or flag.
     pub name: Option<String>,
+    /// The commit, where the file was not read from the worktree.
+    pub at: Option<String>,
+}
+
+impl Origin {
+    /// Of a variable or a flag.
+    fn named(layer: Layer, name: &str) -> Origin {
+        Origin { layer, file: None, place: None, name: Some(name.to_owned()), at: None }
+    }
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.file, &self.name, self.place) {
-            (Some(file), _, Some((line, column))) => write!(f, "{}:{line}:{column}", super::shown(file)),
-            (Some(file), _, None) => write!(f, "{}", super::shown(file)),
-            (None, Some(name), _) => write!(f, "{name}"),
-            (None, None, _) => f.write_str(self.layer.word()),
+            (Some(file), _, Some((line, column))) => write!(f, "{}:{line}:{column}", super::shown(file))?,
+            (Some(file), _, None) => write!(f, "{}", super::shown(file))?,
+            (None, Some(name), _) => write!(f, "{name}")?,
+            (None, None, _) => f.write_str(self.layer.word())?,
         }
+        self.at.iter().try_for_each(|at| write!(f, " ({at})"))
     }
 }
 
@@ -130,17 +141,54 @@ impl Problem {
 
 type Entries = Result<Vec<Entry>, Problem>;
 
-/// A file of settings; `None` when there is none.
-pub fn file(path: &Path, layer: Layer) -> Option<Entries> {
-    read_text(path, layer).map(|read| match read {
-        Ok(content) => text(&content, layer, Some(path)),
-        Err(problem) => Err(problem),
-    })
+/// Where the text of a settings file comes from: the disk, or the commit that a review's change begins from.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Files<'a> {
+    /// The project's root.
+    pub(super) root: Option<&'a Path>,
+    /// What a review reads instead of the worktree.
+    pub(super) base: Option<&'a SettingsBase>,
 }
 
-/// A small text file, if it is there.
-pub(super) fn read_text(path: &Path, layer: Layer) -> Option<Result<String, Problem>> {
-    let origin = Origin { layer, file: Some(path.to_owned()), place: None, name: None };
+/// A small text file, and where it was found.
+pub(super) struct Found {
+    pub(super) text: String,
+    /// The commit, unless it is the file on the disk.
+    pub(super) at: Option<String>,
+}
+
+impl Files<'_> {
+    /// A file of settings; `None` when there is none.
+    pub(super) fn settings(&self, path: &Path, layer: Layer) -> Option<Entries> {
+        self.read(path, layer).map(|read| {
+            let found = read?;
+            text(&found.text, layer, Some(path), found.at.as_deref())
+        })
+    }
+
+    /// A small text file, if it is there.
+    pub(super) fn read(&self, path: &Path, layer: Layer) -> Option<Result<Found, Problem>> {
+        let inside = self.root.and_then(|root| path.strip_prefix(root).ok()).and_then(Path::to_str);
+        let base = self.base.and_then(|base| Some((base, base.files.get(inside?)?)));
+        let Some((base, text)) = base else {
+            return read_text(path, layer).map(|read| Ok(Found { text: read?, at: None }));
+        };
+        let at = Some(base.commit.clone());
+        let origin = Origin { layer, file: Some(path.to_owned()), place: None, name: None, at: at.clone() };
+        let wrong = |why: &str| Some(Err(Problem::of(&origin, why.to_owned())));
+        match text.clone()? {
+            bytes if bytes.len() as u64 > FILE_MAX => wrong("is too large to be a configuration"),
+            bytes => match String::from_utf8(bytes) {
+                Ok(text) => Some(Ok(Found { text, at })),
+                Err(_) => wrong("is not UTF-8"),
+            },
+        }
+    }
+}
+
+/// A small text file on the disk, if it is there.
+fn read_text(path: &Path, layer: Layer) -> Option<Result<String, Problem>> {
+    let origin = Origin { layer, file: Some(path.to_owned()), place: None, name: None, at: None };
     let wrong = |why: String| Some(Err(Problem::of(&origin, why)));
     match std::fs::metadata(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
@@ -159,13 +207,14 @@ pub(super) fn read_text(path: &Path, layer: Layer) -> Option<Result<String, Prob
 }
 
 /// Settings as TOML text.
-pub fn text(text: &str, layer: Layer, path: Option<&Path>) -> Entries {
+pub fn text(text: &str, layer: Layer, path: Option<&Path>, commit: Option<&str>) -> Entries {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let origin = |at: usize| Origin {
         layer,
         file: path.map(Path::to_owned),
         place: path.is_some().then(|| place(text, at)),
         name: None,
+        at: commit.map(str::to_owned),
     };
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
@@ -228,7 +277,7 @@ pub fn environment(env: &[(String, String)]) -> Entries {
             ("checks", Some(name)) => Key::new(&["checks", "commands", name]),
             _ => Key::new(&[table, key]),
         };
-        let origin = Origin { layer: Layer::Environment, file: None, place: None, name: Some(name.clone()) };
+        let origin = Origin::named(Layer::Environment, name);
         entries.push(Entry { key, value: loose(value), origin });
     }
     Ok(entries)
@@ -242,7 +291,7 @@ pub fn flags(flags: &[(String, String, String)]) -> Entries {
     flags
         .iter()
         .map(|(key, value, name)| {
-            let origin = Origin { layer: Layer::Flag, file: None, place: None, name: Some(name.clone()) };
+            let origin = Origin::named(Layer::Flag, name);
             let parsed = Key::parse(key).ok_or_else(|| {
                 Problem::of(&origin, format!("`{key}` is no key; keys look like run.effort"))
             })?;

@@ -41,6 +41,12 @@ impl Home {
         self
     }
 
+    /// The user trusts everything that the repository sets now.
+    fn trusting(mut self) -> Home {
+        self.sources.trusted = look(&self.sources).reaching.iter().map(|(entry, _)| digest(entry)).collect();
+        self
+    }
+
     fn load(&self) -> Config {
         load(&self.sources).unwrap()
     }
@@ -122,7 +128,7 @@ fn the_environment_speaks_toml_or_strings() {
 fn tables_of_the_users_own() {
     let text = "[checks.commands]\nunit = [\"make\", \"test\"]\n[agents.roles.dev]\nadapter = \"claude\"\nturns = 5\n\
                 [agents.roles.\"loop-reviewer\"]\nmodel = \"m\"\n[adapters.mine]\ncommand = [\"x\"]\n[run]\n";
-    let config = Home::new().project(text).load();
+    let config = Home::new().project(text).trusting().load();
     assert_eq!(config.settings.checks.commands["unit"], ["make", "test"]);
     assert_eq!(config.settings.agents.roles["dev"].turns, Some(5));
     assert_eq!(config.settings.agents.roles["loop-reviewer"].model.as_deref(), Some("m"));
@@ -140,7 +146,7 @@ fn the_seeds_keys_keep_their_meaning() {
       "v2_hard_gates": false, "v3_lease_locks": true, "v2_hard_contracts": false,
       "task_lease_ttl_secs": 60, "command_timeout_ms": 30500, "something_else": 1
     }"#;
-    let home = Home::new().file("project/.planning/config.json", json);
+    let home = Home::new().file("project/.planning/config.json", json).trusting();
     let config = home.load();
     let expect = [
         ("plan.review", "\"never\""),
@@ -172,6 +178,59 @@ fn the_seeds_keys_keep_their_meaning() {
     assert_eq!(off, ["hard_contracts", "hard_gates"]);
     let notes = look(&home.sources).notes;
     assert!(notes.iter().any(|note| note.contains("something_else")), "{notes:?}");
+}
+
+/// A key that is added is not passed over: somebody says how far it reaches.
+#[test]
+fn every_key_is_classified() {
+    let config = load(&Sources::default()).unwrap();
+    let open =
+        ["checks.commands.x", "agents.roles.x.adapter", "agents.roles.x.model", "agents.roles.x.turns"];
+    let more = ["agents.roles.x.args", "agents.roles.x.personality", "adapters.x", "tools.x"];
+    let open = open.into_iter().chain(more).map(|key| Key::parse(key).unwrap());
+    for key in config.values.keys().cloned().chain(open) {
+        let parts: Vec<&str> = key.parts().iter().map(String::as_str).collect();
+        assert!(tribunal_core::trust::reach(&parts, "", &[]).is_some(), "{key}: say how far it reaches");
+    }
+}
+
+#[test]
+fn what_reaches_beyond_the_sandbox_counts_when_it_is_trusted() {
+    let text = "[run]\non_end = [\"x\"]\neffort = \"fast\"\n[agents]\nsandbox = \"off\"\n";
+    let home = Home::new().file("user.toml", "[run]\non_end = [\"mine\"]\n").project(text);
+    let config = home.load();
+    assert_eq!(value(&config, "run.on_end"), ("[\"mine\"]".into(), Layer::User));
+    assert_eq!(value(&config, "agents.sandbox"), ("\"auto\"".into(), Layer::Defaults));
+    assert_eq!(value(&config, "run.effort"), ("\"fast\"".into(), Layer::Project));
+    let note = config.untrusted_note().unwrap();
+    assert!(note.contains("tribunal.toml:2:1: `run.on_end` is not used (and 1 more)"), "{note}");
+    let all = all_digest(config.untrusted.iter());
+    let named = home.env("TRIBUNAL_TRUST", &all);
+    assert_eq!(value(&named.load(), "run.on_end"), ("[\"x\"]".into(), Layer::Project));
+    let changed = named.project(&text.replace("[\"x\"]", "[\"y\"]"));
+    assert_eq!(value(&changed.load(), "run.on_end"), ("[\"mine\"]".into(), Layer::User));
+    let trusted = changed.trusting();
+    assert_eq!(value(&trusted.load(), "run.on_end"), ("[\"y\"]".into(), Layer::Project));
+    assert_eq!(trusted.load().untrusted_note(), None);
+    // A list of what is trusted outlives a value that is taken out, and not one that is changed.
+    let fewer = trusted.project("[agents]\nsandbox = \"off\"\n");
+    assert_eq!(value(&fewer.load(), "agents.sandbox"), ("\"off\"".into(), Layer::Project));
+}
+
+#[test]
+fn a_review_reads_what_its_change_began_from() {
+    let mut home = Home::new()
+        .project("run.effort = \"turbo\"\n")
+        .file("project/.planning/config.json", r#"{"autonomy": "pure-vibe"}"#);
+    let at_base =
+        [("tribunal.toml", Some(b"run.effort = \"max\"\n".to_vec())), (".planning/config.json", None)];
+    let files = at_base.into_iter().map(|(path, text)| (path.to_owned(), text)).collect();
+    home.sources.base = Some(SettingsBase { commit: "main at 1234567".to_owned(), files });
+    let config = home.load();
+    assert_eq!(value(&config, "run.effort"), ("\"max\"".into(), Layer::Project));
+    assert_eq!(value(&config, "run.autonomy"), ("\"standard\"".into(), Layer::Defaults));
+    let origin = config.values[&Key::parse("run.effort").unwrap()].origin.to_string();
+    assert!(origin.ends_with("tribunal.toml:1:5 (main at 1234567)"), "{origin}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! starts this program again for each of them, so that what is shown is what everybody gets.
 
 use crate::args::{Demo, Globals, Scenario};
-use crate::commands::resume;
+use crate::commands::{resume, trust};
 use crate::exit::Done;
 use crate::failure::Failure;
 use crate::out;
@@ -171,6 +171,7 @@ impl Stage<'_> {
         let repo = Repo::create(&self.dir, "chore: begin", &who)
             .map_err(|error| Failure::work(error.to_string()))?;
         repo.exclude("/scene.toml*").map_err(|error| Failure::work(error.to_string()))?;
+        trust::own(&Place { root: self.dir.clone() })?;
         self.scene(scene(scenario))
     }
 

@@ -102,6 +102,7 @@ fn a_run_that_never_began() {
     for (id, journal) in [("20200101-000001-01", true), ("20200101-000002-01", false)] {
         let dir = show.stage.run_dir(id);
         std::fs::create_dir(&dir).unwrap();
+        show.stage.own(id);
         std::fs::write(dir.join("lock"), "").unwrap();
         if journal {
             std::fs::write(dir.join("journal.db"), "").unwrap();

@@ -37,6 +37,7 @@ mod gc;
 mod green;
 mod hooks;
 mod hostile;
+mod hostile_branch;
 mod hostile_files;
 mod hostile_gates;
 mod hostile_judge;

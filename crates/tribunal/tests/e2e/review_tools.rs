@@ -35,6 +35,8 @@ done
 exit $found
 "#;
 
+/// The linter's row, in a file of settings.
+pub const LINT_ROW: &str = ROW;
 const ROW: &str = "[agents]\ndefault = \"\"\n[tools.mylint]\nfiles = [\"*.txt\"]\nprograms = [\"mylint\"]\nform = \"lines\"\nfound = [1]\n\
     configured = [\".mylint\"]\ncheck = [\"{program}\", \"{files}\"]\nfix = [\"{program}\", \"--fix\", \"{files}\"]\n";
 
@@ -76,6 +78,15 @@ impl Project {
         serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {}", ended.stdout))
     }
 
+    /// The project's settings, on main: a branch does not bring those it is judged by.
+    fn settings(&self, text: &str) {
+        self.stage.git(&["checkout", "-q", "main"]).unwrap();
+        self.stage.write("tribunal.toml", text).unwrap();
+        self.stage.git(&["commit", "-q", "-am", "chore: settings"]).unwrap();
+        self.stage.git(&["checkout", "-q", "topic"]).unwrap();
+        self.stage.git(&["rebase", "-q", "main"]).unwrap();
+    }
+
     fn commit(&self, text: &str) {
         self.stage.write("a.txt", text).unwrap();
         self.stage.git(&["commit", "-q", "-am", "feat: again"]).unwrap();
@@ -95,7 +106,8 @@ fn row(place: &str, severity: &str, since: &str) -> (String, String, String) {
     (place.to_owned(), severity.to_owned(), since.to_owned())
 }
 
-const DIFF: [&str; 2] = ["--diff", "main..HEAD"];
+/// What is reviewed.
+pub const DIFF: [&str; 2] = ["--diff", "main..HEAD"];
 
 #[test]
 fn only_what_is_on_changed_lines_counts() {
@@ -277,8 +289,7 @@ fn hostile_formatter_leaves_a_link_to_a_users_file() {
     let script = format!("#!/bin/sh\nln -sf '{}' a.txt\n", victim.display());
     std::fs::write(project.stage.root().join("bin/mylint"), script).unwrap();
     let row = ROW.replace("form = \"lines\"", "form = \"rewrite\"");
-    project.stage.write("tribunal.toml", &row).unwrap();
-    project.stage.git(&["commit", "-q", "-am", "chore: lay out"]).unwrap();
+    project.settings(&row);
     let ended = project.stage.tribunal(&[&["review"], &DIFF[..], &["--fix"]].concat()).unwrap();
     assert_eq!(
         std::fs::read_to_string(&victim).unwrap(),
@@ -302,8 +313,7 @@ fn hostile_formatter_reaches_for_our_index() {
     );
     std::fs::write(project.stage.root().join("bin/mylint"), script).unwrap();
     let row = ROW.replace("form = \"lines\"", "form = \"rewrite\"");
-    project.stage.write("tribunal.toml", &row).unwrap();
-    project.stage.git(&["commit", "-q", "-am", "chore: lay out"]).unwrap();
+    project.settings(&row);
     let before = std::fs::read(&users).unwrap();
     let ended = project.stage.tribunal(&[&["review"], &DIFF[..]].concat()).unwrap();
     assert!(ended.said().contains("mylint would write this differently"), "{}", ended.said());
@@ -375,8 +385,7 @@ fn tools_alone_never_ask_about_what_they_found() {
     std::fs::write(&bin, other).unwrap();
     std::fs::set_permissions(&bin, std::fs::Permissions::from_mode(0o755)).unwrap();
     let row = ROW.split_once("[tools.mylint]").unwrap().1.replace("mylint", "other");
-    project.stage.write("tribunal.toml", &format!("{ROW}[tools.other]{row}")).unwrap();
-    project.stage.git(&["commit", "-q", "-am", "chore: a second linter"]).unwrap();
+    project.settings(&format!("{ROW}[tools.other]{row}"));
     let ended = project.review(&[&DIFF[..], &["--fix"]].concat(), 1);
     assert!(ended.stdout.contains("1 blocker in the way, 2 fixed"), "{}", ended.stdout);
     let (_, docket) = project.stage.newest().unwrap().unwrap();
@@ -694,8 +703,7 @@ if grep -q broken a.txt; then say error broken E0001 2; echo 'error: could not c
 "#;
     std::fs::write(project.stage.root().join("bin/mylint"), lint).unwrap();
     let row = ROW.replace("\"lines\"", "\"cargo\"\npast = { words = [\"on\"], kinds = [\"bench\"] }");
-    project.stage.write("tribunal.toml", &row).unwrap();
-    project.stage.git(&["commit", "-q", "-am", "chore: a row"]).unwrap();
+    project.settings(&row);
     let args = [&DIFF[..], &["--panel", "mylint"], &NO_AGENT].concat();
     let ended = project.review(&[&args[..], &["--fix"]].concat(), 1);
     let refs = project.stage.git(&["for-each-ref", "--format=%(contents:subject)", "refs/tribunal"]).unwrap();
@@ -885,8 +893,7 @@ fn a_formatter_settles_no_other_tools_blocker() {
     );
     tool("pretty", "#!/bin/sh\nsed -i 's/if (a = b)/if ((a = b))/' \"$@\"\n");
     let pretty = "[tools.pretty]\nfiles = [\"*.txt\"]\nprograms = [\"pretty\"]\nform = \"rewrite\"\ncheck = [\"{program}\", \"{files}\"]\nfix = [\"{program}\", \"{files}\"]\n";
-    project.stage.write("tribunal.toml", &format!("{ROW}{pretty}")).unwrap();
-    project.stage.git(&["commit", "-q", "-am", "chore: a formatter"]).unwrap();
+    project.settings(&format!("{ROW}{pretty}"));
     let head = project.stage.git(&["rev-parse", "HEAD"]).unwrap();
     let seen = project.json(&[&DIFF[..], &["--fix"]].concat(), 4);
     let fate = |rule: &str| {

@@ -83,4 +83,5 @@ fn forge(show: &Show, run: &str, rows: &[Row]) {
         let new = [NewRow { of: &row.of, kind: &row.kind, body: &row.body }];
         journal.append(&[Turn { at: row.at, rows: &new }]).unwrap();
     }
+    show.stage.own(run);
 }

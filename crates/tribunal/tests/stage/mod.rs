@@ -15,6 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tribunal_engine::Docket;
+use tribunal_engine::real::state::Owner;
 use tribunal_journal::Reader;
 
 /// What goes wrong on a stage is told in words; tests and the matrix only show it.
@@ -56,7 +57,7 @@ impl Stage {
             env.extend(std::env::var_os(name).map(|value| (name.into(), value)));
         }
         let out = root.join("out");
-        let program = Program { binary: binary.to_owned(), dir: root.join(PROJECT), env, out };
+        let program = Program { binary: binary.to_owned(), dir: root.join(PROJECT), env, out, trusts: true };
         let stage = Stage { root: root.to_owned(), program };
         stage.configure()?;
         Ok(stage)
@@ -193,6 +194,12 @@ impl Stage {
     /// A run's folder.
     pub fn run_dir(&self, run: &str) -> PathBuf {
         self.project().join(".tribunal/runs").join(run)
+    }
+
+    /// Marks the folder of a run that a test made as the user's own; the user has made another run before.
+    pub fn own(&self, run: &str) {
+        let owner = Owner::kept_in(&self.home().join(".local/state/tribunal"));
+        owner.map(|owner| owner.sign(&self.run_dir(run)));
     }
 
     /// The newest run that was opened, with everything its journal says.

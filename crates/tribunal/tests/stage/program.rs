@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 /// Seconds after which a command counts as hung.
 const LIMIT_S: i64 = 180;
 const SLICE_S: i64 = 5;
+/// Words of settings that reach beyond the sandbox.
+const NEEDS_TRUST: [&str; 10] =
+    ["args", "adapters", "scenario", "on_e", "sandbox", "writable", "push", "hooks", "sign", "network"];
 
 /// How to start it.
 #[derive(Clone)]
@@ -28,6 +31,8 @@ pub struct Program {
     pub env: Vec<(OsString, OsString)>,
     /// Where its output goes.
     pub out: PathBuf,
+    /// Its user trusts whatever the project's file sets: most tests are about something else.
+    pub trusts: bool,
 }
 
 /// A command that has ended.
@@ -90,8 +95,22 @@ impl Program {
 
     /// Starts the program.
     pub fn start(&self, args: &[&str], env: &[(&str, &OsStr)]) -> Res<Running> {
+        self.trust()?;
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
         self.launch(self.binary.as_os_str(), &args, env)
+    }
+
+    /// Trusts the project's file as its user would, whenever it says something new that needs trust. A file that cannot be
+    /// read is left for the command itself to complain about.
+    fn trust(&self) -> Res<()> {
+        let text = std::fs::read_to_string(self.dir.join("tribunal.toml")).unwrap_or_default();
+        let seen = self.out.join("trusted.toml");
+        let known = std::fs::read_to_string(&seen).is_ok_and(|known| known == text);
+        if !self.trusts || known || !NEEDS_TRUST.iter().any(|key| text.contains(key)) {
+            return Ok(());
+        }
+        self.launch(self.binary.as_os_str(), &["trust".into()], &[])?.wait()?;
+        std::fs::write(&seen, text).map_err(at(seen.display()))
     }
 
     /// Another program in the same place and environment.

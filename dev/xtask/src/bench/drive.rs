@@ -3,11 +3,11 @@
 
 use super::{Result, machine};
 use crate::program;
-pub use crate::program::command;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The program that is measured.
@@ -66,6 +66,16 @@ impl Binary {
         while !watched.over(Duration::from_millis(20))? {}
         watched.finish()
     }
+}
+
+/// The key by which the program knows the runs of a bench as its own, whatever home it has.
+pub const STATE_KEY: (&str, &str) = ("TRIBUNAL_STATE_KEY", "bench");
+
+/// A program as a bench starts it. The scenario of its agents comes by the environment: a project's file needs trust for it.
+pub fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = crate::program::command(program);
+    command.env("TRIBUNAL_AGENTS_SCENARIO", super::project::SCENE).env(STATE_KEY.0, STATE_KEY.1);
+    command
 }
 
 /// The program while it runs.

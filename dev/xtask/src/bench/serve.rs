@@ -3,13 +3,14 @@
 
 use super::fold;
 use super::table::Table;
-use super::{Bench, Result, machine};
+use super::{Bench, Result, drive, machine};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use tribunal_engine::real::state::Owner;
 use tribunal_engine::{Fact, Note};
 use tribunal_journal::{Journal, NewRow, Options, Reader, Synchronous, Turn};
 
@@ -64,6 +65,7 @@ pub fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
 /// A run with so many loops, and notes up to so many rows.
 fn write(dir: &Path, loops: usize, rows: usize) -> Result<u64> {
     fold::journal_of(dir, loops.div_ceil(usize::try_from(fold::TASKS)?))?;
+    Owner::of(drive::STATE_KEY.1.as_bytes()).sign(dir)?;
     let mut journal = Journal::open_with(dir, Options { synchronous: Synchronous::Off })?;
     let (of, kind, body) = Fact::Note(Note::Resumed).encode().map_err(|error| error.to_string())?;
     let row = NewRow { of: &of, kind, body: &body };
@@ -105,6 +107,7 @@ impl Server {
     fn start(bench: &Bench, dir: &Path) -> Result<Server> {
         let mut command = Command::new(bench.binary.path());
         command.args(["serve", "--port", "0", "--quiet"]).current_dir(dir).env("HOME", dir);
+        command.env(drive::STATE_KEY.0, drive::STATE_KEY.1);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let mut link = String::new();
         BufReader::new(child.stdout.take().ok_or("no pipe")?).read_line(&mut link)?;

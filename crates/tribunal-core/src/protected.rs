@@ -1,0 +1,170 @@
+//! Which paths steer machines or people without being asked: CI, hooks, agents' instructions, editors' tasks and the like.
+//! A change to one of them is put to a person, in a run and in a review. The rows are data
+//! (`tribunal-agent/src/protected.toml`); here is only how a path is held against them.
+
+use crate::contract::{clean, covers, word_matches};
+use serde::Deserialize;
+
+/// All rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProtectedTable {
+    /// The categories, in order: the first that covers a path names it.
+    #[serde(rename = "category")]
+    pub categories: Vec<Category>,
+}
+
+/// One kind of protected file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Category {
+    /// A short name.
+    pub name: String,
+    /// What such a file configures, in the words people read.
+    pub configures: String,
+    /// Why nobody but a person decides about it.
+    pub reason: String,
+    /// Whether a plan that names the path has decided: a person wrote or approved the plan. What steers agents and
+    /// Tribunal itself is never a plan's to decide.
+    #[serde(default)]
+    pub plan_decides: bool,
+    /// Patterns, from the root; `**/` where the system looks in every folder. One that covers a folder covers what is in it.
+    pub paths: Vec<String>,
+}
+
+impl ProtectedTable {
+    /// The table, ready to be asked: cases are not told apart.
+    pub fn prepared(mut self) -> ProtectedTable {
+        for pattern in self.categories.iter_mut().flat_map(|category| &mut category.paths) {
+            *pattern = pattern.to_lowercase();
+        }
+        self
+    }
+
+    /// The category of a changed path, if it is protected.
+    pub fn category(&self, path: &str) -> Option<&Category> {
+        let path = folded(path);
+        let parts: Vec<&str> = path.split('/').collect();
+        let touched = |category: &&Category| category.paths.iter().any(|row| touches(row, &parts));
+        self.categories.iter().find(touched)
+    }
+
+    /// The category of a path that nobody has decided about yet. `claimed` are the paths a plan allows: one decides about
+    /// a protected file only where it names the file or a protected folder, so that `**` or `src` claims none by accident.
+    pub fn undecided(&self, path: &str, claimed: &[String]) -> Option<&Category> {
+        let category = self.category(path)?;
+        let named = |pattern: &&String| {
+            covers(pattern, path) && (clean(pattern).as_deref() == Some(path) || self.is_within(pattern))
+        };
+        let decided = category.plan_decides && claimed.iter().any(|pattern| named(&pattern));
+        (!decided).then_some(category)
+    }
+
+    /// Whether everything that a pattern covers is protected.
+    fn is_within(&self, pattern: &str) -> bool {
+        let fixed: Vec<&str> = pattern.split('/').take_while(|part| !part.contains(['*', '?'])).collect();
+        let folder = folded(fixed.join("/").trim_end_matches('/'));
+        let parts: Vec<&str> = folder.split('/').collect();
+        let whole = |row: &String| places(row, &parts).any(|(row, at)| at.len() >= row.split('/').count());
+        !folder.is_empty() && self.categories.iter().flat_map(|category| &category.paths).any(whole)
+    }
+}
+
+/// Whether a pattern covers a path, or something in whose place the path stands: a link or a submodule where a protected
+/// folder belongs brings everything in it.
+fn touches(row: &str, path: &[&str]) -> bool {
+    places(row, path).next().is_some()
+}
+
+/// Where a pattern and a path go together as far as both reach: the pattern from its root, and the rest of the path.
+fn places<'a>(row: &'a str, path: &'a [&'a str]) -> impl Iterator<Item = (&'a str, &'a [&'a str])> {
+    let (row, deepest) = match row.strip_prefix("**/") {
+        Some(row) => (row, path.len()),
+        None => (row, 1),
+    };
+    let fits = move |rest: &[&str]| {
+        row.split('/').zip(rest).all(|(part, name)| word_matches(part.as_bytes(), name.as_bytes()))
+    };
+    (0..deepest).map(move |at| (row, &path[at..])).filter(move |(_, rest)| fits(rest))
+}
+
+/// A path as a file system sees it that does not tell cases apart, leaves out characters nobody sees, or drops dots and
+/// spaces at the end of a name: what is another file here may be the same file there.
+fn folded(path: &str) -> String {
+    let unseen = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
+    let text: String = path.chars().filter(|c| !unseen(*c)).flat_map(char::to_lowercase).collect();
+    let parts = text.split(['/', '\\']).map(|part| match part.trim_end_matches(['.', ' ']) {
+        "" => part,
+        trimmed => trimmed,
+    });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> ProtectedTable {
+        let category = |name: &str, plan_decides: bool, paths: &[&str]| Category {
+            name: name.to_owned(),
+            configures: name.to_owned(),
+            reason: String::new(),
+            plan_decides,
+            paths: paths.iter().map(|path| (*path).to_owned()).collect(),
+        };
+        ProtectedTable {
+            categories: vec![
+                category("agents", false, &["**/claude.md", "**/.claude"]),
+                category("ci", true, &[".github/workflows", "**/.vscode/tasks.json", "**/*.CI.yml"]),
+            ],
+        }
+        .prepared()
+    }
+
+    #[test]
+    fn a_path_is_found_at_every_depth_and_in_any_case() {
+        let check = |path: &str, expect: Option<&str>| {
+            let table = table();
+            assert_eq!(table.category(path).map(|category| category.name.as_str()), expect, "{path}");
+        };
+        check("CLAUDE.md", Some("agents"));
+        check("docs/Claude.MD", Some("agents"));
+        check("a/.claude/hooks/x.sh", Some("agents"));
+        check(".github/workflows/x.yml", Some("ci"));
+        check(".GitHub/Workflows/x.yml", Some("ci"));
+        check(".github/work\u{200c}flows/x.yml", Some("ci"));
+        check(".github /workflows./x.yml", Some("ci"));
+        check("sub/.github/workflows/x.yml", None);
+        check("x/.vscode/tasks.json", Some("ci"));
+        check("x/.vscode/other.json", None);
+        check("one.ci.yml", Some("ci"));
+        check("src/claude.rs", None);
+    }
+
+    /// A link in the place of a protected folder brings what lies behind it.
+    #[test]
+    fn what_stands_in_a_protected_folders_place_is_protected() {
+        let table = table();
+        for path in [".github", ".github/workflows", ".vscode", "x/.vscode", ".claude"] {
+            assert!(table.category(path).is_some(), "{path}");
+        }
+        assert!(table.category("github").is_none());
+    }
+
+    #[test]
+    fn a_plan_decides_where_it_names_the_file() {
+        let check = |path: &str, claimed: &[&str], undecided: bool| {
+            let claimed: Vec<String> = claimed.iter().map(|path| (*path).to_owned()).collect();
+            assert_eq!(table().undecided(path, &claimed).is_some(), undecided, "{path} {claimed:?}");
+        };
+        let ci = ".github/workflows/x.yml";
+        check(ci, &[], true);
+        check(ci, &[ci], false);
+        check(ci, &[".github/workflows/"], false);
+        check(ci, &[".github/workflows/*.yml"], false);
+        check(ci, &["**"], true);
+        check(ci, &[".github"], true);
+        check("CLAUDE.md", &["CLAUDE.md"], true);
+        check("src/a.rs", &[], false);
+    }
+}

@@ -1,0 +1,207 @@
+//! Which settings of a repository's own file a person has to trust once. A clone is a stranger's: what its file says about
+//! how work is judged holds, what reaches beyond the sandbox does not. One table has every key; a key that is not in it
+//! counts as one that reaches beyond.
+
+/// How far a setting reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// It says how work is done and judged. What it runs, it runs in the sandbox.
+    Inside,
+    /// It runs outside the sandbox, switches it off, widens it, or acts with what is the user's own. Left out, a run is
+    /// as safe as the defaults.
+    Outside,
+    /// It names what an agent is: its program, its arguments, its environment. Left out, agents could not work as meant.
+    Agents,
+}
+
+/// Settings that only steer how work is done and judged.
+const INSIDE: &[&str] = &[
+    "run.effort",
+    "run.autonomy",
+    "run.parallel_max",
+    "run.land",
+    "run.land_again",
+    "run.landing_rounds",
+    "run.plan_gate",
+    "run.prefer_teams",
+    "run.plain_summary",
+    "run.grace_s",
+    "run.backoff_ms",
+    "run.backoff_max_ms",
+    "run.attempts_max",
+    "run.keep_days",
+    "run.on_timeout_s",
+    "plan.review",
+    "plan.rounds_max",
+    "plan.tasks_max",
+    "task.rounds_max",
+    "task.iterations_max",
+    "task.stale_limit",
+    "task.on_no_verdict",
+    "qa.review",
+    "qa.rounds_max",
+    "phase.review",
+    "phase.rounds_max",
+    "phase.panel",
+    "phase.final_pass",
+    "phase.polish",
+    "phase.polish_scope",
+    "chain.mode",
+    "chain.review",
+    "chain.on_exhausted",
+    "gates.off",
+    "gates.errors",
+    "gates.lease_ttl_s",
+    "checks.timeout_s",
+    "checks.cache_mb",
+    "checks.build",
+    "checks.test",
+    "checks.no_tests",
+    "checks.commands.*",
+    "git.planning",
+    "git.author_name",
+    "git.author_email",
+    "git.signoff",
+    "git.hooks_s",
+    "git.message",
+    "agents.profile",
+    "agents.default",
+    "agents.maker_timeout_s",
+    "agents.reviewer_timeout_s",
+    "agents.parts_max",
+    "agents.silent_s",
+    "agents.stall_s",
+    "agents.same_call_max",
+    "agents.disk_free_mb",
+    "agents.park_s",
+    "agents.park_max_s",
+    "agents.plan_seats",
+    "agents.task_seats",
+    "agents.qa_seats",
+    "agents.phase_seats",
+    "agents.backup",
+    "agents.roles.*.adapter",
+    "agents.roles.*.model",
+    "agents.roles.*.turns",
+    "agents.roles.*.personality",
+    "budget.run_cents",
+    "budget.loop_cents",
+    "budget.round_cents",
+    "budget.run_tokens",
+    "budget.maker_cents",
+    "budget.reviewer_cents",
+    "tools.*",
+];
+
+/// Settings that reach beyond the sandbox, each with the value that does not.
+const OUTSIDE: &[(&str, &str)] = &[
+    ("run.on_escalation", "[]"),
+    ("run.on_end", "[]"),
+    ("git.push", "\"never\""),
+    ("git.hooks", "\"run\""),
+    ("git.sign", "\"auto\""),
+    ("agents.sandbox", "\"required\""),
+    ("agents.writable", "[]"),
+];
+
+/// Settings that say what an agent is, each with the value that says nothing.
+const AGENTS: &[(&str, &str)] =
+    &[("agents.scenario", "\"\""), ("agents.roles.*.args", "[]"), ("adapters.*", "{}")];
+
+/// Fields of a row by which a command gets more than its sandbox gives every other.
+const WIDENING: &[&str] = &["network", "keep_env", "writable", "home"];
+
+/// How far a setting reaches: its key, its value as TOML writes it, and the fields of the value where it is a table.
+/// None for a key that nobody classified.
+pub fn reach(key: &[&str], value: &str, fields: &[&str]) -> Option<Reach> {
+    let is = |row: &str| {
+        let row: Vec<&str> = row.split('.').collect();
+        row.len() == key.len() && row.iter().zip(key).all(|(row, part)| *row == "*" || row == part)
+    };
+    let wide = |name: &&str| WIDENING.contains(name);
+    if key.last().is_some_and(wide) || fields.iter().any(wide) {
+        let agents = AGENTS.iter().any(|(row, _)| is(row));
+        let narrow = OUTSIDE.iter().any(|(row, harmless)| is(row) && *harmless == value);
+        return Some(if agents {
+            Reach::Agents
+        } else if narrow {
+            Reach::Inside
+        } else {
+            Reach::Outside
+        });
+    }
+    let found = |rows: &[(&str, &str)], reach: Reach| {
+        let (_, harmless) = rows.iter().find(|(row, _)| is(row))?;
+        Some(if *harmless == value { Reach::Inside } else { reach })
+    };
+    if INSIDE.iter().any(|row| is(row)) {
+        return Some(Reach::Inside);
+    }
+    found(OUTSIDE, Reach::Outside).or_else(|| found(AGENTS, Reach::Agents))
+}
+
+/// Whether a setting of the repository's own file counts.
+pub fn counts(reach: Option<Reach>, trusted: bool) -> bool {
+    reach == Some(Reach::Inside) || trusted
+}
+
+/// Whose text of a settings file in the repository counts for a review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// The file as it lies in the worktree: whatever it holds is the user's own.
+    Worktree,
+    /// The file as the change found it.
+    Base,
+}
+
+/// Whose text counts. Where the change under review, or the branch that is checked out, has another text than the base,
+/// the base's counts: nobody sets the rules they are judged by. Otherwise what differs in the worktree is an edit that the
+/// user has not committed.
+pub fn whose(judged_as_base: bool, checked_out_as_base: bool) -> Whose {
+    if judged_as_base && checked_out_as_base { Whose::Worktree } else { Whose::Base }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_reaches_beyond_the_sandbox_needs_trust() {
+        let check = |key: &str, value: &str, expect: Option<Reach>| {
+            let key: Vec<&str> = key.split('.').collect();
+            assert_eq!(reach(&key, value, &[]), expect, "{key:?} = {value}");
+        };
+        check("run.effort", "\"fast\"", Some(Reach::Inside));
+        check("run.on_end", "[\"sh\"]", Some(Reach::Outside));
+        check("run.on_end", "[]", Some(Reach::Inside));
+        check("agents.sandbox", "\"off\"", Some(Reach::Outside));
+        check("agents.sandbox", "\"auto\"", Some(Reach::Outside));
+        check("agents.sandbox", "\"required\"", Some(Reach::Inside));
+        check("agents.writable", "[\"~\"]", Some(Reach::Outside));
+        check("agents.writable", "[]", Some(Reach::Inside));
+        check("git.hooks", "\"skip\"", Some(Reach::Outside));
+        check("checks.network", "true", Some(Reach::Outside));
+        check("agents.roles.dev.args", "[\"x\"]", Some(Reach::Agents));
+        check("agents.roles.dev.model", "\"x\"", Some(Reach::Inside));
+        check("adapters.mine", "{ program = \"x\" }", Some(Reach::Agents));
+        check("something.new", "1", None);
+        assert_eq!(reach(&["tools", "x"], "", &["check", "files"]), Some(Reach::Inside));
+        assert_eq!(reach(&["tools", "x"], "", &["check", "network"]), Some(Reach::Outside));
+        assert_eq!(reach(&["adapters", "x"], "", &["keep_env"]), Some(Reach::Agents));
+    }
+
+    #[test]
+    fn what_nobody_classified_needs_trust() {
+        assert!(!counts(None, false) && counts(None, true));
+        assert!(counts(Some(Reach::Inside), false));
+        assert!(!counts(Some(Reach::Outside), false) && !counts(Some(Reach::Agents), false));
+    }
+
+    #[test]
+    fn nobody_sets_the_rules_they_are_judged_by() {
+        assert_eq!(whose(true, true), Whose::Worktree);
+        for (judged, checked_out) in [(false, true), (true, false), (false, false)] {
+            assert_eq!(whose(judged, checked_out), Whose::Base);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `tribunal trust`: shows what this repository sets beyond the sandbox, and trusts it, until a value changes. The record is the
+//! user's own; nothing is written in the repository.
+
+use crate::args::{Globals, SetArgs, Trust};
+use crate::config::{self, Entry, all_digest, digest};
+use crate::exit::Done;
+use crate::failure::Failure;
+use crate::out;
+use crate::place::Place;
+use std::collections::BTreeSet;
+use tribunal_engine::real::trusted;
+use tribunal_view::plain;
+
+/// Shows, trusts or forgets.
+pub fn run(globals: &Globals, args: &Trust) -> Result<Done, Failure> {
+    let place = Place::here()?;
+    if args.remove {
+        keep(&place, BTreeSet::new())?;
+        out::say("nothing that this repository sets beyond the sandbox is trusted any more");
+        return Ok(Done::Passed);
+    }
+    let look = config::look_here(Some(&place), &SetArgs::default(), None)?;
+    // A file that cannot be read whole is not trusted in part.
+    if let Some(wrong) = look.wrong {
+        return Err(wrong);
+    }
+    let values: Vec<Entry> = look.reaching.iter().map(|(entry, _)| entry.clone()).collect();
+    if !args.show {
+        keep(&place, values.iter().map(digest).collect())?;
+    }
+    let trusted = |was: bool| was || !args.show;
+    if globals.json {
+        out::json(&serde_json::json!({
+            "values": look.reaching.iter().map(|(entry, was)| row(entry, trusted(*was))).collect::<Vec<_>>(),
+            "digest": all_digest(values.iter()),
+        }))?;
+        return Ok(Done::Passed);
+    }
+    for (entry, was) in &look.reaching {
+        let word = if trusted(*was) { "trusted" } else { "not trusted" };
+        let value = plain::line(&entry.value.to_string());
+        out::data(&format!("{}  {} = {value}  # {word}\n", entry.origin, entry.key))?;
+    }
+    if values.is_empty() {
+        out::say("this repository sets nothing beyond the sandbox: there is nothing to trust");
+    } else if args.show {
+        out::say(&format!(
+            "`tribunal trust` trusts these; in CI, TRIBUNAL_TRUST={}",
+            all_digest(values.iter())
+        ));
+    } else {
+        out::say("trusted in this repository until a value changes; `tribunal trust --remove` takes it back");
+    }
+    Ok(Done::Passed)
+}
+
+/// Trusts what a folder's own file sets: for a project that this program wrote itself.
+pub fn own(place: &Place) -> Result<(), Failure> {
+    let look = config::look_here(Some(place), &SetArgs::default(), None)?;
+    keep(place, look.reaching.iter().map(|(entry, _)| digest(entry)).collect())
+}
+
+fn keep(place: &Place, values: BTreeSet<String>) -> Result<(), Failure> {
+    trusted::trust(&place.root, values).map_err(|error| {
+        Failure::work(format!("cannot record what you trust: {error}"))
+            .hint("it is kept in $XDG_STATE_HOME/tribunal, or ~/.local/state/tribunal")
+    })
+}
+
+fn row(entry: &Entry, trusted: bool) -> serde_json::Value {
+    serde_json::json!({
+        "key": entry.key.to_string(),
+        "value": entry.value,
+        "file": entry.origin.file.as_ref().map(|file| file.display().to_string()),
+        "line": entry.origin.place.map(|(line, _)| line),
+        "trusted": trusted,
+    })
+}
