@@ -10,8 +10,6 @@ pub enum Reach {
     /// It runs outside the sandbox, switches it off, widens it, or acts with what is the user's own. Left out, a run is
     /// as safe as the defaults.
     Outside,
-    /// It names what an agent is: its program, its arguments, its environment. Left out, agents could not work as meant.
-    Agents,
 }
 
 /// Settings that only steer how work is done and judged.
@@ -80,7 +78,9 @@ const INSIDE: &[&str] = &[
     "agents.qa_seats",
     "agents.phase_seats",
     "agents.backup",
+    "agents.scenario",
     "agents.roles.*.adapter",
+    "agents.roles.*.args",
     "agents.roles.*.model",
     "agents.roles.*.turns",
     "agents.roles.*.personality",
@@ -90,6 +90,7 @@ const INSIDE: &[&str] = &[
     "budget.run_tokens",
     "budget.maker_cents",
     "budget.reviewer_cents",
+    "adapters.*",
     "tools.*",
 ];
 
@@ -102,42 +103,42 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("git.sign", "\"auto\""),
     ("agents.sandbox", "\"required\""),
     ("agents.writable", "[]"),
+    ("agents.readable", "[]"),
+    ("checks.network", "false"),
 ];
 
-/// Settings that say what an agent is, each with the value that says nothing.
-const AGENTS: &[(&str, &str)] =
-    &[("agents.scenario", "\"\""), ("agents.roles.*.args", "[]"), ("adapters.*", "{}")];
+/// Fields of a row by which a command gets more than the sandbox gives every other. The rest of the row says what is run
+/// inside the sandbox, and counts without them.
+const WIDENING: &[&str] = &[
+    "network",
+    "keep_env",
+    "writable",
+    "readable",
+    "home_read",
+    "home_write",
+    "home_copy",
+    "login_files",
+    "login_env",
+];
 
-/// Fields of a row by which a command gets more than its sandbox gives every other.
-const WIDENING: &[&str] = &["network", "keep_env", "writable", "home"];
+/// Whether a field of a row widens the sandbox.
+pub fn is_widening(field: &str) -> bool {
+    WIDENING.contains(&field)
+}
 
-/// How far a setting reaches: its key, its value as TOML writes it, and the fields of the value where it is a table.
-/// None for a key that nobody classified.
-pub fn reach(key: &[&str], value: &str, fields: &[&str]) -> Option<Reach> {
+/// How far a setting reaches: its key and its value as TOML writes it. None for a key that nobody classified.
+pub fn reach(key: &[&str], value: &str) -> Option<Reach> {
     let is = |row: &str| {
         let row: Vec<&str> = row.split('.').collect();
         row.len() == key.len() && row.iter().zip(key).all(|(row, part)| *row == "*" || row == part)
     };
-    let wide = |name: &&str| WIDENING.contains(name);
-    if key.last().is_some_and(wide) || fields.iter().any(wide) {
-        let agents = AGENTS.iter().any(|(row, _)| is(row));
-        let narrow = OUTSIDE.iter().any(|(row, harmless)| is(row) && *harmless == value);
-        return Some(if agents {
-            Reach::Agents
-        } else if narrow {
-            Reach::Inside
-        } else {
-            Reach::Outside
-        });
+    if let Some((_, harmless)) = OUTSIDE.iter().find(|(row, _)| is(row)) {
+        return Some(if *harmless == value { Reach::Inside } else { Reach::Outside });
     }
-    let found = |rows: &[(&str, &str)], reach: Reach| {
-        let (_, harmless) = rows.iter().find(|(row, _)| is(row))?;
-        Some(if *harmless == value { Reach::Inside } else { reach })
-    };
-    if INSIDE.iter().any(|row| is(row)) {
-        return Some(Reach::Inside);
+    if key.last().is_some_and(|last| is_widening(last)) {
+        return Some(Reach::Outside);
     }
-    found(OUTSIDE, Reach::Outside).or_else(|| found(AGENTS, Reach::Agents))
+    INSIDE.iter().any(|row| is(row)).then_some(Reach::Inside)
 }
 
 /// Whether a setting of the repository's own file counts.
@@ -169,7 +170,7 @@ mod tests {
     fn what_reaches_beyond_the_sandbox_needs_trust() {
         let check = |key: &str, value: &str, expect: Option<Reach>| {
             let key: Vec<&str> = key.split('.').collect();
-            assert_eq!(reach(&key, value, &[]), expect, "{key:?} = {value}");
+            assert_eq!(reach(&key, value), expect, "{key:?} = {value}");
         };
         check("run.effort", "\"fast\"", Some(Reach::Inside));
         check("run.on_end", "[\"sh\"]", Some(Reach::Outside));
@@ -181,20 +182,19 @@ mod tests {
         check("agents.writable", "[]", Some(Reach::Inside));
         check("git.hooks", "\"skip\"", Some(Reach::Outside));
         check("checks.network", "true", Some(Reach::Outside));
-        check("agents.roles.dev.args", "[\"x\"]", Some(Reach::Agents));
+        check("agents.roles.dev.args", "[\"x\"]", Some(Reach::Inside));
         check("agents.roles.dev.model", "\"x\"", Some(Reach::Inside));
-        check("adapters.mine", "{ program = \"x\" }", Some(Reach::Agents));
+        check("adapters.mine", "{ program = \"x\" }", Some(Reach::Inside));
+        check("adapters.mine.home_read", "[\"~/.aws\"]", Some(Reach::Outside));
+        check("tools.mine.network", "true", Some(Reach::Outside));
         check("something.new", "1", None);
-        assert_eq!(reach(&["tools", "x"], "", &["check", "files"]), Some(Reach::Inside));
-        assert_eq!(reach(&["tools", "x"], "", &["check", "network"]), Some(Reach::Outside));
-        assert_eq!(reach(&["adapters", "x"], "", &["keep_env"]), Some(Reach::Agents));
     }
 
     #[test]
     fn what_nobody_classified_needs_trust() {
         assert!(!counts(None, false) && counts(None, true));
         assert!(counts(Some(Reach::Inside), false));
-        assert!(!counts(Some(Reach::Outside), false) && !counts(Some(Reach::Agents), false));
+        assert!(!counts(Some(Reach::Outside), false) && counts(Some(Reach::Outside), true));
     }
 
     #[test]

@@ -253,7 +253,11 @@ const CASES: &[Case] = &[
         &[BaseSettings, Trust],
     ),
     Case("a clone brings a command", "hostile_branch::hostile_clone_brings_a_command", &[Trust]),
-    Case("a clone says what an agent is", "hostile_branch::hostile_clone_says_what_an_agent_is", &[Trust]),
+    Case(
+        "a clone widens its agent's sandbox",
+        "hostile_branch::hostile_clone_widens_the_sandbox_of_its_agent",
+        &[Trust],
+    ),
     Case(
         "a branch switches off what judges it",
         "hostile_branch::hostile_branch_judges_itself",

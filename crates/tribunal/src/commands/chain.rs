@@ -17,7 +17,6 @@ pub fn run(globals: &Globals, artifact: Artifact, args: &ChainArgs, wanted: &str
     let place = Place::to_work_on()?;
     let config = config::here(Some(&place), &args.set)?;
     config.untrusted_note().iter().for_each(|line| out::say(&format!("note: {line}")));
-    config.agents_are_trusted()?;
     let settings = &config.settings;
     let project = place.project()?;
     let open = match args.fresh {

@@ -48,7 +48,6 @@ pub fn run(globals: &Globals, args: &Review) -> Result<Done, Failure> {
     if !globals.quiet {
         base.into_iter().chain(config.untrusted_note()).for_each(|line| out::say(&format!("note: {line}")));
     }
-    config.agents_are_trusted()?;
     let ask = ReviewAsk {
         target,
         fix: args.fix,

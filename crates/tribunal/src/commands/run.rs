@@ -27,7 +27,6 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
     let mut config = config::here(Some(&place), &args.set)?;
     config.settings.run.land_again |= args.land_again;
     config.untrusted_note().iter().for_each(|line| out::say(&format!("note: {line}")));
-    config.agents_are_trusted()?;
     let project = place.project()?;
     let settings = &config.settings;
     test_command::asked_once(globals, &place, &project, settings)?;

@@ -2,10 +2,9 @@
 //! trusts them (`tribunal trust`), and a changed value is not trusted. What needs trust is decided in `tribunal-core`.
 
 use super::{Config, Entry, Key, Layer, Sources};
-use crate::failure::Failure;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::defence::{Defence, stands};
-use tribunal_core::trust::{Reach, counts, reach};
+use tribunal_core::trust::{Reach, counts, is_widening, reach};
 use tribunal_engine::real::trusted;
 
 /// Trusts the settings with this digest, all at once: for machines that are new every time.
@@ -14,9 +13,7 @@ const VARIABLE: &str = "TRIBUNAL_TRUST";
 /// How far an entry reaches.
 fn reach_of(entry: &Entry) -> Option<Reach> {
     let key: Vec<&str> = entry.key.parts().iter().map(String::as_str).collect();
-    let fields = entry.value.as_table().map(|table| table.keys().map(String::as_str).collect());
-    let fields: Vec<&str> = fields.unwrap_or_default();
-    reach(&key, &entry.value.to_string(), &fields)
+    reach(&key, &entry.value.to_string())
 }
 
 /// The digest by which an entry is trusted.
@@ -30,7 +27,7 @@ pub fn all_digest<'a>(entries: impl Iterator<Item = &'a Entry>) -> String {
 }
 
 /// Takes out what does not count, and gives everything of the repository's that reaches beyond the sandbox, with whether it
-/// is trusted.
+/// is trusted. Of a row, only the fields that widen the sandbox are taken out: the rest runs inside of it.
 pub(super) fn sift(entries: &mut Vec<Entry>, sources: &Sources) -> Vec<(Entry, bool)> {
     let of_repository = |entry: &Entry| matches!(entry.origin.layer, Layer::Project | Layer::Planning);
     let own = |entry: &&Entry| matches!(entry.origin.layer, Layer::Defaults | Layer::User);
@@ -38,21 +35,38 @@ pub(super) fn sift(entries: &mut Vec<Entry>, sources: &Sources) -> Vec<(Entry, b
         entries.iter().filter(own).map(|entry| (entry.key.clone(), entry.value.clone())).collect();
     // What holds without the repository's word needs no trust.
     let adds = |entry: &Entry| !entry.is_nothing() && without.get(&entry.key) != Some(&entry.value);
-    let needs = |entry: &&Entry| of_repository(entry) && adds(entry) && !counts(reach_of(entry), false);
-    let needing: BTreeSet<String> = entries.iter().filter(needs).map(digest).collect();
+    let needs = |entry: &Entry| of_repository(entry) && adds(entry) && !counts(reach_of(entry), false);
+    let needing: Vec<Entry> = entries
+        .iter()
+        .filter(|entry| of_repository(entry))
+        .flat_map(|entry| std::iter::once(entry.clone()).chain(widening(entry)))
+        .filter(needs)
+        .collect();
+    let digests: BTreeSet<String> = needing.iter().map(digest).collect();
     let named = sources.env.iter().find(|(name, _)| name == VARIABLE).map(|(_, value)| value.trim());
-    let all = named == Some(trusted::digest_of_all(&needing).as_str()) || !stands(Defence::Trust);
-    let mut found = Vec::new();
-    entries.retain(|entry| {
-        if !needs(&entry) {
-            return true;
+    let all = named == Some(trusted::digest_of_all(&digests).as_str()) || !stands(Defence::Trust);
+    let is_trusted = |entry: &Entry| all || sources.trusted.contains(&digest(entry));
+    entries.retain(|entry| !needs(entry) || is_trusted(entry));
+    for entry in entries.iter_mut().filter(|entry| of_repository(entry)) {
+        let taken: Vec<Entry> = widening(entry).filter(|field| !is_trusted(field)).collect();
+        if let Some(row) = entry.value.as_table_mut() {
+            taken.iter().filter_map(|field| field.key.parts().last()).for_each(|name| _ = row.remove(name));
         }
-        let trusted = all || sources.trusted.contains(&digest(entry));
-        found.push((entry.clone(), trusted));
-        trusted
-    });
-    found.sort_by_key(|(entry, _)| entry.origin.place);
-    found
+    }
+    needing.into_iter().map(|entry| (is_trusted(&entry), entry)).map(|(is, entry)| (entry, is)).collect()
+}
+
+/// The fields of a row that widen the sandbox, each as an entry of its own.
+fn widening(row: &Entry) -> impl Iterator<Item = Entry> + use<> {
+    let fields = match row.key.parts() {
+        [table, _] if table == "adapters" || table == "tools" => row.value.as_table().cloned(),
+        _ => None,
+    };
+    let (key, origin) = (row.key.parts().to_vec(), row.origin.clone());
+    fields.into_iter().flatten().filter(|(name, _)| is_widening(name)).map(move |(name, value)| {
+        let parts: Vec<&str> = key.iter().map(String::as_str).chain([name.as_str()]).collect();
+        Entry { key: Key::new(&parts), value, origin: origin.clone() }
+    })
 }
 
 impl Config {
@@ -67,24 +81,5 @@ impl Config {
             "{}: `{}` is not used{more}, because you have not trusted this repository: `tribunal trust --show` lists what it sets, `tribunal trust` trusts it",
             first.origin, first.key
         ))
-    }
-
-    /// Refuses to work with other agents than the repository means: where it says what they are, and nobody trusts that.
-    pub fn agents_are_trusted(&self) -> Result<(), Failure> {
-        let roles = self.settings.agents.roles.values().filter_map(|role| role.adapter.as_deref());
-        let adapters: Vec<&str> =
-            roles.chain([self.settings.agents.default.as_str()]).filter(|name| !name.is_empty()).collect();
-        let used = |key: &Key| match key.parts() {
-            [table, name] if table == "adapters" => adapters.contains(&name.as_str()),
-            _ => !adapters.is_empty(),
-        };
-        let missing = |entry: &&Entry| reach_of(entry) == Some(Reach::Agents) && used(&entry.key);
-        let Some(entry) = self.untrusted.iter().find(missing) else { return Ok(()) };
-        let text = format!(
-            "{}: `{}` says what an agent is, and you have not trusted this repository; nothing was begun",
-            entry.origin, entry.key
-        );
-        Err(Failure::config(text)
-            .hint("`tribunal trust --show` lists what it sets, `tribunal trust` trusts it; your own file needs no trust"))
     }
 }
