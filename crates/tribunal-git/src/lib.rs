@@ -36,7 +36,7 @@ mod types;
 pub use archive::Archive;
 pub use diff::{Change, ChangeKind, DiffText};
 pub use error::{GIT_NEEDED, GitError};
-pub use forward::{Bring, Forward, ForwardProbe, Refusal, forward_command};
+pub use forward::{Bring, Forward, ForwardProbe, Refusal, Settled, forward_command};
 pub use history::{Commit, Touched};
 pub use hooks::Hook;
 pub use merge::United;

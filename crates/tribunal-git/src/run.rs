@@ -410,6 +410,11 @@ pub(crate) struct Session {
 }
 
 impl Session {
+    /// The number of its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Writes all of `bytes`.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> Result<(), GitError> {
         let deadline = Instant::now() + self.timeout;

@@ -27,7 +27,7 @@ pub fn held(why: &Held) -> String {
 }
 
 /// The first few of some paths, and how many more there are.
-fn named(paths: &[String]) -> String {
+pub fn named(paths: &[String]) -> String {
     let names: Vec<_> = paths.iter().take(SHOWN).map(|path| plain::line(path)).collect();
     match paths.len().saturating_sub(SHOWN) {
         0 => names.join(", "),

@@ -144,6 +144,13 @@ impl RealWorld {
         Handle(self.sender.clone())
     }
 
+    /// Settles a fast-forward in which a dead orchestrator stopped, before anything else is done with the user's files.
+    fn settle_forward(&self) {
+        if let Some(note) = land::settle_forward(&self.site) {
+            let _ = self.sender.send(Arrival::Notes(vec![note]));
+        }
+    }
+
     /// Queues a job for an effect. A job that panics is our bug and costs an attempt; the run does not hang.
     fn work(&self, jobs: &pool::Jobs, effect: &EffectId, job: impl FnOnce() + Send + 'static) {
         let (site, effect) = (Arc::clone(&self.site), effect.clone());

@@ -153,6 +153,7 @@ pub fn resume(
     }
     let journal = Journal::open(&dir)?;
     let world = world(project, settings, run, SHELF)?;
+    world.settle_forward();
     let engine = Engine::resume(journal, world, options(settings, attached))?;
     listen(&dir, &engine)?;
     Ok(engine)

@@ -29,6 +29,7 @@ mod editor;
 mod endings;
 mod evidence;
 mod findings;
+mod forward;
 mod gate_table;
 mod gates;
 mod gates_shut;
