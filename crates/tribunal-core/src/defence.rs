@@ -64,6 +64,7 @@ defences! {
     OwnSocket = "own_socket", "Only processes of a launch are heard at its socket.";
     RoundClosed = "round_closed", "What a launch says after it was called off does not count.";
     BaseCache = "base_cache", "What code of a change leaves in a tool's folder is not there when another change is judged.";
+    ForwardChecked = "forward_checked", "What cannot be written is found before the first file is.";
     ForwardSettled = "forward_settled", "A fast-forward that stopped half-way is finished or put back.";
     InsideAgent = "inside_agent", "Commands that steer runs refuse callers inside an agent.";
 }

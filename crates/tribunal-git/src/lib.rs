@@ -13,6 +13,7 @@ mod files;
 pub mod fingerprint;
 mod forward;
 mod history;
+mod hold;
 mod hooks;
 mod index;
 mod lines;

@@ -499,9 +499,12 @@ impl World for RealWorld {
     }
 
     fn shutdown(&mut self) {
-        // Whoever goes on with the run finds out for itself what became of them.
+        // Whoever goes on with the run finds out for itself what became of them, and looks through what they left again.
+        self.site.repo.stop_looking();
         let _ = self.end_agents();
         self.checkers.finish();
+        // What is kept a little longer than needed costs room, and nothing else.
+        let _ = self.site.repo.release();
         if !survivors(&self.site.marker).is_empty() || self.site.keeper.containment().is_partial() {
             sweep(&self.site.marker);
         }

@@ -668,6 +668,7 @@ pub(super) fn world(
     let environment = environment();
     let own_binary =
         std::env::current_exe().map_err(|error| SetupError::io("find", Path::new("tribunal"), &error))?;
+    project.repo().limit_files(settings.checks.file_mb << 20);
     let site = Site {
         repo: project.repo().clone(),
         keys: project.repo().signing_secrets(),

@@ -27,7 +27,8 @@ impl IndexLock {
         drop_dead(repo);
         // Linked to its place with its words in it: a lock without words is nobody's to take back.
         let draft = lock.with_file_name(unique("index.tribunal"));
-        let written = File::create_new(&draft).and_then(|mut file| file.write_all(own_name().as_bytes()));
+        let written = File::create_new(&draft)
+            .and_then(|mut file| file.write_all(format!("{HOLDER}{}", own_process()).as_bytes()));
         let linked = written.and_then(|()| std::fs::hard_link(&draft, &lock));
         let _ = std::fs::remove_file(&draft);
         linked.map_err(|error| match error.kind() {
@@ -97,8 +98,9 @@ pub(super) fn drop_movers(repo: &Repo, folder: &Path, branch: &str, new: &Oid) {
     let _ = std::fs::remove_file(marker);
 }
 
-fn own_name() -> String {
-    format!("{HOLDER}{}", name_of(std::process::id()))
+/// This process, as it is named in locks.
+pub(crate) fn own_process() -> String {
+    name_of(std::process::id())
 }
 
 /// A process by its number, when it began and since which start of the machine: the number alone is given again.
@@ -106,7 +108,8 @@ fn name_of(pid: u32) -> String {
     format!("{pid} {} {}", began(pid).unwrap_or_default(), boot())
 }
 
-fn is_dead(name: &str) -> bool {
+/// Whether a process that was named so is gone; what names none is nobody.
+pub(crate) fn is_dead(name: &str) -> bool {
     let mut words = name.split_whitespace();
     let Some(pid) = words.next().and_then(|pid| pid.parse::<u32>().ok()) else { return false };
     let now = began(pid);

@@ -20,6 +20,7 @@ use crate::run::Session;
 use crate::{GitError, GitPath, Mode, Oid, RefChange, RefsMoved, Repo};
 use record::{Change, Leaf};
 
+pub(crate) use lock::{is_dead, own_process};
 pub use settle::Settled;
 
 /// What came of it.
@@ -117,6 +118,7 @@ impl Repo {
         let name = format!("refs/heads/{branch}");
         check_name(&name)?;
         settle::settle(self, bring.notes)?;
+        self.hold(std::slice::from_ref(new))?;
         let found = self.ref_at(&name)?;
         let here = self.head()?.branch.as_deref() == Some(branch);
         let refused = |why| Ok(Forward::Refused(why));

@@ -71,9 +71,9 @@ impl Place {
 
     /// What lies at a path; nothing also where something other than a folder lies above it.
     pub(super) fn look(&self, path: &GitPath) -> io::Result<Option<Looked>> {
-        let found = self.parent(path).and_then(|(dir, name)| {
-            statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW).map_err(io::Error::from)
-        });
+        let found = self
+            .parent(path)
+            .and_then(|(dir, name)| statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW).map_err(io::Error::from));
         match found {
             Ok(stat) => Ok(Some(Looked {
                 dev: stat.st_dev,

@@ -173,13 +173,7 @@ mod tests {
         let path = |text: &str| GitPath::from(text);
         let changes = vec![
             Change { path: path("a b\nc"), old: leaf(Mode::File, 1), new: None, was: true, will: false },
-            Change {
-                path: path("d/e"),
-                old: None,
-                new: leaf(Mode::Symlink, 2),
-                was: false,
-                will: true,
-            },
+            Change { path: path("d/e"), old: None, new: leaf(Mode::Symlink, 2), was: false, will: true },
         ];
         let record = Record {
             work_tree: PathBuf::from("/a folder\nof mine"),

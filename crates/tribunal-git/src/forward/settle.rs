@@ -205,7 +205,8 @@ fn sources<'a>(
     for name in [OLD, NEW] {
         let place = std::rc::Rc::new(Place::new(&notes.join(name)).map_err(GitError::io(notes))?);
         let unlike = unlike_either(repo, &left, commit, place.path(), notes)?;
-        let (missing, here): (Vec<_>, Vec<_>) = left.into_iter().partition(|(path, _)| unlike.contains(*path));
+        let (missing, here): (Vec<_>, Vec<_>) =
+            left.into_iter().partition(|(path, _)| unlike.contains(*path));
         found.extend(here.into_iter().map(|(path, _)| (path, std::rc::Rc::clone(&place))));
         left = missing;
     }
@@ -217,7 +218,12 @@ fn sources<'a>(
 }
 
 /// Has git write files once more, into a folder of ours.
-fn make_again(repo: &Repo, notes: &Path, files: &[(&GitPath, &Leaf)], commit: &Oid) -> Result<Place, GitError> {
+fn make_again(
+    repo: &Repo,
+    notes: &Path,
+    files: &[(&GitPath, &Leaf)],
+    commit: &Oid,
+) -> Result<Place, GitError> {
     let folder = notes.join(AGAIN);
     write::clear(&folder);
     let place = Place::new(&folder).map_err(GitError::io(&folder))?;

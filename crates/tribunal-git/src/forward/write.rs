@@ -10,6 +10,8 @@ use super::lock::IndexLock;
 use super::place::{Looked, Place, up};
 use super::record::{Change, Leaf, Record};
 use super::{Bring, Forward, Refusal, settle};
+use tribunal_core::defence::{Defence, stands};
+
 use crate::open::{fields, on_work_tree};
 use crate::run::Call;
 use crate::{GitError, GitPath, Mode, Oid, Repo};
@@ -73,7 +75,12 @@ impl Repo {
     }
 
     /// Makes the new files and the new index beside the user's, and looks at everything that is to be written.
-    fn prepare(&self, bring: &Bring<'_>, changes: Vec<Change>, lock: &IndexLock) -> Result<Prepared, GitError> {
+    fn prepare(
+        &self,
+        bring: &Bring<'_>,
+        changes: Vec<Change>,
+        lock: &IndexLock,
+    ) -> Result<Prepared, GitError> {
         clear(bring.notes);
         let io = |path: &Path| GitError::io(path.to_owned());
         let stage = Place::new(&bring.notes.join(NEW)).map_err(io(bring.notes))?;
@@ -115,7 +122,10 @@ impl Repo {
             change.was = change.old.is_some() && found.is_some();
             let staged = stage.look(&change.path).map_err(io())?.is_some_and(|found| !found.is_dir());
             change.will = change.new.is_some() && staged;
-            if change.was && !change.will && change.new.as_ref().is_some_and(|leaf| leaf.mode != Mode::Gitlink) {
+            if change.was
+                && !change.will
+                && change.new.as_ref().is_some_and(|leaf| leaf.mode != Mode::Gitlink)
+            {
                 return Err(GitError::odd(format!(
                     "{} is outside of the sparse checkout, and is there all the same\nhint: git sparse-checkout reapply",
                     change.path
@@ -128,7 +138,8 @@ impl Repo {
         if !dirty.is_empty() {
             return Ok(Err(Refusal::Dirty { paths: dirty.into_iter().collect() }));
         }
-        for change in changes.iter().filter(|change| change.was || change.will) {
+        let tried = |change: &&Change| stands(Defence::ForwardChecked) && (change.was || change.will);
+        for change in changes.iter().filter(tried) {
             user.refuses(&change.path).map_err(|error| unwritable(&change.path, &error))?;
         }
         let made = folders_to_make(&changes, user);
@@ -154,7 +165,9 @@ impl Repo {
         let user = Place::open(&self.inner.work_tree).map_err(io(&self.inner.work_tree))?;
         let [stage, old, folders] = places(bring.notes, [NEW, OLD, FOLDERS])?;
         let each = || record.changes.iter().zip(looked);
-        for (change, looked) in each().filter(|(change, _)| change.before().is_some() && change.after().is_none()) {
+        for (change, looked) in
+            each().filter(|(change, _)| change.before().is_some() && change.after().is_none())
+        {
             let failed = |error: io::Error| unwritable(&change.path, &error);
             if user.look(&change.path).map_err(failed)?.as_ref() != looked.as_ref() {
                 return Err(unwritable(&change.path, &io::Error::other("it changed meanwhile")));
@@ -250,7 +263,9 @@ pub(super) fn put_new(user: &Place, from: &Place, folders: &Place, path: &GitPat
 fn only_folders(dir: &Path) -> bool {
     let Ok(entries) = std::fs::read_dir(dir) else { return false };
     let empty = |entry: io::Result<std::fs::DirEntry>| {
-        entry.is_ok_and(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()) && only_folders(&entry.path()))
+        entry.is_ok_and(|entry| {
+            entry.file_type().is_ok_and(|kind| kind.is_dir()) && only_folders(&entry.path())
+        })
     };
     entries.into_iter().all(empty)
 }

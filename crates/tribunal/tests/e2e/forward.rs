@@ -247,9 +247,8 @@ struct Bound(Program, String);
 impl Bound {
     fn new(stage: &Stage, path: &str, options: Option<&str>) -> Option<Bound> {
         let place = stage.project().join(path).display().to_string();
-        let mount = |args: &[&str]| {
-            stage.program().other("mount", args).is_ok_and(|ended| ended.code == Some(0))
-        };
+        let mount =
+            |args: &[&str]| stage.program().other("mount", args).is_ok_and(|ended| ended.code == Some(0));
         if !mount(&["--bind", &place, &place]) {
             return None;
         }
@@ -303,7 +302,9 @@ fn skipped(what: &str) {
 #[test]
 fn hostile_folder_that_cannot_be_written() {
     let mut show = many();
-    let Some(shut) = Closed::new(&show.stage, "big") else { return skipped("a folder that cannot be written") };
+    let Some(shut) = Closed::new(&show.stage, "big") else {
+        return skipped("a folder that cannot be written");
+    };
     let held = show.expect(&["run"], 4);
     assert!(held.said().contains("cannot be written"), "{}", held.said());
     assert!(held.said().contains("big/"), "{}", held.said());
