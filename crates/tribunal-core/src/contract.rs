@@ -89,6 +89,58 @@ impl Breach {
     }
 }
 
+/// So many files outside a contract are one finding each: who made them reads each. More are one finding together, for
+/// they have one cause, such as packages that were installed where git does not ignore them.
+pub const BREACHES_SINGLY: usize = 20;
+/// How many of them are then named.
+const BREACHES_NAMED: usize = 3;
+
+/// Files that break a contract in the same way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Breaches {
+    /// What is wrong with each: `is not among the contract's allowed paths`.
+    pub words: String,
+    /// The files that are named: all of them, or the first few.
+    pub named: Vec<String>,
+    /// How many there are.
+    pub count: usize,
+}
+
+impl Breaches {
+    /// All of it in one sentence.
+    pub fn sentence(&self) -> String {
+        let Breaches { words, named, count } = self;
+        match (named.as_slice(), count - named.len()) {
+            ([one], 0) => format!("{one} {words}"),
+            (named, 0) => format!("{count} files, each of which {words}: {}", named.join(", ")),
+            (named, more) => {
+                format!("{count} files, each of which {words}: {} and {more} more", named.join(", "))
+            }
+        }
+    }
+}
+
+/// What becomes one finding each, of files with what is wrong with them, in their order.
+pub fn gathered(breaches: Vec<(String, String)>) -> Vec<Breaches> {
+    let mut by_words: Vec<(String, Vec<String>)> = Vec::new();
+    let one = |(file, words): (String, String)| Breaches { words, named: vec![file], count: 1 };
+    if breaches.len() <= BREACHES_SINGLY {
+        return breaches.into_iter().map(one).collect();
+    }
+    for (file, words) in breaches {
+        match by_words.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, files)) => files.push(file),
+            None => by_words.push((words, vec![file])),
+        }
+    }
+    let together = |(words, files): (String, Vec<String>)| Breaches {
+        words,
+        count: files.len(),
+        named: files.into_iter().take(BREACHES_NAMED).collect(),
+    };
+    by_words.into_iter().map(together).collect()
+}
+
 impl Contract {
     /// Why a file must not be touched, if it must not. A contract without allowed paths limits by its forbidden ones.
     pub fn breach(&self, file: &str) -> Option<Breach> {
@@ -182,6 +234,24 @@ pub(crate) fn word_matches(pattern: &[u8], word: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_files_outside_are_one_finding() {
+        let files =
+            |n: usize| (0..n).map(|n| (format!("m/f{n}"), "is forbidden".to_owned())).collect::<Vec<_>>();
+        assert_eq!(gathered(Vec::new()), []);
+        let few = gathered(files(BREACHES_SINGLY));
+        assert_eq!(few.len(), BREACHES_SINGLY);
+        assert_eq!(few[0].sentence(), "m/f0 is forbidden");
+        let mut many = files(30_000);
+        many.push(("other".to_owned(), "belongs to plan 01-02".to_owned()));
+        let many = gathered(many);
+        assert_eq!(many.len(), 2, "what is wrong in another way is told apart");
+        assert_eq!(many.iter().map(|one| one.count).sum::<usize>(), 30_001);
+        assert!(many[0].sentence().starts_with("30000 files"), "{}", many[0].sentence());
+        assert!(many[0].sentence().ends_with("m/f0, m/f1, m/f2 and 29997 more"), "{}", many[0].sentence());
+        assert_eq!(many[1].sentence(), "other belongs to plan 01-02");
+    }
 
     #[test]
     fn patterns_cover_paths() {

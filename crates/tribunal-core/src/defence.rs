@@ -74,6 +74,8 @@ defences! {
     BaseSettings = "base_settings", "The settings of a review are those that the change found, not those it brings.";
     Trust = "trust", "Settings of a repository that reach beyond the sandbox count once its user trusts them.";
     OwnRuns = "own_runs", "Runs, waivers and answers that came with a branch or a clone are not the user's.";
+    ForwardChecked = "forward_checked", "What cannot be written is found before the first file is.";
+    ForwardSettled = "forward_settled", "A fast-forward that stopped half-way is finished or put back.";
     InsideAgent = "inside_agent", "Commands that steer runs refuse callers inside an agent.";
 }
 

@@ -10,6 +10,7 @@ pub mod defence;
 pub mod effect;
 pub mod evidence;
 pub mod finding;
+pub mod forward;
 pub mod gate;
 pub mod green;
 pub mod held;

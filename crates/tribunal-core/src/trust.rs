@@ -52,6 +52,7 @@ const INSIDE: &[&str] = &[
     "gates.lease_ttl_s",
     "checks.timeout_s",
     "checks.cache_mb",
+    "checks.file_mb",
     "checks.build",
     "checks.test",
     "checks.no_tests",

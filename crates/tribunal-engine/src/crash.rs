@@ -1,6 +1,7 @@
 //! Dying on purpose. With `TRIBUNAL_CRASH_AT=n` in the environment the process kills itself at the n-th of
-//! its crash points: around every journal append and every outside effect. The crash tests and the demo use
-//! it; without the variable a point costs one comparison.
+//! its crash points: around every journal append and every outside effect, and at every file of the fast-forward. With a
+//! name, at the first point of that name; with `name#n`, at its n-th. The crash tests and the demo use it; without the
+//! variable a point costs one comparison.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,10 +13,10 @@ pub const LOG: &str = "TRIBUNAL_CRASH_LOG";
 
 static PASSED: AtomicU64 = AtomicU64::new(0);
 
-/// Where to die: at the n-th point, or at the first of a name. Numbers shift with every race between threads.
+/// Where to die: at the n-th point, or at the n-th of a name. Numbers shift with every race between threads.
 enum Where {
     Nth(u64),
-    Named(String),
+    Named(String, u64, AtomicU64),
     Nowhere,
 }
 
@@ -34,7 +35,7 @@ pub fn point(name: &str) {
     }
     let here = match &plan.at {
         Where::Nth(n) => passed == *n,
-        Where::Named(wanted) => wanted == name,
+        Where::Named(wanted, n, of) => wanted == name && of.fetch_add(1, Ordering::SeqCst) + 1 == *n,
         Where::Nowhere => false,
     };
     if here {
@@ -46,7 +47,10 @@ pub fn point(name: &str) {
 fn read() -> Option<Plan> {
     let at = std::env::var(AT).ok().map(|text| match text.parse() {
         Ok(n) => Where::Nth(n),
-        Err(_) => Where::Named(text),
+        Err(_) => match text.split_once('#').and_then(|(name, n)| Some((name.to_owned(), n.parse().ok()?))) {
+            Some((name, n)) => Where::Named(name, n, AtomicU64::new(0)),
+            None => Where::Named(text, 1, AtomicU64::new(0)),
+        },
     });
     let log = std::env::var_os(LOG).map(std::path::PathBuf::from);
     (at.is_some() || log.is_some()).then(|| Plan { at: at.unwrap_or(Where::Nowhere), log })

@@ -235,6 +235,9 @@ pub struct CheckSettings {
     /// Megabytes that tools may keep for the next review; 0 keeps nothing.
     #[serde(default = "cache_mb")]
     pub cache_mb: u64,
+    /// Megabytes a file of an agent may have to be taken; 0 takes every file.
+    #[serde(default = "file_mb")]
+    pub file_mb: u64,
     /// The command that builds the project; empty means by what lies in the repository.
     #[serde(default)]
     pub build: Vec<String>,
@@ -387,6 +390,11 @@ fn minute_s() -> u64 {
 
 fn half_a_minute_s() -> u64 {
     30
+}
+
+/// What a run takes whose settings are older than the key.
+fn file_mb() -> u64 {
+    100
 }
 
 fn cache_mb() -> u64 {

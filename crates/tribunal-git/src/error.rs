@@ -111,6 +111,16 @@ pub enum GitError {
         /// What was not understood.
         what: String,
     },
+    /// A file of the user's work tree cannot be written, so nothing of it was.
+    #[error(
+        "{} cannot be written: {why}\nhint: nothing of the result is in your work tree; see that you may write there and that there is room, then run `tribunal land`", path.display()
+    )]
+    Unwritable {
+        /// The file, from the root of the work tree.
+        path: PathBuf,
+        /// What the system said.
+        why: String,
+    },
     /// The file system failed us.
     #[error("{}: {source}", path.display())]
     Io {

@@ -48,6 +48,14 @@ pub(crate) struct Inner {
     pub(crate) common_dir: PathBuf,
     pub(crate) work_tree: PathBuf,
     pub(crate) objects: PathBuf,
+    /// Where we write objects ourselves, until somebody needs them in the user's store: nobody prunes here.
+    pub(crate) own_objects: PathBuf,
+    /// Set when the run is over and nobody waits any more for what agents left.
+    pub(crate) stop: Arc<std::sync::atomic::AtomicBool>,
+    /// Bytes beyond which a file of an agent is not taken; 0 takes every file.
+    pub(crate) file_max: std::sync::atomic::AtomicU64,
+    /// Objects that the user's store has with all they lead to, in packs that are kept.
+    pub(crate) held: Mutex<std::collections::BTreeSet<crate::Oid>>,
     pub(crate) engine: PathBuf,
     /// An empty directory, the work tree of commands that have none.
     pub(crate) void: PathBuf,
@@ -88,6 +96,10 @@ impl Repo {
         let engine = common_dir.join(ENGINE);
         let inner = Inner {
             void: engine.join("void"),
+            own_objects: engine.join("objects"),
+            held: Mutex::default(),
+            stop: Arc::default(),
+            file_max: std::sync::atomic::AtomicU64::new(0),
             settings: config.kept(),
             filters: config.filters(),
             reader: Mutex::new(None),
@@ -125,6 +137,21 @@ impl Repo {
         &self.inner.objects
     }
 
+    /// Ends what looks through agents' trees, now and from now on: a run that is stopped does not wait for it.
+    pub fn stop_looking(&self) {
+        self.inner.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// Whether nobody waits any more for what agents left.
+    pub fn is_stopped(&self) -> bool {
+        self.inner.stop.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// Takes no file of an agent that is larger than so many bytes; 0 takes every file.
+    pub fn limit_files(&self, bytes: u64) {
+        self.inner.file_max.store(bytes, std::sync::atomic::Ordering::Relaxed);
+    }
+
     /// Adds a line to `info/exclude` of the user's repository unless it is there; all other bytes stay.
     pub fn exclude(&self, pattern: &str) -> Result<(), GitError> {
         if pattern.contains('\n') || pattern.is_empty() {
@@ -143,7 +170,8 @@ impl Repo {
     pub(crate) fn engine(&self, work_tree: &Path) -> Call {
         let inner = &*self.inner;
         neutral(Call::new(&inner.void), &inner.engine, work_tree)
-            .env("GIT_OBJECT_DIRECTORY", &inner.objects)
+            .env("GIT_OBJECT_DIRECTORY", &inner.own_objects)
+            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&inner.objects))
             .env("GIT_SHALLOW_FILE", inner.common_dir.join("shallow"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -166,11 +194,31 @@ impl Repo {
             .config("core.packedRefsTimeout=5000")
     }
 
+    /// A call on the user's git directory that writes objects, to our own store.
+    pub(crate) fn writing(&self) -> Call {
+        let call = self.refs().env("GIT_OBJECT_DIRECTORY", &self.inner.own_objects);
+        call.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&self.inner.objects))
+    }
+
     /// A call on the user's own work tree, with their settings, but with neither hooks nor filters (but LFS).
     pub(crate) fn user(&self) -> Call {
         let inner = &*self.inner;
         on_work_tree(&inner.git_dir, &inner.work_tree, &inner.filters)
     }
+}
+
+/// The path so that a colon in it does not end it.
+pub(crate) fn quoted(path: &Path) -> OsString {
+    let mut out = vec![b'"'];
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'"' | b'\\' => out.extend_from_slice(&[b'\\', *byte]),
+            byte => out.push(*byte),
+        }
+    }
+    out.push(b'"');
+    OsString::from_vec(out)
 }
 
 /// A call on a work tree with the user's settings, but with neither hooks nor these filters.
@@ -378,7 +426,13 @@ fn on_path(program: &str) -> bool {
 impl Inner {
     /// Writes the engine directory, or brings it up to date.
     fn make_engine(&self, config: &Config) -> Result<(), GitError> {
-        for dir in [&self.engine, &self.engine.join("refs"), &self.engine.join("info"), &self.void] {
+        for dir in [
+            &self.engine,
+            &self.engine.join("refs"),
+            &self.engine.join("info"),
+            &self.void,
+            &self.own_objects,
+        ] {
             std::fs::create_dir_all(dir).map_err(GitError::io(dir))?;
         }
         let mut settings = self.settings.clone();

@@ -17,7 +17,7 @@ impl Repo {
             }
             Err(error) => return Err(GitError::io(&own)(error)),
         }
-        let made = self.refs().env("GIT_INDEX_FILE", &index).arg("write-tree").run();
+        let made = self.writing().env("GIT_INDEX_FILE", &index).arg("write-tree").run();
         let _ = std::fs::remove_file(&index);
         let output = made?;
         match output.status.success() {

@@ -104,6 +104,8 @@ impl Repo {
     /// Moves refs in one transaction: all of them, or none. `reason` goes to the reflog.
     pub fn refs_update(&self, changes: &[RefChange], reason: &str) -> Result<RefsMoved, GitError> {
         let Some(zero) = zeros(changes) else { return Ok(RefsMoved::Done) };
+        let tips: Vec<Oid> = changes.iter().filter_map(|change| change.new.clone()).collect();
+        self.hold(&tips)?;
         let mut input = Vec::new();
         for change in changes {
             check_name(&change.name)?;

@@ -7,7 +7,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -36,7 +37,11 @@ pub(crate) struct Call {
     timeout: Duration,
     cap: usize,
     cut: bool,
+    stop: Option<Arc<AtomicBool>>,
 }
+
+/// How often a command that may be stopped looks whether it was.
+const STOP_LOOK: Duration = Duration::from_millis(100);
 
 /// What a git command did.
 pub(crate) struct Output {
@@ -77,6 +82,7 @@ impl Call {
             timeout: TIMEOUT,
             cap: CAP,
             cut: false,
+            stop: None,
         }
     }
 
@@ -120,6 +126,12 @@ impl Call {
     /// Gives the command another deadline than every other.
     pub(crate) fn within(mut self, timeout: Duration) -> Call {
         self.timeout = timeout;
+        self
+    }
+
+    /// Ends the command early, as an error, when this becomes true.
+    pub(crate) fn stopped_by(mut self, stop: &Arc<AtomicBool>) -> Call {
+        self.stop = Some(Arc::clone(stop));
         self
     }
 
@@ -249,8 +261,15 @@ fn pump(call: &Call, child: &mut Child, pidfd: &OwnedFd) -> Result<Pumped, GitEr
     let mut got = Pumped { stdout: Vec::new(), stderr: Vec::new(), cut: false };
     let (mut fed, mut gone) = (0, false);
     while !gone || out.is_some() || err.is_some() {
-        let ready = wait(&stdin, &out, &err, (!gone).then_some(pidfd), deadline)
-            .ok_or_else(|| timeout(&call.name(), call.timeout))?;
+        if call.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return Err(GitError::odd(format!("`git {}` was stopped with the run", call.name())));
+        }
+        let slice = call.stop.as_ref().map_or(deadline, |_| deadline.min(Instant::now() + STOP_LOOK));
+        let ready = match wait(&stdin, &out, &err, (!gone).then_some(pidfd), slice) {
+            Some(ready) => ready,
+            None if Instant::now() < deadline => continue,
+            None => return Err(timeout(&call.name(), call.timeout)),
+        };
         if ready.stdin && !feed(&mut stdin, &call.input, &mut fed) {
             stdin = None;
         }
@@ -410,6 +429,11 @@ pub(crate) struct Session {
 }
 
 impl Session {
+    /// The number of its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Writes all of `bytes`.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> Result<(), GitError> {
         let deadline = Instant::now() + self.timeout;

@@ -169,13 +169,8 @@ impl Repo {
         }
         // The program that would ask for a passphrase is one that says no. Otherwise it is asked for at the terminal.
         call = call.env("SSH_ASKPASS", "/bin/false").env("SSH_ASKPASS_REQUIRE", "force");
-        if let Some(objects) = objects {
-            let ours = [
-                ("GIT_OBJECT_DIRECTORY", objects),
-                ("GIT_ALTERNATE_OBJECT_DIRECTORIES", &self.inner.objects),
-            ];
-            call = ours.into_iter().fold(call, |call, (name, path)| call.env(name, path));
-        }
+        call = call.env("GIT_OBJECT_DIRECTORY", objects.unwrap_or(&self.inner.own_objects));
+        call = call.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", crate::open::quoted(&self.inner.objects));
         let mut encoding = OsString::from("i18n.commitEncoding=");
         encoding.push(os(parts.encoding.unwrap_or(b"UTF-8")));
         call = call.option("-c").option(encoding);

@@ -9,6 +9,7 @@ use std::path::Path;
 use rustix::io::Errno;
 
 use crate::files::{names, open_dir, open_dir_at, read_at, unique};
+use crate::open::quoted;
 use crate::tree::left;
 use crate::{GitError, Oid, Problem, RefChange, Repo, Signature, Tree};
 
@@ -121,26 +122,14 @@ impl Repo {
             revs.push_str(&format!("{tip}\n"));
         }
         revs.push_str(&format!("--not\n{base}\n"));
-        let call = self.objects().env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(copy));
+        let mut stores = quoted(copy);
+        stores.push(":");
+        stores.push(quoted(&self.inner.objects));
+        let call = self.objects().env("GIT_ALTERNATE_OBJECT_DIRECTORIES", stores);
         let pack = call.args(["pack-objects", "-q", "--revs", "--stdout"]).input(revs).ok()?;
         self.objects().args(["unpack-objects", "-q", "--strict"]).input(pack).ok()?;
         Ok(())
     }
-}
-
-/// The path so that a colon in it does not end it.
-fn quoted(path: &Path) -> std::ffi::OsString {
-    use std::os::unix::ffi::OsStringExt;
-    let mut out = vec![b'"'];
-    for byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'"' | b'\\' => out.extend_from_slice(&[b'\\', *byte]),
-            byte => out.push(*byte),
-        }
-    }
-    out.push(b'"');
-    std::ffi::OsString::from_vec(out)
 }
 
 /// All commit ids the private repository names: HEAD, loose refs, packed refs. What is odd is passed over.

@@ -122,6 +122,8 @@ impl Repo {
             let source = std::io::ErrorKind::AlreadyExists.into();
             return Err(GitError::Io { path: dest.to_owned(), source });
         }
+        // The tree's own repository borrows the user's store, and must find its commit there.
+        self.hold(std::slice::from_ref(commit))?;
         let name = dest.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let partial = dest.with_file_name(unique(&format!(".{name}")));
         std::fs::create_dir_all(&partial).map_err(GitError::io(&partial))?;
@@ -206,8 +208,10 @@ const KNOWN_MAX: usize = 4096;
 impl Repo {
     /// The tree that the entries of an index make, if git noted it there or it was made from it.
     fn tree_known(&self, index: &index::Index) -> Option<Oid> {
-        let known = self.inner.known_trees.lock().unwrap_or_else(PoisonError::into_inner);
-        index.tree.clone().or_else(|| known.get(index.digest.as_ref()?).cloned())
+        let known = || self.inner.known_trees.lock().unwrap_or_else(PoisonError::into_inner);
+        let tree = index.tree.clone().or_else(|| known().get(index.digest.as_ref()?).cloned());
+        // A name is not the thing: what is gone by now is made again.
+        tree.filter(|tree| matches!(self.object(tree.as_str().as_bytes()), Ok(Some(_))))
     }
 
     /// Remembers it. The digest names the entries for ever, so nothing here can be out of date.
@@ -281,7 +285,8 @@ impl Tree {
     }
 
     fn call(&self) -> Call {
-        self.repo.engine(&self.path).env("GIT_INDEX_FILE", &self.index)
+        let call = self.repo.engine(&self.path).env("GIT_INDEX_FILE", &self.index);
+        call.stopped_by(&self.repo.inner.stop)
     }
 
     /// Stores the files, tracked and new but not ignored, as a tree object. Nothing in the tree is run, and
@@ -307,7 +312,11 @@ impl Tree {
         defuse(&self.path, &GitPath::default(), &mut { DEFUSE_MAX }, &mut problems);
         let known: Vec<_> = before.gitlinks.iter().map(|(path, _)| path.clone()).collect();
         problems.extend(self.touched_submodules(&known));
-        let added = self.add(&known, flush, &mut problems)?;
+        let large = self.too_large(&before)?;
+        let passed_over: Vec<_> =
+            known.iter().cloned().chain(large.iter().map(|(path, _)| path.clone())).collect();
+        problems.extend(large.into_iter().map(|(path, size)| self.larger(path, size)));
+        let added = self.add(&passed_over, flush, &mut problems)?;
         let after = index::read(&self.index, self.repo.inner.sha256)?;
         let mut nested: Vec<GitPath> = after
             .gitlinks
@@ -316,7 +325,7 @@ impl Tree {
             .filter(|path| !known.contains(path))
             .collect();
         if !is_content(&added) {
-            self.left_over(&known, &added, &mut nested, &mut problems)?;
+            self.left_over(&passed_over, &added, &mut nested, &mut problems)?;
         }
         for path in &nested {
             self.absorb(path, 0, &mut problems)?;
@@ -377,6 +386,36 @@ impl Tree {
         }
         let changed = look.other.max(look.files.len().saturating_sub(look.same));
         (changed, Some(index))
+    }
+
+    /// Files that are larger than those we take, with their size: git would read them to their end, and a file can say that
+    /// it is larger than any disk. What git ignores, and what has not changed, is nobody's business.
+    fn too_large(&self, before: &index::Index) -> Result<Vec<(GitPath, u64)>, GitError> {
+        let max = self.repo.inner.file_max.load(std::sync::atomic::Ordering::Relaxed);
+        let mut found = Vec::new();
+        if max > 0 {
+            larger_than(&self.path, &GitPath::default(), max, &mut { DEFUSE_MAX }, &mut found);
+        }
+        if found.is_empty() {
+            return Ok(Vec::new());
+        }
+        let known: HashMap<&[u8], &index::Stat> =
+            before.files.iter().map(|(path, stat)| (path.as_bytes(), stat)).collect();
+        let same = |path: &GitPath, meta: &std::fs::Metadata| {
+            known.get(path.as_bytes()).is_some_and(|stat| stat.is_untouched(meta))
+        };
+        found.retain(|(path, meta)| !same(path, meta));
+        let input = found.iter().flat_map(|(path, _)| [path.as_bytes(), b"\0"].concat()).collect::<Vec<u8>>();
+        let asked = self.call().args(["check-ignore", "-z", "--stdin"]).input(input).run()?;
+        let ignored: HashSet<GitPath> = paths(&asked.stdout).into_iter().collect();
+        let left = found.into_iter().filter(|(path, _)| !ignored.contains(path));
+        Ok(left.map(|(path, meta)| (path, meta.len())).collect())
+    }
+
+    fn larger(&self, path: GitPath, size: u64) -> Problem {
+        let max = self.repo.inner.file_max.load(std::sync::atomic::Ordering::Relaxed);
+        let why = format!("{} MB, and files of more than {} MB are not taken", size >> 20, max >> 20);
+        Problem::Unstorable { path, why }
     }
 
     /// Submodules whose place is not the empty directory it was.
@@ -636,6 +675,34 @@ fn defuse(dir: &Path, inside: &GitPath, left: &mut usize, problems: &mut Vec<Pro
     }
     for (dir, path) in below {
         defuse(&dir, &path, left, problems);
+    }
+}
+
+/// The files of a directory that are larger than so many bytes. Links are not followed.
+fn larger_than(
+    dir: &Path,
+    inside: &GitPath,
+    max: u64,
+    left: &mut usize,
+    found: &mut Vec<(GitPath, std::fs::Metadata)>,
+) {
+    let mut below = Vec::new();
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let Some(fewer) = left.checked_sub(1) else { return };
+        *left = fewer;
+        let (name, Ok(meta)) = (entry.file_name(), entry.metadata()) else { continue };
+        if name == ".git" {
+            continue;
+        }
+        let path = GitPath::new(joined(inside.as_bytes(), &name));
+        if meta.is_dir() {
+            below.push((entry.path(), path));
+        } else if meta.is_file() && meta.len() > max {
+            found.push((path, meta));
+        }
+    }
+    for (dir, path) in below {
+        larger_than(&dir, &path, max, left, found);
     }
 }
 

@@ -4,7 +4,7 @@ use crate::plain;
 use tribunal_core::held::Held;
 
 /// Names that are said; of more, only how many.
-const SHOWN: usize = 3;
+pub const SHOWN: usize = 3;
 
 /// `main was left alone (it has moved meanwhile)`.
 pub fn left_alone(branch: &str, why: &Held) -> String {

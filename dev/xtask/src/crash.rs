@@ -163,6 +163,11 @@ fn git_points(binary: &Path, folder: &Path, scene: &Scene, commands: usize) -> R
             let point = |death, when| Point { command, death, name: format!("{when} git call {n}: {name}") };
             points.push(point(Death::BeforeGit(n), "before"));
             points.push(point(Death::AfterGit(n), "after"));
+            // What writes the user's own files and branch must bear that git dies too.
+            if call.contains("/forward/") || call.contains("index.tribunal") || call.contains("fast-forward")
+            {
+                points.push(point(Death::WithGit(n), "with"));
+            }
         }
     }
     Ok(points)

@@ -48,6 +48,31 @@ const CASES: &[Case] = &[
         "hostile::hostile_dev_steers_runs",
         &[InsideAgent, Walls],
     ),
+    Case(
+        "everything dies in the fast-forward",
+        "forward::hostile_power_cut_in_the_fast_forward",
+        &[ForwardSettled],
+    ),
+    Case(
+        "everything dies in the fast-forward, and the user goes on",
+        "forward::hostile_power_cut_and_the_users_own_files",
+        &[ForwardSettled],
+    ),
+    Case(
+        "git dies with the branch locked",
+        "forward::hostile_power_cut_while_git_holds_the_branch",
+        &[ForwardSettled],
+    ),
+    Case(
+        "a file cannot be replaced half-way",
+        "forward::hostile_file_that_cannot_be_replaced",
+        &[ForwardSettled],
+    ),
+    Case(
+        "a folder of the worktree cannot be written",
+        "forward::hostile_folder_that_cannot_be_written",
+        &[ForwardChecked, ForwardSettled],
+    ),
     Case("dev holds stdin", "hostile::hostile_dev_holds_stdin", &[ClosedInput]),
     Case("dev fills the disk", "hostile::hostile_dev_fills_the_disk", &[DiskCap]),
     Case("dev deletes its worktree", "hostile::hostile_dev_deletes_its_tree", &[TreeGone]),

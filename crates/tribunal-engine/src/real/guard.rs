@@ -7,7 +7,7 @@ use super::protected;
 use super::site::Site;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use tribunal_core::contract::{Contract, covers};
+use tribunal_core::contract::{Breaches, Contract, covers, gathered};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::ids::PlanId;
@@ -52,25 +52,24 @@ impl Guard {
             CONTRACT => {
                 let decided = !site.settings.gates.off.iter().any(|off| off == INTEGRITY);
                 let open = paths.iter().filter(|path| !decided || self.protected(site, path).is_none());
-                Ok(open.filter_map(|path| self.breach(&path.to_string())).collect())
+                let open: Vec<String> = open.map(ToString::to_string).collect();
+                let breaches = open.into_iter().filter_map(|path| self.breach(&path).map(|why| (path, why)));
+                Ok(gathered(breaches.collect()).iter().map(outside).collect())
             }
             _ => self.integrity(site, base, commit, &paths),
         }
     }
 
-    fn breach(&self, path: &str) -> Option<Claim> {
+    /// What is wrong with a path that the change touches, if anything.
+    fn breach(&self, path: &str) -> Option<String> {
         let holder = self.held.iter().find(|(pattern, _)| covers(pattern, path)).map(|(_, plan)| plan);
         let own = self.contract.allowed_paths.iter().any(|pattern| covers(pattern, path));
         // A plan that names no paths limits by what is forbidden alone.
-        let text = match (self.contract.breach(path), holder) {
-            (_, Some(plan)) if !own => format!("{path} belongs to plan {plan}, which is not landed yet"),
-            (Some(breach), _) => format!("{path} {}", breach.words()),
-            (None, _) => return None,
-        };
-        let mut claim = failing(Severity::Blocker, text).at(path, None);
-        claim.rule = Some(CONTRACT.to_owned());
-        claim.suggestion = "take the change to this file back, or say why the plan must claim it".to_owned();
-        Some(claim)
+        match (self.contract.breach(path), holder) {
+            (_, Some(plan)) if !own => Some(format!("belongs to plan {plan}, which is not landed yet")),
+            (Some(breach), _) => Some(breach.words().to_owned()),
+            (None, _) => None,
+        }
     }
 
     fn integrity(
@@ -82,6 +81,9 @@ impl Guard {
     ) -> Result<Vec<Claim>, GitError> {
         let mut claims = Vec::new();
         for path in paths {
+            if site.repo.is_stopped() {
+                return Err(GitError::Odd { what: "stopped with the run".to_owned() });
+            }
             let name = path.to_string();
             if let Some(what) = self.protected(site, path) {
                 claims.push(Claim { rule: Some(INTEGRITY.to_owned()), ..protected::claim(&name, what) });
@@ -111,6 +113,19 @@ impl Guard {
     fn protected(&self, site: &Site, path: &GitPath) -> Option<&'static str> {
         protected::configures(site, path, &self.contract.allowed_paths)
     }
+}
+
+/// The finding about files outside the contract.
+fn outside(breaches: &Breaches) -> Claim {
+    let place = breaches.named.first().map_or("", String::as_str);
+    let mut claim = failing(Severity::Blocker, breaches.sentence()).at(place, None);
+    claim.rule = Some(CONTRACT.to_owned());
+    claim.suggestion = match breaches.count {
+        1 => "take the change to this file back, or say why the plan must claim it",
+        _ => "take these files away, have git ignore them where they do not belong to the project, or say why the plan must claim them",
+    }
+    .to_owned();
+    claim
 }
 
 /// Secrets that a file holds now and did not before; they are named by their kind, never shown.

@@ -36,6 +36,7 @@ use tribunal_core::run::{Ending, Job, Refusal, RunReport, Subject};
 use tribunal_docs::chain::Artifact;
 use tribunal_git::{
     Arrived, Bring, Forward, ForwardProbe, GitError, GitPath, Oid, Pushed, RefChange, RefsMoved, Replayed,
+    Settled,
 };
 use tribunal_journal::Reader;
 use tribunal_view::branch::left_alone;
@@ -49,6 +50,31 @@ pub(super) const BOUNDARY_BEFORE: &str = "boundary-before";
 
 /// The ref with what the review approved and the run branch has, maybe signed.
 pub(super) const ADVANCED: &str = "advanced";
+
+/// The folder of a run in which its fast-forward is written down.
+const FORWARD: &str = "forward";
+
+/// Finishes or puts back a fast-forward in which a dead orchestrator stopped. What it has to say of it is a warning: where
+/// it could not be settled now, the next try to land begins with it.
+pub(super) fn settle_forward(site: &Site) -> Option<Note> {
+    let named = |theirs: &[GitPath], what: &str| {
+        let names: Vec<String> = theirs.iter().map(ToString::to_string).collect();
+        let files = tribunal_view::branch::named(&names);
+        (!names.is_empty())
+            .then(|| format!("{what}; left alone, because neither the old nor the new: {files}"))
+    };
+    let text = match site.repo.settle_forward(&site.dir.join(FORWARD)) {
+        Ok(Settled::Nothing) => None,
+        Ok(Settled::Finished { theirs }) => named(&theirs, "an interrupted fast-forward was finished"),
+        Ok(Settled::PutBack { theirs }) => named(&theirs, "an interrupted fast-forward was put back"),
+        Ok(Settled::LeftAlone) => Some(
+            "a fast-forward was interrupted, and the branch went on from it; its files were left as they are"
+                .to_owned(),
+        ),
+        Err(error) => Some(format!("an interrupted fast-forward could not be put back: {error}")),
+    };
+    text.map(Note::Warning)
+}
 
 /// A landing, gathered from the docket.
 pub(crate) struct Landing {
@@ -1018,8 +1044,15 @@ impl Finishing {
         if !self.tracked {
             ignoring.push(site.project.planning_path());
         }
-        let bring =
-            Bring { branch: &self.branch, old: &old, new: &new, ignoring: &ignoring, asked: self.asked };
+        let bring = Bring {
+            branch: &self.branch,
+            old: &old,
+            new: &new,
+            ignoring: &ignoring,
+            asked: self.asked,
+            notes: &site.dir.join(FORWARD),
+            passed: &crash::point,
+        };
         crash::point("forward:before");
         let forward = site.repo.fast_forward(&bring);
         crash::point("forward:after");
@@ -1034,6 +1067,7 @@ impl Finishing {
             Err(error) if self.is_last(site) => Held::Failed(error.to_string()),
             Err(error) => return Err(error.to_string()),
         };
+        notes.extend(whole_list(site, &why));
         // The user's own git runs their filters, and ours never does.
         if let Held::Filtered(_) = why {
             notes.push(Note::Left { command: tribunal_git::forward_command(&new) });
@@ -1090,6 +1124,22 @@ fn held(why: tribunal_git::Refusal) -> Held {
         R::InTheWay { paths } => Held::InTheWay(texts(paths)),
         R::Filtered { paths } => Held::Filtered(texts(paths)),
     }
+}
+
+/// Where all the paths are listed that hold a result, when there are more than are said.
+fn whole_list(site: &Site, why: &Held) -> Option<Note> {
+    let (Held::Dirty(paths) | Held::InTheWay(paths) | Held::Filtered(paths)) = why else { return None };
+    if paths.len() <= tribunal_view::branch::SHOWN {
+        return None;
+    }
+    let place = site.dir.join("in-the-way.txt");
+    let lines: String = paths.iter().map(|path| format!("{}\n", plain::line(path))).collect();
+    write_atomic(&place, lines.as_bytes()).ok()?;
+    Some(Note::Warning(format!(
+        "all {} paths that hold the result are listed in {}",
+        paths.len(),
+        place.display()
+    )))
 }
 
 fn documents(n: usize) -> String {

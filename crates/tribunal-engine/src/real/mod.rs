@@ -154,6 +154,13 @@ impl RealWorld {
         Handle(self.sender.clone())
     }
 
+    /// Settles a fast-forward in which a dead orchestrator stopped, before anything else is done with the user's files.
+    fn settle_forward(&self) {
+        if let Some(note) = land::settle_forward(&self.site) {
+            let _ = self.sender.send(Arrival::Notes(vec![note]));
+        }
+    }
+
     /// Queues a job for an effect. A job that panics is our bug and costs an attempt; the run does not hang.
     fn work(&self, jobs: &pool::Jobs, effect: &EffectId, job: impl FnOnce() + Send + 'static) {
         let (site, effect) = (Arc::clone(&self.site), effect.clone());
@@ -516,9 +523,12 @@ impl World for RealWorld {
     }
 
     fn shutdown(&mut self) {
-        // Whoever goes on with the run finds out for itself what became of them.
+        // Whoever goes on with the run finds out for itself what became of them, and looks through what they left again.
+        self.site.repo.stop_looking();
         let _ = self.end_agents();
         self.checkers.finish();
+        // What is kept a little longer than needed costs room, and nothing else.
+        let _ = self.site.repo.release();
         if !survivors(&self.site.marker).is_empty() || self.site.keeper.containment().is_partial() {
             sweep(&self.site.marker);
         }

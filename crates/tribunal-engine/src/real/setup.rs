@@ -155,6 +155,7 @@ pub fn resume(
     }
     let journal = Journal::open(&dir)?;
     let world = world(project, settings, run, SHELF)?;
+    world.settle_forward();
     let engine = Engine::resume(journal, world, options(settings, attached))?;
     listen(&dir, &engine)?;
     Ok(engine)
@@ -683,6 +684,7 @@ pub(super) fn world(
     let environment = environment();
     let own_binary =
         std::env::current_exe().map_err(|error| SetupError::io("find", Path::new("tribunal"), &error))?;
+    project.repo().limit_files(settings.checks.file_mb << 20);
     let site = Site {
         repo: project.repo().clone(),
         keys: project.repo().signing_secrets(),

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use tribunal_git::{Bring, Forward, ForwardProbe, GitPath, Oid, Refusal, Repo};
 
@@ -10,18 +11,23 @@ use crate::support::{World, git, path, script, texts, write};
 
 static IGNORING: std::sync::LazyLock<[GitPath; 1]> = std::sync::LazyLock::new(|| [path(".tribunal/")]);
 
+/// Where notes of a fast-forward are kept.
+fn notes(repo: &Repo) -> PathBuf {
+    repo.common_dir().join("notes")
+}
+
 /// The result as a run brings it by itself.
-fn bring<'a>(old: &'a Oid, new: &'a Oid) -> Bring<'a> {
-    Bring { branch: "main", old, new, ignoring: &*IGNORING, asked: false }
+fn bring<'a>(old: &'a Oid, new: &'a Oid, notes: &'a Path) -> Bring<'a> {
+    Bring { branch: "main", old, new, ignoring: &*IGNORING, asked: false, notes, passed: &|_| {} }
 }
 
 fn forward(repo: &Repo, old: &Oid, new: &Oid) -> Forward {
-    repo.fast_forward(&bring(old, new)).expect("answers")
+    repo.fast_forward(&bring(old, new, &notes(repo))).expect("answers")
 }
 
 /// The same after a person asked for it.
 fn asked(repo: &Repo, old: &Oid, new: &Oid) -> Forward {
-    repo.fast_forward(&Bring { asked: true, ..bring(old, new) }).expect("answers")
+    repo.fast_forward(&Bring { asked: true, ..bring(old, new, &notes(repo)) }).expect("answers")
 }
 
 fn world() -> World {
@@ -408,7 +414,7 @@ fn touched_files_hold_nothing_back() {
     for holder in ["".to_owned(), format!("tribunal {}", std::process::id()), "tribunal x".to_owned()] {
         write(&world.root(), lock, &holder);
         let before = world.print();
-        assert!(world.repo.fast_forward(&bring(&world.head, &new)).is_err(), "{holder}");
+        assert!(world.repo.fast_forward(&bring(&world.head, &new, &notes(&world.repo))).is_err(), "{holder}");
         assert_eq!(before.differences(&world.print()), [""; 0], "{holder}");
         fs::remove_file(world.root().join(lock)).expect("removed");
     }

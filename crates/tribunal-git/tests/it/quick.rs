@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use tribunal_git::{Oid, RefChange, RefsMoved};
 
-use crate::support::{World, git, path, texts, who, write};
+use crate::support::{OWN_OBJECTS, World, git, path, texts, who, write};
 
 #[test]
 fn differences_are_those_of_git() {
@@ -73,6 +73,7 @@ fn forks_of_lines_and_of_merges_are_those_of_git() {
             let base = std::process::Command::new("git")
                 .args(["merge-base", a.as_str(), b.as_str()])
                 .current_dir(world.root())
+                .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", world.root().join(OWN_OBJECTS))
                 .output()
                 .expect("runs");
             let base = String::from_utf8_lossy(&base.stdout).trim().to_owned();
@@ -198,6 +199,7 @@ fn written_by_git(world: &World, tree: &tribunal_git::Tree) -> String {
         .arg("write-tree")
         .current_dir(world.root())
         .env("GIT_INDEX_FILE", &copy)
+        .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", world.root().join(OWN_OBJECTS))
         .output()
         .expect("git runs");
     assert!(git.status.success());

@@ -11,6 +11,9 @@ use rustix::fs::{Mode, OFlags};
 use tribunal_git::fingerprint::{self, Fingerprint};
 use tribunal_git::{GitPath, Oid, Repo, Signature, Tree};
 
+/// Where objects are until something relies on them.
+pub const OWN_OBJECTS: &str = ".git/tribunal.git/objects";
+
 /// Runs git as a user would, and expects it to work.
 pub fn git(dir: &Path, args: &[&str]) -> String {
     let output = Command::new("git")
@@ -20,6 +23,8 @@ pub fn git(dir: &Path, args: &[&str]) -> String {
         .current_dir(dir)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1")
+        // What no ref leads to yet is in a store of our own.
+        .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", dir.join(OWN_OBJECTS))
         .output()
         .expect("git runs");
     assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -143,8 +148,10 @@ impl World {
         }
         let captured = tree.capture().expect("captures");
         assert_eq!(captured.problems, []);
-        self.repo
-            .commit(&captured.tree, std::slice::from_ref(parent), message, &who(), &who())
-            .expect("commits")
+        let made = self.repo.commit(&captured.tree, std::slice::from_ref(parent), message, &who(), &who());
+        let made = made.expect("commits");
+        // Tests speak of it to the user's git.
+        self.repo.hold(std::slice::from_ref(&made)).expect("held");
+        made
     }
 }

@@ -102,7 +102,7 @@ fn hostile_clone_widens_the_sandbox_of_its_agent() {
     let program = show.stage.program_mut();
     program.trusts = false;
     program.env.push(("THE_PASSWORD_OF_THE_USER".into(), "hunter2".into()));
-    let said = show.run(&["run"]).said();
+    let said = show.tribunal(&["run"]).said();
     assert!(said.contains("`adapters.wide.keep_env` is not used"), "{said}");
     assert!(said.contains("`tribunal trust` trusts it"), "{said}");
     let trees = show.stage.project().join(".tribunal/runs");

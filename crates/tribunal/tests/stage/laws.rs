@@ -62,7 +62,8 @@ impl Guard {
     pub fn after(&mut self, stage: &Stage, given: &Given) -> Res<()> {
         // Many files cannot change at once: who dies in the middle of the fast-forward leaves some of it, and the
         // next command must bring the rest.
-        let halfway = given.died() && given.points.last().is_some_and(|point| point == "forward:before");
+        let inside = |point: &String| point.starts_with("forward:") && point != "forward:after";
+        let halfway = given.died() && given.points.last().is_some_and(inside);
         let newest = if halfway { stage.newest()? } else { None };
         self.compare(stage, newest.map(|(run, _)| head(&run)))?;
         let said = given.ended.said();
@@ -98,7 +99,12 @@ impl Guard {
         }
         let head = stage.git(&["rev-parse", "HEAD"])?;
         let allowed = match &halfway_to {
-            Some(new) => forwarded(stage, &self.head, new)?,
+            Some(new) => {
+                let mut names = forwarded(stage, &self.head, new)?;
+                // A dead one cannot unlock it; the next command does.
+                names.push("git index.lock:".to_owned());
+                names
+            }
             None if head == self.head => documents(stage)?,
             None => forwarded(stage, &self.head, &head)?,
         };

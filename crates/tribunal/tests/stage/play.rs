@@ -60,6 +60,8 @@ pub enum Death {
     BeforeGit(usize),
     /// When its n-th call of git has ended.
     AfterGit(usize),
+    /// With its n-th call of git, which is under way.
+    WithGit(usize),
 }
 
 impl Death {

@@ -518,6 +518,20 @@ do = [
 ]
 "##;
 
+/// A builder that changes, adds and removes files, and lets a file and a folder change places.
+const FORWARDED: &str = r##"
+[[turn]]
+role = "dev"
+use = "task"
+plan = "01-01"
+task = 1
+do = [
+  { write = "NOTES.txt", text = "new\n" },
+  { run = ["sh", "-c", "echo new > a.txt; rm gone.txt; mkdir added; echo new > added/in; rm -r folder file; echo new > folder; mkdir file; echo new > file/in"] },
+  { say = "SUMMARY: the files.\nTASK: done" },
+]
+"##;
+
 /// A scene to begin others from: one plan with one task, nobody judges the plan.
 pub const PLAIN: Scene = Scene {
     name: "",
@@ -735,6 +749,16 @@ pub const SCENES: &[Scene] = &[
         ],
         change: &[("api/users.py", "begin = 1\nx = 2\n"), ("web/ui/list.ts", "begin = 1\nb = 2\n")],
         script: REVIEW_FIXED,
+        ..PLAIN
+    },
+    Scene {
+        name: "fast-forward",
+        shows: "files are changed, added, removed and swapped with folders in the user's worktree",
+        plans: NOTED,
+        change: &[("a.txt", "old\n"), ("gone.txt", "old\n"), ("folder/in", "old\n"), ("file", "old\n")],
+        script: FORWARDED,
+        settings: "[plan]\nreview = \"never\"\n[gates]\noff = [\"contract_compliance\"]\n",
+        git: true,
         ..PLAIN
     },
     Scene {

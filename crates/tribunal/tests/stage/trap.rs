@@ -1,5 +1,6 @@
 //! A git that kills its caller: it stands before the real one on the path, counts its calls, and ends the program
-//! just before or just after one of them. So the program dies between any two steps of what it does with git.
+//! just before or just after one of them, or together with it. So the program dies between any two steps of what it does
+//! with git, and git in the middle of one, as in a power cut.
 
 use super::play::Death;
 use super::program::Running;
@@ -31,6 +32,14 @@ if [ "after $n" = '{DEATH}' ]; then
   kill -9 "$pid"
   exit $code
 fi
+if [ "with $n" = '{DEATH}' ]; then
+  # Without this redirection a command in the background has no input.
+  '{GIT}' "$@" <&0 &
+  read pid < "$dir/pid"
+  kill -9 "$pid"
+  kill -9 $!
+  exit 1
+fi
 exec '{GIT}' "$@"
 "#;
 
@@ -44,6 +53,7 @@ impl Trap {
             Death::Point(_) => String::new(),
             Death::BeforeGit(n) => format!("before {n}"),
             Death::AfterGit(n) => format!("after {n}"),
+            Death::WithGit(n) => format!("with {n}"),
         };
         let git = stage.program().other("sh", &["-c", "command -v git"])?.stdout;
         let shown = dir.display().to_string();

@@ -1,18 +1,27 @@
 //! Moves the user's branch and work tree forward at the end of a run: the only place that writes either. It does so only
-//! from a state it has checked, holding the branch locked, and otherwise changes nothing and says why. Files git does
-//! not track stay as they are; where one lies in the way, nothing moves.
+//! from a state it has checked, holding the index locked, and otherwise changes nothing and says why. Files git does
+//! not track stay as they are; where one lies in the way, nothing moves. What is about to be written is noted before
+//! (`record`), written file by file (`write`), and after a death finished or put back (`settle`).
+
+mod lock;
+mod place;
+mod record;
+mod settle;
+mod write;
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::open::{changed, dirty, fields, paths};
 use crate::refs::check_name;
-use crate::run::{Output, Session};
-use crate::{ChangeKind, GitError, GitPath, Oid, RefChange, RefsMoved, Repo};
+use crate::run::Session;
+use crate::{GitError, GitPath, Mode, Oid, RefChange, RefsMoved, Repo};
+use record::{Change, Leaf};
+
+pub(crate) use lock::{is_dead, own_process};
+pub use settle::Settled;
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +42,7 @@ pub enum Forward {
 ///
 /// What a run does by itself at its end is less than what it does when the user asked for it: only then are files left
 /// alone that have changes elsewhere, is another worktree written, and a deleted branch made again.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Bring<'a> {
     /// The branch.
     pub branch: &'a str,
@@ -45,6 +54,10 @@ pub struct Bring<'a> {
     pub ignoring: &'a [GitPath],
     /// The user asked for it just now.
     pub asked: bool,
+    /// A folder of ours, for what is written down before the first file is, and for the files until they have their place.
+    pub notes: &'a Path,
+    /// Told each step by its name when it is done, so that a test can stop there.
+    pub passed: &'a dyn Fn(&str),
 }
 
 /// Why the user's branch was left alone.
@@ -115,6 +128,8 @@ impl Repo {
         let Bring { branch, old, new, .. } = *bring;
         let name = format!("refs/heads/{branch}");
         check_name(&name)?;
+        settle::settle(self, bring.notes)?;
+        self.hold(std::slice::from_ref(new))?;
         let found = self.ref_at(&name)?;
         let here = self.head()?.branch.as_deref() == Some(branch);
         let refused = |why| Ok(Forward::Refused(why));
@@ -140,13 +155,14 @@ impl Repo {
                 None => self.move_alone(&RefChange::forward(name, old, new)),
             };
         }
-        self.drop_dead_lock();
-        let half = match self.ready(bring)? {
-            Ready::Yes => false,
-            Ready::FilesAlready => true,
-            Ready::No(why) => return refused(why),
-        };
-        self.forward_locked(bring, &name, half)
+        lock::drop_dead(self);
+        let changes = self.changes_plain(old, new)?;
+        match self.ready(bring, &changes)? {
+            Ready::Yes => self.write_forward(bring, &name, changes),
+            Ready::FilesAlready if self.move_checked_out(bring, &name)? => Ok(Forward::Done),
+            Ready::FilesAlready => refused(Refusal::Moved { found: self.ref_at(&name)? }),
+            Ready::No(why) => refused(why),
+        }
     }
 
     /// Moves a branch that no work tree has checked out.
@@ -196,11 +212,10 @@ impl Repo {
         if here { of_here() } else { all.find_map(|git_dir| detached_from(&git_dir, name)) }
     }
 
-    fn ready(&self, bring: &Bring<'_>) -> Result<Ready, GitError> {
-        let changes = self.changes_plain(bring.old, bring.new)?;
+    fn ready(&self, bring: &Bring<'_>, changes: &[Change]) -> Result<Ready, GitError> {
         let mut dirty = changed(self.user())?;
         dirty.retain(|path| !bring.ignoring.iter().any(|dir| path.is_under(dir)));
-        let filtered = self.filtered(bring.new, &changes)?;
+        let filtered = self.filtered(bring.new, changes)?;
         if !filtered.is_empty() {
             return Ok(Ready::No(Refusal::Filtered { paths: filtered }));
         }
@@ -209,40 +224,45 @@ impl Repo {
         }
         if bring.asked {
             // The user knows of the changes. Those that the result does not touch stay as they are.
-            dirty.retain(|path| changes.iter().any(|(_, changed)| changed.overlaps(path)));
+            let touched = Touched::new(changes);
+            dirty.retain(|path| touched.overlaps(path));
         }
         if !dirty.is_empty() {
             return Ok(Ready::No(Refusal::Dirty { paths: dirty }));
         }
-        let lying = in_the_way(&self.inner.work_tree, &changes);
+        let lying = in_the_way(&self.inner.work_tree, changes);
         Ok(if lying.is_empty() { Ready::Yes } else { Ready::No(Refusal::InTheWay { paths: lying }) })
     }
 
-    fn changes_plain(&self, old: &Oid, new: &Oid) -> Result<Vec<(ChangeKind, GitPath)>, GitError> {
-        let call =
-            self.objects().args(["diff-tree", "-r", "-z", "--no-renames", "--name-status"]).args([old, new]);
+    /// Each path in which two commits differ, with what both have there.
+    fn changes_plain(&self, old: &Oid, new: &Oid) -> Result<Vec<Change>, GitError> {
+        let call = self.objects().args(["diff-tree", "-r", "-z", "--no-renames", "--raw"]).args([old, new]);
         let bytes = call.ok()?;
         let all: Vec<_> = fields(&bytes).collect();
         let one = |pair: &[&[u8]]| {
-            let kind = match pair.first()? {
-                [b'A'] => ChangeKind::Added,
-                [b'D'] => ChangeKind::Deleted,
-                [b'T'] => ChangeKind::Retyped,
-                _ => ChangeKind::Modified,
+            let odd = || GitError::odd("diff-tree said something else than differences");
+            let (Some(head), Some(path)) = (pair.first(), pair.get(1)) else { return Err(odd()) };
+            let head = String::from_utf8_lossy(head).into_owned();
+            let words: Vec<&str> = head.trim_start_matches(':').split(' ').collect();
+            let [old_mode, new_mode, old_oid, new_oid, _] = words[..] else { return Err(odd()) };
+            let leaf = |mode: &str, oid: &str| match mode {
+                "000000" => Ok(None),
+                _ => Ok(Some(Leaf { mode: Mode::parse(mode.as_bytes())?, oid: Oid::parse(oid)? })),
             };
-            Some((kind, GitPath::from(*pair.get(1)?)))
+            let (old, new) = (leaf(old_mode, old_oid)?, leaf(new_mode, new_oid)?);
+            Ok(Change { path: GitPath::from(*path), old, new, was: false, will: false })
         };
-        Ok(all.chunks(2).filter_map(one).collect())
+        all.chunks(2).map(one).collect()
     }
 
     /// Changed files whose content would have to go through one of the user's filters.
-    fn filtered(&self, new: &Oid, changes: &[(ChangeKind, GitPath)]) -> Result<Vec<GitPath>, GitError> {
+    fn filtered(&self, new: &Oid, changes: &[Change]) -> Result<Vec<GitPath>, GitError> {
         if self.inner.filters.is_empty() || changes.is_empty() {
             return Ok(Vec::new());
         }
         let mut input = Vec::new();
-        for (_, path) in changes {
-            input.extend_from_slice(path.as_bytes());
+        for change in changes {
+            input.extend_from_slice(change.path.as_bytes());
             input.push(0);
         }
         let source = format!("--source={new}");
@@ -263,92 +283,19 @@ impl Repo {
         Ok(left.iter().all(|path| ignoring.iter().any(|dir| path.is_under(dir))))
     }
 
-    /// Changes files and index, then the branch, which is locked all the while. Should we die, git unlocks it.
-    fn forward_locked(&self, bring: &Bring<'_>, name: &str, half: bool) -> Result<Forward, GitError> {
+    /// Moves the branch, which must still be where it was; false when it is not.
+    fn move_checked_out(&self, bring: &Bring<'_>, name: &str) -> Result<bool, GitError> {
         let Bring { old, new, .. } = *bring;
         let args = ["update-ref", "--no-deref", "-m", "tribunal: fast-forward", "--stdin"];
         let mut refs = self.refs().args(args).session()?;
-        let line = format!("start\nupdate {name} {new} {old}\nprepare\n");
-        if !(refs.send(line.as_bytes()).is_ok() && says(&mut refs, "start") && says(&mut refs, "prepare")) {
-            drop(refs);
-            return Ok(Forward::Refused(Refusal::Moved { found: self.ref_at(name)? }));
-        }
-        if !half && let Err(refused) = self.files_forward(old, new)? {
-            let _ = refs.send(b"abort\n");
-            drop(refs);
-            return Ok(Forward::Refused(refused));
-        }
-        refs.send(b"commit\n")?;
-        let committed = says(&mut refs, "commit");
-        if refs.finish()? && committed {
-            return Ok(Forward::Done);
-        }
-        Err(GitError::odd(format!("{name} could not be moved although it was locked")))
-    }
-
-    /// Changes files and index. The inner error says what of the user's is in the way.
-    fn files_forward(&self, old: &Oid, new: &Oid) -> Result<Result<(), Refusal>, GitError> {
-        let mut output = self.user().args(["read-tree", "-m", "-u"]).args([old, new]).run()?;
-        if output.complaint().contains(TOUCHED) {
-            output = self.forward_touched(old, new)?;
-        }
-        if output.status.success() {
-            return Ok(Ok(()));
-        }
-        let complaint = output.complaint();
-        let paths = quoted_paths(&complaint);
-        if complaint.contains(TOUCHED) {
-            return Ok(Err(Refusal::Dirty { paths }));
-        }
-        if complaint.contains("would be overwritten") || complaint.contains("would be removed") {
-            return Ok(Err(Refusal::InTheWay { paths }));
-        }
-        Err(crate::run::failed("read-tree -m -u", &output))
-    }
-
-    /// Changes files and index where files were touched and not changed, of which the index does not know. A copy of it
-    /// finds out, and takes its place with all the rest or not at all. The index is locked all the while.
-    fn forward_touched(&self, old: &Oid, new: &Oid) -> Result<Output, GitError> {
-        let index = self.inner.git_dir.join("index");
-        let [lock, copy] = self.while_forwarding();
-        let mut held = File::create_new(&lock).map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => {
-                let detail = format!("Unable to create '{}': File exists", lock.display());
-                GitError::Locked { command: "read-tree -m -u".to_owned(), detail }
-            }
-            _ => GitError::io(&lock)(error),
-        })?;
-        let named = write!(held, "{HOLDER}{}", std::process::id());
-        let call = || self.user().env("GIT_INDEX_FILE", &copy);
-        let copied = named.and_then(|()| copy_with_time(&index, &copy));
-        let done = copied.map_err(GitError::io(&index)).and_then(|()| {
-            // What it does not find as it was is left for the next step to refuse.
-            call().args(["update-index", "-q", "--refresh"]).run()?;
-            let mut to = OsString::from("--index-output=");
-            to.push(&index);
-            call().args(["read-tree", "-m", "-u"]).arg(to).args([old, new]).run()
-        });
-        for left in [&copy, &lock] {
-            let _ = std::fs::remove_file(left);
-        }
-        done
-    }
-
-    /// The lock of the user's index, and the copy that is made of it under that lock.
-    fn while_forwarding(&self) -> [PathBuf; 2] {
-        ["index.lock", "index.tribunal"].map(|name| self.inner.git_dir.join(name))
-    }
-
-    /// Takes away what one of us left who died while the lock was held: nobody else would.
-    fn drop_dead_lock(&self) {
-        let [lock, copy] = self.while_forwarding();
-        let held = std::fs::read_to_string(&lock).unwrap_or_default();
-        let pid = held.strip_prefix(HOLDER).and_then(|pid| pid.parse::<u32>().ok());
-        if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
-            for left in [copy, lock] {
-                let _ = std::fs::remove_file(left);
-            }
-        }
+        std::fs::create_dir_all(bring.notes).map_err(GitError::io(bring.notes))?;
+        lock::note_mover(bring.notes, refs.pid())?;
+        (bring.passed)("forward:moving");
+        let lines = format!("start\nupdate {name} {new} {old}\nprepare\ncommit\n");
+        let said = refs.send(lines.as_bytes()).is_ok()
+            && ["start", "prepare", "commit"].iter().all(|step| says(&mut refs, step));
+        let ended = refs.finish()?;
+        Ok((said && ended) || self.ref_at(name)?.as_ref() == Some(new))
     }
 }
 
@@ -358,17 +305,30 @@ pub fn forward_command(new: &Oid) -> String {
     format!("git merge --ff-only --no-overwrite-ignore {new}")
 }
 
-/// What stands in a lock of the index that we hold, before our number.
-const HOLDER: &str = "tribunal ";
+/// The paths that a change touches, to ask whether another path is one of them, above or below one.
+struct Touched(BTreeSet<Vec<u8>>);
 
-/// How git says that its index does not know a file as it is.
-const TOUCHED: &str = "not uptodate";
+impl Touched {
+    fn new(changes: &[Change]) -> Touched {
+        let mut all = BTreeSet::new();
+        for change in changes {
+            let bytes = change.path.as_bytes();
+            all.insert(bytes.to_vec());
+            // With a slash: a folder that holds a touched path is touched itself, and its name alone is not.
+            let slashes = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+            all.extend(slashes.map(|(at, _)| bytes.get(..=at).unwrap_or_default().to_vec()));
+        }
+        Touched(all)
+    }
 
-/// Copies an index. What changed in the moment it was written is told by its time, so that is kept.
-fn copy_with_time(index: &Path, copy: &Path) -> std::io::Result<()> {
-    std::fs::copy(index, copy)?;
-    let time = index.metadata()?.modified()?;
-    File::options().write(true).open(copy)?.set_modified(time)
+    fn overlaps(&self, path: &GitPath) -> bool {
+        let bytes = path.as_bytes();
+        let folder = bytes.strip_suffix(b"/").unwrap_or(bytes);
+        let above = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        self.0.contains(folder)
+            || self.0.contains(&[folder, b"/"].concat())
+            || above.map(|(at, _)| bytes.get(..at).unwrap_or_default()).any(|dir| self.0.contains(dir))
+    }
 }
 
 enum Ready {
@@ -404,20 +364,26 @@ fn detached_from(git_dir: &Path, name: &str) -> Option<&'static str> {
 
 /// What lies where new files must go and is not taken away by the change itself. Git would overwrite it if it is
 /// ignored; but it is the user's.
-fn in_the_way(root: &Path, changes: &[(ChangeKind, GitPath)]) -> Vec<GitPath> {
+fn in_the_way(root: &Path, changes: &[Change]) -> Vec<GitPath> {
     let leaving: BTreeSet<&GitPath> =
-        changes.iter().filter(|(kind, _)| *kind != ChangeKind::Added).map(|(_, path)| path).collect();
-    let mut found = BTreeSet::new();
-    for (_, path) in changes.iter().filter(|(kind, _)| *kind == ChangeKind::Added) {
-        let bytes = path.as_bytes();
+        changes.iter().filter(|change| change.old.is_some()).map(|change| &change.path).collect();
+    let (mut found, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    for change in changes.iter().filter(|change| change.new.is_some()) {
+        let (path, bytes) = (&change.path, change.path.as_bytes());
         for at in bytes.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at) {
             let parent = GitPath::from(bytes.get(..at).unwrap_or_default());
-            let meta = parent.under(root).symlink_metadata();
-            if meta.is_ok_and(|meta| !meta.is_dir()) && !leaving.contains(&parent) {
+            if leaving.contains(&parent) || !seen.insert(parent.clone()) {
+                continue;
+            }
+            if parent.under(root).symlink_metadata().is_ok_and(|meta| !meta.is_dir()) {
                 found.insert(parent);
             }
         }
-        lying(root, path, &leaving, &mut found);
+        // Files of a submodule that stays one are nobody's business here.
+        let stays = |leaf: &Leaf| leaf.mode == Mode::Gitlink && change.old.is_some();
+        if !change.new.as_ref().is_some_and(stays) {
+            lying(root, path, &leaving, &mut found);
+        }
     }
     found.into_iter().collect()
 }

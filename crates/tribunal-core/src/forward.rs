@@ -1,0 +1,105 @@
+//! What to do about a fast-forward that stopped half-way: finish it, put it back, or leave everything alone. It knows the
+//! branch and each file only by what they were compared with; whoever compared them does what is said here.
+
+/// Where the user's branch is when an interrupted fast-forward is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BranchFound {
+    /// Still where it was, and checked out.
+    Old,
+    /// It has the result.
+    New,
+    /// Neither, or nothing has it checked out any more: the user went on.
+    Elsewhere,
+}
+
+/// What a file is when an interrupted fast-forward is looked at. A file that is not there is compared like any other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileFound {
+    /// What it was before.
+    Old,
+    /// What the result has.
+    New,
+    /// Neither: the user's.
+    Neither,
+}
+
+/// Which way an interrupted fast-forward is settled, for all its files alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settle {
+    /// The files follow the branch, which has the result.
+    Finish,
+    /// The files go back to what they were, like the branch.
+    PutBack,
+    /// Nothing is written.
+    LeaveAlone,
+}
+
+/// What is done about one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileAct {
+    /// It is as it should be.
+    Keep,
+    /// It becomes what it was before.
+    WriteOld,
+    /// It becomes what the result has.
+    WriteNew,
+    /// It is the user's: never written, and named.
+    Name,
+}
+
+/// The one rule: files follow the branch. The branch moves last, so where it has not moved nobody was told of a result.
+pub fn settle(branch: BranchFound) -> Settle {
+    match branch {
+        BranchFound::New => Settle::Finish,
+        BranchFound::Old => Settle::PutBack,
+        BranchFound::Elsewhere => Settle::LeaveAlone,
+    }
+}
+
+impl Settle {
+    /// What this way means for a file.
+    pub fn act(self, file: FileFound) -> FileAct {
+        match (self, file) {
+            (Settle::LeaveAlone, _) => FileAct::Keep,
+            (_, FileFound::Neither) => FileAct::Name,
+            (Settle::Finish, FileFound::New) | (Settle::PutBack, FileFound::Old) => FileAct::Keep,
+            (Settle::Finish, FileFound::Old) => FileAct::WriteNew,
+            (Settle::PutBack, FileFound::New) => FileAct::WriteOld,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_follow_the_branch() {
+        use FileAct::{Keep, Name, WriteNew, WriteOld};
+        let files = [FileFound::Old, FileFound::New, FileFound::Neither];
+        for (branch, expect) in [
+            (BranchFound::Old, [Keep, WriteOld, Name]),
+            (BranchFound::New, [WriteNew, Keep, Name]),
+            (BranchFound::Elsewhere, [Keep, Keep, Keep]),
+        ] {
+            assert_eq!(files.map(|file| settle(branch).act(file)), expect, "{branch:?}");
+        }
+    }
+
+    /// Settling twice is settling once, and what is the user's is never written.
+    #[test]
+    fn settled_files_stay() {
+        for branch in [BranchFound::Old, BranchFound::New, BranchFound::Elsewhere] {
+            for file in [FileFound::Old, FileFound::New, FileFound::Neither] {
+                let way = settle(branch);
+                let after = match way.act(file) {
+                    FileAct::Keep | FileAct::Name => file,
+                    FileAct::WriteOld => FileFound::Old,
+                    FileAct::WriteNew => FileFound::New,
+                };
+                assert!(matches!(way.act(after), FileAct::Keep | FileAct::Name));
+                assert!(file != FileFound::Neither || after == FileFound::Neither);
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Objects that nobody can prune. The user may run `git gc --prune=now` at any moment, and git deletes whatever no ref
+//! leads to, also what a ref was given to a moment ago: it looked before. So everything we write goes to an object store of
+//! our own, which borrows the user's. Before a ref is made, or a tree given away that borrows the user's store, all that it
+//! leads to is put there as one pack with a `.keep` beside it, which git never takes away.
+
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::{GitError, Oid, Repo};
+
+/// What stands in a `.keep` of ours, before who made it.
+const KEEP: &str = "tribunal ";
+/// How many commits of a line that the user's store lacks are followed.
+const LINE_MAX: usize = 10_000;
+
+impl Repo {
+    /// Makes sure that the user's store has all these objects lead to, in packs that nobody prunes while we live.
+    pub fn hold(&self, tips: &[Oid]) -> Result<(), GitError> {
+        let mut wanted = Vec::new();
+        for tip in tips {
+            if !self.is_held(tip) {
+                wanted.push(tip.clone());
+            }
+        }
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let (lines, commits) = self.lacking(&wanted)?;
+        if !lines.is_empty() {
+            self.pack(lines)?;
+        }
+        let mut held = self.inner.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        held.extend(wanted.into_iter().chain(commits));
+        Ok(())
+    }
+
+    fn is_held(&self, oid: &Oid) -> bool {
+        self.inner.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner).contains(oid)
+    }
+
+    /// What to pack, as lines for `pack-objects --revs`, and the commits among it. A commit that the user's store has is
+    /// there with all it leads to: it is the user's, or we put it there.
+    fn lacking(&self, tips: &[Oid]) -> Result<(String, BTreeSet<Oid>), GitError> {
+        let (mut lines, mut commits, mut there) = (String::new(), BTreeSet::new(), BTreeSet::new());
+        let mut queue = Vec::new();
+        for tip in tips {
+            match self.object(tip.as_str().as_bytes())?.map(|object| object.kind) {
+                Some(kind) if kind == "commit" => queue.push(tip.clone()),
+                Some(_) => lines.push_str(&format!("{tip}\n")),
+                None => return Err(GitError::NoSuch { what: format!("object {tip}") }),
+            }
+        }
+        while let Some(commit) = queue.pop() {
+            if self.is_held(&commit) || self.named(commit.as_str())?.is_some() {
+                there.insert(commit);
+            } else if commits.insert(commit.clone()) {
+                queue.extend(self.parents_of(&commit)?);
+            }
+            if commits.len() > LINE_MAX {
+                return Err(GitError::odd("too many commits that the repository does not have"));
+            }
+        }
+        commits.iter().for_each(|commit| lines.push_str(&format!("{commit}\n")));
+        if !lines.is_empty() && !there.is_empty() {
+            lines.push_str("--not\n");
+            there.iter().for_each(|commit| lines.push_str(&format!("{commit}\n")));
+        }
+        Ok((lines, commits))
+    }
+
+    /// Packs objects and puts the pack into the user's store: first what keeps it, and its index last.
+    fn pack(&self, lines: String) -> Result<(), GitError> {
+        let dir = self.inner.engine.join("held");
+        std::fs::create_dir_all(&dir).map_err(GitError::io(&dir))?;
+        let call = self.objects().args(["pack-objects", "-q", "--revs", "--non-empty", "--window=0"]);
+        let said = call.arg(dir.join("pack")).input(lines).ok()?;
+        for name in said.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            let name = format!("pack-{}", String::from_utf8_lossy(name).trim());
+            let to = self.inner.objects.join("pack");
+            std::fs::create_dir_all(&to).map_err(GitError::io(&to))?;
+            let keep = to.join(format!("{name}.keep"));
+            match std::fs::write(&keep, format!("{KEEP}{}\n", crate::forward::own_process())) {
+                // Somebody else keeps it already.
+                Err(error) if error.kind() != ErrorKind::PermissionDenied => {
+                    return Err(GitError::io(keep)(error));
+                }
+                _ => {}
+            }
+            for end in ["pack", "rev", "idx"] {
+                let file = format!("{name}.{end}");
+                place(&dir.join(&file), &to.join(&file)).map_err(GitError::io(to.join(&file)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets go of the packs that this process, or one that is dead, keeps: by now refs lead to whatever is needed of them.
+    /// Many small packs become one, for the user's git tidies up by itself when there are many.
+    pub fn release(&self) -> Result<(), GitError> {
+        let dir = self.inner.objects.join("pack");
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let Some(stem) = name.strip_suffix(".keep").filter(|_| name.starts_with("pack-")) else {
+                continue;
+            };
+            let words = std::fs::read_to_string(entry.path()).unwrap_or_default();
+            let of = words.strip_prefix(KEEP).map(str::trim);
+            if of.is_some_and(|of| of == crate::forward::own_process() || crate::forward::is_dead(of)) {
+                names.push(stem.to_owned());
+            }
+        }
+        // Where it cannot be done, the user's own git does it one day.
+        let merged = if names.len() > 1 { self.merge_packs(&dir, &names) } else { Ok(()) };
+        for name in &names {
+            let _ = std::fs::remove_file(dir.join(format!("{name}.keep")));
+        }
+        self.inner.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
+        // What the user's packs have is not needed twice.
+        self.objects().args(["prune-packed", "-q"]).run()?;
+        merged
+    }
+
+    /// Makes one pack of several. The one that holds all of them stays; it may be one of them.
+    fn merge_packs(&self, dir: &Path, names: &[String]) -> Result<(), GitError> {
+        let list: String = names.iter().map(|name| format!("{name}.pack\n")).collect();
+        let call = self.refs().args(["pack-objects", "-q", "--stdin-packs", "--non-empty", "--window=0"]);
+        let said = call.arg(dir.join("pack")).input(list).ok()?;
+        let said = String::from_utf8_lossy(&said).into_owned();
+        let made: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        for name in names.iter().filter(|name| !made.iter().any(|made| name.ends_with(made))) {
+            for end in ["idx", "rev", "pack"] {
+                let _ = std::fs::remove_file(dir.join(format!("{name}.{end}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Moves a file to its place, if it is there; a file of that name has the same content.
+fn place(from: &Path, to: &Path) -> std::io::Result<()> {
+    let linked = match std::fs::hard_link(from, to) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(_) => copy(from, to),
+        Ok(()) => Ok(()),
+    };
+    linked.and_then(|()| std::fs::remove_file(from))
+}
+
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    let beside = to.with_file_name(crate::files::unique("tmp_tribunal"));
+    std::fs::copy(from, &beside)?;
+    std::fs::File::open(&beside)?.sync_all()?;
+    std::fs::rename(&beside, to)
+}

@@ -1,0 +1,77 @@
+//! What a builder leaves that nobody asked for: thousands of files, or one that is larger than any disk. It is one finding,
+//! or none of the result, and nobody waits for it.
+
+use crate::show::Show;
+use crate::stage::play;
+use crate::stage::scenes::{NO_GATE, dev_also};
+use rustix::process::Signal;
+use std::os::unix::fs::PermissionsExt;
+use tribunal_core::run::Ending;
+
+/// One round, so that the findings of the first one stand.
+const ONE_ROUND: &str = "[plan]\nreview = \"never\"\n[task]\nrounds_max = 1\n";
+
+/// The findings of a builder that leaves so many files outside of its contract.
+fn findings(files: usize) -> Vec<String> {
+    let steps = format!(
+        r##"{{ run = ["sh", "-c", "mkdir node_modules; i=0; while [ $i -lt {files} ]; do echo $i > node_modules/f$i.js; i=$((i+1)); done"] }},"##
+    );
+    let mut show = Show::with(ONE_ROUND, &dev_also(&steps));
+    show.expect(&["run"], 4);
+    let docket = show.docket();
+    let all =
+        docket.loops.values().flat_map(|lp| lp.ledger().iter().map(|(_, entry)| entry.claim.claim.clone()));
+    all.collect()
+}
+
+#[test]
+fn many_files_outside_the_contract_are_one_finding() {
+    let few = findings(4);
+    assert_eq!(few.len(), 4, "{few:?}");
+    let many = findings(300);
+    assert_eq!(many.len(), 1, "{many:?}");
+    assert!(many[0].starts_with("300 files") && many[0].ends_with("and 297 more"), "{many:?}");
+}
+
+/// A file that says it is larger than the disk is not read: it is named, and the rest lands.
+#[test]
+fn a_file_larger_than_the_limit_is_named_and_not_taken() {
+    let steps = r##"{ run = ["truncate", "-s", "400G", "huge.bin"] },"##;
+    let mut show = Show::with(NO_GATE, &dev_also(steps));
+    let said = show.passes();
+    assert_eq!(show.landed("huge.bin"), None);
+    assert!(said.contains("huge.bin: 409600 MB, and files of more than 100 MB are not taken"), "{said}");
+    // One of a bearable size, and a large one that git ignores, are no matter.
+    let steps = r##"{ run = ["sh", "-c", "truncate -s 2M small.bin; mkdir out; truncate -s 400G out/huge.bin; echo out > .gitignore"] },"##;
+    let mut show = Show::with(NO_GATE, &dev_also(steps)).without_paths();
+    let said = show.passes();
+    assert!(show.landed("small.bin").is_some() && !said.contains("are not taken"), "{said}");
+}
+
+/// A git that never comes to the end of a builder's tree.
+const ENDLESS: &str = "#!/bin/sh\ncase \"$*\" in *'add -A'*) echo > '{ROOT}/at-work'; exec sleep 100000;; esac\nexec '{GIT}' \"$@\"\n";
+
+/// Who is told to stop, and then to stop at once, does not wait for what git makes of a builder's tree.
+#[test]
+fn a_run_that_is_stopped_does_not_wait_for_a_builders_tree() {
+    let show = Show::script(&dev_also(""));
+    let stage = &show.stage;
+    let dir = stage.root().join("endless");
+    std::fs::create_dir_all(&dir).unwrap();
+    let git = stage.program().other("sh", &["-c", "command -v git"]).unwrap().stdout;
+    let text = ENDLESS.replace("{ROOT}", &stage.root().display().to_string()).replace("{GIT}", git.trim());
+    std::fs::write(dir.join("git"), text).unwrap();
+    std::fs::set_permissions(dir.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let bell = play::listen(&stage.root().join("at-work")).unwrap();
+    let path = stage.program().path_after(&dir);
+    let running = stage.program().start(&["run"], &[("PATH", &path)]).unwrap();
+    assert!(running.reaches(&bell).unwrap(), "{}", running.stderr());
+    running.signal(Signal::TERM).unwrap();
+    running.signal(Signal::TERM).unwrap();
+    let ended = running.wait().unwrap();
+    assert_ne!(ended.code, Some(0), "{}", ended.said());
+    assert!(!ended.said().contains("did not end within"), "git was not waited for: {}", ended.said());
+    let again = stage.tribunal(&["resume"]).unwrap();
+    assert_eq!(again.code, Some(0), "{}", again.said());
+    assert_eq!(show.ended(), Ending::Passed);
+}
