@@ -64,6 +64,11 @@ defences! {
     OwnSocket = "own_socket", "Only processes of a launch are heard at its socket.";
     RoundClosed = "round_closed", "What a launch says after it was called off does not count.";
     BaseCache = "base_cache", "What code of a change leaves in a tool's folder is not there when another change is judged.";
+    KernelFiles = "kernel_files", "Nobody inside changes the kernel's settings, root included.";
+    SealedInit = "sealed_init", "Nobody traces the first process of a launch, and no tracer delays its end.";
+    AbstractSockets = "abstract_sockets", "Sockets without a file and signals stay inside a launch.";
+    SystemCalls = "system_calls", "System calls that no agent needs are refused.";
+    CheckNetwork = "check_network", "Checks and tools have no network unless the settings give it.";
     InsideAgent = "inside_agent", "Commands that steer runs refuse callers inside an agent.";
 }
 

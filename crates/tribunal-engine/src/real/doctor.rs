@@ -10,7 +10,7 @@ use std::time::Duration;
 use tribunal_agent::{Adapter, Adapters, Login, Tested};
 use tribunal_docs::project_commands::{FoundCommand, FoundCommands};
 use tribunal_git::Repo;
-use tribunal_process::{Containment, ExitHow, Launch, Stdin, find_program, run_to_end};
+use tribunal_process::{Containment, ExitHow, Launch, Network, Stdin, find_program, run_to_end};
 
 pub use super::roster::adapters;
 
@@ -177,6 +177,7 @@ fn said(
         out_dir: out_dir.to_path_buf(),
         output_max: OUTPUT_MAX,
         walls: None,
+        network: Network::Host,
     };
     let exit =
         run_to_end(Containment::detect(), launch, LINT_MAX, GRACE).map_err(|error| error.to_string())?;

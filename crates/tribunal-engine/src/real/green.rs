@@ -4,6 +4,7 @@
 
 use super::base::Base;
 use super::check::{Command, contained, ended, failing, junit_in, tail, went};
+use super::enforced;
 use super::inside;
 use super::project::Project;
 use super::site::{Site, lock};
@@ -28,7 +29,7 @@ use tribunal_docs::qa::{
     Regression, RegressionKind, TestReport, is_missing, missing_line, read_tests, regressions,
 };
 use tribunal_git::{GitError, GitPath, Oid};
-use tribunal_process::ExitHow;
+use tribunal_process::{ExitHow, Network};
 
 /// Folders that a test run needs and git does not have. Those of the user's work tree are linked, to read.
 const BORROWED: [&str; 4] = ["node_modules", ".venv", "venv", "vendor"];
@@ -341,12 +342,13 @@ fn counted(before: &Seen, now: &Seen) -> Vec<Regression> {
 
 impl Seen {
     /// What the command lacked, in its own words, with the way out where we know it.
-    fn lacked(&self) -> String {
+    fn lacked(&self, network: Network) -> String {
         let Some(line) = missing_line(&self.output) else { return String::new() };
         let hint = match line.to_ascii_lowercase().contains("read-only file system") {
-            true => " (checks write to their own files only; `agents.writable` opens a folder to them)",
-            false => "",
+            true => Some("checks write to their own files only; `agents.writable` opens a folder to them"),
+            false => enforced::way_out(network, &self.output),
         };
+        let hint = hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
         format!(": {}{hint}", tribunal_view::plain::clipped(&line, 200))
     }
 
@@ -478,7 +480,7 @@ impl ProjectCheck {
             findings.into_iter().chain(counted.into_iter().map(|one| lost_test(self.command, one))).collect();
         let mut notes = vec![runner.note(&self.effect, tree, &answer)];
         let lacked = match answer {
-            Answer::NotRun(_) | Answer::RedBefore(_) => now.lacked(),
+            Answer::NotRun(_) | Answer::RedBefore(_) => now.lacked(site.network(None)),
             _ => String::new(),
         };
         let why = format!("`{shown}`: {}{lacked}", answer.text());

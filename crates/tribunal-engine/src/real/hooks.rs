@@ -5,6 +5,7 @@
 
 use super::base::fork;
 use super::check::{Command, Found, NotRun, contained, ended, tail};
+use super::enforced;
 use super::inside;
 use super::message::{self, Rewritten};
 use super::site::{Site, lock, slug};
@@ -332,7 +333,9 @@ impl<'a> Desk<'a> {
             Ran::Passed(changed) => (Vec::new(), changed),
             Ran::Refused { how, out, changed } => {
                 let mut claim = refusal(hook, &format!("your {} hook refuses the commit", hook.name));
-                claim.details = ended(how);
+                let hint = enforced::way_out(self.site.network(None), &said(out));
+                let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+                claim.details = format!("{}{hint}", ended(how));
                 claim.evidence = said(out);
                 (vec![claim], changed)
             }
