@@ -662,12 +662,12 @@ pub(crate) fn ended(how: &ExitHow) -> String {
 pub(crate) fn lacks(site: &Site, command: &Command, out_dir: &Path) -> String {
     let output = [tail(&out_dir.join("stdout")), tail(&out_dir.join("stderr"))].join("\n");
     let hint = enforced::way_out(site.network(command.network), &output);
-    hint.map(|hint| format!("; {hint}")).unwrap_or_default()
+    hint.map(|hint| format!(" ({hint})")).unwrap_or_default()
 }
 
 fn failed(shown: &str, how: &ExitHow, out_dir: &Path, hint: &str) -> Claim {
-    let mut claim = Claim::new(Severity::Blocker, format!("`{shown}` fails"));
-    claim.details = format!("{}{hint}", ended(how));
+    let mut claim = Claim::new(Severity::Blocker, format!("`{shown}` fails{hint}"));
+    claim.details = ended(how);
     claim.evidence = format!("{}{}", tail(&out_dir.join("stdout")), tail(&out_dir.join("stderr")));
     claim.rule = Some(shown.to_owned());
     claim.confidence = 100;

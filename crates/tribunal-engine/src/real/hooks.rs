@@ -332,10 +332,10 @@ impl<'a> Desk<'a> {
         let (mut claims, changed) = match ran {
             Ran::Passed(changed) => (Vec::new(), changed),
             Ran::Refused { how, out, changed } => {
-                let mut claim = refusal(hook, &format!("your {} hook refuses the commit", hook.name));
                 let hint = enforced::way_out(self.site.network(None), &said(out));
-                let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-                claim.details = format!("{}{hint}", ended(how));
+                let hint = hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+                let mut claim = refusal(hook, &format!("your {} hook refuses the commit{hint}", hook.name));
+                claim.details = ended(how);
                 claim.evidence = said(out);
                 (vec![claim], changed)
             }

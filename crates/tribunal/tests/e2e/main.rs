@@ -38,6 +38,7 @@ mod hooks;
 mod hostile;
 mod hostile_files;
 mod hostile_gates;
+mod hostile_kernel;
 mod hostile_words;
 mod in_a_browser;
 mod land;
