@@ -167,6 +167,7 @@ fn only_who_lives_in_the_launch_is_its_own() {
         assert!(others.has(&theirs) && !others.has(&last), "{name}");
         assert!(callers.has(&last), "{name}");
         drop((theirs, last));
-        (stand.exit(), stand.exit());
+        stand.exit();
+        stand.exit();
     });
 }
