@@ -59,3 +59,35 @@ impl Site {
         network_of(started, &self.promised)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cut off only where that is enforced and nobody gave it: what is not enforced is not tried, and not claimed.
+    #[test]
+    fn the_network_is_cut_off_only_where_walls_stand_and_nobody_gives_it() {
+        let here = SandboxFacts { walls: Walls::Raised, network: true, ..SandboxFacts::default() };
+        let tool = |network| Started::Tool { network };
+        for (facts, started, expect) in [
+            (here, Started::Check, Network::None),
+            (here, tool(false), Network::None),
+            (here, tool(true), Network::Host),
+            (here, Started::Agent, Network::Host),
+            (SandboxFacts { checks_network: true, ..here }, Started::Check, Network::Host),
+            (SandboxFacts { network: false, ..here }, Started::Check, Network::Host),
+            (SandboxFacts { walls: Walls::Off, ..here }, Started::Check, Network::Host),
+            (SandboxFacts { walls: Walls::Missing, ..here }, tool(false), Network::Host),
+        ] {
+            assert_eq!(network_of(started, &facts), expect, "{started:?} {facts:?}");
+        }
+    }
+
+    #[test]
+    fn only_who_was_cut_off_is_told_the_way_out() {
+        let lacks = "curl: (6) Could not resolve host: example.org";
+        assert_eq!(way_out(Network::None, lacks), Some(WITHOUT_NETWORK));
+        assert_eq!(way_out(Network::Host, lacks), None);
+        assert_eq!(way_out(Network::None, "assertion failed"), None);
+    }
+}
