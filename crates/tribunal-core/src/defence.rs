@@ -76,6 +76,11 @@ defences! {
     OwnRuns = "own_runs", "Runs, waivers and answers that came with a branch or a clone are not the user's.";
     ForwardChecked = "forward_checked", "What cannot be written is found before the first file is.";
     ForwardSettled = "forward_settled", "A fast-forward that stopped half-way is finished or put back.";
+    KernelFiles = "kernel_files", "Nobody inside changes the kernel's settings, root included.";
+    SealedInit = "sealed_init", "Nobody traces the first process of a launch, and no tracer delays its end.";
+    AbstractSockets = "abstract_sockets", "Sockets without a file and signals stay inside a launch.";
+    SystemCalls = "system_calls", "System calls that no agent needs are refused.";
+    CheckNetwork = "check_network", "Checks and tools have no network unless the settings give it.";
     InsideAgent = "inside_agent", "Commands that steer runs refuse callers inside an agent.";
 }
 

@@ -21,6 +21,7 @@ pub mod ledger;
 pub mod r#loop;
 pub mod machine;
 pub mod message;
+pub mod network;
 pub mod panel;
 pub mod policy;
 pub mod protected;

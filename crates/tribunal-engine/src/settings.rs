@@ -247,6 +247,9 @@ pub struct CheckSettings {
     /// The project has no tests: no command is looked for, and nobody is asked for one.
     #[serde(default)]
     pub no_tests: bool,
+    /// Checks and tools may use the network.
+    #[serde(default)]
+    pub network: bool,
     /// Commands that judge every task and every landing, by name: argv, no shell.
     #[serde(default)]
     pub commands: BTreeMap<String, Vec<String>>,

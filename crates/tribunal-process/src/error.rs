@@ -54,6 +54,14 @@ pub enum ProcessError {
         /// The launch refused.
         id: String,
     },
+    /// No network was asked for where that cannot be enforced.
+    #[error(
+        "launch {id}: it cannot be kept from the network on this machine\nhint: permit network namespaces or install bubblewrap, or set checks.network = true"
+    )]
+    NoNetworkWall {
+        /// The launch refused.
+        id: String,
+    },
     /// /proc does not show this program: nothing could be proven about any other.
     #[error(
         "/proc belongs to another PID namespace or is not mounted\nhint: mount a fresh /proc where Tribunal runs"

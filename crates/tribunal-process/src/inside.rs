@@ -7,21 +7,26 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Child, Command, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::fstat;
-use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
-use rustix::process::{Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, setsid, wait};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, pidfd_open, set_parent_process_death_signal, setsid,
+    wait, waitpid,
+};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::launch::keep_descriptors;
-use crate::proc::{Proc, own_pid};
+use crate::proc::{Proc, own_pid, pid_of};
 use crate::record::{self, Cause, Exit, ExitHow};
+use crate::seal::{self, Network, Seal};
 use crate::walls::{Walls, here};
 
 const HOOK: &str = "--tribunal-contain";
@@ -42,7 +47,7 @@ pub fn contained() -> Option<ExitCode> {
     let done = match stage.to_str() {
         Some("monitor") => monitor(args.collect()),
         Some("init") => init(args.collect()),
-        Some("nothing") => Some(0),
+        Some("look") => Some(crate::enforced::look()),
         _ => None,
     };
     Some(ExitCode::from(done.unwrap_or(125)))
@@ -53,34 +58,53 @@ pub(crate) fn is_hooked() -> bool {
     HOOKED.load(Ordering::Relaxed)
 }
 
-/// What the namespace needs on this machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What the namespace needs on this machine, and what is closed in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Stage {
     /// A user namespace around it: for ordinary users.
     pub user: bool,
     /// A fresh /proc inside.
     pub proc: bool,
+    /// What is closed besides files, where there are walls.
+    pub seal: Seal,
+    /// What the launch can reach.
+    pub network: Network,
 }
 
 impl Stage {
-    fn word(self) -> &'static str {
-        match (self.user, self.proc) {
-            (true, true) => "user,proc",
-            (true, false) => "user",
-            (false, true) => "proc",
-            (false, false) => "plain",
-        }
+    fn word(self) -> String {
+        let alone = self.network == Network::None;
+        let parts = [
+            (self.user, "user"),
+            (self.proc, "proc"),
+            (alone, "alone"),
+            (self.seal.kernel_files, "kernel"),
+            (self.seal.init, "init"),
+            (self.seal.scope, "scope"),
+            (self.seal.calls, "calls"),
+        ];
+        let words: Vec<&str> = parts.into_iter().filter(|(given, _)| *given).map(|(_, word)| word).collect();
+        words.join(",")
     }
 
     fn from_word(word: &OsStr) -> Self {
         let has = |part| word.to_str().is_some_and(|w| w.split(',').any(|p| p == part));
-        Self { user: has("user"), proc: has("proc") }
+        let network = if has("alone") { Network::None } else { Network::Host };
+        let seal =
+            Seal { kernel_files: has("kernel"), init: has("init"), scope: has("scope"), calls: has("calls") };
+        Self { user: has("user"), proc: has("proc"), seal, network }
+    }
+
+    /// What is left of it where nothing but processes is contained.
+    pub fn without_walls(self) -> Self {
+        Self { seal: Seal { init: self.seal.init, ..Seal::default() }, ..self }
     }
 }
 
 /// Arguments of the monitor, before `argv[0]`, program and its arguments.
 pub(crate) fn monitor_args(stage: Stage, walls: Option<&Walls>, id: &str, record: &Path) -> Vec<OsString> {
     let words = walls.map(Walls::words);
+    let stage = if walls.is_some() { stage } else { stage.without_walls() };
     let count = words.as_ref().map_or_else(|| OPEN.to_owned(), |words| words.len().to_string());
     let mut args = vec![HOOK.into(), "monitor".into(), stage.word().into(), count.into()];
     args.extend(words.unwrap_or_default());
@@ -88,10 +112,21 @@ pub(crate) fn monitor_args(stage: Stage, walls: Option<&Walls>, id: &str, record
     args
 }
 
-/// Arguments that try the whole chain on a command that does nothing.
+/// Arguments of an init in a namespace that somebody else made, before `argv[0]`, program and its arguments.
+pub(crate) fn init_args(stage: Stage, id: &str) -> Vec<OsString> {
+    let stage = Stage { user: false, proc: true, ..stage };
+    vec![HOOK.into(), "init".into(), stage.word().into(), "-1".into(), id.into(), OsString::new()]
+}
+
+/// `argv[0]`, program and arguments of a command that looks at what is closed to it and says so by its exit code.
+pub(crate) fn look_args(exe: &str) -> [OsString; 4] {
+    ["probe", exe, HOOK, "look"].map(OsString::from)
+}
+
+/// Arguments that try the whole chain on a command that only looks around.
 pub(crate) fn probe_args(stage: Stage, walls: Option<&Walls>) -> Vec<OsString> {
     let mut args = monitor_args(stage, walls, "probe", Path::new(""));
-    args.extend(["probe", "/proc/self/exe", HOOK, "nothing"].map(OsString::from));
+    args.extend(look_args("/proc/self/exe"));
     args
 }
 
@@ -159,7 +194,7 @@ fn monitor(args: Vec<OsString>) -> Option<u8> {
     }
     let mut command = Command::new("/proc/self/exe");
     let number = record.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-    command.arg0("tribunal-init").args([HOOK, "init", stage.word(), &number.to_string()]);
+    command.arg0("tribunal-init").args([HOOK, "init", &stage.word(), &number.to_string()]);
     command.args([&task.id, task.record.as_os_str(), &task.arg0, &task.program]).args(&task.args);
     settle_before_exec(&mut command, stage, walls, record.as_ref().map(AsRawFd::as_raw_fd));
     match command.spawn().and_then(|mut child| child.wait()) {
@@ -178,6 +213,9 @@ fn make_namespace(stage: Stage, walled: bool) -> io::Result<()> {
     if walled {
         flags |= UnshareFlags::NEWIPC;
     }
+    if stage.network == Network::None {
+        flags |= UnshareFlags::NEWNET;
+    }
     // SAFETY: this process has one thread, and none of the flags unshares memory or descriptors.
     unsafe { unshare_unsafe(flags)? };
     if stage.user {
@@ -185,7 +223,7 @@ fn make_namespace(stage: Stage, walled: bool) -> io::Result<()> {
         fs::write("/proc/self/uid_map", format!("{uid} {uid} 1"))?;
         fs::write("/proc/self/gid_map", format!("{gid} {gid} 1"))?;
     }
-    Ok(())
+    if stage.network == Network::None { seal::raise_loopback() } else { Ok(()) }
 }
 
 /// First process of the namespace.
@@ -198,14 +236,31 @@ fn init(args: Vec<OsString>) -> Option<u8> {
     if let Err(e) = set_parent_process_death_signal(Some(Signal::KILL)) {
         return task.not_started(record, "preparing a PID namespace", &e.into());
     }
-    let spawned = Command::new(&task.program).arg0(&task.arg0).args(&task.args).spawn();
-    let (how, code) = match spawned {
-        Ok(child) => reap_until(i32::try_from(child.id()).ok()?),
+    // From here on: before there is anybody who could look.
+    if let Err(e) = if stage.seal.init { seal::hide_self() } else { Ok(()) } {
+        return task.not_started(record, "hiding the first process", &e);
+    }
+    let mut command = Command::new(&task.program);
+    command.arg0(&task.arg0).args(&task.args);
+    close_before_exec(&mut command, stage.seal);
+    let (how, code) = match command.spawn() {
+        Ok(child) => reap_until(&child, stage.seal),
         Err(e) => (ExitHow::NotStarted(format!("{}: {e}", task.program.display())), 127),
     };
     let killed = if stage.proc { others_alive() } else { 0 };
     task.note(record, how, killed);
     Some(code)
+}
+
+/// What is closed to the command is not closed to the init around it, which so stays out of its reach.
+#[expect(unsafe_code, reason = "it must happen after the fork and before the exec")]
+fn close_before_exec(command: &mut Command, seal: Seal) {
+    if seal.scope || seal.calls {
+        // SAFETY: the init has one thread, so nothing that the closure needs can be held by another.
+        unsafe {
+            command.pre_exec(move || seal.close());
+        }
+    }
 }
 
 /// The record that the monitor opened; what we start does not get it.
@@ -230,7 +285,7 @@ fn settle_before_exec(command: &mut Command, stage: Stage, walls: Option<Walls>,
                 fcntl_setfd(BorrowedFd::borrow_raw(keep), FdFlags::empty())?;
             }
             settle(stage, monitor)?;
-            walls.as_ref().map_or(Ok(()), |walls| walls.raise(&here()?))
+            walls.as_ref().map_or(Ok(()), |walls| walls.raise(&here()?, stage.seal))
         });
     }
 }
@@ -241,7 +296,7 @@ fn settle(stage: Stage, monitor: i32) -> io::Result<()> {
     let now = fs::read_to_string("/proc/self/stat").ok();
     let now = now.and_then(|stat| stat.split(' ').next()?.parse().ok()).and_then(Proc::read);
     if now.is_none_or(|me| me.parent != monitor) {
-        return Err(rustix::io::Errno::SRCH.into());
+        return Err(Errno::SRCH.into());
     }
     setsid()?;
     if stage.proc {
@@ -251,13 +306,74 @@ fn settle(stage: Stage, monitor: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// Reaps whoever ends, until the command has.
-fn reap_until(command: i32) -> (ExitHow, u8) {
+/// Reaps whoever ends, until the command has. A command that somebody of the launch traces is dead before its parent can
+/// reap it, and stays so for as long as its tracer likes: its handle tells, and the tracer is ended with all others.
+fn reap_until(child: &Child, seal: Seal) -> (ExitHow, u8) {
+    let lost = |e: Errno| (ExitHow::NotStarted(format!("waiting: {e}")), 125);
+    let Some(command) = i32::try_from(child.id()).ok().and_then(pid_of) else { return lost(Errno::SRCH) };
+    let handles = pidfd_open(command, PidfdFlags::empty()).ok().zip(children_bell().ok());
+    let handles = handles.filter(|_| seal.init);
     loop {
+        // Without handles, or once the command is known to be dead, there is nothing to do but wait.
+        let options = if handles.is_some() { WaitOptions::NOHANG } else { WaitOptions::empty() };
+        match wait(options) {
+            Ok(Some((pid, status))) if pid == command => return ended(status),
+            Ok(Some(_)) | Err(Errno::INTR) => continue,
+            Ok(None) => {}
+            Err(e) => return lost(e),
+        }
+        let Some((handle, bell)) = &handles else { continue };
+        let mut fds = [PollFd::new(handle, PollFlags::IN), PollFd::new(bell, PollFlags::IN)];
+        let _ = poll(&mut fds, None);
+        let is_dead = !fds[0].revents().is_empty();
+        // One number at a time does: whoever ended is asked for above.
+        let _ = rustix::io::read(bell, &mut [0_u8; size_of::<libc::signalfd_siginfo>()]);
+        if is_dead {
+            return end_of_dead(command);
+        }
+    }
+}
+
+/// The end of a command that is dead: as its parent is told, or when whoever keeps that from us is gone.
+fn end_of_dead(command: Pid) -> (ExitHow, u8) {
+    let lost = |e: Errno| (ExitHow::NotStarted(format!("waiting: {e}")), 125);
+    match waitpid(Some(command), WaitOptions::NOHANG) {
+        Ok(Some((_, status))) => return ended(status),
+        Ok(None) => {}
+        Err(e) => return lost(e),
+    }
+    loop {
+        // Everybody in the namespace but us.
+        let _ = kill_all();
         match wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) if pid.as_raw_nonzero().get() == command => return ended(status),
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(e) => return (ExitHow::NotStarted(format!("waiting: {e}")), 125),
+            Ok(Some((pid, status))) if pid == command => return ended(status),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(e) => return lost(e),
+        }
+    }
+}
+
+#[expect(unsafe_code, reason = "signalling everybody has no safe wrapper")]
+fn kill_all() -> io::Result<()> {
+    // SAFETY: numbers in, a number out; the first process of a namespace reaches nobody outside.
+    let done = if own_pid() == 1 { unsafe { libc::kill(-1, libc::SIGKILL) } } else { 0 };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Something to read whenever a child has ended. Made after the command was started, which so has no signal blocked.
+#[expect(unsafe_code, reason = "signal descriptors have no safe wrapper")]
+fn children_bell() -> io::Result<OwnedFd> {
+    // SAFETY: an empty set is made of the zeroes, then the calls fill and read it; the descriptor is new and ours.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGCHLD);
+        if libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        match libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) {
+            fd if fd >= 0 => Ok(OwnedFd::from_raw_fd(fd)),
+            _ => Err(io::Error::last_os_error()),
         }
     }
 }

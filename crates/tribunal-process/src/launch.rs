@@ -18,7 +18,7 @@ use tribunal_core::defence::{Defence, stands};
 use crate::error::ProcessError;
 use crate::proc::{self, Key};
 use crate::record::{self, EXIT_FILE, PROCESS_FILE, Running};
-use crate::{Containment, MARKER, Walls, roots};
+use crate::{Containment, MARKER, Network, Walls, roots};
 
 /// Where programs are looked for when the launch sets no PATH.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -46,6 +46,8 @@ pub struct Launch {
     /// What it sees of the file system; everything as it is without them. A containment that cannot raise walls
     /// refuses to start it.
     pub walls: Option<Walls>,
+    /// What it can reach by the network. A containment that cannot keep it from the network refuses to start it without.
+    pub network: Network,
 }
 
 /// What a command reads.
@@ -83,6 +85,9 @@ impl Launch {
         self.check()?;
         if self.walls.is_some() && matches!(containment, Containment::Subreaper) {
             return Err(ProcessError::NoWalls { id: self.id.clone() });
+        }
+        if self.network == Network::None && matches!(containment, Containment::Subreaper) {
+            return Err(ProcessError::NoNetworkWall { id: self.id.clone() });
         }
         let program = find_program(&self.argv[0], &self.dir, &self.env)?;
         fs::create_dir_all(&self.out_dir).map_err(ProcessError::io("making", &self.out_dir))?;

@@ -11,8 +11,10 @@
 //! namespace: `process.json` names the monitor, whose death is the init's, whose death is everyone's. After a
 //! crash [`end_left_behind`] ends what one launch left; [`sweep`] ends what a run left, at its end. Linux only.
 
+mod callers;
 mod containment;
 mod detached;
+mod enforced;
 mod error;
 mod foreground;
 mod inside;
@@ -23,11 +25,15 @@ mod piped;
 mod proc;
 mod record;
 mod roots;
+mod seal;
+mod syscalls;
 mod tree;
 mod walls;
 
+pub use callers::Callers;
 pub use containment::{Containment, Namespace};
 pub use detached::{Detached, start_detached};
+pub use enforced::Enforced;
 pub use error::ProcessError;
 pub use foreground::{Foreground, Reach};
 pub use inside::contained;
@@ -36,6 +42,7 @@ pub use launch::{Launch, Started, Stdin, find_program};
 pub use left::{Left, Swept, belongs, end_left_behind, processor_ticks, survivors, sweep};
 pub use piped::{Piped, PipedChild};
 pub use record::{Cause, Exit, ExitHow, exit_of};
+pub use seal::Network;
 pub use walls::{Wall, Walls};
 
 /// The environment variable that marks every process of a launch: `<run_marker>/<id>`.

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::CWD;
 use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags, mount, move_mount, open_tree};
 
+use crate::seal::Seal;
+
 /// Devices every program may expect.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 const LINKS: [(&str, &str); 5] = [
@@ -21,6 +23,27 @@ const LINKS: [(&str, &str); 5] = [
     ("stdout", "/proc/self/fd/1"),
     ("stderr", "/proc/self/fd/2"),
     ("ptmx", "pts/ptmx"),
+];
+/// What the kernel lets root write here, also without any privilege.
+const KERNEL_SETTINGS: [&str; 5] = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"];
+/// The kernel's memory, keys, log and timers, and its devices' firmware.
+const KERNEL_SECRETS: [&str; 16] = [
+    "/proc/acpi",
+    "/proc/asound",
+    "/proc/scsi",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/key-users",
+    "/proc/kmsg",
+    "/proc/kpagecount",
+    "/proc/kpageflags",
+    "/proc/latency_stats",
+    "/proc/sched_debug",
+    "/proc/timer_list",
+    "/proc/vmcore",
+    "/sys/firmware",
+    "/sys/kernel/debug",
+    "/sys/kernel/tracing",
 ];
 const BLOCKING: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
 
@@ -86,10 +109,21 @@ impl Walls {
     }
 
     /// As arguments of bubblewrap.
-    pub(crate) fn bubblewrap(&self, dir: &Path) -> Vec<OsString> {
+    pub(crate) fn bubblewrap(&self, dir: &Path, seal: Seal) -> Vec<OsString> {
         let plain = |word: &str| OsString::from(word);
         let mut args: Vec<OsString> =
             ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"].map(plain).into();
+        if seal.kernel_files && rustix::process::geteuid().is_root() {
+            for path in KERNEL_SETTINGS {
+                args.extend(["--ro-bind-try", path, path].map(plain));
+            }
+            for path in KERNEL_SECRETS.into_iter().filter(|path| Path::new(path).exists()) {
+                match Path::new(path).is_dir() {
+                    true => args.extend(["--tmpfs", path].map(plain)),
+                    false => args.extend(["--ro-bind", "/dev/null", path].map(plain)),
+                }
+            }
+        }
         for wall in &self.0 {
             match wall {
                 Wall::Hide(path) if path.is_dir() => args.extend([plain("--tmpfs"), path.into()]),
@@ -115,7 +149,7 @@ impl Walls {
 
     /// Raises them around this process, for ever. It must be alone in a mount namespace of its own, whose mounts
     /// reach no other, and have its own /proc.
-    pub(crate) fn raise(&self, dir: &Path) -> io::Result<()> {
+    pub(crate) fn raise(&self, dir: &Path, seal: Seal) -> io::Result<()> {
         // Handles first: what is shown may be below what is covered.
         let mut taken = Vec::new();
         for wall in &self.0 {
@@ -134,6 +168,9 @@ impl Walls {
         let nothing = take("/dev/null".as_ref())?;
         set_read_only(CWD.as_raw_fd(), Path::new("/"), true)?;
         set_read_only(CWD.as_raw_fd(), Path::new("/proc"), false)?;
+        if seal.kernel_files && rustix::process::geteuid().is_root() {
+            cover_kernel(&nothing)?;
+        }
         for (wall, taken) in self.0.iter().zip(taken) {
             match (wall, taken) {
                 (Wall::Show { to, write, .. }, Some(handle)) => show(&handle, to, *write)?,
@@ -191,6 +228,16 @@ fn hide(path: &Path, nothing: &OwnedFd) -> io::Result<()> {
         // A link leads to a place that has its own rule; what is not there needs none.
         _ => Ok(()),
     }
+}
+
+/// Modes keep the kernel's files from ordinary users, but not from root, whatever it gave up. They are covered for root
+/// alone: a covered /proc lets nobody mount a fresh one in a namespace inside, which some agents do for their own tools.
+/// For root that very rule is what keeps these covers from being walked around.
+fn cover_kernel(nothing: &OwnedFd) -> io::Result<()> {
+    for path in KERNEL_SETTINGS.map(Path::new).into_iter().filter(|path| path.exists()) {
+        show(&take(path)?, path, false)?;
+    }
+    KERNEL_SECRETS.map(Path::new).into_iter().try_for_each(|path| hide(path, nothing))
 }
 
 /// The machine's own devices are not for agents: one that runs as root could write to the disk itself.

@@ -1,6 +1,7 @@
 //! What `doctor` says: agents, roles, containment, git, room and runs. Words only; nothing is looked at here.
 
 use crate::plain::line;
+use crate::sandbox::PromiseView;
 use crate::style::{Mark, Style, columns};
 use crate::words;
 use schemars::JsonSchema;
@@ -20,6 +21,8 @@ pub struct DoctorView {
     pub sandbox: String,
     /// Nothing does.
     pub sandbox_missing: bool,
+    /// What else is promised of it, one by one, and whether it is kept here.
+    pub promises: Vec<PromiseView>,
     /// Git's version; empty when there is no git.
     pub git: String,
     /// Bytes that are free where the project is.
@@ -151,16 +154,22 @@ fn machine(out: &mut String, view: &DoctorView, style: Style) {
     } else {
         format!("off: {}", view.gates_off.join(", "))
     };
-    let rows = [
+    let held = [
         (Mark::Complete, "processes", format!("{}{partial}", view.containment)),
         (if view.sandbox_missing { Mark::Warning } else { Mark::Complete }, "sandbox", view.sandbox.clone()),
+    ];
+    let promises = view.promises.iter().map(|promise| {
+        let mark = if promise.kept { Mark::Complete } else { Mark::Warning };
+        (mark, promise.about.as_str(), promise.words.clone())
+    });
+    let rows = [
         (if view.git.is_empty() { Mark::Failed } else { Mark::Complete }, "git", git.to_owned()),
         (Mark::Complete, "room", room),
         (if view.gates_off.is_empty() { Mark::Complete } else { Mark::Warning }, "gates", gates),
     ];
     out.push_str("Here\n");
     let commands = view.commands.as_ref().map(command_rows).unwrap_or_default();
-    for (mark, name, words) in rows.into_iter().chain(commands) {
+    for (mark, name, words) in held.into_iter().chain(promises).chain(rows).chain(commands) {
         let _ = writeln!(out, "  {} {name:9}  {}", style.mark(mark), line(&words));
     }
 }

@@ -29,6 +29,7 @@ pub mod question;
 pub mod report;
 pub mod request;
 pub mod review;
+pub mod sandbox;
 pub mod sarif;
 pub mod spoken;
 pub mod status;

@@ -17,7 +17,7 @@ use tribunal_core::run::{Run, RunEvent};
 use tribunal_engine::gates::unique_id;
 use tribunal_engine::settings::RunSettings;
 use tribunal_engine::{Docket, Fact, Note, Stamped};
-use tribunal_process::{Cause, Containment, ExitHow, Launch, Stdin, run_to_end};
+use tribunal_process::{Cause, Containment, ExitHow, Launch, Network, Stdin, run_to_end};
 use tribunal_view::facts::QuestionView;
 use tribunal_view::plain;
 
@@ -169,6 +169,7 @@ fn command(told: &Told, project: &Path, timeout: Duration) -> Result<(), String>
         out_dir: room.path().join("out"),
         output_max: OUTPUT_MAX,
         walls: None,
+        network: Network::Host,
     };
     let exit = run_to_end(Containment::detect(), launch, timeout, GRACE)
         .map_err(|error| failed(error.to_string()))?;

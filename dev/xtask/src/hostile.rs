@@ -213,6 +213,36 @@ const CASES: &[Case] = &[
         "reporting::hostile_dev_speaks_at_the_reviewers_socket",
         &[OwnSocket],
     ),
+    Case(
+        "a stranger votes with a launch's marker",
+        "hostile_kernel::hostile_stranger_votes_with_a_launchs_marker",
+        &[OwnSocket],
+    ),
+    Case(
+        "dev changes the kernel's settings",
+        "hostile_kernel::hostile_dev_changes_the_kernels_settings",
+        &[KernelFiles],
+    ),
+    Case(
+        "dev traces the first process",
+        "hostile_kernel::hostile_dev_traces_the_first_process",
+        &[SealedInit, AbstractSockets],
+    ),
+    Case(
+        "dev asks for the user's keys",
+        "hostile_kernel::hostile_dev_asks_for_the_users_keys",
+        &[SystemCalls],
+    ),
+    Case(
+        "devs meet at a socket without a file",
+        "hostile_kernel::hostile_devs_meet_at_a_socket_without_a_file",
+        &[AbstractSockets],
+    ),
+    Case(
+        "a check sends away what it reads",
+        "hostile_kernel::hostile_check_sends_what_it_reads_away",
+        &[CheckNetwork],
+    ),
     Case("reviewer votes after its time", "reporting::hostile_reviewer_votes_after_its_time", &[RoundClosed]),
     Case(
         "reviewer votes after the run was called off",

@@ -100,6 +100,9 @@ pub struct Tool {
     /// Whether its answer to the same question is the same tomorrow; it is, where nothing is said.
     #[serde(default)]
     pub memo: Option<bool>,
+    /// It may use the network: only for tools that run no code of the project.
+    #[serde(default)]
+    pub network: bool,
     /// Whose field its findings are in.
     #[serde(default)]
     pub domain: Option<String>,

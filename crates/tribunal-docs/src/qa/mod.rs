@@ -18,7 +18,7 @@ pub use regression::{Outcome, Regression, RegressionKind, TestReport, regression
 pub use requirements::{
     Requirement, RequirementFacts, RequirementStatus, RequirementsReport, validate_requirements,
 };
-pub use runners::{is_missing, missing_line, ran_no_test, read_tests};
+pub use runners::{is_missing, lacks_network, missing_line, ran_no_test, read_tests};
 
 /// Who can mend what each check finds.
 pub fn fixable_by(check: &str) -> &'static str {

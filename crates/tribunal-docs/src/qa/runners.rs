@@ -107,7 +107,7 @@ pub fn ran_no_test(text: &str) -> bool {
 }
 
 /// How programs say that something is not installed, or that they may not write or reach it, in lower case.
-const MISSING: [&str; 13] = [
+const MISSING: [&str; 8] = [
     "no module named",
     "cannot find module",
     "command not found",
@@ -116,12 +116,29 @@ const MISSING: [&str; 13] = [
     "cannot find package",
     "read-only file system",
     "erofs: ",
+];
+
+/// How programs say that they reached nobody by the network, in lower case.
+const UNREACHED: [&str; 10] = [
     "temporary failure in name resolution",
     "could not resolve host",
     "unknown host ",
     "getaddrinfo enotfound",
     "getaddrinfo eai_again",
+    "name or service not known",
+    "network is unreachable",
+    "enetunreach",
+    "dial tcp: lookup ",
+    "unknownhostexception",
 ];
+
+/// Whether output says that a command reached nobody by the network.
+pub fn lacks_network(text: &str) -> bool {
+    plain(text).lines().any(|line| {
+        let line = line.to_ascii_lowercase();
+        UNREACHED.iter().any(|sign| line.contains(sign))
+    })
+}
 
 /// Whether output says that a command lacked something: a program, a package, a place to write, the network. A command
 /// that failed so has perhaps not tested anything.
@@ -133,7 +150,7 @@ pub fn is_missing(text: &str) -> bool {
 pub fn missing_line(text: &str) -> Option<String> {
     let says = |line: &&str| {
         let line = line.to_ascii_lowercase();
-        MISSING.iter().any(|sign| line.contains(sign))
+        MISSING.iter().chain(&UNREACHED).any(|sign| line.contains(sign))
     };
     plain(text).lines().find(says).map(|line| line.trim().to_owned())
 }

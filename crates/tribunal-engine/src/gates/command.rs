@@ -5,7 +5,7 @@
 use super::Ground;
 use super::clock::unique_id;
 use crate::real::walls::{self, Estate, SCRATCH, Sandbox};
-use crate::real::{adapters, doctor};
+use crate::real::{adapters, doctor, enforced};
 use crate::settings::Settings;
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
@@ -13,9 +13,10 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tribunal_core::gate::{CommandEnd, CommandRun};
+use tribunal_core::network::Started;
 use tribunal_docs::qa::ran_no_test;
 use tribunal_git::Repo;
-use tribunal_process::{Cause, Containment, Exit, ExitHow, Launch, Stdin, Walls, run_to_end};
+use tribunal_process::{Cause, Containment, Exit, ExitHow, Launch, Network, Stdin, Walls, run_to_end};
 
 /// Bytes of output a command may write.
 const OUTPUT_MAX: u64 = 64 << 20;
@@ -82,8 +83,8 @@ pub fn run_argv(ground: &Ground, tree: &Path, argv: &[String], bounds: &Bounds) 
     env.push(("TRIBUNAL_JUNIT".into(), own.join("junit.xml").into()));
     // What compilers keep lies beside the user's own, which nobody but the user writes to.
     env.push(("GOCACHE".into(), own.join("go").into()));
-    let walls = match walled(ground, tree, argv, bounds, &room, &env) {
-        Ok(walls) => walls,
+    let (walls, network) = match walled(ground, tree, argv, bounds, &room, &env) {
+        Ok(held) => held,
         Err(why) => return lost(why),
     };
     let launch = Launch {
@@ -96,6 +97,7 @@ pub fn run_argv(ground: &Ground, tree: &Path, argv: &[String], bounds: &Bounds) 
         out_dir: room.0.join("out"),
         output_max: OUTPUT_MAX,
         walls,
+        network,
     };
     let timeout = bounds.timeout;
     let exit = match run_to_end(Containment::detect(), launch, timeout, GRACE) {
@@ -104,10 +106,10 @@ pub fn run_argv(ground: &Ground, tree: &Path, argv: &[String], bounds: &Bounds) 
     };
     let output = format!("{}{}", text(&room.0.join("out/stdout")), text(&room.0.join("out/stderr")));
     let junit = Some(text(&own.join("junit.xml"))).filter(|text| !text.is_empty());
-    Finished { run: judged(&exit, &output, timeout), output, junit }
+    Finished { run: judged(&exit, &output, timeout, network), output, junit }
 }
 
-/// The walls a run would raise around a check. The tree is the command's to write to, but for what judges it there: git,
+/// The walls a run would raise around a check, and the network it would give it. The tree is the command's to write to, but for what judges it there: git,
 /// the planning folder and Tribunal's settings.
 fn walled(
     ground: &Ground,
@@ -116,7 +118,7 @@ fn walled(
     bounds: &Bounds,
     room: &Room,
     env: &[(OsString, OsString)],
-) -> Result<Option<Walls>, String> {
+) -> Result<(Option<Walls>, Network), String> {
     let agents = &bounds.settings.agents;
     let sandbox = Sandbox::of(&agents.sandbox, || Containment::detect().can_wall());
     if sandbox == Sandbox::Missing && agents.sandbox == "required" {
@@ -137,7 +139,9 @@ fn walled(
         scratches: None,
     };
     let judges = [".git", ground.planning(), "tribunal.toml"].map(|name| (root.join(name), false));
-    place.walls(&walls::Room {
+    let facts = enforced::facts(sandbox, &Containment::detect(), &bounds.settings);
+    let network = enforced::network_of(Started::Check, &facts);
+    let walls = place.walls(&walls::Room {
         tree,
         write: true,
         own: &room.0,
@@ -148,21 +152,22 @@ fn walled(
         row: None,
         env,
         program: argv.first().map(OsStr::new),
-    })
+    })?;
+    Ok((walls, network))
 }
 
 fn lost(why: String) -> Finished {
     Finished { run: CommandRun::DidNotRun(why), output: String::new(), junit: None }
 }
 
-fn judged(exit: &Exit, output: &str, timeout: Duration) -> CommandRun {
+fn judged(exit: &Exit, output: &str, timeout: Duration, network: Network) -> CommandRun {
     let end = match (&exit.how, exit.cause) {
         (_, Cause::Stopped) => CommandEnd::Lost(format!("it did not end within {} s", timeout.as_secs())),
         (_, Cause::OutputLimit) => CommandEnd::Lost(format!("it wrote more than {OUTPUT_MAX} bytes")),
         (how, _) => end_of(how),
     };
     let said = match end {
-        CommandEnd::Code(1..=125) => format!("{}{}", tail(output), way_out(output)),
+        CommandEnd::Code(1..=125) => format!("{}{}", tail(output), way_out(output, network)),
         _ => tail(output),
     };
     CommandRun::of(&end, ran_no_test(output), &said)
@@ -178,11 +183,11 @@ pub(crate) fn end_of(how: &ExitHow) -> CommandEnd {
 }
 
 /// What a command that ran into its walls can be given.
-fn way_out(output: &str) -> &'static str {
-    match output.contains("Read-only file system") {
-        true => " (a check writes to its tree alone; agents.writable opens more)",
-        false => "",
+fn way_out(output: &str, network: Network) -> String {
+    if output.contains("Read-only file system") {
+        return " (a check writes to its tree alone; agents.writable opens more)".to_owned();
     }
+    enforced::way_out(network, output).map(|hint| format!(" ({hint})")).unwrap_or_default()
 }
 
 /// The end of an output, on one line.

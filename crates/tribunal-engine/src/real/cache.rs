@@ -93,7 +93,7 @@ impl Warm {
         let mut parts: Vec<Vec<u8>> = vec![
             FORM.to_vec(),
             serde_json::to_vec(&(&tool.check, &tool.env)).unwrap_or_default(),
-            site.sandbox.words().as_bytes().to_vec(),
+            site.sandbox_words().into_bytes(),
         ];
         let Some(programs) = programs(site, tool) else { return Ok(None) };
         parts.push(programs.into_bytes());
@@ -493,7 +493,7 @@ impl Memo {
             .iter()
             .map(|name| format!("{name}={:?}", site.environment.get(*name)))
             .collect();
-        let sandbox = (&site.settings.agents.sandbox, site.sandbox.words());
+        let sandbox = (&site.settings.agents.sandbox, site.sandbox_words());
         let said = (env!("CARGO_PKG_VERSION"), tool, seat, env, sandbox, &site.settings.agents.writable);
         let Ok(said) = serde_json::to_vec(&said) else { return Ok(None) };
         let (programs, around) = (programs(site, tool), surroundings(site, tool, seat));

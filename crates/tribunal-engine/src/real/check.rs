@@ -6,6 +6,7 @@ use super::around::{self, AFTER_PLAN, AFTER_TASK};
 use super::artifact::{self, ARTIFACT};
 use super::base::{Base, fork};
 use super::delivery::{Delivery, REGRESSION, worse};
+use super::enforced;
 use super::green::{self, KnownCommand};
 use super::guard::{CONTRACT, Guard, INTEGRITY};
 use super::hooks::{self, HOOKS, Staged};
@@ -92,6 +93,8 @@ pub(crate) struct Command {
     pub(crate) forbidden: Option<&'static str>,
     /// How long it may take, where that is not as long as any check.
     pub(crate) limit: Option<Duration>,
+    /// Whether a tool's row gives it the network; none for what is not a tool.
+    pub(crate) network: Option<bool>,
 }
 
 /// Why a check has no answer.
@@ -574,8 +577,10 @@ fn run_one(
     let (how, out_dir) = contained(site, name, n, tree, dir, command)?;
     match went(&how, &out_dir) {
         CommandRun::Passed => Ok(None),
-        CommandRun::Failed(_) => Ok(Some(failed(shown, &how, &out_dir))),
-        CommandRun::DidNotRun(why) | CommandRun::NoTest(why) => Err(format!("`{shown}` did not run: {why}")),
+        CommandRun::Failed(_) => Ok(Some(failed(shown, &how, &out_dir, &lacks(site, command, &out_dir)))),
+        CommandRun::DidNotRun(why) | CommandRun::NoTest(why) => {
+            Err(format!("`{shown}` did not run: {why}{}", lacks(site, command, &out_dir)))
+        }
     }
 }
 
@@ -643,6 +648,7 @@ pub(crate) fn contained(
         out_dir: out_dir.clone(),
         output_max: OUTPUT_MAX,
         walls,
+        network: site.network(command.network),
     };
     let timeout = command.limit.unwrap_or(Duration::from_secs(site.settings.checks.timeout_s));
     crash::point("check:before");
@@ -654,9 +660,11 @@ pub(crate) fn contained(
         (_, Cause::Stopped) => Err(format!("`{shown}` did not end within {} s", timeout.as_secs())),
         (_, Cause::OutputLimit) => Err(format!("`{shown}` wrote more than {OUTPUT_MAX} bytes")),
         (ExitHow::NotStarted(why), _) => Err(format!("`{shown}` did not start: {why}")),
-        (ExitHow::Code(126 | 127), _) => {
-            Err(format!("`{shown}` did not run: {}", tail(&out_dir.join("stderr"))))
-        }
+        (ExitHow::Code(126 | 127), _) => Err(format!(
+            "`{shown}` did not run: {}{}",
+            tail(&out_dir.join("stderr")),
+            lacks(site, command, &out_dir)
+        )),
         (ExitHow::Code(_) | ExitHow::Signal(_), _) => Ok((exit.how.clone(), out_dir)),
     }
 }
@@ -670,8 +678,15 @@ pub(crate) fn ended(how: &ExitHow) -> String {
     }
 }
 
-fn failed(shown: &str, how: &ExitHow, out_dir: &Path) -> Claim {
-    let mut claim = Claim::new(Severity::Blocker, format!("`{shown}` fails"));
+/// The way out for a command that has no network and says so, after what else is said of it.
+pub(crate) fn lacks(site: &Site, command: &Command, out_dir: &Path) -> String {
+    let output = [tail(&out_dir.join("stdout")), tail(&out_dir.join("stderr"))].join("\n");
+    let hint = enforced::way_out(site.network(command.network), &output);
+    hint.map(|hint| format!(" ({hint})")).unwrap_or_default()
+}
+
+fn failed(shown: &str, how: &ExitHow, out_dir: &Path, hint: &str) -> Claim {
+    let mut claim = Claim::new(Severity::Blocker, format!("`{shown}` fails{hint}"));
     claim.details = ended(how);
     claim.evidence = format!("{}{}", tail(&out_dir.join("stdout")), tail(&out_dir.join("stderr")));
     claim.rule = Some(shown.to_owned());

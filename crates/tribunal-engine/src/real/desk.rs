@@ -1,5 +1,5 @@
 //! The desk: one socket per launch, in the launch's own folder, at which its agent reports. The socket is the right to
-//! speak: it is in no other launch's sandbox, and who knocks must be a process of the launch. One thread serves all of
+//! speak: it is in no other launch's sandbox, and who knocks must be a process of the launch, by the kernel's word. One thread serves all of
 //! them and never waits for an agent; what a call is worth is the clerk's to say.
 
 use super::clerk::{Clerk, Ruling, line};
@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tribunal_agent::reporting::{self, Answer, Ask, HEARD_FILE, LINE_MAX, SOCKET_FILE, VOTES};
 use tribunal_core::defence::{Defence, stands};
+use tribunal_process::Callers;
 
 /// Calls of one launch that may be under way at once.
 const VISITORS_MAX: usize = 8;
@@ -60,7 +61,8 @@ impl Later {
 /// A launch's place at the desk.
 struct Counter {
     listener: UnixListener,
-    run_marker: String,
+    /// Who is heard; nobody before the launch has begun: until then they wait to be let in.
+    callers: Option<Callers>,
     clerk: Arc<Mutex<Clerk>>,
     heard: File,
     backstage: Backstage,
@@ -80,6 +82,7 @@ struct Visitor {
 
 enum Order {
     Open { id: String, counter: Box<Counter> },
+    Begun { id: String, callers: Callers },
     Answer { id: String, visitor: u64, answer: Answer },
     Shut(String),
 }
@@ -112,18 +115,11 @@ impl Desk {
     }
 
     /// Opens a launch's socket in its folder.
-    pub(crate) fn open(
-        &self,
-        id: &str,
-        run_marker: &str,
-        dir: &Path,
-        clerk: Clerk,
-        backstage: Backstage,
-    ) -> io::Result<()> {
+    pub(crate) fn open(&self, id: &str, dir: &Path, clerk: Clerk, backstage: Backstage) -> io::Result<()> {
         let clerk = Arc::new(Mutex::new(clerk));
         let counter = Counter {
             listener: bind(dir)?,
-            run_marker: run_marker.to_owned(),
+            callers: None,
             clerk: Arc::clone(&clerk),
             heard: File::options().append(true).create(true).open(dir.join(HEARD_FILE))?,
             backstage,
@@ -133,6 +129,11 @@ impl Desk {
         lock(&self.clerks).insert(id.to_owned(), clerk);
         self.order(Order::Open { id: id.to_owned(), counter: Box::new(counter) });
         Ok(())
+    }
+
+    /// The launch has begun: its processes are heard from now on.
+    pub(crate) fn begun(&self, id: &str, callers: Callers) {
+        self.order(Order::Begun { id: id.to_owned(), callers });
     }
 
     /// What the launch says from now on does not count; it is told so.
@@ -183,7 +184,7 @@ fn serve(inbox: &Receiver<Order>, bell: &Arc<OwnedFd>) {
         let mut eight = [0; 8];
         let _ = rustix::io::read(&**bell, &mut eight);
         for (id, counter) in &mut counters {
-            counter.welcome(id);
+            counter.welcome();
             counter.attend(id, &answers, bell);
         }
     }
@@ -192,6 +193,11 @@ fn serve(inbox: &Receiver<Order>, bell: &Arc<OwnedFd>) {
 fn obey(counters: &mut BTreeMap<String, Counter>, order: Order) {
     match order {
         Order::Open { id, counter } => drop(counters.insert(id, *counter)),
+        Order::Begun { id, callers } => {
+            if let Some(counter) = counters.get_mut(&id) {
+                counter.callers = Some(callers);
+            }
+        }
         Order::Shut(id) => drop(counters.remove(&id)),
         Order::Answer { id, visitor, answer } => {
             let visitors = counters.get_mut(&id).into_iter().flat_map(|counter| &mut counter.visitors);
@@ -205,7 +211,9 @@ fn wait(counters: &BTreeMap<String, Counter>, bell: &OwnedFd) {
     let mut fds = vec![PollFd::new(bell, PollFlags::IN)];
     let mut hurry = false;
     for counter in counters.values() {
-        fds.push(PollFd::new(&counter.listener, PollFlags::IN));
+        if counter.callers.is_some() {
+            fds.push(PollFd::new(&counter.listener, PollFlags::IN));
+        }
         for visitor in &counter.visitors {
             let flags = match (visitor.asked, visitor.answer.is_empty()) {
                 (false, _) => PollFlags::IN,
@@ -223,12 +231,11 @@ fn wait(counters: &BTreeMap<String, Counter>, bell: &OwnedFd) {
 
 impl Counter {
     /// Lets in who belongs to the launch.
-    fn welcome(&mut self, id: &str) {
+    fn welcome(&mut self) {
+        let Some(callers) = &self.callers else { return };
         while let Ok((stream, _)) = self.listener.accept() {
             let why = match socket_peercred(&stream) {
-                Ok(peer) if !self.is_ours(peer.pid.as_raw_nonzero().get(), peer.uid.as_raw(), id) => {
-                    "a process of another launch"
-                }
+                Ok(peer) if !is_ours(callers, &stream, peer.uid.as_raw()) => "a process of another launch",
                 Ok(_) if self.visitors.len() >= VISITORS_MAX => "too many calls at once",
                 Ok(_) if stream.set_nonblocking(true).is_err() => "no connection",
                 Ok(_) => {
@@ -242,11 +249,6 @@ impl Counter {
             };
             lock(&self.clerk).refuse("the socket", why);
         }
-    }
-
-    fn is_ours(&self, pid: i32, uid: u32, id: &str) -> bool {
-        let own = rustix::process::geteuid().as_raw();
-        uid == own && (tribunal_process::belongs(pid, &self.run_marker, id) || !stands(Defence::OwnSocket))
     }
 
     /// Hears and answers those who are there.
@@ -307,6 +309,12 @@ impl Counter {
             Err(error) => refused(format!("it could not be written down: {error}")),
         }
     }
+}
+
+/// Whether a caller is a process of the launch, by the kernel's word.
+fn is_ours(callers: &Callers, stream: &UnixStream, uid: u32) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    uid == own && (callers.has(stream) || !stands(Defence::OwnSocket))
 }
 
 fn refused(why: String) -> Answer {

@@ -11,7 +11,7 @@ use tribunal_agent::{Adapter, Adapters, Login, Tested};
 use tribunal_core::green::tests_nothing;
 use tribunal_docs::project_commands::{FoundCommand, FoundCommands};
 use tribunal_git::Repo;
-use tribunal_process::{Containment, ExitHow, Launch, Stdin, find_program, run_to_end};
+use tribunal_process::{Containment, ExitHow, Launch, Network, Stdin, find_program, run_to_end};
 
 pub use super::roster::adapters;
 
@@ -182,6 +182,7 @@ fn said(
         out_dir: out_dir.to_path_buf(),
         output_max: OUTPUT_MAX,
         walls: None,
+        network: Network::Host,
     };
     let exit =
         run_to_end(Containment::detect(), launch, LINT_MAX, GRACE).map_err(|error| error.to_string())?;

@@ -7,6 +7,7 @@ use super::base::Base;
 use super::base_judge::{PutBack, TrustedJudge};
 use super::check::{Command, contained, ended, failing, junit_in, tail, went};
 use super::command_memo::CommandMemo;
+use super::enforced;
 use super::inside;
 use super::project::Project;
 use super::site::{Site, lock};
@@ -34,7 +35,7 @@ use tribunal_docs::qa::{
     Regression, RegressionKind, TestReport, is_missing, missing_line, read_tests, regressions,
 };
 use tribunal_git::{GitError, GitPath, Oid};
-use tribunal_process::ExitHow;
+use tribunal_process::{ExitHow, Network};
 
 /// Folders that a test run needs and git does not have. Those of the user's work tree are linked, to read.
 pub(super) const BORROWED: [&str; 4] = ["node_modules", ".venv", "venv", "vendor"];
@@ -425,12 +426,13 @@ fn counted(before: &Seen, now: &Seen) -> Vec<Regression> {
 
 impl Seen {
     /// What the command lacked, in its own words, with the way out where we know it.
-    fn lacked(&self) -> String {
+    fn lacked(&self, network: Network) -> String {
         let Some(line) = missing_line(&self.output) else { return String::new() };
         let hint = match line.to_ascii_lowercase().contains("read-only file system") {
-            true => " (checks write to their own files only; `agents.writable` opens a folder to them)",
-            false => "",
+            true => Some("checks write to their own files only; `agents.writable` opens a folder to them"),
+            false => enforced::way_out(network, &self.output),
         };
+        let hint = hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
         format!(": {}{hint}", tribunal_view::plain::clipped(&line, 200))
     }
 
@@ -562,7 +564,7 @@ impl ProjectCheck {
         let lost = counted.iter().filter(|_| self.counts).map(|one| lost_test(self.command, one));
         let findings: Vec<Claim> = claim.into_iter().chain(lost).collect();
         let lacked = match answer {
-            Answer::NotRun(_) | Answer::RedBefore(_) => now.lacked(),
+            Answer::NotRun(_) | Answer::RedBefore(_) => now.lacked(site.network(None)),
             _ => String::new(),
         };
         let why = format!("`{shown}`: {}{lacked}", answer.text());

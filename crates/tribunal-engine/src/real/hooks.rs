@@ -6,6 +6,7 @@
 use super::base::fork;
 use super::base_judge::called_by;
 use super::check::{Command, Found, NotRun, contained, ended, tail};
+use super::enforced;
 use super::inside;
 use super::message::{self, Rewritten};
 use super::site::{Site, lock, slug};
@@ -336,7 +337,9 @@ impl<'a> Desk<'a> {
         let (mut claims, changed) = match ran {
             Ran::Passed(changed) => (Vec::new(), changed),
             Ran::Refused { how, out, changed } => {
-                let mut claim = refusal(hook, &format!("your {} hook refuses the commit", hook.name));
+                let hint = enforced::way_out(self.site.network(None), &said(out));
+                let hint = hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+                let mut claim = refusal(hook, &format!("your {} hook refuses the commit{hint}", hook.name));
                 claim.details = ended(how);
                 claim.evidence = said(out);
                 (vec![claim], changed)

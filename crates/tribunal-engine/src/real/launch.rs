@@ -28,7 +28,7 @@ use tribunal_core::ids::{LoopId, Time};
 use tribunal_core::r#loop::{Failure, FailureKind};
 use tribunal_core::tables::{self, TurnsSet};
 use tribunal_git::Oid;
-use tribunal_process::{Cause, Exit, ExitHow, Launch, ProcessError, Stdin, Walls};
+use tribunal_process::{Callers, Cause, Exit, ExitHow, Launch, Network, ProcessError, Stdin, Walls};
 use tribunal_view::spoken::Identity;
 use tribunal_view::{context, plain, prompt};
 
@@ -222,7 +222,7 @@ impl Site {
             checks: speech.checks.map(|work| self.checks(effect, &brief.out_dir, work)),
         };
         let (id, clerk) = (slug(&effect.to_string()), Clerk::new(speech.mandate));
-        let opened = self.desk.open(&id, &self.marker, &brief.out_dir, clerk, backstage);
+        let opened = self.desk.open(&id, &brief.out_dir, clerk, backstage);
         opened.map_err(|error| format!("{}: {error}", brief.out_dir.display()))?;
         Ok(Some(mcp))
     }
@@ -378,6 +378,7 @@ impl Site {
             out_dir,
             output_max: OUTPUT_MAX,
             walls,
+            network: Network::Host,
         };
         lock(&self.thens).insert(id.clone(), then);
         let started = match self.is_unwanted(effect) {
@@ -386,7 +387,10 @@ impl Site {
                 crash::point("launch:before");
                 let started = self.keeper.spawn(launch);
                 crash::point("launch:after");
-                started.map(drop).map_err(|error: ProcessError| error.to_string())
+                let heard = |started| Callers::of(started, self.keeper.containment(), &self.marker, &id);
+                started
+                    .map(|started| self.desk.begun(&id, heard(started)))
+                    .map_err(|error: ProcessError| error.to_string())
             }
         };
         if started.is_err() {

@@ -22,6 +22,7 @@ mod delivery;
 mod desk;
 pub mod doctor;
 mod earlier;
+pub(crate) mod enforced;
 mod error;
 mod evidence;
 mod examine;
@@ -72,6 +73,7 @@ mod word;
 pub use chain::{Artifact, ChainAsk, begin_chain, begin_implementation, plans_of};
 pub use codebase::codebase;
 pub(crate) use delivery::REGRESSION;
+pub use enforced::facts as sandbox_facts;
 pub use error::{SetupError, WITHOUT_AGENTS};
 pub use examine::{
     ReviewAsk, ReviewPlan, SettingsBase, Target, begin_review, plan_review, replace_seat, settings_base,

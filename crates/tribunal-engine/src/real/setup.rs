@@ -641,7 +641,7 @@ pub(super) fn told(
         base: base.as_str().to_owned(),
         planning_tracked: tracked.iter().any(|entry| entry.path.is_under(&planning)),
         containment: site.keeper.containment().name().to_owned(),
-        sandbox: site.sandbox.words().to_owned(),
+        sandbox: site.sandbox_words(),
         configuration: digest(&[configuration.as_bytes()]).to_string(),
         correlation: site.run.clone(),
         effort: standing::effort_word(settings),
@@ -672,6 +672,7 @@ pub(super) fn world(
     })?;
     let keeper = Arc::new(keeper);
     let sandbox = sandbox(settings, keeper.containment())?;
+    let promised = super::enforced::facts(sandbox, keeper.containment(), settings);
     let stops = Arc::downgrade(&keeper);
     let stop = move |id: &str| {
         stops.upgrade().into_iter().for_each(|keeper| keeper.stop(id, super::site::STOP_GRACE));
@@ -699,6 +700,7 @@ pub(super) fn world(
         roster: std::sync::OnceLock::new(),
         keeper,
         sandbox,
+        promised,
         scratches: super::scratch::Scratches::default(),
         jobs: workers.jobs(),
         slow: checkers.jobs(),

@@ -49,6 +49,8 @@ pub(crate) struct Site {
     pub(crate) roster: std::sync::OnceLock<tribunal_core::roster::Roster>,
     /// Whether launches are kept to their own files.
     pub(crate) sandbox: Sandbox,
+    /// What is promised of that.
+    pub(crate) promised: tribunal_view::sandbox::SandboxFacts,
     /// What launches have to write to.
     pub(crate) scratches: super::scratch::Scratches,
     pub(crate) jobs: Jobs,

@@ -4,6 +4,7 @@
 
 use super::cache::{Memo, Wanted, Warm, may_run_code};
 use super::check::{Command, contained, tail, tmp_in};
+use super::enforced;
 use super::inside;
 use super::site::{Site, slug};
 use crate::docket::{AsideNote, Docket, Note};
@@ -535,6 +536,7 @@ impl Asked<'_> {
                     room: vec![cache.to_owned()],
                     shown_folders: programs.iter().cloned().collect(),
                     place: place.clone(),
+                    network: Some(self.tool.network),
                 };
                 let tree = self.tree.path();
                 let (how, out) = contained(self.site, self.name, runs.len(), tree, self.dir, &command)?;
@@ -600,7 +602,10 @@ impl Asked<'_> {
             let said = tail(&out_dir.join("stderr"));
             let said = if said.is_empty() { tail(&out_dir.join("stdout")) } else { said };
             let said = if said.is_empty() { said } else { format!("\n{said}") };
-            format!("{} did not run: {why} (exit code {code}){said}", self.tool.name)
+            let hint =
+                enforced::way_out(self.site.network(Some(self.tool.network)), &format!("{out}\n{err}"));
+            let hint = hint.map_or("", |_| "; it has no network: `network = true` in its row gives it one");
+            format!("{} did not run: {why} (exit code {code}){hint}{said}", self.tool.name)
         })?;
         for claim in report.findings.iter_mut().filter(|_| !place.is_empty()) {
             claim.file = claim.file.take().map(|file| format!("{place}/{file}"));

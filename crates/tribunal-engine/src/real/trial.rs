@@ -19,7 +19,9 @@ use tribunal_agent::{
 use tribunal_core::effect::{EffectId, Step, Try};
 use tribunal_core::ids::{Maker, Of};
 use tribunal_core::r#loop::{Failure, FailureKind};
-use tribunal_process::{Containment, Exit, Keeper, Launch, ProcessError, Stdin, Walls, survivors};
+use tribunal_process::{
+    Callers, Containment, Exit, Keeper, Launch, Network, ProcessError, Stdin, Walls, survivors,
+};
 
 /// Bytes an agent may write to its output.
 const OUTPUT_MAX: u64 = 64 << 20;
@@ -109,7 +111,7 @@ pub fn run(adapters: &Adapters, row: &Adapter, trial: &Trial) -> Result<Tried, T
     if let Some(part) = trial.reports.filter(|_| row.can(Feature::Mcp, trial.access)) {
         asks.mcp = server(&trial.own_binary, &trial.out_dir);
         let backstage = Backstage { context: context_of(&brief.prompt), checks: None };
-        desk.open(&id, &marker, &trial.out_dir, Clerk::new(mandate(part)), backstage)?;
+        desk.open(&id, &trial.out_dir, Clerk::new(mandate(part)), backstage)?;
     }
     let keep = |name: &str| trial.environment.get(name).cloned();
     let prepared = tribunal_agent::prepare(row, &brief, &asks, &keep)?;
@@ -127,7 +129,8 @@ pub fn run(adapters: &Adapters, row: &Adapter, trial: &Trial) -> Result<Tried, T
         ..Limits::default()
     };
     let left_out = prepared.left_out.clone();
-    keeper.spawn(launch(&id, &marker, trial, prepared, walls))?;
+    let started = keeper.spawn(launch(&id, &marker, trial, prepared, walls))?;
+    desk.begun(&id, Callers::of(started, keeper.containment(), &marker, &id));
     let (reading, out_dir) = (Reading::of(row), &trial.out_dir);
     watch.begin(Watched::new(id.clone(), marker.clone(), reading, row.parser, out_dir, limits));
     let (exit, late) = match told.recv_timeout(trial.deadline) {
@@ -167,6 +170,7 @@ fn launch(id: &str, marker: &str, trial: &Trial, prepared: Prepared, walls: Opti
         out_dir: trial.out_dir.clone(),
         output_max: OUTPUT_MAX,
         walls,
+        network: Network::Host,
     }
 }
 

@@ -84,19 +84,6 @@ impl Sandbox {
             _ => Sandbox::Missing,
         }
     }
-
-    /// How it is told in reports: what is enforced, or that nothing is.
-    pub fn words(self) -> &'static str {
-        match self {
-            Sandbox::Walls => {
-                "walls: agents and checks write only their own files and see no journal; the network is open"
-            }
-            Sandbox::Off => "unsandboxed (switched off): an agent of the same user could forge",
-            Sandbox::Missing => {
-                "unsandboxed (this machine permits none): an agent of the same user could forge"
-            }
-        }
-    }
 }
 
 /// What one launch needs.

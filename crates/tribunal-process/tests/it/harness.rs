@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tempfile::TempDir;
-use tribunal_process::{Containment, Exit, Keeper, Launch, Stdin};
+use tribunal_process::{Containment, Exit, Keeper, Launch, Network, Stdin};
 
 /// Longer than anything here takes on a busy machine.
 pub const BOUND: Duration = Duration::from_secs(20);
@@ -23,7 +23,7 @@ pub fn each(mut check: impl FnMut(&str, Containment)) {
         Some(own) => check("auto", own),
         None => skip("this kernel permits no PID namespace here"),
     }
-    match Containment::bubblewrap() {
+    match Containment::bubblewrap(Some(Path::new(PROBE))) {
         Some(bwrap) => check("bubblewrap", bwrap),
         None => skip("bubblewrap is missing or may not make a PID namespace here"),
     }
@@ -62,6 +62,7 @@ impl Stand {
             out_dir: self.out(id),
             output_max: u64::MAX,
             walls: None,
+            network: Network::Host,
         }
     }
 

@@ -7,5 +7,6 @@ mod basics;
 mod crash;
 mod harness;
 mod many;
+mod seal;
 mod stopping;
 mod walls;

@@ -12,7 +12,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tribunal_process::{Containment, ExitHow, Keeper, Launch, Stdin, run_to_end, survivors, sweep};
+use tribunal_process::{Containment, ExitHow, Keeper, Launch, Network, Stdin, run_to_end, survivors, sweep};
 
 /// Long enough for any test, and an end for what a failed one leaves.
 const LIFE: Duration = Duration::from_secs(60);
@@ -45,6 +45,12 @@ fn act() -> io::Result<()> {
         "sweeper" => sweeper(rest),
         "many" => many(rest),
         "detect" => detect(rest),
+        "trace" => trace(rest, libc::PTRACE_ATTACH),
+        "trace-parent" => trace_parent(),
+        "abstract" => abstract_socket(rest),
+        "refused-calls" => refused_calls(),
+        "reach" => reach(rest),
+        "call-at" => call_at(rest),
         other => Err(io::Error::other(format!("unknown mode {other}"))),
     }
 }
@@ -114,7 +120,7 @@ fn leave_behind() -> io::Result<()> {
 /// `auto`, `bubblewrap` or `subreaper`.
 fn containment(word: &OsString) -> Containment {
     match word.to_str() {
-        Some("bubblewrap") => Containment::bubblewrap().unwrap_or(Containment::Subreaper),
+        Some("bubblewrap") => Containment::bubblewrap(None).unwrap_or(Containment::Subreaper),
         Some("subreaper") => Containment::Subreaper,
         _ => Containment::detect(),
     }
@@ -133,6 +139,7 @@ fn launch(args: &[OsString]) -> io::Result<Launch> {
         out_dir: PathBuf::from(out_dir),
         output_max: u64::MAX,
         walls: None,
+        network: Network::Host,
     })
 }
 
@@ -219,4 +226,71 @@ fn detect(args: &[OsString]) -> io::Result<()> {
     let (timeout, grace) = (Duration::from_secs(20), Duration::ZERO);
     let exit = run_to_end(containment, launch(&script)?, timeout, grace).map_err(io::Error::other)?;
     writeln!(io::stdout(), "{name} {:?}", exit.how)
+}
+
+/// PID: attaches to a process and lets go of it by ending; says how that went.
+#[expect(unsafe_code, reason = "tracing has no safe wrapper")]
+fn trace(args: &[OsString], how: libc::c_uint) -> io::Result<()> {
+    let pid: libc::c_int = number(args)?;
+    // SAFETY: numbers in, a number out.
+    let done = unsafe { libc::ptrace(how, pid, 0, 0) };
+    let said = if done == 0 { "traced".to_owned() } else { io::Error::last_os_error().to_string() };
+    writeln!(io::stdout(), "trace {pid}: {said}")
+}
+
+/// Traces its parent and never asks how that ended.
+fn trace_parent() -> io::Result<()> {
+    let parent = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
+    trace(&[parent.to_string().into()], libc::PTRACE_SEIZE)?;
+    fs::write("traced", "")?;
+    park()
+}
+
+/// NAME: speaks through a socket without a file, one of somebody else's and one of its own.
+fn abstract_socket(args: &[OsString]) -> io::Result<()> {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+    let name = args.first().ok_or_else(|| io::Error::other("too few arguments"))?;
+    let theirs = SocketAddr::from_abstract_name(name.as_encoded_bytes())?;
+    let own = SocketAddr::from_abstract_name([name.as_encoded_bytes(), b"-own"].concat())?;
+    let _listener = UnixListener::bind_addr(&own)?;
+    let said = |to: &SocketAddr| UnixStream::connect_addr(to).map_or("closed", |_| "open");
+    writeln!(io::stdout(), "theirs {}, own {}", said(&theirs), said(&own))
+}
+
+/// What the kernel says to calls that nobody needs.
+#[expect(unsafe_code, reason = "these calls have no safe wrapper")]
+fn refused_calls() -> io::Result<()> {
+    // SAFETY: with these arguments they change nothing, and fail where they are not refused.
+    let calls = unsafe {
+        [
+            ("keyctl", libc::syscall(libc::SYS_keyctl, 0, -3, 0), io::Error::last_os_error()),
+            ("io_uring", libc::syscall(libc::SYS_io_uring_setup, 0, 0), io::Error::last_os_error()),
+            ("bpf", libc::syscall(libc::SYS_bpf, 0, 0, 0), io::Error::last_os_error()),
+        ]
+    };
+    for (name, done, error) in calls {
+        let said = if done >= 0 { 0 } else { error.raw_os_error().unwrap_or(-1) };
+        writeln!(io::stdout(), "{name} {said}")?;
+    }
+    Ok(())
+}
+
+/// PORT: reaches for a server of this machine, and for one of its own.
+fn reach(args: &[OsString]) -> io::Result<()> {
+    let own = std::net::TcpListener::bind("127.0.0.1:0")?;
+    let said = |port| std::net::TcpStream::connect(("127.0.0.1", port)).map_or("closed", |_| "open");
+    writeln!(io::stdout(), "theirs {}, own {}", said(number(args)?), said(own.local_addr()?.port()))
+}
+
+/// SOCKET: calls there, and stays until it is hung up on.
+fn call_at(args: &[OsString]) -> io::Result<()> {
+    let path = args.first().ok_or_else(|| io::Error::other("too few arguments"))?;
+    let mut stream = std::os::unix::net::UnixStream::connect(path)?;
+    stream.read_to_end(&mut Vec::new()).map(drop)
+}
+
+fn number<T: std::str::FromStr>(args: &[OsString]) -> io::Result<T> {
+    let word = args.first().and_then(|word| word.to_str());
+    word.and_then(|word| word.parse().ok()).ok_or_else(|| io::Error::other("a number is missing"))
 }

@@ -15,7 +15,7 @@ use tribunal_engine::real::{self, FOLDER, Sandbox, WITHOUT_AGENTS, trial};
 use tribunal_engine::settings::Settings;
 use tribunal_process::Containment;
 use tribunal_view::doctor::{AgentView, CommandView, CommandsView, DoctorView, KEPT};
-use tribunal_view::plain;
+use tribunal_view::{plain, sandbox};
 
 /// Less room than this is worth a word.
 const ROOM_MIN: u64 = 1 << 30;
@@ -35,7 +35,7 @@ pub fn run(globals: &Globals, args: &Doctor) -> Result<Done, Failure> {
         agents: found.iter().map(|found| agent(found, &plays)).collect(),
         gates_off: settings.gates.off.clone(),
         commands: place.as_ref().and_then(|place| commands(&place.root, &settings, &environment)),
-        ..machine(place.as_ref(), &settings.agents.sandbox)
+        ..machine(place.as_ref(), &settings)
     };
     if args.contract {
         if !globals.quiet && !globals.json {
@@ -99,15 +99,17 @@ fn commands(root: &Path, settings: &Settings, environment: &Environment) -> Opti
     })
 }
 
-fn machine(place: Option<&Place>, sandbox: &str) -> DoctorView {
+fn machine(place: Option<&Place>, settings: &Settings) -> DoctorView {
     let containment = Containment::detect();
-    let sandbox = Sandbox::of(sandbox, || containment.can_wall());
+    let sandbox = Sandbox::of(&settings.agents.sandbox, || containment.can_wall());
+    let facts = real::sandbox_facts(sandbox, &containment, settings);
     let root = place.map_or(Path::new("."), |place| place.root.as_path());
     let room = rustix::fs::statvfs(root).ok();
     DoctorView {
         containment: containment.name().to_owned(),
         containment_partial: containment.is_partial(),
-        sandbox: sandbox.words().to_owned(),
+        sandbox: sandbox::walls(&facts).to_owned(),
+        promises: sandbox::promises(&facts),
         sandbox_missing: sandbox != Sandbox::Walls,
         git: tribunal_git::git_version(root).unwrap_or_default(),
         disk_free: room.map_or(0, |room| room.f_bavail.saturating_mul(room.f_frsize)),

@@ -43,6 +43,7 @@ mod hostile_branch;
 mod hostile_files;
 mod hostile_gates;
 mod hostile_judge;
+mod hostile_kernel;
 mod hostile_words;
 mod in_a_browser;
 mod land;

@@ -7,7 +7,7 @@ use tribunal_core::run::Ending;
 use tribunal_engine::docket::Ran;
 
 /// The agent of the stage is given the server as real ones are: by its row.
-const SPEAKS: &str = "[plan]\nreview = \"never\"\n[agents]\ndefault = \"witness-speaks\"\n\
+pub const SPEAKS: &str = "[plan]\nreview = \"never\"\n[agents]\ndefault = \"witness-speaks\"\n\
      [adapters.witness-speaks]\nlike = \"witness\"\nenv = { SCRIPTED_MCP = [\"{mcp_argv_json}\"] }\n";
 pub const OPEN: &str = "[plan]\nreview = \"never\"\n[agents]\ndefault = \"witness-speaks\"\nsandbox = \"off\"\n\
      [adapters.witness-speaks]\nlike = \"witness\"\nenv = { SCRIPTED_MCP = [\"{mcp_argv_json}\"] }\n";

@@ -6,7 +6,7 @@ use super::project::{Project, SCENE};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
-use tribunal_process::{Containment, Exit, ExitHow, Keeper, Launch, Stdin};
+use tribunal_process::{Containment, Exit, ExitHow, Keeper, Launch, Network, Stdin};
 
 /// Launches the scripted agent of a project.
 pub struct Agents {
@@ -71,6 +71,7 @@ impl Agents {
             out_dir: out.join(format!("agent-{n}")),
             output_max: 256 << 20,
             walls: None,
+            network: Network::Host,
         }
     }
 }

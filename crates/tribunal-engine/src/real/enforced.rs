@@ -1,0 +1,93 @@
+//! What is enforced around launches here, as facts for the words of reports, and the network of one launch. Who may use
+//! the network is core's to say; whether that can be enforced is the process driver's.
+
+use super::site::Site;
+use super::walls::Sandbox;
+use crate::settings::Settings;
+use tribunal_core::defence::{Defence, stands};
+use tribunal_core::network::{self, Started};
+use tribunal_process::{Containment, Enforced, Network};
+use tribunal_view::sandbox::{self, SandboxFacts, Walls};
+
+/// What a command that lacks the network is told.
+pub(crate) const WITHOUT_NETWORK: &str =
+    "checks run without network: `checks.network = true` gives it to them";
+
+/// What is promised of the sandbox, by the settings and by what the machine enforces.
+pub fn facts(sandbox: Sandbox, containment: &Containment, settings: &Settings) -> SandboxFacts {
+    let walls = match sandbox {
+        Sandbox::Walls => Walls::Raised,
+        Sandbox::Off => Walls::Off,
+        Sandbox::Missing => Walls::Missing,
+    };
+    let found = if walls == Walls::Raised { containment.enforced() } else { Enforced::default() };
+    SandboxFacts {
+        walls,
+        network: found.network,
+        checks_network: settings.checks.network,
+        kernel_files: found.kernel_files,
+        init: found.init,
+        sockets: found.sockets,
+        calls: found.calls,
+        callers: found.callers,
+    }
+}
+
+/// The network of a launch: cut off where it may not use it and the machine can do that.
+pub(crate) fn network_of(started: Started, facts: &SandboxFacts) -> Network {
+    let may_use = network::may_use(started, facts.checks_network) || !stands(Defence::CheckNetwork);
+    match facts.walls == Walls::Raised && facts.network && !may_use {
+        true => Network::None,
+        false => Network::Host,
+    }
+}
+
+/// The way out for a command that was cut off and says that it reached nobody.
+pub(crate) fn way_out(network: Network, output: &str) -> Option<&'static str> {
+    (network == Network::None && tribunal_docs::qa::lacks_network(output)).then_some(WITHOUT_NETWORK)
+}
+
+impl Site {
+    /// How the sandbox is told in reports.
+    pub(crate) fn sandbox_words(&self) -> String {
+        sandbox::words(&self.promised)
+    }
+
+    /// The network of a command that judges.
+    pub(crate) fn network(&self, tool_network: Option<bool>) -> Network {
+        let started = tool_network.map_or(Started::Check, |network| Started::Tool { network });
+        network_of(started, &self.promised)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cut off only where that is enforced and nobody gave it: what is not enforced is not tried, and not claimed.
+    #[test]
+    fn the_network_is_cut_off_only_where_walls_stand_and_nobody_gives_it() {
+        let here = SandboxFacts { walls: Walls::Raised, network: true, ..SandboxFacts::default() };
+        let tool = |network| Started::Tool { network };
+        for (facts, started, expect) in [
+            (here, Started::Check, Network::None),
+            (here, tool(false), Network::None),
+            (here, tool(true), Network::Host),
+            (here, Started::Agent, Network::Host),
+            (SandboxFacts { checks_network: true, ..here }, Started::Check, Network::Host),
+            (SandboxFacts { network: false, ..here }, Started::Check, Network::Host),
+            (SandboxFacts { walls: Walls::Off, ..here }, Started::Check, Network::Host),
+            (SandboxFacts { walls: Walls::Missing, ..here }, tool(false), Network::Host),
+        ] {
+            assert_eq!(network_of(started, &facts), expect, "{started:?} {facts:?}");
+        }
+    }
+
+    #[test]
+    fn only_who_was_cut_off_is_told_the_way_out() {
+        let lacks = "curl: (6) Could not resolve host: example.org";
+        assert_eq!(way_out(Network::None, lacks), Some(WITHOUT_NETWORK));
+        assert_eq!(way_out(Network::Host, lacks), None);
+        assert_eq!(way_out(Network::None, "assertion failed"), None);
+    }
+}

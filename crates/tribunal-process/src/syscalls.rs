@@ -1,0 +1,263 @@
+//! The system calls that a launch is refused, as a seccomp filter. It is a list of what no agent and no build needs,
+//! not of what they may use: user namespaces, mounts inside them, tracing within the launch and 32-bit programs go on
+//! working. Every way into the kernel is covered: the machine's own calls, those of its 32-bit programs, and no third.
+//!
+//! Each call is refused as the kernel itself refuses it where it is switched off, so that programs take the way they
+//! already have for that case.
+
+use std::io;
+
+use libc::{ENOSYS, EPERM, sock_filter, sock_fprog};
+
+/// One call that is refused: its number for programs of this machine and for its 32-bit programs, and the error.
+struct Refused {
+    native: Option<libc::c_long>,
+    compat: Option<u32>,
+    errno: i32,
+}
+
+const fn both(native: libc::c_long, compat: u32, errno: i32) -> Refused {
+    Refused { native: Some(native), compat: Some(compat), errno }
+}
+
+/// Terminal requests that type into a terminal for its user: `TIOCSTI`, and `TIOCLINUX` with its paste.
+const TYPING: [u32; 2] = [0x5412, 0x541C];
+/// The number of `ioctl` in both 32-bit tables.
+const COMPAT_IOCTL: u32 = 54;
+
+#[cfg(target_arch = "x86_64")]
+mod machine {
+    use super::{EPERM, Refused, both};
+
+    pub(super) const NATIVE: u32 = 0xC000_003E;
+    pub(super) const COMPAT: u32 = 0x4000_0003;
+    /// Calls with this bit are those of the x32 ABI, a second table behind the same architecture.
+    pub(super) const THIRD_TABLE: Option<u32> = Some(0x4000_0000);
+    /// The kernel's keys: a launch of the same user holds those of the user's session.
+    pub(super) const KEYS: [u32; 3] = [286, 287, 288];
+    pub(super) const PERF: u32 = 336;
+    pub(super) const BPF: u32 = 357;
+    pub(super) const USERFAULTFD: u32 = 374;
+    pub(super) const BY_HANDLE: u32 = 342;
+    pub(super) const KEXEC: u32 = 283;
+    pub(super) const FINIT_MODULE: u32 = 350;
+    pub(super) const ONLY_HERE: [Refused; 3] = [
+        both(libc::SYS_iopl, 110, EPERM),
+        both(libc::SYS_ioperm, 101, EPERM),
+        Refused { native: Some(libc::SYS_kexec_file_load), compat: None, errno: EPERM },
+    ];
+}
+
+#[cfg(target_arch = "aarch64")]
+mod machine {
+    use super::{EPERM, Refused, both};
+
+    pub(super) const NATIVE: u32 = 0xC000_00B7;
+    pub(super) const COMPAT: u32 = 0x4000_0028;
+    pub(super) const THIRD_TABLE: Option<u32> = None;
+    pub(super) const KEYS: [u32; 3] = [309, 310, 311];
+    pub(super) const PERF: u32 = 364;
+    pub(super) const BPF: u32 = 386;
+    pub(super) const USERFAULTFD: u32 = 388;
+    pub(super) const BY_HANDLE: u32 = 371;
+    pub(super) const KEXEC: u32 = 347;
+    pub(super) const FINIT_MODULE: u32 = 379;
+    /// `kexec_file_load`.
+    pub(super) const ONLY_HERE: [Refused; 1] = [both(294, 401, EPERM)];
+}
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+fn refused() -> impl Iterator<Item = Refused> {
+    use machine::{BPF, BY_HANDLE, FINIT_MODULE, KEXEC, KEYS, ONLY_HERE, PERF, USERFAULTFD};
+    let everywhere = [
+        // Keys of the user's session: tickets, disk passwords.
+        both(libc::SYS_add_key, KEYS[0], EPERM),
+        both(libc::SYS_request_key, KEYS[1], EPERM),
+        both(libc::SYS_keyctl, KEYS[2], EPERM),
+        // Files by number, past the mounts that hide them.
+        both(libc::SYS_open_by_handle_at, BY_HANDLE, EPERM),
+        // Programs inside the kernel, and the parts of it that faults were found in most often.
+        both(libc::SYS_bpf, BPF, EPERM),
+        both(libc::SYS_perf_event_open, PERF, EPERM),
+        both(libc::SYS_userfaultfd, USERFAULTFD, EPERM),
+        // A second way to make most other calls. Who uses it falls back to them, as on kernels without it.
+        both(libc::SYS_io_uring_setup, 425, ENOSYS),
+        both(libc::SYS_io_uring_enter, 426, ENOSYS),
+        both(libc::SYS_io_uring_register, 427, ENOSYS),
+        // The kernel itself, its log, and the machine's memory: nothing of a launch's.
+        both(libc::SYS_kexec_load, KEXEC, EPERM),
+        both(libc::SYS_init_module, 128, EPERM),
+        both(libc::SYS_delete_module, 129, EPERM),
+        both(libc::SYS_finit_module, FINIT_MODULE, EPERM),
+        both(libc::SYS_syslog, 103, EPERM),
+        both(libc::SYS_acct, 51, EPERM),
+        both(libc::SYS_swapon, 87, EPERM),
+        both(libc::SYS_swapoff, 115, EPERM),
+    ];
+    everywhere.into_iter().chain(ONLY_HERE)
+}
+
+const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
+const EQUALS: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
+const AT_LEAST: u16 = 0x35; // BPF_JMP | BPF_JGE | BPF_K
+const RETURN: u16 = 0x06; // BPF_RET | BPF_K
+/// Offsets in what the filter is shown: the call's number, the architecture, the lower half of the second argument.
+const NUMBER: u32 = 0;
+const ARCHITECTURE: u32 = 4;
+const SECOND: u32 = 24;
+const ALLOW: u32 = 0x7FFF_0000;
+const ERROR: u32 = 0x0005_0000;
+
+fn step(code: u16, k: u32, skip_if: u8, skip_else: u8) -> sock_filter {
+    sock_filter { code, jt: skip_if, jf: skip_else, k }
+}
+
+fn error(errno: i32) -> sock_filter {
+    step(RETURN, ERROR | errno.unsigned_abs(), 0, 0)
+}
+
+/// One table of calls: what is refused of it, then everything else is let through.
+fn table(out: &mut Vec<sock_filter>, ioctl: u32, refused: impl Iterator<Item = (u32, i32)>) {
+    out.push(step(LOAD, NUMBER, 0, 0));
+    for (number, errno) in refused {
+        out.extend([step(EQUALS, number, 0, 1), error(errno)]);
+    }
+    out.extend([step(EQUALS, ioctl, 1, 0), step(RETURN, ALLOW, 0, 0), step(LOAD, SECOND, 0, 0)]);
+    for request in TYPING {
+        out.extend([step(EQUALS, request, 0, 1), error(EPERM)]);
+    }
+    out.push(step(RETURN, ALLOW, 0, 0));
+}
+
+/// The filter; none for a machine whose numbers are not known here.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+fn filter() -> Option<Vec<sock_filter>> {
+    let mut native = Vec::new();
+    if let Some(third) = machine::THIRD_TABLE {
+        native.extend([step(LOAD, NUMBER, 0, 0), step(AT_LEAST, third, 0, 1), error(ENOSYS)]);
+    }
+    let number = |number: Option<libc::c_long>| number.and_then(|number| u32::try_from(number).ok());
+    let of_native = refused().filter_map(|call| Some((number(call.native)?, call.errno)));
+    table(&mut native, number(Some(libc::SYS_ioctl))?, of_native);
+    let mut out = vec![step(LOAD, ARCHITECTURE, 0, 0)];
+    out.extend([step(EQUALS, machine::NATIVE, 0, u8::try_from(native.len()).ok()?)]);
+    out.extend(native);
+    out.extend([step(LOAD, ARCHITECTURE, 0, 0), step(EQUALS, machine::COMPAT, 1, 0), error(ENOSYS)]);
+    table(&mut out, COMPAT_IOCTL, refused().filter_map(|call| Some((call.compat?, call.errno))));
+    Some(out)
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn filter() -> Option<Vec<sock_filter>> {
+    None
+}
+
+/// Whether the kernel takes such filters, and this machine's numbers are known.
+#[expect(unsafe_code, reason = "seccomp has no safe wrapper")]
+pub(crate) fn is_available() -> bool {
+    // SAFETY: numbers in, a number out.
+    filter().is_some() && unsafe { libc::prctl(libc::PR_GET_SECCOMP, 0, 0, 0, 0) } >= 0
+}
+
+/// Refuses the calls to this process and all that it starts, for ever. It must have given up new privileges.
+#[expect(unsafe_code, reason = "seccomp has no safe wrapper")]
+pub(crate) fn refuse() -> io::Result<()> {
+    let mut filter = filter().ok_or(io::ErrorKind::Unsupported)?;
+    let len = libc::c_ushort::try_from(filter.len()).map_err(io::Error::other)?;
+    let program = sock_fprog { len, filter: filter.as_mut_ptr() };
+    let (mode, flags) = (libc::SECCOMP_SET_MODE_FILTER, libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW);
+    // SAFETY: the program points to as many steps as it says, and both outlive the call.
+    let done = unsafe { libc::syscall(libc::SYS_seccomp, mode, flags, &raw const program) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod tests {
+    use super::*;
+
+    /// What the filter answers, worked out as the kernel does.
+    fn answer(filter: &[sock_filter], arch: u32, number: u32, second: u32) -> u32 {
+        let (mut at, mut value) = (0, 0);
+        loop {
+            let step = filter[at];
+            at += 1;
+            match step.code {
+                LOAD => {
+                    value = match step.k {
+                        NUMBER => number,
+                        ARCHITECTURE => arch,
+                        SECOND => second,
+                        other => panic!("nothing is at {other}"),
+                    }
+                }
+                EQUALS => at += usize::from(if value == step.k { step.jt } else { step.jf }),
+                AT_LEAST => at += usize::from(if value >= step.k { step.jt } else { step.jf }),
+                RETURN => return step.k,
+                other => panic!("no such step: {other}"),
+            }
+        }
+    }
+
+    fn native(number: libc::c_long) -> u32 {
+        u32::try_from(number).unwrap()
+    }
+
+    #[test]
+    fn what_is_refused_is_refused_in_every_table() {
+        let filter = filter().unwrap();
+        for call in refused() {
+            let error = ERROR | call.errno.unsigned_abs();
+            for (arch, number) in [(machine::NATIVE, call.native.map(native)), (machine::COMPAT, call.compat)]
+            {
+                assert!(number.is_none_or(|number| answer(&filter, arch, number, 0) == error), "{number:?}");
+            }
+        }
+        for (arch, ioctl) in [(machine::NATIVE, native(libc::SYS_ioctl)), (machine::COMPAT, COMPAT_IOCTL)] {
+            for request in TYPING {
+                assert_eq!(answer(&filter, arch, ioctl, request), ERROR | EPERM.unsigned_abs());
+            }
+            assert_eq!(answer(&filter, arch, ioctl, 0x5401), ALLOW);
+        }
+    }
+
+    #[test]
+    fn there_is_no_third_table() {
+        let filter = filter().unwrap();
+        let nothing = ERROR | ENOSYS.unsigned_abs();
+        assert_eq!(answer(&filter, 0xC000_0015, 1, 0), nothing);
+        if let Some(third) = machine::THIRD_TABLE {
+            assert_eq!(answer(&filter, machine::NATIVE, third | native(libc::SYS_keyctl), 0), nothing);
+            assert_eq!(answer(&filter, machine::NATIVE, third, 0), nothing);
+        }
+    }
+
+    #[test]
+    fn what_programs_need_goes_through() {
+        let filter = filter().unwrap();
+        let needed = [
+            libc::SYS_read,
+            libc::SYS_openat,
+            libc::SYS_clone,
+            libc::SYS_clone3,
+            libc::SYS_unshare,
+            libc::SYS_setns,
+            libc::SYS_mount,
+            libc::SYS_pivot_root,
+            libc::SYS_ptrace,
+            libc::SYS_process_vm_readv,
+            libc::SYS_seccomp,
+            libc::SYS_personality,
+            libc::SYS_memfd_create,
+            libc::SYS_name_to_handle_at,
+        ];
+        for call in needed {
+            assert_eq!(answer(&filter, machine::NATIVE, native(call), 0), ALLOW, "{call}");
+        }
+    }
+
+    #[test]
+    fn this_kernel_is_asked() {
+        assert!(is_available());
+    }
+}
