@@ -128,7 +128,8 @@ mod tests {
     fn a_copy_of_a_configuration_holds_no_credential() {
         let folder = tempfile::tempdir().unwrap();
         let (file, more) = (folder.path().join("config"), folder.path().join("more"));
-        std::fs::write(&more, "[credential]\n\thelper = store --file=SECRET\n[user]\n\temail = me@here\n").unwrap();
+        std::fs::write(&more, "[credential]\n\thelper = store --file=SECRET\n[user]\n\temail = me@here\n")
+            .unwrap();
         std::fs::write(
             &file,
             "[core]\n\tbare = false\n\tsshCommand = ssh -i SECRET\n\thooksPath = SECRET\n[user]\n\tname = \"A \\\"B\\\" C\"\n\
@@ -143,7 +144,8 @@ mod tests {
         let copy = folder.path().join("copy");
         std::fs::write(&copy, &text).unwrap();
         let read = |key: &str| {
-            let out = Call::new(folder.path()).args(["config", "--file"]).arg(&copy).args(["--get", key]).ok();
+            let out =
+                Call::new(folder.path()).args(["config", "--file"]).arg(&copy).args(["--get", key]).ok();
             String::from_utf8(out.unwrap()).unwrap().trim_end().to_owned()
         };
         assert_eq!(read("user.name"), "A \"B\" C");

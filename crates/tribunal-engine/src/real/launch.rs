@@ -6,8 +6,8 @@ use super::clerk::{Clerk, Mandate};
 use super::desk::{Backstage, Checks, Later};
 use super::identity;
 use super::ran::{self, OnRecord};
+use super::sandbox::SandboxSpec;
 use super::site::{Site, Then, lock, now, slug};
-use super::walls::Room;
 use super::watch::{Limits, Watched};
 use crate::crash;
 use crate::docket::{Docket, LaunchNote};
@@ -173,7 +173,7 @@ impl Site {
                 });
             });
         };
-        let walls = agent_walls(&walled, &brief, &prepared, |room| self.walls(room))?;
+        let walls = agent_walls(&walled, &brief, &prepared, |spec| self.mounts(spec))?;
         self.spawn(effect, prepared, brief.out_dir, walls, Box::new(ended))?;
         self.watch.begin(watched);
         Ok(())
@@ -374,7 +374,7 @@ pub(crate) fn agent_walls(
     row: &Adapter,
     brief: &Brief,
     prepared: &Prepared,
-    raise: impl FnOnce(&Room<'_>) -> Result<Option<Walls>, String>,
+    raise: impl FnOnce(&SandboxSpec<'_>) -> Result<Option<Walls>, String>,
 ) -> Result<Option<Walls>, String> {
     // Its report is a file in its folder, which it may not write to otherwise.
     let report = std::fs::File::options().append(true).create(true).open(&prepared.report_file);
@@ -382,7 +382,7 @@ pub(crate) fn agent_walls(
     let scene = brief.scenario.as_deref().and_then(Path::parent).map(|folder| (folder.to_path_buf(), true));
     let env: Vec<(OsString, OsString)> =
         prepared.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-    raise(&Room {
+    raise(&SandboxSpec {
         tree: &prepared.dir,
         write: brief.access == Access::Write,
         own: &brief.out_dir,

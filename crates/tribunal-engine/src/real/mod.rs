@@ -45,6 +45,7 @@ mod request;
 mod roster;
 mod routing;
 mod rules;
+pub(crate) mod sandbox;
 mod scratch;
 mod secrets;
 mod setup;
@@ -57,7 +58,6 @@ mod tools;
 mod track;
 pub mod trial;
 mod unattended;
-pub(crate) mod walls;
 mod watch;
 mod word;
 
@@ -73,11 +73,11 @@ pub use project::{FOLDER, PhaseFiles, Project};
 pub(crate) use roster::adapters;
 pub use roster::check as check_agents;
 pub use rules::check as check_rules;
+pub use sandbox::Sandbox;
 pub use setup::{
     Ask, GcAsk, GcReport, SETTINGS, begin, fixed, gc, is_there, marker, not_taken, place_to_fix, resume,
     settings_of,
 };
-pub use walls::Sandbox;
 
 use crate::docket::{Docket, Note};
 use crate::world::{Arrival, Assignment, Probe, Report, Want, World};

@@ -16,9 +16,9 @@ use super::make::{
 };
 use super::pool::Pool;
 use super::project::{PhaseFiles, Project, noticed};
+use super::sandbox::Sandbox;
 use super::site::{Site, lock, now, slug};
 use super::takeover::{self, History};
-use super::walls::Sandbox;
 use super::{RealWorld, artifact, context, inside, kept, panel, polish, roster, rules, standing, subject};
 use crate::budget::Caps;
 use crate::docket::{Docket, Note, RunNote};
@@ -682,6 +682,7 @@ pub(super) fn world(
         keeper,
         sandbox,
         scratches: super::scratch::Scratches::default(),
+        git_settings: std::sync::OnceLock::new(),
         jobs: workers.jobs(),
         slow: checkers.jobs(),
         arrivals: sender.clone(),
