@@ -30,8 +30,6 @@ use tribunal_docs::qa::{
 use tribunal_git::{GitError, GitPath, Oid};
 use tribunal_process::ExitHow;
 
-/// Folders that a test run needs and git does not have. Those of the user's work tree are linked, to read.
-
 /// A command of the project, and who says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KnownCommand {

@@ -78,6 +78,8 @@ fn hostile_dev_reads_secrets_behind_a_link() {
     assert_eq!(show.landed("seen").unwrap(), "PROGRAMhonest");
 }
 
+/// Where the work tree lies, the check finds its own checkout and the packages that are installed there.
+///
 /// A check runs code that an agent wrote, in a project whose user has a token in git's settings and passwords in `.env`.
 #[test]
 fn hostile_check_reads_the_users_worktree() {
@@ -88,6 +90,7 @@ cat '{HOME}/.gitconfig' | grep TOKEN && exit 5
 git config --get user.name > /dev/null || exit 6
 git log -1 --format=%s > /dev/null || exit 7
 test -f '{PROJECT}/node_modules/package/index.js' || exit 8
+grep -q 'exit 9' '{PROJECT}/bin/one.sh' || exit 9
 exit 0
 """ },"##,
     );

@@ -218,3 +218,21 @@ fn a_place_that_is_opened_stands_in_the_list() {
         assert!(list.contains("reads {ROOT}/keys"), "{list:?}");
     }
 }
+
+/// A check that fails over a file which the user has says which key shows it; with the key it passes.
+#[test]
+fn a_check_that_misses_a_hidden_file_names_the_key() {
+    const OPEN: &str = "[plan]\nreview = \"never\"\n[agents]\nwritable = []\nreadable = [\"~/lib\"]\n";
+    let script = dev_also(r##"{ write = "bin/one.sh", text = "cat '{HOME}/lib/table' > /dev/null\n" },"##);
+    for (settings, code) in [(STRICT, 4), (OPEN, 0)] {
+        let mut show = Show::with(settings, &script);
+        let lib = show.stage.home().join("lib");
+        std::fs::create_dir_all(&lib).unwrap();
+        std::fs::write(lib.join("table"), "").unwrap();
+        let ended = show.expect(&["run"], code);
+        let said = format!("{}{}", ended.said(), show.tribunal(&["report", "--json"]).stdout);
+        let told =
+            said.contains("is there for you and not in the sandbox") && said.contains("agents.readable");
+        assert_eq!(told, code != 0, "{said}");
+    }
+}
