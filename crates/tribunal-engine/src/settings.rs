@@ -326,6 +326,9 @@ pub struct AgentSettings {
     /// Folders that makers and checks may also write to; `~/` is the home folder.
     #[serde(default)]
     pub writable: Vec<String>,
+    /// Files and folders that every launch may also read; `~/` is the home folder.
+    #[serde(default)]
+    pub readable: Vec<String>,
     /// Seats that judge a plan.
     pub plan_seats: Vec<String>,
     /// Seats that judge a task.

@@ -100,6 +100,22 @@ const CASES: &[Case] = &[
         &[Walls],
     ),
     Case(
+        "dev reads the key of the web page",
+        "hostile_sandbox::hostile_dev_reads_the_key_of_the_web_page",
+        &[Walls],
+    ),
+    Case("dev reads another project", "hostile_sandbox::hostile_dev_reads_another_project", &[Walls]),
+    Case(
+        "dev reads secrets behind a link",
+        "hostile_sandbox::hostile_dev_reads_secrets_behind_a_link",
+        &[Walls],
+    ),
+    Case(
+        "a check reads .env and git's settings",
+        "hostile_sandbox::hostile_check_reads_the_users_worktree",
+        &[Walls],
+    ),
+    Case(
         "dev rewrites .git: fsmonitor, hooks, filters",
         "hostile_files::hostile_dev_rewrites_its_git",
         &[NoDiscovery],

@@ -4,7 +4,7 @@
 
 use super::Ground;
 use super::clock::unique_id;
-use crate::real::walls::{self, Estate, SCRATCH, Sandbox};
+use crate::real::sandbox::{self, ProjectPlaces, SCRATCH, Sandbox, SandboxHost, SandboxSpec};
 use crate::real::{adapters, doctor, enforced};
 use crate::settings::Settings;
 use std::ffi::{OsStr, OsString};
@@ -126,22 +126,33 @@ fn walled(
     }
     let root = ground.root();
     let repo = Repo::open(root).ok();
-    let git = repo.as_ref().map_or([root, root], |repo| [repo.common_dir(), repo.objects_dir()]);
-    let place = walls::Ground {
+    let [common_dir, objects] =
+        repo.as_ref().map_or([root, root], |repo| [repo.common_dir(), repo.objects_dir()]);
+    let environment = doctor::environment();
+    let settings = sandbox::git_settings(sandbox::home_of(&environment).as_deref());
+    let place = SandboxHost {
         sandbox,
-        environment: &doctor::environment(),
+        environment: &environment,
         adapters: &adapters(&bounds.settings).map_err(|error| error.to_string())?,
+        readable: &agents.readable,
         writable: &agents.writable,
+        git_settings: &settings,
         keys: &repo.as_ref().map(Repo::signing_secrets).unwrap_or_default(),
         own_binary: &std::env::current_exe().map_err(|error| error.to_string())?,
-        project: Some(Estate { root, git, runs: root.join(crate::real::FOLDER) }),
+        project: Some(ProjectPlaces {
+            root,
+            common_dir,
+            objects,
+            runs: root.join(crate::real::FOLDER),
+            is_tested: repo.is_some(),
+        }),
         within: tree,
         scratches: None,
     };
     let judges = [".git", ground.planning(), "tribunal.toml"].map(|name| (root.join(name), false));
     let facts = enforced::facts(sandbox, &Containment::detect(), &bounds.settings);
     let network = enforced::network_of(Started::Check, &facts);
-    let walls = place.walls(&walls::Room {
+    let walls = place.mounts(&SandboxSpec {
         tree,
         write: true,
         own: &room.0,

@@ -494,7 +494,15 @@ impl Memo {
             .map(|name| format!("{name}={:?}", site.environment.get(*name)))
             .collect();
         let sandbox = (&site.settings.agents.sandbox, site.sandbox_words());
-        let said = (env!("CARGO_PKG_VERSION"), tool, seat, env, sandbox, &site.settings.agents.writable);
+        let said = (
+            env!("CARGO_PKG_VERSION"),
+            tool,
+            seat,
+            env,
+            sandbox,
+            &site.settings.agents.writable,
+            &site.settings.agents.readable,
+        );
         let Ok(said) = serde_json::to_vec(&said) else { return Ok(None) };
         let (programs, around) = (programs(site, tool), surroundings(site, tool, seat));
         let (Some(programs), Some(around)) = (programs, around) else { return Ok(None) };

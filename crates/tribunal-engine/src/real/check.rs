@@ -12,10 +12,10 @@ use super::guard::{CONTRACT, Guard, INTEGRITY};
 use super::hooks::{self, HOOKS, Staged};
 use super::inside;
 use super::protected::{self, PROTECTED};
+use super::sandbox::{self, SandboxSpec};
 use super::secrets::{self, SECRETS};
 use super::site::{PlanText, Site, lock, slug};
 use super::subject;
-use super::walls::Room;
 use crate::crash;
 use crate::docket::{ChainNote, Docket, Note};
 use crate::gates;
@@ -85,8 +85,8 @@ pub(crate) struct Command {
     pub(crate) env: Vec<(OsString, OsString)>,
     /// Folders it may write to besides its own.
     pub(crate) room: Vec<PathBuf>,
-    /// Folders it is shown to read.
-    pub(crate) shown_folders: Vec<PathBuf>,
+    /// Places it may read besides what every command sees.
+    pub(crate) reads: Vec<PathBuf>,
     /// The folder of the tree it runs in; the root unless it says another.
     pub(crate) place: String,
     /// What is dangerous about it: it is not run.
@@ -627,13 +627,13 @@ pub(crate) fn contained(
     kept.push(("TMPDIR".into(), tmp.clone().into()));
     kept.push(("TRIBUNAL_JUNIT".into(), junit_in(dir).into()));
     kept.extend(command.env.iter().cloned());
-    let more = std::iter::once(tmp).chain(command.room.iter().cloned());
-    let to_read = command.shown_folders.iter().map(|path| (path.clone(), false));
-    let walls = site.walls(&Room {
+    let more = std::iter::once(tmp).chain(command.room.iter().cloned()).map(|path| (path, true));
+    let more = more.chain(command.reads.iter().map(|path| (path.clone(), false)));
+    let walls = site.mounts(&SandboxSpec {
         tree,
         write: true,
         own: &out_dir,
-        more: more.map(|path| (path, true)).chain(to_read).collect(),
+        more: more.collect(),
         row: None,
         env: &kept,
         program: command.argv.first().map(OsStr::new),
@@ -647,7 +647,7 @@ pub(crate) fn contained(
         stdin: Stdin::Null,
         out_dir: out_dir.clone(),
         output_max: OUTPUT_MAX,
-        walls,
+        walls: walls.clone(),
         network: site.network(command.network),
     };
     let timeout = command.limit.unwrap_or(Duration::from_secs(site.settings.checks.timeout_s));
@@ -656,6 +656,10 @@ pub(crate) fn contained(
         .map_err(|error| format!("`{shown}` did not run: {error}"))?;
     crash::point("check:after");
     site.left(&out_dir, &exit);
+    if let (Some(walls), false) = (&walls, exit.how == ExitHow::Code(0)) {
+        let said = [tail(&out_dir.join("stdout")), tail(&out_dir.join("stderr"))].join("\n");
+        sandbox::add_to(&out_dir.join("stderr"), walls, &said);
+    }
     match (&exit.how, exit.cause) {
         (_, Cause::Stopped) => Err(format!("`{shown}` did not end within {} s", timeout.as_secs())),
         (_, Cause::OutputLimit) => Err(format!("`{shown}` wrote more than {OUTPUT_MAX} bytes")),

@@ -4,10 +4,10 @@
 //! code of one change could then speak for another.
 
 use super::cache::{ANSWERS_MAX, folder, leads_out, of_packages, oldest_first, programs_of};
-use super::green::{BORROWED, KnownCommand, Seen};
+use super::green::{KnownCommand, Seen};
 use super::land::write_atomic;
+use super::sandbox::{BORROWED, Sandbox};
 use super::site::{Site, now};
-use super::walls::Sandbox;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::os::unix::fs::MetadataExt;

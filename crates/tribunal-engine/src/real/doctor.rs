@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tribunal_agent::tool::Tools;
 use tribunal_agent::{Adapter, Adapters, Login, Tested};
 use tribunal_core::green::tests_nothing;
 use tribunal_docs::project_commands::{FoundCommand, FoundCommands};
@@ -14,6 +15,7 @@ use tribunal_git::Repo;
 use tribunal_process::{Containment, ExitHow, Launch, Network, Stdin, find_program, run_to_end};
 
 pub use super::roster::adapters;
+pub use super::sandbox::Probe;
 
 /// How long a command that checks a program may take.
 const LINT_MAX: Duration = Duration::from_secs(60);
@@ -111,6 +113,25 @@ pub fn commands(root: &Path, settings: &Settings) -> Option<FoundCommands> {
         None => {}
     }
     Some(found)
+}
+
+/// The programs that a run would start as commands: of the project's build and tests, of `checks.commands`, and of tools
+/// that are installed. Each with the words that make it say its version.
+pub fn programs(root: &Path, settings: &Settings, environment: &Environment) -> Vec<Vec<String>> {
+    let found = commands(root, settings).unwrap_or_default();
+    let of_project =
+        found.build.iter().chain(&found.test).filter_map(|command| command.argv.first().cloned());
+    let of_settings = settings.checks.commands.values().filter_map(|argv| argv.first().cloned());
+    let tools = Tools::load(&settings.tools).ok();
+    let path = environment.get("PATH");
+    let of_tools = tools.iter().flat_map(|tools| tools.names().filter_map(|name| tools.get(name)));
+    let of_tools = of_tools.filter_map(|tool| super::tools::program(root, path, tool.program()));
+    let of_tools = of_tools.map(|program| program.display().to_string());
+    // What lies in the tree is the project's own, and a shell says nothing of what it is given.
+    let plain = |program: &String| program.starts_with('/') || !program.contains('/');
+    let all: BTreeSet<String> = of_project.chain(of_settings).chain(of_tools).filter(plain).collect();
+    let version = |program: &str| if program.ends_with("go") { "version" } else { "--version" };
+    all.into_iter().map(|program| vec![program.clone(), version(&program).to_owned()]).collect()
 }
 
 /// Whether the program of a command cannot be found from the project's root.

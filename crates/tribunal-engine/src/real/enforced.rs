@@ -1,8 +1,8 @@
 //! What is enforced around launches here, as facts for the words of reports, and the network of one launch. Who may use
 //! the network is core's to say; whether that can be enforced is the process driver's.
 
+use super::sandbox::Sandbox;
 use super::site::Site;
-use super::walls::Sandbox;
 use crate::settings::Settings;
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::network::{self, Started};

@@ -37,9 +37,6 @@ use tribunal_docs::qa::{
 use tribunal_git::{GitError, GitPath, Oid};
 use tribunal_process::{ExitHow, Network};
 
-/// Folders that a test run needs and git does not have. Those of the user's work tree are linked, to read.
-pub(super) const BORROWED: [&str; 4] = ["node_modules", ".venv", "venv", "vendor"];
-
 /// A command of the project, and who says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KnownCommand {
@@ -465,7 +462,7 @@ fn last_lines(out: &Path) -> String {
 
 /// Links what the user has installed in the project and git does not have.
 fn borrow(site: &Site, tree: &Path) -> Result<(), String> {
-    for name in BORROWED {
+    for name in super::sandbox::BORROWED {
         let own = site.project.root().join(name);
         if own.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
             inside::link(tree, name, &own).map_err(|error| format!("{name} cannot be borrowed: {error}"))?;

@@ -255,6 +255,8 @@ impl<'a> Desk<'a> {
             argv: argv.chain(args.iter().map(|arg| (*arg).to_owned())).collect(),
             shown: format!("your {} hook", hook.name),
             env: self.env(),
+            // One of the user's own lies where nothing else is shown.
+            reads: if hook.in_tree.is_none() { vec![path] } else { Vec::new() },
             limit: Some(Duration::from_secs(self.site.settings.git.hooks_s)),
             ..Command::default()
         };

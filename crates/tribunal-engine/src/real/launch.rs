@@ -5,8 +5,8 @@ use super::check::{Command, run_commands};
 use super::clerk::{Clerk, Mandate};
 use super::desk::{Backstage, Checks, Later};
 use super::ran::{self, OnRecord};
+use super::sandbox::SandboxSpec;
 use super::site::{Site, Then, lock, now, slug};
-use super::walls::Room;
 use super::watch::{Limits, Watched};
 use super::{identity, lost};
 use crate::crash;
@@ -187,9 +187,9 @@ impl Site {
                 });
             });
         };
-        let walls = agent_walls(&walled, &brief, &prepared, |room| {
+        let walls = agent_walls(&walled, &brief, &prepared, |spec| {
             let shown = programs.map(|folder| (folder, false));
-            self.walls(&Room { more: room.more.iter().cloned().chain(shown).collect(), ..*room })
+            self.mounts(&SandboxSpec { more: spec.more.iter().cloned().chain(shown).collect(), ..*spec })
         })?;
         self.spawn(effect, prepared, brief.out_dir, walls, Box::new(ended))?;
         self.watch.begin(watched);
@@ -406,7 +406,7 @@ pub(crate) fn agent_walls(
     row: &Adapter,
     brief: &Brief,
     prepared: &Prepared,
-    raise: impl FnOnce(&Room<'_>) -> Result<Option<Walls>, String>,
+    raise: impl FnOnce(&SandboxSpec<'_>) -> Result<Option<Walls>, String>,
 ) -> Result<Option<Walls>, String> {
     // Its report is a file in its folder, which it may not write to otherwise.
     let report = std::fs::File::options().append(true).create(true).open(&prepared.report_file);
@@ -414,7 +414,7 @@ pub(crate) fn agent_walls(
     let scene = brief.scenario.as_deref().and_then(Path::parent).map(|folder| (folder.to_path_buf(), true));
     let env: Vec<(OsString, OsString)> =
         prepared.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-    raise(&Room {
+    raise(&SandboxSpec {
         tree: &prepared.dir,
         write: brief.access == Access::Write,
         own: &brief.out_dir,

@@ -52,6 +52,7 @@ mod request;
 mod roster;
 mod routing;
 mod rules;
+pub(crate) mod sandbox;
 mod scratch;
 mod secrets;
 mod setup;
@@ -66,7 +67,6 @@ mod track;
 pub mod trial;
 pub mod trusted;
 mod unattended;
-pub(crate) mod walls;
 mod watch;
 mod word;
 
@@ -85,11 +85,11 @@ pub use project::{FOLDER, PhaseFiles, Project};
 pub(crate) use roster::adapters;
 pub use roster::check as check_agents;
 pub use rules::check as check_rules;
+pub use sandbox::Sandbox;
 pub use setup::{
     Ask, GcAsk, GcReport, SETTINGS, arrived, begin, fixed, gc, marker, not_taken, place_to_fix, resume,
     settings_of,
 };
-pub use walls::Sandbox;
 
 use crate::docket::{Docket, LaunchNote, Note};
 use crate::world::{Arrival, Assignment, Probe, Report, Want, World};

@@ -1,4 +1,4 @@
-//! The folders that launches may write to: temporary files, and a home in which the user's own entries appear. Making one
+//! The folders that launches may write to: temporary files, and a home in which what a launch needs appears. Making one
 //! takes an entry for each of those, so one that a launch left as bare as it got it is given to the next; but only after a
 //! moment in which no launch was there at all, for one can hand an open folder to another. Whatever else is in it, it
 //! stays where it is, for people to look at. Links are never followed here.
@@ -7,7 +7,7 @@ use super::site::lock;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -23,8 +23,6 @@ pub(crate) struct Skeleton(BTreeMap<PathBuf, Bone>);
 enum Bone {
     /// A folder, made before the launch.
     Folder,
-    /// A link, made before the launch.
-    Link(PathBuf),
     /// What something is mounted on, made with the walls: an empty folder or file.
     Mount { folder: bool },
 }
@@ -35,11 +33,6 @@ impl Skeleton {
         for above in path.ancestors().filter(|above| !above.as_os_str().is_empty()) {
             self.0.insert(above.to_owned(), Bone::Folder);
         }
-    }
-
-    /// A link is in it.
-    pub(crate) fn link(&mut self, path: &Path, target: PathBuf) {
-        self.0.insert(path.to_owned(), Bone::Link(target));
     }
 
     /// Something is mounted in it, a folder or a file; folders that are not there yet are made with it.
@@ -56,8 +49,6 @@ impl Skeleton {
         for (path, bone) in &self.0 {
             match bone {
                 Bone::Folder => fs::create_dir_all(scratch.join(path))?,
-                // One that is there already is of an earlier attempt of the same launch.
-                Bone::Link(target) => drop(symlink(target, scratch.join(path))),
                 Bone::Mount { .. } => {}
             }
         }
@@ -80,7 +71,6 @@ impl Skeleton {
             let meta = path.symlink_metadata().ok()?;
             let right = match self.0.get(&name)? {
                 Bone::Folder => meta.is_dir() && fit(&path),
-                Bone::Link(target) => meta.is_symlink() && fs::read_link(&path).ok()? == *target,
                 Bone::Mount { folder: true } => meta.is_dir() && fit(&path),
                 Bone::Mount { folder: false } => {
                     meta.is_file() && meta.len() == 0 && meta.nlink() == 1 && has_no_attributes(&path)
@@ -182,13 +172,12 @@ impl Scratches {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     fn skeleton() -> Skeleton {
         let mut skeleton = Skeleton::default();
         skeleton.folder(Path::new("tmp"));
         skeleton.folder(Path::new("home/.config"));
-        skeleton.link(Path::new("home/link"), "elsewhere".into());
         skeleton.mount(Path::new("home/.profile"), false);
         skeleton.mount(Path::new("home/src/project"), true);
         skeleton
@@ -239,10 +228,7 @@ mod tests {
             ("mode", &|root| {
                 fs::set_permissions(root.join("tmp"), fs::Permissions::from_mode(0o1777)).unwrap();
             }),
-            ("another link", &|root| {
-                fs::remove_file(root.join("home/link")).unwrap();
-                symlink("/", root.join("home/link")).unwrap();
-            }),
+            ("a link", &|root| symlink("/", root.join("home/link")).unwrap()),
             ("a link for a folder", &|root| {
                 fs::rename(root.join("tmp"), root.join("../tmp")).unwrap();
                 symlink("../tmp", root.join("tmp")).unwrap();

@@ -16,9 +16,9 @@ use super::make::{
 };
 use super::pool::Pool;
 use super::project::{PhaseFiles, Project, noticed};
+use super::sandbox::Sandbox;
 use super::site::{Site, lock, now, slug};
 use super::takeover::{self, History};
-use super::walls::Sandbox;
 use super::{
     RealWorld, artifact, context, inside, kept, panel, polish, roster, rules, standing, state, subject,
 };
@@ -702,6 +702,7 @@ pub(super) fn world(
         sandbox,
         promised,
         scratches: super::scratch::Scratches::default(),
+        git_settings: std::sync::OnceLock::new(),
         jobs: workers.jobs(),
         slow: checkers.jobs(),
         arrivals: sender.clone(),

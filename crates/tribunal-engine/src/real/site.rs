@@ -4,7 +4,7 @@
 use super::desk::Desk;
 use super::pool::Jobs;
 use super::project::Project;
-use super::walls::Sandbox;
+use super::sandbox::Sandbox;
 use super::watch::Watch;
 use crate::crash;
 use crate::docket::{Docket, Note};
@@ -53,6 +53,8 @@ pub(crate) struct Site {
     pub(crate) promised: tribunal_view::sandbox::SandboxFacts,
     /// What launches have to write to.
     pub(crate) scratches: super::scratch::Scratches,
+    /// Settings of git that stand in the home of every launch.
+    pub(crate) git_settings: std::sync::OnceLock<Vec<(PathBuf, String)>>,
     pub(crate) jobs: Jobs,
     pub(crate) slow: Jobs,
     pub(crate) arrivals: Sender<Arrival>,

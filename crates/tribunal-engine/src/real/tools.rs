@@ -513,7 +513,7 @@ impl Asked<'_> {
         let words = &words;
         let mut runs = Vec::new();
         for (place, files) in &self.seat.places {
-            self.borrow(place)?;
+            let borrowed = self.borrow(place)?;
             let batches: Vec<&[String]> =
                 if named { files.chunks(FILES_AT_ONCE).collect() } else { vec![&[]] };
             for files in batches {
@@ -534,7 +534,7 @@ impl Asked<'_> {
                     shown: format!("{} ({what})", self.tool.name),
                     env,
                     room: vec![cache.to_owned()],
-                    shown_folders: programs.iter().cloned().collect(),
+                    reads: borrowed.iter().cloned().chain(programs.clone()).collect(),
                     place: place.clone(),
                     network: Some(self.tool.network),
                 };
@@ -572,7 +572,8 @@ impl Asked<'_> {
     }
 
     /// Folders that a tool needs and git does not have: those of the user's work tree, to read.
-    fn borrow(&self, place: &str) -> Result<(), String> {
+    fn borrow(&self, place: &str) -> Result<Vec<PathBuf>, String> {
+        let mut borrowed = Vec::new();
         for name in &self.tool.borrow {
             let above = std::iter::successors(Some(place), |p| (!p.is_empty()).then(|| up(p)));
             let own = above
@@ -582,8 +583,9 @@ impl Asked<'_> {
             let inside = if place.is_empty() { name.clone() } else { format!("{place}/{name}") };
             inside::link(self.tree.path(), &inside, &own)
                 .map_err(|error| format!("{inside} cannot be borrowed: {error}"))?;
+            borrowed.push(own);
         }
-        Ok(())
+        Ok(borrowed)
     }
 
     fn read(&self, place: &str, out_dir: &Path, how: &ExitHow) -> Result<ToolReport, String> {

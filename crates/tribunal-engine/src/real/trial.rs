@@ -4,7 +4,7 @@
 use super::clerk::{Clerk, Mandate};
 use super::desk::{Backstage, Desk};
 use super::launch::{Flight, Session, agent_walls, context_of, read_back, server};
-use super::walls::{Ground, Sandbox};
+use super::sandbox::{Sandbox, SandboxHost, git_settings, home_of};
 use super::watch::{Disk, Limits, Watch, Watched};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -52,6 +52,8 @@ pub struct Trial {
     pub deadline: Duration,
     /// How long it may do nothing.
     pub silent: Duration,
+    /// What it may read besides: `agents.readable`.
+    pub readable: Vec<String>,
     /// Whether it is kept to its own files.
     pub sandbox: Sandbox,
     /// The Tribunal program: rows may start it, and agents report by it.
@@ -183,18 +185,21 @@ fn walls(
     prepared: &Prepared,
 ) -> Result<Option<Walls>, TrialError> {
     let keys: Vec<PathBuf> = trial.environment.get("GNUPGHOME").map(PathBuf::from).into_iter().collect();
-    let ground = Ground {
+    let settings = git_settings(home_of(&trial.environment).as_deref());
+    let host = SandboxHost {
         sandbox: trial.sandbox,
         environment: &trial.environment,
         adapters,
+        readable: &trial.readable,
         writable: &[],
         keys: &keys,
+        git_settings: &settings,
         own_binary: &brief.own_binary,
         project: None,
         within: &trial.dir,
         scratches: None,
     };
-    agent_walls(row, brief, prepared, |room| ground.walls(room)).map_err(TrialError::Walls)
+    agent_walls(row, brief, prepared, |spec| host.mounts(spec)).map_err(TrialError::Walls)
 }
 
 /// A trial speaks about nothing but itself.
@@ -270,6 +275,7 @@ pub fn contract(
     dir: &Path,
     environment: &BTreeMap<String, OsString>,
     sandbox: Sandbox,
+    readable: &[String],
 ) -> Result<Result<(), Failure>, TrialError> {
     let trial = Trial {
         prompt: format!("Answer with this one line and nothing else, and use no tools:\n\n{CONTRACT}\n"),
@@ -283,6 +289,7 @@ pub fn contract(
         environment: environment.clone(),
         deadline: Duration::from_secs(120),
         silent: Duration::from_secs(60),
+        readable: readable.to_vec(),
         sandbox,
         own_binary: std::env::current_exe()?,
         reports: None,

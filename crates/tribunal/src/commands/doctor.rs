@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tribunal_agent::{Adapters, Login, Tested};
 use tribunal_docs::project_commands::FoundCommand;
-use tribunal_engine::real::doctor::{self, Environment, Installed};
+use tribunal_engine::real::doctor::{self, Environment, Installed, Probe};
 use tribunal_engine::real::{self, FOLDER, Sandbox, WITHOUT_AGENTS, trial};
 use tribunal_engine::settings::Settings;
 use tribunal_process::Containment;
@@ -37,12 +37,20 @@ pub fn run(globals: &Globals, args: &Doctor) -> Result<Done, Failure> {
         commands: place.as_ref().and_then(|place| commands(&place.root, &settings, &environment)),
         ..machine(place.as_ref(), &settings)
     };
+    let probe = Probe {
+        settings: &settings,
+        adapters: &adapters,
+        environment: &environment,
+        project: place.as_ref().map(|place| place.root.as_path()),
+        scratch: &scratch.path().join("inside"),
+    };
+    in_the_sandbox(&mut view, &probe);
     if args.contract {
         if !globals.quiet && !globals.json {
             out::say("asking each installed agent for one line; this costs what one short answer costs");
         }
         let sandbox = Sandbox::of(&settings.agents.sandbox, || Containment::detect().can_wall());
-        contracts(&mut view, &adapters, &environment, scratch.path(), sandbox);
+        contracts(&mut view, &adapters, &environment, scratch.path(), (sandbox, &settings.agents.readable));
     }
     judge(&mut view, &settings, &adapters, &environment);
     view.problems.extend(ground(place.as_ref()).into_iter().chain(untrusted));
@@ -80,6 +88,25 @@ fn agent(found: &Installed, plays: &BTreeMap<String, BTreeSet<String>>) -> Agent
         plays: plays.get(&found.agent).into_iter().flatten().cloned().collect(),
         faults: found.faults.clone(),
         contract: None,
+    }
+}
+
+/// Tries every program as a launch would start it. An agent that fails there cannot work; a command may still be one that no
+/// check of this project needs.
+fn in_the_sandbox(view: &mut DoctorView, probe: &Probe<'_>) {
+    for agent in view.agents.iter_mut().filter(|agent| agent.path.is_some() && agent.faults.is_empty()) {
+        let Ok(row) = probe.adapters.get(&agent.name) else { continue };
+        let fault = row.lint_commands.first().and_then(|argv| probe.fault(&agent.name, Some(row), argv));
+        let Some(fault) = fault else { continue };
+        if agent.plays.is_empty() {
+            agent.faults.push(fault);
+        } else {
+            view.problems.push(format!("{}: {fault}", agent.name));
+        }
+    }
+    let programs = probe.project.map(|root| doctor::programs(root, probe.settings, probe.environment));
+    for argv in programs.into_iter().flatten() {
+        view.warnings.extend(probe.fault(&argv[0], None, &argv));
     }
 }
 
@@ -150,12 +177,12 @@ fn contracts(
     adapters: &Adapters,
     environment: &Environment,
     scratch: &Path,
-    sandbox: Sandbox,
+    (sandbox, readable): (Sandbox, &[String]),
 ) {
     for agent in view.agents.iter_mut().filter(|agent| agent.path.is_some()) {
         let Ok(row) = adapters.get(&agent.name) else { continue };
         let dir = scratch.join("contract").join(&agent.name);
-        let said = match trial::contract(adapters, row, &dir, environment, sandbox) {
+        let said = match trial::contract(adapters, row, &dir, environment, sandbox, readable) {
             Ok(Ok(())) => KEPT.to_owned(),
             Ok(Err(failure)) => format!("not kept: {}: {}", word(failure.kind), failure.text),
             Err(error) => format!("not tried: {error}"),

@@ -124,3 +124,21 @@ fn a_contract_that_is_not_kept_stands_in_the_way() {
     assert_eq!(contract("gemini"), serde_json::Value::Null);
     assert_eq!(view["problems"].as_array().unwrap().len(), 1, "{view}");
 }
+
+/// An agent that needs a file of the home works for the user; inside it would fail at its first launch.
+#[test]
+fn a_program_that_needs_more_than_a_sandbox_shows_is_named_with_the_key() {
+    let script = CLAUDE.replace("#!/bin/sh\n", "#!/bin/sh\n. \"$HOME/lib/helper.sh\" || exit 9\n");
+    let (_folder, stage) = machine(&[("claude", &script), ("codex", CODEX)]);
+    let helper = stage.home().join("lib/helper.sh");
+    std::fs::create_dir_all(helper.parent().unwrap()).unwrap();
+    std::fs::write(&helper, ":\n").unwrap();
+    expect(&stage, &["init"], 0);
+    let said = expect(&stage, &["doctor"], 1).stdout;
+    let words =
+        format!("{} is there for you and not in the sandbox", helper.canonicalize().unwrap().display());
+    assert!(said.contains("`claude --version` works for you and fails in the sandbox"), "{said}");
+    assert!(said.contains(&words) && said.contains("`agents.readable`"), "{said}");
+    let said = expect(&stage, &["doctor", "--set", "agents.readable=[\"~/lib\"]"], 0).stdout;
+    assert!(said.contains("nothing stands in the way of a run"), "{said}");
+}

@@ -107,9 +107,8 @@ fn hostile_clone_widens_the_sandbox_of_its_agent() {
     assert!(said.contains("`tribunal trust` trusts it"), "{said}");
     let trees = show.stage.project().join(".tribunal/runs");
     let runs = std::fs::read_dir(trees).unwrap().map(|run| run.unwrap().path());
-    let made: Vec<String> = runs
-        .filter_map(|run| std::fs::read_to_string(run.join("lanes/01-01/tree/made.txt")).ok())
-        .collect();
+    let made: Vec<String> =
+        runs.filter_map(|run| std::fs::read_to_string(run.join("lanes/01-01/tree/made.txt")).ok()).collect();
     assert!(!made.is_empty() && made.iter().all(|env| !env.contains("hunter2")), "{made:?}: {said}");
 
     let mut twin = Show::with(NO_GATE, "");

@@ -25,8 +25,8 @@ fn hostile_dev_reaches_for_the_journal_and_the_repository() {
         r##"{ run = ["sh", "-c", """find '{PROJECT}/.tribunal' -name '*.db*' -o -name seats -o -name mail | sed 's/^/saw /' > seen
         ls '{PROJECT}/.tribunal/runs'/*/lanes | sed 's/^/lane /' >> seen
         here=$PWD; cd '{PROJECT}'
-        for f in .git/config .git/hooks/post-checkout .git/HEAD README.md tribunal.toml new; do
-          echo evil >> $f && echo wrote $f >> "$here/seen"
+        for f in .git/config .git/hooks/post-checkout .git/HEAD README.md tribunal.toml; do
+          test -e $f && echo saw $f >> "$here/seen"; echo evil >> $f
         done; true"""] },
         { run = ["sh", "-c", "git status --short > /dev/null && git log -1 --format=%s > /dev/null && echo git works >> seen"] },"##,
     );
@@ -70,14 +70,15 @@ fn hostile_dev_reads_secrets() {
     show.passes();
     let seen = show.landed("seen").unwrap();
     assert!(!seen.contains("private key") && !seen.contains("password"), "{seen}");
-    assert!(seen.contains("notes") && seen.contains("alone"), "{seen}");
+    assert!(!seen.contains("notes") && seen.contains("alone"), "{seen}");
 }
 
 #[test]
 fn hostile_check_reaches_out_of_its_tree() {
     let script = dev_also(
         r##"{ write = "bin/one.sh", text = """cat '{HOME}/.ssh/id' && exit 3
-echo x >> '{PROJECT}/README.md' && exit 4
+cat '{PROJECT}/README.md' && exit 4
+echo x >> '{PROJECT}/README.md'
 ls '{PROJECT}'/.tribunal/runs/*/*.db && exit 5
 exit 0
 """ },"##,
@@ -116,7 +117,7 @@ fn hostile_check_of_the_protocol_reaches_out_of_its_tree() {
     let (root, home) = (show.stage.project().to_owned(), show.stage.home().to_owned());
     let (at, home) = (root.display(), home.display());
     let probe = format!(
-        "cat '{home}/.ssh/id' && exit 3\necho x >> '{home}/notes' && exit 4\nls '{at}'/.tribunal/runs/*/*.db && exit 5\n\
+        "cat '{home}/.ssh/id' && exit 3\ncat '{home}/notes' && exit 4\necho x >> '{home}/notes'\nls '{at}'/.tribunal/runs/*/*.db && exit 5\n\
          echo x >> .git/config && exit 6\necho x >> .planning/.events/event-log.jsonl && exit 7\n\
          test -n \"$TEST_API_KEY\" && exit 8\necho x >> tribunal.toml && exit 9\n\
          echo x > written && git status --short > /dev/null && exit 0\n"
@@ -239,7 +240,8 @@ fn hostile_dev_plants_a_build_script_for_the_reviewer() {
     let dev = dev_also(
         r##"{ write = "build.sh", text = """cat '{HOME}/.ssh/id' && exit 3
 echo evil >> bin/one.sh && exit 4
-echo evil >> '{PROJECT}/README.md' && exit 5
+cat '{PROJECT}/README.md' && exit 5
+echo evil >> '{PROJECT}/README.md'
 ls '{PROJECT}'/.tribunal/runs/*/*.db && exit 6
 exit 0
 """ },"##,

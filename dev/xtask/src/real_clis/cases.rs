@@ -93,6 +93,7 @@ impl Bench<'_> {
             // One of them gives up only after more than a minute; others never do.
             deadline: Duration::from_secs(if self.agent.name.starts_with("opencode") { 110 } else { 60 }),
             silent: Duration::from_secs(40),
+            readable: Vec::new(),
             sandbox: self.sandbox,
             own_binary: self.ours.to_path_buf(),
             reports: None,

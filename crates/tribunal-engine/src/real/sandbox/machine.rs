@@ -1,0 +1,127 @@
+//! What every launch sees of the machine, whoever it is: programs, libraries and the settings they read. It is an allow
+//! list. A top folder that is not named here is absent, and with it other people's homes, other projects, other disks
+//! and the sockets of services.
+
+use super::plan::MountPlan;
+use std::fs;
+use std::path::Path;
+
+/// Top folders that are seen as they are; every one whose name begins with `lib` is, too.
+const SHOWN: [&str; 11] = ["bin", "dev", "etc", "gnu", "nix", "opt", "proc", "sbin", "snap", "sys", "usr"];
+
+/// Places below folders that are absent, each with its reason.
+const NEEDED: [(&str, &str); 12] = [
+    ("/run/systemd/resolve", "the addresses of name servers, where /etc/resolv.conf leads"),
+    ("/run/resolvconf", "the same"),
+    ("/run/NetworkManager/resolv.conf", "the same"),
+    ("/run/nscd", "names of users and hosts"),
+    ("/var/lib/sss/mc", "names of users that a directory service keeps"),
+    ("/var/lib/sss/pipes/nss", "the same"),
+    ("/var/lib/ca-certificates", "certificates, where /etc/ssl leads"),
+    ("/var/lib/dpkg", "which packages are installed"),
+    ("/var/lib/rpm", "the same"),
+    ("/var/lib/texmf", "formats of TeX"),
+    ("/var/cache/fontconfig", "fonts"),
+    ("/var/lib/locales", "languages"),
+];
+
+/// What lies in a folder that is shown and is nobody's business. Root could read it.
+const SECRET: [&str; 38] = [
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/security/opasswd",
+    "/etc/ssl/private",
+    "/etc/pki/tls/private",
+    "/etc/pki/private",
+    "/etc/letsencrypt",
+    "/etc/krb5.keytab",
+    "/etc/NetworkManager/system-connections",
+    "/etc/netplan",
+    "/etc/wpa_supplicant",
+    "/etc/wireguard",
+    "/etc/openvpn",
+    "/etc/ipsec.secrets",
+    "/etc/ipsec.d/private",
+    "/etc/ppp",
+    "/etc/cryptsetup-keys.d",
+    "/etc/credstore",
+    "/etc/credstore.encrypted",
+    "/etc/docker",
+    "/etc/containers/auth.json",
+    "/etc/kubernetes",
+    "/etc/rancher",
+    "/etc/vault.d",
+    "/etc/consul.d",
+    "/etc/nomad.d",
+    "/etc/netrc",
+    "/etc/npmrc",
+    "/usr/etc/npmrc",
+    "/usr/local/etc/npmrc",
+    "/sys/firmware",
+    "/sys/kernel/debug",
+    "/sys/kernel/security",
+    "/sys/kernel/tracing",
+];
+
+/// Folders that are shown and in which people keep projects as well; a few levels of them are looked through.
+pub(super) const PERHAPS_PROJECTS: [&str; 3] = ["/opt", "/usr/src", "/usr/local/src"];
+
+/// Hides what is not for launches.
+pub(super) fn restrict(plan: &mut MountPlan) {
+    for entry in fs::read_dir("/").into_iter().flatten().filter_map(Result::ok) {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let shown = SHOWN.contains(&name.as_ref()) || name.starts_with("lib");
+        // A link leads to a place with a rule of its own.
+        if !shown && entry.file_type().is_ok_and(|kind| kind.is_dir() || kind.is_file()) {
+            plan.hide(entry.path());
+        }
+    }
+    for (place, _) in NEEDED {
+        let place = Path::new(place);
+        if place.canonicalize().is_ok_and(|real| real == place) {
+            plan.show(place, false);
+        }
+    }
+    SECRET.into_iter().map(Path::new).for_each(|place| hide_readable(plan, place));
+    let host_keys = fs::read_dir("/etc/ssh").into_iter().flatten().filter_map(Result::ok);
+    for key in host_keys.filter(|entry| entry.file_name().to_string_lossy().ends_with("_key")) {
+        hide_readable(plan, &key.path());
+    }
+    // Settings of git for everybody are seen, unless somebody keeps a token there.
+    let git = Path::new("/etc/gitconfig");
+    if fs::read_to_string(git).is_ok_and(|text| super::denied::holds_credential(&text)) {
+        plan.hide(git.to_owned());
+    }
+}
+
+/// What the user cannot read needs no mount.
+fn hide_readable(plan: &mut MountPlan, place: &Path) {
+    let plain = place.symlink_metadata().is_ok_and(|meta| !meta.is_symlink());
+    if plain && rustix::fs::access(place, rustix::fs::Access::READ_OK).is_ok() {
+        plan.hide(place.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machine_is_an_allow_list() {
+        let mut plan = MountPlan::default();
+        restrict(&mut plan);
+        for seen in ["/usr/bin/env", "/etc/passwd", "/proc/self", "/lib", "/opt/x"] {
+            assert!(plan.shows(Path::new(seen)), "{seen}");
+        }
+        for absent in ["/home/x", "/root/x", "/run/docker.sock", "/tmp/x", "/var/lib/docker", "/var/log/x"] {
+            let top: std::path::PathBuf = Path::new(absent).components().take(2).collect();
+            assert!(!top.is_dir() || !plan.shows(Path::new(absent)), "{absent}");
+        }
+        assert!(plan.shown().all(|(from, to)| from == to), "nothing is where it does not belong");
+    }
+}

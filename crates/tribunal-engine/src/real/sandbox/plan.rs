@@ -1,0 +1,126 @@
+//! The mounts of one launch in the making: one rule per place, those above before those below. It only collects; what is
+//! shown is decided elsewhere.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use tribunal_process::{Wall, Walls};
+
+/// One rule per place. A place without a rule is as the nearest one above it says; without any it is shown as it is.
+#[derive(Default)]
+pub(super) struct MountPlan(BTreeMap<PathBuf, Wall>);
+
+impl MountPlan {
+    /// Nothing of what lies there is seen.
+    pub(super) fn hide(&mut self, path: PathBuf) {
+        self.0.insert(path.clone(), Wall::Hide(path));
+    }
+
+    /// What lies there is seen as it is.
+    pub(super) fn show(&mut self, path: &Path, write: bool) {
+        self.put(path, path, write);
+    }
+
+    /// What lies at `from` is seen at `to`.
+    pub(super) fn put(&mut self, from: &Path, to: &Path, write: bool) {
+        let wall = Wall::Show { from: from.to_path_buf(), to: to.to_path_buf(), write };
+        self.0.insert(to.to_path_buf(), wall);
+    }
+
+    /// The rule that a place is under, its own or the nearest above.
+    fn rule(&self, path: &Path) -> Option<&Wall> {
+        path.ancestors().find_map(|above| self.0.get(above))
+    }
+
+    /// Whether what lies there outside is seen there inside.
+    pub(super) fn shows(&self, path: &Path) -> bool {
+        match self.rule(path) {
+            None => true,
+            Some(Wall::Hide(_)) => false,
+            Some(Wall::Show { from, to, .. }) => from == to,
+        }
+    }
+
+    /// Where a place lies outside, when it is seen inside, whatever its name there.
+    pub(super) fn source(&self, path: &Path) -> Option<PathBuf> {
+        match self.rule(path) {
+            None => Some(path.to_path_buf()),
+            Some(Wall::Hide(_)) => None,
+            Some(Wall::Show { from, to, .. }) => Some(match path.strip_prefix(to) {
+                Ok(rest) if !rest.as_os_str().is_empty() => from.join(rest),
+                _ => from.clone(),
+            }),
+        }
+    }
+
+    /// Every place that shows something, with where that lies outside.
+    pub(super) fn shown(&self) -> impl Iterator<Item = (&Path, &Path)> {
+        self.0.values().filter_map(|wall| match wall {
+            Wall::Show { from, to, .. } => Some((from.as_path(), to.as_path())),
+            Wall::Hide(_) => None,
+        })
+    }
+
+    /// The steps of it. A rule that says what the one above it says already is left out: every one costs a mount. But the
+    /// tree has one of its own in any case: what is mounted nobody can rename.
+    pub(super) fn steps(self, tree: &Path) -> Walls {
+        let says_more =
+            |(path, wall): &(&PathBuf, &Wall)| match (wall, path.parent().and_then(|up| self.rule(up))) {
+                _ if path.as_path() == tree => true,
+                (Wall::Hide(_), Some(Wall::Hide(_))) => false,
+                (
+                    Wall::Show { from, to, write },
+                    Some(Wall::Show { from: outside, to: inside, write: same }),
+                ) => from != to || outside != inside || write != same,
+                _ => true,
+            };
+        Walls(self.0.iter().filter(says_more).map(|(_, wall)| wall.clone()).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_rule_repeats_the_one_above_it() {
+        let mut plan = MountPlan::default();
+        plan.hide("/tmp".into());
+        plan.hide("/tmp/z".into());
+        for (path, write) in
+            [("/tmp/a", false), ("/tmp/a/b", false), ("/tmp/a/c", true), ("/tmp/a/c/d", false)]
+        {
+            plan.show(Path::new(path), write);
+        }
+        plan.put(Path::new("/tmp/x"), Path::new("/tmp/a/e"), false);
+        plan.show(Path::new("/tmp/a/e/f"), false);
+        // What nobody may rename is mounted, whatever is said above it.
+        plan.show(Path::new("/tmp/a/c/tree"), true);
+        let rules = plan.steps(Path::new("/tmp/a/c/tree")).0.into_iter().map(|wall| match wall {
+            Wall::Hide(path) => format!("hide {}", path.display()),
+            Wall::Show { from, to, write } => format!("{} {} {write}", from.display(), to.display()),
+        });
+        let expect = [
+            "hide /tmp",
+            "/tmp/a /tmp/a false",
+            "/tmp/a/c /tmp/a/c true",
+            "/tmp/a/c/d /tmp/a/c/d false",
+            "/tmp/a/c/tree /tmp/a/c/tree true",
+            "/tmp/x /tmp/a/e false",
+            "/tmp/a/e/f /tmp/a/e/f false",
+        ];
+        assert_eq!(rules.collect::<Vec<_>>(), expect);
+    }
+
+    #[test]
+    fn a_place_is_known_by_the_nearest_rule() {
+        let mut plan = MountPlan::default();
+        plan.hide("/h".into());
+        plan.put(Path::new("/h/target"), Path::new("/h/link"), false);
+        let source = |path: &str| plan.source(Path::new(path));
+        assert_eq!(source("/usr/x"), Some("/usr/x".into()));
+        assert_eq!(source("/h/x"), None);
+        assert_eq!(source("/h/link"), Some("/h/target".into()));
+        assert_eq!(source("/h/link/key"), Some("/h/target/key".into()));
+        assert!(!plan.shows(Path::new("/h/link/key")) && plan.shows(Path::new("/usr")));
+    }
+}

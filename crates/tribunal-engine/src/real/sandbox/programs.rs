@@ -1,0 +1,201 @@
+//! The programs that a launch may start, as a closure: folders on PATH, the program it runs, where their links lead, the
+//! interpreters that scripts name, and the roots of the tools they belong to. A place that an agent could have made is
+//! never followed: a link there shows nothing.
+
+use super::allowed::Allowed;
+use super::tool_roots;
+use super::{SandboxHost, SandboxSpec, value};
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+use tribunal_process::find_program;
+
+/// Folders whose links the distribution made.
+const DISTRIBUTION: [&str; 4] = ["/usr/bin", "/usr/sbin", "/bin", "/sbin"];
+/// How many entries of a folder, and how many links in a row, are followed.
+const ENTRIES_MAX: usize = 2_000;
+const LINKS_MAX: usize = 16;
+/// How much of a script is read for its first line.
+const FIRST_LINE_MAX: u64 = 256;
+/// What a folder of programs may hold besides them, and nobody needs.
+const BESIDE: [&str; 3] = [".git", ".env", crate::real::FOLDER];
+
+/// Looks for what programs need.
+pub(super) struct Closure<'a, 'b> {
+    allowed: &'a mut Allowed<'b>,
+    /// A folder above one of these holds more than programs.
+    keep: Vec<PathBuf>,
+    /// Where agents may write.
+    open: Vec<PathBuf>,
+    /// The user's work tree, where they may not, whatever lies around it.
+    root: Option<PathBuf>,
+    env: &'a [(OsString, OsString)],
+    /// The roots of tools that were met.
+    bases: Vec<PathBuf>,
+    seen: BTreeSet<PathBuf>,
+}
+
+impl<'a, 'b> Closure<'a, 'b> {
+    pub(super) fn new(
+        allowed: &'a mut Allowed<'b>,
+        spec: &SandboxSpec<'a>,
+        keep: Vec<PathBuf>,
+        open: Vec<PathBuf>,
+        root: Option<PathBuf>,
+    ) -> Self {
+        Closure { allowed, keep, open, root, env: spec.env, bases: Vec::new(), seen: BTreeSet::new() }
+    }
+
+    /// Everything that this launch may start, and the roots of tools in its home.
+    pub(super) fn all(mut self, host: &SandboxHost<'_>, spec: &SandboxSpec<'_>, home: Option<&Path>) {
+        self.allowed.program(host.own_binary);
+        let path = value(spec.env, "PATH").unwrap_or_default();
+        for folder in std::env::split_paths(path).filter(|folder| folder.is_absolute()) {
+            self.folder(&folder);
+        }
+        if let Some(program) = spec.program.and_then(|name| find_program(name, spec.tree, spec.env).ok()) {
+            self.program(&program, spec.tree);
+        }
+        let env = self.env;
+        let variable = |name: &str| value(env, name).map(OsStr::to_owned);
+        for part in tool_roots::parts(home, &self.bases, &variable) {
+            self.allowed.program(&part);
+        }
+    }
+
+    /// The program of the launch: its folder, unless an agent could have put it there.
+    fn program(&mut self, program: &Path, tree: &Path) {
+        let folder = program.parent().and_then(|folder| folder.canonicalize().ok());
+        let Some(folder) = folder.filter(|folder| !program.starts_with(tree) && !self.is_open(folder)) else {
+            return;
+        };
+        if self.is_of_programs(&folder) {
+            self.folder(&folder);
+        } else {
+            self.allowed.program(program);
+        }
+        self.follow(program);
+    }
+
+    /// A folder of programs.
+    fn folder(&mut self, folder: &Path) {
+        let Ok(real) = folder.canonicalize() else { return };
+        if DISTRIBUTION.iter().any(|known| real == Path::new(known)) || self.is_open(&real) {
+            return;
+        }
+        if !self.allowed.is_seen(&real) {
+            if !self.is_of_programs(&real) || self.allowed.denied().holds(&real) {
+                return;
+            }
+            self.allowed.program(folder);
+            match self.root_of(&real) {
+                Some(base) => self.bases.push(base),
+                None => self.allowed.program(self.installation(&real).unwrap_or(&real)),
+            }
+            for name in BESIDE {
+                self.allowed.hidden(real.join(name));
+            }
+        }
+        let entries = fs::read_dir(&real).into_iter().flatten().filter_map(Result::ok).take(ENTRIES_MAX);
+        for entry in entries {
+            self.follow(&entry.path());
+        }
+    }
+
+    /// Where a program's link leads, and what a script is run by.
+    fn follow(&mut self, program: &Path) {
+        let mut at = program.to_path_buf();
+        for _ in 0..LINKS_MAX {
+            let Ok(target) = fs::read_link(&at) else { break };
+            let folder = at.parent().and_then(|folder| folder.canonicalize().ok()).unwrap_or_default();
+            if self.is_open(&folder) {
+                return;
+            }
+            at = tidy(&folder.join(target));
+            if !self.allowed.is_seen(&at) {
+                // The name on the way must be there as well.
+                self.allowed.program(&at);
+            }
+        }
+        let Ok(real) = at.canonicalize() else { return };
+        if !self.seen.insert(real.clone()) || self.is_open(&real) {
+            return;
+        }
+        if !self.allowed.is_seen(&real) {
+            match self.root_of(&real) {
+                Some(base) => self.bases.push(base),
+                None => {
+                    let folder = real.parent().unwrap_or(&real);
+                    self.allowed.program(self.installation(folder).unwrap_or(&real));
+                }
+            }
+        }
+        if let Some(interpreter) = interpreter(&real) {
+            let known = DISTRIBUTION.iter().any(|known| interpreter.starts_with(known));
+            if !known {
+                self.follow(&interpreter);
+                if let (Some(folder), false) = (interpreter.parent(), self.allowed.is_seen(&interpreter)) {
+                    self.folder(folder);
+                }
+            }
+        }
+    }
+
+    /// The folder that a folder of programs is a part of: packages of node, or what `bin` lies in.
+    fn installation<'p>(&self, folder: &'p Path) -> Option<&'p Path> {
+        let packages = folder.ancestors().filter(|above| above.ends_with("node_modules")).last();
+        let prefix = folder.parent().filter(|_| folder.ends_with("bin") || folder.ends_with(".bin"));
+        packages.or(prefix).filter(|whole| {
+            // The home of many programs, and a project with a folder of scripts, are no installations.
+            whole.components().count() > 2
+                && !whole.ends_with(".local")
+                && self.is_of_programs(whole)
+                && !self.allowed.denied().is_below(whole)
+                && !BESIDE.iter().any(|name| whole.join(name).symlink_metadata().is_ok())
+        })
+    }
+
+    fn root_of(&self, path: &Path) -> Option<PathBuf> {
+        tool_roots::root_of(path, &|name| value(self.env, name).map(OsStr::to_owned))
+    }
+
+    fn is_of_programs(&self, folder: &Path) -> bool {
+        folder.parent().is_some() && !self.keep.iter().any(|place| place.starts_with(folder))
+    }
+
+    fn is_open(&self, path: &Path) -> bool {
+        let taken_back = |open: &Path| {
+            self.root.as_ref().is_some_and(|root| root.starts_with(open) && path.starts_with(root))
+        };
+        self.open.iter().any(|open| path.starts_with(open) && !taken_back(open))
+    }
+}
+
+/// The program that a script's first line names.
+fn interpreter(script: &Path) -> Option<PathBuf> {
+    if !script.symlink_metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(script).ok()?.take(FIRST_LINE_MAX).read_to_end(&mut bytes).ok()?;
+    let line = bytes.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let word = line.trim_ascii_start().split(|byte| byte.is_ascii_whitespace()).next()?;
+    let path = PathBuf::from(OsStr::from_bytes(word));
+    path.is_absolute().then_some(path)
+}
+
+/// A path without `.` and `..`. What it is made of has no links before the last name that is told so.
+fn tidy(path: &Path) -> PathBuf {
+    let mut tidy = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => _ = tidy.pop(),
+            part => tidy.push(part),
+        }
+    }
+    tidy
+}

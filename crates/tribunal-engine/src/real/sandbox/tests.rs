@@ -1,0 +1,238 @@
+//! What the rules for a launch come to, on homes made for it.
+
+use super::*;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use tribunal_process::Wall;
+
+fn put(path: &Path) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, "text").unwrap();
+}
+
+/// What a command sees of a home with these files, when PATH names these folders of it.
+fn seen(files: &[&str], path: &[&str]) -> (tempfile::TempDir, Walls) {
+    let folder = tempfile::tempdir().unwrap();
+    let walls = walls_in(folder.path(), files, path, None, |_| {}).unwrap();
+    (folder, walls)
+}
+
+/// The same of a program, after this was done in the folder with home and tree.
+fn walls_in(
+    folder: &Path,
+    files: &[&str],
+    path: &[&str],
+    program: Option<&str>,
+    deed: impl FnOnce(&Path),
+) -> Result<Walls, String> {
+    let root = folder.canonicalize().unwrap();
+    let home = root.join("home");
+    files.iter().for_each(|file| put(&home.join(file)));
+    let (own, tree) = (root.join("own"), root.join("check/tree"));
+    fs::create_dir_all(&tree).unwrap();
+    deed(&root);
+    let adapters = Adapters::default();
+    let environment = BTreeMap::from([("HOME".to_owned(), home.clone().into_os_string())]);
+    let readable = [home.join("readable").display().to_string()];
+    let writable = [root.join("writable").display().to_string()];
+    let host = SandboxHost {
+        sandbox: Sandbox::Walls,
+        environment: &environment,
+        adapters: &adapters,
+        readable: &readable,
+        writable: &writable,
+        keys: &[home.join("readable/keys/sign"), home.join("readable/rings"), home.clone()],
+        git_settings: &[],
+        own_binary: Path::new("/usr/bin/env"),
+        project: None,
+        within: &root,
+        scratches: None,
+    };
+    let bins = std::env::join_paths(path.iter().map(|bin| home.join(bin))).unwrap();
+    let env = [("PATH".into(), bins)];
+    let spec = SandboxSpec {
+        tree: &tree,
+        write: true,
+        own: &own,
+        more: Vec::new(),
+        row: None,
+        env: &env,
+        program: program.map(OsStr::new),
+    };
+    host.mounts(&spec).map(Option::unwrap)
+}
+
+#[test]
+fn a_tree_that_was_moved_away_is_refused() {
+    type Deed<'a> = &'a dyn Fn(&Path);
+    let away = |root: &Path, what: &str| fs::rename(root.join(what), root.join("was")).unwrap();
+    let deeds: [(&str, Deed<'_>, bool); 5] = [
+        ("nothing", &|_| {}, true),
+        (
+            "a link to the home",
+            &|root| {
+                away(root, "check/tree");
+                symlink(root.join("home"), root.join("check/tree")).unwrap();
+            },
+            false,
+        ),
+        (
+            "a link to itself, elsewhere",
+            &|root| {
+                away(root, "check/tree");
+                symlink(root.join("was"), root.join("check/tree")).unwrap();
+            },
+            false,
+        ),
+        (
+            "a link above it",
+            &|root| {
+                away(root, "check");
+                symlink(root.join("was"), root.join("check")).unwrap();
+            },
+            false,
+        ),
+        (
+            "a file",
+            &|root| {
+                away(root, "check/tree");
+                fs::write(root.join("check/tree"), "").unwrap();
+            },
+            false,
+        ),
+    ];
+    for (name, deed, fits) in deeds {
+        let folder = tempfile::tempdir().unwrap();
+        let walls = walls_in(folder.path(), &["x"], &[], None, deed);
+        assert_eq!(walls.is_ok(), fits, "{name}: {walls:?}");
+    }
+}
+
+#[test]
+fn a_program_that_an_agent_linked_shows_nothing() {
+    let script = |path: &Path| {
+        put(path);
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let link = |root: &Path, at: &str| {
+        let at = root.join(at);
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        symlink(root.join("others/run"), at).unwrap();
+    };
+    script(&root.join("others/run"));
+    let writable = root.join("writable/run").display().to_string();
+    let given = root.join("given/run").display().to_string();
+    for (program, at, shows) in [
+        ("./run", "check/tree/run", false),
+        ("bin/run", "check/tree/bin/run", false),
+        (writable.as_str(), "writable/run", false),
+        (given.as_str(), "given/run", true),
+    ] {
+        let walls = walls_in(&root, &["x"], &[], Some(program), |root| link(root, at)).unwrap();
+        assert_eq!(shown(&walls, &root.join("others/run")), shows, "{program}");
+    }
+}
+
+/// Whether a path is seen from inside, by the nearest rule.
+fn shown(walls: &Walls, path: &Path) -> bool {
+    let rules: BTreeMap<&Path, bool> = walls
+        .0
+        .iter()
+        .map(|wall| match wall {
+            Wall::Hide(path) => (path.as_path(), false),
+            Wall::Show { from, to, .. } => (to.as_path(), from == to),
+        })
+        .collect();
+    path.ancestors().find_map(|above| rules.get(above).copied()).unwrap_or(true)
+}
+
+/// Which of these files of a home are seen, when PATH names these folders of it.
+fn saw<'a>(files: &[&'a str], path: &[&str]) -> Vec<&'a str> {
+    let (folder, walls) = seen(files, path);
+    let home = folder.path().canonicalize().unwrap().join("home");
+    files.iter().copied().filter(|file| shown(&walls, &home.join(file))).collect()
+}
+
+#[test]
+fn a_home_is_empty_but_for_programs_and_what_is_named() {
+    let files =
+        ["notes", ".bashrc", ".config/app", ".cache/x", "src/p/.env", "readable/x", "readable/.tribunal/key"];
+    assert_eq!(saw(&files, &[]), ["readable/x"]);
+}
+
+#[test]
+fn a_folder_of_programs_shows_no_secret_beside_it() {
+    let files = [
+        ".cargo/bin/cargo",
+        ".cargo/registry/x",
+        ".cargo/credentials.toml",
+        ".cargo/config.toml",
+        ".ssh/id",
+        ".ssh/bin/x",
+        "tool/bin/x",
+        "tool/lib/y",
+        "project/bin/x",
+        "project/.env",
+        "project/src",
+    ];
+    let always = [".cargo/bin/cargo", ".cargo/registry/x", ".cargo/config.toml"];
+    let check = |path: &[&str], more: &[&str]| {
+        assert_eq!(saw(&files, path), [&always[..], more].concat(), "{path:?}");
+    };
+    check(&[], &[]);
+    check(&[".cargo/bin", "tool/bin"], &["tool/bin/x", "tool/lib/y"]);
+    check(&[".cargo"], &[]);
+    check(&[".ssh"], &[]);
+    check(&[".ssh/bin"], &[]);
+    check(&["."], &[]);
+    check(&["project/bin"], &["project/bin/x"]);
+}
+
+#[test]
+fn a_link_of_a_program_shows_what_it_leads_to_and_its_interpreter() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let home = root.join("home");
+    let files = [
+        "opt/v2/run",
+        "opt/v2/other",
+        "env/bin/python",
+        "env/lib/site",
+        "env/pyvenv.cfg",
+        "lib/node_modules/cli/bin.js",
+    ];
+    let walls = walls_in(&root, &files, &["bin"], None, |_| {
+        fs::create_dir_all(home.join("bin")).unwrap();
+        symlink("../opt/v2/run", home.join("opt/current")).unwrap();
+        symlink("../opt/current", home.join("bin/tool")).unwrap();
+        fs::write(home.join("bin/script"), format!("#!{}/env/bin/python -u\n", home.display())).unwrap();
+        symlink("../lib/node_modules/cli/bin.js", home.join("bin/cli")).unwrap();
+    });
+    let walls = walls.unwrap();
+    let saw: Vec<&str> = files.into_iter().filter(|file| shown(&walls, &home.join(file))).collect();
+    assert_eq!(
+        saw,
+        ["opt/v2/run", "env/bin/python", "env/lib/site", "env/pyvenv.cfg", "lib/node_modules/cli/bin.js"]
+    );
+    let step = home.join("opt/current");
+    assert!(walls.0.iter().any(|wall| wall.place() == step), "the link on the way has its name: {walls:?}");
+}
+
+#[test]
+fn settings_of_a_tool_that_hold_a_token_are_not_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().canonicalize().unwrap().join("home");
+    let walls = walls_in(folder.path(), &[".cargo/bin/cargo"], &[".cargo/bin"], None, |_| {
+        fs::write(home.join(".cargo/config.toml"), "[registry]\ntoken = \"x\"\n").unwrap();
+    });
+    assert!(!shown(&walls.unwrap(), &home.join(".cargo/config.toml")));
+}
+
+#[test]
+fn no_signing_key_is_seen_wherever_it_lies() {
+    assert_eq!(
+        saw(&["readable/keys/sign", "readable/keys/other", "readable/rings/private"], &[]),
+        ["readable/keys/other"]
+    );
+}

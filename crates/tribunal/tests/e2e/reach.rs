@@ -1,0 +1,238 @@
+//! What a launch can reach, listed from inside: places it reads and writes, sockets, listeners, processes. Each is named by
+//! its class, so the list is the same on every machine, and one that is new stands in it by its own path. The list of
+//! each role is written down here: whoever opens something must change it in sight.
+
+use crate::show::Show;
+use crate::stage::scenes::{APPROVES, dev_also, reviewer_does};
+use std::collections::BTreeSet;
+use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::{Path, PathBuf};
+
+/// Lists mounts, top folders, the home, sockets, and what there is of other processes.
+const SCRIPT: &str = r##"
+awk '{ split($6, o, ","); type = $0; sub(/.* - /, "", type); sub(/ .*/, "", type); print "mount\t" o[1] "\t" type "\t" $4 "\t" $5 }' /proc/self/mountinfo
+for f in /* /.[!.]*; do if test -d "$f"; then test -n "$(ls -A "$f" 2> /dev/null)"; else test -s "$f"; fi && printf 'top\t%s\n' "$f"; done
+find "$(cat bin/home)" -mindepth 1 -maxdepth 1 | sed 's/^/home\t/'
+awk '{ print $5 }' /proc/self/mountinfo | sort -u | while read -r m; do m=$(printf '%b' "$m"); find "$m" -xdev -maxdepth 6 -type s 2> /dev/null | sed 's/^/socket\t/'; done
+read -r port name < bin/known
+awk '{ print $2 " " $4 }' /proc/net/tcp | grep -q ":$port 0A" && printf 'network\tlisteners of the machine\n'
+grep -q "$name" /proc/net/unix && printf 'network\tabstract sockets of the machine\n'
+for p in /proc/[0-9]*; do tr '\0' ' ' < $p/cmdline 2> /dev/null | grep -q "$name" && ! grep -q reach $p/cmdline && printf 'process\tof the machine\n'; done
+kill -0 1 2> /dev/null && printf 'process\tinit can be signalled\n'
+head -c 1 /proc/1/environ > /dev/null 2>&1 && printf 'process\tinit can be traced\n'
+true
+"##;
+
+/// The roles, by the files that hold what they listed.
+struct Lists {
+    builder: BTreeSet<String>,
+    reviewer: BTreeSet<String>,
+    check: BTreeSet<String>,
+}
+
+/// Plays a run whose launches list what they reach.
+fn lists(settings: &'static str) -> Lists {
+    let builder = "{ run = [\"sh\", \"-c\", \"sh bin/reach.sh > '{ROOT}/scene/builder'\"] }, \
+                   { write = \"bin/one.sh\", text = \"sh bin/reach.sh\\n\" },";
+    let reviewer = "{ run = [\"sh\", \"-c\", \"sh bin/reach.sh > '{ROOT}/scene/reviewer'\"] },";
+    let script = format!("{}{}", dev_also(builder), reviewer_does(&format!("{reviewer} {APPROVES}")));
+    let mut show = Show::with(settings, &script);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let name = format!("tribunal-known-{}-{port}", std::process::id());
+    let _abstract = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+    let known = format!("{port:04X} {name}\n");
+    let home = show.stage.home().display().to_string();
+    show.user_commits(&[("bin/reach.sh", SCRIPT), ("bin/known", &known), ("bin/home", &home)]);
+    std::fs::create_dir_all(show.stage.root().join("keys")).unwrap();
+    std::fs::write(show.stage.root().join("keys/key"), "key").unwrap();
+    show.passes();
+    let read = |path: PathBuf| std::fs::read_to_string(path).unwrap();
+    let places = Places::of(&show);
+    let scene = |role: &str| places.classes(&read(show.stage.root().join("scene").join(role)));
+    let launches = show.stage.run_dir(&show.run()).join("launches");
+    let outputs = std::fs::read_dir(launches).unwrap().map(|entry| entry.unwrap().path().join("stdout"));
+    let of_check = outputs.map(|path| std::fs::read_to_string(path).unwrap_or_default());
+    let of_check = of_check.filter(|text| text.starts_with("mount\t")).last().unwrap();
+    Lists { builder: scene("builder"), reviewer: scene("reviewer"), check: places.classes(&of_check) }
+}
+
+/// Where things are on this machine, for naming them by class.
+struct Places {
+    root: PathBuf,
+    home: PathBuf,
+    project: PathBuf,
+    program: PathBuf,
+    path: Vec<PathBuf>,
+}
+
+impl Places {
+    fn of(show: &Show) -> Places {
+        let path = std::env::var_os("PATH").unwrap();
+        let path = std::env::split_paths(&path).filter_map(|folder| folder.canonicalize().ok());
+        Places {
+            root: show.stage.root().canonicalize().unwrap(),
+            home: show.stage.home().canonicalize().unwrap(),
+            project: show.stage.project().canonicalize().unwrap(),
+            program: show.stage.program().binary.canonicalize().unwrap(),
+            path: path.collect(),
+        }
+    }
+
+    fn classes(&self, text: &str) -> BTreeSet<String> {
+        text.lines().filter_map(|line| self.class(&line.split('\t').collect::<Vec<_>>())).collect()
+    }
+
+    fn class(&self, words: &[&str]) -> Option<String> {
+        match words {
+            // A folder that covers what is there, and a file of nothing, show nothing.
+            ["mount", _, "tmpfs", ..] | ["mount", _, _, "/null", _] => None,
+            ["mount", mode, _, _, at] => {
+                let verb = if *mode == "rw" { "writes" } else { "reads" };
+                Some(format!("{verb} {}", self.place(&plain(at))))
+            }
+            ["top", at] => self.top(Path::new(at)),
+            ["home", at] => Some(format!("home holds {}", self.place(Path::new(at)))),
+            [kind, at] => Some(format!("{kind}: {}", self.place(Path::new(at)))),
+            other => Some(other.join(" ")),
+        }
+    }
+
+    fn place(&self, at: &Path) -> String {
+        let runs = self.project.join(".tribunal/runs");
+        let below = |place: &Path| at.starts_with(place);
+        let text = at.display().to_string();
+        match () {
+            () if at == Path::new("/") => "the machine".into(),
+            () if ["/proc", "/sys", "/dev"].iter().any(|kernel| below(Path::new(kernel))) => "kernel".into(),
+            () if at == Path::new("/tmp") || at == Path::new("/var/tmp") => "its temporary files".into(),
+            () if at == self.home => "its home".into(),
+            () if below(&self.project.join(".git/objects")) => "objects of the repository".into(),
+            () if below(&runs) && text.ends_with("/report.sock") => "its report socket".into(),
+            () if below(&runs) && text.ends_with("/report.jsonl") => "its report".into(),
+            () if below(&runs) && text.ends_with("/scratch") => "its scratch folder".into(),
+            () if below(&runs) && text.ends_with("/tmp") => "its temporary files".into(),
+            () if below(&runs) && text.contains("/launches/") => "its own folder".into(),
+            () if below(&runs) => "its tree".into(),
+            () if below(&self.root.join("scene")) => "the scene of the test".into(),
+            () if at == self.program => "tribunal itself".into(),
+            () if self.is_of_programs(at) => "programs on PATH".into(),
+            () if below(Path::new("/var")) || below(Path::new("/run")) || below(Path::new("/etc")) => {
+                "what names of hosts and users need".into()
+            }
+            () => text.replace(&self.root.display().to_string(), "{ROOT}"),
+        }
+    }
+
+    /// A folder on PATH, or one of the tool that it belongs to, in whatever home that is.
+    fn is_of_programs(&self, at: &Path) -> bool {
+        let tool = |folder: &PathBuf| {
+            let top = folder
+                .ancestors()
+                .find(|above| above.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')));
+            top.is_some_and(|top| at.starts_with(top))
+        };
+        self.path.iter().any(|folder| at.starts_with(folder) || tool(folder))
+    }
+
+    fn top(&self, at: &Path) -> Option<String> {
+        const MACHINE: [&str; 11] =
+            ["bin", "dev", "etc", "gnu", "nix", "opt", "proc", "sbin", "snap", "sys", "usr"];
+        let name = at.file_name()?.to_string_lossy().into_owned();
+        let leads =
+            [&self.root, &self.program].into_iter().chain(&self.path).any(|place| place.starts_with(at));
+        let known = MACHINE.contains(&name.as_str()) || name.starts_with("lib") || leads;
+        (!known && !["/run", "/var"].contains(&at.to_str()?)).then(|| format!("top folder {}", at.display()))
+    }
+}
+
+/// A path as mountinfo writes it: some bytes are octal.
+fn plain(text: &str) -> PathBuf {
+    use std::os::unix::ffi::OsStringExt;
+    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
+    while let Some((first, more)) = rest.split_first() {
+        let code = rest.get(1..4).filter(|_| *first == b'\\').and_then(|code| std::str::from_utf8(code).ok());
+        match code.and_then(|code| u8::from_str_radix(code, 8).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &rest[4..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = more;
+            }
+        }
+    }
+    PathBuf::from(std::ffi::OsString::from_vec(bytes))
+}
+
+const STRICT: &str =
+    "[plan]\nreview = \"never\"\n[agents]\nwritable = []\n[gates]\noff = [\"contract_compliance\"]\n";
+/// What every launch reaches.
+const EVERYBODY: [&str; 11] = [
+    "network: abstract sockets of the machine",
+    "network: listeners of the machine",
+    "process: init can be signalled",
+    "process: init can be traced",
+    "reads its own folder",
+    "reads objects of the repository",
+    "reads the machine",
+    "reads tribunal itself",
+    "writes its home",
+    "writes its scratch folder",
+    "writes its temporary files",
+];
+
+/// What differs from what everybody reaches. What this machine may have or not is left out.
+fn more(list: &BTreeSet<String>) -> (Vec<&str>, Vec<&str>) {
+    let perhaps = ["kernel", "programs on PATH", "what names of hosts and users need"];
+    let told = list.iter().filter(|line| !perhaps.iter().any(|end| line.ends_with(end))).map(String::as_str);
+    let told: BTreeSet<&str> = told.collect();
+    let everybody = BTreeSet::from(EVERYBODY);
+    (told.difference(&everybody).copied().collect(), everybody.difference(&told).copied().collect())
+}
+
+#[test]
+fn what_each_role_reaches_is_what_is_written_here() {
+    let lists = lists(STRICT);
+    let of_agents = ["writes its report", "writes the scene of the test"];
+    let expect = |more: &[&'static str]| {
+        let mut more: Vec<&str> = more.to_vec();
+        more.sort_unstable();
+        (more, Vec::<&str>::new())
+    };
+    assert_eq!(more(&lists.builder), expect(&[&of_agents[..], &["writes its tree"]].concat()));
+    assert_eq!(more(&lists.reviewer), expect(&[&of_agents[..], &["reads its tree"]].concat()));
+    assert_eq!(more(&lists.check), expect(&["writes its tree"]));
+}
+
+/// The test above sees a hole: a folder with a key that somebody opened by mistake.
+#[test]
+fn a_place_that_is_opened_stands_in_the_list() {
+    const OPEN: &str = "[plan]\nreview = \"never\"\n[agents]\nwritable = []\nreadable = [\"~/../keys\"]\n\
+                        [gates]\noff = [\"contract_compliance\"]\n";
+    let lists = lists(OPEN);
+    for list in [&lists.builder, &lists.reviewer, &lists.check] {
+        assert!(list.contains("reads {ROOT}/keys"), "{list:?}");
+    }
+}
+
+/// A check that fails over a file which the user has says which key shows it; with the key it passes.
+#[test]
+fn a_check_that_misses_a_hidden_file_names_the_key() {
+    const OPEN: &str = "[plan]\nreview = \"never\"\n[agents]\nwritable = []\nreadable = [\"~/lib\"]\n";
+    let script = dev_also(r##"{ write = "bin/one.sh", text = "cat '{HOME}/lib/table' > /dev/null\n" },"##);
+    for (settings, code) in [(STRICT, 4), (OPEN, 0)] {
+        let mut show = Show::with(settings, &script);
+        let lib = show.stage.home().join("lib");
+        std::fs::create_dir_all(&lib).unwrap();
+        std::fs::write(lib.join("table"), "").unwrap();
+        let ended = show.expect(&["run"], code);
+        let said = format!("{}{}", ended.said(), show.tribunal(&["report", "--json"]).stdout);
+        let told =
+            said.contains("is there for you and not in the sandbox") && said.contains("agents.readable");
+        assert_eq!(told, code != 0, "{said}");
+    }
+}
