@@ -36,12 +36,13 @@ pub(super) fn sift(entries: &mut Vec<Entry>, sources: &Sources) -> Vec<(Entry, b
     // What holds without the repository's word needs no trust.
     let adds = |entry: &Entry| !entry.is_nothing() && without.get(&entry.key) != Some(&entry.value);
     let needs = |entry: &Entry| of_repository(entry) && adds(entry) && !counts(reach_of(entry), false);
-    let needing: Vec<Entry> = entries
+    let mut needing: Vec<Entry> = entries
         .iter()
         .filter(|entry| of_repository(entry))
         .flat_map(|entry| std::iter::once(entry.clone()).chain(widening(entry)))
         .filter(needs)
         .collect();
+    needing.sort_by_key(|entry| entry.origin.place);
     let digests: BTreeSet<String> = needing.iter().map(digest).collect();
     let named = sources.env.iter().find(|(name, _)| name == VARIABLE).map(|(_, value)| value.trim());
     let all = named == Some(trusted::digest_of_all(&digests).as_str()) || !stands(Defence::Trust);
@@ -53,7 +54,7 @@ pub(super) fn sift(entries: &mut Vec<Entry>, sources: &Sources) -> Vec<(Entry, b
             taken.iter().filter_map(|field| field.key.parts().last()).for_each(|name| _ = row.remove(name));
         }
     }
-    needing.into_iter().map(|entry| (is_trusted(&entry), entry)).map(|(is, entry)| (entry, is)).collect()
+    needing.into_iter().map(|entry| (entry.clone(), is_trusted(&entry))).collect()
 }
 
 /// The fields of a row that widen the sandbox, each as an entry of its own.

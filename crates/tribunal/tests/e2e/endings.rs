@@ -49,5 +49,6 @@ scenes! {
     dirty: "dirty",
     signed: "signed",
     review_fixed: "review-fixed",
+    fast_forward: "fast-forward",
     artifact: "artifact",
 }

@@ -298,7 +298,11 @@ impl Drive {
             }
             Err(EngineError::Journal(error)) => {
                 out.tally.saw("engine", "failed");
-                out.say(|| format!("~ the engine failed: {error}"));
+                // The folder has another name each time, and a trace has the same words.
+                let dir = out.dir.as_ref().map(|dir| dir.display().to_string()).unwrap_or_default();
+                let words = error.to_string();
+                let words = if dir.is_empty() { words } else { words.replace(&dir, "RUN") };
+                out.say(|| format!("~ the engine failed: {words}"));
                 drop(out);
                 self.between_lives();
             }

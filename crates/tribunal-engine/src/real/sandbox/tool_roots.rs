@@ -218,7 +218,7 @@ mod tests {
     fn a_root_is_known_by_its_name_or_its_variable() {
         let variable = |name: &str| (name == "CARGO_HOME").then(|| OsString::from("/data/rust"));
         let of = |path: &str| root_of(Path::new(path), &variable);
-        assert_eq!(of("/root/.pyenv/versions/3/bin/python"), Some("/root/.pyenv".into()));
+        assert_eq!(of("/home/me/.pyenv/versions/3/bin/python"), Some("/home/me/.pyenv".into()));
         assert_eq!(of("/data/rust/bin"), Some("/data/rust".into()));
         assert_eq!(of("/home/me/src/go/bin"), None, "a plain name may be anybody's folder");
         assert_eq!(of("/home/me/bin"), None);
