@@ -108,6 +108,10 @@ impl Guard {
     /// their forms.
     pub(super) fn allows(&self, request: &mut Request) -> Result<(), (u16, &'static str)> {
         let Some((session, home)) = self.session(request) else {
+            // The front door shows nothing, and says where the key is.
+            if request.method == Method::Get && request.path == "/" {
+                return Err((200, "This is Tribunal. Open the link that `tribunal serve` shows."));
+            }
             return Err((401, "Nobody is signed in here. Open the link that `tribunal serve` shows."));
         };
         // Its last sign is the first of the path below it.
