@@ -235,13 +235,13 @@ impl<'a> Actor<'a> {
         LoopReport::Heard { upheld: self.rng.chance(500), reason: "heard both sides".to_owned() }
     }
 
-    /// A check says the same of the same revision, whoever asks and when.
+    /// A check says the same of the same revision, whoever asks and when, and in whatever order its plans landed.
     fn check(&mut self, check: &Check, revision: &Revision) -> LoopReport {
         if self.strikes(Fault::CheckDidNotRun) {
             let failure = Failure::new(FailureKind::DidNotRun, "no such program");
             return LoopReport::Failed(failure);
         }
-        let mut rng = dice(self.scene.seed, check.as_str(), revision.as_str());
+        let mut rng = dice(self.scene.seed, check.as_str(), &super::git::unordered(revision));
         let mut findings = Vec::new();
         if !rng.chance(self.scene.green) {
             let severity = *rng.pick(&[Severity::Blocker, Severity::Blocker, Severity::Warning]);

@@ -390,22 +390,12 @@ fn words(payload: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned())
 }
 
-/// A tip is named after how many plans have landed and which was the last. Plans that need not wait for each other
-/// land as they come, so a death may change which was the last, but never how many there are.
-fn unordered(revision: &Revision) -> String {
-    let mut words = revision.as_str().splitn(3, '-');
-    match (words.next(), words.next(), words.next()) {
-        (Some("tip"), Some(count), Some(_)) => format!("tip-{count}"),
-        _ => revision.to_string(),
-    }
-}
-
 /// How everything ended, without what depends on the order of events: names of findings, tips.
 fn ends(docket: &Docket) -> BTreeMap<String, String> {
     let mut ends = BTreeMap::new();
     for (id, lp) in &docket.loops {
         let outcome = lp.outcome().map_or("open", |outcome| outcome.word());
-        let revision = lp.revision().map(unordered);
+        let revision = lp.revision().map(super::git::unordered);
         ends.insert(id.to_string(), format!("{outcome} in round {}, {revision:?}", lp.round()));
     }
     if let Some(run) = &docket.run {

@@ -231,3 +231,13 @@ fn handed(text: &str) -> Handed {
     let entry = Entry::new(Claim::new(Severity::Blocker, text), by, 0);
     Handed { id: FindingId(0), entry }
 }
+
+/// A tip is named after how many plans have landed and which was the last. Plans that need not wait for each other
+/// land as they come, so a death may change which was the last, but never how many there are.
+pub fn unordered(revision: &Revision) -> String {
+    let mut words = revision.as_str().splitn(3, '-');
+    match (words.next(), words.next(), words.next()) {
+        (Some("tip"), Some(count), Some(_)) => format!("tip-{count}"),
+        _ => revision.to_string(),
+    }
+}
