@@ -106,6 +106,7 @@ pub(crate) fn lack(text: &str, judged: Option<&Judged>) -> Option<Lack> {
 
 fn lack_of_change(told: &Told, judged: &Judged) -> Option<Lack> {
     let named = told.paths.iter().any(|path| Judged::has_file(&judged.files, path))
+        || judged.files.iter().any(|file| told.names_file(file))
         || told.code.iter().chain(&told.symbols).any(|code| touches(&judged.names, code))
         || judged.commands.iter().any(|command| told.level.contains(&plain_words(command)))
         || told.command
@@ -272,6 +273,21 @@ impl Told {
 
     fn has(&self, word: &str) -> bool {
         self.words.contains(word)
+    }
+
+    /// A file of the change is named as it is called, though its name has no form that is known: `meson.build`.
+    fn names_file(&self, file: &str) -> bool {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        // `run` or `tests` is a word; `run.x`, `Makefile` and `bin/run` are names.
+        let tells = |name: &str| name.contains(['.', '/']) || name.starts_with(char::is_uppercase);
+        [file, name].into_iter().filter(|name| name.len() > 2 && tells(name)).any(|name| {
+            let name = plain_words(name);
+            let bound = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '_' | '-'));
+            self.level.match_indices(&name).any(|(at, found)| {
+                bound(self.level[..at].chars().next_back())
+                    && bound(self.level[at + found.len()..].chars().next())
+            })
+        })
     }
 
     /// Something is said beyond where somebody looked.
@@ -555,6 +571,26 @@ mod tests {
         for text in texts {
             assert_eq!(lack(text, Some(judged)), expect, "{text}");
         }
+    }
+
+    #[test]
+    fn a_file_of_the_change_is_known_by_whatever_name_it_has() {
+        let files = ["meson.build", "Makefile", "lib/tests", "app/page.view.qq"].map(str::to_owned).to_vec();
+        let of = Judged::change(files, "", Vec::new());
+        check(
+            &of,
+            None,
+            &[
+                "read meson.build and the whole change to it, line by line; it does what the plan asks for",
+                "read the Makefile, the target test runs both programs",
+                "page.view.qq shows the name and the date",
+            ],
+        );
+        check(
+            &of,
+            Some(Lack::NamesNothing),
+            &["read other.build, both programs are in it", "looked at xmeson.build, both programs are in it"],
+        );
     }
 
     #[test]
