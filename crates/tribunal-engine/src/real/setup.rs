@@ -962,10 +962,11 @@ fn taken(project: &Project, run: &str, ending: Ending) -> Result<(), String> {
     }
 }
 
-/// Whether the user's branch has the result of a run whose result is held; nothing where it does not even contain it.
+/// Whether the user's branch has the result of a run whose result is held, or that is over; nothing where it does not even
+/// contain it.
 pub fn arrived(project: &Project, run: &str, docket: &Docket) -> Result<Option<Arrival>, SetupError> {
     // While it is rebased the run branch lacks the result, and proves nothing.
-    if !docket.run.as_ref().is_some_and(Run::is_whole) {
+    if !docket.run.as_ref().is_some_and(|run| run.is_whole() || run.ending().is_some()) {
         return Ok(None);
     }
     let repo = project.repo();

@@ -9,10 +9,12 @@ use crate::exit::Done;
 use crate::failure::Failure;
 use crate::out;
 use crate::place::{Place, Seen};
+use tribunal_core::held::Arrival;
 use tribunal_core::run::{Ending, Run};
 use tribunal_engine::Docket;
 use tribunal_engine::inbox::{self, Answer, OpenQuestion, Reaction, Reason};
 use tribunal_engine::real::{self, Project};
+use tribunal_view::plain;
 
 /// Lands the result of a run.
 pub fn run(globals: &Globals, args: &Land) -> Result<Done, Failure> {
@@ -29,7 +31,7 @@ pub fn run(globals: &Globals, args: &Land) -> Result<Done, Failure> {
             drop(seen);
             return resume::go_on(globals, &place, &config.settings, &id, args.waiting, None);
         }
-        return not_held(&id, &docket);
+        return not_held(&place, &id, &docket);
     };
     answer(&seen, &question, &decide::user(args.by.clone()), "")?;
     if seen.is_live() {
@@ -92,13 +94,9 @@ fn newest_held(place: &Place) -> Result<String, Failure> {
 }
 
 /// Why there is nothing to land; where the branch has it already, that is no failure.
-fn not_held(id: &str, docket: &Docket) -> Result<Done, Failure> {
-    let branch = tribunal_view::plain::line(&docket.about.branch);
+fn not_held(place: &Place, id: &str, docket: &Docket) -> Result<Done, Failure> {
     match docket.run.as_ref().and_then(Run::ending) {
-        Some(Ending::Passed | Ending::Concerns) if docket.left.is_none() => {
-            out::say(&format!("{branch} has the result of run {id}"));
-            Ok(Done::Passed)
-        }
+        Some(Ending::Passed | Ending::Concerns) if docket.left.is_none() => still_there(place, id, docket),
         Some(ending) => {
             Err(Failure::usage(format!("run {id} ended {}: it has nothing to land", ending.word()))
                 .hint(format!("`tribunal show {id}` says what became of it")))
@@ -106,4 +104,24 @@ fn not_held(id: &str, docket: &Docket) -> Result<Done, Failure> {
         None => Err(Failure::usage(format!("run {id} has no result to land yet"))
             .hint("`tribunal status` says where it stands, `tribunal resume` goes on with it")),
     }
+}
+
+/// Looks whether the branch still has the result of a run that ended good: that it had it once proves nothing today.
+fn still_there(place: &Place, id: &str, docket: &Docket) -> Result<Done, Failure> {
+    let (project, branch) = (place.project()?, plain::line(&docket.about.branch));
+    let head = format!("refs/tribunal/{id}/head");
+    let gone = match real::arrived(&project, id, docket)? {
+        Some(Arrival::There(_)) => None,
+        Some(Arrival::Undone(paths)) => {
+            Some(format!("later commits took it away again ({})", paths.join(", ")))
+        }
+        None if project.repo().ref_at(&head)?.is_none() => None,
+        None => Some("it no longer contains it".to_owned()),
+    };
+    let Some(why) = gone else {
+        out::say(&format!("{branch} has the result of run {id}"));
+        return Ok(Done::Passed);
+    };
+    let why = format!("{branch} had the result of run {id}, and has it no more: {}", plain::line(&why));
+    Err(Failure::usage(why).hint(format!("it is at {head}; the run is over, so it is yours to bring back")))
 }

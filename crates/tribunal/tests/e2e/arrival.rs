@@ -240,3 +240,23 @@ fn settings_of_the_branch_that_cannot_be_read_hold_the_result() {
     show.expect(&["land"], 0);
     main_has(&show, "bin/one.sh", "echo one");
 }
+
+/// That a branch had the result once proves nothing: `land` looks at the branch as it is.
+#[test]
+fn land_after_the_end_looks_at_the_branch() {
+    let mut show = Show::of(&PLAIN);
+    let base = show.stage.git(&["rev-parse", "main"]).unwrap();
+    show.expect(&["run"], 0);
+    assert!(show.expect(&["land"], 0).said().contains("main has the result"));
+    let head = show.stage.git(&["rev-parse", "main"]).unwrap();
+    show.user_acts(|stage| stage.git(&["reset", "-q", "--hard", base.trim()]).map(drop));
+    let said = show.expect(&["land"], 2).said();
+    assert!(said.contains("it no longer contains it") && said.contains("refs/tribunal/"), "{said}");
+    show.user_acts(|stage| stage.git(&["reset", "-q", "--hard", head.trim()]).map(drop));
+    show.user_acts(|stage| {
+        stage.git(&["revert", "--no-commit", &format!("{}..HEAD", base.trim())])?;
+        stage.git(&["commit", "-q", "-m", "revert: not this"]).map(drop)
+    });
+    let said = show.expect(&["land"], 2).said();
+    assert!(said.contains("took it away again (bin/one.sh"), "{said}");
+}
