@@ -262,7 +262,8 @@ pub fn answer(compared: &Compared) -> Answer {
     use CommandState::{Flaky, Green, NoTest, Red, Unknown};
     let Compared { before, now, configured, has_tests, same_tree, with_base_judge } = compared;
     let both = || format!("{} before, {} now", before.word(), now.word());
-    let idle = |state: &CommandState| matches!(state, NoTest | Red { .. } | Unknown { .. });
+    // A command that fails by itself did run, whether or not anybody sees tests: it is red, and that is said.
+    let idle = |state: &CommandState| matches!(state, NoTest | Red { broke: true, .. } | Unknown { .. });
     match (before, now) {
         (_, Green) => match with_base_judge {
             Some(judged) => answer_of_base_judge(compared, judged),

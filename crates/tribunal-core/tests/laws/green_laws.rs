@@ -241,3 +241,20 @@ fn every_loop_that_judges_code_has_a_word_about_tests() {
         assert_eq!(ProjectCommand::of(&command.check()), Some(command));
     }
 }
+
+/// `make test` of a project in which nobody recognises a test: it runs, it fails, and that is said.
+#[test]
+fn a_command_that_fails_ran_whether_or_not_tests_are_seen() {
+    let red = |broke| CommandState::Red { how: "exit code 2".to_owned(), broke };
+    let of = |before, now| Compared {
+        before,
+        now,
+        configured: false,
+        has_tests: false,
+        same_tree: false,
+        with_base_judge: None,
+    };
+    assert!(matches!(answer(&of(red(false), red(false))), Answer::RedBefore(_)));
+    assert!(matches!(answer(&of(red(true), red(true))), Answer::NoTests(_)));
+    assert!(matches!(answer(&of(CommandState::NoTest, red(false))), Answer::Broken(_)));
+}
