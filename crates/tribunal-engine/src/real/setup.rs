@@ -41,9 +41,7 @@ use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat, Time};
 use tribunal_core::r#loop::Loop;
 use tribunal_core::policy::{NoVerdict, Policy, Timeouts, Use};
 use tribunal_core::roster::Roster;
-use tribunal_core::run::{
-    Ending, Job, Land, PlanGate, PlanSpec, Policies, Run, RunSpec, Standing, Subject, Was,
-};
+use tribunal_core::run::{Ending, Job, Land, PlanGate, PlanSpec, Policies, RunSpec, Standing, Subject, Was};
 use tribunal_docs::qa::CHECKS;
 use tribunal_docs::{CheckStatus, Completions, Phase, Plan};
 use tribunal_git::{Archive, Arrived, Oid, Shelf};
