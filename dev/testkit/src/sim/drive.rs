@@ -17,7 +17,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use tempfile::TempDir;
 use tribunal_core::effect::FinishStep;
-use tribunal_core::ids::Revision;
 use tribunal_core::run::Ending;
 use tribunal_engine::docket::RunNote;
 use tribunal_engine::{Docket, End, Engine, EngineError, Note};
