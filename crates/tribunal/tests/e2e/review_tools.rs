@@ -1030,8 +1030,9 @@ fn what_go_cannot_look_at_is_not_green_and_what_does_not_compile_is_a_blocker() 
     let Some(project) = real("go", &files) else { return };
     let diff = [&DIFF[..], &NO_AGENT].concat();
     let seen = project.json(&diff, 1);
-    assert_eq!(lines(&seen), [row("a.go:4", "blocker", "unknown")], "{seen}");
-    assert_eq!(rules(&seen), ["compile"], "{seen}");
+    // The test command says it too: it ended with 0 before, with no test, and cannot build now.
+    assert_eq!(lines(&seen), [row("", "blocker", "unknown"), row("a.go:4", "blocker", "unknown")], "{seen}");
+    assert_eq!(rules(&seen), ["compile", "project-tests"], "{seen}");
     // What is not even Go stops the formatter, too, at its line.
     project.stage.write("a.go", "package x\n\nfunc F() {\n").unwrap();
     project.stage.git(&["commit", "-q", "-am", "feat: worse"]).unwrap();
