@@ -273,3 +273,21 @@ impl Adapter {
         self.env.iter().filter(|(name, _)| !own.contains_key(*name)).chain(own)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A launch's home shows nothing that its row does not name: a variable that points to a file would point nowhere.
+    #[test]
+    fn a_file_that_a_kept_variable_names_is_shown() {
+        let adapters = Adapters::built_in().unwrap();
+        let names_a_file =
+            |name: &&String| ["_FILE", "_CERTS", "_CREDENTIALS", "_CONFIG"].iter().any(|end| name.ends_with(end));
+        for row in adapters.names().map(|name| adapters.get(name).unwrap()) {
+            for name in row.keep_env.iter().filter(names_a_file) {
+                assert!(row.home.read.contains(&format!("${name}")), "{}: {name}", row.name);
+            }
+        }
+    }
+}
