@@ -46,7 +46,8 @@ fn rules() -> Value {
         |prompt: &str, answer: Value| json!({"match": {"prompt": prompt, "turn": 0}, "answer": answer});
     let text = |text: &str| json!({"text": text});
     let write = |path: &str, text: &str| json!({"shell": format!("mkdir -p $(dirname {path}) && cat > {path} <<'END'\n{text}END\n")});
-    let approve = "CHECKED: read every section of it, each says what the next phase needs; the criteria cover the goals.\nVERDICT: approve";
+    let approve = "CHECKED: read spec.md, the criteria cover the goals.\nVERDICT: approve";
+    let approve_plan = "CHECKED: read 02-01-PLAN.md, its task covers the must-have.\nVERDICT: approve";
     let reject = format!(
         "[id:a] [severity:blocker] [confidence:95] [file:{SPEC}:8] issue: the criterion cannot be tested | \
          suggestion: say what is printed\nVERDICT: reject"
@@ -63,6 +64,7 @@ fn rules() -> Value {
             title(),
             rule("# Review.*Findings put to you.*F-1", text(&format!("F-1: resolved\n{approve}"))),
             json!({"match": {"prompt": "# Review.*round 1 of", "unless": "02-hello"}, "answer": {"text": reject}}),
+            rule("# Review.*02-hello", text(approve_plan)),
             rule("# Review", text(approve)),
             first("# Write one artifact.*Findings to mend.*F-1", write(SPEC, &spec("it prints Hello, Ada!"))),
             rule("# Write one artifact.*Findings to mend.*F-1", text("FIXED: F-1\nSUMMARY: it says what is printed.\nTASK: done")),
