@@ -25,6 +25,11 @@ pub enum Gate {
 }
 
 impl Gate {
+    /// Whether its answer depends on the contract. The others ask the repository and the planning folder.
+    pub fn reads_contract(self) -> bool {
+        !matches!(self, Gate::CommitHygiene | Gate::ArtifactPersistence | Gate::VerificationThreshold)
+    }
+
     /// All gates.
     pub const ALL: [Gate; 7] = [
         Gate::ContractCompliance,

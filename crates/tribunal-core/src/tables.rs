@@ -21,8 +21,8 @@ impl Effort {
     /// Reads the protocol's words and Tribunal's own; `max` is as thorough as the tables go.
     pub fn parse(word: &str) -> Option<Effort> {
         Some(match word.trim().to_ascii_lowercase().as_str() {
-            "turbo" => Effort::Turbo,
-            "fast" | "low" => Effort::Fast,
+            "turbo" | "low" => Effort::Turbo,
+            "fast" => Effort::Fast,
             "balanced" | "medium" => Effort::Balanced,
             "thorough" | "high" | "max" => Effort::Thorough,
             _ => return None,

@@ -41,7 +41,7 @@ const STEERING: [&str; 7] = [
     "autonomous",
 ];
 
-const SYNONYMS: [(&str, &str); 9] = [
+const SYNONYMS: [(&str, &str); 11] = [
     ("name", "title"),
     ("depends", "depends_on"),
     ("dependencies", "depends_on"),
@@ -50,6 +50,8 @@ const SYNONYMS: [(&str, &str); 9] = [
     ("skills", "skills_used"),
     ("files", "files_modified"),
     ("forbidden_files", "files_forbidden"),
+    ("forbidden_paths", "files_forbidden"),
+    ("verification_checks", "verification_commands"),
     ("cross_phase_dependencies", "cross_phase_deps"),
 ];
 

@@ -495,10 +495,11 @@ impl Served {
         }
     }
 
-    /// Whether one task shares a third of the words, and two of them where there are that many.
+    /// Whether one task shares a third of the words, and two of them. A must_have of one or two words, such as
+    /// "the parser works", is served by a task that has one of them: the other word says only that it is good.
     fn words(&self, text: &str) -> bool {
         let words: BTreeSet<String> = significant(text).collect();
-        let enough = (words.len().div_ceil(3)).max(words.len().min(2));
+        let enough = if words.len() <= 2 { 1 } else { words.len().div_ceil(3).max(2) };
         let mut shared = vec![0usize; self.tasks];
         for word in &words {
             for place in self.by_word.get(word).into_iter().flatten() {

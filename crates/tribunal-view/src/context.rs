@@ -70,7 +70,7 @@ pub struct Cut {
 pub fn compile(role: &str, phase: &str, material: &Material, budget: u64) -> Compiled {
     let mut cut = Vec::new();
     let (one, two) = tiers(family(role), &material.shared, &material.family, &mut cut);
-    let mut three = format!("--- TIER 3: VOLATILE TAIL (phase={phase}) ---\n");
+    let mut three = tail_mark(phase);
     if !material.goal.is_empty() {
         three.push_str(&format!("## Goal\n{}\n\n", plain::block(&material.goal).trim()));
     }
@@ -99,6 +99,13 @@ pub fn compile(role: &str, phase: &str, material: &Material, budget: u64) -> Com
     Compiled { text: format!("{one}{two}{three}"), tokens, cut }
 }
 
+/// Where the third tier begins; a phase is named as people say it: 1, not 01.
+fn tail_mark(phase: &str) -> String {
+    let bare = phase.trim_start_matches('0');
+    let phase = if bare.is_empty() || !phase.bytes().all(|b| b.is_ascii_digit()) { phase } else { bare };
+    format!("--- TIER 3: VOLATILE TAIL (phase={phase}) ---\n")
+}
+
 /// The first two tiers.
 fn tiers(family: &str, shared: &[Part], own: &[Part], cut: &mut Vec<Cut>) -> (String, String) {
     let mut whole =
@@ -113,7 +120,7 @@ pub fn opening(family: &str, phase: &str, shared: &[Part], own: &[Part]) -> Stri
     let (one, two) = tiers(family, shared, own, &mut cut);
     let names: Vec<&str> = cut.iter().map(|cut| cut.part.as_str()).collect();
     let said = if names.is_empty() { String::new() } else { format!("[cut to fit: {}]\n", names.join(", ")) };
-    format!("{OPENING}{one}{two}{said}--- TIER 3: VOLATILE TAIL (phase={phase}) ---\n")
+    format!("{OPENING}{one}{two}{said}{}", tail_mark(phase))
 }
 
 /// A prompt's three tiers: those of everybody, of the family, and the work itself.

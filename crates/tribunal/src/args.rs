@@ -864,19 +864,9 @@ pub struct Trace {
     Examples:\n  tribunal hook stop < call.json\n  tribunal init --plugin claude    writes a plugin that calls it"
 )]
 pub struct Hook {
-    /// What happened
-    pub event: HookEvent,
-}
-
-/// What a hook of an editor agent is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum HookEvent {
-    /// Before a tool is used: the subject of a commit
-    PreToolUse,
-    /// After a tool was used: a SUMMARY that was written
-    PostToolUse,
-    /// Before the agent stops: plans that were begun
-    Stop,
+    /// What happened: pre-tool-use (the subject of a commit), post-tool-use (a SUMMARY that was written), stop (plans
+    /// that were begun). PreToolUse is read too; nothing is checked at any other
+    pub event: String,
 }
 
 /// `tribunal doctor`.

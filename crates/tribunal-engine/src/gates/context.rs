@@ -12,8 +12,14 @@ const PLANNING: [&str; 5] = [
     "codebase/STRUCTURE.md",
     "codebase/DEPENDENCIES.md",
 ];
-const EXECUTION: [&str; 4] =
-    ["codebase/PATTERNS.md", "codebase/STRUCTURE.md", "codebase/TESTING.md", "codebase/DEPENDENCIES.md"];
+const EXECUTION: [&str; 6] = [
+    "ROADMAP.md",
+    "codebase/ARCHITECTURE.md",
+    "codebase/PATTERNS.md",
+    "codebase/STRUCTURE.md",
+    "codebase/TESTING.md",
+    "codebase/DEPENDENCIES.md",
+];
 
 /// The families there are.
 pub const FAMILIES: [&str; 2] = ["planning", "execution"];
@@ -21,7 +27,10 @@ pub const FAMILIES: [&str; 2] = ["planning", "execution"];
 /// What everybody reads, and what this family reads besides.
 pub fn tiers(ground: &Ground, family: &str) -> (Vec<Part>, Vec<Part>) {
     let part = |name: &&str| {
-        let text = ground.text(&format!("{}/{name}", ground.planning()))?;
+        // Some keep roadmap and requirements beside the map of the code.
+        let places =
+            [format!("{}/{name}", ground.planning()), format!("{}/codebase/{name}", ground.planning())];
+        let text = places.iter().find_map(|place| ground.text(place))?;
         Some(Part { name: (*name).to_owned(), text })
     };
     let own: &[&str] = if family == "planning" { &PLANNING } else { &EXECUTION };

@@ -6,7 +6,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use tribunal_core::contract::{Contract, clean};
-use tribunal_docs::Plan;
+use tribunal_docs::{Plan, PlanId};
 use tribunal_git::{Archive, GitPath};
 
 /// Why a contract is not believed.
@@ -21,6 +21,9 @@ pub enum ContractError {
     /// Somebody changed it.
     #[error("{0} was changed after it was sealed")]
     Tampered(String),
+    /// Its seal is of another form.
+    #[error("{0} was made by another tool; make it with `tribunal generate-contract PLAN`")]
+    Foreign(String),
 }
 
 /// sha256 of a contract's canonical JSON (keys sorted, no blanks) without its hash.
@@ -127,6 +130,24 @@ pub(crate) fn file_name(id: &str) -> Result<&str, GatesError> {
     if bad { Err(GatesError::BadName { name: id.to_owned() }) } else { Ok(id) }
 }
 
+/// The contract that an argument of a script means: the file, or the answer of `generate-contract` handed on as it is.
+/// `1-1.json` is `01-01.json`: scripts write the numbers as they have them.
+pub fn meant(argument: &Path) -> PathBuf {
+    let answer = argument.to_str().filter(|text| text.trim_start().starts_with('{'));
+    if let Some(answer) = answer.and_then(|text| serde_json::from_str::<Value>(text).ok()) {
+        return answer.get("path").and_then(Value::as_str).map_or_else(|| argument.to_owned(), PathBuf::from);
+    }
+    if argument.exists() {
+        return argument.to_owned();
+    }
+    let named = argument.file_stem().and_then(|stem| stem.to_str()).and_then(tribunal_docs::plan_argument);
+    let Some(phase) = named.as_ref().and_then(|named| named.phase.as_deref()) else {
+        return argument.to_owned();
+    };
+    let id = PlanId::new(phase, named.as_ref().map_or("", |named| &named.number));
+    argument.with_file_name(format!("{id}.json"))
+}
+
 /// Reads a contract and believes it only if its hash fits.
 pub fn load(path: &Path) -> Result<Contract, ContractError> {
     let shown = path.display().to_string();
@@ -139,9 +160,15 @@ pub fn load(path: &Path) -> Result<Contract, ContractError> {
     };
     let unreadable = |error: serde_json::Error| ContractError::Unreadable(shown.clone(), error.to_string());
     let value: Value = serde_json::from_slice(&bytes).map_err(unreadable)?;
-    let contract: Contract = serde_json::from_value(value.clone()).map_err(unreadable)?;
+    // Ours say when they were made; those of other tools do not.
+    let is_ours = value.get("made_at_ms").is_some();
+    let contract: Contract = match serde_json::from_value(value.clone()) {
+        Ok(contract) => contract,
+        Err(_) if !is_ours && value.is_object() => return Err(ContractError::Foreign(shown)),
+        Err(error) => return Err(unreadable(error)),
+    };
     if contract.contract_hash != hash_of(&value) {
-        return Err(ContractError::Tampered(shown));
+        return Err(if is_ours { ContractError::Tampered(shown) } else { ContractError::Foreign(shown) });
     }
     Ok(contract)
 }

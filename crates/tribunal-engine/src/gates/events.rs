@@ -20,12 +20,20 @@ pub struct Event {
     pub correlation_id: String,
     /// What happened.
     pub event: String,
-    /// In which phase.
+    /// In which phase. Scripts compare it with a number, so a number is written as one.
+    #[serde(serialize_with = "number_or_text")]
     pub phase: String,
     /// To which plan; empty for the phase.
     pub plan: String,
     /// What else is known.
     pub data: Map<String, Value>,
+}
+
+fn number_or_text<S: serde::Serializer>(phase: &str, out: S) -> Result<S::Ok, S::Error> {
+    match phase.parse::<u32>() {
+        Ok(number) => out.serialize_u32(number),
+        Err(_) => out.serialize_str(phase),
+    }
 }
 
 /// Adds an event: its id.

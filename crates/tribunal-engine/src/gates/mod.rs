@@ -23,7 +23,7 @@ pub(crate) use command::end_of;
 pub use command::{Bounds, Finished, run_argv, run_line};
 pub use complete::complete;
 pub use context::{FAMILIES, tiers};
-pub use contract::{ContractError, generate, hash_of, load, token_state};
+pub use contract::{ContractError, generate, hash_of, load, meant, token_state};
 pub use documents::{Ground, PhaseDocuments, documents, plans_beside, read_plain, summary_of};
 pub use events::{Event, LOG, STATE, append, correlation};
 pub use leases::{Leased, with_leases};

@@ -2,7 +2,7 @@
 //! not run, never one that passed.
 
 use super::command::{Bounds, run_line};
-use super::contract;
+use super::contract::{self, ContractError};
 use super::documents::{Ground, read_plain, summary_of};
 use super::{GatesError, artifacts, changed, qa};
 use std::path::PathBuf;
@@ -41,21 +41,25 @@ pub struct Repair {
 /// Asks a gate.
 pub fn rule(ground: &Ground, gate: Gate, asked: &Asked) -> GateRuling {
     // Whoever changed the contract could have changed what any gate reads from it.
-    let contract = match contract::load(&asked.contract) {
-        Ok(contract) => contract,
-        Err(error) => return GateRuling::fail(error.to_string()),
+    let ruling = match contract::load(&asked.contract) {
+        // A contract of another plan says nothing about this one.
+        Ok(contract) if contract.plan_id != asked.plan.to_string() => {
+            let (other, own) = (&contract.plan_id, &asked.plan);
+            Ok(GateRuling::fail(format!("the contract is about plan {other}, not {own}")))
+        }
+        Ok(contract) => by_contract(ground, gate, asked, &contract),
+        Err(ContractError::Missing(_)) if !gate.reads_contract() => by_project(ground, gate, &asked.plan),
+        Err(error) => Ok(GateRuling::fail(error.to_string())),
     };
-    // A contract of another plan says nothing about this one.
-    if contract.plan_id != asked.plan.to_string() {
-        return GateRuling::fail(format!(
-            "the contract is about plan {}, not {}",
-            contract.plan_id, asked.plan
-        ));
-    }
-    facts(ground, gate, asked, &contract).unwrap_or_else(|error| GateRuling::did_not_run(error.to_string()))
+    ruling.unwrap_or_else(|error| GateRuling::did_not_run(error.to_string()))
 }
 
-fn facts(ground: &Ground, gate: Gate, asked: &Asked, contract: &Contract) -> Result<GateRuling, GatesError> {
+fn by_contract(
+    ground: &Ground,
+    gate: Gate,
+    asked: &Asked,
+    contract: &Contract,
+) -> Result<GateRuling, GatesError> {
     let id = &asked.plan;
     Ok(match gate {
         Gate::ContractCompliance => {
@@ -67,13 +71,23 @@ fn facts(ground: &Ground, gate: Gate, asked: &Asked, contract: &Contract) -> Res
         }
         Gate::ProtectedFile => changed::protected(ground, contract, &asked.contract)?,
         Gate::RequiredChecks => gate::required_checks(&checks(ground, contract, &asked.bounds)),
+        Gate::ForbiddenCommands => gate::forbidden_commands(&contract.verification_checks),
+        Gate::CommitHygiene | Gate::ArtifactPersistence | Gate::VerificationThreshold => {
+            by_project(ground, gate, id)?
+        }
+    })
+}
+
+/// The gates that ask the repository and the planning folder alone.
+fn by_project(ground: &Ground, gate: Gate, id: &PlanId) -> Result<GateRuling, GatesError> {
+    Ok(match gate {
         Gate::CommitHygiene => hygiene(ground)?,
         Gate::ArtifactPersistence => {
             let there = ground.phase_dirs(&id.phase).iter().any(|dir| summary_of(dir, id).is_some());
             gate::artifact_persistence(there, &artifacts::kept(ground, &id.phase, &id.plan)?)
         }
         Gate::VerificationThreshold => gate::verification_threshold(verification(ground, id).as_ref()),
-        Gate::ForbiddenCommands => gate::forbidden_commands(&contract.verification_checks),
+        _ => GateRuling::did_not_run("it needs a contract".to_owned()),
     })
 }
 
@@ -136,7 +150,7 @@ fn renew(ground: &Ground, asked: &Asked) -> Result<(), String> {
     let (_, plan) = ground.plan(&asked.plan).ok_or_else(|| format!("there is no plan {}", asked.plan))?;
     let (path, _) = contract::generate(ground, &plan).map_err(|error| error.to_string())?;
     let same = |a: &PathBuf, b: &PathBuf| std::path::absolute(a).ok() == std::path::absolute(b).ok();
-    match same(&path, &asked.contract) {
+    match same(&path, &contract::meant(&asked.contract)) {
         true => Ok(()),
         false => Err(format!("the contract belongs at {}", path.display())),
     }

@@ -108,7 +108,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
         Command::Completions { shell } => completions(shell),
         Command::Schema(args) => schema::run(&args),
         Command::Mcp(args) => mcp::run(&args),
-        Command::Hook(args) => crate::hook::run(args.event),
+        Command::Hook(args) => crate::hook::run(&args.event),
         #[cfg(feature = "otel")]
         Command::Trace(args) => crate::trace::run(&args),
         Command::Docs(args) => crate::protocol::docs(globals, &args),

@@ -5,7 +5,6 @@
 
 mod shell;
 
-use crate::args::HookEvent;
 use crate::exit::Done;
 use crate::failure::Failure;
 use crate::out;
@@ -52,8 +51,33 @@ struct Call {
     stop_hook_active: bool,
 }
 
-/// Answers one call.
-pub fn run(event: HookEvent) -> Result<Done, Failure> {
+/// What a hook of an editor agent is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HookEvent {
+    PreToolUse,
+    PostToolUse,
+    Stop,
+}
+
+impl HookEvent {
+    /// By its name, however its words are joined: editors write `PreToolUse`.
+    fn parse(name: &str) -> Option<HookEvent> {
+        let bare: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+        Some(match bare.to_ascii_lowercase().as_str() {
+            "pretooluse" => HookEvent::PreToolUse,
+            "posttooluse" => HookEvent::PostToolUse,
+            "stop" => HookEvent::Stop,
+            _ => return None,
+        })
+    }
+}
+
+/// Answers one call. An event that is not ours passes: an editor reads every refusal as a veto of the tool call.
+pub fn run(event: &str) -> Result<Done, Failure> {
+    let Some(event) = HookEvent::parse(event) else {
+        out::say(&format!("tribunal hook: nothing is checked at {:?}", plain::clipped(event, 60)));
+        return Ok(Done::Passed);
+    };
     let call = match input().and_then(|bytes| read(&bytes)) {
         Ok(call) => call,
         Err(why) => {

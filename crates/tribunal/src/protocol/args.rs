@@ -27,7 +27,7 @@ Commands (each prints one JSON object; exit codes in brackets):
                 --claimed-files=]                  the others in order [0, 2 a step failed]
   compile-context PHASE ROLE PHASE_DIR [PLAN]      .context-ROLE.md [0, 1]
   token-budget ROLE FILE [CONTRACT TASK]           within: JSON; over: the cut text, JSON on stderr [0]
-  resolve-model ROLE CONFIG [PROFILES]             the bare name [0, 1]
+  resolve-model ROLE CONFIG [PROFILES]             the bare name; --all or --with-cost: an object [0, 1]
   resolve-turns ROLE CONFIG [EFFORT]               the bare number, 0 is unlimited [0, 1]
   gate-policy EFFORT RISK AUTONOMY                 [0]
   assess-risk PLAN                                 [0]
@@ -122,10 +122,10 @@ pub enum Protocol {
     #[command(hide = true)]
     LeaseLock(Lease),
     /// Locks over files, without an end
-    #[command(hide = true)]
+    #[command(hide = true, alias = "lock")]
     LockLite(Lease),
     /// Register files that were made
-    #[command(hide = true)]
+    #[command(hide = true, alias = "artifact")]
     ArtifactRegistry {
         action: ArtifactAction,
         /// register: FILE EVENT_ID PHASE PLAN; query: FILE
@@ -142,7 +142,7 @@ pub enum Protocol {
     TokenBudget { role: String, file: PathBuf, contract: Option<PathBuf>, task: Option<u32> },
     /// The model of a role
     #[command(hide = true)]
-    ResolveModel { role: String, config: PathBuf, profiles: Option<PathBuf> },
+    ResolveModel(ResolveModel),
     /// The turns of a role
     #[command(hide = true)]
     ResolveTurns { role: String, config: PathBuf, effort: Option<String> },
@@ -185,6 +185,20 @@ pub enum Protocol {
         #[arg(required = true)]
         changes: Vec<String>,
     },
+}
+
+/// `resolve-model`.
+#[derive(Debug, Args)]
+pub struct ResolveModel {
+    /// ROLE CONFIG [PROFILES]; CONFIG [PROFILES] with --all
+    #[arg(required = true, num_args = 1..=3)]
+    pub words: Vec<String>,
+    /// Every role, as an object
+    #[arg(long)]
+    pub all: bool,
+    /// Each model's weight of cost beside it, as an object
+    #[arg(long)]
+    pub with_cost: bool,
 }
 
 /// `qa-suite`.
@@ -257,6 +271,9 @@ pub struct Lease {
     /// Seconds it lasts
     #[arg(long)]
     pub ttl: Option<u64>,
+    /// The task, where the words after the action are all files
+    #[arg(long)]
+    pub owner: Option<String>,
     /// The files
     pub files: Vec<String>,
 }

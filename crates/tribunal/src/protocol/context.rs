@@ -10,6 +10,7 @@ use tribunal_core::tables;
 use tribunal_docs::{Plan, PlanId, phase_goal, roadmap_section};
 use tribunal_engine::gates::{self, Folder, Ground, read_plain};
 use tribunal_view::context::{Material, Part, compile, family, held_to};
+use tribunal_view::protocol as view;
 
 const LOCK: &str = ".locks/tokens.lock";
 
@@ -102,6 +103,9 @@ fn material(ground: &Ground, phase: &str, role: &str, dir: &Path, plan: Option<&
     add("Phase".to_owned(), Some(section.clone()));
     let context = read_plain(&dir.join(format!("{phase}-CONTEXT.md"))).ok();
     add("Phase context".to_owned(), context.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()));
+    for (name, text) in research(dir) {
+        add(format!("Research {name}"), Some(text));
+    }
     add("State".to_owned(), planning("STATE.md"));
     let (shared, own) = gates::tiers(ground, family(role));
     Material {
@@ -111,6 +115,20 @@ fn material(ground: &Ground, phase: &str, role: &str, dir: &Path, plan: Option<&
         must_haves: plan.map(|plan| plan.must_haves.entries()).unwrap_or_default(),
         tail,
     }
+}
+
+/// What was found out for the phase: `RESEARCH.md` and `NN-RESEARCH.md` of its folder, by name.
+fn research(dir: &Path) -> Vec<(String, String)> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> =
+        names.filter(|name| name == "RESEARCH.md" || name.ends_with("-RESEARCH.md")).collect();
+    names.sort();
+    let read = |name: String| {
+        let bytes = read_plain(&dir.join(&name)).ok()?;
+        Some((name, String::from_utf8_lossy(&bytes).into_owned()))
+    };
+    names.into_iter().filter_map(read).collect()
 }
 
 /// A skill of the project, otherwise of the user; a name that is a path is none.
@@ -136,13 +154,19 @@ struct Budget {
 
 /// `token-budget`: within it JSON on stdout; over it the cut text on stdout and JSON on stderr. Always 0.
 pub fn held(role: &str, file: &Path, contract: Option<&Path>, task: Option<u32>) -> Result<Done, Failure> {
-    let bytes = read_plain(file)
-        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;
+    let bytes = match read_plain(file) {
+        Ok(bytes) => bytes,
+        // Scripts write back what does not begin with a brace: an empty answer would empty their file.
+        Err(error) => {
+            let why = format!("cannot read {}: {error}", file.display());
+            return super::print("token-budget", Answer::new(view::reason(&why), 2));
+        }
+    };
     let text = String::from_utf8_lossy(&bytes);
     let ground = ground(Some(file))?;
     // Two tasks of one plan that overrun at once both count.
     let _guard = contract.map(|_| ground.state().lock(LOCK)).transpose()?;
-    let budget = budget_of(&ground, role, contract)?;
+    let (budget, fallback) = budget_of(&ground, role, contract)?;
     let tokens = tables::tokens_of(&text);
     let mut body = json!({
         "ok": true,
@@ -152,7 +176,11 @@ pub fn held(role: &str, file: &Path, contract: Option<&Path>, task: Option<u32>)
         "budget_source": budget.source,
         "tokens": tokens,
         "within": tokens <= budget.tokens,
+        "result": if tokens <= budget.tokens { "within_budget" } else { "truncated" },
     });
+    if let Some(why) = fallback {
+        body["reason"] = why.into();
+    }
     let Some((cut, lines)) = held_to(&text, budget.tokens) else {
         out::json(&body)?;
         return Ok(Done::Passed);
@@ -164,11 +192,23 @@ pub fn held(role: &str, file: &Path, contract: Option<&Path>, task: Option<u32>)
     Ok(Done::Passed)
 }
 
-fn budget_of(ground: &Ground, role: &str, contract: Option<&Path>) -> Result<Budget, Failure> {
+/// The budget, and why it is not the task's where a contract was named.
+fn budget_of(
+    ground: &Ground,
+    role: &str,
+    contract: Option<&Path>,
+) -> Result<(Budget, Option<String>), Failure> {
     let Some(path) = contract else {
-        return Ok(Budget { tokens: tables::tokens_base(role), source: "role", plan: None });
+        return Ok((Budget { tokens: tables::tokens_base(role), source: "role", plan: None }, None));
     };
-    let contract = gates::load(path).map_err(Failure::usage)?;
+    // A plan without a contract that can be believed has its role's budget: nothing stops for a budget.
+    let contract = match gates::load(&gates::meant(path)) {
+        Ok(contract) => contract,
+        Err(error) => {
+            let budget = Budget { tokens: tables::tokens_base(role), source: "role", plan: None };
+            return Ok((budget, Some(error.to_string())));
+        }
+    };
     let score = tables::task_score(
         contract.must_haves.len(),
         contract.allowed_paths.len(),
@@ -179,7 +219,7 @@ fn budget_of(ground: &Ground, role: &str, contract: Option<&Path>) -> Result<Bud
     let state = ground.state().read(&gates::token_state(&id.to_string())?)?;
     let state: Value = state.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let remaining = state.get("remaining").and_then(Value::as_u64).unwrap_or(scaled);
-    Ok(Budget { tokens: scaled.min(remaining), source: "task", plan: Some((id, remaining)) })
+    Ok((Budget { tokens: scaled.min(remaining), source: "task", plan: Some((id, remaining)) }, None))
 }
 
 /// An overage is an event, and lowers what the plan has left. Advisory: nothing stops for it.

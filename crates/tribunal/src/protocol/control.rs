@@ -175,5 +175,5 @@ fn lease(task: &Task<'_>, action: LeaseAction) -> Lease {
         ControlAction::PostTask => Vec::new(),
         _ => task.files.clone(),
     };
-    Lease { action, task_id: Some(task.id.clone()), ttl: None, files }
+    Lease { action, task_id: Some(task.id.clone()), ttl: None, owner: None, files }
 }

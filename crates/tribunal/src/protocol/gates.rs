@@ -28,7 +28,12 @@ fn asked(args: &GateArgs, bounds: Bounds) -> Result<Asked, Failure> {
     let task = word
         .parse()
         .map_err(|_| Failure::usage(format!("{:?} is no task", args.task)).hint("give its number, from 1"))?;
-    Ok(Asked { plan: plan_id(&args.phase, &args.plan)?, task, contract: args.contract.clone(), bounds })
+    Ok(Asked {
+        plan: plan_id(&args.phase, &args.plan)?,
+        task,
+        contract: gates::meant(&args.contract),
+        bounds,
+    })
 }
 
 /// `hard-gate`: 0 pass, 2 fail, 3 did not run.
@@ -94,7 +99,7 @@ pub fn two_phase(args: &Complete) -> Result<Answer, Failure> {
     let asked = Asked {
         plan: plan_id(&args.phase, &args.plan)?,
         task: 0,
-        contract: args.contract.clone(),
+        contract: gates::meant(&args.contract),
         bounds: of(&ground)?.bounds,
     };
     let named = |item: &&String| item.starts_with("files_modified=");

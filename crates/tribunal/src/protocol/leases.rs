@@ -60,12 +60,15 @@ fn plan_of(task: &str) -> Option<PlanId> {
 }
 
 fn wanted<'a>(args: &'a Lease, timed: bool, ground: &Ground) -> Result<Wanted<'a>, Failure> {
-    let task = args.task_id.as_deref().unwrap_or_default().trim();
+    let task = args.owner.as_deref().or(args.task_id.as_deref()).unwrap_or_default().trim();
+    // With an owner named, the word in the task's place is the first file.
+    let first = args.task_id.iter().filter(|_| args.owner.is_some());
+    let named: Vec<String> = first.chain(&args.files).cloned().collect();
     if task.is_empty() && args.action != LeaseAction::Cleanup {
         return Err(Failure::usage("which task? TASK_ID is missing"));
     }
     let mut files = Vec::new();
-    for file in listed(ground, &args.files) {
+    for file in listed(ground, &named) {
         let named = clean(&file).or_else(|| ground.relative(std::path::Path::new(&file)));
         let Some(file) = named.and_then(|file| ground.real(&file)) else {
             return Err(Failure::usage(format!("{file:?} is not inside the project")));

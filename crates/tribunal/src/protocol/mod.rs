@@ -114,9 +114,7 @@ pub fn run(globals: &Globals, command: Protocol) -> Result<Done, Failure> {
             return context::held(&role, &file, contract.as_deref(), task);
         }
         Protocol::MetricsReport { phase } => return events::metrics(globals.json, phase.as_deref()),
-        Protocol::ResolveModel { role, config, profiles } => {
-            return tables::model(&role, &config, profiles.as_deref());
-        }
+        Protocol::ResolveModel(args) => return tables::model(&args),
         Protocol::ResolveTurns { role, config, effort } => {
             return tables::turns(&role, &config, effort.as_deref());
         }
@@ -124,9 +122,44 @@ pub fn run(globals: &Globals, command: Protocol) -> Result<Done, Failure> {
     print(name, answer?)
 }
 
+/// The name of the program that the protocol was written for.
+const ORIGINAL: &str = "yolo";
+
+/// Whether the program was started under the original's name, as by a link in its place.
+fn is_original() -> bool {
+    let name = std::env::args_os().next();
+    name.as_deref().map(Path::new).and_then(Path::file_name).is_some_and(|name| name == ORIGINAL)
+}
+
+/// What the original's own prompts expect of four commands: a path and a word that stand alone, and a verdict in the
+/// object alone. Their lines go `… || echo '{"valid":true}'`, so that an exit code would turn a refusal into a pass.
+fn as_original(name: &str, answer: &mut Answer) -> Option<String> {
+    let word = |key: &str| answer.body.get(key).and_then(Value::as_str).map(str::to_owned);
+    match name {
+        "generate-contract" => word("path"),
+        "assess-risk" => word("risk"),
+        "validate-message" | "control-plane" => {
+            answer.code = 0;
+            None
+        }
+        _ => None,
+    }
+}
+
 /// Prints an answer under its command's name.
 fn print(name: &str, mut answer: Answer) -> Result<Done, Failure> {
+    if is_original()
+        && let Some(bare) = as_original(name, &mut answer)
+    {
+        out::data(&bare)?;
+        return Ok(Done::Answer(answer.code));
+    }
     answer.body.insert("cmd".to_owned(), name.into());
+    if is_original() {
+        // Its scripts look for `"verdict":"approve"`, and at the last line.
+        out::data(&Value::Object(answer.body).to_string())?;
+        return Ok(Done::Answer(answer.code));
+    }
     out::json(&answer.body)?;
     Ok(Done::Answer(answer.code))
 }

@@ -9,8 +9,9 @@ use tribunal_engine::gates::{Ground, moment, read_plain};
 use tribunal_git::{GitError, GitPath, Pushed, Repo, Sign, Signature};
 
 /// State of the moment, which is nobody's history.
-const TRANSIENT: [&str; 10] = [
+const TRANSIENT: [&str; 24] = [
     ".execution-state.json",
+    ".execution-state.json.tmp",
     ".events/",
     ".contracts/",
     ".locks/",
@@ -20,6 +21,20 @@ const TRANSIENT: [&str; 10] = [
     ".context-*.md",
     "phases/*/.context-*.md",
     ".*.new",
+    // What the original tool leaves while it runs.
+    ".metrics/",
+    ".baselines/",
+    ".snapshots/",
+    ".cache/",
+    ".cost-ledger.json",
+    ".yolo-session",
+    ".active-agent*",
+    ".agent-pids",
+    ".task-verify-seen",
+    ".compaction-marker",
+    ".watchdog*",
+    ".*-log.jsonl*",
+    ".hook-errors.log",
 ];
 
 /// What a configuration can say.

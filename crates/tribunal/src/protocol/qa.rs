@@ -6,9 +6,9 @@ use crate::failure::Failure;
 use serde_json::{Map, Value};
 use std::path::Path;
 use tribunal_docs::qa::CHECKS;
-use tribunal_docs::{CheckStatus, Plan, Summary, read_summary};
+use tribunal_docs::{CheckStatus, Plan, Summary, SummaryCheck, SummaryFacts, check_summary, read_summary};
 use tribunal_engine::gates::{self, Bounds, Delivery, Ground, Judged, read_plain};
-use tribunal_git::Archive;
+use tribunal_git::{Archive, GitError};
 use tribunal_view::protocol as view;
 
 fn summary(path: &Path) -> Option<Summary> {
@@ -26,10 +26,24 @@ pub fn completion(summary_path: &Path, plan_path: &Path) -> Result<Answer, Failu
     let (Some(found), Some(plan)) = (&found, &plan) else {
         return Ok(Answer::new(view::not_there(found.is_some(), plan.is_some()), 1));
     };
-    let archive = Archive::open(ground(Some(summary_path))?.root())?;
-    let checks = gates::summary_checks(&Delivery { archive: &archive, plan, summary: found });
+    let checks = match Archive::open(ground(Some(summary_path))?.root()) {
+        Ok(archive) => gates::summary_checks(&Delivery { archive: &archive, plan, summary: found }),
+        Err(GitError::NotARepository { .. }) => without_git(found, plan),
+        Err(error) => return Err(error.into()),
+    };
     let passed = checks.iter().all(|check| check.status == CheckStatus::Pass);
     Ok(Answer::new(view::summary_checks(&checks), u8::from(!passed)))
+}
+
+/// What a summary shows where there is no repository to look its commits up in: nobody contradicts them, and nobody
+/// has seen them.
+fn without_git(summary: &Summary, plan: &Plan) -> Vec<SummaryCheck> {
+    let mut checks = check_summary(summary, plan, &SummaryFacts { commit_exists: &|_| true });
+    for check in checks.iter_mut().filter(|check| check.name == "commit_hashes") {
+        check.status = CheckStatus::Warn;
+        check.detail = "there is no git repository to look them up in".to_owned();
+    }
+    checks
 }
 
 /// `commit-lint`.

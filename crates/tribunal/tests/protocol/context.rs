@@ -20,7 +20,7 @@ fn a_family_shares_its_prefix_byte_by_byte() {
         let made = field.ask(&["compile-context", "1", role, PHASE, PLAN], 0);
         assert!(made["tokens"]["tier1"].as_u64() > Some(0), "{made}");
         let text = field.read(&format!("{PHASE}/.context-{role}.md"));
-        let (before, tail) = text.split_once("--- TIER 3: VOLATILE TAIL (phase=01) ---").unwrap();
+        let (before, tail) = text.split_once("--- TIER 3: VOLATILE TAIL (phase=1) ---").unwrap();
         assert!(
             tail.contains("parse everything") && tail.contains("- the parser accepts quoted fields"),
             "{tail}"
@@ -90,5 +90,6 @@ fn a_budget_cuts_the_old_and_remembers_the_overage() {
     assert_eq!(state["remaining"], 3468);
     let names: Vec<String> = field.events().into_iter().map(|(name, _)| name).collect();
     assert_eq!(&names[..3], ["token_overage", "token_overage", "token_cap_escalated"]);
-    field.refused(&["token-budget", "dev", "gone.md"]);
+    let gone = field.ask(&["token-budget", "dev", "gone.md"], 2);
+    assert!(gone["error"].as_str().unwrap().contains("gone.md"), "{gone}");
 }

@@ -67,7 +67,7 @@ fn a_file_has_one_holder_whatever_it_is_called() {
     let (name, event) = field.events().remove(0);
     assert_eq!(
         (name.as_str(), &event["phase"], &event["plan"]),
-        ("lease_conflict", &json!("01"), &json!("01-02"))
+        ("lease_conflict", &json!(1), &json!("01-02"))
     );
     let none = field.ask(&["lease-lock", "release", "nobody"], 0);
     assert_eq!((&none["result"], &none["count"]), (&json!("clear"), &json!(0)));

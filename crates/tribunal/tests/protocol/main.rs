@@ -12,6 +12,7 @@ mod context;
 mod docs;
 mod gates;
 mod leases;
+mod original;
 mod planning;
 mod plans;
 mod qa;

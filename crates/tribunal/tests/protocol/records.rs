@@ -14,7 +14,7 @@ fn events_are_lines_with_their_belongings() {
     );
     let (name, event) = field.events().pop().unwrap();
     assert_eq!((name.as_str(), &event["event_id"]), ("review_loop_start", &made["event_id"]));
-    assert_eq!((&event["phase"], &event["plan"]), (&json!("01"), &json!("01-02")));
+    assert_eq!((&event["phase"], &event["plan"]), (&json!(1), &json!("01-02")));
     assert_eq!(event["correlation_id"], "from-state");
     assert_eq!(event["data"], json!({ "plan": "01-02", "max_cycles": "3", "note": "$(id) \"x\"\n=y" }));
     for (name, value, expect) in
