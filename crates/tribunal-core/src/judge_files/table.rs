@@ -232,6 +232,18 @@ pub(super) fn is_makefile(path: &str) -> bool {
     MAKEFILES.contains(&path.rsplit('/').next().unwrap_or(path))
 }
 
+/// Whether pytest takes fixtures from a file.
+pub(super) fn has_fixtures(path: &str) -> bool {
+    path.rsplit('/').next() == Some("conftest.py")
+}
+
+/// Whether a file defines targets or scripts that a runner runs by name.
+pub(super) fn defines_targets(path: &str) -> bool {
+    const ROOT: [&str; 6] =
+        ["justfile", "Justfile", ".justfile", "Taskfile.yml", "package.json", "composer.json"];
+    is_makefile(path) || path.ends_with(".mk") || ROOT.contains(&path)
+}
+
 /// How functions begin by which a file of this name may steer its runner.
 pub(super) fn marks_in(path: &str) -> Option<&'static [(&'static str, &'static str)]> {
     MARKS.iter().any(|(end, _)| path.ends_with(end)).then_some(&MARKS)
