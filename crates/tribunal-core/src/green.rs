@@ -263,6 +263,16 @@ impl Answer {
         }
     }
 
+    /// A build has no tests that could be missing: one that fails before the change and now is red, and that is said.
+    pub fn as_of(self, command: ProjectCommand, now: &CommandState) -> Answer {
+        match (self, command, now) {
+            (Answer::NoTests(text), ProjectCommand::Build, CommandState::Red { .. }) => {
+                Answer::RedBefore(text)
+            }
+            (answer, _, _) => answer,
+        }
+    }
+
     /// What it says, if anything.
     pub fn text(&self) -> &str {
         match self {

@@ -154,9 +154,13 @@ impl JudgeFacts<'_> {
             };
             part.push(path.clone());
         }
-        // A line of a plan names the new test itself, so that nothing would be left of it.
+        // A line of a plan names the new test itself, and without that there is nothing that it could run.
         match self.named {
-            Named::Subject => found.fixtures.clear(),
+            Named::Subject => {
+                found.tests.retain(|path| self.paths.contains(path));
+                found.tools.retain(|path| self.paths.contains(path));
+                found.fixtures.clear();
+            }
             Named::Judge if !found.fixtures.is_empty() => {
                 let tests = self.changed.iter().filter(|path| is_of_a_runner(path));
                 found.fixtures.extend(tests.cloned());

@@ -82,6 +82,9 @@ const CONFIGURES: &[(&str, Parts)] = &[
     ("noxfile.py", Parts::Whole),
     (".coveragerc", Parts::Whole),
     ("*.pth", Parts::Whole),
+    // Compiled files are taken without a look at their source, and an entry point names a plugin.
+    ("*.pyc", Parts::Whole),
+    ("entry_points.txt", Parts::Whole),
     (".python-version", Parts::Whole),
     // The virtual machine of Java.
     ("build.gradle", Parts::Block("dependencies {", "}")),
@@ -203,8 +206,13 @@ const PACKAGE: &[&str] = &[
 ];
 
 /// Functions by which a file of tests steers its own runner: in which files, and how the line begins.
-const MARKS: [(&str, &str); 3] =
-    [("_test.go", "func TestMain("), (".py", "def load_tests("), (".py", "def pytest_")];
+const MARKS: [(&str, &str); 5] = [
+    ("_test.go", "func TestMain("),
+    (".py", "def load_tests("),
+    (".py", "load_tests ="),
+    (".py", "load_tests="),
+    (".py", "def pytest_"),
+];
 
 /// Modules that Python finds in the folder it is started in before its own. An unknown name is the project's own.
 const PYTHON: &str = "__future__ _pytest _thread abc argparse ast asyncio atexit base64 bisect builtins bz2 calendar \

@@ -124,6 +124,10 @@ fn files_that_configure_or_shadow_a_runner() {
         "src/argparse.py",
         "pytest.ini",
         "setup.cfg",
+        "fake-1.0.dist-info/entry_points.txt",
+        "src/fake.egg-info/entry_points.txt",
+        "__pycache__/calc.cpython-312.pyc",
+        "tests/__pycache__/test_calc.cpython-311.pyc",
         ".npmrc",
         "node_modules/.bin/jest",
         "jest.config.js",
@@ -161,6 +165,7 @@ fn functions_by_which_tests_steer_their_runner() {
         ("go test", &[], &[("main_test.go", MAIN)], &["main_test.go"]),
         ("go test", &[], &[("b_test.go", "package a\n\nfunc TestB(t *testing.T) {\n}\n")], &[]),
         ("pytest", &[], &[("test_a.py", "def load_tests(a, b, c):\n    return b\n")], &["test_a.py"]),
+        ("pytest", &[], &[("test_a.py", "load_tests = lambda a, b, c: a.suiteClass()\n")], &["test_a.py"]),
     ]);
 }
 
@@ -218,11 +223,13 @@ fn the_manifest_of_a_new_part_is_no_judge() {
     ]);
 }
 
-/// The base has one script that the command runs, and others that are reached from there. Each case: the command, its recipe,
-/// the files of the base, and the changed file that a judge's script starts.
+/// A command, its recipe, the files of the base, and the changed file that a script starts.
+type Started<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)], &'a str);
+
+/// The base has one script that the command runs, and others that are reached from there.
 #[test]
 fn scripts_that_scripts_start() {
-    let cases: &[(&str, &str, &[(&str, &str)], &str)] = &[
+    let cases: &[Started<'_>] = &[
         ("sh t/run.sh", "", &[("t/run.sh", "set -e\nsh t/inner.sh\n")], "t/inner.sh"),
         ("sh t/run.sh", "", &[("t/run.sh", "cd \"$(dirname \"$0\")\" && ./inner.sh\n")], "t/inner.sh"),
         ("sh run.sh", "", &[("run.sh", "cd t && sh ./inner.sh\n")], "t/inner.sh"),
@@ -320,6 +327,8 @@ fn a_line_of_a_plan_names_what_it_looks_at() {
     let found = parts(Named::Subject, "sh bin/one.sh && sh t/run.sh && make x", "", base, now);
     assert_eq!(found.judge, ["Makefile"]);
     assert_eq!(found.tests, ["t/run.sh"]);
+    let found = parts(Named::Subject, "sh t/new.sh", "", base, &[("t/new.sh", "b\n")]);
+    assert_eq!(found, JudgeFiles::default());
     let found = parts(Named::Subject, "sh bin/one.sh", "", base, now);
     assert_eq!(found, JudgeFiles::default());
     let base: &[(&str, &str)] = &[("t/run.sh", "make -s x\n"), ("Makefile", "x:\n")];

@@ -295,5 +295,7 @@ fn a_command_that_fails_ran_whether_or_not_tests_are_seen() {
     };
     assert!(matches!(answer(&of(red(false), red(false))), Answer::RedBefore(_)));
     assert!(matches!(answer(&of(red(true), red(true))), Answer::NoTests(_)));
+    let of_build = answer(&of(red(true), red(true))).as_of(ProjectCommand::Build, &red(true));
+    assert!(matches!(of_build, Answer::RedBefore(_)), "a build has no tests to miss");
     assert!(matches!(answer(&of(CommandState::NoTest, red(false))), Answer::Broken(_)));
 }

@@ -294,7 +294,8 @@ impl Runner<'_> {
             has_tests,
             same_tree,
             with_base_judge: judged,
-        });
+        })
+        .as_of(self.command, &is.state);
         Ok(Looked { answer, now: is, counted, base })
     }
 

@@ -228,6 +228,24 @@ const GREETS: Files<'_> = &[
     ("t/greet_test.sh", "[ \"$(sh bin/greet.sh)\" = hello ] || exit 1\n"),
 ];
 
+/// Files by which Python's runners can be steered, besides those that are in the table above.
+const PYTHON: &[Gut<'_>] = &[Gut {
+    name: "a function in another form",
+    settings: "[checks]\ntest = [\"python3\", \"-m\", \"unittest\", \"discover\"]\n",
+    files: &[("test_a.py", UNITTEST), ("test_b.py", "import unittest\n")],
+    guts: &[(
+        "test_b.py",
+        "import unittest\n\nload_tests = lambda loader, tests, pattern: tests\nunittest.TestCase.run = lambda self, result=None: result.startTest(self)\n",
+    )],
+    harmless: &[("test_b.py", "import unittest\n\nload_tests = lambda loader, tests, pattern: tests\n")],
+    named: "test_b.py",
+}];
+
+#[test]
+fn hostile_dev_steers_pythons_runner() {
+    PYTHON.iter().for_each(Gut::play);
+}
+
 /// Ordinary work on a tool in shell lands without a question: an expectation more, and one that changed with the tool.
 #[test]
 fn tests_in_shell_change_with_what_they_test() {
