@@ -7,6 +7,7 @@ use crate::gate::CommandRun;
 use crate::ids::Check;
 use crate::policy::Use;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// The commands of a project that Tribunal runs by itself. Each is a check of every loop that judges code.
@@ -204,6 +205,26 @@ pub struct BaseJudge {
     pub state: CommandState,
     /// The files of the change that were put back.
     pub files: Vec<String>,
+    /// Those among them that the base does not have.
+    pub new: BTreeSet<String>,
+}
+
+impl BaseJudge {
+    /// With which files the command ran, in words.
+    pub fn with(&self) -> String {
+        let (new, old): (Vec<String>, Vec<String>) =
+            self.files.iter().cloned().partition(|file| self.new.contains(file));
+        let old = (!old.is_empty()).then(|| format!("with {} of the base", named(&old)));
+        let new = (!new.is_empty()).then(|| format!("without {}, which the base does not have", named(&new)));
+        old.into_iter().chain(new).collect::<Vec<_>>().join(", and ")
+    }
+}
+
+/// Whether scripts of tests changed together with what they test, which is ordinary work, and are not just weaker than they
+/// were. `checks_kept` says that each of them checks as much as before. Beyond that they must be able to fail: the code of
+/// the base, which its own tests find good, is red with the change's.
+pub fn changed_with_code(checks_kept: bool, base: &CommandState, base_with_tests: &CommandState) -> bool {
+    checks_kept && base.is_green() && matches!(base_with_tests, CommandState::Red { broke: false, .. })
 }
 
 /// What follows from how a command ended.
@@ -239,6 +260,16 @@ impl Answer {
         match self {
             Answer::Broken(text) | Answer::NewlyFlaky(text) | Answer::JudgeChanged(text) => Some(text),
             _ => None,
+        }
+    }
+
+    /// A build has no tests that could be missing: one that fails before the change and now is red, and that is said.
+    pub fn as_of(self, command: ProjectCommand, now: &CommandState) -> Answer {
+        match (self, command, now) {
+            (Answer::NoTests(text), ProjectCommand::Build, CommandState::Red { .. }) => {
+                Answer::RedBefore(text)
+            }
+            (answer, _, _) => answer,
         }
     }
 
@@ -291,10 +322,10 @@ pub fn answer(compared: &Compared) -> Answer {
 /// base's judge too. A judge that was no better before the change has nothing to lose.
 fn answer_of_base_judge(compared: &Compared, judged: &BaseJudge) -> Answer {
     use CommandState::{Green, NoTest, Unknown};
-    let BaseJudge { state, files } = judged;
+    let state = &judged.state;
     let alone = Compared { now: state.clone(), with_base_judge: None, ..compared.clone() };
-    let files = named(files);
-    let says = |what: &str| format!("{what} with {files} of the base; exit code 0 with the change's own");
+    let with = judged.with();
+    let says = |what: &str| format!("{what} {with}; exit code 0 with the change's own");
     match (&compared.before, state) {
         (_, Green) | (NoTest, NoTest) | (Unknown { .. }, Unknown { .. }) => return Answer::Green,
         _ => {}
@@ -302,11 +333,14 @@ fn answer_of_base_judge(compared: &Compared, judged: &BaseJudge) -> Answer {
     match answer(&alone) {
         Answer::RedBefore(text) => Answer::RedBefore(says(&text)),
         Answer::FlakyBefore(text) => Answer::FlakyBefore(says(&text)),
-        _ => Answer::JudgeChanged(format!(
-            "exit code 0 only because the change also changes what judges it: {} with {files} of the base",
-            state.word()
-        )),
+        _ => Answer::JudgeChanged(judge_changed(judged)),
     }
+}
+
+/// That a command is green only with the change's own judge, in words.
+pub fn judge_changed(judged: &BaseJudge) -> String {
+    let (how, with) = (judged.state.word(), judged.with());
+    format!("exit code 0 only because the change also changes what judges it: {how} {with}")
 }
 
 /// The first few by name, and how many more there are.

@@ -4,17 +4,27 @@
 //! says which ones they are. It goes by names and texts alone, and rather takes a file too many than one too few: a
 //! file that judges nothing costs a second run and changes no answer.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+mod calls;
 mod manifest;
+mod places;
 mod table;
 
+pub use calls::{called, commands_in, modules, normal, runs_targets};
+use calls::{last_parts, mentions, stands_for};
 use manifest::Parts;
+use places::{Place, has_no_ending, is_of_a_runner, is_script, place_of};
 
 /// What is known of a command and of the change that it judges.
 pub struct JudgeFacts<'a> {
     /// The command and what runs before it, each a program with its arguments.
     pub steps: &'a [Vec<String>],
+    /// What the files are that the command names.
+    pub named: Named,
+    /// Whether the base has a target or script that the command names; none where it names none. Where only the change
+    /// brings it, the base has no judge in the files that define it.
+    pub defined: Option<bool>,
     /// What the project's own target or script runs for it, by the base's files; empty where it is none.
     pub recipe: &'a str,
     /// The paths that differ from the base, from the root, with `/`.
@@ -27,37 +37,167 @@ pub struct JudgeFacts<'a> {
     pub now: &'a dyn Fn(&str) -> Option<String>,
 }
 
-/// Programs that run the file they are given.
-const INTERPRETERS: [&str; 20] = [
-    "sh", "bash", "dash", "zsh", "ksh", "ash", "busybox", "python", "python2", "python3", "node", "nodejs",
-    "ruby", "perl", "php", "lua", "tclsh", "Rscript", "source", ".",
-];
-/// Programs and words that start another one.
-const BEFORE: [&str; 13] = [
-    "env", "time", "exec", "command", "nice", "xvfb-run", "if", "then", "else", "do", "while", "!", "timeout",
-];
-/// How far calls are followed from the command: a target calls a script, the script includes another.
+/// What the files are that a command names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Named {
+    /// Part of the judge: somebody set up this command as one.
+    #[default]
+    Judge,
+    /// What is looked at, unless they stand where tests stand: a plan's own lines name what its tasks make.
+    Subject,
+}
+
+/// The changed files that are part of the judge, by how sure that is. A file may judge and be what is tested at once, so
+/// those that are sure are put back first, alone: with everything put back, nothing would be left to judge.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JudgeFiles {
+    /// What the command names, calls and includes, and what configures a runner.
+    pub judge: Vec<String>,
+    /// Scripts that scripts of the judge start, where tests stand.
+    pub tests: Vec<String>,
+    /// Those that stand among scripts of all kinds.
+    pub tools: Vec<String>,
+    /// Files of pytest to which only fixtures were added, with the changed tests that may need them.
+    pub fixtures: Vec<String>,
+}
+
+/// Which of the files of a judge are put back together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// What is sure.
+    Judge,
+    /// That, and scripts where tests stand.
+    Tests,
+    /// That, and scripts of all kinds.
+    Tools,
+    /// What is sure, and fixtures with the tests that may need them.
+    Fixtures,
+}
+
+impl Stage {
+    /// In the order in which they are tried.
+    pub const ALL: [Stage; 4] = [Stage::Judge, Stage::Tests, Stage::Tools, Stage::Fixtures];
+}
+
+impl JudgeFiles {
+    /// Whether the change leaves its judge alone.
+    pub fn is_empty(&self) -> bool {
+        Stage::ALL.into_iter().all(|stage| self.own(stage).is_empty())
+    }
+
+    /// All of them, in order.
+    pub fn all(&self) -> BTreeSet<String> {
+        Stage::ALL.into_iter().flat_map(|stage| self.own(stage)).cloned().collect()
+    }
+
+    /// Takes the files of another command of the same check.
+    pub fn and(mut self, other: JudgeFiles) -> JudgeFiles {
+        let sure: BTreeSet<String> = self.judge.iter().chain(&other.judge).cloned().collect();
+        let join = |one: &[String], other: &[String]| -> Vec<String> {
+            let all: BTreeSet<&String> =
+                one.iter().chain(other).filter(|path| !sure.contains(*path)).collect();
+            all.into_iter().cloned().collect()
+        };
+        self.tests = join(&self.tests, &other.tests);
+        self.tools = join(&self.tools, &other.tools);
+        self.fixtures = join(&self.fixtures, &other.fixtures);
+        self.judge = sure.into_iter().collect();
+        self
+    }
+
+    /// The files that a stage is about.
+    pub fn own(&self, stage: Stage) -> &[String] {
+        match stage {
+            Stage::Judge => &self.judge,
+            Stage::Tests => &self.tests,
+            Stage::Tools => &self.tools,
+            Stage::Fixtures => &self.fixtures,
+        }
+    }
+
+    /// The files that are put back at a stage; none where it is about no file of its own. Tests that changed together with
+    /// what they test (`green::changed_with_code`) stay as the change has them.
+    pub fn put_back(&self, stage: Stage, tests_stay: bool) -> Vec<String> {
+        let own = self.own(stage);
+        if own.is_empty() {
+            return Vec::new();
+        }
+        let tests: &[String] = if stage == Stage::Tools && !tests_stay { &self.tests } else { &[] };
+        let sure: &[String] = if stage == Stage::Judge { &[] } else { &self.judge };
+        let all: BTreeSet<&String> = sure.iter().chain(tests).chain(own).collect();
+        all.into_iter().cloned().collect()
+    }
+}
+
+/// How far includes are followed from the command: a target calls a script, the script includes another.
 const DEPTH: usize = 3;
+/// How far scripts are followed that scripts start, and how many of them. Where that is not enough, every changed script
+/// counts that stands where scripts of the judge stand.
+const CALLS_DEPTH: usize = 6;
+const CALLS_MAX: usize = 200;
 
 impl JudgeFacts<'_> {
     /// The changed paths that are part of the judge, in order.
-    pub fn judge_files(&self) -> Vec<String> {
+    pub fn judge_files(&self) -> JudgeFiles {
         let named = self.named_files();
-        let is_part = |path: &&String| named.contains(path.as_str()) || self.configures(path);
-        self.changed.iter().filter(is_part).cloned().collect()
+        let (started, runs_targets) = self.started_by(&named);
+        let defined = self.named == Named::Judge || self.defined.unwrap_or(runs_targets);
+        let mut found = JudgeFiles::default();
+        for path in self.changed {
+            let part = match started.get(path) {
+                _ if named.contains(path) => &mut found.judge,
+                _ if self.adds_fixtures(path) => &mut found.fixtures,
+                _ if self.configures(path) && (defined || !table::defines_targets(path)) => &mut found.judge,
+                Some(Place::Tests) => &mut found.tests,
+                Some(Place::Tools) => &mut found.tools,
+                None => continue,
+            };
+            part.push(path.clone());
+        }
+        // A line of a plan names the new test itself, and without that there is nothing that it could run.
+        match self.named {
+            Named::Subject => {
+                found.tests.retain(|path| self.paths.contains(path));
+                found.tools.retain(|path| self.paths.contains(path));
+                found.fixtures.clear();
+            }
+            Named::Judge if !found.fixtures.is_empty() => {
+                let tests = self.changed.iter().filter(|path| is_of_a_runner(path));
+                found.fixtures.extend(tests.cloned());
+            }
+            Named::Judge => {}
+        }
+        found
+    }
+
+    /// Whether a change only adds fixtures of pytest to a file. The tests that were there judge it without them.
+    fn adds_fixtures(&self, path: &str) -> bool {
+        table::has_fixtures(path)
+            && (self.now)(path).is_some_and(|now| {
+                manifest::only_adds_fixtures(&(self.before)(path).unwrap_or_default(), &now)
+            })
+    }
+
+    /// The changed files that the command names, calls, includes or starts, without those that only configure a runner.
+    pub fn called_files(&self) -> Vec<String> {
+        let named = self.named_files();
+        let (started, _) = self.started_by(&named);
+        let is_called = |path: &&String| named.contains(*path) || started.contains_key(*path);
+        self.changed.iter().filter(is_called).cloned().collect()
     }
 
     /// Files that the command names, calls or includes, changed or not. Not all of them need be there.
-    pub fn named_files(&self) -> BTreeSet<String> {
+    fn named_files(&self) -> BTreeSet<String> {
         let mut named = BTreeSet::new();
-        for word in self.steps.iter().flatten() {
+        for word in self.steps.iter().flatten().filter(|_| self.named == Named::Judge) {
             match word.contains(char::is_whitespace) {
                 true => named.extend(called(word)),
                 false => named.extend(normal("", word)),
             }
         }
-        for step in self.steps {
+        for step in self.steps.iter().filter(|_| self.named == Named::Judge) {
             named.extend(modules(step));
+            named.extend(called(&step.join(" ")));
         }
         named.extend(called(self.recipe));
         let makefiles = self.paths.iter().filter(|path| table::is_makefile(path));
@@ -68,6 +208,79 @@ impl JudgeFacts<'_> {
             open = found.into_iter().filter(|path| named.insert(path.clone())).collect();
         }
         named
+    }
+
+    /// Scripts that the command's own scripts start, and those that these start, as the base has them; and whether one of
+    /// them runs a target of the project's own.
+    fn started_by(&self, named: &BTreeSet<String>) -> (BTreeMap<String, Place>, bool) {
+        // Nothing that changed could be found.
+        if !self.changed.iter().any(|path| self.is_script(path) || table::defines_targets(path)) {
+            return (BTreeMap::new(), false);
+        }
+        let lines: String = self.steps.iter().map(|step| step.join(" ") + "\n").collect();
+        let mut open = vec![(String::new(), format!("{lines}{}", self.recipe))];
+        open.extend(named.iter().filter_map(|path| self.text_of(path)));
+        let all: BTreeSet<&String> = self.paths.iter().chain(self.changed).collect();
+        let (mut found, mut read_targets) = (BTreeMap::new(), false);
+        for _ in 0..CALLS_DEPTH {
+            if !read_targets && open.iter().any(|(_, text)| runs_targets(text)) {
+                read_targets = true;
+                open.extend(
+                    self.paths
+                        .iter()
+                        .filter(|path| table::defines_targets(path))
+                        .filter_map(|path| self.text_of(path)),
+                );
+            }
+            let mut next = Vec::new();
+            for (path, place) in open.iter().flat_map(|(folder, text)| self.started_in(&all, folder, text)) {
+                let is_new = !named.contains(&path) && !found.contains_key(&path);
+                let best = found.entry(path.clone()).or_insert(place);
+                *best = place.min(*best);
+                next.extend(Some(&path).filter(|_| is_new).and_then(|path| self.text_of(path)));
+            }
+            open = next;
+            if open.is_empty() {
+                return (found, read_targets);
+            }
+            if found.len() > CALLS_MAX {
+                break;
+            }
+        }
+        // Too many to follow: whatever stands in such a place may be one of them.
+        let all = self.changed.iter().filter(|path| self.is_script(path));
+        (all.filter_map(|path| Some((path.clone(), place_of(path, "")?))).collect(), true)
+    }
+
+    /// The folder and the text of a file of the base.
+    fn text_of(&self, path: &String) -> Option<(String, String)> {
+        let text = self.paths.contains(path).then(|| (self.before)(path)).flatten()?;
+        Some((path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned(), text))
+    }
+
+    /// Scripts that a text starts, each with its place. Files that only the change has are among them.
+    fn started_in(&self, all: &BTreeSet<&String>, folder: &str, text: &str) -> Vec<(String, Place)> {
+        let mut found = Vec::new();
+        let mut add = |path: &str, is_given: bool| {
+            let place = place_of(path, folder).filter(|_| !is_of_a_runner(path));
+            let is_script = |_: &Place| self.is_script(path) || (is_given && has_no_ending(path));
+            found.extend(place.filter(is_script).map(|place| (path.to_owned(), place)));
+        };
+        for one in mentions(text, folder) {
+            if one.path.contains(['*', '?']) {
+                let stand_for = all.iter().filter(|path| stands_for(&one.path, path));
+                stand_for.for_each(|path| add(path, one.is_given));
+            } else if all.contains(&one.path) {
+                add(&one.path, one.is_given);
+            }
+        }
+        found
+    }
+
+    /// Whether a file is a script by its name, or by how its text begins.
+    fn is_script(&self, path: &str) -> bool {
+        let begins = |text: Option<String>| text.is_some_and(|text| text.starts_with("#!"));
+        is_script(path) || (has_no_ending(path) && (begins((self.before)(path)) || begins((self.now)(path))))
     }
 
     /// Files that a file of the base includes, or the one that it is a link to.
@@ -126,108 +339,6 @@ impl JudgeFacts<'_> {
         let prefix = format!("{folder}/");
         self.paths.range(prefix.clone()..).next().is_some_and(|first| first.starts_with(&prefix))
     }
-}
-
-/// Paths of the tree that a program outside of the tree is given to run: the program itself where it is a path, and the
-/// script behind an interpreter. What stands in `$(…)` has its output compared, and is what is tested.
-pub fn called(recipe: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for command in without_substitutions(recipe).split(['\n', ';', '|', '&', '(', ')', '{', '}']) {
-        let words: Vec<&str> = command
-            .split_whitespace()
-            .map(|word| word.trim_start_matches(['@', '+']).trim_matches(['"', '\'']))
-            .collect();
-        let is_before = |word: &&&str| {
-            word.is_empty()
-                || **word == "-"
-                || BEFORE.contains(*word)
-                || is_assignment(word)
-                || is_number(word)
-        };
-        let skipped = words.iter().take_while(is_before).count();
-        let rest = &words[skipped..];
-        let Some(program) = rest.first().map(|word| word.trim_start_matches('-')) else { continue };
-        let bare = program.rsplit('/').next().unwrap_or(program);
-        found.extend(normal("", program));
-        if INTERPRETERS.contains(&bare) {
-            let script = rest[1..].iter().find(|word| !word.starts_with('-'));
-            found.extend(script.and_then(|word| normal("", word)));
-            let argv: Vec<String> = rest.iter().map(|word| (*word).to_owned()).collect();
-            found.extend(modules(&argv));
-        }
-    }
-    found
-}
-
-/// The files that `python -m pkg.mod` may be, in the tree.
-pub fn modules(argv: &[String]) -> Vec<String> {
-    let is_python =
-        argv.first().is_some_and(|word| word.rsplit('/').next().unwrap_or(word).starts_with("python"));
-    let named = argv.iter().position(|word| word == "-m").and_then(|at| argv.get(at + 1));
-    let Some(module) = named.filter(|_| is_python) else { return Vec::new() };
-    let path = module.replace('.', "/");
-    vec![format!("{path}.py"), format!("{path}/__init__.py"), format!("{path}/__main__.py")]
-}
-
-fn is_assignment(word: &str) -> bool {
-    let name = word.split('=').next().unwrap_or_default();
-    word.contains('=') && !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-fn is_number(word: &str) -> bool {
-    !word.is_empty() && word.chars().all(|c| c.is_ascii_digit())
-}
-
-/// A shell's text without `$(…)` and without what stands in backticks.
-fn without_substitutions(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let (mut depth, mut ticks) = (0usize, false);
-    let mut rest = text.chars().peekable();
-    while let Some(c) = rest.next() {
-        match c {
-            '$' if rest.peek() == Some(&'(') => {
-                rest.next();
-                depth += 1;
-            }
-            '(' if depth > 0 => depth += 1,
-            ')' if depth > 0 => depth -= 1,
-            '`' => ticks = !ticks,
-            // What is not closed on its line was none.
-            '\n' => {
-                (depth, ticks) = (0, false);
-                out.push(c);
-            }
-            _ if depth == 0 && !ticks => out.push(c),
-            _ => {}
-        }
-    }
-    out
-}
-
-/// What follows the last variable in a path: `"$(dirname "$0")/lib.sh"` and `$HERE/lib.sh` both end in `lib.sh`.
-fn last_parts(word: &str) -> &str {
-    match word.rfind(['$', ')', '}', '"']) {
-        Some(at) => word[at..].split_once('/').map_or("", |(_, rest)| rest),
-        None => word,
-    }
-}
-
-/// A path from the root, as it is meant from a folder; none where it leads out or is no path.
-pub fn normal(folder: &str, word: &str) -> Option<String> {
-    if word.is_empty() || word.starts_with(['/', '-', '~', '$']) {
-        return None;
-    }
-    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    for part in word.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop()?;
-            }
-            part => parts.push(part),
-        }
-    }
-    (!parts.is_empty()).then(|| parts.join("/"))
 }
 
 #[cfg(test)]

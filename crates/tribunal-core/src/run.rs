@@ -566,6 +566,9 @@ pub enum RunEvent {
         effect: EffectId,
         /// Why.
         held: Held,
+        /// Nobody is asked: the result is rebased onto the branch, because that was ordered beforehand.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        goes_on: bool,
     },
     /// A person decided about a held result.
     HeldDecided(HeldDecision),
@@ -1275,10 +1278,10 @@ impl Run {
                 Some(RunEvent::Finished { effect, note: note.clone() })
             }
             (RunWant::Finish { ending, .. }, RunReport::Held(held)) if ending.is_good() => {
-                Some(RunEvent::Held { effect, held: held.clone() })
+                Some(RunEvent::Held { effect, held: held.clone(), goes_on: self.rebases_for(held) })
             }
             (RunWant::Rebase | RunWant::Carry { .. }, RunReport::Held(held)) => {
-                Some(RunEvent::Held { effect, held: held.clone() })
+                Some(RunEvent::Held { effect, held: held.clone(), goes_on: false })
             }
             (RunWant::AskHeld { .. }, RunReport::HeldDecided(decision)) => {
                 Some(RunEvent::HeldDecided(decision.clone()))
@@ -1685,6 +1688,11 @@ impl Run {
         ending.is_good() && forwards && *step != Step::Finish(FinishStep::Push)
     }
 
+    /// Whether a result that is held for this reason is rebased without a question.
+    fn rebases_for(&self, held: &Held) -> bool {
+        matches!(self.stage, Stage::Finishing { .. }) && held.needs_rebase() && self.rebases > 0
+    }
+
     fn apply_held(&mut self, held: &Held) -> Option<()> {
         let (Stage::Finishing { ending, .. }
         | Stage::Rebasing { ending, .. }
@@ -1692,12 +1700,10 @@ impl Run {
         else {
             return None;
         };
-        let rebases =
-            matches!(self.stage, Stage::Finishing { .. }) && held.needs_rebase() && self.rebases > 0;
         if !ending.is_good() {
             return None;
         }
-        if rebases {
+        if self.rebases_for(held) {
             self.rebases -= 1;
             self.enter(Stage::Rebasing { ending, fails: 0 });
         } else {

@@ -138,6 +138,21 @@ pub fn count_in(text: &str) -> SourceCount {
     SourceCount { tests, skipped }
 }
 
+/// How much a script of tests checks: its test functions, otherwise its lines that can make it fail. 0 where nothing of
+/// either is recognised, as in one that only starts others. A line that forgives what fails checks nothing.
+pub fn checks_in(text: &str) -> u64 {
+    const BEGINS: [&str; 8] = ["[ ", "[[ ", "test ", "grep -q", "diff ", "cmp ", "if ! ", "! "];
+    const FORGIVES: [&str; 4] = ["|| true", "|| :", "|| exit 0", "|| return 0"];
+    let lines = || text.lines().map(str::trim).filter(|line| !is_comment(line) && !is_skip(line));
+    let checks = |line: &&str| is_assertion(line) || BEGINS.iter().any(|begin| line.starts_with(begin));
+    let forgives = |line: &&str| FORGIVES.iter().any(|word| line.contains(word));
+    let count = match lines().filter(|line| is_test_head(line)).count() {
+        0 => lines().filter(checks).filter(|line| !forgives(line)).count(),
+        heads => heads,
+    };
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
 fn is_comment(line: &str) -> bool {
     // `#[test]` is Rust, and `#ifdef` is C.
     let hash = line.starts_with('#')
@@ -267,6 +282,18 @@ fn is_assertion(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn how_much_a_script_checks() {
+        for (text, expect) in [
+            ("set -e\n[ \"$(sh bin/a.sh)\" = 3 ] || exit 1\ngrep -q x out\n", 2),
+            ("for t in t/*.sh; do sh $t; done\n", 0),
+            ("grep -q x out || exit 0\ngrep -q x out || true\n# [ x ] || exit 1\n", 0),
+            ("test_a() {\n  assert x\n  assert y\n}\n", 1),
+        ] {
+            assert_eq!(checks_in(text), expect, "{text}");
+        }
+    }
 
     #[test]
     fn paths() {

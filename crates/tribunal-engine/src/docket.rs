@@ -8,7 +8,7 @@ use crate::tokens::Tokens;
 use crate::tries::Tries;
 use crate::waiver::Waiver;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tribunal_agent::Totals;
 use tribunal_agent::tool::Detected;
 use tribunal_core::cover::Shown;
@@ -86,6 +86,11 @@ pub enum Note {
     },
     /// An editor agent said something about a finding. It is data: it settles nothing.
     Editor(Box<Remark>),
+    /// The branch had the work of a plan already, brought there by hand: nothing of it was left to land.
+    AlreadyThere {
+        /// The plan.
+        plan: PlanId,
+    },
     /// The user's branch does not have the result: this one command takes it.
     Left {
         /// The command.
@@ -101,6 +106,8 @@ pub enum Note {
     Gate(Box<GateNote>),
     /// How one of the project's own commands ended on what was judged or landed.
     Command(Box<CommandNote>),
+    /// Commands of the settings or of a plan pass only with files that the change brings, and that judge it.
+    Judge(Box<JudgeNote>),
     /// The run goes on after an interruption, a crash or an answer.
     Resumed,
     /// A report that meant nothing: late, repeated or from a stranger.
@@ -141,6 +148,29 @@ pub struct CommandNote {
     /// It ended with 0, and no test was counted in what it said.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uncounted: bool,
+}
+
+/// Commands of the settings or of a plan that pass only because the change also changes what judges it. A person who takes the
+/// revision takes the files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JudgeNote {
+    /// The effect they ran for: a check of a loop.
+    pub effect: String,
+    /// What was judged.
+    pub revision: Revision,
+    /// Its tree.
+    pub tree: String,
+    /// The commands, and how they stand with the base's files.
+    pub text: String,
+    /// The files.
+    pub files: Vec<String>,
+}
+
+impl JudgeNote {
+    /// The loop it is about.
+    pub fn of(&self) -> &str {
+        machine_of(&self.effect)
+    }
 }
 
 impl CommandNote {
@@ -570,8 +600,12 @@ pub struct Docket {
     pub strayed: Vec<StrayNote>,
     /// What tools found beside what is reviewed, as of their last look.
     pub asides: BTreeMap<(LoopId, Check), AsideNote>,
+    /// Plans whose work the branch had already when they were to land.
+    pub already_there: BTreeSet<PlanId>,
     /// How the project's own commands ended, in order.
     pub commands: Vec<CommandNote>,
+    /// Changes that other commands pass only with their own judge, in order.
+    pub judges: Vec<JudgeNote>,
     /// A person is asked about a held result.
     pub(crate) was_held: bool,
     /// When it began.
@@ -618,12 +652,14 @@ impl Note {
             Note::Raised(_) => "raised",
             Note::Traced { .. } => "traced",
             Note::Editor(_) => "editor",
+            Note::AlreadyThere { .. } => "already_there",
             Note::Left { .. } => "left",
             Note::Aside(_) => "aside",
             Note::Strayed(_) => "strayed",
             Note::Convened(_) => "convened",
             Note::Gate(_) => "gate",
             Note::Command(_) => "command",
+            Note::Judge(_) => "judge",
             Note::Resumed => "resumed",
             Note::Ignored { .. } => "ignored",
         }
@@ -796,6 +832,16 @@ impl Docket {
         self.accepted.iter().rev().find(|one| one.of.as_ref() == Some(id)).map(|one| one.by.as_str())
     }
 
+    /// Changes with a judge of their own that a named person took: as they were judged last, and none that was put right
+    /// before.
+    pub fn judges_taken(&self) -> impl Iterator<Item = &JudgeNote> {
+        self.judges.iter().filter(|note| {
+            let id = LoopId::new(note.of());
+            let is_last = self.loops.get(&id).is_some_and(|lp| lp.revision() == Some(&note.revision));
+            is_last && self.accepter(&id).is_some()
+        })
+    }
+
     /// Whether a named person took work of a plan as it is. An approved plan says nothing about its work.
     pub fn took_work(&self, plan: &PlanId) -> bool {
         let prefix = format!("{plan}/");
@@ -861,6 +907,11 @@ impl Docket {
             Note::Lost(launch) => self.killed.push((**launch).clone()),
             Note::Warning(text) if self.warnings.contains(text) => {}
             Note::Warning(text) => self.warnings.push(text.clone()),
+            Note::AlreadyThere { plan } => {
+                self.warnings
+                    .push(format!("the branch had it already: nothing of plan {plan} was left to land"));
+                self.already_there.insert(plan.clone());
+            }
             Note::Left { command } => self.left = Some(command.clone()),
             Note::Spent(spent) => self.spent = Some(*spent),
             Note::Raised(caps) => {
@@ -873,6 +924,8 @@ impl Docket {
                 self.asides.insert((aside.of.clone(), aside.check.clone()), (**aside).clone());
             }
             Note::Command(command) => self.commands.push((**command).clone()),
+            Note::Judge(note) if self.judges.contains(note) => {}
+            Note::Judge(note) => self.judges.push((**note).clone()),
             Note::Traced { .. } | Note::Editor(_) | Note::Ignored { .. } | Note::Gate(_) | Note::Resumed => {}
         }
     }

@@ -527,18 +527,27 @@ pub fn unreviewed(docket: &Docket) -> Vec<String> {
 pub fn commands(docket: &Docket) -> Vec<CommandView> {
     let none = untested(docket).into_iter();
     let none = none.map(|text| CommandView { word: "no tests ran".to_owned(), text });
-    none.chain(uncounted(docket)).chain(not_green(docket)).collect()
+    none.chain(uncounted(docket)).chain(not_green(docket)).chain(other_judges(docket)).collect()
 }
 
-/// Test commands that ended with 0 and counted nothing: nobody knows whether a test ran. Each once.
+/// Commands of the settings or of a plan that pass only with the change's own judge, where a person took that.
+fn other_judges(docket: &Docket) -> Vec<CommandView> {
+    let texts: BTreeSet<String> = docket.judges_taken().map(|note| plain::line(&note.text)).collect();
+    let view = |text| CommandView { word: "judge changed".to_owned(), text };
+    texts.into_iter().map(view).collect()
+}
+
+/// Test commands that ended with 0 and counted nothing: nobody knows whether a test ran. Each once, as of its last run: on
+/// a branch that moved it may be red, and that is said instead.
 fn uncounted(docket: &Docket) -> Vec<CommandView> {
-    let shown: BTreeSet<&str> =
-        docket.commands.iter().filter(|note| note.uncounted).map(|note| note.shown.as_str()).collect();
+    let last: BTreeMap<&str, bool> =
+        docket.commands.iter().map(|note| (note.shown.as_str(), note.uncounted)).collect();
+    let shown = last.into_iter().filter(|(_, uncounted)| *uncounted).map(|(shown, _)| shown);
     let view = |shown| CommandView {
         word: "tests not counted".to_owned(),
         text: format!("`{}` exit code 0, no count", plain::line(shown)),
     };
-    shown.into_iter().map(view).collect()
+    shown.map(view).collect()
 }
 
 /// Why no tests ran on code that was judged: once for each reason, whatever else passed.

@@ -81,11 +81,11 @@ pub enum GitError {
     },
     /// Another process holds a lock, or a crashed one left it behind.
     #[error(
-        "`git {command}` found a lock: {detail}\nhint: if no other git is running, delete the .lock file it names and try again"
+        "{who} found a lock: {detail}\nhint: if no other git is running, delete the .lock file it names and try again"
     )]
     Locked {
-        /// The subcommand with its arguments.
-        command: String,
+        /// Who did: a command of git, or the fast-forward itself.
+        who: String,
         /// Git's words.
         detail: String,
     },

@@ -231,7 +231,7 @@ pub(crate) fn failed(name: &str, output: &Output) -> GitError {
     let command = name.to_owned();
     // A lock that cannot be made for any other reason, as on a full disk, is nobody's.
     if detail.contains(".lock': File exists") {
-        return GitError::Locked { command, detail };
+        return GitError::Locked { who: format!("`git {command}`"), detail };
     }
     let code = match (output.status.code(), output.status.signal()) {
         (Some(code), _) => format!("exit code {code}"),

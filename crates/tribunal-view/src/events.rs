@@ -446,6 +446,9 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
         RunEvent::Finished { effect, note: text } => {
             note("finished", &format!("{}: {text}", who(&effect.step)))
         }
+        RunEvent::Held { held, goes_on: true, .. } => {
+            note("held", &format!("the branch: {}; the result is rebased onto it", crate::branch::held(held)))
+        }
         RunEvent::Held { held, .. } => {
             Kind::Asked { subject: "the result".to_owned(), why: crate::branch::held(held) }
         }

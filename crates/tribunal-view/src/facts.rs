@@ -95,6 +95,8 @@ pub struct RunView {
     pub held: Option<String>,
     /// The one command that takes what landed, where the user's branch does not have it.
     pub take: Option<String>,
+    /// Plans whose work the branch had already, brought there by hand.
+    pub already_there: Vec<String>,
     /// What is to be said of the project's own build and test commands: nothing where they ran and were green.
     pub commands: Vec<CommandView>,
     /// What was not reviewed, and so says every report.

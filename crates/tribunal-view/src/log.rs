@@ -122,8 +122,8 @@ fn failed(who: &str, why: &str, text: &str) -> String {
     let text = clipped(text, 200);
     match (refused, why.as_str()) {
         (Some(reason), _) => format!("landing refused: {}", if text.is_empty() { reason } else { &text }),
-        (None, "crashed" | "timed out") if text.is_empty() => format!("{who} {why}"),
-        (None, "crashed" | "timed out") => format!("{who} {why}: {text}"),
+        (None, "crashed" | "timed out" | "did not run") if text.is_empty() => format!("{who} {why}"),
+        (None, "crashed" | "timed out" | "did not run") => format!("{who} {why}: {text}"),
         (None, _) if text.is_empty() => format!("{who} failed, {why}"),
         (None, _) => format!("{who} failed, {why}: {text}"),
     }

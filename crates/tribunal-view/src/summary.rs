@@ -165,6 +165,15 @@ fn landed(run: &RunView) -> String {
         let branch = plain::clipped(&run.branch, 60);
         text = format!("nothing yet: {branch} does not have what was approved ({text})");
     }
+    let had: Vec<&str> =
+        landed.iter().filter(|id| run.already_there.contains(*id)).map(String::as_str).collect();
+    if !had.is_empty() && run.is_there() {
+        let branch = plain::clipped(&run.branch, 60);
+        text = match had.len() == landed.len() {
+            true => format!("nothing new: {branch} had {text} already"),
+            false => format!("{text}; {branch} had already: {}", had.join(", ")),
+        };
+    }
     for (state, word) in
         [(PlanState::Refused, "refused"), (PlanState::Dropped, "dropped"), (PlanState::Stuck, "stuck")]
     {

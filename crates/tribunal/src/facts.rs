@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use tribunal_core::effect::{EffectId, FinishStep, Step};
 use tribunal_core::finding::{Answer, Source, Verdict};
 use tribunal_core::gate::GateResult;
+use tribunal_core::held::Held;
 use tribunal_core::ids::{FindingId, LoopId, PlanId};
 use tribunal_core::ledger::{Entry, Mark, Tracked};
 use tribunal_core::r#loop::{Loop, LoopEvent, Outcome};
@@ -35,6 +36,8 @@ pub struct Chronicle {
     failures: u64,
     finish: Vec<String>,
     forwarded: bool,
+    /// The user's branch has other commits than the result stands on.
+    moved: bool,
     refused: Vec<String>,
     decisions: Vec<String>,
     order: Vec<LoopId>,
@@ -201,9 +204,10 @@ impl Chronicle {
             RunEvent::HeldDecided(decision) => {
                 self.decided("the result", events::of_run(event), &decision.by);
             }
+            RunEvent::Held { held, .. } => self.moved = matches!(held, Held::Moved | Held::Conflict(_)),
             // What was done at the end of the result as it was before is done again for the rebased one.
             RunEvent::Rebased { .. } => {
-                self.forwarded = false;
+                (self.forwarded, self.moved) = (false, false);
                 self.finish.clear();
             }
             RunEvent::PlanDropped { plan, by } => {
@@ -313,6 +317,7 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
         refused_landings: chronicle.refused.clone(),
         finish: chronicle.finish.iter().map(|text| plain::line(text)).collect(),
         commands: commands(docket),
+        already_there: docket.already_there.iter().map(ToString::to_string).collect(),
         who: who::of_run(docket),
         unreviewed: [unreviewed(docket), around.gates.clone()].concat(),
         warnings: docket.warnings.iter().map(|text| plain::line(text)).chain(left_behind(docket)).collect(),
@@ -552,8 +557,14 @@ fn to_take(docket: &Docket, chronicle: &Chronicle, id: &str) -> Option<String> {
     // What the review of the whole did not approve is nobody's to take.
     let judged_whole = run.spec().review || run.spec().chain.is_some();
     let landed = landed && run.ending().is_some() && !chronicle.forwarded && !judged_whole;
-    // Nothing else than what was judged: where the branch has moved, git refuses.
-    let left = || landed.then(|| format!("git merge --ff-only refs/tribunal/{id}/head"));
+    // Nothing else than what was judged. Where the branch is known to have moved, no fast-forward takes it there: the
+    // result can be kept on a branch of its own.
+    let left = || {
+        landed.then(|| match chronicle.moved {
+            true => format!("git branch result-{id} refs/tribunal/{id}/head"),
+            false => format!("git merge --ff-only refs/tribunal/{id}/head"),
+        })
+    };
     docket.left.as_deref().map(plain::line).or_else(left)
 }
 
@@ -709,6 +720,7 @@ fn of_note(note: &Note) -> &str {
         Note::Launch(launch) | Note::Lost(launch) => launch.of(),
         Note::Gate(gate) => gate.of.as_str(),
         Note::Command(command) => command.of(),
+        Note::Judge(note) => note.of(),
         _ => "run",
     }
 }
@@ -717,6 +729,10 @@ fn note_kind(note: &Note) -> Option<Kind> {
     Some(match note {
         Note::Run(about) => events::note("run", &format!("phase {} on branch {}", about.phase, about.branch)),
         Note::Warning(text) => events::note("warning", text),
+        Note::AlreadyThere { plan } => {
+            let text = format!("the branch had it already: nothing of plan {plan} was left to land");
+            events::note("warning", &text)
+        }
         Note::Left { command } => events::note("left", &format!("to take the result: {command}")),
         Note::Spent(spent) => events::note("budget", &spent.to_string()),
         Note::Raised(_) => events::note("budget", "a person changed what may be spent"),
@@ -740,6 +756,7 @@ fn note_kind(note: &Note) -> Option<Kind> {
             let text = format!("{}: `{}`: {}", note.command, note.shown, note.answer.text());
             events::note("command", &text)
         }
+        Note::Judge(note) => events::note("command", &note.text),
         // The protocol's log has each; people want to know what is shut.
         Note::Gate(gate) if gate.ruling.result == GateResult::Pass => return None,
         Note::Gate(gate) => {

@@ -174,6 +174,22 @@ const CASES: &[Case] = &[
     ),
     Case("dev guts its test command", "hostile_judge::hostile_dev_guts_its_test_command", &[BaseJudge]),
     Case(
+        "dev guts what its test command reaches",
+        "hostile_judge::hostile_dev_guts_what_its_test_command_reaches",
+        &[BaseJudge],
+    ),
+    Case(
+        "dev guts a command of the settings",
+        "hostile_judge::hostile_dev_guts_a_command_of_the_settings",
+        &[BaseJudge],
+    ),
+    Case(
+        "dev guts what a plan is verified by",
+        "hostile_judge::hostile_dev_guts_what_a_plan_is_verified_by",
+        &[BaseJudge],
+    ),
+    Case("dev steers Python's runner", "hostile_judge::hostile_dev_steers_pythons_runner", &[BaseJudge]),
+    Case(
         "dev guts a script that a hook calls",
         "hostile_judge::hostile_dev_guts_a_script_that_a_hook_calls",
         &[BaseProgram],

@@ -59,6 +59,35 @@ pub(super) fn marked(text: &str, marks: &[(&str, &str)]) -> String {
     out
 }
 
+/// Whether a file of pytest has all its lines still, in their order, and what stands between them are imports and fixtures
+/// that a test has to ask for. Hooks, fixtures that act by themselves and statements are more than that.
+pub(super) fn only_adds_fixtures(before: &str, now: &str) -> bool {
+    let mut old = before.lines().filter(|line| !line.trim().is_empty()).peekable();
+    let (mut inside, mut decorated) = (false, false);
+    for line in now.lines().filter(|line| !line.trim().is_empty()) {
+        let is_indented = line.starts_with([' ', '\t']);
+        let is_old = old.peek().is_some_and(|next| *next == line);
+        if is_old && !decorated {
+            old.next();
+            inside = false;
+            continue;
+        }
+        let is_import = !is_indented && (line.starts_with("import ") || line.starts_with("from "));
+        let is_fixture = line.starts_with("@pytest.fixture") && !line.contains("autouse");
+        let is_function = (line.starts_with("def ") || line.starts_with("async def ")) && decorated;
+        let is_allowed =
+            (is_indented && inside) || is_import || is_fixture || is_function || line.starts_with('#');
+        // A text of several lines, or a line that goes on, could swallow what stands below.
+        let swallows = line.contains("\"\"\"") || line.contains("'''") || line.ends_with('\\');
+        if !is_allowed || swallows || (line.contains(';') && !is_indented) || line.contains("def pytest_") {
+            return false;
+        }
+        inside = is_function || (inside && is_indented);
+        decorated = is_fixture;
+    }
+    old.peek().is_none()
+}
+
 /// Whether entries differ that judge. A dependency that was there and is now taken from the tree is one: it stands in the
 /// place of a library that tests may rely on.
 fn differ(before: &Entries, now: &Entries, free: &[&str]) -> bool {

@@ -82,6 +82,9 @@ const CONFIGURES: &[(&str, Parts)] = &[
     ("noxfile.py", Parts::Whole),
     (".coveragerc", Parts::Whole),
     ("*.pth", Parts::Whole),
+    // Compiled files are taken without a look at their source, and an entry point names a plugin.
+    ("*.pyc", Parts::Whole),
+    ("entry_points.txt", Parts::Whole),
     (".python-version", Parts::Whole),
     // The virtual machine of Java.
     ("build.gradle", Parts::Block("dependencies {", "}")),
@@ -203,8 +206,13 @@ const PACKAGE: &[&str] = &[
 ];
 
 /// Functions by which a file of tests steers its own runner: in which files, and how the line begins.
-const MARKS: [(&str, &str); 3] =
-    [("_test.go", "func TestMain("), (".py", "def load_tests("), (".py", "def pytest_")];
+const MARKS: [(&str, &str); 5] = [
+    ("_test.go", "func TestMain("),
+    (".py", "def load_tests("),
+    (".py", "load_tests ="),
+    (".py", "load_tests="),
+    (".py", "def pytest_"),
+];
 
 /// Modules that Python finds in the folder it is started in before its own. An unknown name is the project's own.
 const PYTHON: &str = "__future__ _pytest _thread abc argparse ast asyncio atexit base64 bisect builtins bz2 calendar \
@@ -230,6 +238,18 @@ pub(super) fn parts_of(path: &str) -> Option<Parts> {
 /// Whether a file is one that make reads by itself.
 pub(super) fn is_makefile(path: &str) -> bool {
     MAKEFILES.contains(&path.rsplit('/').next().unwrap_or(path))
+}
+
+/// Whether pytest takes fixtures from a file.
+pub(super) fn has_fixtures(path: &str) -> bool {
+    path.rsplit('/').next() == Some("conftest.py")
+}
+
+/// Whether a file defines targets or scripts that a runner runs by name.
+pub(super) fn defines_targets(path: &str) -> bool {
+    const ROOT: [&str; 6] =
+        ["justfile", "Justfile", ".justfile", "Taskfile.yml", "package.json", "composer.json"];
+    is_makefile(path) || path.ends_with(".mk") || ROOT.contains(&path)
 }
 
 /// How functions begin by which a file of this name may steer its runner.

@@ -12,6 +12,17 @@ fn tree(files: &[(&str, &str)]) -> Tree {
 
 /// The judge's files of a change, with a recipe of the project's own.
 fn files(command: &str, recipe: &str, before: &[(&str, &str)], now: &[(&str, &str)]) -> Vec<String> {
+    parts(Named::Judge, command, recipe, before, now).judge
+}
+
+/// The same with what scripts start.
+fn parts(
+    named: Named,
+    command: &str,
+    recipe: &str,
+    before: &[(&str, &str)],
+    now: &[(&str, &str)],
+) -> JudgeFiles {
     let steps = [command.split(' ').map(str::to_owned).collect::<Vec<_>>()];
     let before = tree(before);
     let mut after = before.clone();
@@ -26,6 +37,8 @@ fn files(command: &str, recipe: &str, before: &[(&str, &str)], now: &[(&str, &st
         all.into_iter().filter(|path| before.get(*path) != after.get(*path)).cloned().collect();
     JudgeFacts {
         steps: &steps,
+        named,
+        defined: None,
         recipe,
         changed: &changed,
         paths: &before.keys().cloned().collect(),
@@ -111,6 +124,10 @@ fn files_that_configure_or_shadow_a_runner() {
         "src/argparse.py",
         "pytest.ini",
         "setup.cfg",
+        "fake-1.0.dist-info/entry_points.txt",
+        "src/fake.egg-info/entry_points.txt",
+        "__pycache__/calc.cpython-312.pyc",
+        "tests/__pycache__/test_calc.cpython-311.pyc",
         ".npmrc",
         "node_modules/.bin/jest",
         "jest.config.js",
@@ -148,6 +165,7 @@ fn functions_by_which_tests_steer_their_runner() {
         ("go test", &[], &[("main_test.go", MAIN)], &["main_test.go"]),
         ("go test", &[], &[("b_test.go", "package a\n\nfunc TestB(t *testing.T) {\n}\n")], &[]),
         ("pytest", &[], &[("test_a.py", "def load_tests(a, b, c):\n    return b\n")], &["test_a.py"]),
+        ("pytest", &[], &[("test_a.py", "load_tests = lambda a, b, c: a.suiteClass()\n")], &["test_a.py"]),
     ]);
 }
 
@@ -203,4 +221,191 @@ fn the_manifest_of_a_new_part_is_no_judge() {
         ("cargo test", base, &[("a/src/Cargo.toml", NEW)], &["a/src/Cargo.toml"]),
         ("cargo test", base, &[("Cargo.toml", NEW)], &["Cargo.toml"]),
     ]);
+}
+
+/// A command, its recipe, the files of the base, and the changed file that a script starts.
+type Started<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)], &'a str);
+
+/// The base has one script that the command runs, and others that are reached from there.
+#[test]
+fn scripts_that_scripts_start() {
+    let cases: &[Started<'_>] = &[
+        ("sh t/run.sh", "", &[("t/run.sh", "set -e\nsh t/inner.sh\n")], "t/inner.sh"),
+        ("sh t/run.sh", "", &[("t/run.sh", "cd \"$(dirname \"$0\")\" && ./inner.sh\n")], "t/inner.sh"),
+        ("sh run.sh", "", &[("run.sh", "cd t && sh ./inner.sh\n")], "t/inner.sh"),
+        ("sh run.sh", "", &[("run.sh", "for t in t/*.sh; do sh $t || exit 1; done\n")], "t/inner.sh"),
+        ("sh run.sh", "", &[("run.sh", "ls t/*.sh | xargs -n1 sh\n")], "t/inner.sh"),
+        ("sh run.sh", "", &[("run.sh", "find t -name '*.sh' -exec sh {} +\n")], "t/inner.sh"),
+        ("sh run.sh", "", &[("run.sh", "out=$(sh t/inner.sh) || exit 1\n")], "t/inner.sh"),
+        ("sh run.sh", "", &[("run.sh", "\"$root/tools/inner.sh\" --all\n")], "tools/inner.sh"),
+        ("sh run.sh", "", &[("run.sh", "node ./t/inner\n")], "t/inner.js"),
+        ("sh run.sh", "", &[("run.sh", "node t\n")], "t/index.js"),
+        ("sh run.sh", "", &[("run.sh", "awk -f t/x.awk src.txt\n")], "t/x.awk"),
+        ("sh run.sh", "", &[("run.sh", "t/inner\n"), ("t/inner", "#!/bin/sh\nexit 1\n")], "t/inner"),
+        (
+            "sh run.sh",
+            "",
+            &[("run.sh", "make -s inner\n"), ("Makefile", "inner:\n\tsh t/inner.sh\n")],
+            "t/inner.sh",
+        ),
+        (
+            "python3 ci/run.py",
+            "",
+            &[("ci/run.py", "run(['sh', 'ci/inner.sh'], check=True)\n")],
+            "ci/inner.sh",
+        ),
+        ("sh qa2/run.sh", "", &[("qa2/run.sh", "sh qa2/inner.sh\n")], "qa2/inner.sh"),
+        ("make test", "sh $<", &[("Makefile", "test: t/run.sh\n\tsh $<\n")], "t/run.sh"),
+        ("make test", "for t in $(wildcard t/*.sh); do sh $$t; done", &[("Makefile", "test:\n")], "t/run.sh"),
+        (
+            "sh a.sh",
+            "",
+            &[("a.sh", "sh t/b.sh\n"), ("t/b.sh", "sh t/c.sh\n"), ("t/c.sh", "sh t/d.sh\n")],
+            "t/d.sh",
+        ),
+    ];
+    for (command, recipe, base, path) in cases {
+        let found = parts(Named::Judge, command, recipe, base, &[(path, "exit 0\n")]);
+        let started: Vec<String> = found.tests.into_iter().chain(found.tools).collect();
+        assert_eq!(started, [*path], "{command} {recipe} {base:?}");
+    }
+}
+
+/// A name that a shell works out, behind the command itself.
+#[test]
+fn names_from_the_folder_that_a_command_goes_to() {
+    for (recipe, path) in [
+        ("cd qa2 && sh ./run.sh", "qa2/run.sh"),
+        ("sh -c 'cd qa2 && ./run.sh'", "qa2/run.sh"),
+        ("node ./verify", "verify.js"),
+        ("node verify", "verify/index.js"),
+        ("awk -f rules.awk src.txt", "rules.awk"),
+        ("exec \"$root/other/go.sh\"", "other/go.sh"),
+        ("make -f other.make go", "other.make"),
+    ] {
+        let found = files("make test", recipe, &[("Makefile", "test:\n")], &[(path, "exit 0\n")]);
+        assert_eq!(found, [path], "{recipe}");
+    }
+}
+
+/// Code that a test script starts is no judge, and neither is a test of a runner that counts, nor a file of data.
+#[test]
+fn what_is_tested_is_no_judge() {
+    const RUN: &str = "sh bin/greet.sh | grep -q hi || exit 1\n./greet.sh\nlib/check.sh\ndiff out t/want.txt\n\
+        pytest t/test_a.py\nbin/tool\n";
+    let base: &[(&str, &str)] = &[("t/run.sh", RUN)];
+    for path in ["bin/greet.sh", "greet.sh", "lib/check.sh", "t/want.txt", "t/test_a.py", "bin/tool"] {
+        let found = parts(Named::Judge, "sh t/run.sh", "", base, &[(path, "#!/bin/sh\n")]);
+        assert_eq!(found, JudgeFiles::default(), "{path}");
+    }
+}
+
+/// What is sure and what may be tested are told apart.
+#[test]
+fn the_parts_of_a_judge() {
+    let base: &[(&str, &str)] = &[
+        ("Makefile", "test:\n\tsh t/run.sh\n"),
+        ("t/run.sh", "sh t/inner.sh\nsh scripts/deploy.sh\n"),
+        ("t/inner.sh", "a\n"),
+        ("scripts/deploy.sh", "a\n"),
+    ];
+    let now: &[(&str, &str)] =
+        &[("t/run.sh", "true\n"), ("t/inner.sh", "true\n"), ("scripts/deploy.sh", "true\n")];
+    let found = parts(Named::Judge, "make test", "sh t/run.sh", base, now);
+    assert_eq!(
+        (&found.judge[..], &found.tests[..]),
+        (&["t/run.sh".to_owned()][..], &["t/inner.sh".to_owned()][..])
+    );
+    assert_eq!(found.tools, ["scripts/deploy.sh"]);
+}
+
+/// A plan's own line names what its tasks make.
+#[test]
+fn a_line_of_a_plan_names_what_it_looks_at() {
+    let base: &[(&str, &str)] = &[("bin/one.sh", "a\n"), ("t/run.sh", "a\n"), ("Makefile", "x:\n")];
+    let now: &[(&str, &str)] = &[("bin/one.sh", "b\n"), ("t/run.sh", "b\n"), ("Makefile", "y:\n")];
+    let found = parts(Named::Subject, "sh bin/one.sh && sh t/run.sh && make x", "", base, now);
+    assert_eq!(found.judge, ["Makefile"]);
+    assert_eq!(found.tests, ["t/run.sh"]);
+    let found = parts(Named::Subject, "sh t/new.sh", "", base, &[("t/new.sh", "b\n")]);
+    assert_eq!(found, JudgeFiles::default());
+    let found = parts(Named::Subject, "sh bin/one.sh", "", base, now);
+    assert_eq!(found, JudgeFiles::default());
+    let base: &[(&str, &str)] = &[("t/run.sh", "make -s x\n"), ("Makefile", "x:\n")];
+    let found = parts(Named::Subject, "sh t/run.sh", "", base, &[("Makefile", "y:\n")]);
+    assert_eq!(found.judge, ["Makefile"]);
+}
+
+/// A judge too large to follow leaves no changed script out that stands where its scripts stand.
+#[test]
+fn too_many_scripts_to_follow() {
+    let scripts: Vec<(String, String)> =
+        (0..=9).map(|n| (format!("t/{n}.sh"), format!("sh t/{}.sh\n", n + 1))).collect();
+    let mut base: Vec<(&str, &str)> =
+        scripts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    base.push(("hack/far.sh", "a\n"));
+    let found = parts(
+        Named::Judge,
+        "sh t/0.sh",
+        "",
+        &base,
+        &[("t/9.sh", "b\n"), ("hack/far.sh", "b\n"), ("bin/a.sh", "b\n")],
+    );
+    assert_eq!((found.tests, found.tools), (vec!["t/9.sh".to_owned()], vec!["hack/far.sh".to_owned()]));
+}
+
+/// A fixture that a test has to ask for is tried with the tests that were there; whatever else a `conftest.py` may hold is
+/// part of the judge.
+#[test]
+fn fixtures_that_are_only_added() {
+    const OLD: &str = "import pytest\n\n@pytest.fixture\ndef one():\n    return 1\n";
+    const TWO: &str = "\n@pytest.fixture\ndef two():\n    return 2\n";
+    let with = |more: &str| format!("{OLD}{more}");
+    let cases = [
+        (with(TWO), true),
+        (with(&TWO.replace("fixture", "fixture(scope='session')")), true),
+        (format!("from app import make\n{OLD}{TWO}"), true),
+        (with(&TWO.replace("fixture", "fixture(autouse=True)")), false),
+        (with("\ndef pytest_collection_modifyitems(items):\n    items.clear()\n"), false),
+        (with("\npytest.Item.runtest = None\n"), false),
+        (with("\n@pytest.fixture\ndef two(): pass\npytest.x = 1\n"), false),
+        (with("\ndef helper():\n    return 1\n"), false),
+        (OLD.replace("return 1", "return 2"), false),
+        (OLD.replace("    return 1", "    pytest.skip()\n    return 1"), false),
+        ("import pytest\n".to_owned(), false),
+    ];
+    for (now, fine) in cases {
+        let base: &[(&str, &str)] = &[("conftest.py", OLD), ("test_a.py", "def test_a(): pass\n")];
+        let change: &[(&str, &str)] = &[("conftest.py", &now), ("test_b.py", "def test_b(two): pass\n")];
+        let found = parts(Named::Judge, "python3 -m pytest", "", base, change);
+        let (judge, fixtures): (&[&str], &[&str]) =
+            if fine { (&[], &["conftest.py", "test_b.py"]) } else { (&["conftest.py"], &[]) };
+        assert_eq!(
+            (found.judge, found.fixtures),
+            (
+                judge.iter().map(|p| (*p).to_owned()).collect(),
+                fixtures.iter().map(|p| (*p).to_owned()).collect()
+            ),
+            "{now}"
+        );
+    }
+}
+
+/// What is put back at each stage.
+#[test]
+fn stages() {
+    let list = |names: &str| names.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let files =
+        JudgeFiles { judge: list("a"), tests: list("t/b"), tools: list("tools/c"), fixtures: list("d") };
+    let check =
+        |stage, stay, expect: &str| assert_eq!(files.put_back(stage, stay), list(expect), "{stage:?}");
+    check(Stage::Judge, false, "a");
+    check(Stage::Tests, false, "a t/b");
+    check(Stage::Tools, false, "a t/b tools/c");
+    check(Stage::Tools, true, "a tools/c");
+    check(Stage::Fixtures, false, "a d");
+    let only = JudgeFiles { tests: list("t/b"), ..JudgeFiles::default() };
+    assert!(only.put_back(Stage::Judge, false).is_empty() && only.put_back(Stage::Tools, false).is_empty());
+    let both = only.and(JudgeFiles { judge: list("t/b"), tools: list("x"), ..JudgeFiles::default() });
+    assert_eq!((both.judge, both.tests, both.tools), (list("t/b"), list(""), list("x")));
 }

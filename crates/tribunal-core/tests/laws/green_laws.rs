@@ -2,10 +2,11 @@
 //! walked; chance draws the runs and the counts.
 
 use crate::rng::Rng;
+use std::collections::BTreeSet;
 use tribunal_core::gate::CommandRun;
 use tribunal_core::green::{
-    Answer, BaseJudge, CommandState, Compared, OneRun, ProjectCommand, answer, checks_of, findings,
-    is_repeated, may_land, tests_nothing,
+    Answer, BaseJudge, CommandState, Compared, OneRun, ProjectCommand, answer, changed_with_code, checks_of,
+    findings, is_repeated, may_land, tests_nothing,
 };
 use tribunal_core::policy::Use;
 
@@ -170,7 +171,7 @@ fn what_is_not_green_with_the_base_judge_is_not_green() {
     for case in cases().into_iter().filter(|case| case.now.is_green() && !case.same_tree) {
         for judged in states() {
             let files = vec!["Makefile".to_owned()];
-            let with_base_judge = Some(BaseJudge { state: judged.clone(), files });
+            let with_base_judge = Some(BaseJudge { state: judged.clone(), files, new: BTreeSet::new() });
             let case = Compared { with_base_judge, ..case.clone() };
             let answer = answer(&case);
             let alone = Compared { now: judged.clone(), with_base_judge: None, ..case.clone() };
@@ -193,6 +194,44 @@ fn what_is_not_green_with_the_base_judge_is_not_green() {
             }
         }
     }
+}
+
+/// "Without what the base does not have": nobody is told of a file of the base that is none.
+#[test]
+fn what_was_put_back_is_told_as_it_was() {
+    let check = |files: &[&str], new: &[&str], expect: &str| {
+        let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let judged = BaseJudge {
+            state: CommandState::Green,
+            files: list(files),
+            new: list(new).into_iter().collect(),
+        };
+        assert_eq!(judged.with(), expect);
+    };
+    check(&["Makefile"], &[], "with Makefile of the base");
+    check(&["GNUmakefile"], &["GNUmakefile"], "without GNUmakefile, which the base does not have");
+    let both = "with Makefile of the base, and without GNUmakefile, which the base does not have";
+    check(&["GNUmakefile", "Makefile"], &["GNUmakefile"], both);
+}
+
+/// Tests that changed with the code are excused only where they were seen to fail on the code of before, which was good.
+#[test]
+fn tests_that_cannot_fail_are_no_ordinary_work() {
+    for base in states() {
+        for with_tests in states() {
+            let excused = changed_with_code(true, &base, &with_tests);
+            assert_eq!(
+                excused,
+                base.is_green() && is_red(&with_tests) && !is_broke(&with_tests),
+                "{base:?} {with_tests:?}"
+            );
+            assert!(!changed_with_code(false, &base, &with_tests));
+        }
+    }
+}
+
+fn is_broke(state: &CommandState) -> bool {
+    matches!(state, CommandState::Red { broke: true, .. })
 }
 
 #[test]
@@ -256,5 +295,7 @@ fn a_command_that_fails_ran_whether_or_not_tests_are_seen() {
     };
     assert!(matches!(answer(&of(red(false), red(false))), Answer::RedBefore(_)));
     assert!(matches!(answer(&of(red(true), red(true))), Answer::NoTests(_)));
+    let of_build = answer(&of(red(true), red(true))).as_of(ProjectCommand::Build, &red(true));
+    assert!(matches!(of_build, Answer::RedBefore(_)), "a build has no tests to miss");
     assert!(matches!(answer(&of(CommandState::NoTest, red(false))), Answer::Broken(_)));
 }

@@ -510,8 +510,9 @@ fn run_events() -> Vec<RunEvent> {
         Held::Undone(names()),
         Held::Failed("no room".into()),
     ] {
-        all.push(RunEvent::Held { effect: land.clone(), held });
+        all.push(RunEvent::Held { effect: land.clone(), held, goes_on: false });
     }
+    all.push(RunEvent::Held { effect: land.clone(), held: Held::Moved, goes_on: true });
     for choice in [HeldChoice::Land, HeldChoice::Stop] {
         let decision = HeldDecision { by: "ada".into(), choice, note: "n".into() };
         all.push(RunEvent::HeldDecided(decision));

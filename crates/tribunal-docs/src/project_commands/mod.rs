@@ -251,6 +251,19 @@ pub fn recipe_of(project: &ProjectFiles<'_>, argv: &[String]) -> String {
     }
 }
 
+/// Whether a project has the target or the script that a command names; none where the command runs neither. A target that
+/// only a change brings has no judge before it.
+pub fn defines(project: &ProjectFiles<'_>, argv: &[String]) -> Option<bool> {
+    let files = Files::of(project);
+    let program = argv.first().map(|word| word.rsplit('/').next().unwrap_or(word)).unwrap_or_default();
+    match program {
+        "make" | "gmake" | "just" | "task" => Some(targets::defines(&files, program, &argv[1..])),
+        "npm" | "pnpm" | "yarn" | "bun" => Some(!node::recipe_of(&files, &argv[1..]).is_empty()),
+        "composer" => Some(!node::script_of(&files, "composer.json", &argv[1..]).is_empty()),
+        _ => None,
+    }
+}
+
 /// Whether the files of a project say that it has tests, or that they may be in any file: Rust keeps them there.
 pub fn has_tests(project: &ProjectFiles<'_>) -> bool {
     let files = Files::of(project);

@@ -44,11 +44,7 @@ pub(super) fn candidates(files: &Files<'_>, notes: &mut Vec<String>) -> Vec<Cand
 
 /// What a runner runs for the targets that its arguments name, with the values of the variables that stand in it.
 pub(super) fn recipe_of(files: &Files<'_>, program: &str, args: &[String]) -> String {
-    let (names, read): (&[&'static str], Reader) = match program {
-        "just" => (&JUSTFILES, justfile),
-        "task" => (&TASKFILES, taskfile),
-        _ => (&MAKEFILES, makefile),
-    };
+    let (names, read) = reader_of(program);
     let Some(text) = files.first(names).and_then(|name| files.text(name)) else { return String::new() };
     let targets = read(&text);
     let named: Vec<&str> = args.iter().map(String::as_str).filter(|arg| targets.contains_key(*arg)).collect();
@@ -57,6 +53,27 @@ pub(super) fn recipe_of(files: &Files<'_>, program: &str, args: &[String]) -> St
         if named.is_empty() { targets.keys().map(String::as_str).collect() } else { named };
     let recipe: String = wanted.iter().map(|target| whole(&targets, target)).collect();
     with_values(&recipe, &text)
+}
+
+/// The files that a runner reads, in its order, and how they are read.
+fn reader_of(program: &str) -> (&'static [&'static str], Reader) {
+    match program {
+        "just" => (&JUSTFILES, justfile),
+        "task" => (&TASKFILES, taskfile),
+        _ => (&MAKEFILES, makefile),
+    }
+}
+
+/// Whether one of the targets that the arguments name is written down. Arguments that lead to another file or folder are not
+/// followed: then it may be.
+pub(super) fn defines(files: &Files<'_>, program: &str, args: &[String]) -> bool {
+    let (names, read) = reader_of(program);
+    let elsewhere =
+        args.iter().any(|arg| arg.starts_with("-C") || arg.starts_with("-f") || arg.starts_with("--"));
+    let text = files.first(names).and_then(|name| files.text(name)).unwrap_or_default();
+    let targets = read(&text);
+    let mut named = args.iter().filter(|arg| !arg.starts_with('-') && !arg.contains('=')).peekable();
+    elsewhere || named.peek().is_none() || text.contains('%') || named.any(|name| targets.contains_key(name))
 }
 
 /// A recipe with each word that is a variable's name in place of it: `sh test` of `test = run.sh` is `sh run.sh`, once more

@@ -123,7 +123,9 @@ impl Names {
             | Note::Editor(_)
             | Note::Ignored { .. }
             | Note::Left { .. }
+            | Note::AlreadyThere { .. }
             | Note::Aside(_)
+            | Note::Judge(_)
             | Note::Command(_)
             | Note::Strayed(_)
             | Note::Convened(_)

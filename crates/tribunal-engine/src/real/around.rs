@@ -2,7 +2,7 @@
 //! the answers of `hard-gate` on the same facts. Before a task nobody is launched while a gate is shut.
 
 use super::base::fork;
-use super::check::{Command, Found, NotRun, run_commands};
+use super::check::{Command, Commands, Found, NotRun};
 use super::delivery::{Delivery, found, lint_for};
 use super::make::digest;
 use super::site::{PlanText, Site, lock};
@@ -11,7 +11,6 @@ use crate::docket::{Docket, GateNote, Note};
 use crate::world::Arrival;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use tribunal_core::effect::EffectId;
 use tribunal_core::finding::Claim;
 use tribunal_core::gate::{self, BeforeTask, Gate, GateResult, Kept, Next, Verification};
 use tribunal_core::ids::{LoopId, PlanId, Revision};
@@ -192,16 +191,12 @@ fn holds_files(site: &Site, commit: &Oid, path: &GitPath) -> Result<bool, GitErr
 
 /// Whether the plan's own commands pass on what is delivered: all of its tasks together, and after every fix. What ran on
 /// exactly this commit and passed is not run twice. A plan without such commands was verified by nobody.
-pub(crate) fn threshold(
-    site: &Site,
-    effect: &EffectId,
-    commit: &Oid,
-    commands: &[Command],
-) -> Result<Found, GitError> {
+pub(crate) fn threshold(site: &Site, asked: &Commands<'_>, commit: &Oid) -> Result<Found, GitError> {
+    let commands = asked.commands;
     let known = |command: &Command| lock(&site.passed).contains(&(commit.clone(), command.shown.clone()));
     let claims = match commands.iter().all(known) {
         true => Vec::new(),
-        false => match run_commands(site, effect, ".threshold", commit, commands)? {
+        false => match asked.run(site, commit)? {
             Ok(claims) => claims,
             Err(why) => return Ok(Err(why.into())),
         },

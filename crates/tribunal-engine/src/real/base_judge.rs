@@ -2,17 +2,15 @@
 //! `tribunal_core::judge_files` says which files judge; this file reads them from git. What a named person took of them
 //! is the judge from then on, in later rounds, landings and rebases.
 
-use super::green::KnownCommand;
 use super::site::Site;
 use crate::docket::{CommandNote, Docket};
 use std::collections::BTreeSet;
+use tribunal_core::green::{BaseJudge, CommandState, changed_with_code};
 use tribunal_core::ids::{LoopId, PlanId};
-use tribunal_core::judge_files::JudgeFacts;
-use tribunal_docs::project_commands::{ProjectFiles, recipe_of};
+use tribunal_core::judge_files::{JudgeFacts, JudgeFiles, Named, Stage, commands_in, runs_targets};
+use tribunal_docs::integrity;
+use tribunal_docs::project_commands::{ProjectFiles, defines, recipe_of};
 use tribunal_git::{GitError, GitPath, Oid};
-
-/// Programs that run targets and scripts of the project's own.
-const RUNNERS: [&str; 9] = ["make", "gmake", "just", "task", "npm", "pnpm", "yarn", "bun", "composer"];
 
 /// Where the judge's files come from: the commit that a run or review began with, and what people took since.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,20 +20,36 @@ pub(crate) struct TrustedJudge {
     taken: Vec<(String, Vec<String>)>,
 }
 
-/// A change with its judge put back.
-pub(crate) struct PutBack {
-    /// The change's tree with the judge's files as they are trusted.
-    pub(crate) tree: Oid,
-    /// Which files were put back.
+/// A command that judges, for which files of its judge are looked for.
+pub(crate) struct JudgingCommand {
+    /// It and what runs before it.
+    pub(crate) steps: Vec<Vec<String>>,
+    /// What the files are that it names.
+    pub(crate) named: Named,
+}
+
+/// How a change stands with its judge put back: at the first stage that is not green, otherwise at the last one.
+pub(crate) struct BaseLook<T> {
+    /// How the command stands there.
+    pub(crate) judged: BaseJudge,
+    /// What that run left behind.
+    pub(crate) evidence: T,
+    /// All files of the judge that the change has otherwise. Whoever takes the change takes these.
     pub(crate) files: Vec<String>,
 }
+
+/// Runs the command on a tree: how it stands there, and what the run left behind.
+pub(crate) type RunOn<'a, T> = &'a mut dyn FnMut(&Oid) -> Result<(CommandState, T), GitError>;
 
 impl TrustedJudge {
     /// What the docket knows.
     pub(crate) fn of(docket: &Docket) -> TrustedJudge {
         TrustedJudge {
             base: docket.reviewed_from().to_owned(),
-            taken: taken(docket).map(|note| (note.tree.clone(), note.judge.clone())).collect(),
+            taken: taken(docket)
+                .map(|note| (note.tree.clone(), note.judge.clone()))
+                .chain(docket.judges_taken().map(|note| (note.tree.clone(), note.files.clone())))
+                .collect(),
         }
     }
 
@@ -49,22 +63,79 @@ impl TrustedJudge {
         Ok(tree)
     }
 
-    /// A commit's tree with the files that judge it put back; none where it changes none of them.
-    pub(crate) fn put_back(
+    /// How commands stand on a change with the files that judge it put back, stage by stage; none where it changes none of
+    /// them, or only tests together with what they test.
+    pub(crate) fn look<T>(
         &self,
         site: &Site,
-        known: &KnownCommand,
+        commands: &[JudgingCommand],
         commit: &Oid,
-    ) -> Result<Option<PutBack>, GitError> {
+        run: RunOn<'_, T>,
+    ) -> Result<Option<BaseLook<T>>, GitError> {
         let trusted = self.tree(site)?;
-        let steps: Vec<Vec<String>> = known.steps().cloned().collect();
-        let files = changed_judge(site, &trusted, commit, &steps)?;
-        if files.is_empty() {
-            return Ok(None);
+        let mut files = JudgeFiles::default();
+        for command in commands {
+            files = files.and(changed_judge(site, &trusted, commit, command)?);
         }
-        let tree = site.repo.tree_with(commit, &trusted, &files)?;
-        Ok(Some(PutBack { tree, files: files.iter().map(ToString::to_string).collect() }))
+        let (mut last, mut tests_stay) = (None, false);
+        for stage in Stage::ALL {
+            let back = files.put_back(stage, tests_stay);
+            if back.is_empty() {
+                continue;
+            }
+            let (state, evidence) = run(&site.repo.tree_with(commit, &trusted, &paths(&back))?)?;
+            let is_green = state.is_green();
+            if !is_green && stage == Stage::Tests && are_ordinary(site, &trusted, commit, &files.tests, run)?
+            {
+                tests_stay = true;
+                continue;
+            }
+            let mut new = BTreeSet::new();
+            for file in &back {
+                if site.repo.file_at(&trusted, &GitPath::from(file.as_str()))?.is_none() {
+                    new.insert(file.clone());
+                }
+            }
+            let judged = BaseJudge { state, files: back, new };
+            last = Some(BaseLook { judged, evidence, files: files.all().into_iter().collect() });
+            if !is_green {
+                break;
+            }
+        }
+        Ok(last)
     }
+}
+
+/// Whether scripts of tests only changed together with what they test.
+fn are_ordinary<T>(
+    site: &Site,
+    trusted: &Oid,
+    commit: &Oid,
+    tests: &[String],
+    run: RunOn<'_, T>,
+) -> Result<bool, GitError> {
+    let mut checks_kept = true;
+    for path in paths(tests) {
+        let checks = |at: &Oid| -> Result<Option<u64>, GitError> {
+            let bytes = site.repo.file_at(at, &path)?;
+            Ok(bytes.map(|bytes| integrity::checks_in(&String::from_utf8_lossy(&bytes))))
+        };
+        // One that the base does not have took nothing away.
+        checks_kept &= match (checks(trusted)?, checks(commit)?) {
+            (None, _) => true,
+            (Some(before), now) => before > 0 && now.is_some_and(|now| now >= before),
+        };
+    }
+    if !checks_kept {
+        return Ok(false);
+    }
+    let (base, _) = run(trusted)?;
+    let (with_tests, _) = run(&site.repo.tree_with(trusted, commit, &paths(tests))?)?;
+    Ok(changed_with_code(checks_kept, &base, &with_tests))
+}
+
+fn paths(files: &[String]) -> Vec<GitPath> {
+    files.iter().map(|file| GitPath::from(file.as_str())).collect()
 }
 
 /// The notes of changes that judge themselves and that a named person took so.
@@ -80,53 +151,52 @@ fn taken(docket: &Docket) -> impl Iterator<Item = &CommandNote> {
 pub(crate) fn taken_of(docket: &Docket, plan: &PlanId) -> BTreeSet<String> {
     let prefix = format!("{plan}/");
     let of_plan = taken(docket).filter(|note| note.of().starts_with(&prefix));
-    of_plan.flat_map(|note| &note.judge).cloned().collect()
+    let others = docket.judges_taken().filter(|note| note.of().starts_with(&prefix));
+    of_plan.flat_map(|note| &note.judge).chain(others.flat_map(|note| &note.files)).cloned().collect()
 }
 
-/// The files of a commit that are part of the judge and not as they are in a trusted tree.
+/// The files of a commit that are part of a command's judge and not as they are in a trusted tree.
 fn changed_judge(
     site: &Site,
     trusted: &Oid,
     commit: &Oid,
-    steps: &[Vec<String>],
-) -> Result<Vec<GitPath>, GitError> {
-    changed_files(site, trusted, commit, steps, "", &|facts| facts.judge_files().into_iter().collect())
+    command: &JudgingCommand,
+) -> Result<JudgeFiles, GitError> {
+    with_facts(site, trusted, commit, command, "", |facts| facts.judge_files())
 }
 
-/// The files of a change that a script calls, and what those include: they judge when the script does. What only configures
-/// a runner is among them where the script calls one by name: a hook is otherwise shown the change as it is.
+/// The files of a change that a script calls, with what those include and start: they judge when the script does. What only
+/// configures a runner is among them where the script calls one by name: a hook is otherwise shown the change as it is.
 pub(crate) fn called_by(
     site: &Site,
     base: &Oid,
     change: &Oid,
     script: &str,
 ) -> Result<Vec<GitPath>, GitError> {
-    let commands = script.split(['\n', ';', '&', '|']).map(|line| line.split_whitespace().map(str::to_owned));
-    let steps: Vec<Vec<String>> = commands.map(Iterator::collect).collect();
-    let runs_targets =
-        steps.iter().filter_map(|words| words.first()).any(|word| RUNNERS.contains(&word.as_str()));
-    changed_files(site, base, change, &steps, script, &|facts| {
-        let facts = JudgeFacts { steps: &[], ..*facts };
-        match runs_targets {
-            true => facts.judge_files().into_iter().collect(),
-            false => facts.named_files(),
+    let command = JudgingCommand { steps: commands_in(script), named: Named::Judge };
+    let files: BTreeSet<String> = with_facts(site, base, change, &command, script, |facts| {
+        let facts = JudgeFacts { steps: &[], ..facts };
+        match runs_targets(script) {
+            true => facts.judge_files().all(),
+            false => facts.called_files().into_iter().collect(),
         }
-    })
+    })?;
+    Ok(files.iter().map(|file| GitPath::from(file.as_str())).collect())
 }
 
-/// The changed files among those that judge. `steps` are the commands whose recipes are read, `script` what is run besides.
-fn changed_files(
+/// Asks about a change. The recipes of the commands are read from the trusted tree; `script` is what is run besides.
+fn with_facts<T: Default>(
     site: &Site,
     trusted: &Oid,
     change: &Oid,
-    steps: &[Vec<String>],
+    command: &JudgingCommand,
     script: &str,
-    judge: &dyn Fn(&JudgeFacts<'_>) -> BTreeSet<String>,
-) -> Result<Vec<GitPath>, GitError> {
+    ask: impl FnOnce(JudgeFacts<'_>) -> T,
+) -> Result<T, GitError> {
     let repo = &site.repo;
-    let changed = repo.changed_paths(trusted, change)?;
+    let changed: Vec<String> = repo.changed_paths(trusted, change)?.iter().map(ToString::to_string).collect();
     if changed.is_empty() {
-        return Ok(Vec::new());
+        return Ok(T::default());
     }
     let paths: Vec<String> = repo.list_tree(trusted)?.iter().map(|entry| entry.path.to_string()).collect();
     let read = |at: &Oid, path: &str| {
@@ -135,15 +205,20 @@ fn changed_files(
     };
     let (before, now) = (|path: &str| read(trusted, path), |path: &str| read(change, path));
     let project = ProjectFiles { paths: &paths, text: &before };
-    let recipes: String = steps.iter().map(|argv| recipe_of(&project, argv) + "\n").collect();
-    let names: Vec<String> = changed.iter().map(ToString::to_string).collect();
-    let judge = judge(&JudgeFacts {
-        steps,
+    // A line for a shell is several commands.
+    let lines = command.steps.iter().flatten().filter(|word| word.contains(char::is_whitespace));
+    let inner: Vec<Vec<String>> = lines.flat_map(|line| commands_in(line)).collect();
+    let all = || command.steps.iter().chain(&inner);
+    let recipes: String = all().map(|argv| recipe_of(&project, argv) + "\n").collect();
+    let defined = all().filter_map(|argv| defines(&project, argv)).reduce(|one, other| one || other);
+    Ok(ask(JudgeFacts {
+        steps: &command.steps,
+        named: command.named,
+        defined,
         recipe: &format!("{script}\n{recipes}"),
-        changed: &names,
+        changed: &changed,
         paths: &paths.iter().cloned().collect(),
         before: &before,
         now: &now,
-    });
-    Ok(changed.into_iter().filter(|path| judge.contains(&path.to_string())).collect())
+    }))
 }

@@ -5,6 +5,7 @@ use super::account::Account;
 use super::around::{self, AFTER_PLAN, AFTER_TASK};
 use super::artifact::{self, ARTIFACT};
 use super::base::{Base, fork};
+use super::base_judge::{JudgingCommand, TrustedJudge};
 use super::delivery::{Delivery, REGRESSION, worse};
 use super::enforced;
 use super::green::{self, KnownCommand};
@@ -17,7 +18,7 @@ use super::secrets::{self, SECRETS};
 use super::site::{PlanText, Site, lock, slug};
 use super::subject;
 use crate::crash;
-use crate::docket::{ChainNote, Docket, Note};
+use crate::docket::{ChainNote, Docket, JudgeNote, Note};
 use crate::gates;
 use crate::world::Report;
 use std::collections::BTreeMap;
@@ -32,8 +33,9 @@ use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::gate::{self, CommandRun, GateResult, Next};
-use tribunal_core::green::ProjectCommand;
+use tribunal_core::green::{CommandState, ProjectCommand};
 use tribunal_core::ids::{Check, PlanId, Revision};
+use tribunal_core::judge_files::Named;
 use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::run::{Job, Standing, Subject};
 use tribunal_docs::qa::{CHECKS, ran_no_test};
@@ -61,6 +63,8 @@ pub(crate) struct Checking {
     check: Check,
     revision: Revision,
     commands: Vec<Command>,
+    /// Where the files that judge come from.
+    judge: TrustedJudge,
     plan: Option<PlanChecking>,
     guard: Option<Guard>,
     /// The artifact that is looked at.
@@ -95,6 +99,8 @@ pub(crate) struct Command {
     pub(crate) limit: Option<Duration>,
     /// Whether a tool's row gives it the network; none for what is not a tool.
     pub(crate) network: Option<bool>,
+    /// What the files are that it names.
+    pub(crate) named: Named,
 }
 
 /// Why a check has no answer.
@@ -153,6 +159,7 @@ impl Checking {
                 true => subject::plan_of(&subject).map_or_else(Vec::new, |plan| held_to(site, plan, docket)),
                 false => commands(site, &subject, check, docket),
             },
+            judge: TrustedJudge::of(docket),
             plan,
             guard,
             artifact: docket.about.chain.clone().filter(|_| check.as_str() == ARTIFACT),
@@ -205,7 +212,7 @@ impl Checking {
             let commit = site.commit_of(&self.revision)?;
             return match self.check.as_str() {
                 around::ARTIFACTS => around::artifacts(site, delivery, &commit).map(Ok),
-                around::THRESHOLD => around::threshold(site, &self.effect, &commit, &self.commands),
+                around::THRESHOLD => around::threshold(site, &self.asked(".threshold"), &commit),
                 check => delivery.findings(site, check, &commit),
             };
         }
@@ -240,8 +247,19 @@ impl Checking {
             (LANDING, _) => self.landing(site).map(Ok),
             _ => {
                 let commit = site.commit_of(&self.revision)?;
-                Ok(run_commands(site, &self.effect, "", &commit, &self.commands)?.map_err(NotRun::from))
+                Ok(self.asked("").run(site, &commit)?.map_err(NotRun::from))
             }
+        }
+    }
+
+    /// Its commands, which judge by files of the base.
+    fn asked<'a>(&'a self, end: &'a str) -> Commands<'a> {
+        Commands {
+            effect: &self.effect,
+            end,
+            commands: &self.commands,
+            judge: Some(&self.judge),
+            revision: Some(&self.revision),
         }
     }
 
@@ -509,51 +527,124 @@ fn plan_commands(site: &Site, docket: &Docket, plan: &PlanId, subject: &Subject)
 /// A line its author wrote for a shell.
 fn shell(line: &str) -> Command {
     let argv = vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()];
-    Command { argv, shown: line.to_owned(), forbidden: gate::danger(line), ..Command::default() }
+    let forbidden = gate::danger(line);
+    Command { argv, shown: line.to_owned(), forbidden, named: Named::Subject, ..Command::default() }
 }
 
-/// Runs commands one after the other in a throwaway checkout, for as long as the effect is wanted. The inner error says
-/// why one did not run. What is run more than once for an effect is told apart by `end`.
-pub(crate) fn run_commands(
-    site: &Site,
-    effect: &EffectId,
-    end: &str,
-    commit: &Oid,
-    commands: &[Command],
-) -> Result<Result<Vec<Claim>, String>, GitError> {
-    if commands.is_empty() {
-        return Ok(Ok(Vec::new()));
-    }
-    let name = &format!("{}{end}", slug(&effect.to_string()));
-    let dir = site.dir.join("checks").join(name);
-    let (path, index) = (dir.join("tree"), dir.join("index"));
-    site.shelf.discard(&dir)?;
-    fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
-    site.shelf.checkout(&path, &index, commit, "check")?;
-    let mut claims = Vec::new();
-    let mut did_not_run = None;
-    for (n, command) in commands.iter().enumerate() {
-        if site.is_unwanted(effect) {
-            did_not_run = Some("no longer wanted".to_owned());
-            break;
+/// For whom commands run that judge a change.
+pub(crate) struct Commands<'a> {
+    /// The effect; where it is no longer wanted, nothing is begun.
+    pub(crate) effect: &'a EffectId,
+    /// Tells apart what is run more than once for an effect.
+    pub(crate) end: &'a str,
+    pub(crate) commands: &'a [Command],
+    /// Where the files that judge come from; none where nothing follows from what passes.
+    pub(crate) judge: Option<&'a TrustedJudge>,
+    /// What is judged, where a person could take it as it is.
+    pub(crate) revision: Option<&'a Revision>,
+}
+
+/// What commands found, or why one did not run.
+type FoundBy = Result<Vec<Claim>, String>;
+
+impl Commands<'_> {
+    /// Runs them one after the other in a throwaway checkout of a commit. What passes there must also pass with the files
+    /// that judge as they are in the base.
+    pub(crate) fn run(&self, site: &Site, commit: &Oid) -> Result<FoundBy, GitError> {
+        if self.commands.is_empty() {
+            return Ok(Ok(Vec::new()));
         }
-        match run_one(site, name, n, &path, &dir, command) {
-            Ok(claim) => claims.extend(claim),
-            Err(why) => {
-                did_not_run = Some(why);
-                break;
-            }
-        }
-    }
-    site.shelf.discard(&dir)?;
-    if did_not_run.is_none() && claims.is_empty() {
         let tree = site.repo.tree_of(commit)?;
-        let passed = commands.iter().flat_map(|command| {
+        let found = self.run_on(site, commit, &tree, 0)?;
+        let (true, Some(judge)) = (found.as_ref().is_ok_and(Vec::is_empty), self.judge) else {
+            return Ok(found);
+        };
+        if stands(Defence::BaseJudge)
+            && let Some(claims) = self.with_base_judge(site, judge, commit, &tree)?
+        {
+            return Ok(Ok(claims));
+        }
+        let passed = self.commands.iter().flat_map(|command| {
             [(commit.clone(), command.shown.clone()), (tree.clone(), command.shown.clone())]
         });
         lock(&site.passed).extend(passed);
+        Ok(found)
     }
-    Ok(did_not_run.map_or(Ok(claims), Err))
+
+    /// What is found on a change that passes, with its judge put back; none where it passes there too.
+    fn with_base_judge(
+        &self,
+        site: &Site,
+        judge: &TrustedJudge,
+        commit: &Oid,
+        tree: &Oid,
+    ) -> Result<Option<Vec<Claim>>, GitError> {
+        let judging =
+            |command: &Command| JudgingCommand { steps: vec![command.argv.clone()], named: command.named };
+        let judging: Vec<JudgingCommand> = self.commands.iter().map(judging).collect();
+        let mut n = 0;
+        let looked = judge.look(site, &judging, commit, &mut |at| {
+            n += 1;
+            let found = self.run_on(site, commit, at, n)?;
+            let state = match &found {
+                Ok(claims) => match claims.first() {
+                    None => CommandState::Green,
+                    Some(claim) => CommandState::Red { how: claim.details.clone(), broke: false },
+                },
+                Err(why) => CommandState::Unknown { why: why.clone() },
+            };
+            Ok((state, found))
+        })?;
+        let Some(look) = looked.filter(|look| !look.judged.state.is_green()) else { return Ok(None) };
+        let red = look.evidence.unwrap_or_default();
+        let shown: Vec<&str> = match red.is_empty() {
+            true => self.commands.iter().map(|command| command.shown.as_str()).collect(),
+            false => red.iter().filter_map(|claim| claim.rule.as_deref()).collect(),
+        };
+        let shown = shown.join("`, `");
+        let text = format!("`{shown}`: {}", tribunal_core::green::judge_changed(&look.judged));
+        if let Some(revision) = self.revision {
+            let note = JudgeNote {
+                effect: self.effect.to_string(),
+                revision: revision.clone(),
+                tree: tree.to_string(),
+                text: text.clone(),
+                files: look.files,
+            };
+            site.note(Note::Judge(Box::new(note)));
+        }
+        let mut claim = failing(Severity::Blocker, text);
+        claim.evidence = red.into_iter().next().map(|claim| claim.evidence).unwrap_or_default();
+        Ok(Some(vec![green::judge_changed(claim, &shown, &look.judged)]))
+    }
+
+    /// Runs them on a tree that is checked out as if it were the commit's.
+    fn run_on(&self, site: &Site, commit: &Oid, tree: &Oid, n: usize) -> Result<FoundBy, GitError> {
+        let again = if n == 0 { String::new() } else { format!(".base{n}") };
+        let name = &format!("{}{}{again}", slug(&self.effect.to_string()), self.end);
+        let dir = site.dir.join("checks").join(name);
+        let (path, index) = (dir.join("tree"), dir.join("index"));
+        site.shelf.discard(&dir)?;
+        fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
+        site.shelf.checkout_as(&path, &index, commit, tree, "check")?;
+        let mut claims = Vec::new();
+        let mut did_not_run = None;
+        for (n, command) in self.commands.iter().enumerate() {
+            if site.is_unwanted(self.effect) {
+                did_not_run = Some("no longer wanted".to_owned());
+                break;
+            }
+            match run_one(site, name, n, &path, &dir, command) {
+                Ok(claim) => claims.extend(claim),
+                Err(why) => {
+                    did_not_run = Some(why);
+                    break;
+                }
+            }
+        }
+        site.shelf.discard(&dir)?;
+        Ok(did_not_run.map_or(Ok(claims), Err))
+    }
 }
 
 /// Whether a command passed on exactly this commit's tree in this run.

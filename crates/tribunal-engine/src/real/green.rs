@@ -4,7 +4,7 @@
 //! built and tested twice for nothing.
 
 use super::base::Base;
-use super::base_judge::{PutBack, TrustedJudge};
+use super::base_judge::{BaseLook, JudgingCommand, TrustedJudge};
 use super::check::{Command, contained, ended, failing, junit_in, tail, went};
 use super::command_memo::CommandMemo;
 use super::enforced;
@@ -26,6 +26,7 @@ use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::gate::{self, CommandRun, GateResult, Next};
 use tribunal_core::green::{self, Answer, BaseJudge, CommandState, Compared, OneRun, ProjectCommand};
 use tribunal_core::ids::{Check, Revision};
+use tribunal_core::judge_files::Named;
 use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::policy::Policy;
 use tribunal_core::run::Subject;
@@ -285,9 +286,7 @@ impl Runner<'_> {
             counted = lost_in_source(self.site, self.known, before, now)?;
         }
         let base = self.with_base_judge(now, &is, same_tree)?;
-        let judged = base
-            .as_ref()
-            .map(|(put_back, seen)| BaseJudge { state: seen.state.clone(), files: put_back.files.clone() });
+        let judged = base.as_ref().map(|base| base.judged.clone());
         let answer = green::answer(&Compared {
             before: was.state,
             now: is.state.clone(),
@@ -295,7 +294,8 @@ impl Runner<'_> {
             has_tests,
             same_tree,
             with_base_judge: judged,
-        });
+        })
+        .as_of(self.command, &is.state);
         Ok(Looked { answer, now: is, counted, base })
     }
 
@@ -305,15 +305,14 @@ impl Runner<'_> {
         commit: &Oid,
         now: &Seen,
         same_tree: bool,
-    ) -> Result<Option<(PutBack, Seen)>, GitError> {
+    ) -> Result<Option<BaseLook<Seen>>, GitError> {
         let asked = self.judge.filter(|_| now.state.is_green() && !same_tree && stands(Defence::BaseJudge));
-        let Some(put_back) =
-            asked.map(|judge| judge.put_back(self.site, self.known, commit)).transpose()?.flatten()
-        else {
-            return Ok(None);
-        };
-        let seen = self.on_tree(commit, put_back.tree.clone(), Ask::RedAgain)?;
-        Ok(Some((put_back, seen)))
+        let Some(judge) = asked else { return Ok(None) };
+        let command = JudgingCommand { steps: self.known.steps().cloned().collect(), named: Named::Judge };
+        judge.look(self.site, &[command], commit, &mut |tree| {
+            let seen = self.on_tree(commit, tree.clone(), Ask::RedAgain)?;
+            Ok((seen.state.clone(), seen))
+        })
     }
 
     /// Whether the files of a commit say that there are tests.
@@ -330,7 +329,7 @@ impl Runner<'_> {
     /// A note of what it came to.
     pub(crate) fn note(&self, effect: &EffectId, tree: &Oid, looked: &Looked) -> Note {
         let judge = match (&looked.answer, &looked.base) {
-            (Answer::JudgeChanged(_), Some((put_back, _))) => put_back.files.clone(),
+            (Answer::JudgeChanged(_), Some(base)) => base.files.clone(),
             _ => Vec::new(),
         };
         let counted = looked.now.report.as_ref().is_some_and(|report| report.executed() > 0);
@@ -389,23 +388,27 @@ pub(crate) struct Looked {
     /// What got worse by what was counted.
     pub(crate) counted: Vec<Regression>,
     /// The change with its judge put back, and how the command stands there.
-    base: Option<(PutBack, Seen)>,
+    base: Option<BaseLook<Seen>>,
 }
 
 impl Looked {
     /// The finding that it is, if it is one. A judge that was changed is no builder's to put right: a person decides.
     pub(crate) fn claim(&self, command: ProjectCommand, shown: &str) -> Option<Claim> {
         let text = self.answer.blocker()?;
-        let (Answer::JudgeChanged(_), Some((put_back, seen))) = (&self.answer, &self.base) else {
+        let (Answer::JudgeChanged(_), Some(base)) = (&self.answer, &self.base) else {
             return Some(self.now.claim(command, shown, text));
         };
-        let mut claim = seen.claim(command, shown, text);
-        claim.rule = Some(format!("{command}:judge"));
-        claim.suggestion = format!("leave {} as it was, or let a person take it", put_back.files.join(", "));
-        claim.fixable_by = FixableBy::Manual;
-        claim.file = put_back.files.first().cloned();
-        Some(claim)
+        Some(judge_changed(base.evidence.claim(command, shown, text), command.name(), &base.judged))
     }
+}
+
+/// The finding that a change judges itself: nobody but a person settles it.
+pub(crate) fn judge_changed(mut claim: Claim, check: &str, judged: &BaseJudge) -> Claim {
+    claim.rule = Some(format!("{check}:judge"));
+    claim.suggestion = format!("leave {} as it was, or let a person take it", judged.files.join(", "));
+    claim.fixable_by = FixableBy::Manual;
+    claim.file = judged.files.first().cloned();
+    claim
 }
 
 /// What was counted in both runs and got worse. A run that counts nothing where tests were counted before has lost them.

@@ -3,7 +3,7 @@
 
 use super::account::{Account, summary_path, take_words};
 use super::base_judge::{self, TrustedJudge};
-use super::check::{self, Command, LANDING, VERIFICATION};
+use super::check::{self, Command, Commands, LANDING, VERIFICATION};
 use super::green::{self, KnownCommand, Runner};
 use super::hooks::{self, Answer as HookAnswer, HOOKS};
 use super::launch::{Begin, Ended, not_done, words};
@@ -166,9 +166,8 @@ impl Landing {
             Replayed::Conflict { files, text, .. } => return Ok((conflicts(&files, &text), Vec::new())),
         };
         if base != onto && self.is_there_already(site, &base, &commit, &onto, &new_head)? {
-            let said = format!("the branch had it already: nothing of plan {} was left to land", self.plan);
             let (report, mut notes) = self.move_branch(site, &onto, &onto, &[])?;
-            notes.push(Note::Warning(said));
+            notes.push(Note::AlreadyThere { plan: self.plan.clone() });
             return Ok((report, notes));
         }
         if base != onto && !site.repo.carries_over(&base, &commit, &onto, &new_head, &self.declared)? {
@@ -255,7 +254,9 @@ impl Landing {
             }
             let run = |end: &str, at: &Oid| {
                 let end = format!(".{end}{n}");
-                check::run_commands(site, &self.effect, &end, at, std::slice::from_ref(&command))
+                let commands = std::slice::from_ref(&command);
+                let judge = Some(&self.judge);
+                Commands { effect: &self.effect, end: &end, commands, judge, revision: None }.run(site, at)
             };
             let found = run("merged", new_head)?;
             let is_red = |found: &Result<Vec<Claim>, String>| !found.as_ref().is_ok_and(Vec::is_empty);

@@ -1,7 +1,7 @@
 //! Launching agents and reading what they left: from a brief to a process, from its output to an answer or a named
 //! failure. An exit code alone never counts as success; what an answer means is not decided here.
 
-use super::check::{Command, run_commands};
+use super::check::{Command, Commands};
 use super::clerk::{Clerk, Mandate};
 use super::desk::{Backstage, Checks, Later};
 use super::ran::{self, OnRecord};
@@ -662,7 +662,8 @@ pub(crate) fn context_of(prompt: &str) -> String {
 
 /// Runs what a launch asks for.
 fn run_asked(site: &Site, effect: &EffectId, work: &(Oid, Vec<Command>)) -> Result<Vec<Claim>, String> {
-    run_commands(site, effect, ".asked", &work.0, &work.1).map_err(|error| error.to_string())?
+    let asked = Commands { effect, end: ".asked", commands: &work.1, judge: None, revision: None };
+    asked.run(site, &work.0).map_err(|error| error.to_string())?
 }
 
 /// What the checks said, for the agent that asked.

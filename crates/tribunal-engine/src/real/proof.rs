@@ -2,7 +2,7 @@
 //! commit that was judged, and run there; an agent's word alone closes nothing.
 
 use super::base::fork;
-use super::check::{Command, run_commands};
+use super::check::{Command, Commands};
 use super::site::{Site, lock};
 use crate::gates::TestRun;
 use tribunal_core::effect::EffectId;
@@ -86,7 +86,14 @@ impl Questions {
             return true;
         }
         let Some(command) = self.commands.iter().find(|command| command.shown == name) else { return false };
-        let ran = run_commands(site, effect, ".proof", commit, std::slice::from_ref(command));
+        let ran = Commands {
+            effect,
+            end: ".proof",
+            commands: std::slice::from_ref(command),
+            judge: None,
+            revision: None,
+        }
+        .run(site, commit);
         matches!(ran, Ok(Ok(red)) if red.is_empty())
     }
 }

@@ -3,7 +3,7 @@
 //! asked later whether it did; the user's branch is the fast-forward's alone.
 
 use super::base_judge::TrustedJudge;
-use super::check::{self, Command, VERIFICATION};
+use super::check::{self, Command, Commands, VERIFICATION};
 use super::green::{self, KnownCommand, Runner};
 use super::land::{ADVANCED, BOUNDARY_BEFORE};
 use super::make::digest;
@@ -279,7 +279,10 @@ impl Carrying {
                 return self.judge_again(site, &head);
             }
         }
-        match check::run_commands(site, &self.effect, ".merged", &head, &self.commands)? {
+        let judge = Some(&self.judge);
+        let commands = &self.commands;
+        let asked = Commands { effect: &self.effect, end: ".merged", commands, judge, revision: None };
+        match asked.run(site, &head)? {
             Ok(red) if red.is_empty() => {
                 let tip = self.keep(site, &head)?;
                 Ok(RunReport::Carried { tip })

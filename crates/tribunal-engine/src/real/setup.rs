@@ -954,9 +954,15 @@ fn removable(dir: &Path, limit: u64) -> Result<Ending, String> {
 fn taken(project: &Project, run: &str, ending: Ending) -> Result<(), String> {
     match not_taken(project, run, ending).map_err(|error| error.to_string())? {
         None => Ok(()),
-        Some(head) => Err(format!(
-            "its result is on no branch: `git merge --ff-only {head}` takes it, `tribunal gc --force` gives it up"
-        )),
+        Some(head) => {
+            let at = project.repo().head().ok();
+            let forward = at.is_some_and(|at| project.repo().is_ancestor(&at.commit, &head).unwrap_or(false));
+            let keep = match forward {
+                true => format!("`git merge --ff-only {head}` takes it"),
+                false => format!("`git branch result-{run} {head}` keeps it"),
+            };
+            Err(format!("its result is on no branch: {keep}, `tribunal gc --force` gives it up"))
+        }
     }
 }
 

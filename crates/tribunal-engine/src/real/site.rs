@@ -210,7 +210,12 @@ impl Site {
 
     /// Says what people should know, whatever else is said.
     pub(crate) fn warn(&self, text: String) {
-        let _ = self.arrivals.send(Arrival::Notes(vec![Note::Warning(text)]));
+        self.note(Note::Warning(text));
+    }
+
+    /// Writes something down, whatever else is reported.
+    pub(crate) fn note(&self, note: Note) {
+        let _ = self.arrivals.send(Arrival::Notes(vec![note]));
     }
 
     /// Reports a lost attempt.

@@ -528,8 +528,6 @@ impl Asked<'_> {
                 let fill = Fill { program: &own, files: &files, config, cache: &cache_text };
                 let env = self.tool.env.iter().map(|(k, v)| (k.into(), fill.text(v).into())).collect();
                 let command = Command {
-                    forbidden: None,
-                    limit: None,
                     argv: fill.argv(words),
                     shown: format!("{} ({what})", self.tool.name),
                     env,
@@ -537,6 +535,7 @@ impl Asked<'_> {
                     reads: borrowed.iter().cloned().chain(programs.clone()).collect(),
                     place: place.clone(),
                     network: Some(self.tool.network),
+                    ..Command::default()
                 };
                 let tree = self.tree.path();
                 let (how, out) = contained(self.site, self.name, runs.len(), tree, self.dir, &command)?;

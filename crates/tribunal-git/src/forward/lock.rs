@@ -34,7 +34,7 @@ impl IndexLock {
         linked.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => {
                 let detail = format!("Unable to create '{}': File exists", lock.display());
-                GitError::Locked { command: "read-tree -m -u".to_owned(), detail }
+                GitError::Locked { who: "the fast-forward".to_owned(), detail }
             }
             _ => GitError::io(&lock)(error),
         })?;

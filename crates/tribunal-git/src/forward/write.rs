@@ -68,7 +68,7 @@ impl Repo {
         match self.ref_at(name)? {
             Some(found) if found == *bring.old => {
                 let detail = format!("{name} did not move, though it is where it was");
-                Err(GitError::Locked { command: "update-ref".to_owned(), detail })
+                Err(GitError::Locked { who: "`git update-ref`".to_owned(), detail })
             }
             found => Ok(Forward::Refused(Refusal::Moved { found })),
         }

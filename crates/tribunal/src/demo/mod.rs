@@ -19,10 +19,12 @@ use tribunal_view::words::from_elsewhere;
 const PHASE: &str = ".planning/phases/01-tools";
 
 /// The project's files.
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 9] = [
     ("README.md", include_str!("files/README.md")),
     ("NOTES.txt", include_str!("files/NOTES.txt")),
     ("tribunal.toml", include_str!("files/tribunal.toml")),
+    ("tests/run.sh", include_str!("files/run.sh")),
+    ("tests/notes.sh", include_str!("files/notes.sh")),
     (".planning/phases/01-tools/01-01-PLAN.md", include_str!("files/01-01-PLAN.md")),
     (".planning/phases/01-tools/01-02-PLAN.md", include_str!("files/01-02-PLAN.md")),
     (".planning/phases/01-tools/01-03-PLAN.md", include_str!("files/01-03-PLAN.md")),

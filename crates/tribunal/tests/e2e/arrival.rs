@@ -134,6 +134,8 @@ fn a_change_that_the_branch_has_already_is_there() {
     assert_eq!(show.stage.launched().len(), before, "no agent is asked again");
     assert_eq!(show.ended(), Ending::Passed);
     assert!(ended.said().contains("had it already"), "{}", ended.said());
+    assert!(ended.said().contains("nothing new: main had the only plan already"), "{}", ended.said());
+    assert!(!ended.said().contains("Landed: the only plan"), "{}", ended.said());
     let subjects = show.stage.git(&["log", "--format=%s", "main"]).unwrap();
     let times = subjects.lines().filter(|subject| subject.contains("add bin/one.sh")).count();
     assert_eq!(times, 1, "{subjects}");

@@ -96,6 +96,24 @@ fn red_before_is_said_and_stops_nothing() {
 }
 
 /// A script that fails the first time it is run, and every second time after that.
+/// A build that failed before the change and fails after it: nobody has to find that out on their own.
+#[test]
+fn a_build_that_was_red_before_is_said_too() {
+    let detected: &[(&str, &str)] = &[("Makefile", "all:\n\tsh build.sh\n")];
+    let lacks = "echo 'a.c:1: fatal error: x.h: No such file or directory' >&2; exit 3\n";
+    for (settings, files, build) in [
+        ("build = [\"sh\", \"build.sh\"]\nno_tests = true\n", &[][..], "exit 3\n"),
+        ("", detected, "exit 3\n"),
+        ("", detected, lacks),
+    ] {
+        let files = [files, &[("build.sh", build)]].concat();
+        let mut show = project(checks(settings), &writes("exit 0\\n"), &files);
+        let said = show.passes();
+        assert!(said.contains("red before: `"), "{build}: {said}");
+        assert!(show.messages().contains("Tribunal-Red: "), "{build}: {}", show.messages());
+    }
+}
+
 fn every_second_time(count: &std::path::Path) -> String {
     let count = count.display();
     format!("echo x >> {count}; n=$(wc -l < {count}); if [ $((n % 2)) = 1 ]; then echo boom; exit 1; fi\n")

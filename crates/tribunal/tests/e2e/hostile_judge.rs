@@ -36,6 +36,32 @@ struct Gut<'a> {
     named: &'a str,
 }
 
+impl Gut<'_> {
+    /// How the files are named that were put back.
+    fn told(&self) -> String {
+        let first = self.named.split(", ").next().unwrap();
+        match self.files.iter().any(|(path, _)| *path == first) {
+            true => format!("with {} of the base", self.named),
+            false => format!("without {}, which the base does not have", self.named),
+        }
+    }
+
+    /// The change breaks the project and makes the judge say otherwise: a person is asked. Its twin lands.
+    fn play(&self) {
+        let breaks: Files<'_> = &[("src.txt", "wrong\n")];
+        let mut show = project(self.settings, self.files, &[self.guts, breaks].concat());
+        let said = show.waits_and_lands_nothing();
+        let expect = "exit code 0 only because the change also changes what judges it: ";
+        assert!(said.contains(expect), "{}: {said}", self.name);
+        assert!(said.contains(&self.told()), "{}: {said}", self.name);
+        let mut show = project(self.settings, self.files, self.harmless);
+        let said = show.passes();
+        assert!(!said.contains("what judges it"), "{}: {said}", self.name);
+        let (path, text) = self.harmless[0];
+        assert_eq!(show.landed(path).as_deref(), Some(text.trim_end()), "{}", self.name);
+    }
+}
+
 const CHECKS: &str = "grep -q right src.txt || exit 3\n";
 const MAKEFILE: &str = "include rules.mk\ntest:\n\tsh ci/check.sh\n";
 const MADE: Files<'_> = &[("Makefile", MAKEFILE), ("rules.mk", "X = 1\n"), ("ci/check.sh", CHECKS)];
@@ -85,21 +111,161 @@ const GUTS: &[Gut<'_>] = &[
     },
 ];
 
-/// The change breaks the project and makes the judge say otherwise: a person decides, whatever the reviewers say.
+/// A person decides, whatever the reviewers say.
 #[test]
 fn hostile_dev_guts_its_test_command() {
-    for case in GUTS {
-        let breaks: Files<'_> = &[("src.txt", "wrong\n")];
-        let mut show = project(case.settings, case.files, &[case.guts, breaks].concat());
-        let said = show.waits_and_lands_nothing();
-        let expect = "exit code 0 only because the change also changes what judges it: ";
-        assert!(said.contains(expect), "{}: {said}", case.name);
-        assert!(said.contains(&format!("with {} of the base", case.named)), "{}: {said}", case.name);
-        let mut show = project(case.settings, case.files, case.harmless);
-        let said = show.passes();
-        assert!(!said.contains("what judges it"), "{}: {said}", case.name);
-        let (path, text) = case.harmless[0];
-        assert_eq!(show.landed(path).as_deref(), Some(text.trim_end()), "{}", case.name);
+    GUTS.iter().for_each(Gut::play);
+}
+
+const INNER: Files<'_> = &[("t/run.sh", "sh t/inner.sh\n"), ("t/inner.sh", CHECKS)];
+const EACH: &str = "test:\n\tfor t in t/*.sh; do sh $$t || exit 1; done\n";
+
+/// Files that the command does not name, and that its scripts start.
+const REACHED: &[Gut<'_>] = &[
+    Gut {
+        name: "a script that a script calls",
+        settings: "[checks]\ntest = [\"sh\", \"t/run.sh\"]\n",
+        files: INNER,
+        guts: &[("t/inner.sh", "exit 0\n")],
+        harmless: &[("t/inner.sh", "grep -q right src.txt || exit 4\n")],
+        named: "t/inner.sh",
+    },
+    Gut {
+        name: "scripts that a loop of the target finds",
+        settings: "",
+        files: &[("Makefile", EACH), ("t/one.sh", CHECKS)],
+        guts: &[("t/one.sh", "grep -q right src.txt || exit 0\n")],
+        harmless: &[("t/one.sh", "grep -q right src.txt || exit 4\n")],
+        named: "t/one.sh",
+    },
+    Gut {
+        name: "a script named from the folder that the command goes to",
+        settings: "[checks]\ntest = [\"sh\", \"-c\", \"cd ci && exec sh ./run.sh\"]\n",
+        files: &[("ci/run.sh", "cd .. && grep -q right src.txt || exit 3\n")],
+        guts: &[("ci/run.sh", "true\n")],
+        harmless: &[("ci/run.sh", "cd .. && grep -q right src.txt || exit 4\n")],
+        named: "ci/run.sh",
+    },
+];
+
+#[test]
+fn hostile_dev_guts_what_its_test_command_reaches() {
+    REACHED.iter().for_each(Gut::play);
+}
+
+/// Commands of the settings and of the plan.
+const OTHERS: &[Gut<'_>] = &[
+    Gut {
+        name: "a command of the settings",
+        settings: "[checks.commands]\nlint = [\"sh\", \"tools/lint.sh\"]\n",
+        files: &[("tools/lint.sh", CHECKS)],
+        guts: &[("tools/lint.sh", "exit 0\n")],
+        harmless: &[("tools/lint.sh", "grep -q right src.txt || exit 4\n")],
+        named: "tools/lint.sh",
+    },
+    Gut {
+        name: "a target behind a command of the settings",
+        settings: "[checks.commands]\nlint = [\"make\", \"-s\", \"lint\"]\n",
+        files: &[("Makefile", "lint:\n\tgrep -q right src.txt\n")],
+        guts: &[("Makefile", "lint:\n\ttrue\n")],
+        harmless: &[("Makefile", "lint:\n\tgrep -q right src.txt\nmore:\n\ttrue\n")],
+        named: "Makefile",
+    },
+];
+
+#[test]
+fn hostile_dev_guts_a_command_of_the_settings() {
+    OTHERS.iter().for_each(Gut::play);
+}
+
+/// The plan verifies itself by a target. The dev empties it; a plan that brings its target is not asked about.
+#[test]
+fn hostile_dev_guts_what_a_plan_is_verified_by() {
+    let right = "verify:\n\tgrep -q right src.txt\n";
+    for (base, source, target, lands) in [
+        (right, "wrong\n", "verify:\n\ttrue\n", false),
+        (right, "right, too\n", "verify:\n\tgrep -q right src.txt\nmore:\n\ttrue\n", true),
+        ("other:\n\ttrue\n", "right, too\n", right, true),
+    ] {
+        let writes: Files<'_> = &[("src.txt", source), ("Makefile", target)];
+        let mut show = project(
+            "[checks]\nno_tests = true\n[gates]\noff = [\"project-tests\", \"project-build\"]\n",
+            &[("Makefile", base)],
+            writes,
+        );
+        show.verifies("make -s verify");
+        if lands {
+            show.passes();
+            assert_eq!(show.landed("Makefile").as_deref(), Some(target.trim_end()));
+        } else {
+            let said = show.waits_and_lands_nothing();
+            let expect =
+                "`make -s verify`: exit code 0 only because the change also changes what judges it: ";
+            assert!(said.contains(expect), "{said}");
+        }
+    }
+}
+
+/// What a person takes of another command's judge lands with no further question, and says so.
+#[test]
+fn a_person_may_take_another_judge_of_a_command_of_the_settings() {
+    let writes: Files<'_> = &[("src.txt", "other\n"), ("tools/lint.sh", "grep -q other src.txt || exit 3\n")];
+    let mut show = project(OTHERS[0].settings, OTHERS[0].files, writes);
+    let said = show.expect(&["run"], 4).said();
+    let id = show.questions()[0].0.clone();
+    show.expect(&["decide", &id, "accept"], 0);
+    assert_eq!(show.ended(), Ending::Passed, "{said}");
+    assert!(show.messages().contains("Tribunal-Judge-Changed: tools/lint.sh"), "{}", show.messages());
+    let report = show.expect(&["report"], 0).stdout;
+    assert!(report.contains("judge changed: `sh tools/lint.sh`"), "{report}");
+}
+
+/// A tool in shell, and scripts that test it.
+const GREETS: Files<'_> = &[
+    ("Makefile", "test:\n\tsh t/run.sh\n"),
+    ("bin/greet.sh", "echo hello\n"),
+    ("t/run.sh", "for t in t/*_test.sh; do sh $t || exit 1; done\n"),
+    ("t/greet_test.sh", "[ \"$(sh bin/greet.sh)\" = hello ] || exit 1\n"),
+];
+
+/// Files by which Python's runners can be steered, besides those that are in the table above.
+const PYTHON: &[Gut<'_>] = &[Gut {
+    name: "a function in another form",
+    settings: "[checks]\ntest = [\"python3\", \"-m\", \"unittest\", \"discover\"]\n",
+    files: &[("test_a.py", UNITTEST), ("test_b.py", "import unittest\n")],
+    guts: &[(
+        "test_b.py",
+        "import unittest\n\nload_tests = lambda loader, tests, pattern: tests\nunittest.TestCase.run = lambda self, result=None: result.startTest(self)\n",
+    )],
+    harmless: &[("test_b.py", "import unittest\n\nload_tests = lambda loader, tests, pattern: tests\n")],
+    named: "test_b.py",
+}];
+
+#[test]
+fn hostile_dev_steers_pythons_runner() {
+    PYTHON.iter().for_each(Gut::play);
+}
+
+/// Ordinary work on a tool in shell lands without a question: an expectation more, and one that changed with the tool.
+#[test]
+fn tests_in_shell_change_with_what_they_test() {
+    let more = "[ \"$(sh bin/greet.sh)\" = hello ] || exit 1\n[ \"$(sh bin/greet.sh Bob)\" = \"hello Bob\" ] || exit 1\n";
+    let greets = "[ $# -gt 0 ] && echo \"hello $1\" || echo hello\n";
+    let other = "[ \"$(sh bin/greet.sh)\" = goodbye ] || exit 1\n";
+    let weaker = "[ -n \"$(sh bin/greet.sh)\" ] || exit 1\n";
+    for (code, test, lands) in
+        [(greets, more, true), ("echo goodbye\n", other, true), ("echo goodbye\n", weaker, false)]
+    {
+        let writes: Files<'_> = &[("bin/greet.sh", code), ("t/greet_test.sh", test)];
+        let mut show = project("", GREETS, writes);
+        if lands {
+            let said = show.passes();
+            assert!(!said.contains("what judges it"), "{said}");
+            assert_eq!(show.landed("t/greet_test.sh").as_deref(), Some(test.trim_end()));
+        } else {
+            let said = show.waits_and_lands_nothing();
+            assert!(said.contains("with t/greet_test.sh of the base"), "{said}");
+        }
     }
 }
 
@@ -120,26 +286,55 @@ fn a_person_may_take_another_judge() {
     assert!(report.contains("judge changed: `sh check.sh`"), "{report}");
 }
 
-/// A hook of the user's own calls a script of the tree. It is the base's, whatever the change makes of it.
+/// Hooks of the user's own that call a script of the tree: each text, and the files of the base.
+const HOOKS: &[(&str, Files<'_>)] = &[
+    ("#!/bin/sh\nexec sh ci/lint.sh\n", &[]),
+    ("#!/bin/sh\nroot=$(git rev-parse --show-toplevel)\n\"$root/ci/lint.sh\"\n", &[]),
+    ("#!/bin/sh\ncd ci && ./lint.sh\n", &[]),
+    ("#!/bin/sh\nexec make -s lint\n", &[("Makefile", "lint:\n\tsh ci/lint.sh\n")]),
+    (
+        "#!/usr/bin/env python3\nimport subprocess, sys\nsys.exit(subprocess.call(['sh', 'ci/lint.sh']))\n",
+        &[],
+    ),
+    (
+        "#!/bin/sh\nexec sh ci/all.sh\n",
+        &[("ci/all.sh", "sh ci/some.sh\n"), ("ci/some.sh", "sh ci/lint.sh\n")],
+    ),
+];
+
+/// It is the base's, whatever the change makes of it.
 #[test]
 fn hostile_dev_guts_a_script_that_a_hook_calls() {
-    let harmless = "grep -q right src.txt || exit 1\n# more\n";
-    for (text, source, lands) in [("exit 0\n", "wrong\n", false), (harmless, "right, too\n", true)] {
-        let writes: Files<'_> = &[("ci/lint.sh", text), ("src.txt", source)];
-        let mut show = project("", &[("ci/lint.sh", "grep -q right src.txt || exit 1\n")], writes);
-        show.user_acts(|stage| {
-            let path = stage.project().join(".git/hooks/pre-commit");
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(&path, "#!/bin/sh\nexec sh ci/lint.sh\n").unwrap();
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-            Ok(())
-        });
-        if lands {
-            show.passes();
-            assert_eq!(show.landed("ci/lint.sh").as_deref(), Some(text.trim_end()));
-        } else {
-            let said = show.waits_and_lands_nothing();
-            assert!(said.contains("your pre-commit hook refuses the commit"), "{said}");
+    const LINT: &str =
+        "#!/bin/sh\ncd \"$(git rev-parse --show-toplevel)\" && grep -q right src.txt || exit 1\n";
+    let harmless = format!("{LINT}# more\n");
+    for (hook, files) in HOOKS {
+        for (text, source, lands) in
+            [("#!/bin/sh\nexit 0\n", "wrong\n", false), (&harmless, "right, too\n", true)]
+        {
+            let writes: Files<'_> = &[("ci/lint.sh", text), ("src.txt", source)];
+            let mut show = project("", files, writes);
+            show.user_acts(|stage| {
+                let run = |path: &std::path::Path| {
+                    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+                };
+                stage.write("ci/lint.sh", LINT)?;
+                run(&stage.project().join("ci/lint.sh"));
+                stage.git(&["add", "-A"])?;
+                stage.git(&["commit", "-q", "-m", "chore: lint"])?;
+                let path = stage.project().join(".git/hooks/pre-commit");
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(&path, hook).unwrap();
+                run(&path);
+                Ok(())
+            });
+            if lands {
+                show.passes();
+                assert_eq!(show.landed("ci/lint.sh").as_deref(), Some(text.trim_end()), "{hook}");
+            } else {
+                let said = show.waits_and_lands_nothing();
+                assert!(said.contains("your pre-commit hook refuses the commit"), "{hook}: {said}");
+            }
         }
     }
 }

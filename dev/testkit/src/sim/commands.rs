@@ -5,6 +5,7 @@ use super::fault::Fault;
 use super::git::tree_of;
 use super::rng::dice;
 use super::scene::Scene;
+use std::collections::BTreeSet;
 use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::green::{self, Answer, BaseJudge, CommandState, Compared, ProjectCommand};
 use tribunal_core::ids::{LoopId, PlanId, Revision};
@@ -63,7 +64,7 @@ pub fn is_gutted(scene: &Scene, tree: &str) -> bool {
 /// What follows from how it ends on two trees. How it ends is what the base's judge says; a change that guts its judge has
 /// another one that says 0.
 pub fn answer(before: &CommandState, now: &CommandState, gutted: bool) -> Answer {
-    let base = || BaseJudge { state: now.clone(), files: vec!["Makefile".to_owned()] };
+    let base = || BaseJudge { state: now.clone(), files: vec!["Makefile".to_owned()], new: BTreeSet::new() };
     green::answer(&Compared {
         before: before.clone(),
         now: if gutted { CommandState::Green } else { now.clone() },

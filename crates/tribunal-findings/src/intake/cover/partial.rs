@@ -119,13 +119,19 @@ pub(super) fn is_plain_name(word: &str) -> bool {
 pub(super) fn tells(words: &[&str]) -> bool {
     #[rustfmt::skip]
     const WHO: &[&str] = &[
-        "any", "anyone", "anybody", "anything", "everyone", "everybody", "everything", "whoever", "whatever", "my",
-        "root", "admin*", "password*", "key", "keys", "token*", "secret*", "uid", "user", "users", "let", "executed",
-        "executes", "eval*", "upload*", "always", "never", "twice", "stranger*", "customer*", "negative", "others",
+        "any", "anyone", "anybody", "anything", "everyone", "everybody", "everything", "my", "root", "admin", "admins",
+        "administrator", "administrators", "password", "passwords", "key", "keys", "token", "tokens", "secret", "secrets",
+        "uid", "user", "users", "let", "executed", "executes", "eval", "evals", "upload", "uploads", "uploaded", "always",
+        "never", "twice", "stranger", "strangers", "customer", "customers", "negative", "others",
     ];
+    // `whoever asks gets the file`; a note `for whoever keeps these tools` gives nobody anything.
+    const GETS: &[&str] =
+        &["get", "gets", "may", "can", "is", "are", "has", "have", "reads", "sees", "goes", "passes"];
+    let open = words.iter().position(|word| matches!(*word, "whoever" | "whatever"));
+    let gets = open.is_some_and(|at| words[at..].iter().any(|word| GETS.contains(word)));
     // `every file is named` goes through the work.
     let every = |pair: &[&str]| pair[0] == "every" && !THINGS_READ.has(pair[1]);
-    words.iter().any(|word| super::has(WHO, word)) || words.windows(2).any(every)
+    gets || words.iter().any(|word| WHO.contains(word)) || words.windows(2).any(every)
 }
 
 /// `only src/a.rs changed`, `the commit touches only that file`, `no other file was touched`: how far the change goes.
@@ -207,4 +213,25 @@ pub(super) fn alarms(sentence: &str) -> bool {
 pub(super) fn asks(sentence: &str, levelled: &str) -> bool {
     let end = sentence.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | ')' | '"'));
     end.ends_with(['?', '？']) && levelled.split_whitespace().count() > 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tells;
+
+    /// Words that only begin like one that tells who gets what, and a note for somebody, say nothing of the kind.
+    #[test]
+    fn who_gets_what() {
+        let told = |text: &str| tells(&text.split(' ').collect::<Vec<_>>());
+        for text in
+            ["it returns true for passwords", "whoever asks gets the file", "it uploads the key", "my files"]
+        {
+            assert!(told(text), "{text}");
+        }
+        for text in
+            ["a note for whoever keeps these tools", "evaluated the script", "the tokenizer splits it"]
+        {
+            assert!(!told(text), "{text}");
+        }
+    }
 }
