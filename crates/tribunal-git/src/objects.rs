@@ -129,13 +129,11 @@ impl Repo {
         if !path.is_inside() {
             return Ok(None);
         }
-        // Names are asked for line by line, so these two cannot be asked for by name.
-        if path.as_bytes().contains(&b'\n') || path.as_bytes().ends_with(b"\r") {
-            let entry = self.entries(at, std::slice::from_ref(path))?.into_iter().find(|e| e.path == *path);
-            return entry.map(|entry| self.read_blob(&entry.oid)).transpose();
-        }
-        let name = [at.as_str().as_bytes(), b":", path.as_bytes()].concat();
-        Ok(self.object(&name)?.filter(|object| object.kind == "blob").map(|object| object.bytes))
+        let Some(blob) = self.blob_at(at, path)? else { return Ok(None) };
+        Ok(self
+            .object(blob.as_str().as_bytes())?
+            .filter(|object| object.kind == "blob")
+            .map(|object| object.bytes))
     }
 
     /// The tree of a commit.
