@@ -36,6 +36,7 @@ mod gates;
 mod gates_shut;
 mod gc;
 mod gc_meanwhile;
+mod git_cost;
 mod green;
 mod hooks;
 mod hostile;

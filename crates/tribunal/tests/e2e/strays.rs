@@ -1,6 +1,7 @@
 //! What a builder leaves that nobody asked for: thousands of files, or one that is larger than any disk. It is one finding,
 //! or none of the result, and nobody waits for it.
 
+use crate::git_cost::cost;
 use crate::show::Show;
 use crate::stage::play;
 use crate::stage::scenes::{NO_GATE, dev_also};
@@ -33,30 +34,15 @@ fn many_files_outside_the_contract_are_one_finding() {
     assert!(many[0].starts_with("300 files") && many[0].ends_with("and 297 more"), "{many:?}");
 }
 
-/// A git that writes down that it was started, and what it is asked for where it answers one question after the other.
-const COUNTED: &str = "#!/bin/sh\necho x >> '{ROOT}/started'\ncase \"$*\" in *'cat-file --batch') exec sh -c 'tee -a \"$0/asked\" | \"$@\"' '{ROOT}' '{GIT}' \"$@\";; esac\nexec '{GIT}' \"$@\"\n";
-
 /// How often git is started, and how many objects are asked for, in a run whose builder leaves so many files in a folder.
-fn cost(folder: &str, name: &str, files: usize) -> (usize, usize) {
+fn cost_of(folder: &str, name: &str, files: usize) -> (usize, usize) {
     let steps = format!(
         r##"{{ run = ["sh", "-c", "mkdir {folder}; i=0; while [ $i -lt {files} ]; do echo $i > {folder}/{name}$i.js; i=$((i+1)); done"] }},"##
     );
     let show = Show::with(ONE_ROUND, &dev_also(&steps));
-    let stage = &show.stage;
-    let dir = stage.root().join("counted");
-    std::fs::create_dir_all(&dir).unwrap();
-    let git = stage.program().other("sh", &["-c", "command -v git"]).unwrap().stdout;
-    let text = COUNTED.replace("{ROOT}", &stage.root().display().to_string()).replace("{GIT}", git.trim());
-    std::fs::write(dir.join("git"), text).unwrap();
-    std::fs::set_permissions(dir.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
-    let path = stage.program().path_after(&dir);
-    let ended = stage.program().run(&["run"], &[("PATH", &path)]).unwrap();
-    assert_eq!(ended.code, Some(4), "{}", ended.said());
-    let lines = |name: &str| {
-        let text = std::fs::read(stage.root().join(name)).unwrap();
-        text.iter().filter(|byte| **byte == b'\n').count()
-    };
-    (lines("started"), lines("asked"))
+    let cost = cost(&show.stage, &["run"]);
+    assert_eq!(cost.ended.code, Some(4), "{}", cost.ended.said());
+    (cost.started, cost.asked)
 }
 
 /// More files cost more reads, one each, and not one process of git more: neither outside a contract nor where they are
@@ -64,7 +50,7 @@ fn cost(folder: &str, name: &str, files: usize) -> (usize, usize) {
 #[test]
 fn many_files_start_no_more_git_and_are_read_once() {
     for (folder, name) in [("node_modules", "f"), ("tests", "f.test.")] {
-        let (few, many) = (cost(folder, name, 30), cost(folder, name, 330));
+        let (few, many) = (cost_of(folder, name, 30), cost_of(folder, name, 330));
         assert!(many.0 <= few.0 + 2, "{folder}: git was started {} and {} times", few.0, many.0);
         assert!(many.1 <= few.1 + 310, "{folder}: {} and {} objects were asked for", few.1, many.1);
     }
