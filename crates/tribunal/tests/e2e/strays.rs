@@ -98,3 +98,19 @@ fn a_run_that_is_stopped_does_not_wait_for_a_builders_tree() {
     assert_eq!(again.code, Some(0), "{}", again.said());
     assert_eq!(show.ended(), Ending::Passed);
 }
+
+/// A builder that is deaf to SIGTERM has its grace. Who stops the run is told at once whom it waits for, and the second
+/// signal ends the builder.
+#[test]
+fn who_stops_a_run_is_told_whom_it_waits_for() {
+    let steps =
+        r##"{ run = ["sh", "-c", "trap '' TERM; echo > '{ROOT}/at-work'; sleep 1000; sleep 1000"] },"##;
+    let mut show = Show::with("[plan]\nreview = \"never\"\n[run]\ngrace_s = 3600\n", &dev_also(steps));
+    let running = show.at_work();
+    running.signal(Signal::TERM).unwrap();
+    running.says("stopping: agents get 3600 s to finish, waiting for 01-01/task-1").unwrap();
+    running.signal(Signal::TERM).unwrap();
+    running.says("ending the agents now").unwrap();
+    let ended = running.wait().unwrap();
+    assert_eq!(show.after(&["run"], ended).code, Some(143));
+}
