@@ -588,6 +588,21 @@ impl Tree {
         }
     }
 
+    /// What lies in the tree and git ignores: files, and folders in which nothing is tracked, as one.
+    pub fn ignored(&self) -> Result<Vec<GitPath>, GitError> {
+        let call = self.call().args([
+            "ls-files",
+            "-z",
+            "--others",
+            "--ignored",
+            "--exclude-standard",
+            "--directory",
+        ]);
+        let bare =
+            |path: GitPath| path.as_bytes().strip_suffix(b"/").map_or_else(|| path.clone(), GitPath::from);
+        Ok(paths(&call.ok()?).into_iter().map(bare).filter(GitPath::is_inside).collect())
+    }
+
     /// The paths in which the files differ from what was checked out, ignored files included: has a checkout that
     /// should only be read been touched? Changes nothing but what [`Tree::capture`] also must.
     pub fn compare(&self) -> Result<Vec<GitPath>, GitError> {

@@ -11,6 +11,7 @@ use super::green::{self, KnownCommand};
 use super::guard::{CONTRACT, Guard, INTEGRITY};
 use super::hooks::{self, HOOKS, Staged};
 use super::inside;
+use super::prepare::{Judged, prepare};
 use super::protected::{self, PROTECTED};
 use super::sandbox::{self, SandboxSpec};
 use super::secrets::{self, SECRETS};
@@ -531,8 +532,12 @@ pub(crate) fn run_commands(
     fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
     site.shelf.checkout(&path, &index, commit, "check")?;
     let mut claims = Vec::new();
-    let mut did_not_run = None;
+    let tree = &site.repo.tree_of(commit)?;
+    let mut did_not_run = prepare(site, Judged { commit, tree }, &path).err();
     for (n, command) in commands.iter().enumerate() {
+        if did_not_run.is_some() {
+            break;
+        }
         if site.is_unwanted(effect) {
             did_not_run = Some("no longer wanted".to_owned());
             break;

@@ -54,6 +54,7 @@ mod limits;
 mod must_haves;
 mod notices;
 mod one_finding;
+mod prepared;
 mod prompts;
 mod protocol_agents;
 mod reach;
