@@ -2,6 +2,7 @@
 //! how it is hashed and stored is not.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What a plan promises and permits, fixed before its first task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,6 +142,25 @@ pub fn gathered(breaches: Vec<(String, String)>) -> Vec<Breaches> {
     by_words.into_iter().map(together).collect()
 }
 
+/// What was found in the same words, together where it is more than [`BREACHES_SINGLY`], each by itself otherwise; in the
+/// order in which the words were first met. Who reads thirty thousand findings of one cause reads none.
+pub fn alike<T>(found: Vec<(String, T)>) -> Vec<(String, Vec<T>)> {
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut groups: Vec<(String, Vec<T>)> = Vec::new();
+    for (words, one) in found {
+        let place = *places.entry(words.clone()).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some((_, group)) => group.push(one),
+            None => groups.push((words, vec![one])),
+        }
+    }
+    let parted = |(words, group): (String, Vec<T>)| match group.len() > BREACHES_SINGLY {
+        true => vec![(words, group)],
+        false => group.into_iter().map(|one| (words.clone(), vec![one])).collect(),
+    };
+    groups.into_iter().flat_map(parted).collect()
+}
+
 impl Contract {
     /// Why a file must not be touched, if it must not. A contract without allowed paths limits by its forbidden ones.
     pub fn breach(&self, file: &str) -> Option<Breach> {
@@ -251,6 +271,19 @@ mod tests {
         assert!(many[0].sentence().starts_with("30000 files"), "{}", many[0].sentence());
         assert!(many[0].sentence().ends_with("m/f0, m/f1, m/f2 and 29997 more"), "{}", many[0].sentence());
         assert_eq!(many[1].sentence(), "other belongs to plan 01-02");
+    }
+
+    #[test]
+    fn what_is_found_very_often_is_one() {
+        let found = |n: usize, words: &str| (0..n).map(|n| (words.to_owned(), n)).collect::<Vec<_>>();
+        assert_eq!(alike::<usize>(Vec::new()), []);
+        let few = alike(found(BREACHES_SINGLY, "is a link"));
+        assert!(few.len() == BREACHES_SINGLY && few.iter().all(|(_, group)| group.len() == 1), "{few:?}");
+        let mut all = found(BREACHES_SINGLY + 1, "is a link");
+        all.push(("holds a key".to_owned(), 7));
+        let all = alike(all);
+        assert_eq!(all.iter().map(|(_, group)| group.len()).collect::<Vec<_>>(), [BREACHES_SINGLY + 1, 1]);
+        assert_eq!(all[1], ("holds a key".to_owned(), vec![7]));
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub mod message;
 pub mod network;
 pub mod panel;
 pub mod policy;
+pub mod prepare;
 pub mod protected;
 pub mod roster;
 pub mod run;

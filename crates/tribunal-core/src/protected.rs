@@ -4,6 +4,7 @@
 
 use crate::contract::{clean, covers, word_matches};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// All rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -12,7 +13,21 @@ pub struct ProtectedTable {
     /// The categories, in order: the first that covers a path names it.
     #[serde(rename = "category")]
     pub categories: Vec<Category>,
+    /// Where to look first, once the table is prepared.
+    #[serde(skip)]
+    index: Option<Index>,
 }
+
+/// Rows by the name they begin with: a change may have tens of thousands of paths, and few of them begin like any row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Index {
+    named: BTreeMap<String, Vec<Place>>,
+    /// Rows whose first name is a pattern.
+    patterns: Vec<Place>,
+}
+
+/// A row: its category's place, and its own there.
+type Place = (usize, usize);
 
 /// One kind of protected file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -38,6 +53,18 @@ impl ProtectedTable {
         for pattern in self.categories.iter_mut().flat_map(|category| &mut category.paths) {
             *pattern = pattern.to_lowercase();
         }
+        let mut index = Index::default();
+        for (at, category) in self.categories.iter().enumerate() {
+            for (row, pattern) in category.paths.iter().enumerate() {
+                let first =
+                    pattern.strip_prefix("**/").unwrap_or(pattern).split('/').next().unwrap_or_default();
+                match first.contains(['*', '?']) {
+                    true => index.patterns.push((at, row)),
+                    false => index.named.entry(first.to_owned()).or_default().push((at, row)),
+                }
+            }
+        }
+        self.index = Some(index);
         self
     }
 
@@ -45,8 +72,15 @@ impl ProtectedTable {
     pub fn category(&self, path: &str) -> Option<&Category> {
         let path = folded(path);
         let parts: Vec<&str> = path.split('/').collect();
-        let touched = |category: &&Category| category.paths.iter().any(|row| touches(row, &parts));
-        self.categories.iter().find(touched)
+        let Some(index) = &self.index else {
+            let touched = |category: &&Category| category.paths.iter().any(|row| touches(row, &parts));
+            return self.categories.iter().find(touched);
+        };
+        let named = parts.iter().filter_map(|part| index.named.get(*part)).flatten();
+        let row = |(at, row): &Place| self.categories.get(*at)?.paths.get(*row);
+        let touched = |place: &&Place| row(place).is_some_and(|row| touches(row, &parts));
+        let first = named.chain(&index.patterns).filter(touched).map(|(at, _)| *at).min()?;
+        self.categories.get(first)
     }
 
     /// The category of a path that nobody has decided about yet. `claimed` are the paths a plan allows: one decides about
@@ -117,8 +151,24 @@ mod tests {
                 category("agents", false, &["**/claude.md", "**/.claude"]),
                 category("ci", true, &[".github/workflows", "**/.vscode/tasks.json", "**/*.CI.yml"]),
             ],
+            index: None,
         }
         .prepared()
+    }
+
+    /// Looking first where a path begins leaves out no row, and the first category still names the path.
+    #[test]
+    fn the_index_says_what_all_rows_say() {
+        let (indexed, bare) = (table(), ProtectedTable { index: None, ..table() });
+        let parts =
+            ["claude.md", ".claude", ".github", "workflows", ".vscode", "tasks.json", "a.ci.yml", "src"];
+        for one in parts {
+            for two in parts {
+                for path in [one.to_owned(), format!("{one}/{two}"), format!("x/{one}/{two}/{one}")] {
+                    assert_eq!(indexed.category(&path), bare.category(&path), "{path}");
+                }
+            }
+        }
     }
 
     #[test]

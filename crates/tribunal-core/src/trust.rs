@@ -106,6 +106,7 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("agents.writable", "[]"),
     ("agents.readable", "[]"),
     ("checks.network", "false"),
+    ("checks.prepare", "[]"),
 ];
 
 /// Fields of a row by which a command gets more than the sandbox gives every other. The rest of the row says what is run
@@ -183,6 +184,7 @@ mod tests {
         check("agents.writable", "[]", Some(Reach::Inside));
         check("git.hooks", "\"skip\"", Some(Reach::Outside));
         check("checks.network", "true", Some(Reach::Outside));
+        check("checks.prepare", "[\"npm\", \"ci\"]", Some(Reach::Outside));
         check("agents.roles.dev.args", "[\"x\"]", Some(Reach::Inside));
         check("agents.roles.dev.model", "\"x\"", Some(Reach::Inside));
         check("adapters.mine", "{ program = \"x\" }", Some(Reach::Inside));

@@ -250,6 +250,9 @@ pub struct CheckSettings {
     /// Checks and tools may use the network.
     #[serde(default)]
     pub network: bool,
+    /// The command that installs what checks need, with the network; empty means that nothing is to be installed.
+    #[serde(default)]
+    pub prepare: Vec<String>,
     /// Commands that judge every task and every landing, by name: argv, no shell.
     #[serde(default)]
     pub commands: BTreeMap<String, Vec<String>>,

@@ -1,7 +1,7 @@
 //! What changed between two commits or trees. Attributes of the trees have no say, so nobody can hide a change by
 //! marking it binary or generated, nor by a zero byte in a text; no external diff or text conversion is ever run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::open::fields;
 use crate::{GitError, GitPath, Oid, Repo};
@@ -80,6 +80,42 @@ impl Repo {
         }
     }
 
+    /// The differences of several files, each cut at `cap` bytes, in the order they are asked for: a process for many files
+    /// instead of one for each.
+    pub fn diff_texts(
+        &self,
+        from: &Oid,
+        to: &Oid,
+        paths: &[GitPath],
+        cap: usize,
+    ) -> Result<Vec<DiffText>, GitError> {
+        let mut found = Vec::with_capacity(paths.len());
+        for some in batches(paths) {
+            let all = self.diff_text(from, to, some, TEXTS_MAX)?;
+            let begins = |file: &[u8]| file.split(|byte| *byte == b'\n').next().map(<[u8]>::to_vec);
+            // A file that changed its kind is shown twice, as gone and as new.
+            let mut shown: HashMap<Vec<u8>, Vec<&[u8]>> = HashMap::new();
+            for file in files(&all.bytes).into_iter().filter(|_| !all.cut) {
+                shown.entry(begins(file).unwrap_or_default()).or_default().push(file);
+            }
+            for path in some {
+                let name = path.as_bytes();
+                let header = [b"diff --git a/", name, b" b/", name].concat();
+                found.push(match shown.get(&header) {
+                    Some(files) => {
+                        let mut bytes = files.concat();
+                        let cut = bytes.len() > cap;
+                        bytes.truncate(cap);
+                        DiffText { bytes, cut }
+                    }
+                    // A name that git quotes, or too much for one answer.
+                    None => self.diff_text(from, to, std::slice::from_ref(path), cap)?,
+                });
+            }
+        }
+        Ok(found)
+    }
+
     /// Puts the texts in the place of what git says of them.
     fn with_texts(&self, from: &Oid, to: &Oid, patch: Vec<u8>, cap: usize) -> Result<DiffText, GitError> {
         let changes = self.changes(from, to)?;
@@ -139,6 +175,7 @@ impl Repo {
 
     /// Whether nothing but the given files differs; none given are all.
     fn is_whole(&self, from: &Oid, to: &Oid, only: &[GitPath]) -> bool {
+        let only: HashSet<&GitPath> = only.iter().collect();
         let given = |file: &crate::trees::Differs| only.contains(&file.path);
         only.is_empty() || self.differing(from, to).is_ok_and(|files| files.iter().all(given))
     }
@@ -166,6 +203,27 @@ impl Repo {
 const BINARY: &[u8] = b"\nBinary files ";
 /// A larger file is not looked at for whether it is a text.
 const TEXT_MAX: usize = 8 << 20;
+
+/// Bytes of one answer about several files.
+const TEXTS_MAX: usize = 64 << 20;
+/// Bytes of names that go to git at once; a command line has its limits.
+const NAMES_MAX: usize = 64 << 10;
+
+/// Paths, as many at a time as go on a command line.
+fn batches(paths: &[GitPath]) -> Vec<&[GitPath]> {
+    let (mut all, mut rest) = (Vec::new(), paths);
+    while !rest.is_empty() {
+        let mut bytes = 0;
+        let fits = |path: &&GitPath| {
+            bytes += path.as_bytes().len() + 1;
+            bytes <= NAMES_MAX
+        };
+        let (some, more) = rest.split_at(rest.iter().take_while(fits).count().max(1));
+        all.push(some);
+        rest = more;
+    }
+    all
+}
 
 fn contains(bytes: &[u8], what: &[u8]) -> bool {
     bytes.windows(what.len()).any(|window| window == what)

@@ -119,7 +119,35 @@ impl Repo {
         self.inner.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
         // What the user's packs have is not needed twice.
         self.objects().args(["prune-packed", "-q"]).run()?;
+        self.drop_own_packs()?;
         merged
+    }
+
+    /// Removes the packs of our own store of which the user's store has everything: what git packed because a builder left
+    /// very many files.
+    fn drop_own_packs(&self) -> Result<(), GitError> {
+        let dir = self.inner.own_objects.join("pack");
+        for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
+            let index = entry.path();
+            if index.extension().is_none_or(|end| end != "idx") {
+                continue;
+            }
+            let bytes = std::fs::read(&index).map_err(GitError::io(&index))?;
+            let listed = self.objects().arg("show-index").input(bytes).ok()?;
+            // A place in the pack, the object's name, a check sum.
+            let names = String::from_utf8_lossy(&listed)
+                .lines()
+                .fold(String::new(), |names, line| names + line.split(' ').nth(1).unwrap_or_default() + "\n");
+            let call = self.refs().args(["cat-file", "--batch-check=%(objectname)"]);
+            if String::from_utf8_lossy(&call.input(names).ok()?).contains(" missing") {
+                continue;
+            }
+            // The index first: without it nobody looks for the pack.
+            for end in ["idx", "rev", "pack"] {
+                let _ = std::fs::remove_file(index.with_extension(end));
+            }
+        }
+        Ok(())
     }
 
     /// Makes one pack of several. The one that holds all of them stays; it may be one of them.

@@ -18,6 +18,7 @@ mod hold;
 mod hooks;
 mod index;
 mod lines;
+mod listing;
 mod merge;
 mod objects;
 mod open;

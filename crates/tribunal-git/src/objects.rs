@@ -26,6 +26,9 @@ pub struct Entry {
 const KNOWN_MAX: usize = 1024;
 const KNOWN_BYTES_MAX: usize = 4096;
 
+/// Bytes of lists of files that are remembered. Every round asks for that of the commit it began with.
+const LISTED_MAX: usize = 4 << 20;
+
 /// Commits read lately. An id names its bytes for ever, so nothing here can be out of date.
 pub(crate) type Known = BTreeMap<Oid, Arc<[u8]>>;
 
@@ -129,13 +132,11 @@ impl Repo {
         if !path.is_inside() {
             return Ok(None);
         }
-        // Names are asked for line by line, so these two cannot be asked for by name.
-        if path.as_bytes().contains(&b'\n') || path.as_bytes().ends_with(b"\r") {
-            let entry = self.entries(at, std::slice::from_ref(path))?.into_iter().find(|e| e.path == *path);
-            return entry.map(|entry| self.read_blob(&entry.oid)).transpose();
-        }
-        let name = [at.as_str().as_bytes(), b":", path.as_bytes()].concat();
-        Ok(self.object(&name)?.filter(|object| object.kind == "blob").map(|object| object.bytes))
+        let Some(blob) = self.blob_at(at, path)? else { return Ok(None) };
+        Ok(self
+            .object(blob.as_str().as_bytes())?
+            .filter(|object| object.kind == "blob")
+            .map(|object| object.bytes))
     }
 
     /// The tree of a commit.
@@ -194,7 +195,20 @@ impl Repo {
 
     /// All files of a commit or tree, submodules as gitlinks.
     pub fn list_tree(&self, at: &Oid) -> Result<Vec<Entry>, GitError> {
-        parse_entries(&self.objects().args(["ls-tree", "-r", "-z", "--full-tree"]).arg(at).ok()?)
+        let known = || self.inner.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bytes) = known().get(at) {
+            return parse_entries(bytes);
+        }
+        let bytes = self.objects().args(["ls-tree", "-r", "-z", "--full-tree"]).arg(at).ok()?;
+        let entries = parse_entries(&bytes)?;
+        let mut known = known();
+        if known.values().map(|bytes| bytes.len()).sum::<usize>() + bytes.len() > LISTED_MAX {
+            known.clear();
+        }
+        if bytes.len() <= LISTED_MAX {
+            known.insert(at.clone(), bytes.into());
+        }
+        Ok(entries)
     }
 
     /// The files at or under the given paths.

@@ -67,6 +67,9 @@ pub(crate) struct Inner {
     pub(crate) reader: Mutex<Option<Reader>>,
     pub(crate) sessions: Sessions,
     pub(crate) known: Mutex<Known>,
+    pub(crate) listings: Mutex<crate::listing::Listings>,
+    /// Lists of all files of a commit, as git gave them.
+    pub(crate) listed: Mutex<Known>,
     /// Trees by git's digest of the index that holds their files.
     pub(crate) known_trees: Mutex<std::collections::BTreeMap<Vec<u8>, crate::Oid>>,
     pub(crate) identity: OnceLock<Option<(String, String)>>,
@@ -105,6 +108,8 @@ impl Repo {
             reader: Mutex::new(None),
             sessions: Sessions::default(),
             known: Mutex::default(),
+            listings: Mutex::default(),
+            listed: Mutex::default(),
             known_trees: Mutex::default(),
             identity: OnceLock::new(),
             git_dir,

@@ -27,6 +27,12 @@ const DEFUSE_MAX: usize = 100_000;
 /// takes a dozen files and directories that live for an instant.
 const FEW: usize = 8;
 
+/// From so many changed files on, git puts their contents into one pack instead of a file each: making tens of thousands of
+/// files takes longer than everything else that is done with them.
+const MANY: usize = 500;
+/// What git takes for big goes to a pack as it is read. A file that must be converted first does not.
+const INTO_A_PACK: &str = "core.bigFileThreshold=1";
+
 /// Files of a private repository by their path in it, with what is in them.
 pub(crate) type Files = Vec<(PathBuf, Vec<u8>)>;
 
@@ -307,6 +313,8 @@ impl Tree {
             return Ok(Captured { tree, problems: Vec::new() });
         }
         let flush = if changed <= FEW { "core.fsyncMethod=fsync" } else { "core.fsyncMethod=batch" };
+        let many = (MANY..usize::MAX).contains(&changed);
+        let settings: Vec<&str> = [flush].into_iter().chain(many.then_some(INTO_A_PACK)).collect();
         let before = self.read_index()?;
         let mut problems = Vec::new();
         defuse(&self.path, &GitPath::default(), &mut { DEFUSE_MAX }, &mut problems);
@@ -316,7 +324,7 @@ impl Tree {
         let passed_over: Vec<_> =
             known.iter().cloned().chain(large.iter().map(|(path, _)| path.clone())).collect();
         problems.extend(large.into_iter().map(|(path, size)| self.larger(path, size)));
-        let added = self.add(&passed_over, flush, &mut problems)?;
+        let added = self.add(&passed_over, &settings, &mut problems)?;
         let after = index::read(&self.index, self.repo.inner.sha256)?;
         let mut nested: Vec<GitPath> = after
             .gitlinks
@@ -364,7 +372,7 @@ impl Tree {
     }
 
     /// How many files are not provably as they were when our index was written, those that are gone or new included,
-    /// counted to a little beyond [`FEW`]; and the index.
+    /// counted to [`MANY`]; and the index.
     fn look(&self) -> (usize, Option<index::Index>) {
         const UNKNOWN: (usize, Option<index::Index>) = (usize::MAX, None);
         let index = index::read(&self.index, self.repo.inner.sha256);
@@ -434,25 +442,30 @@ impl Tree {
 
     /// Takes all files into the index but those of submodules; goes on over files that cannot be taken. Where folders were
     /// closed to us, they are opened and it is tried once more.
-    fn add(&self, known: &[GitPath], flush: &str, problems: &mut Vec<Problem>) -> Result<Output, GitError> {
+    fn add(
+        &self,
+        known: &[GitPath],
+        settings: &[&str],
+        problems: &mut Vec<Problem>,
+    ) -> Result<Output, GitError> {
         let before = problems.len();
-        let first = self.add_once(known, flush, problems);
+        let first = self.add_once(known, settings, problems);
         if first.as_ref().is_ok_and(is_content) || !open_folders(&self.path) {
             return first;
         }
         problems.truncate(before);
         drop_lock(&self.index);
-        self.add_once(known, flush, problems)
+        self.add_once(known, settings, problems)
     }
 
     fn add_once(
         &self,
         known: &[GitPath],
-        flush: &str,
+        settings: &[&str],
         problems: &mut Vec<Problem>,
     ) -> Result<Output, GitError> {
         let call = |attributes: Option<&Oid>| {
-            let mut call = self.call().config(flush);
+            let mut call = settings.iter().fold(self.call(), |call, setting| call.config(setting));
             if let Some(commit) = attributes {
                 call = call.option(format!("--attr-source={commit}"));
             }
@@ -534,6 +547,7 @@ impl Tree {
         }
         problems.extend(unopened(&listed.stderr, dir));
         let found = paths(&listed.stdout);
+        let many = found.len() >= MANY;
         let inside = |path: &[u8]| GitPath::new([dir.as_bytes(), b"/", path].concat());
         let mut input = Vec::new();
         let mut deeper = Vec::new();
@@ -550,7 +564,8 @@ impl Tree {
         let gone = [b"0 ", self.base.zero_like().as_bytes(), b"\t", dir.as_bytes(), b"\0"].concat();
         self.call().args(["update-index", "-z", "--index-info"]).input(gone).ok()?;
         if !input.is_empty() {
-            let call = self.call().args(["update-index", "--add", "--replace", "-z", "--stdin"]);
+            let call = if many { self.call().config(INTO_A_PACK) } else { self.call() };
+            let call = call.args(["update-index", "--add", "--replace", "-z", "--stdin"]);
             let output = call.input(input).run()?;
             if !output.status.success() {
                 problems.push(Problem::Unstorable { path: dir.clone(), why: output.complaint() });
@@ -571,6 +586,21 @@ impl Tree {
                 problems.push(problem);
             }
         }
+    }
+
+    /// What lies in the tree and git ignores: files, and folders in which nothing is tracked, as one.
+    pub fn ignored(&self) -> Result<Vec<GitPath>, GitError> {
+        let call = self.call().args([
+            "ls-files",
+            "-z",
+            "--others",
+            "--ignored",
+            "--exclude-standard",
+            "--directory",
+        ]);
+        let bare =
+            |path: GitPath| path.as_bytes().strip_suffix(b"/").map_or_else(|| path.clone(), GitPath::from);
+        Ok(paths(&call.ok()?).into_iter().map(bare).filter(GitPath::is_inside).collect())
     }
 
     /// The paths in which the files differ from what was checked out, ignored files included: has a checkout that
@@ -613,7 +643,7 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// Counts the files of a directory until more than a few are other ones; none when it cannot be looked at. A file that
+    /// Counts the files of a directory until many are other ones; none when it cannot be looked at. A file that
     /// changed just when the index was written proves nothing: the same moment may hold another change.
     fn directory(&mut self, dir: &Path, inside: &[u8]) -> Option<()> {
         let (len, mut below) = (inside.len(), Vec::new());
@@ -636,14 +666,14 @@ impl Look<'_> {
                 self.same += usize::from(same);
                 self.other += usize::from(!same);
             }
-            if self.other > FEW {
+            if self.other >= MANY {
                 return Some(());
             }
         }
         // Only now, when this one is closed: there are more levels than files that may be open.
         for name in below {
             self.directory(&dir.join(&name), &joined(inside, &name))?;
-            if self.other > FEW {
+            if self.other >= MANY {
                 break;
             }
         }

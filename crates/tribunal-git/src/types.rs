@@ -123,7 +123,8 @@ impl GitPath {
         OsStr::from_bytes(&self.0)
     }
 
-    pub(crate) fn under(&self, root: &Path) -> PathBuf {
+    /// The place of this path below a folder.
+    pub fn under(&self, root: &Path) -> PathBuf {
         root.join(self.os())
     }
 }

@@ -146,6 +146,19 @@ impl Pulse {
         self.said = now;
         (!named.is_empty()).then(|| format!("  {}", named.join(", ")))
     }
+
+    /// Who is at work, the longest first; none where nobody is.
+    fn running(&self) -> Option<String> {
+        let mut all: Vec<(&EffectId, &Work)> = self.at_work.values().flatten().collect();
+        all.retain(|(_, work)| work.began);
+        all.sort_by_key(|(_, work)| work.since);
+        let mut named: Vec<String> = all.iter().take(NAMED).map(|(effect, _)| at_work(effect)).collect();
+        named.extend(self.beside.iter().map(|(what, _)| what.clone()));
+        if all.len() > NAMED {
+            named.push(format!("{} more", all.len() - NAMED));
+        }
+        (!named.is_empty()).then(|| named.join(", "))
+    }
 }
 
 /// Who is at work on an effect. A check of a review is known by its name alone; of many lanes, each says whose it is.
@@ -204,6 +217,12 @@ impl Progress {
         move |text| if live { lock(&screen).show(&[text.to_owned()], None) } else { out::say(text) }
     }
 
+    /// Says who is at work, from any thread: whoever stops the run is told whom it waits for.
+    pub fn at_work(&self) -> impl Fn() -> Option<String> + Send + 'static {
+        let pulse = Arc::clone(&self.pulse);
+        move || lock(&pulse).running()
+    }
+
     /// The machines have nothing to do any more; what is waited for now is something else, with this name.
     pub fn waits_for(&self, what: &str) {
         let mut pulse = lock(&self.pulse);
@@ -240,16 +259,15 @@ impl Progress {
 impl Watch for Progress {
     fn committed(&mut self, docket: &Docket, facts: &[Stamped]) {
         self.chronicle.extend(facts);
+        lock(&self.pulse).follow(docket, facts, Instant::now());
         if self.mode == Mode::Silent {
             return;
         }
         self.began = docket.began.map_or(0, |began| began.0);
         let lines = self.lines(docket, facts);
         if self.mode == Mode::Lines {
-            let mut pulse = lock(&self.pulse);
-            pulse.follow(docket, facts, Instant::now());
             if !lines.is_empty() {
-                pulse.said = Instant::now();
+                lock(&self.pulse).said = Instant::now();
             }
             lines.iter().for_each(|line| out::say(line));
             return;
@@ -402,6 +420,17 @@ mod tests {
     }
 
     /// A run that goes on begins with what was under way: no fact tells of it again.
+    #[test]
+    fn who_is_waited_for_is_named() {
+        let mut pulse = Pulse::new(Instant::now());
+        assert_eq!(pulse.running(), None);
+        let work = |began: bool, of: &str| (began, effect(of, Step::Make(Maker::new("dev"))));
+        pulse.take("01-01/task-1", vec![work(true, "01-01/task-1")], Instant::now());
+        pulse.take("01-02/task-1", vec![work(false, "01-02/task-1")], Instant::now());
+        let named = pulse.running().unwrap_or_default();
+        assert!(named.starts_with("01-01/task-1") && !named.contains("01-02"), "{named}");
+    }
+
     #[test]
     fn what_was_wanted_before_is_told_as_well() {
         let mut docket = Docket::default();

@@ -20,10 +20,12 @@ pub struct Caught {
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
-/// Calls `interrupt` for every signal that asks us to stop, and tells the person what happens through `say`.
+/// Calls `interrupt` for every signal that asks us to stop, and tells the person through `say` what happens and whom it waits
+/// for. This has a thread of its own: whatever the run is doing, the answer comes at once.
 pub fn catch(
     grace_s: u64,
     interrupt: impl Fn(i32) + Send + 'static,
+    at_work: impl Fn() -> Option<String> + Send + 'static,
     say: impl Fn(&str) + Send + 'static,
 ) -> Result<Caught, Failure> {
     let mut signals = Signals::new(ASKING).map_err(deaf)?;
@@ -35,8 +37,9 @@ pub fn catch(
             if asked {
                 say("ending the agents now; `tribunal resume` goes on");
             } else {
+                let whom = at_work().map(|who| format!(", waiting for {who}")).unwrap_or_default();
                 say(&format!(
-                    "stopping: agents get {grace_s} s to finish; press again to end them now; `tribunal resume` goes on"
+                    "stopping: agents get {grace_s} s to finish{whom}; press again to end them now; `tribunal resume` goes on"
                 ));
             }
             asked = true;

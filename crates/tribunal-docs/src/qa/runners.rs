@@ -119,7 +119,7 @@ const MISSING: [&str; 8] = [
 ];
 
 /// How programs say that they reached nobody by the network, in lower case.
-const UNREACHED: [&str; 10] = [
+const UNREACHED: [&str; 16] = [
     "temporary failure in name resolution",
     "could not resolve host",
     "unknown host ",
@@ -130,6 +130,12 @@ const UNREACHED: [&str; 10] = [
     "enetunreach",
     "dial tcp: lookup ",
     "unknownhostexception",
+    "request to https://registry.npmjs.org",
+    "err_pnpm_meta_fetch_fail",
+    "you are in the offline mode",
+    "failed to download from `https://",
+    "failed to establish a new connection",
+    "network connectivity is disabled",
 ];
 
 /// Whether output says that a command reached nobody by the network.

@@ -244,7 +244,7 @@ fn set_time(file: &Path, s: i64, ns: i64) -> io::Result<()> {
 
 /// Copies a folder with the times of its files, by which tools know what is new. A link stays a link and is not followed;
 /// what is neither file, folder nor link is left out.
-fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
@@ -586,13 +586,24 @@ pub(super) fn oldest_first(dir: &Path) -> Vec<(u64, PathBuf)> {
     all
 }
 
+/// Notes that a folder of prepared packages was used, and how large it is; what is too much of all of them goes.
+pub(super) fn keep_prepared(site: &Site, dir: &Path) {
+    let known = fs::read(dir.join(ABOUT)).ok().and_then(|bytes| serde_json::from_slice::<About>(&bytes).ok());
+    let bytes = known.map_or_else(|| size_of(dir), |about| about.bytes);
+    let about = About { bytes, used: now().0, ..About::default() };
+    let _ = write_atomic(&dir.join(ABOUT), &serde_json::to_vec(&about).unwrap_or_default());
+    trim(&site.project, site.settings.checks.cache_mb << 20);
+}
+
 /// Takes warm folders away until the rest is no larger than that.
 fn trim(project: &Project, max: u64) {
     let bytes_of = |path: &Path| {
         let about = fs::read(path.join(ABOUT)).ok();
         about.and_then(|bytes| serde_json::from_slice::<About>(&bytes).ok()).map_or(0, |about| about.bytes)
     };
-    let all = oldest_first(&folder(project).join("tools"));
+    let mut all = oldest_first(&folder(project).join("tools"));
+    all.extend(oldest_first(&folder(project).join("prepared")));
+    all.sort();
     let mut left: u64 = all.iter().map(|(_, path)| bytes_of(path)).sum();
     for (_, path) in all {
         if left <= max {
@@ -620,7 +631,8 @@ fn remove(project: &Project, path: &Path) -> bool {
 pub(super) fn gc(project: &Project, limit: u64, dry: bool) -> (Vec<String>, u64) {
     let (mut names, mut bytes) = (Vec::new(), 0);
     let folder = folder(project);
-    for (used, path) in oldest_first(&folder.join("tools")) {
+    let warm = ["tools", "prepared"].map(|name| oldest_first(&folder.join(name)));
+    for (used, path) in warm.into_iter().flatten() {
         let size = size_of(&path);
         if used <= limit && (dry || remove(project, &path)) {
             bytes += size;

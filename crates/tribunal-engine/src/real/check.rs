@@ -12,6 +12,7 @@ use super::green::{self, KnownCommand};
 use super::guard::{CONTRACT, Guard, INTEGRITY};
 use super::hooks::{self, HOOKS, Staged};
 use super::inside;
+use super::prepare::{Judged, prepare};
 use super::protected::{self, PROTECTED};
 use super::sandbox::{self, SandboxSpec};
 use super::secrets::{self, SECRETS};
@@ -628,8 +629,11 @@ impl Commands<'_> {
         fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
         site.shelf.checkout_as(&path, &index, commit, tree, "check")?;
         let mut claims = Vec::new();
-        let mut did_not_run = None;
+        let mut did_not_run = prepare(site, Judged { commit, tree }, &path).err();
         for (n, command) in self.commands.iter().enumerate() {
+            if did_not_run.is_some() {
+                break;
+            }
             if site.is_unwanted(self.effect) {
                 did_not_run = Some("no longer wanted".to_owned());
                 break;

@@ -64,7 +64,8 @@ impl CommandMemo {
             .map(|name| format!("{name}={:?}", site.environment.get(*name)))
             .collect();
         let steps: Vec<&Vec<String>> = known.steps().collect();
-        let said = (env!("CARGO_PKG_VERSION"), command.name(), &steps, settings.checks.timeout_s, env);
+        let (checks, name) = (&settings.checks, command.name());
+        let said = (env!("CARGO_PKG_VERSION"), name, &steps, checks.timeout_s, &checks.prepare, env);
         let Ok(said) = serde_json::to_vec(&said) else { return Ok(None) };
         let names: Vec<String> = steps.iter().filter_map(|argv| argv.first().cloned()).collect();
         let Some(programs) = programs_of(site, &names, &OUTSIDE.map(str::to_owned)) else { return Ok(None) };
@@ -75,7 +76,7 @@ impl CommandMemo {
         }
         // Whole: whoever writes the code that is judged may look for two trees with one name.
         let asked = hasher.finalize().to_hex().to_string();
-        let name = format!("project-{}-{asked}.json", command.name());
+        let name = format!("project-{name}-{asked}.json");
         Ok(Some(CommandMemo { path: folder(&site.project).join("answers").join(name), asked }))
     }
 

@@ -10,8 +10,7 @@ use tribunal_process::{Containment, Enforced, Network};
 use tribunal_view::sandbox::{self, SandboxFacts, Walls};
 
 /// What a command that lacks the network is told.
-pub(crate) const WITHOUT_NETWORK: &str =
-    "checks run without network: `checks.network = true` gives it to them";
+pub(crate) const WITHOUT_NETWORK: &str = "checks run without network: `checks.network = true` gives it to them, `checks.prepare` installs what they need before";
 
 /// What is promised of the sandbox, by the settings and by what the machine enforces.
 pub fn facts(sandbox: Sandbox, containment: &Containment, settings: &Settings) -> SandboxFacts {

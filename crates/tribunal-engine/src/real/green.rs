@@ -9,6 +9,7 @@ use super::check::{Command, contained, ended, failing, junit_in, tail, went};
 use super::command_memo::CommandMemo;
 use super::enforced;
 use super::inside;
+use super::prepare::{Judged, prepare};
 use super::project::Project;
 use super::site::{Site, lock};
 use super::subject;
@@ -240,7 +241,8 @@ impl Runner<'_> {
         fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
         let path = dir.join("tree");
         site.shelf.checkout_as(&path, &dir.join("index"), commit, tree, "tests")?;
-        let done = borrow(site, &path).and_then(|()| self.steps(&name, n, &path, &dir));
+        let ready = prepare(site, Judged { commit, tree }, &path).and_then(|()| borrow(site, &path));
+        let done = ready.and_then(|()| self.steps(&name, n, &path, &dir));
         let found = match done {
             Err(why) => (lost(why), None, String::new()),
             Ok((how, out)) => {
@@ -465,6 +467,10 @@ fn last_lines(out: &Path) -> String {
 
 /// Links what the user has installed in the project and git does not have.
 fn borrow(site: &Site, tree: &Path) -> Result<(), String> {
+    // What was installed for exactly this is not mixed with what the user happens to have.
+    if !site.settings.checks.prepare.is_empty() {
+        return Ok(());
+    }
     for name in super::sandbox::BORROWED {
         let own = site.project.root().join(name);
         if own.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {

@@ -7,7 +7,7 @@ use super::protected;
 use super::site::Site;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use tribunal_core::contract::{Breaches, Contract, covers, gathered};
+use tribunal_core::contract::{Breaches, Contract, alike, covers, gathered};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::ids::PlanId;
@@ -22,6 +22,8 @@ pub(crate) const CONTRACT: &str = "contract_compliance";
 pub(crate) const INTEGRITY: &str = "test_integrity";
 /// Bytes of diff read for one file's tests.
 const DIFF_MAX: usize = 4 << 20;
+/// Of very many files with the same matter, so many are listed beside the finding about them.
+const OTHERS_NAMED: usize = 100;
 /// Bytes of a value that can be told from ordinary words.
 const OWN_MIN: usize = 12;
 
@@ -51,7 +53,8 @@ impl Guard {
             // What a person decides about in any case is put to them once.
             CONTRACT => {
                 let decided = !site.settings.gates.off.iter().any(|off| off == INTEGRITY);
-                let open = paths.iter().filter(|path| !decided || self.protected(site, path).is_none());
+                let (steers, claimed) = (protected::Steering::of(site), &self.contract.allowed_paths);
+                let open = paths.iter().filter(|path| !decided || steers.configures(path, claimed).is_none());
                 let open: Vec<String> = open.map(ToString::to_string).collect();
                 let breaches = open.into_iter().filter_map(|path| self.breach(&path).map(|why| (path, why)));
                 Ok(gathered(breaches.collect()).iter().map(outside).collect())
@@ -79,40 +82,99 @@ impl Guard {
         commit: &Oid,
         paths: &[GitPath],
     ) -> Result<Vec<Claim>, GitError> {
-        let mut claims = Vec::new();
+        let (mut found, mut tests) = (Vec::new(), Vec::new());
+        let steers = protected::Steering::of(site);
         for path in paths {
             if site.repo.is_stopped() {
                 return Err(GitError::Odd { what: "stopped with the run".to_owned() });
             }
             let name = path.to_string();
-            if let Some(what) = self.protected(site, path) {
-                claims.push(Claim { rule: Some(INTEGRITY.to_owned()), ..protected::claim(&name, what) });
+            if let Some(what) = steers.configures(path, &self.contract.allowed_paths) {
+                let claim = Claim { rule: Some(INTEGRITY.to_owned()), ..protected::claim(&name, what) };
+                found.push(Noticed { words: what.to_owned(), claim });
                 continue;
             }
-            claims.extend(leaked(site, base, commit, path)?);
-            claims.extend(unseen(&site.repo, base, commit, path)?);
+            let both = Both::read(&site.repo, base, commit, path)?;
+            found.extend(leaks(&site.environment, path, &both));
+            found.extend(unseen(path, &both));
             if integrity::is_lint(&name) {
                 let text = format!("{name} configures a lint, and changes what is judged");
-                claims.push(told(Severity::Suggestion, &name, text, FixableBy::Dev));
+                let claim = told(Severity::Suggestion, &name, text, FixableBy::Dev);
+                found.push(Noticed { words: "configures a lint".to_owned(), claim });
             }
             if integrity::is_test(&name) {
-                let diff = site.repo.diff_text(base, commit, std::slice::from_ref(path), DIFF_MAX)?;
-                let text = String::from_utf8_lossy(&diff.bytes);
-                let weaker = integrity::weakened(&text).into_iter();
-                claims.extend(weaker.map(|what| {
-                    told(Severity::Suggestion, &name, format!("{name}: {what}"), FixableBy::Dev)
-                }));
+                match both {
+                    Both { old: Some(_), now: Some(_) } => tests.push(path.clone()),
+                    both => found.extend(weakened(&name, &both.one_sided())),
+                }
             }
         }
-        claims.extend(links_out(site, base, commit)?);
-        Ok(claims)
+        let diffs = site.repo.diff_texts(base, commit, &tests, DIFF_MAX)?;
+        for (path, diff) in tests.iter().zip(diffs) {
+            found.extend(weakened(&path.to_string(), &String::from_utf8_lossy(&diff.bytes)));
+        }
+        found.extend(links_out(site, base, commit)?);
+        Ok(together(found))
+    }
+}
+
+/// One thing that was seen in one file.
+pub(crate) struct Noticed {
+    /// What is the matter, in words that are the same for every file with the same matter.
+    words: String,
+    /// The finding about it.
+    pub(crate) claim: Claim,
+}
+
+/// Findings of what was noticed: the same matter in very many files is one.
+pub(crate) fn together(found: Vec<Noticed>) -> Vec<Claim> {
+    let found = found.into_iter().map(|one| (one.words, one.claim)).collect();
+    let one = |(_, claims): (String, Vec<Claim>)| {
+        let more = claims.len().saturating_sub(1);
+        let others: Vec<&str> = claims.iter().skip(1).filter_map(|claim| claim.file.as_deref()).collect();
+        let others = others.into_iter().take(OTHERS_NAMED).collect::<Vec<_>>().join("\n");
+        let mut claim = claims.into_iter().next()?;
+        if more > 0 {
+            claim.claim = format!("{}; and {more} more files like it", claim.claim);
+            claim.details = others;
+        }
+        Some(claim)
+    };
+    alike(found).into_iter().filter_map(one).collect()
+}
+
+/// A file of a change, read once for all that look at it.
+pub(crate) struct Both {
+    /// As it was before, where it was there.
+    old: Option<Vec<u8>>,
+    /// As it is now, where it is there.
+    now: Option<Vec<u8>>,
+}
+
+impl Both {
+    /// Reads the file on both sides of a change.
+    pub(crate) fn read(repo: &Repo, base: &Oid, commit: &Oid, path: &GitPath) -> Result<Both, GitError> {
+        Ok(Both { old: repo.file_at(base, path)?, now: repo.file_at(commit, path)? })
     }
 
-    /// What a path steers that no agent may change by itself. What agents do not read is a plan's to change when the plan
-    /// names it.
-    fn protected(&self, site: &Site, path: &GitPath) -> Option<&'static str> {
-        protected::configures(site, path, &self.contract.allowed_paths)
+    /// The difference of a file that is there on one side alone, as far as [`integrity::weakened`] reads one.
+    fn one_sided(&self) -> String {
+        match &self.now {
+            None => "deleted file mode 100644\n".to_owned(),
+            Some(now) => String::from_utf8_lossy(now)
+                .lines()
+                .fold(String::new(), |text, line| text + "+" + line + "\n"),
+        }
     }
+}
+
+/// What a diff of a test file takes away.
+fn weakened(name: &str, diff: &str) -> Vec<Noticed> {
+    let one = |what: String| {
+        let claim = told(Severity::Suggestion, name, format!("{name}: {what}"), FixableBy::Dev);
+        Noticed { words: what, claim }
+    };
+    integrity::weakened(diff).into_iter().map(one).collect()
 }
 
 /// The finding about files outside the contract.
@@ -129,25 +191,15 @@ fn outside(breaches: &Breaches) -> Claim {
 }
 
 /// Secrets that a file holds now and did not before; they are named by their kind, never shown.
-fn leaked(site: &Site, base: &Oid, commit: &Oid, path: &GitPath) -> Result<Vec<Claim>, GitError> {
-    leaks(&site.repo, &site.environment, base, commit, path)
-}
-
-/// What [`leaked`] finds, wherever it is asked from.
 pub(crate) fn leaks(
-    repo: &Repo,
     environment: &BTreeMap<String, OsString>,
-    base: &Oid,
-    commit: &Oid,
     path: &GitPath,
-) -> Result<Vec<Claim>, GitError> {
-    let Some(now) = repo.file_at(commit, path)?.filter(|_| stands(Defence::Secrets)) else {
-        return Ok(Vec::new());
-    };
-    let found = all_secrets(environment, &now);
+    Both { old, now }: &Both,
+) -> Vec<Noticed> {
+    let Some(now) = now.as_ref().filter(|_| stands(Defence::Secrets)) else { return Vec::new() };
+    let found = all_secrets(environment, now);
     let name = path.to_string();
-    let old = repo.file_at(base, path)?;
-    let mut claims: Vec<Claim> = Vec::new();
+    let mut leaked: Vec<Noticed> = Vec::new();
     // Whoever names the file shows it, so only its folder is named.
     if old.is_none()
         && let Some(secret) = secrets(&name).first()
@@ -157,51 +209,50 @@ pub(crate) fn leaks(
             format!("the name of a file in {folder} holds {}: a secret does not belong there", secret.kind);
         let mut claim = told(Severity::Blocker, &name, text, FixableBy::Dev);
         claim.file = None;
-        claims.push(claim);
+        leaked.push(Noticed { words: format!("its name holds {}", secret.kind), claim });
     }
     if found.is_empty() {
-        return Ok(claims);
+        return leaked;
     }
-    let before = old.map(|bytes| all_secrets(environment, &bytes)).unwrap_or_default();
+    let before = old.as_ref().map(|bytes| all_secrets(environment, bytes)).unwrap_or_default();
     let new = found.into_iter().filter(|secret| !before.iter().any(|old| old.text == secret.text));
-    claims.extend(new.map(|secret| {
+    leaked.extend(new.map(|secret| {
         let text = format!("{name} holds {}: a secret does not belong in the repository", secret.kind);
         let mut claim = told(Severity::Blocker, &name, text, FixableBy::Dev);
         claim.line = Some(secret.line);
         claim.suggestion = "take it out, and have it replaced: it has been seen".to_owned();
-        claim
+        Noticed { words: format!("holds {}", secret.kind), claim }
     }));
-    Ok(claims)
+    leaked
 }
 
 /// Characters that a file has now and did not have before, and that nobody who reads it sees. They can make code read
 /// otherwise than it runs.
-pub(crate) fn unseen(repo: &Repo, base: &Oid, commit: &Oid, path: &GitPath) -> Result<Vec<Claim>, GitError> {
-    let Some(now) = repo.file_at(commit, path)?.filter(|_| stands(Defence::Escapes)) else {
-        return Ok(Vec::new());
-    };
-    let (name, old) = (path.to_string(), repo.file_at(base, path)?);
+pub(crate) fn unseen(path: &GitPath, Both { old, now }: &Both) -> Vec<Noticed> {
+    let Some(now) = now.as_ref().filter(|_| stands(Defence::Escapes)) else { return Vec::new() };
+    let name = path.to_string();
     let mut found = Vec::new();
+    let mut notice = |words: &str, text: String, line: Option<u32>| {
+        let mut claim = told(Severity::Warning, &name, text, FixableBy::Dev);
+        claim.line = line;
+        claim.suggestion = "write them as escapes of the language, or take them out".to_owned();
+        found.push(Noticed { words: words.to_owned(), claim });
+    };
     let control = path.as_bytes().iter().any(u8::is_ascii_control);
     if old.is_none() && (control || !hidden_in(path.as_bytes(), false).is_empty()) {
         let text = format!("the name of {name} holds characters that cannot be seen");
-        found.push(told(Severity::Warning, &name, text, FixableBy::Dev));
+        notice("its name holds characters that cannot be seen", text, None);
     }
-    if let Some(hidden) = hidden(&old.unwrap_or_default(), &now) {
+    if let Some(hidden) = hidden(old.as_deref().unwrap_or_default(), now) {
         let lines = if hidden.lines == 1 { "1 line".to_owned() } else { format!("{} lines", hidden.lines) };
         let text = format!("{name} holds characters that cannot be seen, on {lines}: {}", hidden.numbers());
-        let mut claim = told(Severity::Warning, &name, text, FixableBy::Dev);
-        claim.line = Some(hidden.line);
-        found.push(claim);
+        notice("holds characters that cannot be seen", text, Some(hidden.line));
     }
-    found.iter_mut().for_each(|claim| {
-        claim.suggestion = "write them as escapes of the language, or take them out".to_owned();
-    });
-    Ok(found)
+    found
 }
 
 /// Links that lead out of the repository.
-fn links_out(site: &Site, base: &Oid, commit: &Oid) -> Result<Vec<Claim>, GitError> {
+fn links_out(site: &Site, base: &Oid, commit: &Oid) -> Result<Vec<Noticed>, GitError> {
     if !stands(Defence::Links) {
         return Ok(Vec::new());
     }
@@ -210,7 +261,8 @@ fn links_out(site: &Site, base: &Oid, commit: &Oid) -> Result<Vec<Claim>, GitErr
     Ok(out
         .map(|(path, _)| {
             let text = format!("{path} is a link that leads out of the repository");
-            told(Severity::Blocker, &path.to_string(), text, FixableBy::Dev)
+            let claim = told(Severity::Blocker, &path.to_string(), text, FixableBy::Dev);
+            Noticed { words: "is a link that leads out".to_owned(), claim }
         })
         .collect())
 }

@@ -10,6 +10,7 @@ use super::evidence::{self, Gathered};
 use super::launch::{Begin, Ended, Speech, objection, voted, words};
 use super::make::{lay_out, plan_brief, task_brief, task_number, use_word};
 use super::proof::Questions;
+use super::protected::Steering;
 use super::show::{Material, Put, READ_MAX, Told};
 use super::site::{PlanText, Site, lock, slug};
 use super::{artifact, ask_again, polish, request, subject};
@@ -848,30 +849,15 @@ impl Site {
         self.dir.join("seats").join(commit.short()).join("tree")
     }
 
-    /// Whether a path, at any depth, is one that an agent takes its instructions or settings from.
-    pub(crate) fn steers_agents(&self, path: &GitPath) -> bool {
-        let rows = self.adapters.names().filter_map(|name| self.adapters.get(name).ok());
-        let names: std::collections::BTreeSet<&str> =
-            rows.flat_map(|row| &row.config_files).map(|name| name.trim_end_matches('/')).collect();
-        let mut parts = path.as_bytes().split(|byte| *byte == b'/');
-        let of_row = parts.any(|part| names.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(part)));
-        let listed = tribunal_agent::protected::table().category(&path.to_string());
-        of_row || listed.is_some_and(|category| category.name == "agents")
-    }
-
     /// The tree of a commit as its judges see it: what steers agents is that of the user's commit, not the maker's. The
     /// diff in their prompt shows what the maker made of it.
     fn judged_tree(&self, commit: &Oid, base: &str) -> Result<Oid, GitError> {
         if !stands(Defence::BaseConfiguration) {
             return self.repo.tree_of(commit);
         }
-        let base = Oid::parse(base)?;
-        let paths: Vec<GitPath> = self
-            .repo
-            .changed_paths(&base, commit)?
-            .into_iter()
-            .filter(|path| self.steers_agents(path))
-            .collect();
+        let (base, steers) = (Oid::parse(base)?, Steering::of(self));
+        let changed = self.repo.changed_paths(&base, commit)?.into_iter();
+        let paths: Vec<GitPath> = changed.filter(|path| steers.steers_agents(path)).collect();
         self.repo.tree_with(commit, &base, &paths)
     }
 

@@ -7,6 +7,7 @@ use super::base::fork;
 use super::carried::carried;
 use super::clerk::Mandate;
 use super::launch::{Begin, Ended, Session, Speech, not_done, session_of, words};
+use super::prepare::{Judged, prepare};
 use super::site::{PlanText, Site, slug};
 use super::subject;
 use super::{agent_names, backup_of};
@@ -660,6 +661,8 @@ pub(super) fn lane_tree(site: &Site, plan: &PlanId, wanted: &Oid) -> Result<Tree
     fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
     site.shelf.discard(&path)?;
     let tree = site.shelf.checkout_to_work(&path, &index, wanted, &format!("tribunal/{plan}"))?;
+    // A builder can install what it needs itself: one that is not prepared loses time, and nothing else.
+    let _ = prepare(site, Judged { commit: wanted, tree: &site.repo.tree_of(wanted)? }, &path);
     note_place(site, plan, wanted)?;
     write_note(&dir.join("from"), wanted)?;
     crash::point("lane:after");

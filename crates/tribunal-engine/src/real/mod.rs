@@ -43,6 +43,7 @@ mod origin;
 mod panel;
 mod polish;
 mod pool;
+mod prepare;
 mod project;
 mod proof;
 mod protected;
@@ -487,6 +488,7 @@ impl World for RealWorld {
 
     fn start(&mut self, assignment: Assignment<'_>) {
         let Assignment { effect, want, docket } = assignment;
+        *site::lock(&self.site.judged_from) = Some(docket.reviewed_from().to_owned());
         let started = match want {
             Want::Loop(want) => self.start_loop(effect, want, docket),
             Want::Run(want) => self.start_run(effect, want, docket),

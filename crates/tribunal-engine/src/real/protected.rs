@@ -4,6 +4,7 @@
 
 use super::check::failing;
 use super::site::Site;
+use std::collections::BTreeSet;
 use tribunal_agent::protected::table;
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::finding::{Claim, FixableBy, Severity};
@@ -12,14 +13,48 @@ use tribunal_git::{GitError, GitPath, Oid, Repo};
 /// The check of a review that names protected changes.
 pub(crate) const PROTECTED: &str = "protected-change";
 
-/// What a changed path configures, where a person has to decide about it; `claimed` are the paths that a plan names.
-pub(crate) fn configures(site: &Site, path: &GitPath, claimed: &[String]) -> Option<&'static str> {
-    if !stands(Defence::ProtectedChange) {
-        return None;
+/// Which paths steer agents, gathered once for all paths of a change.
+pub(crate) struct Steering {
+    /// Names of files and folders that the rows of adapters say they read.
+    names: BTreeSet<Vec<u8>>,
+}
+
+impl Steering {
+    /// By the adapters of a run.
+    pub(crate) fn of(site: &Site) -> Steering {
+        let rows = site.adapters.names().filter_map(|name| site.adapters.get(name).ok());
+        let names = rows.flat_map(|row| row.config_files.iter());
+        Steering { names: names.map(|name| lower(name.trim_end_matches('/').as_bytes())).collect() }
     }
-    let listed = table().undecided(&path.to_string(), claimed);
-    let row = || site.steers_agents(path).then_some("Tribunal or its agents");
-    listed.map(|category| category.configures.as_str()).or_else(row)
+
+    /// What a changed path configures, where a person has to decide about it; `claimed` are the paths that a plan names.
+    pub(crate) fn configures(&self, path: &GitPath, claimed: &[String]) -> Option<&'static str> {
+        if !stands(Defence::ProtectedChange) {
+            return None;
+        }
+        let (name, own) = (path.to_string(), "Tribunal or its agents");
+        // Most paths are in no category, and are held against the table once.
+        if table().category(&name).is_none() {
+            return self.is_of_a_row(path).then_some(own);
+        }
+        let listed = table().undecided(&name, claimed);
+        let row = || self.steers_agents(path).then_some(own);
+        listed.map(|category| category.configures.as_str()).or_else(row)
+    }
+
+    fn is_of_a_row(&self, path: &GitPath) -> bool {
+        path.as_bytes().split(|byte| *byte == b'/').any(|part| self.names.contains(&lower(part)))
+    }
+
+    /// Whether a path, at any depth, is one that an agent takes its instructions or settings from.
+    pub(crate) fn steers_agents(&self, path: &GitPath) -> bool {
+        self.is_of_a_row(path)
+            || table().category(&path.to_string()).is_some_and(|category| category.name == "agents")
+    }
+}
+
+fn lower(name: &[u8]) -> Vec<u8> {
+    name.to_ascii_lowercase()
 }
 
 /// The finding about one such path.

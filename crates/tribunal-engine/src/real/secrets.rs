@@ -3,8 +3,8 @@
 //! starts nothing, so it is there in every review. Documents that Tribunal writes itself go to a branch without them.
 
 use super::check::failing;
-use super::guard::{all_secrets, leaks, unseen};
-use std::collections::BTreeMap;
+use super::guard::{Both, Noticed, all_secrets, leaks, together, unseen};
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::finding::{Claim, FixableBy, Severity};
@@ -28,11 +28,12 @@ pub(crate) fn found(
 ) -> Result<Vec<Claim>, GitError> {
     let (mut secrets, mut hidden) = (Vec::new(), Vec::new());
     for path in repo.changed_paths(base, commit)? {
-        secrets.extend(leaks(repo, environment, base, commit, &path)?);
-        hidden.extend(unseen(repo, base, commit, &path)?);
+        let both = Both::read(repo, base, commit, &path)?;
+        secrets.extend(leaks(environment, &path, &both));
+        hidden.extend(unseen(&path, &both));
     }
     let passed = on_the_way(repo, environment, base, commit, &secrets)?;
-    secrets.extend(passed);
+    let secrets: Vec<Claim> = together(secrets).into_iter().chain(passed).collect();
     let ruled = |rule: &'static str| {
         move |claim: Claim| Claim {
             rule: Some(rule.to_owned()),
@@ -40,7 +41,7 @@ pub(crate) fn found(
             ..claim
         }
     };
-    let hidden = hidden.into_iter().map(ruled("hidden-text"));
+    let hidden = together(hidden).into_iter().map(ruled("hidden-text"));
     Ok(secrets.into_iter().map(ruled("secret")).chain(hidden).collect())
 }
 
@@ -51,7 +52,7 @@ fn on_the_way(
     environment: &Environment,
     base: &Oid,
     head: &Oid,
-    known: &[Claim],
+    known: &[Noticed],
 ) -> Result<Vec<Claim>, GitError> {
     if base == head || !stands(Defence::SecretHistory) {
         return Ok(Vec::new());
@@ -62,10 +63,11 @@ fn on_the_way(
         let text = format!("more than {COMMITS_MAX} commits: the older ones were not searched for secrets");
         claims.push(failing(Severity::Warning, text));
     }
+    let known: HashSet<&str> = known.iter().map(|one| one.claim.claim.as_str()).collect();
     for (commit, _) in commits.iter().rev().take(COMMITS_MAX) {
         claims.extend(in_message(repo, environment, commit)?);
         let brought = brought(repo, environment, commit)?;
-        let gone = brought.into_iter().filter(|claim| known.iter().all(|known| known.claim != claim.claim));
+        let gone = brought.into_iter().filter(|claim| !known.contains(claim.claim.as_str()));
         claims.extend(gone.map(|claim| Claim {
             claim: format!("in commit {}, though not in the end: {}", short(commit), claim.claim),
             fixable_by: FixableBy::Manual,
@@ -85,11 +87,14 @@ fn brought(repo: &Repo, environment: &Environment, commit: &Oid) -> Result<Vec<C
     for parent in repo.parents_of(commit)? {
         let mut claims = Vec::new();
         for path in repo.changed_paths(&parent, commit)? {
-            claims.extend(leaks(repo, environment, &parent, commit, &path)?);
+            let both = Both::read(repo, &parent, commit, &path)?;
+            claims.extend(leaks(environment, &path, &both).into_iter().map(|one| one.claim));
         }
-        let also = |claim: &Claim| claims.iter().any(|other| other.claim == claim.claim);
         brought = Some(match brought {
-            Some(before) => before.into_iter().filter(also).collect(),
+            Some(before) => {
+                let also: HashSet<&str> = claims.iter().map(|claim| claim.claim.as_str()).collect();
+                before.into_iter().filter(|claim| also.contains(claim.claim.as_str())).collect()
+            }
             None => claims,
         });
     }

@@ -726,6 +726,7 @@ pub(super) fn world(
         environment,
         own_binary,
         hooked: Mutex::default(),
+        judged_from: Mutex::default(),
     };
     Ok(RealWorld { site: Arc::new(site), arrivals, sender, workers, checkers })
 }

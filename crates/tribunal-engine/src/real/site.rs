@@ -94,6 +94,8 @@ pub(crate) struct Site {
     pub(crate) own_binary: PathBuf,
     /// Changes that the user's pre-commit hook let pass, by what they stand on and what they come to.
     pub(crate) hooked: Mutex<BTreeSet<(Oid, Oid)>>,
+    /// The commit that what is judged begins from, as the docket says when something starts: none before that.
+    pub(crate) judged_from: Mutex<Option<String>>,
     /// Where the user's signing keys lie.
     pub(crate) keys: Vec<PathBuf>,
 }

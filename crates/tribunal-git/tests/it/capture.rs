@@ -7,9 +7,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use proptest::prelude::*;
-use tribunal_git::{ChangeKind, GitPath, Mode, Problem, Repo, Trash};
+use tribunal_git::{ChangeKind, GitPath, Mode, Problem, RefChange, Repo, Trash};
 
-use crate::support::{World, again, deep, git, path, texts, who, write};
+use crate::support::{OWN_OBJECTS, World, again, deep, git, path, texts, who, write};
 
 #[test]
 fn a_tree_nobody_touched_comes_back_as_it_was() {
@@ -420,4 +420,46 @@ proptest! {
         }
         prop_assert_eq!(back.capture().expect("captures").tree, captured.tree);
     }
+}
+
+/// Very many new files are one pack of our store, until the user's store has all of it. They are the files git would have
+/// taken, and nothing of them is left behind.
+#[test]
+fn very_many_files_are_stored_as_one() {
+    let world = World::new(&[("a", "1\n")]);
+    let own = world.root().join(OWN_OBJECTS);
+    let packs = || {
+        let ends = |name: &str| name.ends_with(".pack");
+        let names = std::fs::read_dir(own.join("pack")).into_iter().flatten().flatten();
+        names.filter(|entry| ends(&entry.file_name().to_string_lossy())).count()
+    };
+    let loose = || {
+        let dirs = std::fs::read_dir(&own).into_iter().flatten().flatten();
+        let dirs = dirs.filter(|entry| entry.file_name().len() == 2);
+        dirs.map(|dir| std::fs::read_dir(dir.path()).into_iter().flatten().count()).sum::<usize>()
+    };
+    let tree = world.lane("many");
+    for n in 0..600 {
+        write(tree.path(), &format!("new/f{n}"), &format!("number {n}\n"));
+    }
+    let captured = tree.capture().expect("captures");
+    assert_eq!((captured.problems.len(), packs()), (0, 1));
+    assert!(loose() < 10, "{} files", loose());
+    let commit = world
+        .repo
+        .commit(&captured.tree, std::slice::from_ref(&world.head), "many", &who(), &who())
+        .expect("commits");
+    for n in [0, 7, 599] {
+        let text = world.repo.file_at(&commit, &path(&format!("new/f{n}"))).expect("reads");
+        assert_eq!(text, Some(format!("number {n}\n").into_bytes()));
+    }
+    assert_eq!(world.repo.file_at(&commit, &path("new/f600")).expect("reads"), None);
+    assert_eq!(world.repo.file_at(&commit, &path("new")).expect("reads"), None);
+    world.repo.release().expect("releases");
+    assert_eq!(packs(), 1, "nothing else has it yet");
+    world.repo.refs_update(&[RefChange::create("refs/tribunal/run/x", &commit)], "t").expect("moves");
+    world.repo.release().expect("releases");
+    assert_eq!(packs(), 0, "the user's store has all of it");
+    git(&world.root(), &["fsck", "--strict"]);
+    assert_eq!(git(&world.root(), &["ls-tree", "-r", "--name-only", commit.as_str()]).lines().count(), 601);
 }

@@ -314,3 +314,27 @@ proptest::proptest! {
         proptest::prop_assert_eq!(git(&world.root(), &["fsck", "--strict", "--no-dangling"]), "");
     }
 }
+
+/// The differences of many files, asked for at once, are those of each.
+#[test]
+fn many_differences_are_those_of_each() {
+    let names = ["a.txt", "dir/b.txt", "dir/with space", "q\"uoted", "kind", "z"];
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (*name, "1\n2\n3\n")).collect();
+    let world = World::new(&files);
+    let tree = world.lane("edit");
+    for name in names {
+        write(tree.path(), name, &format!("1\nchanged in {name}\n3\n"));
+    }
+    fs::remove_file(tree.path().join("kind")).expect("removed");
+    symlink("z", tree.path().join("kind")).expect("linked");
+    let after = tree.capture().expect("captures").tree;
+    let paths: Vec<_> = names.iter().map(|name| path(name)).collect();
+    let all = world.repo.diff_texts(&world.head, &after, &paths, 1 << 20).expect("compares");
+    for (path, found) in paths.iter().zip(&all) {
+        let one = world.repo.diff_text(&world.head, &after, std::slice::from_ref(path), 1 << 20);
+        assert_eq!(*found, one.expect("compares"), "{path}");
+        assert!(!found.bytes.is_empty(), "{path}");
+    }
+    let cut = world.repo.diff_texts(&world.head, &after, &paths, 20).expect("compares");
+    assert!(cut.iter().all(|one| one.cut && one.bytes.len() == 20), "{cut:?}");
+}

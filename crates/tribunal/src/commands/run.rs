@@ -87,7 +87,8 @@ impl Stay<'_> {
         let (handle, is_new) = (engine.world().handle(), before.is_new());
         let progress = Progress::new(self.globals, self.id, engine.docket(), before, self.waiting.attach);
         let interrupt = move |signal| handle.interrupt(signal);
-        let caught = signals::catch(self.settings.run.grace_s, interrupt, progress.speaker())?;
+        let caught =
+            signals::catch(self.settings.run.grace_s, interrupt, progress.at_work(), progress.speaker())?;
         // What builds nothing, scripts of the protocol do not follow.
         let files = builds(&engine.docket().about).then(|| Projection::open(self.project, self.id));
         let (run, root) = (&self.settings.run, self.project.root());

@@ -1,6 +1,7 @@
 //! What a builder leaves that nobody asked for: thousands of files, or one that is larger than any disk. It is one finding,
 //! or none of the result, and nobody waits for it.
 
+use crate::git_cost::cost;
 use crate::show::Show;
 use crate::stage::play;
 use crate::stage::scenes::{NO_GATE, dev_also};
@@ -31,6 +32,28 @@ fn many_files_outside_the_contract_are_one_finding() {
     let many = findings(300);
     assert_eq!(many.len(), 1, "{many:?}");
     assert!(many[0].starts_with("300 files") && many[0].ends_with("and 297 more"), "{many:?}");
+}
+
+/// How often git is started, and how many objects are asked for, in a run whose builder leaves so many files in a folder.
+fn cost_of(folder: &str, name: &str, files: usize) -> (usize, usize) {
+    let steps = format!(
+        r##"{{ run = ["sh", "-c", "mkdir {folder}; i=0; while [ $i -lt {files} ]; do echo $i > {folder}/{name}$i.js; i=$((i+1)); done"] }},"##
+    );
+    let show = Show::with(ONE_ROUND, &dev_also(&steps));
+    let cost = cost(&show.stage, &["run"]);
+    assert_eq!(cost.ended.code, Some(4), "{}", cost.ended.said());
+    (cost.started, cost.asked)
+}
+
+/// More files cost more reads, one each, and not one process of git more: neither outside a contract nor where they are
+/// tests, whose differences are looked at.
+#[test]
+fn many_files_start_no_more_git_and_are_read_once() {
+    for (folder, name) in [("node_modules", "f"), ("tests", "f.test.")] {
+        let (few, many) = (cost_of(folder, name, 30), cost_of(folder, name, 330));
+        assert!(many.0 <= few.0 + 2, "{folder}: git was started {} and {} times", few.0, many.0);
+        assert!(many.1 <= few.1 + 310, "{folder}: {} and {} objects were asked for", few.1, many.1);
+    }
 }
 
 /// A file that says it is larger than the disk is not read: it is named, and the rest lands.
@@ -74,4 +97,20 @@ fn a_run_that_is_stopped_does_not_wait_for_a_builders_tree() {
     let again = stage.tribunal(&["resume"]).unwrap();
     assert_eq!(again.code, Some(0), "{}", again.said());
     assert_eq!(show.ended(), Ending::Passed);
+}
+
+/// A builder that is deaf to SIGTERM has its grace. Who stops the run is told at once whom it waits for, and the second
+/// signal ends the builder.
+#[test]
+fn who_stops_a_run_is_told_whom_it_waits_for() {
+    let steps =
+        r##"{ run = ["sh", "-c", "trap '' TERM; echo > '{ROOT}/at-work'; sleep 1000; sleep 1000"] },"##;
+    let mut show = Show::with("[plan]\nreview = \"never\"\n[run]\ngrace_s = 3600\n", &dev_also(steps));
+    let running = show.at_work();
+    running.signal(Signal::TERM).unwrap();
+    running.says("stopping: agents get 3600 s to finish, waiting for 01-01/task-1").unwrap();
+    running.signal(Signal::TERM).unwrap();
+    running.says("ending the agents now").unwrap();
+    let ended = running.wait().unwrap();
+    assert_eq!(show.after(&["run"], ended).code, Some(143));
 }

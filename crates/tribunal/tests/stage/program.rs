@@ -17,8 +17,10 @@ use std::time::{Duration, Instant};
 const LIMIT_S: i64 = 180;
 const SLICE_S: i64 = 5;
 /// Words of settings that reach beyond the sandbox.
-const NEEDS_TRUST: [&str; 10] =
-    ["args", "adapters", "scenario", "on_e", "sandbox", "writable", "push", "hooks", "sign", "network"];
+const NEEDS_TRUST: [&str; 11] = [
+    "prepare", "args", "adapters", "scenario", "on_e", "sandbox", "writable", "push", "hooks", "sign",
+    "network",
+];
 
 /// How to start it.
 #[derive(Clone)]

@@ -123,6 +123,17 @@ impl Watched {
         self.began.elapsed()
     }
 
+    /// The most memory it held so far.
+    pub fn peak_kb(&self) -> u64 {
+        self.peak_kb
+    }
+
+    /// Takes note of its end, whatever it was.
+    pub fn end(mut self) -> Result<()> {
+        self.child.wait()?;
+        Ok(())
+    }
+
     /// Kills it with no time for anything.
     pub fn kill(mut self) -> Result<()> {
         self.child.kill()?;

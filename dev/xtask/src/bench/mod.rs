@@ -20,6 +20,7 @@ mod sarif;
 mod serve;
 mod starts;
 mod startup;
+mod strays;
 mod table;
 
 use crate::out;
@@ -77,6 +78,8 @@ enum Name {
     Serve,
     /// 200 agents at once, and 5,000 one after the other
     Crowd,
+    /// A builder that leaves 30,000 files nobody asked for
+    Strays,
 }
 
 /// What every measurement is given.
@@ -128,6 +131,7 @@ fn measure(args: &Args) -> Result<Table> {
             Name::Review => review::measure(&bench, &mut table)?,
             Name::Serve => serve::measure(&bench, &mut table)?,
             Name::Crowd => crowd::measure(&bench, &mut table)?,
+            Name::Strays => strays::measure(&bench, &mut table)?,
             Name::Protocol => protocol::measure(&bench, &mut table)?,
         }
     }
