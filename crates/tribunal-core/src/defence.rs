@@ -44,15 +44,16 @@ defences! {
     DiskCap = "disk_cap", "Who leaves too little room on the disk is stopped.";
     ClosedInput = "closed_input", "Standard input is empty, not open.";
     NoDiscovery = "no_discovery", "Git never asks the repository that lies in an agent's tree.";
+    TreeInPlace = "tree_in_place", "A command runs in the tree that was made for it, or not at all.";
     TreeGone = "tree_gone", "A working folder without its git is no work.";
     NoFollow = "no_follow", "No link in an agent's tree is followed.";
     BaseConfiguration = "base_configuration", "What steers agents comes from the user's commit in a judge's checkout.";
     ProtectedChange = "protected_change", "Changes to configuration, CI and hooks need a person.";
     CommandsAsFound = "commands_as_found", "Verification commands are those the run found.";
+    Contract = "contract", "A file that the plan does not claim is sent back.";
     ContractAsFound = "contract_as_found", "A plan's contract is the one that was approved.";
     Secrets = "secrets", "A change that holds a secret is refused.";
     Links = "links", "A link that leads out of the tree is refused.";
-    OwnWords = "own_words", "A verdict is what the judge's own launch says, nothing that lies about.";
     OneVerdict = "one_verdict", "Two verdicts that contradict each other are none.";
     LaunchWord = "launch_word", "What loosens counts only with the word of its launch: nothing that is quoted votes.";
     Evidence = "evidence", "An approval says what was checked.";
@@ -63,6 +64,7 @@ defences! {
     Fence = "fence", "What agents wrote cannot end the block it stands in.";
     OwnSocket = "own_socket", "Only processes of a launch are heard at its socket.";
     RoundClosed = "round_closed", "What a launch says after it was called off does not count.";
+    ToolForm = "tool_form", "A tool whose answer cannot be read did not run.";
     BaseCache = "base_cache", "What code of a change leaves in a tool's folder is not there when another change is judged.";
     BaseJudge = "base_judge", "A change is also judged with the files that judge as the base has them.";
     BaseProgram = "base_program", "A program of the tree that judges is that of the base commit.";
@@ -81,6 +83,7 @@ defences! {
     AbstractSockets = "abstract_sockets", "Sockets without a file and signals stay inside a launch.";
     SystemCalls = "system_calls", "System calls that no agent needs are refused.";
     CheckNetwork = "check_network", "Checks and tools have no network unless the settings give it.";
+    KeptSettings = "kept_settings", "A run goes on with the settings it began with, or not at all.";
     InsideAgent = "inside_agent", "Commands that steer runs refuse callers inside an agent.";
 }
 

@@ -109,6 +109,40 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("checks.prepare", "[]"),
 ];
 
+/// Limits on what a run spends, each with the direction that tightens it.
+const LIMITS: &[(&str, Tighter)] = &[
+    ("budget.run_cents", Tighter::Lower),
+    ("budget.loop_cents", Tighter::Lower),
+    ("budget.round_cents", Tighter::Lower),
+    ("budget.run_tokens", Tighter::Lower),
+    // Reserved for a launch, and counted where its cost is not told: a small estimate lets more launches under a cap.
+    ("budget.maker_cents", Tighter::Higher),
+    ("budget.reviewer_cents", Tighter::Higher),
+];
+
+/// Which change of a limit leaves less to spend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tighter {
+    /// A lower cap; 0 is no cap at all.
+    Lower,
+    /// A higher estimate.
+    Higher,
+}
+
+/// Whether a repository's value of this key lets a run spend more than the user's own file does. A user who sets a cap pays
+/// for what runs, so the repository may tighten it and needs trust to loosen it. A value that is not a number loosens: it
+/// cannot be compared.
+pub fn loosens(key: &[&str], own: Option<u64>, repository: Option<u64>) -> bool {
+    let limit = LIMITS.iter().find(|(row, _)| row.split('.').eq(key.iter().copied()));
+    let Some((_, tighter)) = limit else { return false };
+    let (Some(own), Some(repository)) = (own, repository) else { return true };
+    let uncapped = |cents: u64| if cents == 0 { u64::MAX } else { cents };
+    match tighter {
+        Tighter::Lower => uncapped(repository) > uncapped(own),
+        Tighter::Higher => repository < own,
+    }
+}
+
 /// Fields of a row by which a command gets more than the sandbox gives every other. The rest of the row says what is run
 /// inside the sandbox, and counts without them.
 const WIDENING: &[&str] = &[
@@ -157,6 +191,13 @@ pub enum Whose {
     Base,
 }
 
+/// Whose text of a phase's plan gives the commands that verify the phase in its review. A plan that the base has counts as
+/// the base has it, unless it only differs in the worktree, where the edit is the user's. A plan that the change brings has no
+/// other text: its commands run in the sandbox, and can only add to what judges the change.
+pub fn whose_commands(base_has: bool, judged_as_base: bool, checked_out_as_base: bool) -> Whose {
+    if base_has { whose(judged_as_base, checked_out_as_base) } else { Whose::Worktree }
+}
+
 /// Whose text counts. Where the change under review, or the branch that is checked out, has another text than the base,
 /// the base's counts: nobody sets the rules they are judged by. Otherwise what differs in the worktree is an edit that the
 /// user has not committed.
@@ -198,6 +239,44 @@ mod tests {
         assert!(!counts(None, false) && counts(None, true));
         assert!(counts(Some(Reach::Inside), false));
         assert!(!counts(Some(Reach::Outside), false) && counts(Some(Reach::Outside), true));
+    }
+
+    #[test]
+    fn a_repository_tightens_a_limit_and_never_loosens_it() {
+        let check = |key: &str, own: u64, repository: u64, expect: bool| {
+            let key: Vec<&str> = key.split('.').collect();
+            assert_eq!(loosens(&key, Some(own), Some(repository)), expect, "{key:?}: {own} and {repository}");
+        };
+        check("budget.run_cents", 500, 501, true);
+        check("budget.run_cents", 500, 0, true);
+        check("budget.run_cents", 500, 500, false);
+        check("budget.run_cents", 500, 499, false);
+        check("budget.run_cents", 0, 500, false);
+        check("budget.run_cents", 0, 0, false);
+        check("budget.run_tokens", 10, 11, true);
+        check("budget.maker_cents", 100, 99, true);
+        check("budget.maker_cents", 100, 0, true);
+        check("budget.maker_cents", 100, 101, false);
+        check("run.parallel_max", 1, 9, false);
+        assert!(loosens(&["budget", "run_cents"], Some(1), None), "no number is not a lower one");
+    }
+
+    #[test]
+    fn every_limit_is_a_key_that_is_classified() {
+        for (row, _) in LIMITS {
+            assert!(INSIDE.contains(row), "{row}");
+        }
+        assert_eq!(INSIDE.iter().filter(|row| row.starts_with("budget.")).count(), LIMITS.len());
+    }
+
+    #[test]
+    fn a_plan_of_the_base_verifies_as_the_base_has_it() {
+        assert_eq!(whose_commands(true, false, false), Whose::Base);
+        assert_eq!(whose_commands(true, true, false), Whose::Base);
+        assert_eq!(whose_commands(true, true, true), Whose::Worktree, "the user's edit");
+        for (judged, checked_out) in [(false, false), (true, true)] {
+            assert_eq!(whose_commands(false, judged, checked_out), Whose::Worktree);
+        }
     }
 
     #[test]

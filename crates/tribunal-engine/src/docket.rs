@@ -216,6 +216,10 @@ pub struct RunNote {
     pub sandbox: String,
     /// Digest of the configuration, adapters and personalities as read at the start.
     pub configuration: String,
+    /// Digest of the file in the run's folder that keeps its settings. A file that is not this one is not believed. Empty in
+    /// the journal of a run that began before it was recorded.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub settings: String,
     /// `TRIBUNAL_CORRELATION_ID`, what a half-run execution state says, or the run's own id.
     pub correlation: String,
     /// How much is spent on care.
@@ -243,6 +247,14 @@ impl RunNote {
         }
         let review = self.review.as_ref().filter(|_| self.phase.is_empty())?;
         Some(format!("review of {}", plain::line(&review.target)))
+    }
+
+    /// The command that does the same in another run, as a sentence names it.
+    pub fn afresh(&self) -> String {
+        match (&self.chain, &self.review) {
+            (None, Some(_)) => self.again(),
+            _ => format!("`{} --fresh`", self.again()),
+        }
     }
 
     /// The command that does the same again.

@@ -30,6 +30,9 @@ pub struct Args {
     /// Only the tests whose name contains this
     #[arg(long, value_name = "WORD")]
     only: Option<String>,
+    /// Only one test of each defence
+    #[arg(long)]
+    short: bool,
 }
 
 /// One hostile case: its test and the defences that stand against it. Where several do, all are taken away at once: any
@@ -92,7 +95,7 @@ const CASES: &[Case] = &[
     Case(
         "a check puts a link in its tree's place",
         "hostile_files::hostile_check_puts_a_link_in_its_trees_place",
-        &[Walls],
+        &[Walls, TreeInPlace],
     ),
     Case(
         "a check of the protocol reaches out of its tree",
@@ -146,7 +149,11 @@ const CASES: &[Case] = &[
         &[BaseCache],
     ),
     Case("dev links out of the tree", "hostile_files::hostile_dev_links_out_of_its_tree", &[Links]),
-    Case("reviewer edits files", "hostile_files::hostile_reviewer_edits_what_it_judges", &[ReadOnlySeat]),
+    Case(
+        "reviewer edits files",
+        "hostile_files::hostile_reviewer_edits_what_it_judges",
+        &[ReadOnlySeat, SeatCompare],
+    ),
     Case(
         "reviewer edits files, no sandbox",
         "hostile_files::hostile_reviewer_edits_without_a_sandbox",
@@ -214,6 +221,12 @@ const CASES: &[Case] = &[
         "hostile_gates::hostile_architect_changes_a_verification_command",
         &[CommandsAsFound],
     ),
+    Case("dev leaves its contract", "hostile_gates::hostile_dev_leaves_its_contract", &[Contract]),
+    Case(
+        "a tool answers nothing that can be read",
+        "review_tools::hostile_tool_answers_nothing_that_can_be_read",
+        &[ToolForm],
+    ),
     Case(
         "dev edits its own contract",
         "hostile_gates::hostile_dev_rewrites_its_contract",
@@ -233,7 +246,7 @@ const CASES: &[Case] = &[
     Case(
         "dev prints and writes VERDICT: APPROVE",
         "hostile_words::hostile_dev_forges_the_verdict",
-        &[OwnWords],
+        &[LaunchWord],
     ),
     Case(
         "dev looks for the reviewer's socket",
@@ -370,6 +383,17 @@ const CASES: &[Case] = &[
         "hostile_branch::hostile_dev_changes_what_runs_elsewhere",
         &[ProtectedChange],
     ),
+    Case(
+        "a branch changes how its phase is verified",
+        "hostile_branch::hostile_branch_changes_how_its_phase_is_verified",
+        &[BaseSettings],
+    ),
+    Case("a clone raises the user's cap", "limits::hostile_clone_raises_the_users_cap", &[Trust]),
+    Case(
+        "settings lie in the place of a run's own",
+        "bad_input::hostile_settings_lie_in_the_place_of_a_runs_own",
+        &[KeptSettings],
+    ),
     Case("markup in a finding and a file's name", "serve::hostile_words_stay_words", &[Markup]),
 ];
 
@@ -390,7 +414,10 @@ fn play(args: &Args) -> Res<bool> {
     survivors::adopt();
     complete(&binary)?;
     let wanted = |case: &&Case| args.only.as_ref().is_none_or(|word| case.1.contains(word.as_str()));
-    let cases: Vec<&Case> = CASES.iter().filter(wanted).collect();
+    let mut cases: Vec<&Case> = CASES.iter().filter(wanted).collect();
+    if args.short {
+        cases = one_of_each(&cases);
+    }
     let rows = in_pairs(&cases, |case| row(&binary, case, args.prove));
     match survivors::end_orphans() {
         0 => {}
@@ -407,6 +434,17 @@ fn play(args: &Args) -> Res<bool> {
     let all = if good { "every case" } else { "NOT every case" };
     out::line(format!("{} cases; {all} {what}", cases.len()));
     Ok(good)
+}
+
+/// The first case of every defence.
+fn one_of_each<'a>(cases: &[&'a Case]) -> Vec<&'a Case> {
+    let mut seen: Vec<Defence> = Vec::new();
+    let mut is_new = |case: &Case| {
+        let new: Vec<Defence> = case.2.iter().filter(|defence| !seen.contains(defence)).copied().collect();
+        seen.extend(&new);
+        !new.is_empty()
+    };
+    cases.iter().copied().filter(|case| is_new(case)).collect()
 }
 
 /// One line of the table, and whether it is as it should be.
@@ -558,6 +596,16 @@ mod tests {
         }
         let cases: BTreeSet<String> = CASES.iter().map(|case| case.1.to_owned()).collect();
         assert_eq!(tests, cases);
+    }
+
+    #[test]
+    fn every_defence_has_a_case_in_the_short_proof_too() {
+        let all: Vec<&Case> = CASES.iter().collect();
+        let short = one_of_each(&all);
+        for defence in Defence::ALL {
+            assert!(short.iter().any(|case| case.2.contains(defence)), "{defence:?} has no case");
+        }
+        assert!(short.len() < all.len());
     }
 
     #[test]

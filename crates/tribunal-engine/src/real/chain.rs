@@ -92,10 +92,12 @@ pub fn begin_chain(
     let site = Arc::clone(&world.site);
     begin_branch(&site, &head.commit)?;
     let note = feature.note(&site, &head.commit)?;
-    let about =
-        RunNote { chain: Some(Box::new(note)), ..told(project, &settings, &site, &branch, &head.commit)? };
     context::keep(project, &dir, "")?;
-    keep_settings(&dir, &settings)?;
+    let about = RunNote {
+        chain: Some(Box::new(note)),
+        settings: keep_settings(&dir, &settings)?,
+        ..told(project, &settings, &site, &branch, &head.commit)?
+    };
     let engine =
         Engine::begin(journal, world, options(&settings, ask.attached), &spec, Note::Run(Box::new(about)))?;
     listen(&dir, &engine)?;

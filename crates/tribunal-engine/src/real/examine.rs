@@ -246,7 +246,7 @@ pub(super) fn seated(
         head: ends.head.to_string(),
         fix: ask.fix,
         include_filtered: ask.include_filtered,
-        verification: verification(ends.phase.as_ref()),
+        verification: verification(repo, ends, user)?,
         ..ReviewNote::default()
     };
     seat_tools(&mut note, found, &tools, ask, settings)?;
@@ -262,11 +262,26 @@ fn noticed_in(phase: Option<&PhaseFiles>) -> (Vec<String>, Vec<String>) {
     noticed(phase.into_iter().flat_map(|files| &files.plans))
 }
 
-/// The commands by which the plans of a phase verify themselves, each once.
-fn verification(phase: Option<&PhaseFiles>) -> Vec<String> {
-    let documents = phase.into_iter().flat_map(|files| &files.plans);
+/// The commands by which the plans of a phase verify themselves, each once. They are those of the base where it has the
+/// plan, also one that the change took away: nobody sets the rules they are judged by.
+fn verification(repo: &Repo, ends: &Ends, user: &Oid) -> Result<Vec<String>, GitError> {
+    let Some(phase) = &ends.phase else { return Ok(Vec::new()) };
+    let mut texts: BTreeMap<String, String> =
+        phase.plans.iter().map(|plan| (plan.path.clone(), plan.text.clone())).collect();
+    let within = format!("{}/", phase.path);
+    let at_base = repo.list_tree(&ends.base)?.into_iter().map(|entry| entry.path.to_string());
+    let is_plan = |path: &String| {
+        path.strip_prefix(&within).is_some_and(|name| !name.contains('/') && name.ends_with("PLAN.md"))
+    };
+    for path in at_base.filter(is_plan).filter(|_| stands(Defence::BaseSettings)) {
+        let at = |commit: &Oid| repo.file_at(commit, &GitPath::from(path.as_str()));
+        let base = at(&ends.base)?;
+        if trust::whose_commands(base.is_some(), at(&ends.head)? == base, at(user)? == base) == Whose::Base {
+            texts.insert(path, String::from_utf8_lossy(&base.unwrap_or_default()).into_owned());
+        }
+    }
     let mut commands: Vec<String> = Vec::new();
-    for plan in documents.filter_map(|doc| tribunal_docs::read_plan(&doc.path, &doc.text).value) {
+    for plan in texts.iter().filter_map(|(path, text)| tribunal_docs::read_plan(path, text).value) {
         let of_tasks = plan.tasks.into_iter().flat_map(|task| task.verification);
         for command in of_tasks.chain(plan.verification_commands) {
             if !commands.contains(&command) {
@@ -274,7 +289,7 @@ fn verification(phase: Option<&PhaseFiles>) -> Vec<String> {
             }
         }
     }
-    commands
+    Ok(commands)
 }
 
 /// What a phase says of itself.
@@ -468,12 +483,18 @@ pub fn begin_review(project: &Project, plan: ReviewPlan) -> Result<(String, Engi
     let revision = judged(&site, &plan)?;
     let (exists, note) = earlier::taken_over(project, &site, &plan, revision)?;
     let spec = spec(&plan, exists)?;
-    let about = Note::Run(Box::new(about(project, &plan, note, &site)?));
     let phase = plan.phase.as_ref().map_or("", |files| files.number.as_str());
     context::keep(project, &dir, phase)?;
-    keep_settings(&dir, &settings)?;
+    let kept = keep_settings(&dir, &settings)?;
+    let about = RunNote { settings: kept, ..about(project, &plan, note, &site)? };
     panel::keep(&dir, &plan.roster)?;
-    let engine = Engine::begin(journal, world, options(&settings, plan.ask.attached), &spec, about)?;
+    let engine = Engine::begin(
+        journal,
+        world,
+        options(&settings, plan.ask.attached),
+        &spec,
+        Note::Run(Box::new(about)),
+    )?;
     listen(&dir, &engine)?;
     Ok((run, engine))
 }

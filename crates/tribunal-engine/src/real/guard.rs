@@ -68,7 +68,7 @@ impl Guard {
         let holder = self.held.iter().find(|(pattern, _)| covers(pattern, path)).map(|(_, plan)| plan);
         let own = self.contract.allowed_paths.iter().any(|pattern| covers(pattern, path));
         // A plan that names no paths limits by what is forbidden alone.
-        match (self.contract.breach(path), holder) {
+        match (self.contract.breach(path).filter(|_| stands(Defence::Contract)), holder) {
             (_, Some(plan)) if !own => Some(format!("belongs to plan {plan}, which is not landed yet")),
             (Some(breach), _) => Some(breach.words().to_owned()),
             (None, _) => None,

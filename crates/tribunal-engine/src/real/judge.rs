@@ -495,13 +495,6 @@ impl Judge {
         let trust = Trust::new(self.records, &note);
         let notes = vec![Note::Launch(Box::new(note))];
         match failure {
-            Some(_) if !stands(Defence::OwnWords) => {
-                let left = site.repo.file_at(commit, &GitPath::from("VERDICT")).ok().flatten();
-                let answer = tribunal_findings::read_bytes(&left.unwrap_or_default()).answer();
-                answer.into_iter().for_each(|answer| {
-                    site.report(&self.effect, Report::Loop(told.judged(answer)), notes.clone());
-                });
-            }
             Some(failure) => site.fail(&self.effect, failure, notes),
             None => match said.and_then(|said| trust.believed(said)) {
                 Ok(report) => {
@@ -740,6 +733,7 @@ fn intake(outcome: &Outcome, reading: &Reading<'_>) -> Intake {
     let mut intake = tribunal_findings::read_as(words(outcome, reading.word).as_bytes(), reading);
     if let Some(text) = outcome.final_text.as_deref().filter(|_| voted(outcome))
         && let (Some(Verdict::Approve), Some(said)) = (intake.verdict, objection(text))
+        && stands(Defence::OneVerdict)
     {
         intake.verdict = None;
         let why = format!("not believed: it approves, and its final message says {said}");

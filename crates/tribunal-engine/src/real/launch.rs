@@ -595,8 +595,9 @@ pub(crate) fn words(outcome: &Outcome, word: Option<&str>) -> String {
     let told = outcome.reports.iter().filter(|call| call.tool != "escalate");
     let ends = |tool: &str| VOTES.contains(&tool) || tool == "report_task_done";
     let ended = told.clone().any(|call| ends(&call.tool));
+    let objects = |text: &String| stands(Defence::OneVerdict) && objection(text).is_some();
     let lines = told.filter_map(|call| called(call, word));
-    let last = outcome.final_text.clone().filter(|text| !ended || objection(text).is_some());
+    let last = outcome.final_text.clone().filter(|text| !ended || objects(text));
     lines.chain(last).collect::<Vec<_>>().join("\n")
 }
 

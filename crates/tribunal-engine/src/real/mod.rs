@@ -88,8 +88,8 @@ pub use roster::check as check_agents;
 pub use rules::check as check_rules;
 pub use sandbox::Sandbox;
 pub use setup::{
-    Ask, GcAsk, GcReport, SETTINGS, arrived, begin, fixed, gc, marker, not_taken, place_to_fix, resume,
-    settings_of,
+    Ask, GcAsk, GcReport, SETTINGS, arrived, begin, fixed, gc, kept_settings, marker, not_taken,
+    place_to_fix, resume, settings_of,
 };
 
 use crate::docket::{Docket, LaunchNote, Note};

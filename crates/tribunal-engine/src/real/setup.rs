@@ -34,6 +34,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use tribunal_agent::tool::Tools;
 use tribunal_core::contract::{clean, covers};
+use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::green::ProjectCommand;
 use tribunal_core::held::Arrival;
@@ -126,9 +127,9 @@ pub(super) fn begin_for(
         about.chain = Some(Box::new(feature.note(&site, &head.commit)?));
         (spec.review, spec.chain) = (true, Some(Box::new(feature.spec(settings)?)));
     }
-    let about = Note::Run(Box::new(about));
     context::keep(project, &dir, &files.number)?;
-    keep_settings(&dir, settings)?;
+    about.settings = keep_settings(&dir, settings)?;
+    let about = Note::Run(Box::new(about));
     roster.iter().try_for_each(|roster| panel::keep(&dir, roster))?;
     let engine = Engine::begin(journal, world, options(settings, ask.attached), &spec, about)?;
     listen(&dir, &engine)?;
@@ -173,16 +174,30 @@ pub(super) fn open_journal(project: &Project, run: &str, at: Time) -> Result<Jou
     Ok(journal)
 }
 
-/// A run keeps the settings it began with, whatever the files and the environment say later.
-pub(super) fn keep_settings(dir: &Path, settings: &Settings) -> Result<(), SetupError> {
+/// A run keeps the settings it began with, whatever the files and the environment say later. Gives their digest, for the
+/// journal.
+pub(super) fn keep_settings(dir: &Path, settings: &Settings) -> Result<String, SetupError> {
     let path = dir.join(SETTINGS);
     let text = serde_json::to_string_pretty(settings).map_err(crate::engine::EngineError::Json)?;
-    super::land::write_atomic(&path, text.as_bytes()).map_err(|error| SetupError::io("write", &path, &error))
+    super::land::write_atomic(&path, text.as_bytes())
+        .map_err(|error| SetupError::io("write", &path, &error))?;
+    Ok(gates::sha256(text.as_bytes()))
 }
 
-/// The settings a run began with, if they can be read.
+/// The settings a run began with, if they can be read. For who only looks; a run goes on with `kept_settings`.
 pub fn settings_of(run_dir: &Path) -> Option<Settings> {
     serde_json::from_slice(&std::fs::read(run_dir.join(SETTINGS)).ok()?).ok()
+}
+
+/// The settings a run began with, as its journal knows them. Lost or changed ones are not replaced by those of now: these
+/// could come from a branch that somebody has checked out since, and would judge what was begun under others.
+pub fn kept_settings(run_dir: &Path, about: &RunNote) -> Result<Settings, String> {
+    let bytes = std::fs::read(run_dir.join(SETTINGS)).map_err(|error| error.to_string())?;
+    let known = about.settings.is_empty() || about.settings == gates::sha256(&bytes);
+    if !known && stands(Defence::KeptSettings) {
+        return Err("it is not the file that the run wrote when it began".to_owned());
+    }
+    serde_json::from_slice(&bytes).map_err(|error| error.to_string())
 }
 
 /// Wakes the engine when somebody leaves a letter.

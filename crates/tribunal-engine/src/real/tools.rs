@@ -15,6 +15,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tribunal_agent::tool::{Detected, Fill, Ground, Tool};
+use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Claim, Fate, Severity, Source};
 use tribunal_core::ids::{Check, LoopId, Revision};
@@ -599,7 +600,10 @@ impl Asked<'_> {
         let here = |file: &str| root.join(file).symlink_metadata().is_ok();
         let steering = self.tool.steering();
         let run = ToolRun { code, out: &out, err: &err, root: &root.display().to_string(), here: &here };
-        let mut report = read_answer(&self.tool.manner(&steering), &run).map_err(|why| {
+        let answer = read_answer(&self.tool.manner(&steering), &run);
+        let answer = answer
+            .or_else(|why| if stands(Defence::ToolForm) { Err(why) } else { Ok(ToolReport::default()) });
+        let mut report = answer.map_err(|why| {
             let said = tail(&out_dir.join("stderr"));
             let said = if said.is_empty() { tail(&out_dir.join("stdout")) } else { said };
             let said = if said.is_empty() { said } else { format!("\n{said}") };

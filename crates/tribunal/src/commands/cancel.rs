@@ -1,7 +1,7 @@
 //! `tribunal cancel`: calls a run off. A live one is told; one that nobody runs is closed here.
 
 use super::resume;
-use crate::args::{Cancel, Globals, SetArgs, WaitArgs};
+use crate::args::{Cancel, Globals, SetArgs};
 use crate::config;
 use crate::exit::Done;
 use crate::failure::Failure;
@@ -35,7 +35,7 @@ pub fn run(globals: &Globals, args: &Cancel) -> Result<Done, Failure> {
     drop(seen);
     // Nobody runs it: closing it is all that is left, and that it ends cancelled is what was asked for.
     let settings = config::here(Some(&place), &SetArgs::default())?.settings;
-    let done = resume::go_on(globals, &place, &settings, &id, WaitArgs::default(), None)?;
+    let done = resume::close(globals, &place, &settings, &id)?;
     match place.read(&id)?.docket()?.run.as_ref().and_then(|run| run.ending()) {
         Some(Ending::Cancelled) => {
             out::say(&format!("run {id} is called off; nobody was running it"));

@@ -25,7 +25,7 @@ pub fn run(globals: &Globals, artifact: Artifact, args: &ChainArgs, wanted: &str
     };
     if let Some(id) = open {
         out::say(&format!("run {id} for this is not over: it goes on (--fresh begins another)"));
-        return resume::go_on(globals, &place, settings, &id, args.waiting, None);
+        return resume::go_on(globals, &place, &id, args.waiting, None);
     }
     let ask = ChainAsk {
         artifact,

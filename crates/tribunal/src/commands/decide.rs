@@ -15,7 +15,6 @@ use tribunal_engine::Docket;
 use tribunal_engine::inbox::{self, Answer, OpenQuestion, Reaction};
 use tribunal_engine::mail::Body;
 use tribunal_engine::real::{self, SetupError};
-use tribunal_engine::settings::Settings;
 use tribunal_journal::Posted;
 
 /// Answers a question.
@@ -28,22 +27,25 @@ pub fn run(globals: &Globals, args: &Decide) -> Result<Done, Failure> {
         )));
     }
     let place = Place::here()?;
-    let config = config::here(Some(&place), &args.set)?;
-    let settings = &config.settings;
+    // A setting that cannot be read is refused before anything is answered.
+    config::here(Some(&place), &args.set)?;
     let (seen, docket, question) = asked(&place, args.run.as_deref(), &args.id)?;
+    if !args.no_resume && !seen.is_live() {
+        resume::kept(&place, &seen.id, &docket.about)?;
+    }
     // An answer after which agents work is not spent on a run whose agents cannot be launched.
     let works = matches!(args.option, Reaction::Again | Reaction::AskAgain | Reaction::Fixed);
     if works && !args.no_resume && !seen.is_live() {
-        resume::check_agents(&place, &place.project()?, &config, &seen.id)?;
+        resume::check_agents(&place, &place.project()?, &seen.id)?;
     }
-    let body = letter(&place, settings, &seen, &docket, &question, args)?;
+    let body = letter(&place, &seen, &docket, &question, args)?;
     out::say(&post(&seen, &question, &body)?);
     if args.no_resume || seen.is_live() {
         return Ok(Done::Passed);
     }
     let id = seen.id.clone();
     drop(seen);
-    resume::go_on(globals, &place, settings, &id, args.waiting, None)
+    resume::go_on(globals, &place, &id, args.waiting, None)
 }
 
 /// Records an answer that needs no program to be started, and says what became of it. The run is not resumed here.
@@ -155,7 +157,6 @@ fn unknown(id: &str, others: &[String], late: Option<String>) -> Failure {
 
 fn letter(
     place: &Place,
-    settings: &Settings,
     seen: &Seen,
     docket: &Docket,
     question: &OpenQuestion,
@@ -163,7 +164,8 @@ fn letter(
 ) -> Result<Body, Failure> {
     let revision = if args.option == Reaction::Fixed && question.offers.contains(&Reaction::Fixed) {
         let project = place.project()?;
-        let fixed = real::fixed(&project, settings, &seen.id, docket, &question.effect);
+        let settings = resume::kept(place, &seen.id, &docket.about)?;
+        let fixed = real::fixed(&project, &settings, &seen.id, docket, &question.effect);
         Some(fixed.map_err(|error| not_fixed(error, question))?)
     } else {
         None

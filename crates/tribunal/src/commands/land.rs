@@ -19,7 +19,8 @@ use tribunal_view::plain;
 /// Lands the result of a run.
 pub fn run(globals: &Globals, args: &Land) -> Result<Done, Failure> {
     let place = Place::to_work_on()?;
-    let config = config::here(Some(&place), &args.set)?;
+    // A setting that cannot be read is refused before anything is answered.
+    config::here(Some(&place), &args.set)?;
     let id = match &args.run {
         Some(wanted) => place.find(Some(wanted))?,
         None => newest_held(&place)?,
@@ -29,17 +30,20 @@ pub fn run(globals: &Globals, args: &Land) -> Result<Done, Failure> {
     let Some(question) = held_question(&docket) else {
         if is_landing(&docket) && !seen.is_live() {
             drop(seen);
-            return resume::go_on(globals, &place, &config.settings, &id, args.waiting, None);
+            return resume::go_on(globals, &place, &id, args.waiting, None);
         }
         return not_held(&place, &id, &docket);
     };
+    if !seen.is_live() {
+        resume::kept(&place, &id, &docket.about)?;
+    }
     answer(&seen, &question, &decide::user(args.by.clone()), "")?;
     if seen.is_live() {
         out::say(&format!("the terminal that runs {id} goes on with it"));
         return Ok(Done::Waits);
     }
     drop(seen);
-    resume::go_on(globals, &place, &config.settings, &id, args.waiting, None)
+    resume::go_on(globals, &place, &id, args.waiting, None)
 }
 
 /// Where a person brought the result to the branch themselves, the run looks at it again before it asks any more.

@@ -2,7 +2,7 @@
 
 use super::run::Stay;
 use crate::args::{Globals, Resume, WaitArgs};
-use crate::config::{self, Config};
+use crate::config;
 use crate::exit::Done;
 use crate::facts::Story;
 use crate::failure::Failure;
@@ -11,6 +11,7 @@ use crate::place::{Place, never_began};
 use tribunal_core::run::Run;
 use tribunal_engine::Docket;
 use tribunal_engine::budget::Caps;
+use tribunal_engine::docket::RunNote;
 use tribunal_engine::real::{self, Artifact, Project};
 use tribunal_engine::settings::Settings;
 
@@ -22,14 +23,28 @@ pub fn run(globals: &Globals, args: &Resume) -> Result<Done, Failure> {
         Some(wanted) => place.find(Some(wanted))?,
         None => unfinished(&place)?,
     };
-    check_agents(&place, &place.project()?, &config, &id)?;
+    check_agents(&place, &place.project()?, &id)?;
     let changed = args.set.set.iter().any(|set| set.trim_start().starts_with("budget."));
     let caps = changed.then(|| Caps::of(&config.settings.budget));
-    go_on(globals, &place, &config.settings, &id, args.waiting, caps)
+    go_on(globals, &place, &id, args.waiting, caps)
+}
+
+/// The settings that a run began with. Without them it does not go on: those of now may be a stranger's.
+pub fn kept(place: &Place, id: &str, about: &RunNote) -> Result<Settings, Failure> {
+    let dir = place.run_dir(id);
+    real::kept_settings(&dir, about).map_err(|why| {
+        let file = config::shown(&dir.join(real::SETTINGS));
+        Failure::work(format!("{file}: run {id} cannot go on without the settings it began with: {why}")).hint(
+            format!(
+                "put the file back as it was, or call the run off with `tribunal cancel {id}`; {} begins another",
+                about.afresh()
+            ),
+        )
+    })
 }
 
 /// Refuses to go on where the agents of a run could never be launched, unless it needs none any more.
-pub fn check_agents(place: &Place, project: &Project, config: &Config, id: &str) -> Result<(), Failure> {
+pub fn check_agents(place: &Place, project: &Project, id: &str) -> Result<(), Failure> {
     let docket = place.read(id)?.docket()?;
     // What builds nothing has the agents it found when it began, or none.
     let about = &docket.about;
@@ -38,12 +53,8 @@ pub fn check_agents(place: &Place, project: &Project, config: &Config, id: &str)
     if docket.run.as_ref().is_none_or(built) || !builds {
         return Ok(());
     }
-    let dir = place.run_dir(id);
-    let Some(kept) = real::settings_of(&dir) else {
-        return real::check_agents(project, &config.settings).map_err(|error| config.located(error));
-    };
-    real::check_agents(project, &kept).map_err(|error| {
-        let file = config::shown(&dir.join(real::SETTINGS));
+    real::check_agents(project, &kept(place, id, about)?).map_err(|error| {
+        let file = config::shown(&place.run_dir(id).join(real::SETTINGS));
         let phase = &docket.about.phase;
         Failure::usage(format!("{file}: {error}")).hint(format!(
             "run {id} keeps the settings it began with; `tribunal run {phase} --fresh` begins another with those of now, `tribunal cancel {id}` calls it off"
@@ -106,9 +117,31 @@ fn is_open(docket: &Docket) -> bool {
     docket.run.as_ref().is_some_and(|run| run.ending().is_none())
 }
 
-/// Resumes a run with the settings it began with, and stays with it. `settings` serve where those are lost; `caps` are
-/// what a person lets it spend from now on.
+/// Resumes a run with the settings it began with, and stays with it. `caps` are what a person lets it spend from now on.
 pub fn go_on(
+    globals: &Globals,
+    place: &Place,
+    id: &str,
+    waiting: WaitArgs,
+    caps: Option<Caps>,
+) -> Result<Done, Failure> {
+    let docket = place.read(id)?.docket()?;
+    if docket.run.is_none() {
+        return Err(never_began(id));
+    }
+    let settings = kept(place, id, &docket.about)?;
+    go_on_with(globals, place, &settings, id, waiting, caps)
+}
+
+/// Closes a run that was called off. It launches nothing any more, so that settings of now serve where its own are lost:
+/// calling off is the way out of that.
+pub fn close(globals: &Globals, place: &Place, now: &Settings, id: &str) -> Result<Done, Failure> {
+    let docket = place.read(id)?.docket()?;
+    let kept = real::kept_settings(&place.run_dir(id), &docket.about);
+    go_on_with(globals, place, kept.as_ref().unwrap_or(now), id, WaitArgs::default(), None)
+}
+
+fn go_on_with(
     globals: &Globals,
     place: &Place,
     settings: &Settings,
@@ -122,8 +155,6 @@ pub fn go_on(
     }
     let project = place.project()?;
     super::land::if_there(place, &project, id)?;
-    let kept = real::settings_of(&place.run_dir(id));
-    let settings = kept.as_ref().unwrap_or(settings);
     let mut engine = real::resume(&project, settings, id, waiting.attach)?;
     caps.into_iter().for_each(|caps| engine.raise(caps));
     if !globals.quiet {

@@ -35,8 +35,8 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
         let open = resume::of_phase(&place, &files.number)?;
         if let Some(id) = open.filter(|_| args.plan.is_none()) {
             out::say(&format!("run {id} of this phase is not over: it goes on (--fresh begins another)"));
-            resume::check_agents(&place, &project, &config, &id)?;
-            return resume::go_on(globals, &place, settings, &id, args.waiting, None);
+            resume::check_agents(&place, &project, &id)?;
+            return resume::go_on(globals, &place, &id, args.waiting, None);
         }
     }
     let ask = Ask {

@@ -217,6 +217,34 @@ fn what_reaches_beyond_the_sandbox_counts_when_it_is_trusted() {
     assert_eq!(value(&fewer.load(), "agents.sandbox"), ("\"off\"".into(), Layer::Project));
 }
 
+/// Who set a cap pays for what runs: the repository may lower it, and needs trust to raise it.
+#[test]
+fn a_repository_lowers_a_cap_of_the_user_and_never_raises_it() {
+    let own = "[budget]\nrun_cents = 500\nmaker_cents = 100\n";
+    let home = |text: &str| Home::new().file("user.toml", own).project(text);
+    let cents = |home: &Home, key: &str| value(&home.load(), key);
+    let (user, project) = (|n: &str| (n.to_owned(), Layer::User), |n: &str| (n.to_owned(), Layer::Project));
+    assert_eq!(cents(&home("[budget]\nrun_cents = 499\n"), "budget.run_cents"), project("499"));
+    for more in ["501", "0"] {
+        let text = format!("[budget]\nrun_cents = {more}\n");
+        let raised = home(&text);
+        assert_eq!(cents(&raised, "budget.run_cents"), user("500"));
+        let note = raised.load().untrusted_note().unwrap();
+        assert!(note.contains("tribunal.toml:2:1: `budget.run_cents` is not used"), "{note}");
+        let trusted = raised.trusting();
+        assert_eq!(cents(&trusted, "budget.run_cents"), project(more));
+        assert_eq!(trusted.load().untrusted_note(), None);
+    }
+    // What is reserved for a launch is counted where its cost is not told: less of it is more launches under a cap.
+    assert_eq!(cents(&home("[budget]\nmaker_cents = 1\n"), "budget.maker_cents"), user("100"));
+    assert_eq!(cents(&home("[budget]\nmaker_cents = 200\n"), "budget.maker_cents"), project("200"));
+    // Who set none gets the repository's, and says otherwise for one run with a flag.
+    let free = Home::new().project("[budget]\nrun_cents = 900\n");
+    assert_eq!(cents(&free, "budget.run_cents"), project("900"));
+    let flagged = home("").flag("budget.run_cents", "700");
+    assert_eq!(cents(&flagged, "budget.run_cents"), ("700".to_owned(), Layer::Flag));
+}
+
 #[test]
 fn a_review_reads_what_its_change_began_from() {
     let mut home = Home::new()

@@ -1,10 +1,11 @@
 //! Settings of the repository's own files that reach beyond the sandbox. A clone is a stranger's: they count once the user
-//! trusts them (`tribunal trust`), and a changed value is not trusted. What needs trust is decided in `tribunal-core`.
+//! trusts them (`tribunal trust`), and a changed value is not trusted. The same holds for limits that are looser than the
+//! user's own. What needs trust is decided in `tribunal-core`.
 
 use super::{Config, Entry, Key, Layer, Sources};
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::defence::{Defence, stands};
-use tribunal_core::trust::{Reach, counts, is_widening, reach};
+use tribunal_core::trust::{Reach, counts, is_widening, loosens, reach};
 use tribunal_engine::real::trusted;
 
 /// Trusts the settings with this digest, all at once: for machines that are new every time.
@@ -12,8 +13,21 @@ const VARIABLE: &str = "TRIBUNAL_TRUST";
 
 /// How far an entry reaches.
 fn reach_of(entry: &Entry) -> Option<Reach> {
-    let key: Vec<&str> = entry.key.parts().iter().map(String::as_str).collect();
-    reach(&key, &entry.value.to_string())
+    reach(&parts(&entry.key), &entry.value.to_string())
+}
+
+fn parts(key: &Key) -> Vec<&str> {
+    key.parts().iter().map(String::as_str).collect()
+}
+
+fn number(value: &toml::Value) -> Option<u64> {
+    value.as_integer().and_then(|number| u64::try_from(number).ok())
+}
+
+/// What the user's own file sets, as numbers. The repository's file comes later and would win.
+fn limits_of_the_user(entries: &[Entry]) -> BTreeMap<Key, Option<u64>> {
+    let of_user = entries.iter().filter(|entry| entry.origin.layer == Layer::User);
+    of_user.map(|entry| (entry.key.clone(), number(&entry.value))).collect()
 }
 
 /// The digest by which an entry is trusted.
@@ -35,7 +49,16 @@ pub(super) fn sift(entries: &mut Vec<Entry>, sources: &Sources) -> Vec<(Entry, b
         entries.iter().filter(own).map(|entry| (entry.key.clone(), entry.value.clone())).collect();
     // What holds without the repository's word needs no trust.
     let adds = |entry: &Entry| !entry.is_nothing() && without.get(&entry.key) != Some(&entry.value);
-    let needs = |entry: &Entry| of_repository(entry) && adds(entry) && !counts(reach_of(entry), false);
+    let limits = limits_of_the_user(entries);
+    let is_looser = |entry: &Entry| {
+        entry.origin.layer == Layer::Project
+            && limits
+                .get(&entry.key)
+                .is_some_and(|own| loosens(&parts(&entry.key), *own, number(&entry.value)))
+    };
+    let needs = |entry: &Entry| {
+        of_repository(entry) && adds(entry) && (!counts(reach_of(entry), false) || is_looser(entry))
+    };
     let mut needing: Vec<Entry> = entries
         .iter()
         .filter(|entry| of_repository(entry))

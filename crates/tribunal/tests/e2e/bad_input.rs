@@ -413,6 +413,34 @@ fn an_agent_that_is_gone_when_the_run_goes_on() {
     assert_eq!(show.ended(), Ending::Cancelled);
 }
 
+/// A run that waits goes on with the settings it began with. Others that lie in their place, and those of the branch that is
+/// checked out by now, are not asked.
+#[test]
+fn hostile_settings_lie_in_the_place_of_a_runs_own() {
+    let (mut show, _) = waiting();
+    let run = show.run();
+    let kept = show.stage.run_dir(&run).join("settings.json");
+    let text = std::fs::read_to_string(&kept).unwrap();
+    let other = text.replacen("\"land_again\": false", "\"land_again\": true", 1);
+    assert_ne!(other, text);
+    std::fs::write(&kept, other).unwrap();
+    let says = ["settings.json", "cannot go on without the settings it began with", "cancel", "--fresh"];
+    let refused_all = |stage: &crate::stage::Stage| {
+        for args in [&["resume"][..], &["run"], &["decide", "01-01/task-1", "ask-again"]] {
+            refused(stage, args, 3, &says);
+        }
+    };
+    refused_all(&show.stage);
+    std::fs::remove_file(&kept).unwrap();
+    refused_all(&show.stage);
+    // Its own serve, and a run without them can be called off.
+    std::fs::write(&kept, &text).unwrap();
+    show.expect(&["resume"], 4);
+    std::fs::remove_file(&kept).unwrap();
+    show.expect(&["cancel", &run], 0);
+    assert_eq!(show.ended(), Ending::Cancelled);
+}
+
 #[test]
 fn a_second_orchestrator() {
     let mut show = Show::of(&Scene { script: scenes::AT_WORK, ..PLAIN });

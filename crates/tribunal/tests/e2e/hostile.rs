@@ -191,8 +191,8 @@ fn hostile_dev_steers_runs() {
     let mut show = Show::script(&dev_also(
         r##"{ run = ["sh", "-c", """export TRIBUNAL_UNDEFENDED='{UNDEFENDED}'
         for verb in cancel run resume gc 'decide 01-01/task-1 accept' serve; do
-          '{BINARY}' $verb; echo $? >> codes
-          env -i TRIBUNAL_UNDEFENDED='{UNDEFENDED}' '{BINARY}' -C '{PROJECT}' $verb; echo $? >> codes
+          timeout 20 '{BINARY}' $verb; echo $? >> codes
+          timeout 20 env -i HOME='{HOME}' PATH="$PATH" TRIBUNAL_UNDEFENDED='{UNDEFENDED}' '{BINARY}' -C '{PROJECT}' $verb; echo $? >> codes
         done"""] },"##,
     ))
     .without_paths();
@@ -264,7 +264,8 @@ do = [ { run = ["sh", "-c", "rm -rf -- * .[a-z]*"] }, { say = "SUMMARY: tidied u
     assert!(show.expect(&["log"], 0).stdout.contains("its working folder was taken away"));
 }
 
-/// Work that was not committed and an exit code of 0 are no report that the task is done.
+/// Work that was not committed and an exit code of 0 are no report that the task is done, and neither are words behind an
+/// error of the model.
 #[test]
 fn hostile_dev_ends_without_a_word() {
     const SCRIPT: &str = r##"
@@ -274,10 +275,12 @@ plan = "01-01"
 task = 1
 attempt = 1
 times = 1
-do = [ { write = "bin/one.sh", text = "echo half\n" }, { fault = "no-final" } ]
+do = [ { write = "bin/one.sh", text = "echo half\n" }, { say = "SUMMARY: half of it.\nTASK: done" }, { fault = "FAULT" } ]
 "##;
-    let mut show = Show::script(SCRIPT);
-    show.passes();
-    assert!(show.failures().contains(&FailureKind::Truncated), "{:?}", show.failures());
-    assert_ne!(show.landed("bin/one.sh").as_deref(), Some("echo half"));
+    for (fault, kind) in [("error-event", FailureKind::Crashed), ("no-final", FailureKind::Truncated)] {
+        let mut show = Show::script(&SCRIPT.replace("FAULT", fault));
+        show.passes();
+        assert_ne!(show.landed("bin/one.sh").as_deref(), Some("echo half"), "{fault}");
+        assert!(show.failures().contains(&kind), "{fault}: {:?}", show.failures());
+    }
 }

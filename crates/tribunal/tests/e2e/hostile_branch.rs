@@ -6,7 +6,7 @@ use crate::review_tools::{DIFF, LINT_ROW, Project};
 use crate::show::Show;
 use crate::stage::Stage;
 use crate::stage::program::Ended;
-use crate::stage::scenes::{NO_GATE, dev_also};
+use crate::stage::scenes::{APPROVES, NO_GATE, dev_also};
 use std::path::{Path, PathBuf};
 
 /// Somebody who trusts nothing by themselves reviews the branch that is checked out.
@@ -103,13 +103,13 @@ fn hostile_clone_widens_the_sandbox_of_its_agent() {
     program.trusts = false;
     program.env.push(("THE_PASSWORD_OF_THE_USER".into(), "hunter2".into()));
     let said = show.tribunal(&["run"]).said();
-    assert!(said.contains("`adapters.wide.keep_env` is not used"), "{said}");
-    assert!(said.contains("`tribunal trust` trusts it"), "{said}");
     let trees = show.stage.project().join(".tribunal/runs");
     let runs = std::fs::read_dir(trees).unwrap().map(|run| run.unwrap().path());
     let made: Vec<String> =
         runs.filter_map(|run| std::fs::read_to_string(run.join("lanes/01-01/tree/made.txt")).ok()).collect();
     assert!(!made.is_empty() && made.iter().all(|env| !env.contains("hunter2")), "{made:?}: {said}");
+    assert!(said.contains("`adapters.wide.keep_env` is not used"), "{said}");
+    assert!(said.contains("`tribunal trust` trusts it"), "{said}");
 
     let mut twin = Show::with(NO_GATE, "");
     twin.stage.program_mut().trusts = false;
@@ -227,4 +227,35 @@ fn hostile_dev_changes_what_runs_elsewhere() {
     twin.claims(".github/workflows/ci.yml");
     twin.passes();
     assert_eq!(twin.landed(".github/workflows/ci.yml").as_deref(), Some("on: push"));
+}
+
+/// The plans of a phase verify it. A branch that breaks what it built changes the command that would say so.
+#[test]
+fn hostile_branch_changes_how_its_phase_is_verified() {
+    const PLAN: &str = ".planning/phases/01-tools/01-04-PLAN.md";
+    const COMMAND: &str = "grep -q \"count.sh FILE\" docs/count.txt";
+    let (_folder, mut stage) = crate::stage();
+    let dir = stage.root().join("the demo");
+    let demo = stage.tribunal(&["demo", "--dir", &dir.display().to_string()]).unwrap();
+    assert_eq!(demo.code, Some(0), "{}", demo.said());
+    stage.program_mut().dir = dir;
+    stage.script(&format!("[[turn]]\nrole = \"reviewer\"\noptional = true\ndo = [{APPROVES}]\n")).unwrap();
+    let scenario = format!("agents.scenario={:?}", stage.scene_file().display().to_string());
+    let panel = "testing-qa-verification-specialist";
+    let args = ["review", "01", "--yes", "--panel", panel, "--set", &scenario];
+    let plan = std::fs::read_to_string(stage.project().join(PLAN)).unwrap();
+    assert!(plan.contains(COMMAND), "{plan}");
+    // What the plan says otherwise is no matter.
+    commit(&stage, &[(PLAN, &plan.replace(COMMAND, "true"))]);
+    let passed = stage.tribunal(&args).unwrap();
+    assert_eq!(passed.code, Some(0), "{}", passed.said());
+    commit(&stage, &[("docs/count.txt", "nothing\n")]);
+    let failed = stage.tribunal(&args).unwrap();
+    assert_eq!(failed.code, Some(1), "{}", failed.said());
+    assert!(failed.stdout.contains("verification (failed)"), "{}", failed.said());
+    // A plan that is taken away is one of the base all the same.
+    stage.git(&["rm", "-q", PLAN]).unwrap();
+    stage.git(&["commit", "-q", "-m", "docs: fewer"]).unwrap();
+    let failed = stage.tribunal(&args).unwrap();
+    assert_eq!(failed.code, Some(1), "{}", failed.said());
 }

@@ -11,7 +11,7 @@ fn hostile_dev_changes_the_configuration() {
     let dev = dev_also(
         r##"{ write = "tribunal.toml", text = "[plan]\nreview = \"never\"\n[agents.roles.loop-reviewer]\nadapter = \"command\"\nargs = [\"true\"]\n" },"##,
     );
-    let said = Show::script(&dev).waits_and_lands_nothing();
+    let said = Show::script(&dev).without_paths().waits_and_lands_nothing();
     assert!(
         said.contains("tribunal.toml configures Tribunal or its agents: a change needs a person"),
         "{said}"
@@ -22,7 +22,7 @@ fn hostile_dev_changes_the_configuration() {
 fn hostile_dev_changes_ci_and_hooks() {
     for file in [".github/workflows/ci.yml", ".githooks/pre-push", ".gitlab-ci.yml"] {
         let dev = dev_also(&format!("{{ write = \"{file}\", text = \"on: push\\n\" }},"));
-        let said = Show::script(&dev).waits_and_lands_nothing();
+        let said = Show::script(&dev).without_paths().waits_and_lands_nothing();
         assert!(said.contains(&format!("{file} configures CI or hooks: a change needs a person")), "{said}");
     }
 }
@@ -47,7 +47,8 @@ use = "qa"
 optional = true
 do = [ { say = "CHECKED: ran git show --stat, the files are those of the plan, and both checks name lines of the dev.\nVERDICT: approve" } ]
 "###;
-    let said = Show::script(&format!("{DELIVERY_WRONG}{MENDS}")).waits_and_lands_nothing();
+    let mut show = Show::script(&format!("{DELIVERY_WRONG}{MENDS}")).without_paths();
+    let said = show.waits_and_lands_nothing();
     assert!(said.contains("ci.yml configures CI or hooks: a change needs a person"), "{said}");
 }
 
@@ -87,11 +88,22 @@ do = [ { write = "bin/one.sh", text = "exit {round}\n" }, { say = "SUMMARY: one.
     assert!(said.contains("`sh bin/one.sh` fails"), "{said}");
 }
 
+/// A plan that names paths claims no others, whatever its dev writes there.
+#[test]
+fn hostile_dev_leaves_its_contract() {
+    let dev = dev_also("{ write = \"other.txt\", text = \"mine {round}\\n\" },");
+    let said = Show::script(&dev).waits_and_lands_nothing();
+    assert!(said.contains("other.txt is not among the contract's allowed paths"), "{said}");
+    let mut twin = Show::script(&dev);
+    twin.claims("other.txt");
+    twin.passes();
+}
+
 /// The dev allows itself in its own copy of the plan what the plan forbids.
 #[test]
 fn hostile_dev_rewrites_its_contract() {
     let dev = dev_also(
-        r##"{ run = ["sh", "-c", "sed '/files_forbidden/,+1d' {PLAN} > plan.new && mv plan.new {PLAN}"] },
+        r##"{ run = ["sh", "-c", "sed -e '/files_forbidden/,+1d' -e 's/^files_modified:/&\\n  - README.md/' {PLAN} > plan.new && mv plan.new {PLAN}"] },
         { write = "README.md", text = "mine {round}\n" },"##,
     );
     let (folder, stage) = crate::stage();
@@ -107,7 +119,6 @@ fn hostile_dev_rewrites_its_contract() {
     assert!(said.contains("README.md is forbidden by the contract"), "{said}");
 }
 
-/// The secret is taken out before anything lands, and no report shows it.
 /// What agents say goes to a branch as well: a SUMMARY, the review, the message of a commit.
 #[test]
 fn hostile_words_take_no_secret_to_the_branch() {
@@ -128,6 +139,7 @@ fn hostile_words_take_no_secret_to_the_branch() {
     assert!(!history.contains(&token) && !history.contains(own), "{history}");
 }
 
+/// The secret is taken out before anything lands, and no report shows it.
 #[test]
 fn hostile_dev_commits_a_secret() {
     let secret = ["AKIA", "Q7RT5UVW2LMN9PQS"].concat();
@@ -143,7 +155,7 @@ fn hostile_dev_commits_a_secret() {
     let second = second
         .replace("task = 1", "task = 1\nround = 2")
         .replace("SUMMARY: one.sh.", "FIXED: {finding:1}\\nFIXED: {finding:2}\\nSUMMARY: one.sh.");
-    let mut show = Show::script(&format!("{first}{second}"));
+    let mut show = Show::script(&format!("{first}{second}")).without_paths();
     show.stage.program_mut().env.push(("TEST_API_KEY".into(), own.into()));
     let said = show.passes();
     assert!(said.contains("a secret does not belong in the repository"), "{said}");

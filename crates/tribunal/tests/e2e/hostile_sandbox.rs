@@ -54,6 +54,7 @@ fn hostile_dev_reads_another_project() {
     let (home, root) = (show.stage.home(), show.stage.root().to_owned());
     put(&home.join("other").join(of_a_launch), "MARKER-OTHER");
     put(&home.join("src/deep/er").join(of_a_launch), "MARKER-DEEP");
+    put(&home.join("src/1/2/3/4/5/6/7/8/node_modules/9").join(of_a_launch), "MARKER-DEEPER");
     put(&root.join("worktree").join(of_a_launch), "MARKER-WORKTREE");
     put(&home.join("src/deep/notes"), "OPENED");
     show.passes();

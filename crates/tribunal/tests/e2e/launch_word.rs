@@ -9,11 +9,16 @@ use tribunal_core::finding::Verdict;
 use tribunal_core::run::Ending;
 
 /// A plain scene in which a program of ours judges the task. The dev writes this into the judged file.
-fn judged_by(program: &str, file: &str) -> Show {
+pub(crate) fn judged_by(program: &str, file: &str) -> Show {
+    let text = serde_json::Value::from(file);
+    reviewed_by(program, &dev_also(&format!("{{ write = \"bin/one.sh\", text = {text} }},")))
+}
+
+/// The same with a script of the dev's own.
+pub(crate) fn reviewed_by(program: &str, dev: &str) -> Show {
     let (folder, stage) = crate::stage();
     PLAIN.set(&stage).unwrap();
-    let text = serde_json::Value::from(file);
-    stage.script_with(&dev_also(&format!("{{ write = \"bin/one.sh\", text = {text} }},"))).unwrap();
+    stage.script_with(dev).unwrap();
     role(&stage, "loop-reviewer", program);
     Show::on(folder, stage)
 }

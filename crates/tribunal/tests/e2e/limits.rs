@@ -45,8 +45,8 @@ do = [
 
 /// A run whose orchestrator was killed while a dev was at work, which never came to an end.
 fn killed_at_work() -> Show {
-    const SETTINGS: &str =
-        "[plan]\nreview = \"never\"\n[budget]\nrun_cents = 150\nmaker_cents = 100\nreviewer_cents = 10\n";
+    const SETTINGS: &str = "[plan]\nreview = \"never\"\n[budget]\nrun_cents = 150\nmaker_cents = 100\nreviewer_cents = 10\n\
+         [agents]\nmaker_timeout_s = 20\n";
     const SCRIPT: &str = r##"
 [[turn]]
 role = "dev"
@@ -87,6 +87,31 @@ fn hostile_kill_lets_no_cap_be_passed() {
     let ended = resumed.wait().unwrap();
     let said = show.after(&["resume"], ended).said();
     assert_eq!((show.launches_of("/make:dev"), show.ended()), (2, Ending::Passed), "{said}");
+}
+
+/// The user's own file caps every run; the file of a clone says that there is no cap.
+#[test]
+fn hostile_clone_raises_the_users_cap() {
+    let capped = |settings: &'static str| {
+        let mut show = Show::with(settings, "");
+        let file = show.stage.home().join(".config/tribunal/config.toml");
+        let text = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, format!("{text}[budget]\nrun_cents = 15\nmaker_cents = 10\n")).unwrap();
+        show.stage.program_mut().trusts = false;
+        show
+    };
+    let mut show = capped("[plan]\nreview = \"never\"\n[budget]\nrun_cents = 0\nreviewer_cents = 10\n");
+    let said = show.expect(&["run"], 4).said();
+    assert!(said.contains("`budget.run_cents` is not used"), "{said}");
+    assert!(said.contains("$0.10 of $0.15 spent, the next launch reserves $0.10"), "{said}");
+    assert_eq!(show.stage.launched().len(), 1, "{said}");
+
+    // What the clone lowers counts, and so does a cap that leaves room.
+    let mut twin = capped("[plan]\nreview = \"never\"\n[budget]\nrun_cents = 9\n");
+    let said = twin.expect(&["run"], 4).said();
+    assert_eq!(twin.stage.launched().len(), 0, "{said}");
+    twin.expect(&["resume", "--set", "budget.run_cents=1000"], 0);
+    assert_eq!(twin.ended(), Ending::Passed);
 }
 
 #[test]

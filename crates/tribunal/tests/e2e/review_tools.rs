@@ -301,6 +301,30 @@ fn hostile_formatter_leaves_a_link_to_a_users_file() {
     assert!(kept.starts_with("100644"), "no link landed: {kept}\n{}", ended.said());
 }
 
+/// A linter that ends well and says nothing that could be read: it is not green, and what it found before is not fixed.
+#[test]
+fn hostile_tool_answers_nothing_that_can_be_read() {
+    let project = Project::new("fine\n", "fine\nworse\n");
+    let answers = |text: &str| {
+        let script = format!("#!/bin/sh\ncat <<'END'\n{text}\nEND\nexit 0\n");
+        std::fs::write(project.stage.root().join("bin/mylint"), script).unwrap();
+    };
+    project.settings(&ROW.replace("form = \"lines\"", "form = \"sarif\""));
+    let sarif = |results: &str| {
+        format!(
+            r#"{{"version":"2.1.0","runs":[{{"tool":{{"driver":{{"name":"mylint"}}}},"results":[{results}]}}]}}"#
+        )
+    };
+    let whole = sarif("");
+    for half in ["", &whole[..whole.len() - 4]] {
+        answers(half);
+        let ended = project.review(&DIFF, 4);
+        assert!(ended.said().contains("mylint did not run"), "{}", ended.said());
+    }
+    answers(&whole);
+    project.review(&DIFF, 0);
+}
+
 /// A formatter that a project steers looks for the index that its files are taken by.
 #[test]
 fn hostile_formatter_reaches_for_our_index() {

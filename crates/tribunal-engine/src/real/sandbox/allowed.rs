@@ -1,8 +1,10 @@
 //! What a launch is allowed besides its own, collected before it is mounted. Each place is held against what is denied, and
 //! a place that is reached by a link is there by both of its names.
 
-use super::denied::{self, Denied};
+use super::denied::Denied;
 use super::plan::MountPlan;
+use super::search::{self, LIMITS};
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 /// A place outside, its name inside, and whether it may be written.
@@ -20,11 +22,16 @@ pub(super) struct Allowed<'a> {
     aliases: Vec<Grant>,
     /// What lies in them and is hidden all the same.
     hidden: Vec<PathBuf>,
+    /// What lies in them and could not be looked through: hidden, unless it is named itself.
+    unknown: BTreeSet<PathBuf>,
+    /// What the settings name.
+    named: BTreeSet<PathBuf>,
 }
 
 impl<'a> Allowed<'a> {
     pub(super) fn new(plan: &'a mut MountPlan, denied: &'a Denied) -> Self {
-        Allowed { denied, plan, aliases: Vec::new(), hidden: Vec::new() }
+        let (unknown, named) = (BTreeSet::new(), BTreeSet::new());
+        Allowed { denied, plan, aliases: Vec::new(), hidden: Vec::new(), unknown, named }
     }
 
     pub(super) fn denied(&self) -> &Denied {
@@ -41,13 +48,20 @@ impl<'a> Allowed<'a> {
         self.allow(path, false);
     }
 
-    /// Allows what the settings name. Projects that lie there keep what they know of runs.
+    /// Allows what the settings name. Projects that lie there keep what they know of runs, and what could not be looked
+    /// through for projects is not shown: it can be named by its parts.
     pub(super) fn named(&mut self, path: &Path, write: bool) {
         let Ok(real) = path.canonicalize() else { return };
         if self.denied.is_of_another(&real) {
             return;
         }
-        self.hidden.extend(denied::tribunal_folders_below(&real));
+        let below = search::below(&real, LIMITS);
+        if below.unknown.contains(&real) {
+            return;
+        }
+        self.hidden.extend(below.found);
+        self.unknown.extend(below.unknown);
+        self.named.insert(real);
         self.allow(path, write);
     }
 
@@ -89,9 +103,10 @@ impl<'a> Allowed<'a> {
                 self.plan.put(&from, &to, write);
             }
         }
-        for path in self.hidden {
-            if self.plan.shows(&path) && path.symlink_metadata().is_ok_and(|meta| !meta.is_symlink()) {
-                self.plan.hide(path);
+        let unknown = self.unknown.difference(&self.named);
+        for path in self.hidden.iter().chain(unknown) {
+            if path.symlink_metadata().is_ok_and(|meta| !meta.is_symlink()) {
+                self.plan.hide_by_every_name(path);
             }
         }
     }

@@ -69,14 +69,9 @@ pub(super) const SECRETS: [&str; 58] = [
     ".julia/servers",
     ".ghcup/config.yaml",
 ];
-/// How far below a folder that somebody named projects are looked for, and how many folders are looked into.
-const DEPTH_MAX: u32 = 6;
-const FOLDERS_MAX: usize = 20_000;
 /// How many entries of a secret folder are looked at for links, and where links may lead without being secret.
 const ENTRIES_MAX: usize = 500;
 const MACHINE: [&str; 3] = ["/usr", "/nix", "/gnu"];
-/// Folders of many files in which nobody keeps a project.
-const DEEP: [&str; 5] = [".git", "node_modules", "target", ".venv", "site-packages"];
 
 /// The places that are kept from a launch, and where links to them lead.
 #[derive(Default)]
@@ -144,34 +139,6 @@ impl Denied {
     }
 }
 
-/// Folders of Tribunal below a folder: the journals, prompts and sockets of whatever project lies there.
-pub(super) fn tribunal_folders(folder: &Path, depth_max: u32) -> Vec<PathBuf> {
-    let (mut found, mut looked) = (Vec::new(), 0);
-    let mut next = vec![(folder.to_path_buf(), 0)];
-    while let Some((folder, depth)) = next.pop() {
-        looked += 1;
-        if looked > FOLDERS_MAX {
-            break;
-        }
-        for entry in fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok) {
-            let name = entry.file_name();
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                if name == crate::real::FOLDER {
-                    found.push(entry.path());
-                } else if depth < depth_max && !DEEP.iter().any(|deep| name == *deep) {
-                    next.push((entry.path(), depth + 1));
-                }
-            }
-        }
-    }
-    found
-}
-
-/// The same of a folder that the settings name.
-pub(super) fn tribunal_folders_below(folder: &Path) -> Vec<PathBuf> {
-    tribunal_folders(folder, DEPTH_MAX)
-}
-
 /// Whether a text of settings looks as if it held a password or a token.
 pub(super) fn holds_credential(text: &str) -> bool {
     const NAMES: [&str; 8] =
@@ -202,20 +169,6 @@ mod tests {
         ] {
             assert_eq!(holds_credential(text), holds, "{text}");
         }
-    }
-
-    #[test]
-    fn every_folder_of_tribunal_is_found_but_not_through_links() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |path: &str| folder.path().join(path);
-        for path in ["a/.tribunal/runs", "b/c/.tribunal", "node_modules/x/.tribunal"] {
-            fs::create_dir_all(at(path)).unwrap();
-        }
-        std::os::unix::fs::symlink(at("a"), at("link")).unwrap();
-        let mut found = tribunal_folders_below(folder.path());
-        found.sort();
-        assert_eq!(found, [at("a/.tribunal"), at("b/c/.tribunal")]);
-        assert_eq!(tribunal_folders(folder.path(), 0), Vec::<PathBuf>::new());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! and the sockets of services.
 
 use super::plan::MountPlan;
+use super::search;
 use std::fs;
 use std::path::Path;
 
@@ -67,9 +68,6 @@ const SECRET: [&str; 38] = [
     "/sys/kernel/tracing",
 ];
 
-/// Folders that are shown and in which people keep projects as well; a few levels of them are looked through.
-pub(super) const PERHAPS_PROJECTS: [&str; 3] = ["/opt", "/usr/src", "/usr/local/src"];
-
 /// Hides what is not for launches.
 pub(super) fn restrict(plan: &mut MountPlan) {
     for entry in fs::read_dir("/").into_iter().flatten().filter_map(Result::ok) {
@@ -92,6 +90,8 @@ pub(super) fn restrict(plan: &mut MountPlan) {
     for key in host_keys.filter(|entry| entry.file_name().to_string_lossy().ends_with("_key")) {
         hide_readable(plan, &key.path());
     }
+    // Of what could not be looked through, only programs on PATH are shown.
+    search::of_machine().unknown.into_iter().for_each(|path| plan.hide(path));
     // Settings of git for everybody are seen, unless somebody keeps a token there.
     let git = Path::new("/etc/gitconfig");
     if fs::read_to_string(git).is_ok_and(|text| super::denied::holds_credential(&text)) {

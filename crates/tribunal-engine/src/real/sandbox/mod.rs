@@ -12,6 +12,7 @@ mod plan;
 mod probe;
 mod programs;
 mod project;
+mod search;
 mod tool_roots;
 
 use super::scratch::Scratches;
@@ -241,9 +242,7 @@ impl SandboxHost<'_> {
             of_variable(name, rest).into_iter().for_each(|path| denied.secret(path));
         }
         self.key_places(tree, home).into_iter().for_each(|key| denied.secret(key));
-        for place in machine::PERHAPS_PROJECTS {
-            denied::tribunal_folders(Path::new(place), 1).into_iter().for_each(|path| denied.secret(path));
-        }
+        search::of_machine().found.into_iter().for_each(|path| denied.secret(path));
         denied.agents(self.adapters, spec.row, home, spec.env);
         denied
     }
@@ -266,18 +265,7 @@ impl SandboxHost<'_> {
 /// The second layer: what is denied is hidden under every name by which it would be seen.
 fn hide_denied(plan: &mut MountPlan, denied: &Denied) {
     let plain = |place: &&PathBuf| place.symlink_metadata().is_ok_and(|meta| !meta.is_symlink());
-    for place in denied.places().filter(plain) {
-        let shown: Vec<PathBuf> = plan
-            .shown()
-            .filter_map(|(from, to)| {
-                let rest = place.strip_prefix(from).ok()?;
-                Some(if rest.as_os_str().is_empty() { to.to_path_buf() } else { to.join(rest) })
-            })
-            .chain([place.clone()])
-            .filter(|inside| plan.source(inside).as_ref() == Some(place))
-            .collect();
-        shown.into_iter().for_each(|inside| plan.hide(inside));
-    }
+    denied.places().filter(plain).for_each(|place| plan.hide_by_every_name(place));
 }
 
 /// The user's home; a root is none.
@@ -295,6 +283,9 @@ fn value<'a>(env: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
 
 /// Where a tree lies; refused when it is not the folder that we made there, or is reached through a link.
 fn in_place(within: &Path, tree: &Path) -> io::Result<PathBuf> {
+    if !stands(Defence::TreeInPlace) {
+        return Ok(tree.to_path_buf());
+    }
     let moved = || io::Error::other(format!("{} is not where it was made", tree.display()));
     let expect = within.canonicalize()?.join(tree.strip_prefix(within).map_err(|_| moved())?);
     tree.canonicalize().ok().filter(|real| *real == expect && is_dir(real)).ok_or_else(moved)

@@ -60,6 +60,19 @@ impl MountPlan {
         })
     }
 
+    /// Nothing of what lies there is seen, neither in its place nor where something that holds it is seen by another name.
+    pub(super) fn hide_by_every_name(&mut self, place: &Path) {
+        let names = self.shown().filter_map(|(from, to)| {
+            let rest = place.strip_prefix(from).ok()?;
+            Some(if rest.as_os_str().is_empty() { to.to_path_buf() } else { to.join(rest) })
+        });
+        let seen: Vec<PathBuf> = names
+            .chain([place.to_path_buf()])
+            .filter(|inside| self.source(inside).as_deref() == Some(place))
+            .collect();
+        seen.into_iter().for_each(|inside| self.hide(inside));
+    }
+
     /// The steps of it. A rule that says what the one above it says already is left out: every one costs a mount. But the
     /// tree has one of its own in any case: what is mounted nobody can rename.
     pub(super) fn steps(self, tree: &Path) -> Walls {

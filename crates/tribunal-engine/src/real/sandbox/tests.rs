@@ -236,3 +236,19 @@ fn no_signing_key_is_seen_wherever_it_lies() {
         ["readable/keys/other"]
     );
 }
+
+/// A folder that is opened by the name of a link is seen by both names, and no project in it by either.
+#[test]
+fn a_project_behind_a_link_is_hidden_by_every_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let walls = walls_in(&root, &["x"], &[], None, |root| {
+        put(&root.join("elsewhere/p/.tribunal/key"));
+        symlink(root.join("elsewhere"), root.join("home/readable")).unwrap();
+    });
+    let walls = walls.unwrap();
+    assert!(walls.0.iter().any(|wall| wall.place() == root.join("home/readable")), "{walls:?}");
+    for at in ["elsewhere/p/.tribunal", "home/readable/p/.tribunal"] {
+        assert!(walls.0.contains(&Wall::Hide(root.join(at))), "{at}: {walls:?}");
+    }
+}
