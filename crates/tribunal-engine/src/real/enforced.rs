@@ -3,6 +3,7 @@
 
 use super::sandbox::Sandbox;
 use super::site::Site;
+use crate::docket::{Note, RunNote};
 use crate::settings::Settings;
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::network::{self, Started};
@@ -23,6 +24,8 @@ pub fn facts(sandbox: Sandbox, containment: &Containment, settings: &Settings) -
     let found = if walls == Walls::Raised { containment.enforced() } else { Enforced::default() };
     SandboxFacts {
         walls,
+        more_writable: !settings.agents.writable.is_empty(),
+        more_readable: !settings.agents.readable.is_empty(),
         network: found.network,
         checks_network: settings.checks.network,
         kernel_files: found.kernel_files,
@@ -51,6 +54,15 @@ impl Site {
     /// How the sandbox is told in reports.
     pub(crate) fn sandbox_words(&self) -> String {
         sandbox::words(&self.promised)
+    }
+
+    /// What a run that goes on notes where other things are enforced than when it began: its claims must hold for all
+    /// of its launches.
+    pub(crate) fn promised_since(&self, about: &RunNote) -> Option<Note> {
+        let containment = self.keeper.containment().name().to_owned();
+        let weaker = about.promised.is_none_or(|before| before.weakest(self.promised) != before);
+        let escapes = containment == sandbox::PARTIAL && about.containment != sandbox::PARTIAL;
+        (weaker || escapes).then_some(Note::Promised { containment, facts: self.promised })
     }
 
     /// The network of a command that judges.
