@@ -119,7 +119,7 @@ const MISSING: [&str; 8] = [
 ];
 
 /// How programs say that they reached nobody by the network, in lower case.
-const UNREACHED: [&str; 10] = [
+const UNREACHED: [&str; 12] = [
     "temporary failure in name resolution",
     "could not resolve host",
     "unknown host ",
@@ -130,6 +130,8 @@ const UNREACHED: [&str; 10] = [
     "enetunreach",
     "dial tcp: lookup ",
     "unknownhostexception",
+    "offline mode (via `--offline`)",
+    "offline mode (--offline)",
 ];
 
 /// Whether output says that a command reached nobody by the network.

@@ -5,6 +5,7 @@ use super::sandbox::Sandbox;
 use super::site::Site;
 use crate::docket::{Note, RunNote};
 use crate::settings::Settings;
+use std::ffi::OsString;
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::network::{self, Started};
 use tribunal_process::{Containment, Enforced, Network};
@@ -45,6 +46,12 @@ pub(crate) fn network_of(started: Started, facts: &SandboxFacts) -> Network {
     }
 }
 
+/// What a command without a network is told in its environment. cargo asks its registry wherever a project keeps no
+/// `Cargo.lock`, and waits for it in vain; told that it is offline, it takes what the user has.
+pub(crate) fn offline(network: Network) -> Option<(OsString, OsString)> {
+    (network == Network::None).then(|| ("CARGO_NET_OFFLINE".into(), "true".into()))
+}
+
 /// The way out for a command that was cut off and says that it reached nobody.
 pub(crate) fn way_out(network: Network, output: &str) -> Option<&'static str> {
     (network == Network::None && tribunal_docs::qa::lacks_network(output)).then_some(WITHOUT_NETWORK)
@@ -75,6 +82,19 @@ impl Site {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_who_is_cut_off_is_told_that_it_is_offline() {
+        assert_eq!(offline(Network::Host), None);
+        assert!(
+            offline(Network::None)
+                .is_some_and(|(name, value)| name == "CARGO_NET_OFFLINE" && value == "true")
+        );
+        let said = "error: no matching package named `serde` found\nAs a reminder, you're using offline mode (--offline) \
+                    which can sometimes cause surprising resolution failures";
+        assert_eq!(way_out(Network::None, said), Some(WITHOUT_NETWORK));
+        assert_eq!(way_out(Network::Host, said), None);
+    }
 
     /// Cut off only where that is enforced and nobody gave it: what is not enforced is not tried, and not claimed.
     #[test]

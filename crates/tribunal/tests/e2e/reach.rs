@@ -5,6 +5,7 @@
 use crate::show::Show;
 use crate::stage::program::Ended;
 use crate::stage::scenes::{APPROVES, dev_also, reviewer_does};
+use crate::stage::{Res, Stage};
 use std::collections::BTreeSet;
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
@@ -115,16 +116,24 @@ impl Reach {
         let (builder, reviewer) = (scene("builder"), scene("reviewer"));
         let check = places.classes(&listed(show).unwrap());
         if show.stage.program().around.is_empty() {
-            show.user_acts(|stage| stage.write("NOTES.txt", "Notes.\n"));
+            show.user_acts(stage_a_change);
         } else {
-            show.stage.write("NOTES.txt", "Notes.\n").unwrap();
+            stage_a_change(&show.stage).unwrap();
         }
-        let review = ["review", "--diff", "HEAD", "--panel", "reach", "--set", "agents.default=\"\""];
+        let run = show.run();
+        let review = ["review", "--staged", "--panel", "reach", "--set", "agents.default=\"\""];
         let said = self.give(&review, None).said();
         let show = &self.show;
+        assert_ne!(show.run(), run, "{said}");
         let tool = places.classes(&listed(show).unwrap_or_else(|| panic!("{said}")));
         Lists { builder, reviewer, check, tool }
     }
+}
+
+/// The user stages something for the tool to look at.
+fn stage_a_change(stage: &Stage) -> Res<()> {
+    stage.write("NOTES.txt", "Notes.\nolder first:\n")?;
+    stage.git(&["add", "NOTES.txt"]).map(drop)
 }
 
 /// What a command of the newest run listed.
@@ -289,7 +298,8 @@ fn what_each_role_reaches_is_what_is_written_here() {
     assert_eq!(more(&lists.builder), expect(&[&of_agents[..], &["writes its tree"]].concat()));
     assert_eq!(more(&lists.reviewer), expect(&[&of_agents[..], &["reads its tree"]].concat()));
     assert_eq!(more(&lists.check), expect(&["writes its tree"]));
-    assert_eq!(more(&lists.tool), expect(&["writes its tree"]));
+    // The script that it is started with lies in the tree: over it stands that of the base, to be read.
+    assert_eq!(more(&lists.tool), expect(&["reads its tree", "writes its tree"]));
 }
 
 /// The test above sees a hole: a folder with a key that somebody opened by mistake.
