@@ -25,6 +25,7 @@ use tribunal_docs::chain::Artifact;
 use tribunal_findings::Excerpt;
 use tribunal_journal::RowRef;
 use tribunal_view::plain;
+use tribunal_view::sandbox::{self, SandboxFacts};
 use tribunal_view::spoken::Identity;
 
 /// The machine name of the run in the journal.
@@ -64,6 +65,13 @@ pub enum Note {
     Launch(Box<LaunchNote>),
     /// An agent's launch had begun when the orchestrator died, and gave no answer: it has cost something.
     Lost(Box<LaunchNote>),
+    /// The run goes on, and what is enforced around its launches is not what it was.
+    Promised {
+        /// How processes are contained.
+        containment: String,
+        /// What is enforced.
+        facts: SandboxFacts,
+    },
     /// Something a person should know.
     Warning(String),
     /// A budget's cap is reached: nothing more is launched.
@@ -214,6 +222,9 @@ pub struct RunNote {
     /// Whether agents and checks are kept to their own files, in words.
     #[serde(default)]
     pub sandbox: String,
+    /// The same as facts; none in journals that are older.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promised: Option<SandboxFacts>,
     /// Digest of the configuration, adapters and personalities as read at the start.
     pub configuration: String,
     /// Digest of the file in the run's folder that keeps its settings. A file that is not this one is not believed. Empty in
@@ -240,6 +251,28 @@ pub struct RunNote {
 }
 
 impl RunNote {
+    /// The run goes on under this: from now on it claims what held before and holds still. What a journal without facts
+    /// says in words stays where it is no claim.
+    fn go_on_under(&mut self, containment: &str, facts: SandboxFacts) {
+        let facts = self.promised.map_or(facts, |before| before.weakest(facts));
+        if self.promised.is_some() || !self.sandbox.starts_with(sandbox::UNSANDBOXED) {
+            self.sandbox = sandbox::words(&facts);
+        }
+        self.promised = Some(facts);
+        if self.containment != sandbox::PARTIAL {
+            self.containment = containment.to_owned();
+        }
+    }
+
+    /// What a reader must know of the sandbox: each promise that was not kept.
+    pub fn unkept(&self) -> Vec<String> {
+        match &self.promised {
+            Some(facts) => sandbox::unkept(&self.containment, facts),
+            None if self.sandbox.starts_with(sandbox::UNSANDBOXED) => vec![self.sandbox.clone()],
+            None => Vec::new(),
+        }
+    }
+
     /// What it makes or judges, where it builds no phase: `spec of login`, `review of main..HEAD`.
     pub fn artifact(&self) -> Option<String> {
         if let Some(chain) = self.chain.as_ref().filter(|chain| chain.artifact != Artifact::Implementation) {
@@ -659,6 +692,7 @@ impl Note {
             Note::Run(_) => "run",
             Note::Launch(_) => "launch",
             Note::Lost(_) => "lost",
+            Note::Promised { .. } => "promised",
             Note::Warning(_) => "warning",
             Note::Spent(_) => "spent",
             Note::Raised(_) => "raised",
@@ -917,6 +951,7 @@ impl Docket {
                 self.launches.push((**launch).clone());
             }
             Note::Lost(launch) => self.killed.push((**launch).clone()),
+            Note::Promised { containment, facts } => self.about.go_on_under(containment, *facts),
             Note::Warning(text) if self.warnings.contains(text) => {}
             Note::Warning(text) => self.warnings.push(text.clone()),
             Note::AlreadyThere { plan } => {

@@ -452,12 +452,6 @@ pub fn rule_notes(git: &GitSettings) -> Vec<String> {
     [unsigned, unhooked].into_iter().flatten().map(str::to_owned).collect()
 }
 
-/// What every report says where nothing kept agents to their own files.
-pub fn forgeable(docket: &Docket) -> Vec<String> {
-    let sandbox = &docket.about.sandbox;
-    if sandbox.starts_with("unsandboxed") { vec![sandbox.clone()] } else { Vec::new() }
-}
-
 /// What agents want a person to know: `dev of 01-01/task-1: the key is missing`.
 pub fn escalated(docket: &Docket) -> Vec<String> {
     of_launches(docket, |launch| &launch.escalated)

@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{PidfdFlags, pidfd_open};
 use tribunal_core::defence::{Defence, stands};
 
-use crate::enforced::Enforced;
+use crate::enforced::{Around, Enforced, PROBE_HIDES};
 use crate::inside::{self, Stage};
 use crate::launch::{Launch, detach, find_tool};
 use crate::proc::pid_of;
@@ -115,7 +115,7 @@ impl Containment {
 
     /// What a command that looks around inside sees; none if it cannot be walled in.
     fn looked(&self, network: Network) -> Option<Enforced> {
-        let walls = Walls(vec![Wall::Hide("/tmp".into())]);
+        let walls = Walls(vec![Wall::Hide(PROBE_HIDES.into())]);
         match self {
             Self::Subreaper => None,
             Self::Namespace(Namespace(Maker::Own { exe, stage })) => {
@@ -128,7 +128,9 @@ impl Containment {
                 let stage = Stage { network, ..*stage };
                 command.args(bubblewrap_args(Some((&walls, "/".as_ref())), init.as_deref(), stage));
                 match init {
-                    Some(_) => command.args(inside::init_args(stage, "probe")).args(inside::look_args(INIT)),
+                    Some(_) => command
+                        .args(inside::init_args(stage, "probe"))
+                        .args(inside::look_args(INIT, Around::Walls)),
                     None => command.arg(find_tool("true")?),
                 };
                 let plain = Enforced { walls: true, callers: true, ..Enforced::default() };

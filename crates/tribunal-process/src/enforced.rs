@@ -3,8 +3,14 @@
 
 use std::fs;
 
+use rustix::fs::StatVfsMountFlags;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
+
+use crate::syscalls;
+
+/// The folder that is hidden from a launch which only looks around.
+pub(crate) const PROBE_HIDES: &str = "/tmp";
 
 /// Codes of the command that looks around begin here, so that no failure of a wrapper is taken for an answer.
 const LOOKED: u8 = 64;
@@ -51,18 +57,50 @@ impl Enforced {
     }
 }
 
-/// Looks around from inside: what is closed, as a code. Nothing is changed, also where it could be.
-pub(crate) fn look() -> u8 {
-    let kernel = fs::File::options().write(true).open("/proc/sys/kernel/core_pattern").is_err();
+/// What there should be around a command that looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Around {
+    /// A PID namespace alone.
+    Namespace,
+    /// Walls, too.
+    Walls,
+}
+
+/// Files by which the kernel is told what to do: each of another part of it.
+const KERNEL_FILES_TRIED: [&str; 4] = [
+    "/proc/sys/kernel/core_pattern",
+    "/proc/sys/vm/drop_caches",
+    "/proc/sysrq-trigger",
+    "/sys/kernel/uevent_helper",
+];
+
+/// Looks around from inside: what is closed, as a code. Nothing is changed, also where it could be. Where there should be
+/// walls and are none, there is no such code: everything else would be promised of nothing.
+pub(crate) fn look(around: Around) -> u8 {
+    if around == Around::Walls && !has_walls() {
+        return 0;
+    }
+    let closed = |path: &&str| fs::File::options().write(true).open(path).is_err();
+    let kernel = KERNEL_FILES_TRIED.iter().all(closed);
     let init = fs::read_link("/proc/1/fd/0").is_err() && fs::File::open("/proc/1/mem").is_err();
     // Scopes come together: who may not signal its own first process cannot reach sockets outside either.
     let sockets = Pid::from_raw(1).is_some_and(|init| test_kill_process(init) == Err(Errno::PERM));
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let calls =
-        status.lines().any(|line| line.strip_prefix("Seccomp:").is_some_and(|mode| mode.trim() == "2"));
+    let calls = syscalls::are_refused();
     let seen =
         [(kernel, KERNEL_FILES), (init, INIT), (sockets, SOCKETS), (calls, CALLS), (is_alone(), NETWORK)];
     seen.into_iter().filter(|(closed, _)| *closed).fold(LOOKED, |code, (_, bit)| code | bit)
+}
+
+/// Is the machine read-only, the folder that a probe hides empty, and no privilege to be had from a file?
+fn has_walls() -> bool {
+    let read_only = |path: &str| {
+        rustix::fs::statvfs(path).is_ok_and(|found| found.f_flag.contains(StatVfsMountFlags::RDONLY))
+    };
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let privileges =
+        status.lines().any(|line| line.strip_prefix("NoNewPrivs:").is_some_and(|value| value.trim() == "1"));
+    let hidden = fs::read_dir(PROBE_HIDES).is_ok_and(|mut entries| entries.next().is_none());
+    read_only("/") && hidden && privileges
 }
 
 /// Is there no interface but the loopback, and that one of use?

@@ -23,6 +23,7 @@ use rustix::process::{
 };
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
+use crate::enforced::{Around, look};
 use crate::launch::keep_descriptors;
 use crate::proc::{Proc, own_pid, pid_of};
 use crate::record::{self, Cause, Exit, ExitHow};
@@ -32,6 +33,8 @@ use crate::walls::{Walls, here};
 const HOOK: &str = "--tribunal-contain";
 /// In place of the number of words about walls: there are none.
 const OPEN: &str = "open";
+/// The stage that looks around where there must be walls.
+const WALLED: &str = "look-walled";
 static HOOKED: AtomicBool = AtomicBool::new(false);
 
 /// Call first thing in `main`: in a process that is a stage of a contained launch it does that stage's whole
@@ -47,7 +50,8 @@ pub fn contained() -> Option<ExitCode> {
     let done = match stage.to_str() {
         Some("monitor") => monitor(args.collect()),
         Some("init") => init(args.collect()),
-        Some("look") => Some(crate::enforced::look()),
+        Some("look") => Some(look(Around::Namespace)),
+        Some(WALLED) => Some(look(Around::Walls)),
         _ => None,
     };
     Some(ExitCode::from(done.unwrap_or(125)))
@@ -119,14 +123,19 @@ pub(crate) fn init_args(stage: Stage, id: &str) -> Vec<OsString> {
 }
 
 /// `argv[0]`, program and arguments of a command that looks at what is closed to it and says so by its exit code.
-pub(crate) fn look_args(exe: &str) -> [OsString; 4] {
-    ["probe", exe, HOOK, "look"].map(OsString::from)
+pub(crate) fn look_args(exe: &str, around: Around) -> [OsString; 4] {
+    let stage = match around {
+        Around::Namespace => "look",
+        Around::Walls => WALLED,
+    };
+    ["probe", exe, HOOK, stage].map(OsString::from)
 }
 
 /// Arguments that try the whole chain on a command that only looks around.
 pub(crate) fn probe_args(stage: Stage, walls: Option<&Walls>) -> Vec<OsString> {
     let mut args = monitor_args(stage, walls, "probe", Path::new(""));
-    args.extend(look_args("/proc/self/exe"));
+    let around = if walls.is_some() { Around::Walls } else { Around::Namespace };
+    args.extend(look_args("/proc/self/exe", around));
     args
 }
 

@@ -171,6 +171,27 @@ pub(crate) fn refuse() -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Whether calls are refused to this process as the filter refuses them: tried, with arguments that do nothing. That some
+/// filter is there says little: a container around us may have brought its own.
+#[expect(unsafe_code, reason = "calls by number have no safe wrapper")]
+pub(crate) fn are_refused() -> bool {
+    let nothing = std::ptr::null::<libc::c_void>();
+    // SAFETY: no pointer leads anywhere, and no number is an operation: where a call is open, it says so and does nothing.
+    let tried = unsafe {
+        [
+            (libc::syscall(libc::SYS_keyctl, -1, 0, 0, 0, 0), io::Error::last_os_error(), EPERM),
+            (
+                libc::syscall(libc::SYS_add_key, nothing, nothing, nothing, 0, 0),
+                io::Error::last_os_error(),
+                EPERM,
+            ),
+            (libc::syscall(libc::SYS_io_uring_setup, 0, nothing), io::Error::last_os_error(), ENOSYS),
+            (libc::syscall(libc::SYS_bpf, -1, nothing, 0), io::Error::last_os_error(), EPERM),
+        ]
+    };
+    tried.iter().all(|(done, why, expect)| *done == -1 && why.raw_os_error() == Some(*expect))
+}
+
 #[cfg(test)]
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod tests {
@@ -254,6 +275,18 @@ mod tests {
         for call in needed {
             assert_eq!(answer(&filter, machine::NATIVE, native(call), 0), ALLOW, "{call}");
         }
+    }
+
+    /// Tried before and after, in a thread of its own: a filter stays for as long as its thread does.
+    #[test]
+    fn a_filter_is_seen_by_what_it_refuses() {
+        let seen = std::thread::spawn(|| {
+            rustix::thread::set_no_new_privs(true).unwrap();
+            let before = are_refused();
+            refuse().unwrap();
+            (before, are_refused())
+        });
+        assert_eq!(seen.join().unwrap(), (false, true));
     }
 
     #[test]

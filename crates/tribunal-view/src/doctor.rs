@@ -1,7 +1,7 @@
 //! What `doctor` says: agents, roles, containment, git, room and runs. Words only; nothing is looked at here.
 
 use crate::plain::line;
-use crate::sandbox::PromiseView;
+use crate::sandbox::{self, PromiseView};
 use crate::style::{Mark, Style, columns};
 use crate::words;
 use schemars::JsonSchema;
@@ -146,7 +146,6 @@ pub fn text(view: &DoctorView, style: Style) -> String {
 }
 
 fn machine(out: &mut String, view: &DoctorView, style: Style) {
-    let partial = if view.containment_partial { " (partial: a process may escape)" } else { "" };
     let git = if view.git.is_empty() { "not found" } else { &view.git };
     let room = format!("{} free, {} kept in {}", bytes(view.disk_free), bytes(view.kept), runs(view.runs));
     let gates = if view.gates_off.is_empty() {
@@ -155,7 +154,11 @@ fn machine(out: &mut String, view: &DoctorView, style: Style) {
         format!("off: {}", view.gates_off.join(", "))
     };
     let held = [
-        (Mark::Complete, "processes", format!("{}{partial}", view.containment)),
+        (
+            if view.containment_partial { Mark::Warning } else { Mark::Complete },
+            "processes",
+            sandbox::contained(&view.containment).to_owned(),
+        ),
         (if view.sandbox_missing { Mark::Warning } else { Mark::Complete }, "sandbox", view.sandbox.clone()),
     ];
     let promises = view.promises.iter().map(|promise| {

@@ -66,6 +66,8 @@ pub struct RunView {
     pub containment: String,
     /// Whether agents are kept to their own files, in words.
     pub sandbox: String,
+    /// What a reader must know of it: each promise that was not kept, processes that could escape first.
+    pub unkept: Vec<String>,
     /// What the settings let through: gates switched off, commit rules not kept.
     pub let_through: Vec<String>,
     /// When it began, in milliseconds since 1970.
@@ -393,11 +395,6 @@ impl RunView {
             *command = crate::words::from_elsewhere(command, dir);
         }
         self.questions.iter_mut().for_each(|open| open.from_elsewhere(dir));
-    }
-
-    /// Whether an agent of the same user could forge: nothing kept it to its own files.
-    pub fn is_forgeable(&self) -> bool {
-        self.sandbox.starts_with("unsandboxed")
     }
 
     /// Its symbol.

@@ -2,7 +2,7 @@
 
 use crate::facts::{CommandView, FindingView, LoopView, RunView};
 use crate::style::Style;
-use crate::{plain, spoken, status, summary, words};
+use crate::{plain, sandbox, spoken, status, summary, words};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -90,7 +90,7 @@ fn facts(run: &RunView) -> Vec<Vec<String>> {
         row("took", words::duration(run.ms())),
         row("branch", text(&run.branch)),
         row("base", text(&run.base)),
-        row("containment", text(&run.containment)),
+        row("containment", text(sandbox::contained(&run.containment))),
         row("sandbox", text(&run.sandbox)),
         row("agents", words::count(usize::try_from(run.effort.launches).unwrap_or(usize::MAX), "launch")),
         row("lost attempts", run.effort.failures.to_string()),

@@ -2,10 +2,11 @@
 //! are looked up elsewhere; every face and every report takes its words from this place.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Whether launches are kept to their own files.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Walls {
     /// They are.
     Raised,
@@ -16,11 +17,16 @@ pub enum Walls {
     Missing,
 }
 
-/// What is enforced around launches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What is enforced around launches. A journal keeps it, so that a report says what was so when the launches ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SandboxFacts {
     /// Their files.
     pub walls: Walls,
+    /// The settings give builders and checks more to write (`agents.writable`).
+    pub more_writable: bool,
+    /// The settings show every launch more to read (`agents.readable`).
+    pub more_readable: bool,
     /// A launch that asks for it has no network.
     pub network: bool,
     /// The settings give the network to checks all the same.
@@ -37,6 +43,26 @@ pub struct SandboxFacts {
     pub callers: bool,
 }
 
+impl SandboxFacts {
+    /// What held all the time, where some launches ran under one sandbox and some under another: a promise that was kept
+    /// for a part of a run was not kept for the run.
+    #[must_use]
+    pub fn weakest(self, other: Self) -> Self {
+        Self {
+            walls: if self.walls == Walls::Raised { other.walls } else { self.walls },
+            more_writable: self.more_writable || other.more_writable,
+            more_readable: self.more_readable || other.more_readable,
+            network: self.network && other.network,
+            checks_network: self.checks_network || other.checks_network,
+            kernel_files: self.kernel_files && other.kernel_files,
+            init: self.init && other.init,
+            sockets: self.sockets && other.sockets,
+            calls: self.calls && other.calls,
+            callers: self.callers && other.callers,
+        }
+    }
+}
+
 /// One promise, and whether it is kept here.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PromiseView {
@@ -51,6 +77,17 @@ pub struct PromiseView {
 /// How a run without walls begins its words.
 pub const UNSANDBOXED: &str = "unsandboxed";
 
+/// The containment from which a process can escape, by its name in journals.
+pub const PARTIAL: &str = "partial";
+
+/// How processes are held together, by the name of the containment.
+pub fn contained(name: &str) -> &str {
+    match name {
+        PARTIAL => "partial (a process that sheds its session, parent and environment can outlive the run)",
+        name => name,
+    }
+}
+
 /// The promises, one by one; none without walls, for then nothing is promised.
 pub fn promises(facts: &SandboxFacts) -> Vec<PromiseView> {
     if facts.walls != Walls::Raised {
@@ -58,7 +95,7 @@ pub fn promises(facts: &SandboxFacts) -> Vec<PromiseView> {
     }
     let network = match (facts.checks_network, facts.network) {
         (true, _) => "checks and tools have the network (checks.network), as agents have",
-        (false, true) => "checks and tools have no network; agents have it",
+        (false, true) => "checks and tools have no network, but for tools whose row gives it; agents have it",
         (false, false) => "the network is open to checks and tools, too",
     };
     let rows = [
@@ -98,18 +135,41 @@ pub fn promises(facts: &SandboxFacts) -> Vec<PromiseView> {
 }
 
 /// What is said of the files of a launch.
-pub fn walls(facts: &SandboxFacts) -> &'static str {
+pub fn walls(facts: &SandboxFacts) -> String {
+    let open = "agents and checks can read and write whatever you can, have the network, and could forge";
     match facts.walls {
-        Walls::Raised => "walls: agents and checks write only their own files and see no journal",
-        Walls::Off => "unsandboxed (switched off): an agent of the same user could forge",
-        Walls::Missing => "unsandboxed (this machine permits none): an agent of the same user could forge",
+        Walls::Off => format!("{UNSANDBOXED} (switched off): {open}"),
+        Walls::Missing => format!("{UNSANDBOXED} (this machine permits no sandbox): {open}"),
+        Walls::Raised => {
+            let own = "sandboxed: agents and checks write only their own files";
+            let journal = "see no journal of this project";
+            match (facts.more_writable, facts.more_readable) {
+                (false, false) => format!("{own} and see no journal"),
+                (true, false) => format!("{own} and what agents.writable names, and {journal}"),
+                (false, true) => format!("{own}, read what agents.readable names, and {journal}"),
+                (true, true) => {
+                    format!(
+                        "{own} and what agents.writable names, read what agents.readable names, and {journal}"
+                    )
+                }
+            }
+        }
     }
+}
+
+/// What a reader of a run must know: where processes could escape, where there was no sandbox, and else each promise that
+/// was not kept. Nothing where everything held.
+pub fn unkept(containment: &str, facts: &SandboxFacts) -> Vec<String> {
+    let partial = (containment == PARTIAL).then(|| format!("containment: {}", contained(containment)));
+    let open = (facts.walls != Walls::Raised).then(|| walls(facts));
+    let broken = promises(facts).into_iter().filter(|promise| !promise.kept).map(|promise| promise.words);
+    partial.into_iter().chain(open).chain(broken).collect()
 }
 
 /// All of it on one line, for reports.
 pub fn words(facts: &SandboxFacts) -> String {
     let promises = promises(facts).into_iter().map(|promise| promise.words);
-    std::iter::once(walls(facts).to_owned()).chain(promises).collect::<Vec<_>>().join("; ")
+    std::iter::once(walls(facts)).chain(promises).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
@@ -118,6 +178,8 @@ mod tests {
 
     const ALL: SandboxFacts = SandboxFacts {
         walls: Walls::Raised,
+        more_writable: false,
+        more_readable: false,
         network: true,
         checks_network: false,
         kernel_files: true,
@@ -148,5 +210,39 @@ mod tests {
             assert_eq!(promises(&facts), []);
             assert!(words(&facts).starts_with(UNSANDBOXED) && words(&facts).ends_with("could forge"));
         }
+    }
+
+    /// What reads a run hears of every promise that is not kept, and of nothing else.
+    #[test]
+    fn each_promise_that_is_not_kept_is_named_by_itself() {
+        assert_eq!(unkept("namespace", &ALL), Vec::<String>::new());
+        let sockets = SandboxFacts { sockets: false, ..ALL };
+        let said = unkept("bubblewrap", &sockets);
+        assert!(said.len() == 1 && said[0].starts_with("sockets without a file reach"), "{said:?}");
+        let said = unkept(PARTIAL, &SandboxFacts { walls: Walls::Missing, ..ALL });
+        assert!(said.len() == 2 && said[0].contains("outlive") && said[1].contains("forge"), "{said:?}");
+    }
+
+    /// More that may be written or read is said, whatever else holds.
+    #[test]
+    fn what_the_settings_open_is_not_kept_quiet() {
+        for (more_writable, more_readable) in [(true, false), (false, true), (true, true)] {
+            let said = words(&SandboxFacts { more_writable, more_readable, ..ALL });
+            assert_eq!(said.contains("agents.writable"), more_writable, "{said}");
+            assert_eq!(said.contains("agents.readable"), more_readable, "{said}");
+        }
+    }
+
+    /// Whichever part came first, a run claims what held in all of it.
+    #[test]
+    fn a_part_without_a_promise_takes_it_from_the_whole() {
+        let none = SandboxFacts { walls: Walls::Raised, ..SandboxFacts::default() };
+        let opened = SandboxFacts { more_writable: true, checks_network: true, ..ALL };
+        let missing = SandboxFacts { walls: Walls::Missing, ..ALL };
+        for other in [none, opened, missing, ALL] {
+            assert_eq!(ALL.weakest(other), other);
+            assert_eq!(other.weakest(ALL), other);
+        }
+        assert!(!none.weakest(opened).network && none.weakest(opened).checks_network);
     }
 }

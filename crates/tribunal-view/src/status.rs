@@ -16,8 +16,8 @@ pub fn text(run: &RunView, style: Style) -> String {
     out.push_str(&plans(run, style));
     let facts = facts_line(run);
     let _ = writeln!(out, "  {}", style.wrap(&facts, "  "));
-    if run.is_forgeable() {
-        let _ = writeln!(out, "  {}", style.wrap(&run.sandbox, "  "));
+    for open in &run.unkept {
+        let _ = writeln!(out, "  {}", style.wrap(&plain::line(open), "    "));
     }
     for command in &run.commands {
         let _ = writeln!(out, "  {}", style.wrap(&plain::line(&command.line()), "    "));

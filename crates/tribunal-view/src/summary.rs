@@ -133,12 +133,7 @@ fn rows(run: &RunView) -> Vec<(&'static str, String)> {
     run.take.iter().for_each(|command| rows.push(("To take", taken_by(run, command))));
     run.commands.iter().for_each(|command| rows.push(("Tests", plain::line(&command.line()))));
     run.unreviewed.iter().for_each(|note| rows.push(("Unjudged", plain::line(note))));
-    if run.containment.starts_with("partial") || run.containment.starts_with("none") {
-        rows.push(("Contained", run.containment.clone()));
-    }
-    if run.is_forgeable() {
-        rows.push(("Sandbox", run.sandbox.clone()));
-    }
+    run.unkept.iter().for_each(|open| rows.push(("Sandbox", plain::line(open))));
     run.report.iter().for_each(|path| rows.push(("Report", path.clone())));
     run.review.iter().for_each(|path| rows.push(("Review", path.clone())));
     rows

@@ -28,7 +28,7 @@ use tribunal_view::facts::{
     Activity, EMPTY, EffortView, FindingView, LoopView, OfferView, PlanState, PlanView, QuestionView,
     RoundView, RunView, WAITS,
 };
-use tribunal_view::{branch, plain, question, summary, words};
+use tribunal_view::{branch, plain, question, sandbox, summary, words};
 
 /// What the fold does not keep but people want to know: when, how often, and what was said at the end.
 #[derive(Clone, Debug, Default)]
@@ -304,6 +304,7 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
         tip: run.and_then(Run::tip).map(|tip| tip.as_str().to_owned()),
         containment: about.containment.clone(),
         sandbox: about.sandbox.clone(),
+        unkept: about.unkept(),
         let_through: around.gates.clone(),
         began: docket.began.map_or(0, |began| began.0),
         at: docket.at.0,
@@ -728,6 +729,10 @@ fn of_note(note: &Note) -> &str {
 fn note_kind(note: &Note) -> Option<Kind> {
     Some(match note {
         Note::Run(about) => events::note("run", &format!("phase {} on branch {}", about.phase, about.branch)),
+        Note::Promised { facts, .. } => events::note(
+            "sandbox",
+            &format!("the run goes on under another sandbox: {}", sandbox::words(facts)),
+        ),
         Note::Warning(text) => events::note("warning", text),
         Note::AlreadyThere { plan } => {
             let text = format!("the branch had it already: nothing of plan {plan} was left to land");

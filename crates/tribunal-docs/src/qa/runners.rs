@@ -119,7 +119,7 @@ const MISSING: [&str; 8] = [
 ];
 
 /// How programs say that they reached nobody by the network, in lower case.
-const UNREACHED: [&str; 16] = [
+const UNREACHED: [&str; 18] = [
     "temporary failure in name resolution",
     "could not resolve host",
     "unknown host ",
@@ -136,6 +136,8 @@ const UNREACHED: [&str; 16] = [
     "failed to download from `https://",
     "failed to establish a new connection",
     "network connectivity is disabled",
+    "offline mode (via `--offline`)",
+    "offline mode (--offline)",
 ];
 
 /// Whether output says that a command reached nobody by the network.

@@ -122,7 +122,7 @@ fn walled(
     let agents = &bounds.settings.agents;
     let sandbox = Sandbox::of(&agents.sandbox, || Containment::detect().can_wall());
     if sandbox == Sandbox::Missing && agents.sandbox == "required" {
-        return Err("agents.sandbox is \"required\", and this machine permits no walls".to_owned());
+        return Err("agents.sandbox is \"required\", and this machine permits no sandbox".to_owned());
     }
     let root = ground.root();
     let repo = Repo::open(root).ok();

@@ -117,7 +117,8 @@ impl Names {
             Note::Resumed => vec![say("phase_resumed", "", json!({}))],
             Note::Launch(launch) => self.ended_launch(launch),
             Note::Gate(gate) => vec![before_task(gate)],
-            Note::Warning(_)
+            Note::Promised { .. }
+            | Note::Warning(_)
             | Note::Lost(_)
             | Note::Traced { .. }
             | Note::Editor(_)

@@ -721,6 +721,8 @@ pub(crate) fn contained(
     let mut kept: Vec<(OsString, OsString)> = KEPT.into_iter().filter_map(env).collect();
     kept.push(("TMPDIR".into(), tmp.clone().into()));
     kept.push(("TRIBUNAL_JUNIT".into(), junit_in(dir).into()));
+    let network = site.network(command.network);
+    kept.extend(enforced::offline(network));
     kept.extend(command.env.iter().cloned());
     let more = std::iter::once(tmp).chain(command.room.iter().cloned()).map(|path| (path, true));
     let more = more.chain(command.reads.iter().map(|path| (path.clone(), false)));
@@ -743,7 +745,7 @@ pub(crate) fn contained(
         out_dir: out_dir.clone(),
         output_max: OUTPUT_MAX,
         walls: walls.clone(),
-        network: site.network(command.network),
+        network,
     };
     let timeout = command.limit.unwrap_or(Duration::from_secs(site.settings.checks.timeout_s));
     crash::point("check:before");

@@ -3,7 +3,9 @@
 
 use super::sandbox::Sandbox;
 use super::site::Site;
+use crate::docket::{Note, RunNote};
 use crate::settings::Settings;
+use std::ffi::OsString;
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::network::{self, Started};
 use tribunal_process::{Containment, Enforced, Network};
@@ -22,6 +24,8 @@ pub fn facts(sandbox: Sandbox, containment: &Containment, settings: &Settings) -
     let found = if walls == Walls::Raised { containment.enforced() } else { Enforced::default() };
     SandboxFacts {
         walls,
+        more_writable: !settings.agents.writable.is_empty(),
+        more_readable: !settings.agents.readable.is_empty(),
         network: found.network,
         checks_network: settings.checks.network,
         kernel_files: found.kernel_files,
@@ -41,6 +45,12 @@ pub(crate) fn network_of(started: Started, facts: &SandboxFacts) -> Network {
     }
 }
 
+/// What a command without a network is told in its environment. cargo asks its registry wherever a project keeps no
+/// `Cargo.lock`, and waits for it in vain; told that it is offline, it takes what the user has.
+pub(crate) fn offline(network: Network) -> Option<(OsString, OsString)> {
+    (network == Network::None).then(|| ("CARGO_NET_OFFLINE".into(), "true".into()))
+}
+
 /// The way out for a command that was cut off and says that it reached nobody.
 pub(crate) fn way_out(network: Network, output: &str) -> Option<&'static str> {
     (network == Network::None && tribunal_docs::qa::lacks_network(output)).then_some(WITHOUT_NETWORK)
@@ -50,6 +60,15 @@ impl Site {
     /// How the sandbox is told in reports.
     pub(crate) fn sandbox_words(&self) -> String {
         sandbox::words(&self.promised)
+    }
+
+    /// What a run that goes on notes where other things are enforced than when it began: its claims must hold for all
+    /// of its launches.
+    pub(crate) fn promised_since(&self, about: &RunNote) -> Option<Note> {
+        let containment = self.keeper.containment().name().to_owned();
+        let weaker = about.promised.is_none_or(|before| before.weakest(self.promised) != before);
+        let escapes = containment == sandbox::PARTIAL && about.containment != sandbox::PARTIAL;
+        (weaker || escapes).then_some(Note::Promised { containment, facts: self.promised })
     }
 
     /// The network of a command that judges.
@@ -62,6 +81,19 @@ impl Site {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_who_is_cut_off_is_told_that_it_is_offline() {
+        assert_eq!(offline(Network::Host), None);
+        assert!(
+            offline(Network::None)
+                .is_some_and(|(name, value)| name == "CARGO_NET_OFFLINE" && value == "true")
+        );
+        let said = "error: no matching package named `serde` found\nAs a reminder, you're using offline mode (--offline) \
+                    which can sometimes cause surprising resolution failures";
+        assert_eq!(way_out(Network::None, said), Some(WITHOUT_NETWORK));
+        assert_eq!(way_out(Network::Host, said), None);
+    }
 
     /// Cut off only where that is enforced and nobody gave it: what is not enforced is not tried, and not claimed.
     #[test]

@@ -113,7 +113,7 @@ pub enum SetupError {
     },
     /// Agents must be kept to their own files, and cannot be.
     #[error(
-        "agents.sandbox is \"required\", but this machine permits no walls around agents\nhint: permit user namespaces (sysctl kernel.unprivileged_userns_clone=1, or a profile for bubblewrap), or set agents.sandbox = \"auto\" and have every report say that an agent could forge"
+        "agents.sandbox is \"required\", but this machine permits no sandbox\nhint: permit user namespaces (sysctl kernel.unprivileged_userns_clone=1 on Debian, kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu), or install bubblewrap where it may make them, or set agents.sandbox = \"auto\" and have every report say that an agent could forge"
     )]
     NoSandbox,
     /// Commits cannot be signed while nobody is there.

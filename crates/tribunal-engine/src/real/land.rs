@@ -15,7 +15,7 @@ use super::{inside, kept, secrets};
 use super::{standing, subject};
 use crate::crash;
 use crate::docket::{ChainNote, CommandNote, Docket, DocketError, LaunchNote, Note};
-use crate::review::{self, Record, forgeable, from_agents, gate_notes, rule_notes, unreviewed};
+use crate::review::{self, Record, from_agents, gate_notes, rule_notes, unreviewed};
 use crate::who;
 use crate::world::{Probe, Report};
 use std::collections::{BTreeMap, BTreeSet};
@@ -958,7 +958,7 @@ impl Finishing {
             unreviewed(&docket),
             gate_notes(&settings.gates),
             rule_notes(&settings.git),
-            forgeable(&docket),
+            docket.about.unkept(),
             from_agents(&docket),
         ]
         .concat();

@@ -447,6 +447,7 @@ impl World for RealWorld {
         if !swept.left.is_empty() {
             notes.push(Note::Warning(format!("processes that could not be ended: {:?}", swept.left)));
         }
+        notes.extend(self.site.promised_since(&docket.about));
         notes.extend(lost::unwanted(&self.site, docket));
         notes.extend(kept::untold(&self.site, docket).into_iter().map(Note::Warning));
         notes

@@ -655,6 +655,7 @@ pub(super) fn told(
         planning_tracked: tracked.iter().any(|entry| entry.path.is_under(&planning)),
         containment: site.keeper.containment().name().to_owned(),
         sandbox: site.sandbox_words(),
+        promised: Some(site.promised),
         configuration: digest(&[configuration.as_bytes()]).to_string(),
         correlation: site.run.clone(),
         effort: standing::effort_word(settings),

@@ -115,11 +115,8 @@ fn head(html: &mut Html, view: &RunView) {
     }
     html.raw("</ul>\n");
     let commands: Vec<String> = view.commands.iter().map(CommandView::line).collect();
-    for note in commands.iter().chain(&view.unreviewed).chain(&view.warnings) {
+    for note in commands.iter().chain(&view.unreviewed).chain(&view.warnings).chain(&view.unkept) {
         html.raw("<p class=\"note\">").text(note).raw("</p>\n");
-    }
-    if view.is_forgeable() {
-        html.raw("<p class=\"note\">").text(&view.sandbox).raw("</p>\n");
     }
 }
 

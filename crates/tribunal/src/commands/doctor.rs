@@ -135,7 +135,7 @@ fn machine(place: Option<&Place>, settings: &Settings) -> DoctorView {
     DoctorView {
         containment: containment.name().to_owned(),
         containment_partial: containment.is_partial(),
-        sandbox: sandbox::walls(&facts).to_owned(),
+        sandbox: sandbox::walls(&facts),
         promises: sandbox::promises(&facts),
         sandbox_missing: sandbox != Sandbox::Walls,
         git: tribunal_git::git_version(root).unwrap_or_default(),

@@ -13,7 +13,7 @@ use std::path::Path;
 use tribunal_core::ids::FindingId;
 use tribunal_engine::Docket;
 use tribunal_engine::editor::Remarks;
-use tribunal_engine::review::{Record, commands, forgeable, from_agents, last_word, unreviewed};
+use tribunal_engine::review::{Record, commands, from_agents, last_word, unreviewed};
 use tribunal_engine::spoken;
 use tribunal_view::facts::CommandView;
 use tribunal_view::review::Review;
@@ -59,7 +59,7 @@ pub fn read(seen: &Seen) -> Result<(Docket, Record), Failure> {
 pub fn of(docket: &Docket, record: &Record, run: &str, run_dir: &Path) -> Review {
     let commands = commands(docket).iter().map(CommandView::line).collect();
     let notes =
-        [commands, unreviewed(docket), status::gates(run_dir), forgeable(docket), from_agents(docket)]
+        [commands, unreviewed(docket), status::gates(run_dir), docket.about.unkept(), from_agents(docket)]
             .concat();
     record.review(docket, run, notes, &facts::questions(docket, run))
 }

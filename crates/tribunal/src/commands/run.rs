@@ -1,6 +1,6 @@
 //! `tribunal run`: begins a run and stays with it. What `resume` and `decide` share with it is here too.
 
-use super::resume;
+use super::{resume, trust};
 use crate::args::{Globals, Run, WaitArgs};
 use crate::exit::Done;
 use crate::facts::{self, Around, Chronicle};
@@ -25,8 +25,10 @@ use tribunal_view::{plain, report, status, summary, words};
 pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
     let place = Place::to_work_on()?;
     let mut config = config::here(Some(&place), &args.set)?;
+    if trust::offer(globals, &place, &config)? {
+        config = config::here(Some(&place), &args.set)?;
+    }
     config.settings.run.land_again |= args.land_again;
-    config.untrusted_note().iter().for_each(|line| out::say(&format!("note: {line}")));
     let project = place.project()?;
     let settings = &config.settings;
     test_command::asked_once(globals, &place, &project, settings)?;

@@ -2,12 +2,13 @@
 //! user's own; nothing is written in the repository.
 
 use crate::args::{Globals, SetArgs, Trust};
-use crate::config::{self, Entry, all_digest, digest};
+use crate::config::{self, Config, Entry, all_digest, digest};
 use crate::exit::Done;
 use crate::failure::Failure;
 use crate::out;
 use crate::place::Place;
 use std::collections::BTreeSet;
+use std::io::{BufRead, IsTerminal};
 use tribunal_engine::real::trusted;
 use tribunal_view::plain;
 
@@ -58,6 +59,33 @@ pub fn run(globals: &Globals, args: &Trust) -> Result<Done, Failure> {
 pub fn own(place: &Place) -> Result<(), Failure> {
     let look = config::look_here(Some(place), &SetArgs::default(), None)?;
     keep(place, look.reaching.iter().map(|(entry, _)| digest(entry)).collect())
+}
+
+/// Offers somebody at a terminal to trust what does not count yet: one question, and whoever says nothing has said no. Anybody
+/// else is told. True where the settings are to be read again.
+pub fn offer(globals: &Globals, place: &Place, config: &Config) -> Result<bool, Failure> {
+    let Some(note) = config.untrusted_note() else { return Ok(false) };
+    let look = config::look_here(Some(place), &SetArgs::default(), None)?;
+    let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if globals.json || globals.quiet || !terminal || look.wrong.is_some() {
+        out::say(&format!("note: {note}"));
+        return Ok(false);
+    }
+    out::say("This repository sets what reaches beyond the sandbox, and you have not trusted it:");
+    for (entry, _) in look.reaching.iter().filter(|(_, was)| !was) {
+        let value = plain::line(&entry.value.to_string());
+        out::say(&format!("  {}  {} = {value}", entry.origin, entry.key));
+    }
+    out::say("Trust it until a value changes? [y/N]");
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    if !matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
+        out::say(&format!("note: {note}"));
+        return Ok(false);
+    }
+    // What was shown, and nothing that came into the file meanwhile.
+    keep(place, look.reaching.iter().map(|(entry, _)| digest(entry)).collect())?;
+    Ok(true)
 }
 
 fn keep(place: &Place, values: BTreeSet<String>) -> Result<(), Failure> {

@@ -33,8 +33,8 @@ fn hostile_dev_reaches_for_the_journal_and_the_repository() {
     let mut show = show(NO_GATE, &script).without_paths();
     let said = show.passes();
     assert_eq!(show.landed("seen").unwrap(), "lane 01-01\ngit works", "its own lane and no more");
-    assert!(show.docket().about.sandbox.starts_with("walls"), "{}", show.docket().about.sandbox);
-    assert!(said.contains("walls: agents and checks write only their own files"), "{said}");
+    assert!(show.docket().about.sandbox.starts_with("sandboxed"), "{}", show.docket().about.sandbox);
+    assert!(said.contains("sandboxed: agents and checks write only their own files"), "{said}");
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn sends_away(settings: &'static str) -> (Option<String>, String) {
 fn hostile_check_sends_what_it_reads_away() {
     let (heard, said) = sends_away(NO_GATE);
     assert_eq!(heard, None);
-    assert!(said.contains("checks and tools have no network; agents have it"), "{said}");
+    assert!(said.contains("checks and tools have no network, but for tools whose row gives it"), "{said}");
 }
 
 /// The same check where the settings give checks the network: they are heard, and every report says so.

@@ -73,6 +73,7 @@ mod uat;
 mod watch;
 mod why;
 mod worktree;
+mod worlds;
 
 use stage::Stage;
 use std::path::Path;

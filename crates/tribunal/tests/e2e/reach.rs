@@ -3,7 +3,9 @@
 //! each role is written down here: whoever opens something must change it in sight.
 
 use crate::show::Show;
+use crate::stage::program::Ended;
 use crate::stage::scenes::{APPROVES, dev_also, reviewer_does};
+use crate::stage::{Res, Stage};
 use std::collections::BTreeSet;
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
@@ -20,43 +22,126 @@ read -r port name < bin/known
 awk '{ print $2 " " $4 }' /proc/net/tcp | grep -q ":$port 0A" && printf 'network\tlisteners of the machine\n'
 python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).connect(chr(0) + sys.argv[1])" "$name" 2> /dev/null && printf 'network\tabstract sockets of the machine\n'
 for p in /proc/[0-9]*; do tr '\0' ' ' < $p/cmdline 2> /dev/null | grep -q "$name" && ! grep -q reach $p/cmdline && printf 'process\tof the machine\n'; done
+test -w /proc/sys/kernel/core_pattern && printf 'kernel\tsettings can be changed\n'
+python3 -c "import ctypes, os, sys; c = ctypes.CDLL(None, use_errno=True); c.syscall({'x86_64': 250, 'aarch64': 219}[os.uname().machine], -1, 0, 0, 0, 0); sys.exit(ctypes.get_errno() == 1)" 2> /dev/null && printf 'kernel\tkeys can be asked for\n'
+for j in "$(cat bin/project)"/.tribunal/runs/*/journal.db; do test -r "$j" && printf 'yours\tthe journal can be read\n'; done
+test -w "$(cat bin/home)/../keys/key" && printf 'yours\tother files can be written\n'
 kill -0 1 2> /dev/null && printf 'process\tinit can be signalled\n'
 head -c 1 /proc/1/environ > /dev/null 2>&1 && printf 'process\tinit can be traced\n'
 true
 "##;
 
 /// The roles, by the files that hold what they listed.
-struct Lists {
-    builder: BTreeSet<String>,
-    reviewer: BTreeSet<String>,
-    check: BTreeSet<String>,
+pub struct Lists {
+    pub builder: BTreeSet<String>,
+    pub reviewer: BTreeSet<String>,
+    pub check: BTreeSet<String>,
+    pub tool: BTreeSet<String>,
 }
 
-/// Plays a run whose launches list what they reach.
+impl Lists {
+    /// Every role with its list.
+    pub fn all(&self) -> [(&'static str, &BTreeSet<String>); 4] {
+        [
+            ("builder", &self.builder),
+            ("reviewer", &self.reviewer),
+            ("check", &self.check),
+            ("tool", &self.tool),
+        ]
+    }
+}
+
+/// A tool that lists what it reaches, and finds nothing.
+const TOOL: &str = "[tools.reach]\nfiles = [\"*.txt\"]\nprograms = [\"sh\"]\n\
+                    check = [\"sh\", \"bin/reach.sh\"]\nform = \"lines\"\nproof = [\"mount\"]\n";
+
+/// Plays a run and a review whose launches list what they reach.
 fn lists(settings: &'static str) -> Lists {
-    let builder = "{ run = [\"sh\", \"-c\", \"sh bin/reach.sh > '{ROOT}/scene/builder'\"] }, \
+    let mut scene = Reach::set(settings);
+    scene.play()
+}
+
+/// A scene whose launches list what they reach, with what they are to find where it is open.
+pub struct Reach {
+    pub show: Show,
+    _listener: TcpListener,
+    _abstract: UnixListener,
+}
+
+impl Reach {
+    pub fn set(settings: &'static str) -> Reach {
+        let builder = "{ run = [\"sh\", \"-c\", \"sh bin/reach.sh > '{ROOT}/scene/builder'\"] }, \
                    { write = \"bin/one.sh\", text = \"sh bin/reach.sh\\n\" },";
-    let reviewer = "{ run = [\"sh\", \"-c\", \"sh bin/reach.sh > '{ROOT}/scene/reviewer'\"] },";
-    let script = format!("{}{}", dev_also(builder), reviewer_does(&format!("{reviewer} {APPROVES}")));
-    let mut show = Show::with(settings, &script);
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let name = format!("tribunal-known-{}-{port}", std::process::id());
-    let _abstract = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
-    let known = format!("{port:04X} {name}\n");
-    let home = show.stage.home().display().to_string();
-    show.user_commits(&[("bin/reach.sh", SCRIPT), ("bin/known", &known), ("bin/home", &home)]);
-    std::fs::create_dir_all(show.stage.root().join("keys")).unwrap();
-    std::fs::write(show.stage.root().join("keys/key"), "key").unwrap();
-    show.passes();
-    let read = |path: PathBuf| std::fs::read_to_string(path).unwrap();
-    let places = Places::of(&show);
-    let scene = |role: &str| places.classes(&read(show.stage.root().join("scene").join(role)));
+        let reviewer = "{ run = [\"sh\", \"-c\", \"sh bin/reach.sh > '{ROOT}/scene/reviewer'\"] },";
+        let script = format!("{}{}", dev_also(builder), reviewer_does(&format!("{reviewer} {APPROVES}")));
+        let mut show = Show::with(settings, &script);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let name = format!("tribunal-known-{}-{port}", std::process::id());
+        let of_name = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+        let known = format!("{port:04X} {name}\n");
+        let home = show.stage.home().display().to_string();
+        let project = show.stage.project().display().to_string();
+        let settings = format!("{settings}{TOOL}");
+        show.user_commits(&[
+            ("bin/reach.sh", SCRIPT),
+            ("bin/known", &known),
+            ("bin/home", &home),
+            ("bin/project", &project),
+            ("tribunal.toml", &settings),
+        ]);
+        std::fs::create_dir_all(show.stage.root().join("keys")).unwrap();
+        std::fs::write(show.stage.root().join("keys/key"), "key").unwrap();
+        Reach { show, _listener: listener, _abstract: of_name }
+    }
+
+    /// Gives a command; every law is watched where this test is its user.
+    #[track_caller]
+    pub fn give(&mut self, args: &[&str], code: Option<i32>) -> Ended {
+        let ended = match self.show.stage.program().around.is_empty() {
+            true => self.show.tribunal(args),
+            false => self.show.stage.program().run(args, &[]).unwrap(),
+        };
+        assert!(code.is_none() || ended.code == code, "{args:?}: {}", ended.said());
+        ended
+    }
+
+    /// Plays a run, then a review by the tool: what each role reached.
+    pub fn play(&mut self) -> Lists {
+        self.give(&["run"], Some(0));
+        let show = &mut self.show;
+        let read = |path: PathBuf| std::fs::read_to_string(path).unwrap();
+        let places = Places::of(show);
+        let scene = |role: &str| places.classes(&read(show.stage.root().join("scene").join(role)));
+        let (builder, reviewer) = (scene("builder"), scene("reviewer"));
+        let check = places.classes(&listed(show).unwrap());
+        if show.stage.program().around.is_empty() {
+            show.user_acts(stage_a_change);
+        } else {
+            stage_a_change(&show.stage).unwrap();
+        }
+        let run = show.run();
+        let review = ["review", "--staged", "--panel", "reach", "--set", "agents.default=\"\""];
+        let said = self.give(&review, None).said();
+        let show = &self.show;
+        assert_ne!(show.run(), run, "{said}");
+        let tool = places.classes(&listed(show).unwrap_or_else(|| panic!("{said}")));
+        Lists { builder, reviewer, check, tool }
+    }
+}
+
+/// The user stages something for the tool to look at.
+fn stage_a_change(stage: &Stage) -> Res<()> {
+    stage.write("NOTES.txt", "Notes.\nolder first:\n")?;
+    stage.git(&["add", "NOTES.txt"]).map(drop)
+}
+
+/// What a command of the newest run listed.
+fn listed(show: &Show) -> Option<String> {
     let launches = show.stage.run_dir(&show.run()).join("launches");
     let outputs = std::fs::read_dir(launches).unwrap().map(|entry| entry.unwrap().path().join("stdout"));
-    let of_check = outputs.map(|path| std::fs::read_to_string(path).unwrap_or_default());
-    let of_check = of_check.filter(|text| text.starts_with("mount\t")).last().unwrap();
-    Lists { builder: scene("builder"), reviewer: scene("reviewer"), check: places.classes(&of_check) }
+    let texts = outputs.map(|path| std::fs::read_to_string(path).unwrap_or_default());
+    texts.filter(|text| text.starts_with("mount\t")).last()
 }
 
 /// Where things are on this machine, for naming them by class.
@@ -168,7 +253,7 @@ fn plain(text: &str) -> PathBuf {
     PathBuf::from(std::ffi::OsString::from_vec(bytes))
 }
 
-const STRICT: &str =
+pub const STRICT: &str =
     "[plan]\nreview = \"never\"\n[agents]\nwritable = []\n[gates]\noff = [\"contract_compliance\"]\n";
 /// What every launch reaches.
 const EVERYBODY: [&str; 7] = [
@@ -213,6 +298,8 @@ fn what_each_role_reaches_is_what_is_written_here() {
     assert_eq!(more(&lists.builder), expect(&[&of_agents[..], &["writes its tree"]].concat()));
     assert_eq!(more(&lists.reviewer), expect(&[&of_agents[..], &["reads its tree"]].concat()));
     assert_eq!(more(&lists.check), expect(&["writes its tree"]));
+    // The script that it is started with lies in the tree: over it stands that of the base, to be read.
+    assert_eq!(more(&lists.tool), expect(&["reads its tree", "writes its tree"]));
 }
 
 /// The test above sees a hole: a folder with a key that somebody opened by mistake.
@@ -221,8 +308,8 @@ fn a_place_that_is_opened_stands_in_the_list() {
     const OPEN: &str = "[plan]\nreview = \"never\"\n[agents]\nwritable = []\nreadable = [\"~/../keys\"]\n\
                         [gates]\noff = [\"contract_compliance\"]\n";
     let lists = lists(OPEN);
-    for list in [&lists.builder, &lists.reviewer, &lists.check] {
-        assert!(list.contains("reads {ROOT}/keys"), "{list:?}");
+    for (role, list) in lists.all() {
+        assert!(list.contains("reads {ROOT}/keys"), "{role}: {list:?}");
     }
 }
 

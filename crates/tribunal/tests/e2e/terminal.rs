@@ -219,3 +219,25 @@ fn a_shell_completes_our_commands() {
         assert!(stage.tribunal(&["completions", shell]).unwrap().stdout.contains("replay"), "{shell}");
     }
 }
+
+/// Somebody at a terminal is asked once whether what the repository sets beyond the sandbox counts. Only a yes trusts it;
+/// through a pipe nobody is asked, and it does not count.
+#[test]
+fn a_run_at_a_terminal_offers_trust_and_only_a_yes_trusts() {
+    const LEAVES: &str = "[plan]\nreview = \"never\"\n[run]\nautonomy = \"confident\"\non_end = [\"sh\", \"-c\", \"echo ended > ended\"]\n[checks]\nno_tests = true\n";
+    for (answer, counts) in [("y\n", true), ("\n", false), ("n\n", false)] {
+        let mut show = Show::of(&Scene { settings: LEAVES, ..PLAIN });
+        show.stage.program_mut().trusts = false;
+        let (code, text) = answered(&show.stage, answer, &["run"]);
+        assert_eq!(code, Some(0), "{text}");
+        let asked = text.contains("Trust it until a value changes? [y/N]") && text.contains("run.on_end = ");
+        assert!(asked, "{text}");
+        let listed = show.stage.tribunal(&["trust", "--show"]).unwrap().stdout;
+        assert_eq!(!listed.contains("not trusted"), counts, "{listed}");
+        assert_eq!(text.contains("is not used"), !counts, "{text}");
+    }
+    let mut show = Show::of(&Scene { settings: LEAVES, ..PLAIN });
+    show.stage.program_mut().trusts = false;
+    let said = show.expect(&["run"], 0).said();
+    assert!(said.contains("is not used") && !said.contains("[y/N]"), "{said}");
+}

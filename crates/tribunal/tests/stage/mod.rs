@@ -57,7 +57,14 @@ impl Stage {
             env.extend(std::env::var_os(name).map(|value| (name.into(), value)));
         }
         let out = root.join("out");
-        let program = Program { binary: binary.to_owned(), dir: root.join(PROJECT), env, out, trusts: true };
+        let program = Program {
+            binary: binary.to_owned(),
+            dir: root.join(PROJECT),
+            env,
+            out,
+            around: Vec::new(),
+            trusts: true,
+        };
         let stage = Stage { root: root.to_owned(), program };
         stage.configure()?;
         Ok(stage)

@@ -33,6 +33,9 @@ pub struct Program {
     pub env: Vec<(OsString, OsString)>,
     /// Where its output goes.
     pub out: PathBuf,
+    /// What makes the world that it runs in: words before every command, here those of another user or of a machine that
+    /// permits less.
+    pub around: Vec<OsString>,
     /// Its user trusts whatever the project's file sets: most tests are about something else.
     pub trusts: bool,
 }
@@ -130,7 +133,10 @@ impl Program {
         let (stdout, stderr) = (file("stdout"), file("stderr"));
         let shown = format!("{} {args:?}", program.display());
         let open = |path: &Path| File::create(path).map_err(at(path.display()));
-        let child = Command::new(program)
+        let mut words = self.around.iter().map(OsString::as_os_str).chain([program]);
+        let first = words.next().ok_or("no program")?;
+        let child = Command::new(first)
+            .args(words)
             .args(args)
             .current_dir(&self.dir)
             .env_clear()
