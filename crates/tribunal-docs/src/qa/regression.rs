@@ -50,7 +50,7 @@ impl TestReport {
     pub fn of(runner: &str, tests: impl IntoIterator<Item = (String, Outcome)>) -> TestReport {
         let mut named: BTreeMap<String, Outcome> = BTreeMap::new();
         for (name, outcome) in tests {
-            let known = named.entry(name).or_insert(outcome);
+            let known = named.entry(untimed(&name).to_owned()).or_insert(outcome);
             if outcome == Outcome::Failed {
                 *known = outcome;
             }
@@ -178,6 +178,23 @@ fn by_count(before: &TestReport, now: &TestReport) -> Vec<Regression> {
     .collect()
 }
 
+/// A test's name without the time that some runners print behind it: `parses (12ms)`, `parses 1.2 s`. With it every run
+/// would have other tests, and the ones before would be gone.
+fn untimed(name: &str) -> &str {
+    let bare = name.trim_end();
+    let inner = bare.strip_suffix([')', ']']).unwrap_or(bare);
+    let Some(number) = ["ms", "us", "\u{b5}s", "s"].iter().find_map(|unit| inner.strip_suffix(unit)) else {
+        return name;
+    };
+    let before = number.trim_end().trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let is_number = before.len() < number.trim_end().len();
+    let rest = before.strip_suffix(['(', '[']).unwrap_or(before);
+    // `utf8s` ends in a digit and an s as well; a time stands apart.
+    let apart = rest.len() < before.len() || rest.ends_with(char::is_whitespace);
+    let rest = rest.trim_end();
+    if is_number && apart && !rest.is_empty() { rest } else { name }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,5 +247,25 @@ mod tests {
             let now = TestReport::counted("x", passed, failed, skipped);
             assert_eq!(regressions(&before, &now).len(), expect, "{passed} {failed} {skipped}");
         }
+    }
+
+    #[test]
+    fn a_time_is_no_part_of_a_name() {
+        for (written, name) in [
+            ("parses (12ms)", "parses"),
+            ("parses (1.2s)", "parses"),
+            ("parses [3 ms]", "parses"),
+            ("parses 12ms", "parses"),
+            ("parses 0.4 s", "parses"),
+            ("reads utf8s", "reads utf8s"),
+            ("waits", "waits"),
+            ("(5s)", "(5s)"),
+            ("case 3", "case 3"),
+        ] {
+            assert_eq!(untimed(written), name);
+        }
+        let (before, now) = (named(&[("a (1ms)", Passed)]), named(&[("a (7ms)", Passed)]));
+        assert!(regressions(&before, &now).is_empty());
+        assert_eq!(regressions(&before, &named(&[("b (1ms)", Passed)])).len(), 1);
     }
 }
