@@ -282,8 +282,9 @@ mod tests {
     #[test]
     fn a_file_that_a_kept_variable_names_is_shown() {
         let adapters = Adapters::built_in().unwrap();
-        let names_a_file =
-            |name: &&String| ["_FILE", "_CERTS", "_CREDENTIALS", "_CONFIG"].iter().any(|end| name.ends_with(end));
+        let names_a_file = |name: &&String| {
+            ["_FILE", "_CERTS", "_CREDENTIALS", "_CONFIG"].iter().any(|end| name.ends_with(end))
+        };
         for row in adapters.names().map(|name| adapters.get(name).unwrap()) {
             for name in row.keep_env.iter().filter(names_a_file) {
                 assert!(row.home.read.contains(&format!("${name}")), "{}: {name}", row.name);
