@@ -7,7 +7,7 @@ use super::boxes::{BoxLine, box_line, indent, is_tick, list_item};
 use super::leading::{BareNumbers, Leading, leading};
 use super::paths::add_paths;
 use super::references::{add_requirements, dependencies};
-use super::{Format, ImportedCheck, ImportedTask, Names, Shape, TaskDocument};
+use super::{Format, ImportedCheck, ImportedTask, Names, Shape, TaskDocument, clipped};
 use crate::Diagnostic;
 use crate::markdown::{Line, heading, lines};
 
@@ -57,9 +57,6 @@ const CHECK_HEADINGS: &[&str] = &[
     "完了条件",
 ];
 
-/// Characters kept of a heading; every task below keeps a copy.
-const HEADING_MAX: usize = 300;
-
 /// A box or a heading that may be a task, with the lines that belong to it.
 struct Item<'a> {
     line: u32,
@@ -85,8 +82,7 @@ struct Headings<'a> {
 impl<'a> Headings<'a> {
     fn enter(&mut self, level: usize, text: &'a str) {
         self.levels[level..].fill(None);
-        let end = text.char_indices().nth(HEADING_MAX).map_or(text.len(), |(at, _)| at);
-        self.levels[level] = Some(&text[..end]);
+        self.levels[level] = Some(clipped(text));
     }
 
     fn phase(&self) -> Option<&'a str> {

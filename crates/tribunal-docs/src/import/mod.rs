@@ -142,6 +142,14 @@ pub fn read_tasks(format: Format, text: &str) -> TaskDocument {
     document
 }
 
+/// Characters kept of a heading or a tag; every task below keeps a copy.
+const HEADING_MAX: usize = 300;
+
+/// The beginning of a heading or a tag.
+fn clipped(text: &str) -> &str {
+    text.char_indices().nth(HEADING_MAX).map_or(text, |(at, _)| &text[..at])
+}
+
 /// Names in the order in which they were found, each once.
 #[derive(Debug, Default)]
 struct Names {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::json::{Place, places};
 use super::paths::add_paths;
-use super::{Format, ImportedTask, Names, Shape, TaskDocument};
+use super::{Format, ImportedTask, Names, Shape, TaskDocument, clipped};
 use crate::Diagnostic;
 
 /// A task's object, wherever it stands.
@@ -24,6 +24,9 @@ pub(super) struct Entry<'a> {
 
 /// Keys that are read; the others are noted.
 const KEYS: &[&str] = &["id", "title", "description", "status", "dependencies", "subtasks"];
+
+/// Bytes of the longest id; every subtask's id begins with it.
+const ID_MAX: usize = 100;
 
 /// Whether a status says finished.
 pub(super) fn is_done(status: &str) -> bool {
@@ -103,9 +106,9 @@ fn add_list<'a>(
             note(place, "an element that is no object is not a task");
             continue;
         }
-        let own = place.get("id").and_then(|id| id.word(text)).filter(|id| !id.is_empty());
+        let own = place.get("id").and_then(|id| id.word(text)).filter(|id| (1..=ID_MAX).contains(&id.len()));
         if own.is_none() {
-            note(place, "a task without an id");
+            note(place, "a task without an id, or with one too long to be one");
         }
         let id = own.map(|id| full_id(&id, parent));
         let (above, subtasks) = (parent.map(str::to_owned), place.get("subtasks"));
@@ -159,7 +162,7 @@ fn task(text: &str, entry: &Entry<'_>, n: usize, deps: Vec<String>, lines: &Line
     for words in [title.as_deref(), word("description").as_deref()].into_iter().flatten() {
         words.lines().for_each(|line| add_paths(line, &mut paths));
     }
-    let tag = entry.tag.map(str::to_owned);
+    let tag = entry.tag.map(|tag| clipped(tag).to_owned());
     ImportedTask {
         n,
         id: entry.id.clone(),
@@ -199,10 +202,10 @@ fn note_unused(
     if lists.is_empty() {
         diagnostics.push(lines.note(root, "there is no list of tasks"));
     }
-    let is_tagged = |key: &str| lists.iter().any(|(tag, _)| *tag == Some(key));
+    let tags: BTreeSet<&str> = lists.iter().filter_map(|(tag, _)| *tag).collect();
     let plain = lists.first().is_some_and(|(tag, _)| tag.is_none());
     for (key, value) in root.entries().unwrap_or_default() {
-        let used = if plain { key == "tasks" } else { value.get("tasks").is_some() && is_tagged(key) };
+        let used = if plain { key == "tasks" } else { tags.contains(key.as_str()) };
         if !used {
             diagnostics.push(lines.note(value, format!("`{key}` is not used")));
         }
