@@ -422,7 +422,7 @@ fn note_ids(tasks: &[ImportedTask], diagnostics: &mut Vec<Diagnostic>) {
         match first.get(id) {
             Some(known) => {
                 let message = format!("the id {id} is given on line {} already", known.line);
-                diagnostics.push(Diagnostic::new(task.line, 1, message));
+                diagnostics.push(Diagnostic::misread(task.line, 1, message));
             }
             None => drop(first.insert(id, task)),
         }

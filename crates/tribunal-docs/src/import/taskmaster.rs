@@ -148,7 +148,8 @@ fn tasks(
             diagnostics.push(lines.note(entry.place, message));
         }
         if let Some(id) = entry.id.as_deref().filter(|id| !seen.insert((entry.tag, *id))) {
-            diagnostics.push(lines.note(entry.place, format!("the id {id} is given already")));
+            let line = lines.line(entry.place.start);
+            diagnostics.push(Diagnostic::misread(line, 1, format!("the id {id} is given already")));
         }
         tasks.push(task(text, entry, n, deps, lines));
     }
