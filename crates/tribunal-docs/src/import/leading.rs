@@ -46,28 +46,36 @@ pub(super) fn leading(written: &str, bare: BareNumbers) -> Leading<'_> {
             found.starred = !rest.starts_with('*') && after.starts_with('*') && !after.starts_with("**");
             rest = without_separator(after);
         } else if let Some((mark, after)) = take_mark(plain) {
-            found.mark(mark, bare);
+            mark.split(',').for_each(|mark| found.mark(mark.trim(), bare));
             rest = without_separator(after);
         } else if let Some(after) = plain.strip_prefix("(P)") {
             found.parallel = true;
             rest = without_separator(after);
-        } else if let Some(after) = after_tracker(plain, bare).filter(|_| found.id.is_none()) {
+        } else if let Some(after) = before_id(plain, bare).filter(|_| found.id.is_none()) {
             rest = after;
         } else {
             break;
         }
     }
     found.text = rest.replace("**", "").trim().to_owned();
+    found.parallel |= ["[P]", "(P)"].iter().any(|mark| found.text.ends_with(mark));
+    if found.story.is_none() {
+        let mut marks = rest.match_indices("[US").filter_map(|(at, _)| take_mark(&rest[at..]));
+        found.story = marks.find(|(mark, _)| is_story(mark)).map(|(mark, _)| mark.to_owned());
+    }
     found
+}
+
+/// Whether a mark names a user story: `US1`, `US-HOST`.
+fn is_story(mark: &str) -> bool {
+    mark.strip_prefix("US").is_some_and(|name| name.starts_with(|c: char| c.is_ascii_digit() || c == '-'))
 }
 
 impl<'a> Leading<'a> {
     fn mark(&mut self, mark: &'a str, bare: BareNumbers) {
-        let number =
-            mark.strip_prefix("US").filter(|n| n.starts_with(|c: char| c.is_ascii_digit() || c == '-'));
         if mark == "P" {
             self.parallel = true;
-        } else if number.is_some() {
+        } else if is_story(mark) {
             self.story.get_or_insert_with(|| mark.to_owned());
         } else if self.id.is_none()
             && let Some((id, "")) = take_id(mark, bare)
@@ -104,12 +112,17 @@ fn take_mark(text: &str) -> Option<(&str, &str)> {
     (fits && ends).then_some((mark, after))
 }
 
-/// What follows `(abc-mw9.13)` when an id follows: a tracker's own id stands before the task's.
-fn after_tracker(text: &str, bare: BareNumbers) -> Option<&str> {
-    let inner = text.strip_prefix('(')?;
-    let end = inner.bytes().take(40).position(|b| b == b')')?;
-    let after = inner[end + 1..].trim_start_matches(['*', ' ']);
-    (!inner[..end].contains(' ') && take_id(after, bare).is_some()).then_some(after)
+/// What follows `(abc-mw9.13)` or `✅` when an id follows: a tracker's own id, or a sign, may stand before the task's.
+fn before_id(text: &str, bare: BareNumbers) -> Option<&str> {
+    let after = match text.strip_prefix('(') {
+        Some(inner) => {
+            let end = inner.bytes().take(40).position(|b| b == b')')?;
+            (!inner[..end].contains(' ')).then(|| &inner[end + 1..])?
+        }
+        None => text.trim_start_matches(|c: char| !c.is_ascii() && !c.is_alphanumeric()),
+    };
+    let after = after.trim_start_matches(['*', ' ']);
+    take_id(after, bare).map(|_| after)
 }
 
 /// The id a text starts with, and what follows it.
@@ -255,6 +268,8 @@ mod tests {
         check("7a.1 Do", Some("7a.1"), "Do");
         check("3.0b Do", Some("3.0b"), "Do");
         check("1.1添加", Some("1.1"), "添加");
+        check("✅ 1.3 Do", Some("1.3"), "Do");
+        check("→ Do", None, "→ Do");
         check("T028 — gone", Some("T028"), "gone");
         check("3 retries", None, "3 retries");
         check("3-way merge", None, "3-way merge");
@@ -276,6 +291,11 @@ mod tests {
         assert_eq!((found.unknown, found.text.as_str()), (vec!["P1", "N/A"], "Do"));
         assert!(!leading("T001 [P1] Do", BareNumbers::Words).parallel);
         assert!(leading("1.1 (P) Do", BareNumbers::Words).parallel);
+        let found = leading("T001 [P, US3] Do", BareNumbers::Words);
+        assert_eq!((found.parallel, found.story.as_deref(), found.text.as_str()), (true, Some("US3"), "Do"));
+        let found = leading("T001 Do `[P]` for [US2] first [P]", BareNumbers::Words);
+        assert_eq!((found.parallel, found.story.as_deref()), (true, Some("US2")));
+        assert!(!leading("T001 Document `[P]` marks", BareNumbers::Words).parallel);
         assert!(leading("7.9* (P) Do", BareNumbers::Words).starred);
     }
 }
