@@ -5,6 +5,7 @@ pub mod chain;
 mod contract;
 mod front;
 pub mod hidden;
+pub mod import;
 pub mod integrity;
 mod kind;
 mod markdown;

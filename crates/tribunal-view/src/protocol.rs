@@ -8,6 +8,7 @@ use tribunal_core::contract::Contract;
 use tribunal_core::gate::GateRuling;
 use tribunal_core::lease::Conflict;
 use tribunal_core::tables::Risk;
+use tribunal_docs::import::{ImportedTask, TaskDocument};
 use tribunal_docs::qa::{Regression, TestReport, fixable_by};
 use tribunal_docs::{Overview, PlanFinding, PlanValidation, PlanVerdict, StructuralReport, SummaryCheck};
 
@@ -42,6 +43,38 @@ pub fn document(found: &Overview) -> String {
         text.push_str(&format!("\n    {}:{}: {}", said.line, said.column, plain::line(&said.message)));
     }
     text
+}
+
+/// A task document of another tool in a few lines: whose it is, how far it is, then what was not used.
+pub fn task_document(label: &str, found: &TaskDocument) -> String {
+    let mark = match (found.ok, found.diagnostics.iter().any(|said| said.misread)) {
+        (false, _) => "✗",
+        (true, true) => "⚠",
+        (true, false) => "✓",
+    };
+    let count = |fits: fn(&ImportedTask) -> bool| found.tasks.iter().filter(|task| fits(task)).count();
+    let mut text = format!(
+        "{mark} TASKS {}: {}, {} tasks, {} done, {} parallel, {} optional, {} checks",
+        plain::line(label),
+        found.format.name(),
+        found.tasks.len(),
+        count(|task| task.done),
+        count(|task| task.parallel),
+        count(|task| task.optional),
+        found.checks.len(),
+    );
+    for said in &found.diagnostics {
+        text.push_str(&format!("\n    {}:{}: {}", said.line, said.column, plain::line(&said.message)));
+    }
+    text
+}
+
+/// The same for programs: everything that was read, under the document's label.
+pub fn task_document_json(label: &str, found: &TaskDocument) -> Value {
+    let mut value = plain(found);
+    value["doc"] = label.into();
+    value["kind"] = "TASKS".into();
+    value
 }
 
 /// What `review-plan` prints.

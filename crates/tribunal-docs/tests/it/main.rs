@@ -5,6 +5,10 @@ mod corpus;
 #[cfg(test)]
 mod edit;
 #[cfg(test)]
+mod import;
+#[cfg(test)]
+mod import_corpus;
+#[cfg(test)]
 mod laws;
 #[cfg(test)]
 mod messy;

@@ -47,9 +47,11 @@ Examples:
 /// `tribunal docs`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tribunal docs .planning\n  tribunal docs .planning --json | jq 'select(.ok | not)'\n\n\
-    Folders are searched for .md files. With --json there is one object per file and line. A document that cannot be \
-    read is shown with line and column; the exit code is 0 unless a path itself cannot be read."
+    after_help = "Examples:\n  tribunal docs .planning\n  tribunal docs .planning --json | jq 'select(.ok | not)'\n  \
+    tribunal docs specs/001-login\n\n\
+    Folders are searched for .md files and for tasks.json of Task Master. Task documents of spec-kit, OpenSpec, Kiro and \
+    Task Master are shown with their tasks and what was not used. With --json there is one object per file and line. A \
+    document that cannot be read is shown with line and column; the exit code is 0 unless a path itself cannot be read."
 )]
 pub struct Docs {
     /// Documents, or folders of documents

@@ -1,4 +1,4 @@
-//! `tribunal docs`: what Tribunal reads from planning documents. Changes nothing, needs no project, and goes on after a
+//! `tribunal docs`: what Tribunal reads from planning documents, its own and those of other tools. Changes nothing, needs no project, and goes on after a
 //! document it cannot read.
 
 use super::args::Docs;
@@ -7,8 +7,10 @@ use crate::exit::Done;
 use crate::failure::Failure;
 use crate::out;
 use std::path::{Path, PathBuf};
-use tribunal_docs::{Overview, overview};
+use tribunal_docs::import::{Format, TaskDocument, detect, read_tasks};
+use tribunal_docs::{Diagnostic, Overview, overview};
 use tribunal_engine::gates::read_plain;
+use tribunal_view::protocol;
 
 /// Folders below each other that are searched.
 const DEPTH_MAX: usize = 32;
@@ -20,10 +22,7 @@ pub fn run(globals: &Globals, args: &Docs) -> Result<Done, Failure> {
     for path in &args.paths {
         for file in files(path, &mut unread) {
             let Some(found) = read(&file, &mut unread) else { continue };
-            match globals.json {
-                true => text.push_str(&serde_json::to_string(&found).map_err(Failure::bug)?),
-                false => text.push_str(&tribunal_view::protocol::document(&found)),
-            }
+            text.push_str(&found.shown(globals.json).map_err(Failure::bug)?);
             text.push('\n');
         }
     }
@@ -37,7 +36,28 @@ pub fn run(globals: &Globals, args: &Docs) -> Result<Done, Failure> {
     }
 }
 
-fn read(file: &Path, unread: &mut Vec<String>) -> Option<Overview> {
+/// A document of either sort.
+enum Found {
+    /// One of ours.
+    Planning(Overview),
+    /// A task document of another tool, under its label.
+    Tasks(String, TaskDocument),
+}
+
+impl Found {
+    fn shown(&self, json: bool) -> serde_json::Result<String> {
+        match (self, json) {
+            (Found::Planning(found), true) => serde_json::to_string(found),
+            (Found::Planning(found), false) => Ok(protocol::document(found)),
+            (Found::Tasks(label, found), true) => {
+                serde_json::to_string(&protocol::task_document_json(label, found))
+            }
+            (Found::Tasks(label, found), false) => Ok(protocol::task_document(label, found)),
+        }
+    }
+}
+
+fn read(file: &Path, unread: &mut Vec<String>) -> Option<Found> {
     let label = file.display().to_string();
     let bytes = match read_plain(file) {
         Ok(bytes) => bytes,
@@ -46,24 +66,50 @@ fn read(file: &Path, unread: &mut Vec<String>) -> Option<Overview> {
             return None;
         }
     };
-    Some(match std::str::from_utf8(&bytes) {
-        Ok(text) => overview(&label, text),
-        Err(error) => foreign(&label, &bytes, error.valid_up_to()),
+    let text = String::from_utf8_lossy(&bytes);
+    let replaced = std::str::from_utf8(&bytes).err().map(|error| replacement(&bytes, error.valid_up_to()));
+    Some(match format_of(file, &text) {
+        Some(format) => {
+            let mut found = read_tasks(format, &text);
+            found.diagnostics.splice(0..0, replaced);
+            Found::Tasks(label, found)
+        }
+        None => {
+            let mut found = overview(&label, &text);
+            found.recovered |= replaced.is_some();
+            found.diagnostics.splice(0..0, replaced);
+            Found::Planning(found)
+        }
     })
 }
 
-/// A document with bytes that are no text: read with them replaced, and told where the first is.
-fn foreign(label: &str, bytes: &[u8], at: usize) -> Overview {
+/// Whose task document a file is. The folders above the working directory tell as well.
+fn format_of(file: &Path, text: &str) -> Option<Format> {
+    let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    detect(&whole.to_string_lossy(), text)
+}
+
+/// Where a document first has bytes that are no text; it is read with them replaced.
+fn replacement(bytes: &[u8], at: usize) -> Diagnostic {
     let before = String::from_utf8_lossy(&bytes[..at]);
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    let mut found = overview(label, &String::from_utf8_lossy(bytes));
     let place = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    let said =
-        Overview::refused(label, place(line), place(column), "not UTF-8 from here; such bytes are replaced");
-    found.recovered = true;
-    found.diagnostics.splice(0..0, said.diagnostics);
-    found
+    let message = "not UTF-8 from here; such bytes are replaced".to_owned();
+    Diagnostic { line: place(line), column: place(column), message, misread: true }
+}
+
+/// Whether a folder's file is looked at: Markdown, and `tasks.json` where it is Task Master's.
+fn is_document(path: &Path) -> bool {
+    let is_markdown = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("md"));
+    let is_tasks = || {
+        let named = path.file_name().is_some_and(|name| name == "tasks.json");
+        // One that cannot be read is told of where its folder alone says that it is one.
+        let text =
+            || read_plain(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+        named && format_of(path, &text()).is_some()
+    };
+    is_markdown || is_tasks()
 }
 
 /// A file itself, or the documents below a folder, in order; links are not followed.
@@ -86,7 +132,7 @@ fn files(path: &Path, unread: &mut Vec<String>) -> Vec<PathBuf> {
             let path = entry.path();
             if kind.is_dir() && depth < DEPTH_MAX && entry.file_name() != ".git" {
                 open.push((path, depth + 1));
-            } else if kind.is_file() && path.extension().is_some_and(|end| end.eq_ignore_ascii_case("md")) {
+            } else if kind.is_file() && is_document(&path) {
                 found.push(path);
             }
         }
