@@ -57,6 +57,8 @@ pub struct JudgeFiles {
     pub tests: Vec<String>,
     /// Those that stand among scripts of all kinds.
     pub tools: Vec<String>,
+    /// What a recipe or an include leads to, and stands where neither tests nor tools do: the judge, or what it looks at.
+    pub either: Vec<String>,
     /// Files of pytest to which only fixtures were added, with the changed tests that may need them.
     pub fixtures: Vec<String>,
 }
@@ -70,13 +72,16 @@ pub enum Stage {
     Tests,
     /// That, and scripts of all kinds.
     Tools,
+    /// What is sure, and what may be the judge or what is tested. Never together with tests: both put back are the base,
+    /// which says nothing about the change.
+    Either,
     /// What is sure, and fixtures with the tests that may need them.
     Fixtures,
 }
 
 impl Stage {
     /// In the order in which they are tried.
-    pub const ALL: [Stage; 4] = [Stage::Judge, Stage::Tests, Stage::Tools, Stage::Fixtures];
+    pub const ALL: [Stage; 5] = [Stage::Judge, Stage::Tests, Stage::Tools, Stage::Either, Stage::Fixtures];
 }
 
 impl JudgeFiles {
@@ -100,6 +105,7 @@ impl JudgeFiles {
         };
         self.tests = join(&self.tests, &other.tests);
         self.tools = join(&self.tools, &other.tools);
+        self.either = join(&self.either, &other.either);
         self.fixtures = join(&self.fixtures, &other.fixtures);
         self.judge = sure.into_iter().collect();
         self
@@ -111,6 +117,7 @@ impl JudgeFiles {
             Stage::Judge => &self.judge,
             Stage::Tests => &self.tests,
             Stage::Tools => &self.tools,
+            Stage::Either => &self.either,
             Stage::Fixtures => &self.fixtures,
         }
     }
@@ -140,12 +147,20 @@ impl JudgeFacts<'_> {
     /// The changed paths that are part of the judge, in order.
     pub fn judge_files(&self) -> JudgeFiles {
         let named = self.named_files();
+        let defining = self.defining_files();
         let (started, runs_targets) = self.started_by(&named);
         let defined = self.named == Named::Judge || self.defined.unwrap_or(runs_targets);
         let mut found = JudgeFiles::default();
         for path in self.changed {
             let part = match started.get(path) {
-                _ if named.contains(path) => &mut found.judge,
+                _ if named.contains(path) => match self.is_sure(path, &defining) {
+                    true => &mut found.judge,
+                    false => match place_of(path, "") {
+                        Some(Place::Tests) => &mut found.tests,
+                        Some(Place::Tools) => &mut found.tools,
+                        None => &mut found.either,
+                    },
+                },
                 _ if self.adds_fixtures(path) => &mut found.fixtures,
                 _ if self.configures(path) && (defined || !table::defines_targets(path)) => &mut found.judge,
                 Some(Place::Tests) => &mut found.tests,
@@ -159,6 +174,7 @@ impl JudgeFacts<'_> {
             Named::Subject => {
                 found.tests.retain(|path| self.paths.contains(path));
                 found.tools.retain(|path| self.paths.contains(path));
+                found.either.retain(|path| self.paths.contains(path));
                 found.fixtures.clear();
             }
             Named::Judge if !found.fixtures.is_empty() => {
@@ -186,8 +202,47 @@ impl JudgeFacts<'_> {
         self.changed.iter().filter(is_called).cloned().collect()
     }
 
+    /// Whether a file that the command leads to is the judge for sure: the command names it itself, or it defines what
+    /// the command runs. A script that a recipe starts, or that another includes, may be what is tested.
+    fn is_sure(&self, path: &str, defining: &BTreeSet<String>) -> bool {
+        defining.contains(path) || table::is_makefile(path) || table::parts_of(path).is_some()
+    }
+
+    /// Files that the command's own words name, scripts where tests and tools stand that its recipe starts, and what the
+    /// Makefiles of the base include. A link is what it leads to.
+    fn defining_files(&self) -> BTreeSet<String> {
+        let mut found = self.words_of_command();
+        found.extend(called(self.recipe).into_iter().filter(|path| place_of(path, "").is_some()));
+        let makefiles = self.paths.iter().filter(|path| table::is_makefile(path));
+        let mut open: Vec<String> = found.iter().chain(makefiles).cloned().collect();
+        for _ in 0..DEPTH {
+            let defines = |path: &&String| {
+                let is_link = || (self.before)(path).is_some_and(|text| !text.contains(['\n', ' ']));
+                table::is_makefile(path) || self.paths.contains(*path) && is_link()
+            };
+            let more: Vec<String> =
+                open.iter().filter(defines).flat_map(|path| self.leads_to(path)).collect();
+            open = more.into_iter().filter(|path| found.insert(path.clone())).collect();
+        }
+        found
+    }
+
     /// Files that the command names, calls or includes, changed or not. Not all of them need be there.
     fn named_files(&self) -> BTreeSet<String> {
+        let mut named = self.words_of_command();
+        named.extend(called(self.recipe));
+        let makefiles = self.paths.iter().filter(|path| table::is_makefile(path));
+        let makefiles: Vec<String> = makefiles.cloned().collect();
+        let mut open: Vec<String> = named.iter().cloned().chain(makefiles).collect();
+        for _ in 0..DEPTH {
+            let found: Vec<String> = open.iter().flat_map(|path| self.leads_to(path)).collect();
+            open = found.into_iter().filter(|path| named.insert(path.clone())).collect();
+        }
+        named
+    }
+
+    /// Files that the words of the command name, where somebody set it up as a judge.
+    fn words_of_command(&self) -> BTreeSet<String> {
         let mut named = BTreeSet::new();
         for word in self.steps.iter().flatten().filter(|_| self.named == Named::Judge) {
             match word.contains(char::is_whitespace) {
@@ -198,14 +253,6 @@ impl JudgeFacts<'_> {
         for step in self.steps.iter().filter(|_| self.named == Named::Judge) {
             named.extend(modules(step));
             named.extend(called(&step.join(" ")));
-        }
-        named.extend(called(self.recipe));
-        let makefiles = self.paths.iter().filter(|path| table::is_makefile(path));
-        let makefiles: Vec<String> = makefiles.cloned().collect();
-        let mut open: Vec<String> = named.iter().cloned().chain(makefiles).collect();
-        for _ in 0..DEPTH {
-            let found: Vec<String> = open.iter().flat_map(|path| self.leads_to(path)).collect();
-            open = found.into_iter().filter(|path| named.insert(path.clone())).collect();
         }
         named
     }

@@ -164,10 +164,12 @@ fn is_comment(line: &str) -> bool {
 }
 
 fn is_skip(line: &str) -> bool {
-    const MARKS: [&str; 32] = [
+    const MARKS: [&str; 34] = [
         concat!("#[", "ignore"),
         "@pytest.mark.skip",
         "@pytest.mark.xfail",
+        "@unittest.expectedFailure",
+        "@expectedFailure",
         "@unittest.skip",
         "@skip",
         "pytest.skip(",

@@ -2,7 +2,7 @@
 //! so the place and the name of the file tell them apart.
 
 /// Folders of tests and of what a project checks itself by.
-const TESTS: [&str; 20] = [
+const TESTS: [&str; 27] = [
     "t",
     "test",
     "tests",
@@ -23,6 +23,13 @@ const TESTS: [&str; 20] = [
     "hooks",
     ".githooks",
     ".husky",
+    "testsuite",
+    "testdata",
+    "acceptance",
+    "functional",
+    "quality",
+    "verify",
+    "verification",
 ];
 /// Folders of scripts that may judge and may be what is tested.
 const TOOLS: [&str; 10] =
@@ -32,9 +39,9 @@ const CODE: [&str; 8] = ["bin", "sbin", "src", "lib", "libexec", "app", "cmd", "
 /// Words of a name that say what the file is for.
 const NAMES: [&str; 9] = ["test", "tests", "check", "checks", "spec", "lint", "verify", "ci", "precommit"];
 /// How the names of scripts end.
-const SCRIPTS: [&str; 20] = [
+const SCRIPTS: [&str; 22] = [
     "sh", "bash", "zsh", "ksh", "dash", "awk", "sed", "py", "rb", "pl", "js", "mjs", "cjs", "ts", "lua",
-    "php", "tcl", "R", "mk", "just",
+    "php", "tcl", "R", "mk", "just", "test", "inc",
 ];
 
 /// How sure it is that a script judges.
@@ -49,7 +56,8 @@ pub(super) enum Place {
 /// Where a script stands that one in the folder `caller` starts; none where it is what is tested.
 pub(super) fn place_of(path: &str, caller: &str) -> Option<Place> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let is_in = |names: &[&str]| folder.split('/').any(|part| names.contains(&part));
+    let is_in =
+        |names: &[&str]| folder.split('/').any(|part| names.contains(&part.to_ascii_lowercase().as_str()));
     let named = name.to_ascii_lowercase();
     let says_so = || named.split(['-', '_', '.']).any(|word| NAMES.contains(&word));
     if is_in(&TESTS) || (!is_in(&CODE) && says_so()) {

@@ -95,8 +95,36 @@ fn scripts_that_a_recipe_calls_and_what_they_include() {
         ("FAST=1 timeout 5 ./bin/add.sh && true", "bin/add.sh", &["bin/add.sh"]),
     ];
     for (recipe, path, expect) in cases {
-        assert_eq!(files("make test", recipe, base, &[(path, "other\n")]), expect, "{recipe} {path}");
+        let found = parts(Named::Judge, "make test", recipe, base, &[(path, "other\n")]);
+        assert_eq!(found.all().into_iter().collect::<Vec<_>>(), expect, "{recipe} {path}");
     }
+}
+
+/// What a test includes or a recipe starts may be what is tested: it is put back apart from the tests, or the base would
+/// judge itself.
+#[test]
+fn what_may_be_tested_is_put_back_alone() {
+    let base: &[(&str, &str)] = &[
+        ("Makefile", "test:\n\tsh tests/run.sh\n"),
+        ("tests/run.sh", ". ./code.sh\n[ \"$(f)\" = 1 ] || exit 1\n"),
+        ("tests/cmp.sh", "a\n"),
+        ("code.sh", "a\n"),
+        ("prog", "#!/bin/sh\n"),
+    ];
+    let now: &[(&str, &str)] =
+        &[("tests/run.sh", "b\n"), ("tests/cmp.sh", "b\n"), ("code.sh", "b\n"), ("prog", "#!/bin/sh\nb\n")];
+    for (recipe, judge, either) in [
+        ("sh tests/run.sh", vec!["tests/run.sh"], vec!["code.sh"]),
+        ("./prog > out; sh tests/cmp.sh", vec!["tests/cmp.sh"], vec!["prog"]),
+    ] {
+        let found = parts(Named::Judge, "make test", recipe, base, now);
+        assert_eq!((found.judge.clone(), found.either.clone()), (owned(&judge), owned(&either)), "{recipe}");
+        assert_eq!(found.put_back(Stage::Judge, false), owned(&judge), "{recipe}");
+    }
+}
+
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
 }
 
 #[test]
@@ -283,8 +311,9 @@ fn names_from_the_folder_that_a_command_goes_to() {
         ("exec \"$root/other/go.sh\"", "other/go.sh"),
         ("make -f other.make go", "other.make"),
     ] {
-        let found = files("make test", recipe, &[("Makefile", "test:\n")], &[(path, "exit 0\n")]);
-        assert_eq!(found, [path], "{recipe}");
+        let found =
+            parts(Named::Judge, "make test", recipe, &[("Makefile", "test:\n")], &[(path, "exit 0\n")]);
+        assert_eq!(found.all().into_iter().collect::<Vec<_>>(), [path], "{recipe}");
     }
 }
 
@@ -395,14 +424,20 @@ fn fixtures_that_are_only_added() {
 #[test]
 fn stages() {
     let list = |names: &str| names.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let files =
-        JudgeFiles { judge: list("a"), tests: list("t/b"), tools: list("tools/c"), fixtures: list("d") };
+    let files = JudgeFiles {
+        judge: list("a"),
+        tests: list("t/b"),
+        tools: list("tools/c"),
+        either: list("e"),
+        fixtures: list("d"),
+    };
     let check =
         |stage, stay, expect: &str| assert_eq!(files.put_back(stage, stay), list(expect), "{stage:?}");
     check(Stage::Judge, false, "a");
     check(Stage::Tests, false, "a t/b");
     check(Stage::Tools, false, "a t/b tools/c");
     check(Stage::Tools, true, "a tools/c");
+    check(Stage::Either, false, "a e");
     check(Stage::Fixtures, false, "a d");
     let only = JudgeFiles { tests: list("t/b"), ..JudgeFiles::default() };
     assert!(only.put_back(Stage::Judge, false).is_empty() && only.put_back(Stage::Tools, false).is_empty());

@@ -147,7 +147,31 @@ impl Change {
         let desk = Desk::set_up(site, &format!("{name}.hooks"), self, &hooks)?;
         let answer = self.asked(&desk, &hooks, messages);
         desk.clear()?;
-        answer
+        let answer = answer?;
+        // A hook that calls a file of the change was judged by the change. With the base's files alone it would not see
+        // the change: what it calls may be what it looks at. So both have to pass.
+        let judge = self.judge_of(site, &hooks)?;
+        if judge.is_empty() || !matches!(answer, Answer::Fine(_)) {
+            return Ok(answer);
+        }
+        let tree = site.repo.tree_with(&self.tree, &self.base, &judge)?;
+        let with_base = Change { tree, parent: self.parent.clone(), base: self.base.clone() };
+        let desk = Desk::set_up(site, &format!("{name}.hooks.base"), &with_base, &hooks)?;
+        let by_base = with_base.asked(&desk, &hooks, messages);
+        desk.clear()?;
+        Ok(match by_base? {
+            Answer::Fine(_) => answer,
+            refused => refused,
+        })
+    }
+
+    /// The files of the change that hooks call.
+    fn judge_of(&self, site: &Site, hooks: &[Hook]) -> Result<Vec<GitPath>, GitError> {
+        let mut judge = Vec::new();
+        for hook in hooks.iter().filter(|_| stands(Defence::BaseProgram)) {
+            judge.extend(called_by(site, &self.base, &self.tree, &text_of(site, hook, &self.base)?)?);
+        }
+        Ok(judge)
     }
 
     fn asked(&self, desk: &Desk<'_>, hooks: &[Hook], messages: &[String]) -> Result<Answer, GitError> {
@@ -198,10 +222,7 @@ impl<'a> Desk<'a> {
         fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
         let folder = folder_in_tree(hooks);
         let trusted = CONFIGURE.iter().copied().map(GitPath::from).chain(folder.as_ref().map(whole_of));
-        let mut trusted: Vec<GitPath> = trusted.collect();
-        for hook in hooks.iter().filter(|_| stands(Defence::BaseProgram)) {
-            trusted.extend(called_by(site, &change.base, &change.tree, &text_of(site, hook, &change.base)?)?);
-        }
+        let trusted: Vec<GitPath> = trusted.collect();
         let tree = site.repo.tree_with(&change.tree, &change.base, &trusted)?;
         let desk = Desk { site, name: name.to_owned(), dir, parent: change.parent.clone(), tree };
         site.shelf.checkout_as(&desk.at(), &desk.index(), &desk.parent, &desk.tree, "check")?;

@@ -47,7 +47,12 @@ impl Repo {
 
 /// See [`Repo::settle_forward`].
 pub(super) fn settle(repo: &Repo, notes: &Path) -> Result<Settled, GitError> {
-    let Some(record) = Record::read(notes)?.filter(|_| stands(Defence::ForwardSettled)) else {
+    if !stands(Defence::ForwardSettled) {
+        return Ok(Settled::Nothing);
+    }
+    let Some(record) = Record::read(notes)? else {
+        // Everything was done and forgotten but the lock, and nobody else would take it away.
+        lock::drop_dead(repo);
         return Ok(Settled::Nothing);
     };
     let other;
