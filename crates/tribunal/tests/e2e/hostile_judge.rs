@@ -339,6 +339,29 @@ fn hostile_dev_guts_a_script_that_a_hook_calls() {
     }
 }
 
+/// A hook that looks at a script of the tree sees it as the change has it, though it is also what the hook calls.
+#[test]
+fn a_hook_sees_the_script_that_it_looks_at() {
+    for (text, lands) in [("if then\n", false), ("echo more\n", true)] {
+        let writes: Files<'_> = &[("scripts/tool.sh", text)];
+        let mut show = project("", &[("scripts/tool.sh", "echo one\n")], writes);
+        show.user_acts(|stage| {
+            let path = stage.project().join(".git/hooks/pre-commit");
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "#!/bin/sh\nfor f in scripts/*.sh; do sh -n $f || exit 1; done\n").unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+            Ok(())
+        });
+        if lands {
+            show.passes();
+            assert_eq!(show.landed("scripts/tool.sh").as_deref(), Some(text.trim_end()));
+        } else {
+            let said = show.waits_and_lands_nothing();
+            assert!(said.contains("your pre-commit hook refuses the commit"), "{said}");
+        }
+    }
+}
+
 /// A judge that approves nothing while `src.txt` is wrong.
 const JUDGE: &str = "#!/bin/sh\nword=$(sed -n 's/^Launch word: //p' | tail -1)\nif grep -q right src.txt; then\n\
     echo \"CHECKED $word: read src.txt, the word right is there, and bin/one.sh prints one\"\necho \"VERDICT $word: approve\"\nelse\n\
