@@ -76,7 +76,8 @@ pub fn unnamed(docket: &Docket, personality: bool) -> Vec<String> {
         let lacks: Vec<&str> = [
             ("the adapter", who.adapter == launch.agent),
             ("the version", who.version.contains(pinned)),
-            ("the model that answered", !who.model.is_empty() && !who.model_asked),
+            // Codex never says which model answered.
+            ("the model that answered", who.adapter == "codex" || !who.model.is_empty() && !who.model_asked),
             ("the personality", !who.personality.is_empty() || !personality),
             ("the rules", !who.rules.is_empty()),
             ("the prompt", !who.prompt.is_empty()),
