@@ -385,10 +385,12 @@ pub fn findings(answer: &Answer, counted: Vec<String>) -> Vec<String> {
 }
 
 /// Whether a landing may go on. `accepted` is how the command stands on the lane's own tree, where a named person took
-/// that lane as it is: what stands there in the same way is what the person took. Whatever else blocks refuses.
-pub fn may_land(answer: &Answer, accepted: Option<&CommandState>, now: &CommandState) -> bool {
+/// that lane as it is: what stands there in the same way is what the person took. Whatever else blocks refuses. `worse`
+/// is whether tests fail by name that did not: a command that was red before hides them behind its exit status.
+pub fn may_land(answer: &Answer, worse: bool, accepted: Option<&CommandState>, now: &CommandState) -> bool {
     let kind = std::mem::discriminant;
     match answer {
+        Answer::RedBefore(_) if worse => accepted.is_some_and(|lane| kind(lane) == kind(now)),
         Answer::Green | Answer::RedBefore(_) | Answer::FlakyBefore(_) | Answer::NoTests(_) => true,
         Answer::Broken(_) | Answer::NewlyFlaky(_) | Answer::NotRun(_) => {
             accepted.is_some_and(|lane| kind(lane) == kind(now))

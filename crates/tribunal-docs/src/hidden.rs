@@ -38,6 +38,8 @@ pub fn is_hidden(c: char, before: char, after: Option<char>) -> bool {
         '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
         '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' => true,
         '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}' => true,
+        // Controls of shorthand and of musical notation.
+        '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' => true,
         c => c.is_control(),
     }
 }
@@ -132,6 +134,7 @@ mod tests {
         check("", "fine\nlet a = \u{202e}x\u{202c};\nb\u{200b}\n", Some((2, 2, "U+200B, U+202C, U+202E")));
         check("a\u{200b}\n", "a\u{200b}\nmore\n", None);
         check("a\u{200b}\n", "a\u{200b}!\n", Some((1, 1, "U+200B")));
+        check("", "a\u{1bca0}\u{1d173}\n", Some((1, 1, "U+1BCA0, U+1D173")));
         check("", "first\rsecond\n", Some((1, 1, "U+000D")));
         check("", "x\u{feff}y\n", Some((1, 1, "U+FEFF")));
         check("", "hidden\u{e0041} instruction\n", Some((1, 1, "U+E0041")));

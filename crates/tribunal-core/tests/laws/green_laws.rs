@@ -59,7 +59,7 @@ fn green_before_and_red_now_blocks() {
         let answer = answer(&case);
         assert!(matches!(answer, Answer::Broken(_)), "{case:?}: {answer:?}");
         assert!(answer.text().contains("exit code 0 before, exit code 1 now"), "{}", answer.text());
-        assert!(!may_land(&answer, None, &case.now), "{case:?}");
+        assert!(!may_land(&answer, false, None, &case.now), "{case:?}");
     }
 }
 
@@ -76,7 +76,7 @@ fn what_did_not_run_is_a_question_or_is_said_and_never_green() {
     for case in cases().into_iter().filter(|case| matches!(case.now, CommandState::Unknown { .. })) {
         let answer = answer(&case);
         match answer {
-            Answer::NotRun(_) => assert!(!may_land(&answer, None, &case.now), "{case:?}"),
+            Answer::NotRun(_) => assert!(!may_land(&answer, false, None, &case.now), "{case:?}"),
             // Nobody asked for it, and nothing says that there are tests; or nothing changed since somebody was asked.
             Answer::NoTests(_) => assert!(case.same_tree || !(case.configured || case.has_tests), "{case:?}"),
             other => panic!("{case:?}: {other:?}"),
@@ -92,7 +92,7 @@ fn flaky_is_never_a_silent_pass_and_newly_flaky_blocks() {
         let before = matches!(case.before, CommandState::Flaky { .. }) || is_red(&case.before);
         let unknown = matches!(case.before, CommandState::Unknown { .. });
         assert_eq!(matches!(answer, Answer::FlakyBefore(_)), before, "{case:?}");
-        assert_eq!(may_land(&answer, None, &case.now), before, "{case:?}");
+        assert_eq!(may_land(&answer, false, None, &case.now), before, "{case:?}");
         assert_eq!(matches!(answer, Answer::NotRun(_)), unknown, "{case:?}");
     }
 }
@@ -148,16 +148,28 @@ fn two_different_answers_on_one_tree_are_flaky_whatever_their_order() {
     assert!(matches!(CommandState::of(&[]), CommandState::Unknown { .. }), "no run is no answer");
 }
 
+/// "Red before is not made worse": an exit status that was red hides no test that fails now and did not.
+#[test]
+fn what_is_worse_by_name_lands_by_nobody_but_a_person() {
+    for case in cases() {
+        let answer = answer(&case);
+        let worse = may_land(&answer, true, None, &case.now);
+        let freely = may_land(&answer, false, None, &case.now);
+        assert!(!worse || freely, "{case:?}");
+        assert!(!worse || !matches!(answer, Answer::RedBefore(_)), "{case:?}");
+    }
+}
+
 /// A person who takes a lane takes what was red there, and nothing that the landing brings besides.
 #[test]
 fn a_red_landing_goes_on_only_where_a_person_took_exactly_that() {
     for case in cases() {
         let answer = answer(&case);
-        let freely = may_land(&answer, None, &case.now);
+        let freely = may_land(&answer, false, None, &case.now);
         let asks = answer.blocker().is_some() || matches!(answer, Answer::NotRun(_));
         assert_eq!(freely, !asks, "{case:?}");
         for accepted in states() {
-            let taken = may_land(&answer, Some(&accepted), &case.now);
+            let taken = may_land(&answer, false, Some(&accepted), &case.now);
             let same = std::mem::discriminant(&accepted) == std::mem::discriminant(&case.now);
             assert_eq!(taken, freely || same, "{case:?} {accepted:?}");
         }
@@ -175,7 +187,7 @@ fn what_is_not_green_with_the_base_judge_is_not_green() {
             let case = Compared { with_base_judge, ..case.clone() };
             let answer = answer(&case);
             let alone = Compared { now: judged.clone(), with_base_judge: None, ..case.clone() };
-            let freely = may_land(&tribunal_core::green::answer(&alone), None, &judged);
+            let freely = may_land(&tribunal_core::green::answer(&alone), false, None, &judged);
             let nothing_to_lose = matches!(
                 (&case.before, &judged),
                 (CommandState::NoTest, CommandState::NoTest)
@@ -189,7 +201,7 @@ fn what_is_not_green_with_the_base_judge_is_not_green() {
                 assert!(person, "{case:?}: {answer:?}");
             }
             for accepted in states() {
-                let lands = may_land(&answer, Some(&accepted), &case.now);
+                let lands = may_land(&answer, false, Some(&accepted), &case.now);
                 assert_eq!(lands, !person, "{case:?}: {answer:?}");
             }
         }

@@ -394,6 +394,15 @@ pub(crate) struct Looked {
 }
 
 impl Looked {
+    /// That tests fail which did not, where the command was red already.
+    pub(crate) fn worse(&self) -> Option<String> {
+        let failing = |one: &&Regression| one.kind == RegressionKind::NewlyFailing;
+        let names: Vec<&str> =
+            self.counted.iter().filter(failing).filter_map(|one| one.test.as_deref()).collect();
+        let is_red = matches!(self.answer, Answer::RedBefore(_)) && !names.is_empty();
+        is_red.then(|| format!("it was red before, and fails now where it did not: {}", names.join(", ")))
+    }
+
     /// The finding that it is, if it is one. A judge that was changed is no builder's to put right: a person decides.
     pub(crate) fn claim(&self, command: ProjectCommand, shown: &str) -> Option<Claim> {
         let text = self.answer.blocker()?;

@@ -221,11 +221,13 @@ impl Landing {
             let looked = runner.compare(onto, new_head)?;
             let lane = if self.taken { Some(runner.on(commit, green::Ask::Remembered)?.state) } else { None };
             notes.push(runner.note(&self.effect, &tree, &looked));
-            if may_land(&looked.answer, lane.as_ref(), &looked.now.state) {
+            let worse = looked.worse();
+            if may_land(&looked.answer, worse.is_some(), lane.as_ref(), &looked.now.state) {
                 continue;
             }
             let text = format!("`{}`: {}", known.shown(), looked.answer.text());
-            match looked.claim(*command, &known.shown()) {
+            let worse = worse.map(|worse| looked.now.claim(*command, &known.shown(), &worse));
+            match worse.or_else(|| looked.claim(*command, &known.shown())) {
                 Some(claim) => red.push((command.check(), claim)),
                 None if self.lenient => {
                     notes.push(Note::Warning(format!("{command} did not run and stopped nothing: {text}")));

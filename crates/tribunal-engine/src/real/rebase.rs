@@ -274,7 +274,7 @@ impl Carrying {
             let judge = Some(&self.judge);
             let runner = Runner { site, command: *command, known, effect: Some(&self.effect), judge };
             let looked = runner.compare(&ground, &head)?;
-            if !may_land(&looked.answer, None, &looked.now.state) {
+            if !may_land(&looked.answer, looked.worse().is_some(), None, &looked.now.state) {
                 // Whoever reviews it runs the command too, and finds it red or asks a person.
                 return self.judge_again(site, &head);
             }

@@ -172,6 +172,30 @@ fn two_green_lanes_that_are_red_together_do_not_land_so() {
     assert!(both.concat().contains("fits"), "{both:?}");
 }
 
+/// The tests are red before, so that the exit status says nothing: by name one that was green is red when both lanes come
+/// together, and that does not land.
+#[test]
+fn a_landing_on_red_tests_breaks_none_that_is_green() {
+    let repairs = |plan: &str, file: &str| {
+        format!(
+            "\n[[turn]]\nrole = \"dev\"\nuse = \"repair\"\nplan = \"{plan}\"\noptional = true\ndo = [ \
+             {{ expect = \"it was red before, and fails now where it did not: together\" }}, \
+             {{ write = \"bin/{file}.sh\", text = \"echo fits\\n\" }}, \
+             {{ say = \"FIXED: {{finding:1}}\\nSUMMARY: they fit.\\nTASK: done\" }} ]\n"
+        )
+    };
+    let script = (repairs("01-01", "one") + &repairs("01-02", "two")).leak();
+    let named = "test ! -e bin/one.sh || test ! -e bin/two.sh || grep -qs fits bin/*.sh && echo ok 1 - together \
+         || echo not ok 1 - together\necho not ok 2 - old\necho 1..2\nexit 4\n";
+    let scene = Scene { plans: TWO_PLANS, settings: checks(TEST), script, ..PLAIN };
+    let mut show = Show::of(&scene);
+    show.user_commits(&[("check.sh", named)]);
+    let said = show.expect(&["run"], 0).said();
+    assert_eq!(show.ended(), Ending::Passed, "{said}");
+    let both = [show.landed("bin/one.sh"), show.landed("bin/two.sh")].map(Option::unwrap_or_default);
+    assert!(both.concat().contains("fits"), "{both:?}");
+}
+
 /// It does not depend on a delivery gate whether somebody is told that no tests ran.
 #[test]
 fn no_tests_is_said_whichever_gates_are_held() {

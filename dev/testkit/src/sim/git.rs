@@ -194,7 +194,7 @@ fn shut(
     let gutted = !taken && commands::is_gutted(scene, tree_of(revision));
     let answer = commands::answer(before, now, gutted);
     let lane = taken.then(|| commands::state(scene, tree_of(revision)).0);
-    if green::may_land(&answer, lane.as_ref(), now) {
+    if green::may_land(&answer, false, lane.as_ref(), now) {
         return None;
     }
     let report = match answer.blocker() {
