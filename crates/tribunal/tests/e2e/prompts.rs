@@ -43,7 +43,7 @@ fn agents_of_one_family_read_the_same_first_two_tiers() {
     let mut found = std::collections::BTreeMap::<(&str, String), Vec<String>>::new();
     for prompt in prompts(&show).into_values() {
         let (head, tail) =
-            prompt.split_once("--- TIER 3: VOLATILE TAIL (phase=01) ---\n").expect("three tiers");
+            prompt.split_once("--- TIER 3: VOLATILE TAIL (phase=1) ---\n").expect("three tiers");
         let (one, two) = head.split_once("--- TIER 2: ROLE FAMILY (").unwrap();
         let family = if two.starts_with("planning)") { "planning" } else { "execution" };
         found.entry(("shared", one.to_owned())).or_default().push(tail.to_owned());
