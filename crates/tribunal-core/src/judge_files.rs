@@ -153,7 +153,7 @@ impl JudgeFacts<'_> {
         let mut found = JudgeFiles::default();
         for path in self.changed {
             let part = match started.get(path) {
-                _ if named.contains(path) => match self.is_sure(path, &defining) {
+                _ if named.contains(path) => match is_sure(path, &defining) {
                     true => &mut found.judge,
                     false => match place_of(path, "") {
                         Some(Place::Tests) => &mut found.tests,
@@ -200,12 +200,6 @@ impl JudgeFacts<'_> {
         let (started, _) = self.started_by(&named);
         let is_called = |path: &&String| named.contains(*path) || started.contains_key(*path);
         self.changed.iter().filter(is_called).cloned().collect()
-    }
-
-    /// Whether a file that the command leads to is the judge for sure: the command names it itself, or it defines what
-    /// the command runs. A script that a recipe starts, or that another includes, may be what is tested.
-    fn is_sure(&self, path: &str, defining: &BTreeSet<String>) -> bool {
-        defining.contains(path) || table::is_makefile(path) || table::parts_of(path).is_some()
     }
 
     /// Files that the command's own words name, scripts where tests and tools stand that its recipe starts, and what the
@@ -386,6 +380,12 @@ impl JudgeFacts<'_> {
         let prefix = format!("{folder}/");
         self.paths.range(prefix.clone()..).next().is_some_and(|first| first.starts_with(&prefix))
     }
+}
+
+/// Whether a file that the command leads to is the judge for sure: the command names it itself, or it defines what the
+/// command runs. A script that a recipe starts, or that another includes, may be what is tested.
+fn is_sure(path: &str, defining: &BTreeSet<String>) -> bool {
+    defining.contains(path) || table::is_makefile(path) || table::parts_of(path).is_some()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ pub(super) struct BoxLine<'a> {
     pub mark_at: Range<usize>,
     /// Whether a star follows the box: optional in Kiro.
     pub starred: bool,
-    /// What follows.
+    /// The text of the line behind the box and its star.
     pub rest: &'a str,
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Place {
 pub(super) enum Kind {
     /// Keys and values, as often as they are written.
     Object(Vec<(String, Place)>),
-    /// Elements.
+    /// The elements of a list, in order.
     Array(Vec<Place>),
     /// A string, a number, true, false or null.
     Scalar,

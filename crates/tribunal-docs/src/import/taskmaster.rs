@@ -16,7 +16,7 @@ pub(super) struct Entry<'a> {
     pub id: Option<String>,
     /// The full id of the task it is a part of.
     pub parent: Option<String>,
-    /// Its object.
+    /// Where its object stands in the document.
     pub place: &'a Place,
     /// The number of the list that it is an element of, in order of the document.
     list: usize,

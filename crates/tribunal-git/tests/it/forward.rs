@@ -429,6 +429,22 @@ fn touched_files_hold_nothing_back() {
     assert_eq!(left(&world), [""; 0]);
 }
 
+/// One of us who died after the last note of a fast-forward leaves nothing but its lock.
+#[test]
+fn a_lock_without_a_note_is_taken_back_where_its_holder_is_dead() {
+    let world = world();
+    let lock = world.root().join(".git/index.lock");
+    let own = format!("tribunal {}", std::process::id());
+    for (holder, stays) in [("tribunal 4294967295", false), (own.as_str(), true), ("", true)] {
+        fs::write(&lock, holder).expect("written");
+        assert_eq!(
+            world.repo.settle_forward(&notes(&world.repo)).expect("settled"),
+            tribunal_git::Settled::Nothing
+        );
+        assert_eq!(lock.exists(), stays, "{holder}");
+    }
+}
+
 #[test]
 fn a_copied_project_is_as_clean_as_the_first() {
     let world = world();
