@@ -3,6 +3,7 @@
 //! Nothing here knows the time, a file, a process or a random number. A time comes in with a report;
 //! effects come out as wants.
 
+pub mod checks;
 pub mod contract;
 pub mod converge;
 pub mod cover;

@@ -1,44 +1,8 @@
 //! The protocol's tables as functions: turns, models, token budgets, risk, gate policy, approval. Numbers in, numbers
 //! out; where a value comes from is the caller's business.
 
+use crate::policy::Effort;
 use serde::Serialize;
-
-/// How much is spent on care.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Effort {
-    /// As little as possible.
-    Turbo,
-    /// Little.
-    Fast,
-    /// The usual.
-    Balanced,
-    /// Much.
-    Thorough,
-}
-
-impl Effort {
-    /// Reads the protocol's words and Tribunal's own; `max` is as thorough as the tables go.
-    pub fn parse(word: &str) -> Option<Effort> {
-        Some(match word.trim().to_ascii_lowercase().as_str() {
-            "turbo" | "low" => Effort::Turbo,
-            "fast" => Effort::Fast,
-            "balanced" | "medium" => Effort::Balanced,
-            "thorough" | "high" | "max" => Effort::Thorough,
-            _ => return None,
-        })
-    }
-
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Effort::Turbo => "turbo",
-            Effort::Fast => "fast",
-            Effort::Balanced => "balanced",
-            Effort::Thorough => "thorough",
-        }
-    }
-}
 
 /// How often a person is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -145,11 +109,11 @@ pub fn gate_policy(effort: Effort, risk: Risk, autonomy: Autonomy) -> GatePolicy
         Effort::Turbo => ("skip", "none"),
         Effort::Fast => ("quick", "blockers"),
         Effort::Balanced => ("standard", "blockers_findings"),
-        Effort::Thorough => ("deep", "full"),
+        Effort::Thorough | Effort::Max => ("deep", "full"),
     };
     let both = autonomy.asks()
         && match effort {
-            Effort::Thorough => true,
+            Effort::Thorough | Effort::Max => true,
             Effort::Fast | Effort::Balanced => risk == Risk::High,
             Effort::Turbo => false,
         };
@@ -160,8 +124,8 @@ pub fn gate_policy(effort: Effort, risk: Risk, autonomy: Autonomy) -> GatePolicy
 /// Whether a plan is approved by a person before a dev starts, where no gate policy says so.
 pub fn plan_approval(effort: Effort, autonomy: Autonomy) -> bool {
     match autonomy {
-        Autonomy::Cautious => matches!(effort, Effort::Thorough | Effort::Balanced),
-        Autonomy::Standard => effort == Effort::Thorough,
+        Autonomy::Cautious => effort >= Effort::Balanced,
+        Autonomy::Standard => effort >= Effort::Thorough,
         Autonomy::Confident | Autonomy::PureVibe => false,
     }
 }
@@ -208,7 +172,7 @@ pub fn turns(role: &str, effort: Effort, set: TurnsSet) -> Option<u32> {
         TurnsSet::Unset => u64::from(turns_base(role)?),
     };
     let tenths = match effort {
-        Effort::Thorough => 15,
+        Effort::Thorough | Effort::Max => 15,
         Effort::Balanced => 10,
         Effort::Fast => 8,
         Effort::Turbo => 6,

@@ -13,6 +13,7 @@ use tribunal_core::ids::{FindingId, LoopId, Of, PlanId, Time};
 use tribunal_core::ledger::{Handed, Tracked};
 use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopEvent, LoopIn, LoopReport, LoopWant, Opened};
 use tribunal_core::machine::{self, Machine, OutOfOrder};
+use tribunal_core::policy;
 use tribunal_core::run::{Ending, Run, RunEvent, RunIn, RunReport, RunSpec, RunWant};
 use tribunal_journal::{Journal, NewRow, Turn};
 
@@ -591,7 +592,8 @@ impl<W: World> Engine<W> {
             let notes = self.world.convene(subject, &self.docket);
             self.note(notes);
             let Some(run) = &self.docket.run else { continue };
-            let policy = self.world.policy(subject, run.policy(subject), &self.docket);
+            let situation = self.world.situation(subject, &self.docket);
+            let policy = policy::for_subject(subject, run.policy(subject), &situation);
             let at = self.world.now();
             let first = Opened { id: id.clone(), policy, opening: opening.clone(), at };
             let mut lp = Loop::open(&first);

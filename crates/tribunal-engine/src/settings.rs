@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use tribunal_core::policy::Effort;
 
 /// Everything that can be set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,57 +38,6 @@ pub struct Settings {
     /// Tools of the user's own that judge without a model, by name.
     #[serde(default)]
     pub tools: BTreeMap<String, toml::Value>,
-}
-
-/// How much is spent on care.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Effort {
-    /// The least.
-    Turbo,
-    /// Also `low`.
-    #[serde(alias = "low")]
-    Fast,
-    /// Also `medium`.
-    #[serde(alias = "medium")]
-    Balanced,
-    /// Also `high`.
-    #[serde(alias = "high")]
-    Thorough,
-    /// The most.
-    Max,
-}
-
-impl Effort {
-    /// Iterations between checkpoints.
-    pub fn checkpoint_every(self) -> Option<u32> {
-        match self {
-            Effort::Turbo | Effort::Fast => None,
-            Effort::Balanced => Some(5),
-            Effort::Thorough => Some(3),
-            Effort::Max => Some(1),
-        }
-    }
-
-    /// Judgings of a task at most: its revisions and one more.
-    pub fn task_rounds(self) -> u32 {
-        match self {
-            Effort::Turbo | Effort::Fast => 3,
-            Effort::Balanced => 4,
-            Effort::Thorough => 5,
-            Effort::Max => 6,
-        }
-    }
-
-    /// What a reviewer looks at.
-    pub fn depth(self) -> &'static str {
-        match self {
-            Effort::Turbo | Effort::Fast => "shallow",
-            Effort::Balanced => "standard",
-            Effort::Thorough => "deep",
-            Effort::Max => "comprehensive",
-        }
-    }
 }
 
 /// When a gate is held.

@@ -5,7 +5,7 @@ use crate::docket::{Docket, Note};
 use tribunal_core::effect::EffectId;
 use tribunal_core::ids::Time;
 use tribunal_core::r#loop::{LoopReport, LoopWant};
-use tribunal_core::policy::Policy;
+use tribunal_core::policy::Situation;
 use tribunal_core::run::{RunReport, RunWant, Subject};
 
 /// What a machine wants done.
@@ -82,8 +82,8 @@ pub trait World {
         Vec::new()
     }
 
-    /// The policy a loop is opened with: the row, less the checks that do not apply to this subject.
-    fn policy(&mut self, subject: &Subject, row: &Policy, docket: &Docket) -> Policy;
+    /// The facts that decide how a subject is judged. `tribunal_core::policy::for_subject` makes the policy of them.
+    fn situation(&mut self, subject: &Subject, docket: &Docket) -> Situation;
 
     /// Ends what a dead orchestrator left running. Called once, before any probe.
     fn recover(&mut self, docket: &Docket) -> Vec<Note>;

@@ -19,8 +19,7 @@ use tribunal_core::run::{Job, Subject};
 use tribunal_docs::qa::CommitFact;
 use tribunal_git::{GitError, GitPath, Oid};
 
-/// Whether the commit of a task is well formed.
-pub(crate) const AFTER_TASK: &str = "commit_hygiene";
+pub(crate) use tribunal_core::checks::COMMIT_HYGIENE as AFTER_TASK;
 /// Whether everything that a plan made is still there.
 pub(crate) const ARTIFACTS: &str = "artifact_persistence";
 /// Whether the commands that verify a plan pass on what is delivered.

@@ -26,8 +26,7 @@ use tribunal_git::{GitError, GitPath, Oid, Tree};
 use tribunal_view::plain;
 use tribunal_view::prompt::{self, ArtifactBrief, Document, FindingLine, MakerBrief, MakerJob};
 
-/// Whether an artifact is there to be judged.
-pub(crate) const ARTIFACT: &str = "artifact";
+pub(crate) use tribunal_core::checks::ARTIFACT;
 /// The name of the tree an artifact is made in; no plan has it.
 pub(crate) const LANE: &str = "chain";
 /// Plans of one feature at most.

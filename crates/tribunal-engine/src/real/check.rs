@@ -10,7 +10,7 @@ use super::delivery::{Delivery, REGRESSION, worse};
 use super::enforced;
 use super::green::{self, KnownCommand};
 use super::guard::{CONTRACT, Guard, INTEGRITY};
-use super::hooks::{self, HOOKS, Staged};
+use super::hooks::{HOOKS, Staged};
 use super::inside;
 use super::prepare::{Judged, prepare};
 use super::protected::{self, PROTECTED};
@@ -29,6 +29,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+pub(crate) use tribunal_core::checks::{LANDING, STRUCTURE, VERIFICATION};
 use tribunal_core::contract::Contract;
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::EffectId;
@@ -44,12 +45,6 @@ use tribunal_docs::{PlanFacts, PlanFinding, PlanSeverity};
 use tribunal_git::{GitError, GitPath, Oid};
 use tribunal_process::{Cause, ExitHow, Launch, Stdin, run_to_end};
 
-/// The structural check of a plan.
-pub(crate) const STRUCTURE: &str = "structure";
-/// The commands a plan gives to verify itself.
-pub(crate) const VERIFICATION: &str = "verification";
-/// Whether a lane still goes together with what landed.
-pub(crate) const LANDING: &str = "landing";
 /// Bytes of output kept as evidence.
 const EVIDENCE_MAX: u64 = 4_000;
 const OUTPUT_MAX: u64 = 64 << 20;
@@ -329,22 +324,6 @@ pub(crate) fn failing(severity: Severity, text: impl Into<String>) -> Claim {
     claim
 }
 
-/// Whether a check has anything to look at here, and nobody switched it off.
-pub(crate) fn applies(site: &Site, subject: &Subject, check: &Check, docket: &Docket) -> bool {
-    let name = if check.as_str() == VERIFICATION { "required_checks" } else { check.as_str() };
-    if site.settings.gates.off.iter().any(|off| off == name || off == check.as_str()) {
-        return false;
-    }
-    match check.as_str() {
-        STRUCTURE => matches!(subject, Subject::Plan(_)),
-        ARTIFACT => *subject == Subject::Chain,
-        VERIFICATION => !commands(site, subject, check, docket).is_empty(),
-        REGRESSION => tests(site, docket).is_some(),
-        HOOKS => hooks::any(site),
-        _ => true,
-    }
-}
-
 /// The command that runs the project's tests.
 fn tests(site: &Site, docket: &Docket) -> Option<KnownCommand> {
     green::known(site, docket, ProjectCommand::Test)
@@ -498,7 +477,8 @@ pub(crate) fn askable(site: &Site, subject: &Subject, docket: &Docket) -> Vec<Co
     let checks = site.check_settings(docket);
     let named = checks.commands.keys().map(|name| Check::new(name.as_str()));
     let all = std::iter::once(Check::new(VERIFICATION)).chain(named);
-    all.filter(|check| applies(site, subject, check, docket))
+    let situation = super::situation::gather(site, subject, docket);
+    all.filter(|check| situation.applies(subject, check))
         .flat_map(|check| commands(site, subject, &check, docket))
         .collect()
 }

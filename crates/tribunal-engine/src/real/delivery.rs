@@ -18,8 +18,7 @@ use tribunal_git::{GitError, GitPath, Oid};
 
 /// Whether the SUMMARY keeps its rules.
 pub(crate) const COMPLETION: &str = "verify-plan-completion";
-/// Whether tests got fewer or worse.
-pub(crate) const REGRESSION: &str = "check-regression";
+pub(crate) use tribunal_core::checks::REGRESSION;
 
 /// A delivery to be judged, gathered from the docket.
 pub(crate) struct Delivery {

@@ -30,7 +30,7 @@ use tribunal_agent::tool::{self, Detected, Tools};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::FinishStep;
 use tribunal_core::green::ProjectCommand;
-use tribunal_core::ids::{Check, Revision, Seat};
+use tribunal_core::ids::{Check, Maker, Revision, Seat};
 use tribunal_core::policy::{AtTheCap, Policy};
 use tribunal_core::roster::Roster;
 use tribunal_core::run::{Exists, Land, RunSpec};
@@ -511,7 +511,7 @@ fn spec(plan: &ReviewPlan, exists: Exists) -> Result<RunSpec, SetupError> {
     let mut policies = policies(settings)?;
     policies.phase = policy(plan, policies.phase);
     let polished = settings.phase.polish && plan.ask.fix && !plan.note.seats.is_empty();
-    let polish = polished.then(|| Box::new(polish::policy(&policies.phase)));
+    let polish = polished.then(|| Box::new(Policy::polish(&policies.phase, Maker::new(polish::POLISHER))));
     let mut finish = Vec::new();
     if plan.phase.is_some() {
         finish.push(FinishStep::Boundary);

@@ -40,8 +40,7 @@ pub(crate) const TOOL: &str = "tool:";
 pub(crate) const ANYBODY: &str = "fixer";
 /// Who gets what nobody can mend.
 pub(crate) const NOBODY: &str = "nobody";
-/// The check that fixers keep to their files.
-pub(crate) const SCOPE: &str = "fix-scope";
+pub(crate) use tribunal_core::checks::FIX_SCOPE as SCOPE;
 /// Bytes of a diff read at most.
 const DIFF_MAX: usize = 64 << 20;
 /// Findings named in a commit's message.

@@ -29,7 +29,6 @@ use tribunal_core::green::{self, Answer, BaseJudge, CommandState, Compared, OneR
 use tribunal_core::ids::{Check, Revision};
 use tribunal_core::judge_files::Named;
 use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport};
-use tribunal_core::policy::Policy;
 use tribunal_core::run::Subject;
 use tribunal_docs::integrity::{self, SourceCount};
 use tribunal_docs::project_commands::{FoundCommands, taken_out};
@@ -107,14 +106,6 @@ pub(crate) fn tests_nothing_warning(settings: &Settings) -> Option<String> {
         let shown = test.join(" ");
         format!("`{shown}` (checks.test) tests nothing: every pass will say that no tests ran")
     })
-}
-
-/// Gives a loop the project's commands as checks, as `tribunal_core::green` decides.
-pub(crate) fn seat(site: &Site, subject: &Subject, docket: &Docket, policy: &mut Policy) {
-    let is_code = *subject != Subject::Chain || super::artifact::is_code(docket);
-    let build = known(site, docket, ProjectCommand::Build).is_some();
-    let wanted = green::checks_of(policy.of, is_code, build).into_iter();
-    policy.checks.extend(wanted.filter(|command| is_on(site, *command)).map(ProjectCommand::check));
 }
 
 /// Whether nobody switched a command off.

@@ -7,6 +7,7 @@ use super::protected;
 use super::site::Site;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+pub(crate) use tribunal_core::checks::{CONTRACT, INTEGRITY};
 use tribunal_core::contract::{Breaches, Contract, alike, covers, gathered};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::finding::{Claim, FixableBy, Severity};
@@ -16,10 +17,6 @@ use tribunal_docs::integrity;
 use tribunal_docs::secret::{IN_BASE64, Secret, encoded, is_secret_name, readings, secrets, secrets_in};
 use tribunal_git::{GitError, GitPath, Oid, Repo};
 
-/// Whether the change stays inside the plan's contract.
-pub(crate) const CONTRACT: &str = "contract_compliance";
-/// Whether the change weakens what judges it.
-pub(crate) const INTEGRITY: &str = "test_integrity";
 /// Bytes of diff read for one file's tests.
 const DIFF_MAX: usize = 4 << 20;
 /// Of very many files with the same matter, so many are listed beside the finding about them.

@@ -25,8 +25,7 @@ use tribunal_git::{GitError, GitPath, Hook, Oid};
 use tribunal_process::ExitHow;
 use tribunal_view::plain;
 
-/// The check that asks the user's commit hooks.
-pub(crate) const HOOKS: &str = "commit_hooks";
+pub(crate) use tribunal_core::checks::COMMIT_HOOKS as HOOKS;
 /// Where git keeps the message of a commit in the making.
 const MESSAGE: &str = ".git/COMMIT_EDITMSG";
 /// What configures hooks: it is taken from the commit the run began with.

@@ -11,7 +11,6 @@ use super::watch::{Limits, Watched};
 use super::{identity, lost};
 use crate::crash;
 use crate::docket::{Docket, LaunchNote};
-use crate::settings::Effort;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -343,17 +342,11 @@ impl Site {
 
     /// The turns a role or seat may take; none without a cap.
     fn turns(&self, names: &[&str]) -> Option<u32> {
-        let effort = match self.settings.run.effort {
-            Effort::Turbo => tables::Effort::Turbo,
-            Effort::Fast => tables::Effort::Fast,
-            Effort::Balanced => tables::Effort::Balanced,
-            Effort::Thorough | Effort::Max => tables::Effort::Thorough,
-        };
         let roles = &self.settings.agents.roles;
         let of = |name: &&str| {
             let set = roles.get(*name).and_then(|role| role.turns);
             let set = set.map_or(TurnsSet::Unset, |turns| TurnsSet::Scaled(i64::from(turns)));
-            tables::turns(name, effort, set)
+            tables::turns(name, self.settings.run.effort, set)
         };
         names.iter().find_map(of).filter(|turns| *turns > 0)
     }

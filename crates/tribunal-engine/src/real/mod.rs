@@ -59,6 +59,7 @@ mod secrets;
 mod setup;
 mod show;
 mod site;
+mod situation;
 pub mod standing;
 pub mod state;
 mod subject;
@@ -116,8 +117,8 @@ use tribunal_core::green::ProjectCommand;
 use tribunal_core::ids::{LoopId, Time};
 use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopWant};
 use tribunal_core::machine::Machine;
-use tribunal_core::policy::Policy;
-use tribunal_core::run::{Job, RunWant, Subject};
+use tribunal_core::policy::Situation;
+use tribunal_core::run::{RunWant, Subject};
 use tribunal_process::{Exit, ExitHow, Left, end_left_behind, survivors, sweep};
 
 /// How long agents may tidy up when the run is over.
@@ -402,32 +403,8 @@ impl World for RealWorld {
         }
     }
 
-    fn policy(&mut self, subject: &Subject, row: &Policy, docket: &Docket) -> Policy {
-        let mut policy = row.clone();
-        if docket.about.review.is_none() {
-            convene::seat(&self.site, subject, docket.convened.as_deref(), &mut policy);
-        }
-        let of_base = self.site.check_settings(docket);
-        if let Subject::Lane(_, Job::Task(_) | Job::Repair) = subject {
-            // Commands that came with the base of a rebased result judge its repairs too.
-            let new = of_base
-                .commands
-                .keys()
-                .filter(|name| !self.site.settings.checks.commands.contains_key(*name));
-            policy.checks.extend(new.map(tribunal_core::ids::Check::new));
-        }
-        policy.checks.retain(|check| check::applies(&self.site, subject, check, docket));
-        green::seat(&self.site, subject, docket, &mut policy);
-        if let Subject::Plan(plan) = subject {
-            policy.approval = docket.about.approval.contains(plan);
-        }
-        if self.site.settings.task.rounds_max == 0
-            && let Subject::Lane(plan, Job::Task(_) | Job::Repair) = subject
-        {
-            policy.rounds_max = self.site.effort_of(Some(plan), docket).task_rounds();
-        }
-        policy.seats.retain(|seat| self.site.adapter_for(&[seat.as_str(), "reviewer"]).is_some());
-        policy
+    fn situation(&mut self, subject: &Subject, docket: &Docket) -> Situation {
+        situation::gather(&self.site, subject, docket)
     }
 
     fn recover(&mut self, docket: &Docket) -> Vec<Note> {

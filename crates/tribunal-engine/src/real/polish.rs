@@ -1,15 +1,13 @@
 //! Polishing what a review passed: which files the polisher may touch, and putting back what made something worse. A polish
 //! is judged like anything else and blocks nothing: what does not pass is dropped, and what passed before it stays.
 
-use super::delivery::REGRESSION;
 use super::site::Site;
 use crate::docket::{Docket, Note};
 use std::collections::BTreeSet;
 use tribunal_core::finding::Source;
-use tribunal_core::ids::{Check, FindingId, Maker, Revision};
+use tribunal_core::ids::{FindingId, Revision};
 use tribunal_core::ledger::Entry;
 use tribunal_core::r#loop::Loop;
-use tribunal_core::policy::{Asked, AtTheCap, Policy};
 use tribunal_git::{GitError, GitPath, Oid};
 use tribunal_view::plain;
 
@@ -21,24 +19,6 @@ pub(crate) const PUT_BACK: &str = "put-back";
 const SEARCHED_MAX: usize = 512 << 10;
 /// Files that are searched at most.
 const FILES_MAX: usize = 20_000;
-
-/// How a polish is judged: by the checks of the review and by the tests, then once by its panel. What a check finds is put
-/// back and looked at once more; where anybody else objects, or a person would be asked, all of it is dropped.
-pub(crate) fn policy(phase: &Policy) -> Policy {
-    Policy {
-        maker: Maker::new(POLISHER),
-        maker_backup: false,
-        asked: Asked::UnlessChecksReject,
-        rounds_max: 2,
-        attempts_max: 1,
-        at_the_cap: AtTheCap::End,
-        confirm: false,
-        approval: false,
-        unattended: true,
-        checks: phase.checks.iter().cloned().chain([Check::new(REGRESSION)]).collect(),
-        ..phase.clone()
-    }
-}
 
 /// What is polished.
 #[derive(Clone, Debug)]

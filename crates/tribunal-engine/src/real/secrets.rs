@@ -11,8 +11,7 @@ use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_docs::secret::{Secret, without};
 use tribunal_git::{GitError, GitPath, Oid, Repo};
 
-/// The check of a review that looks for secrets and for hidden characters.
-pub(crate) const SECRETS: &str = "secret-scan";
+pub(crate) use tribunal_core::checks::SECRETS;
 /// Commits of a range that are looked through one by one, the newest first.
 const COMMITS_MAX: usize = 500;
 

@@ -28,19 +28,18 @@ use crate::engine::{Engine, Options};
 use crate::gates;
 use crate::route::{self, asks_first, has_team, is_turbo};
 use crate::settings::{RunSettings, Settings, When};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use tribunal_agent::tool::Tools;
-use tribunal_core::contract::{clean, covers};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::green::ProjectCommand;
 use tribunal_core::held::Arrival;
-use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat, Time};
+use tribunal_core::ids::{Check, LoopId, Maker, PlanId, Revision, Seat, Time};
 use tribunal_core::r#loop::Loop;
-use tribunal_core::policy::{NoVerdict, Policy, Timeouts, Use};
+use tribunal_core::policy::{Claims, NoVerdict, Policy, Timeouts, Use, waits_for};
 use tribunal_core::roster::Roster;
 use tribunal_core::run::{Ending, Job, Land, PlanGate, PlanSpec, Policies, RunSpec, Standing, Subject, Was};
 use tribunal_docs::qa::CHECKS;
@@ -419,56 +418,26 @@ fn plan_specs(
         });
     }
     specs.sort_by(|a, b| a.id.cmp(&b.id));
-    lease(&mut specs, &documents);
+    hold_back(&mut specs, &documents);
     Ok(specs)
 }
 
-/// Of two plans that claim one file, the later waits until the earlier has landed or never will: within a wave, and over
-/// waves where those do not wait for each other anyway.
-fn lease(specs: &mut [PlanSpec], documents: &[Plan]) {
+/// Makes plans wait for the files that earlier ones claim.
+fn hold_back(specs: &mut [PlanSpec], documents: &[Plan]) {
     let files: BTreeMap<String, Vec<String>> =
         documents.iter().map(|plan| (plan.id.to_string(), plan.claimed_files())).collect();
-    // Who claims a path, and who claims something in it: a thousand plans are no million pairs.
-    let mut claimed: BTreeMap<String, BTreeSet<PlanId>> = BTreeMap::new();
-    let mut within: BTreeMap<String, BTreeSet<PlanId>> = BTreeMap::new();
-    let mut patterns: Vec<(String, PlanId)> = Vec::new();
-    let mut plain: Vec<(String, PlanId)> = Vec::new();
-    // An earlier wave never waits for a later one.
-    let mut order: Vec<usize> = (0..specs.len()).collect();
-    order.sort_by_key(|at| (specs[*at].wave, *at));
-    for at in order {
-        let spec = &mut specs[at];
-        let mut after = BTreeSet::new();
-        let own = files.get(spec.id.as_str()).into_iter().flatten().filter_map(|file| clean(file));
-        let own: Vec<String> = own.collect();
-        for file in &own {
-            let above = std::iter::successors(Some(file.as_str()), |path| Some(path.rsplit_once('/')?.0));
-            for path in above {
-                after.extend(claimed.get(path).into_iter().flatten().cloned());
-            }
-            after.extend(within.get(file).into_iter().flatten().cloned());
-            let met = |(pattern, _): &&(String, PlanId)| covers(pattern, file);
-            after.extend(patterns.iter().filter(met).map(|(_, plan)| plan.clone()));
-            if is_pattern(file) {
-                let met = |(path, _): &&(String, PlanId)| covers(file, path);
-                after.extend(plain.iter().filter(met).map(|(_, plan)| plan.clone()));
-            }
-        }
-        for file in own {
-            let above = std::iter::successors(Some(file.as_str()), |path| Some(path.rsplit_once('/')?.0));
-            for path in above.skip(1) {
-                within.entry(path.to_owned()).or_default().insert(spec.id.clone());
-            }
-            claimed.entry(file.clone()).or_default().insert(spec.id.clone());
-            let list = if is_pattern(&file) { &mut patterns } else { &mut plain };
-            list.push((file, spec.id.clone()));
-        }
-        spec.after = after.into_iter().filter(|other| *other != spec.id).collect();
+    let claims: Vec<Claims> = specs
+        .iter()
+        .map(|spec| Claims {
+            plan: spec.id.clone(),
+            wave: spec.wave,
+            files: files.get(spec.id.as_str()).cloned().unwrap_or_default(),
+        })
+        .collect();
+    let mut waits = waits_for(&claims);
+    for spec in specs {
+        spec.after = waits.remove(&spec.id).into_iter().flatten().collect();
     }
-}
-
-fn is_pattern(path: &str) -> bool {
-    path.contains(['*', '?'])
 }
 
 pub(super) fn held(when: When, asked: Option<bool>) -> bool {
@@ -510,7 +479,8 @@ fn run_spec(
     }
     let reviewed = held(settings.plan.review, ask.review);
     let panel = held(settings.phase.review, ask.panel);
-    let polish = (panel && settings.phase.polish).then(|| Box::new(polish::policy(&policies.phase)));
+    let polish = (panel && settings.phase.polish)
+        .then(|| Box::new(Policy::polish(&policies.phase, Maker::new(polish::POLISHER))));
     if !reviewed {
         // A plan that only a person approves is judged by its form alone before.
         policies.plan.seats = Vec::new();

@@ -92,7 +92,7 @@ fn later_layers_win() {
     assert_eq!(value(&env.load(), "run.effort"), ("\"max\"".into(), Layer::Environment));
     let flag = env.flag("run.effort", "low");
     assert_eq!(value(&flag.load(), "run.effort"), ("\"low\"".into(), Layer::Flag));
-    assert_eq!(flag.load().settings.run.effort, tribunal_engine::settings::Effort::Fast);
+    assert_eq!(flag.load().settings.run.effort, tribunal_core::policy::Effort::Fast);
     assert_eq!(value(&flag.load(), "run.land"), ("\"group\"".into(), Layer::Defaults));
 }
 

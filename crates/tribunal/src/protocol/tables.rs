@@ -7,7 +7,8 @@ use crate::failure::Failure;
 use crate::out;
 use serde_json::{Value, json};
 use std::path::Path;
-use tribunal_core::tables::{self, Autonomy, Effort, ModelClass, Risk, TurnsSet};
+use tribunal_core::policy::Effort;
+use tribunal_core::tables::{self, Autonomy, ModelClass, Risk, TurnsSet};
 use tribunal_engine::gates::read_plain;
 use tribunal_view::protocol as view;
 
@@ -121,7 +122,7 @@ fn named(by_effort: &serde_json::Map<String, Value>, effort: Effort) -> Option<&
     let other = match effort {
         Effort::Turbo => "low",
         Effort::Fast | Effort::Balanced => "medium",
-        Effort::Thorough => "high",
+        Effort::Thorough | Effort::Max => "high",
     };
     by_effort.get(effort.word()).or_else(|| by_effort.get(other))
 }

@@ -7,6 +7,7 @@ use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::held::HeldChoice;
 use tribunal_core::r#loop::{FailureKind, LoopEvent, Offer, Why};
 use tribunal_core::panel::{Ruling, Unusable};
+use tribunal_core::policy::{Policy, Use};
 use tribunal_core::run::{Job, LaneOffer, Refusal, RunEvent, Was};
 use tribunal_engine::{Docket, Fact, Note};
 
@@ -39,8 +40,20 @@ fn count_unheard(tally: &mut Tally, docket: &Docket, effect: &EffectId) {
     }
 }
 
+/// By which rule of the policy a loop is judged.
+fn rule(policy: &Policy) -> &'static str {
+    match (policy.of, policy.seats.is_empty(), policy.approval) {
+        (Use::Plan, _, true) => "a person approves the plan",
+        (Use::Phase, true, true) => "nobody reviews, a person decides",
+        (Use::Phase, false, _) if policy.unattended => "a reviewer for a polish",
+        (_, true, _) => "checks alone",
+        (_, false, _) => "reviewers",
+    }
+}
+
 fn count_loop(tally: &mut Tally, event: &LoopEvent) {
     match event {
+        LoopEvent::Opened(opened) => tally.saw("policy", rule(&opened.policy)),
         LoopEvent::Cleared { .. } => tally.saw("fact", "cleared"),
         LoopEvent::Iterated { .. } => tally.saw("fact", "iterated"),
         LoopEvent::Joined { .. } => tally.saw("fact", "joined"),

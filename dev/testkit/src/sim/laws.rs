@@ -9,7 +9,7 @@ use tribunal_core::ids::{LoopId, Of};
 use tribunal_core::ledger::Mark;
 use tribunal_core::r#loop::{Choice, LoopEvent, Outcome};
 use tribunal_core::machine::Machine;
-use tribunal_core::policy::Policy;
+use tribunal_core::policy::{Policy, Use};
 use tribunal_core::run::{Run, RunEvent, RunSpec};
 use tribunal_engine::{Docket, Fact, Want};
 
@@ -187,6 +187,11 @@ impl Laws {
         let passed = matches!(outcome, Outcome::Passed | Outcome::PassedWithWarnings);
         if let Some((finding, _)) = lp.ledger().iter().find(|(_, e)| passed && carried(&e.fate)) {
             breaches.push(("I3 findings", format!("{id} passed and {finding} is unresolved")));
+        }
+        // Checks alone pass no review of what a run built. A person may.
+        let policy = lp.policy();
+        if passed && policy.of == Use::Phase && policy.approval && policy.seats.is_empty() {
+            breaches.push(("nobody reviews", format!("{id} passed and nobody judged it")));
         }
         let count = self.counts.get(id).cloned().unwrap_or_default();
         let findings = lp.ledger().iter().count() as u64;

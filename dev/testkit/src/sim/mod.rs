@@ -15,6 +15,7 @@ mod people;
 mod reaper;
 mod rng;
 mod scene;
+mod situation;
 mod tally;
 mod tracking;
 mod witness;

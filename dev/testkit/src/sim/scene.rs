@@ -38,8 +38,10 @@ pub struct Scene {
     pub crashes_max: u32,
 }
 
-const SEATS: &[&str] = &["security", "quality", "tests"];
-const CHECKS: &[&str] = &["build", "lint"];
+/// Everybody who may review.
+pub const SEATS: &[&str] = &["security", "quality", "tests"];
+/// Every check that a row may name.
+pub const CHECKS: &[&str] = &["build", "lint"];
 
 impl Scene {
     /// Draws the scene of a seed.

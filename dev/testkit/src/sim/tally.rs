@@ -52,6 +52,16 @@ const MUST: &[(&str, &[&str])] = &[
             "survived, untouched",
         ],
     ),
+    (
+        "policy",
+        &[
+            "reviewers",
+            "checks alone",
+            "nobody reviews, a person decides",
+            "a person approves the plan",
+            "a reviewer for a polish",
+        ],
+    ),
     ("decision", &["again", "fixed", "reask", "accept", "stop"]),
     ("lane question", &["task", "repair", "qa", "summary", "landing"]),
     ("lane decision", &["retry", "ask again", "fixed", "accept", "drop", "stop"]),

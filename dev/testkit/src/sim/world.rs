@@ -6,14 +6,14 @@ use super::fault::Fault;
 use super::outside::{Due, Job, Outside, Phase};
 use super::reaper::Killed;
 use super::rng::effect_dice;
+use super::situation;
 use std::cell::RefCell;
 use std::panic::resume_unwind;
 use std::rc::Rc;
 use tribunal_core::effect::{EffectId, Step};
-use tribunal_core::green::{self, ProjectCommand};
 use tribunal_core::ids::{Of, PlanId, Time};
 use tribunal_core::r#loop::LoopReport;
-use tribunal_core::policy::Policy;
+use tribunal_core::policy::Situation;
 use tribunal_core::run::{RunReport, RunWant, Subject};
 use tribunal_engine::docket::LaunchNote;
 use tribunal_engine::mail::Body;
@@ -45,16 +45,8 @@ impl World for SimWorld {
         self.outside.borrow().now()
     }
 
-    fn policy(&mut self, subject: &Subject, row: &Policy, _docket: &Docket) -> Policy {
-        let seed = self.outside.borrow().scene.seed;
-        let mut rng = super::rng::dice(seed, "policy", &format!("{subject:?}"));
-        let mut policy = row.clone();
-        if policy.checks.len() > 1 && rng.chance(200) {
-            policy.checks.pop();
-        }
-        let wanted = green::checks_of(policy.of, true, false).into_iter();
-        policy.checks.extend(wanted.map(ProjectCommand::check));
-        policy
+    fn situation(&mut self, subject: &Subject, _docket: &Docket) -> Situation {
+        situation::draw(self.outside.borrow().scene.seed, subject)
     }
 
     fn recover(&mut self, _docket: &Docket) -> Vec<Note> {

@@ -8,7 +8,7 @@ use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source,
 use tribunal_core::ids::{FindingId, LoopId, PlanId, Revision, Seat, Time};
 use tribunal_core::ledger::{Delta, Mark, Tracked};
 use tribunal_core::r#loop::{Checked, Loop, LoopReport, LoopWant};
-use tribunal_core::policy::{Policy, Use};
+use tribunal_core::policy::{Policy, Situation, Staff, Use};
 use tribunal_core::run::{Land, PlanSpec, Policies, RunReport, RunSpec, RunWant, Subject};
 use tribunal_core::words::Remarks;
 use tribunal_engine::docket::LaunchNote;
@@ -193,8 +193,12 @@ impl World for Instant {
         Time(1_700_000_000_000 + self.clock)
     }
 
-    fn policy(&mut self, _subject: &Subject, row: &Policy, _docket: &Docket) -> Policy {
-        row.clone()
+    fn situation(&mut self, _subject: &Subject, _docket: &Docket) -> Situation {
+        Situation {
+            switched_off: ["project-tests".to_owned()].into(),
+            staff: Staff { everybody: true, ..Staff::default() },
+            ..Situation::default()
+        }
     }
 
     fn recover(&mut self, _docket: &Docket) -> Vec<Note> {

@@ -1,4 +1,15 @@
 //! Policies: rows of values that make five uses of one loop machine. The machine never asks which use it is.
+//!
+//! [`for_subject`] turns a row into the policy of one loop, from facts about the project ([`Situation`]). [`Effort`] and
+//! [`waits_for`] hold the rules on how much care a plan gets and who waits for whose files.
+
+mod claims;
+mod effort;
+mod situation;
+
+pub use claims::{Claims, waits_for};
+pub use effort::{Effort, PlanCare};
+pub use situation::{Panel, Situation, Staff, for_subject};
 
 use crate::ids::{Check, Maker, Seat};
 use serde::{Deserialize, Serialize};
