@@ -370,6 +370,7 @@ impl LoopSim {
             format!("{:?}\n  live {:?}", self.replica, self.live)
         });
         let wants = self.live.wants();
+        book.digest(&(events, &wants));
         let hands = wants.values().filter_map(|want| match want {
             LoopWant::Make { findings, .. } => Some(findings.clone()),
             _ => None,

@@ -685,6 +685,7 @@ impl RunSim {
         let rest = self.run.settle();
         book.hold("settled", rest.is_none(), || format!("{rest:?} is left after a turn"));
         let wants = self.run.wants();
+        book.digest(&(events, &wants));
         let waits = self.run.ending().is_some() || !wants.is_empty();
         book.hold("settled", waits, || format!("wants nothing: {:?}", self.run));
         let written: BTreeSet<String> = wants.values().filter_map(written).collect();
