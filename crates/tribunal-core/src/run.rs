@@ -5,9 +5,9 @@ use crate::effect::{EffectId, FinishStep, Intents, Step, Try};
 use crate::held::{Held, HeldChoice, HeldDecision};
 use crate::ids::{FindingId, LoopId, Of, PlanId, Revision, Time};
 use crate::ledger::Handed;
-use crate::r#loop::{Failure, FailureKind, Opening, Outcome};
 use crate::machine::{Machine, OutOfOrder};
 use crate::policy::Policy;
+use crate::review_loop::{Failure, FailureKind, Opening, Outcome};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

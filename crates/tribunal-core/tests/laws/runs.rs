@@ -11,8 +11,8 @@ use tribunal_core::finding::{Claim, Severity, Source};
 use tribunal_core::held::{Held, HeldChoice, HeldDecision};
 use tribunal_core::ids::{Check, FindingId, LoopId, Of, PlanId, Revision, Time};
 use tribunal_core::ledger::{Entry, Handed};
-use tribunal_core::r#loop::{Failure, FailureKind, Opened, Opening, Outcome};
 use tribunal_core::machine::{Machine, launches, settle, turn};
+use tribunal_core::review_loop::{Failure, FailureKind, Opened, Opening, Outcome};
 use tribunal_core::run::{
     LaneChoice, LaneDecision, Refusal, Run, RunEvent, RunIn, RunReport, RunSpec, RunWant, Stuck,
 };

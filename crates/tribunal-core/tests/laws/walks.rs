@@ -9,7 +9,7 @@ use crate::specs::spec;
 use std::sync::OnceLock;
 use tribunal_core::effect::FinishStep;
 use tribunal_core::ids::{LoopId, Time};
-use tribunal_core::r#loop::{Opened, Opening};
+use tribunal_core::review_loop::{Opened, Opening};
 
 const LOOPS: u64 = 2_500;
 

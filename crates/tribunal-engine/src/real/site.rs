@@ -20,7 +20,7 @@ use tribunal_agent::tool::Tools;
 use tribunal_agent::{Adapters, Brief};
 use tribunal_core::effect::EffectId;
 use tribunal_core::ids::{PlanId, Revision, Time};
-use tribunal_core::r#loop::{Failure, FailureKind, LoopReport};
+use tribunal_core::review_loop::{Failure, FailureKind, LoopReport};
 use tribunal_core::run::RunReport;
 use tribunal_docs::Plan;
 use tribunal_git::{GitError, Oid, RefChange, Repo, Shelf, Signature};

@@ -13,9 +13,9 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use tribunal_core::effect::EffectId;
 use tribunal_core::ids::{LoopId, Revision};
-use tribunal_core::r#loop::{LoopEvent, LoopReport, LoopWant, Outcome};
 use tribunal_core::machine::Machine;
 use tribunal_core::policy::Use;
+use tribunal_core::review_loop::{LoopEvent, LoopReport, LoopWant, Outcome};
 use tribunal_core::run::RunEvent;
 use tribunal_engine::{Docket, Fact, Report, Stamped, Want, Watch};
 use tribunal_journal::{Journal, Options, RowRef, Synchronous};
@@ -284,9 +284,9 @@ impl Outside {
                 n: Default::default(),
                 launch: 0,
             };
-            let decision = tribunal_core::r#loop::Decision {
+            let decision = tribunal_core::review_loop::Decision {
                 by: "mallory".to_owned(),
-                choice: tribunal_core::r#loop::Choice::Accept,
+                choice: tribunal_core::review_loop::Choice::Accept,
                 note: String::new(),
             };
             letters.push(Body::Decide { effect, decision });

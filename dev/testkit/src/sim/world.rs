@@ -12,8 +12,8 @@ use std::rc::Rc;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::green::{self, ProjectCommand};
 use tribunal_core::ids::{Of, PlanId, Time};
-use tribunal_core::r#loop::LoopReport;
 use tribunal_core::policy::Policy;
+use tribunal_core::review_loop::LoopReport;
 use tribunal_core::run::{RunReport, RunWant, Subject};
 use tribunal_engine::docket::LaunchNote;
 use tribunal_engine::mail::Body;
@@ -498,7 +498,7 @@ impl Outside {
             return self.check_leaving();
         }
         let starts = |want: &Want| {
-            use tribunal_core::r#loop::LoopWant as L;
+            use tribunal_core::review_loop::LoopWant as L;
             !matches!(
                 want,
                 Want::Loop(L::Ask(_) | L::Wake { .. })
