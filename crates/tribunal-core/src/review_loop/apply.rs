@@ -2,8 +2,10 @@
 //! corrupt, or we have a bug.
 
 use super::crew::{Hand, HandState, crew_for, hand_mut};
-use super::state::{Case, State};
-use super::{Choice, Decision, Loop, LoopEvent, Outcome, Question, Share, Why};
+use super::events::LoopEvent;
+use super::messages::Share;
+use super::question::{Choice, Decision, Outcome, Question, Why};
+use super::state::{Case, Loop, State};
 use crate::converge::{Pass, RoundRecord};
 use crate::cover::{Heard, Look, Shown};
 use crate::effect::{EffectId, Step, Try};

@@ -1,8 +1,11 @@
 //! What an input means to a loop: one event, or nothing. A report that nobody waits for means nothing.
 
-use super::{Failure, FailureKind, Loop, LoopEvent, LoopReport, LoopWant};
+use super::events::LoopEvent;
+use super::messages::{LoopReport, LoopWant};
+use super::state::Loop;
 use crate::cover::{Shown, Weight};
 use crate::effect::EffectId;
+use crate::failure::{Failure, FailureKind};
 use crate::finding::{Answer, Reply};
 use crate::ids::{FindingId, Revision, Seat, Time};
 use crate::machine::Machine;

@@ -18,18 +18,12 @@ pub use events::LoopEvent;
 pub use messages::{Checked, LoopIn, LoopReport, LoopWant, Opened, Opening, Share};
 pub use question::{Choice, Decision, Offer, Outcome, Question, Why};
 
-use crate::converge::{Pass, RoundRecord};
-use crate::cover::Look;
-use crate::effect::{EffectId, Intents, Step, Try};
-use crate::finding::Answer;
-use crate::ids::{Check, LoopId, Of, Revision, Seat};
-use crate::ledger::{Delta, Ledger};
+pub use state::Loop;
+
+use crate::effect::{EffectId, Step, Try};
 use crate::machine::{Machine, OutOfOrder};
-use crate::policy::Policy;
-use crew::crew_for;
 use state::State;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 impl Machine for Loop {
     type In = LoopIn;
@@ -115,104 +109,5 @@ impl Machine for Loop {
             }
         }
         wants
-    }
-}
-
-/// The machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loop {
-    id: LoopId,
-    // Shared, so that a change of state can read it without a copy.
-    policy: Arc<Policy>,
-    state: State,
-    entry: u32,
-    intents: Intents,
-    round: u32,
-    rounds_max: u32,
-    iterations: u32,
-    iterations_here: u32,
-    ledger: Ledger,
-    judged: Vec<Revision>,
-    seen: Vec<Revision>,
-    current: Option<Revision>,
-    tracked: Option<Revision>,
-    failed_checks: BTreeSet<Check>,
-    /// Checks that did not run and stopped nothing, and why.
-    unchecked: BTreeMap<Check, String>,
-    series: Vec<RoundRecord>,
-    pass: Option<Pass>,
-    delta: Delta,
-    confirming: bool,
-    /// What each reviewer was shown in sittings that are over.
-    looks: BTreeMap<Seat, Vec<Look>>,
-    /// What each reviewer said in the last sitting that is over.
-    stood: BTreeMap<Seat, Answer>,
-}
-
-impl Loop {
-    /// The machine after its first event.
-    pub fn open(opened: &Opened) -> Loop {
-        let policy = Arc::new(opened.policy.clone());
-        let (ledger, rounds, revision, since) = match &opened.opening {
-            Opening::Make { rounds, open } => (Ledger::opened_with(open), *rounds, None, None),
-            Opening::Judge { revision, open, since } => {
-                (Ledger::opened_with(open), None, Some(revision.clone()), since.clone())
-            }
-        };
-        let state = match &revision {
-            Some(revision) => State::Made { revision: revision.clone(), news: false },
-            None => State::Making { crew: crew_for(&policy, &ledger), join_fails: 0, news: false },
-        };
-        Loop {
-            id: opened.id.clone(),
-            rounds_max: rounds.unwrap_or(policy.rounds_max),
-            policy,
-            state,
-            entry: 1,
-            intents: Intents::default(),
-            round: 0,
-            iterations: 0,
-            iterations_here: 0,
-            ledger,
-            judged: Vec::new(),
-            seen: Vec::new(),
-            current: None,
-            tracked: since,
-            failed_checks: BTreeSet::new(),
-            unchecked: BTreeMap::new(),
-            series: Vec::new(),
-            pass: None,
-            delta: Delta::default(),
-            confirming: false,
-            looks: BTreeMap::new(),
-            stood: BTreeMap::new(),
-        }
-    }
-
-    fn effect(&self, step: Step, n: Try) -> EffectId {
-        let launch = self.intents.launch(&step, n);
-        EffectId { of: Of::new(self.id.as_str()), entry: self.entry, step, n, launch }
-    }
-
-    fn timeout_ms(&self, step: &Step) -> u64 {
-        match step {
-            Step::Make(_) => self.policy.timeouts.make_ms,
-            _ => self.policy.timeouts.judge_ms,
-        }
-    }
-
-    fn enter(&mut self, state: State) {
-        self.state = state;
-        self.entry += 1;
-        self.intents.reset();
-    }
-
-    fn is_launched(&self, effect: &EffectId) -> bool {
-        !effect.step.is_one_shot() || self.intents.has(effect)
-    }
-
-    /// It runs and is wanted, so what it reports counts.
-    fn hears(&self, effect: &EffectId) -> bool {
-        self.is_launched(effect) && self.is_wanted(effect)
     }
 }

@@ -1,8 +1,9 @@
 //! What follows from a loop's state alone, without any input.
 
 use super::crew::{Hand, HandState, crew_for};
-use super::state::Case;
-use super::{Loop, LoopEvent, Outcome, Question, Why};
+use super::events::LoopEvent;
+use super::question::{Outcome, Question, Why};
+use super::state::{Case, Loop};
 use crate::converge::{self, Course, Next};
 use crate::ids::Revision;
 use crate::ids::{FindingId, Seat};

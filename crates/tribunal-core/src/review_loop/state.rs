@@ -1,17 +1,49 @@
-//! The states of a loop, and what others may read of it.
+//! What a loop remembers, its states, and what others may read of it.
 
-use super::Loop;
-use super::crew::Hand;
+use super::crew::{Hand, crew_for};
+use super::messages::{Opened, Opening};
 use super::question::{Outcome, Question};
-use crate::converge::{self, Round};
+use crate::converge::{self, Pass, Round, RoundRecord};
 use crate::cover::{Look, kept};
-use crate::effect::{Intents, Try};
+use crate::effect::{EffectId, Intents, Step, Try};
 use crate::finding::{Answer, Fate};
-use crate::ids::{Check, FindingId, LoopId, Revision, Seat};
+use crate::ids::{Check, FindingId, LoopId, Of, Revision, Seat};
 use crate::ledger::{Delta, Handed, Ledger};
 use crate::panel::{Bench, Ruling};
 use crate::policy::Policy;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loop {
+    pub(super) id: LoopId,
+    // Shared, so that a change of state can read it without a copy.
+    pub(super) policy: Arc<Policy>,
+    pub(super) state: State,
+    pub(super) entry: u32,
+    pub(super) intents: Intents,
+    pub(super) round: u32,
+    pub(super) rounds_max: u32,
+    pub(super) iterations: u32,
+    pub(super) iterations_here: u32,
+    pub(super) ledger: Ledger,
+    pub(super) judged: Vec<Revision>,
+    pub(super) seen: Vec<Revision>,
+    pub(super) current: Option<Revision>,
+    pub(super) tracked: Option<Revision>,
+    pub(super) failed_checks: BTreeSet<Check>,
+    /// Checks that did not run and stopped nothing, and why.
+    pub(super) unchecked: BTreeMap<Check, String>,
+    pub(super) series: Vec<RoundRecord>,
+    pub(super) pass: Option<Pass>,
+    pub(super) delta: Delta,
+    pub(super) confirming: bool,
+    /// What each reviewer was shown in sittings that are over.
+    pub(super) looks: BTreeMap<Seat, Vec<Look>>,
+    /// What each reviewer said in the last sitting that is over.
+    pub(super) stood: BTreeMap<Seat, Answer>,
+}
 
 /// Where one hearing stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +80,74 @@ impl State {
             State::Closing { .. } => "closing",
             State::Ended { .. } => "ended",
         }
+    }
+}
+
+impl Loop {
+    /// The machine after its first event.
+    pub fn open(opened: &Opened) -> Loop {
+        let policy = Arc::new(opened.policy.clone());
+        let (ledger, rounds, revision, since) = match &opened.opening {
+            Opening::Make { rounds, open } => (Ledger::opened_with(open), *rounds, None, None),
+            Opening::Judge { revision, open, since } => {
+                (Ledger::opened_with(open), None, Some(revision.clone()), since.clone())
+            }
+        };
+        let state = match &revision {
+            Some(revision) => State::Made { revision: revision.clone(), news: false },
+            None => State::Making { crew: crew_for(&policy, &ledger), join_fails: 0, news: false },
+        };
+        Loop {
+            id: opened.id.clone(),
+            rounds_max: rounds.unwrap_or(policy.rounds_max),
+            policy,
+            state,
+            entry: 1,
+            intents: Intents::default(),
+            round: 0,
+            iterations: 0,
+            iterations_here: 0,
+            ledger,
+            judged: Vec::new(),
+            seen: Vec::new(),
+            current: None,
+            tracked: since,
+            failed_checks: BTreeSet::new(),
+            unchecked: BTreeMap::new(),
+            series: Vec::new(),
+            pass: None,
+            delta: Delta::default(),
+            confirming: false,
+            looks: BTreeMap::new(),
+            stood: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn effect(&self, step: Step, n: Try) -> EffectId {
+        let launch = self.intents.launch(&step, n);
+        EffectId { of: Of::new(self.id.as_str()), entry: self.entry, step, n, launch }
+    }
+
+    pub(super) fn timeout_ms(&self, step: &Step) -> u64 {
+        match step {
+            Step::Make(_) => self.policy.timeouts.make_ms,
+            _ => self.policy.timeouts.judge_ms,
+        }
+    }
+
+    pub(super) fn enter(&mut self, state: State) {
+        self.state = state;
+        self.entry += 1;
+        self.intents.reset();
+    }
+
+    pub(super) fn is_launched(&self, effect: &EffectId) -> bool {
+        !effect.step.is_one_shot() || self.intents.has(effect)
+    }
+
+    /// It runs and is wanted, so what it reports counts.
+    pub(super) fn hears(&self, effect: &EffectId) -> bool {
+        self.is_launched(effect) && self.is_wanted(effect)
     }
 }
 

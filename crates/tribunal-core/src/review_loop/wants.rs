@@ -1,8 +1,8 @@
 //! What the world should be doing for a loop, state by state.
 
 use super::crew::{Hand, HandState, hand};
-use super::state::{Case, State};
-use super::{Loop, LoopWant};
+use super::messages::LoopWant;
+use super::state::{Case, Loop, State};
 use crate::effect::{EffectId, Step, Try};
 use crate::ids::{Check, FindingId, Seat};
 use crate::panel::{Bench, CheckState, SeatState};
