@@ -3,10 +3,10 @@
 use crate::cover::{HeardParts, Partly};
 use crate::defence::{Defence, stands};
 use crate::effect::Try;
+use crate::failure::{Failure, FailureKind};
 use crate::finding::{Answer, Claim, Fate, Said, Severity, Source, Verdict};
 use crate::ids::{Check, FindingId, Revision, Seat};
 use crate::ledger::{Entry, Ledger, Mark, Tracked};
-use crate::r#loop::{Failure, FailureKind};
 use crate::policy::{Asked, NoVerdict, Policy};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

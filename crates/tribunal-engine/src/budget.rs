@@ -9,7 +9,7 @@ use std::fmt;
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::ids::LoopId;
-use tribunal_core::r#loop::{FailureKind, Loop};
+use tribunal_core::review_loop::{FailureKind, Loop};
 
 /// Millionths of a dollar in a cent.
 pub const MICROS_PER_CENT: u64 = 10_000;

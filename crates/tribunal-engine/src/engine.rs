@@ -11,9 +11,11 @@ use tribunal_core::effect::{EffectId, Step, Try};
 use tribunal_core::finding::Fate;
 use tribunal_core::ids::{FindingId, LoopId, Of, PlanId, Time};
 use tribunal_core::ledger::{Handed, Tracked};
-use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopEvent, LoopIn, LoopReport, LoopWant, Opened};
 use tribunal_core::machine::{self, Machine, OutOfOrder};
 use tribunal_core::policy;
+use tribunal_core::review_loop::{
+    Failure, FailureKind, Loop, LoopEvent, LoopIn, LoopReport, LoopWant, Opened,
+};
 use tribunal_core::run::{Ending, Run, RunEvent, RunIn, RunReport, RunSpec, RunWant};
 use tribunal_journal::{Journal, NewRow, Turn};
 

@@ -11,9 +11,9 @@ use tribunal_core::finding::{Fate, FixableBy};
 use tribunal_core::held::{Held, HeldChoice, HeldDecision};
 use tribunal_core::ids::{FindingId, LoopId, PlanId, Revision, Seat};
 use tribunal_core::ledger::{Entry, Handed, Mark};
-use tribunal_core::r#loop::{Choice, Decision, Loop, LoopWant, Offer, Outcome, Why};
 use tribunal_core::machine::Machine;
 use tribunal_core::policy::Use;
+use tribunal_core::review_loop::{Choice, Decision, Loop, LoopWant, Offer, Outcome, Why};
 use tribunal_core::run::{LaneChoice, LaneDecision, LaneOffer, RunWant, Stuck, Was};
 use tribunal_view::spoken::Spoken;
 use tribunal_view::{branch, plain, question};
@@ -426,9 +426,9 @@ mod tests {
     use tribunal_core::effect::Step;
     use tribunal_core::ids::Time;
     use tribunal_core::ledger::Delta;
-    use tribunal_core::r#loop::{LoopEvent, LoopIn, LoopReport, Opened, Opening};
     use tribunal_core::machine;
     use tribunal_core::policy::{Policy, Use};
+    use tribunal_core::review_loop::{LoopEvent, LoopIn, LoopReport, Opened, Opening};
     use tribunal_core::run::{Land, PlanGate, PlanSpec, Policies, RunEvent, RunIn, RunReport, RunSpec};
 
     fn docket(gate: Option<PlanGate>) -> Docket {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tribunal_core::effect::EffectId;
 use tribunal_core::held::HeldDecision;
 use tribunal_core::ids::{PlanId, Time};
-use tribunal_core::r#loop::Decision;
+use tribunal_core::review_loop::Decision;
 use tribunal_core::run::LaneDecision;
 use tribunal_journal::Letter;
 

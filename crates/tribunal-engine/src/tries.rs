@@ -6,8 +6,8 @@ use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::evidence::Refused;
 use tribunal_core::finding::{Answer, UnreadPart, Verdict};
 use tribunal_core::ids::{FindingId, LoopId, Seat};
-use tribunal_core::r#loop::{Choice, Failure, LoopEvent};
 use tribunal_core::panel::Unusable;
+use tribunal_core::review_loop::{Choice, Failure, LoopEvent};
 use tribunal_view::events::unusable_words;
 use tribunal_view::plain;
 

@@ -4,8 +4,8 @@ use crate::docket::{Docket, LaunchNote};
 use std::collections::BTreeMap;
 use tribunal_core::finding::Verdict;
 use tribunal_core::ids::LoopId;
-use tribunal_core::r#loop::Loop;
 use tribunal_core::policy::Use;
+use tribunal_core::review_loop::Loop;
 use tribunal_view::spoken::Identity;
 use tribunal_view::who::Who;
 

@@ -4,8 +4,8 @@
 use crate::docket::{Docket, Note};
 use tribunal_core::effect::EffectId;
 use tribunal_core::ids::Time;
-use tribunal_core::r#loop::{LoopReport, LoopWant};
 use tribunal_core::policy::Situation;
+use tribunal_core::review_loop::{LoopReport, LoopWant};
 use tribunal_core::run::{RunReport, RunWant, Subject};
 
 /// What a machine wants done.

@@ -13,9 +13,9 @@ use tribunal_core::finding::{Answer, Claim, Said};
 use tribunal_core::held::HeldChoice;
 use tribunal_core::ids::{LoopId, Seat};
 use tribunal_core::ledger::Tracked;
-use tribunal_core::r#loop::{Choice, LoopEvent, Outcome, Share};
 use tribunal_core::panel::Ruling;
 use tribunal_core::panel::Unusable;
+use tribunal_core::review_loop::{Choice, LoopEvent, Outcome, Share};
 use tribunal_core::run::{LaneChoice, Refusal, RunEvent, Was};
 
 /// One public event: one line of `tribunal log --json`.

@@ -9,7 +9,7 @@ use tribunal_core::converge::{Pattern, Round, Stretch};
 use tribunal_core::cover::Shown;
 use tribunal_core::finding::FixableBy;
 use tribunal_core::ids::FindingId;
-use tribunal_core::r#loop::{Outcome, Question, Why};
+use tribunal_core::review_loop::{Outcome, Question, Why};
 use tribunal_core::run::{Job, Was};
 
 /// Bytes of each reviewer's words that a question shows; `tribunal show` has the rest.

@@ -9,7 +9,7 @@ use tribunal_core::gate::GateResult;
 use tribunal_core::held::Held;
 use tribunal_core::ids::{FindingId, LoopId, PlanId};
 use tribunal_core::ledger::{Entry, Mark, Tracked};
-use tribunal_core::r#loop::{Loop, LoopEvent, Outcome};
+use tribunal_core::review_loop::{Loop, LoopEvent, Outcome};
 use tribunal_core::run::{Ending, Job, Run, RunEvent, Standing};
 use tribunal_engine::budget::dollars;
 use tribunal_engine::docket::ChainNote;

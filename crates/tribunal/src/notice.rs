@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tribunal_core::r#loop::LoopEvent;
+use tribunal_core::review_loop::LoopEvent;
 use tribunal_core::run::{Run, RunEvent};
 use tribunal_engine::gates::unique_id;
 use tribunal_engine::settings::RunSettings;

@@ -10,7 +10,7 @@ use crate::place::Place;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tribunal_core::effect::{EffectId, Step};
-use tribunal_core::r#loop::LoopEvent;
+use tribunal_core::review_loop::LoopEvent;
 use tribunal_core::run::RunEvent;
 use tribunal_engine::docket::LaunchNote;
 use tribunal_engine::{DocketError, Fact, Note};

@@ -60,5 +60,8 @@ fn the_same_seed_gives_the_same_trace() {
         assert_eq!(first.trace, second.trace, "seed {seed}");
         assert_eq!(first.tally, second.tally, "seed {seed}");
         assert_eq!(first.tally, sim::simulate(seed).tally, "seed {seed}, with and without a trace");
+        let digest = sim::digested(seed).digest;
+        assert_ne!(digest, 0, "seed {seed}");
+        assert_eq!(digest, sim::digested(seed).digest, "seed {seed}");
     }
 }

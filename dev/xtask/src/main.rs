@@ -7,6 +7,7 @@ mod docs;
 mod findings;
 mod green;
 mod hostile;
+mod measure;
 mod out;
 mod program;
 mod promises;
@@ -52,6 +53,8 @@ enum Chore {
     Green(green::Args),
     /// Plays hostile agents; `--prove` takes each defence away and expects its test to fail
     Hostile(hostile::Args),
+    /// Counts what says how readable the product is, per crate and whole
+    Measure(measure::Args),
     /// Plays the real agent programs against a scripted model server
     RealClis(real_clis::Args),
     /// Takes the pictures of the README in a real browser
@@ -80,6 +83,7 @@ fn main() -> ExitCode {
         Chore::EvalAnswers(args) => findings::eval_answers(&args),
         Chore::Green(args) => green::run(&args),
         Chore::Hostile(args) => hostile::run(&args),
+        Chore::Measure(args) => measure::run(&args),
         Chore::RealClis(args) => real_clis::run(&args),
         Chore::Screenshots(args) => screenshots::run(&args),
         Chore::Sim(args) => sim::run(&args),

@@ -6,11 +6,11 @@ use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Answer, Claim, Fate, Said, Severity, Source, Verdict};
 use tribunal_core::ids::{Check, FindingId, LoopId, Revision, Seat, Time};
 use tribunal_core::ledger::{Delta, Mark, Tracked};
-use tribunal_core::r#loop::{
-    Checked, Failure, FailureKind, Loop, LoopIn, LoopReport, LoopWant, Opened, Opening, Outcome, Why,
-};
 use tribunal_core::machine::{Machine, settle, turn};
 use tribunal_core::policy::{Policy, Use};
+use tribunal_core::review_loop::{
+    Checked, Failure, FailureKind, Loop, LoopIn, LoopReport, LoopWant, Opened, Opening, Outcome, Why,
+};
 use tribunal_core::words::Remarks;
 
 const CHECK: &str = "validate-requirements";

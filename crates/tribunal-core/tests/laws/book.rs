@@ -1,6 +1,7 @@
 //! What the walks found: breaches of laws by name, what was reached, and counts.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 const KEPT: usize = 5;
 
@@ -23,6 +24,7 @@ pub struct Book {
     pub run_reports: u64,
     /// The most reports one loop heard.
     pub most: u64,
+    digest: DefaultHasher,
 }
 
 impl Book {
@@ -44,6 +46,16 @@ impl Book {
     /// Something was reached.
     pub fn saw(&mut self, what: String) {
         *self.seen.entry(what).or_insert(0) += 1;
+    }
+
+    /// Takes events or wants into the digest.
+    pub fn digest(&mut self, decided: &impl std::fmt::Debug) {
+        format!("{decided:?}").hash(&mut self.digest);
+    }
+
+    /// One number over all events and wants of all walks: the same number means the same decisions.
+    pub fn digested(&self) -> u64 {
+        self.digest.finish()
     }
 
     /// How often it was reached.

@@ -6,12 +6,12 @@ use tribunal_core::effect::{EffectId, Step, Try};
 use tribunal_core::finding::{Answer, Claim, Said, Severity, Verdict};
 use tribunal_core::ids::{FindingId, LoopId, Revision, Seat, Time};
 use tribunal_core::ledger::{Delta, Mark, Tracked};
-use tribunal_core::r#loop::{
+use tribunal_core::machine::{Machine, settle, turn};
+use tribunal_core::policy::{Policy, Use};
+use tribunal_core::review_loop::{
     Choice, Decision, Failure, FailureKind, Loop, LoopEvent, LoopIn, LoopReport, LoopWant, Opened, Opening,
     Outcome, Why,
 };
-use tribunal_core::machine::{Machine, settle, turn};
-use tribunal_core::policy::{Policy, Use};
 
 fn said(verdict: Verdict, checked: &str, raised: &[&str]) -> Answer {
     let claim = |words: &&str| Claim::new(Severity::Blocker, *words).at("src/a.rs", Some(3));

@@ -17,13 +17,13 @@ use tribunal_core::finding::{
 use tribunal_core::held::{Held, HeldChoice, HeldDecision};
 use tribunal_core::ids::{Check, FindingId, LoopId, Maker, Of, PlanId, Revision, Seat, Time};
 use tribunal_core::ledger::{Delta, Entry, Handed, Mark, Tracked};
-use tribunal_core::r#loop::{
-    Checked, Choice, Decision, Failure, FailureKind, LoopEvent, Opened, Opening, Outcome, Question, Share,
-    Why,
-};
 use tribunal_core::machine::Machine;
 use tribunal_core::panel::{Ruling, Unusable};
 use tribunal_core::policy::{Policy, Use};
+use tribunal_core::review_loop::{
+    Checked, Choice, Decision, Failure, FailureKind, LoopEvent, Opened, Opening, Outcome, Question, Share,
+    Why,
+};
 use tribunal_core::run::{Ending, Job, LaneChoice, LaneDecision, Refusal, RunEvent, Stuck, Was};
 use tribunal_core::words::{Remarks, Words};
 

@@ -11,11 +11,11 @@ use tribunal_core::effect::{EffectId, Step, Try};
 use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, Verdict};
 use tribunal_core::ids::{Check, FindingId, Maker, Revision, Seat, Time};
 use tribunal_core::ledger::{Mark, Tracked};
-use tribunal_core::r#loop::{
-    Choice, Decision, FailureKind, Loop, LoopEvent, LoopIn, Opened, Opening, Outcome, Question, Share, Why,
-};
 use tribunal_core::panel::{Ruling, SeatState, Unusable};
 use tribunal_core::policy::{Asked, AtTheCap, NoVerdict, Policy};
+use tribunal_core::review_loop::{
+    Choice, Decision, FailureKind, Loop, LoopEvent, LoopIn, Opened, Opening, Outcome, Question, Share, Why,
+};
 
 /// One finding, as the journal tells it.
 #[derive(Clone)]

@@ -7,8 +7,10 @@ use tribunal_core::effect::Try;
 use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, UnreadPart, Verdict};
 use tribunal_core::ids::{Check, FindingId, Maker, Revision, Seat};
 use tribunal_core::ledger::{Delta, Entry, Mark, Tracked};
-use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport, LoopWant, Opened, Opening};
 use tribunal_core::panel::{Bench, CheckState, SeatState};
+use tribunal_core::review_loop::{
+    Checked, Failure, FailureKind, Loop, LoopReport, LoopWant, Opened, Opening,
+};
 use tribunal_core::words::{Remarks, Words};
 
 /// How bad a world is, in percent.

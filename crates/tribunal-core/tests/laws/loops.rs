@@ -8,10 +8,10 @@ use crate::rng::Rng;
 use std::collections::BTreeMap;
 use tribunal_core::effect::{EffectId, Step, Try};
 use tribunal_core::ids::{Of, Revision, Time};
-use tribunal_core::r#loop::{
+use tribunal_core::machine::{Machine, settle, turn};
+use tribunal_core::review_loop::{
     Choice, Decision, Failure, FailureKind, Loop, LoopEvent, LoopIn, LoopReport, LoopWant, Opened, Question,
 };
-use tribunal_core::machine::{Machine, settle, turn};
 
 /// What a turn is expected to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -317,10 +317,10 @@ impl LoopSim {
             }
         }
         book.hold("absorbs", self.live == before, || "changed".into());
-        let refused = self
-            .live
-            .clone()
-            .apply(&LoopEvent::Ended { outcome: tribunal_core::r#loop::Outcome::Cancelled, revision: None });
+        let refused = self.live.clone().apply(&LoopEvent::Ended {
+            outcome: tribunal_core::review_loop::Outcome::Cancelled,
+            revision: None,
+        });
         book.hold("absorbs", refused.is_err(), || "ends twice".into());
         match fold(&self.log) {
             Ok(folded) => book.hold("replay", folded == self.live, || "the whole journal".into()),
@@ -370,6 +370,7 @@ impl LoopSim {
             format!("{:?}\n  live {:?}", self.replica, self.live)
         });
         let wants = self.live.wants();
+        book.digest(&(events, &wants));
         let hands = wants.values().filter_map(|want| match want {
             LoopWant::Make { findings, .. } => Some(findings.clone()),
             _ => None,

@@ -7,7 +7,7 @@ use tribunal_core::effect::{EffectId, FinishStep, Step};
 use tribunal_core::held::{Held, HeldChoice, HeldDecision};
 use tribunal_core::ids::{PlanId, Revision, Time};
 use tribunal_core::ledger::Handed;
-use tribunal_core::r#loop::{Opening, Outcome};
+use tribunal_core::review_loop::{Opening, Outcome};
 use tribunal_core::run::{
     Ending, Job, Land, LaneChoice, LaneDecision, PlanGate, PlanSpec, REBASES_MAX, Refusal, RunEvent, RunIn,
     RunSpec, RunWant, Stuck, Subject, Was,

@@ -11,8 +11,8 @@ use tribunal_core::finding::{Claim, Severity, Source};
 use tribunal_core::held::{Held, HeldChoice, HeldDecision};
 use tribunal_core::ids::{Check, FindingId, LoopId, Of, PlanId, Revision, Time};
 use tribunal_core::ledger::{Entry, Handed};
-use tribunal_core::r#loop::{Failure, FailureKind, Opened, Opening, Outcome};
 use tribunal_core::machine::{Machine, launches, settle, turn};
+use tribunal_core::review_loop::{Failure, FailureKind, Opened, Opening, Outcome};
 use tribunal_core::run::{
     LaneChoice, LaneDecision, Refusal, Run, RunEvent, RunIn, RunReport, RunSpec, RunWant, Stuck,
 };
@@ -685,6 +685,7 @@ impl RunSim {
         let rest = self.run.settle();
         book.hold("settled", rest.is_none(), || format!("{rest:?} is left after a turn"));
         let wants = self.run.wants();
+        book.digest(&(events, &wants));
         let waits = self.run.ending().is_some() || !wants.is_empty();
         book.hold("settled", waits, || format!("wants nothing: {:?}", self.run));
         let written: BTreeSet<String> = wants.values().filter_map(written).collect();

@@ -8,13 +8,13 @@ use tribunal_core::finding::{Answer, Claim, Fate, Severity, Source, Verdict};
 use tribunal_core::held::{Held, HeldChoice, HeldDecision};
 use tribunal_core::ids::{Check, FindingId, LoopId, Of, PlanId, Revision, Seat, Time};
 use tribunal_core::ledger::{Delta, Entry, Handed, Mark, Tracked};
-use tribunal_core::r#loop::{
-    Checked, Choice, Decision, Failure, FailureKind, Loop, LoopEvent, LoopIn, LoopReport, Offer, Opened,
-    Opening, Outcome, Question, Why,
-};
 use tribunal_core::machine::{Machine, settle, turn};
 use tribunal_core::panel::CheckState;
 use tribunal_core::policy::{Asked, AtTheCap, NoVerdict, Policy, Timeouts, Use};
+use tribunal_core::review_loop::{
+    Checked, Choice, Decision, Failure, FailureKind, Loop, LoopEvent, LoopIn, LoopReport, Offer, Opened,
+    Opening, Outcome, Question, Why,
+};
 use tribunal_core::run::{
     ChainSpec, Ending, Job, Land, LaneChoice, LaneDecision, LaneOffer, PlanGate, PlanSpec, Policies, Refusal,
     Run, RunEvent, RunIn, RunReport, RunSpec, RunWant, Standing, Stuck, Subject, Was,

@@ -7,15 +7,15 @@ use tribunal_core::effect::{EffectId, FinishStep, Intents, Step, Try};
 use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, UnreadPart, Verdict};
 use tribunal_core::ids::{Check, FindingId, LoopId, Maker, Of, Revision, Seat, Time};
 use tribunal_core::ledger::{Entry, Handed, Ledger, Mark, Tracked};
-use tribunal_core::r#loop::{
-    Failure, FailureKind, Loop, LoopEvent, LoopIn, LoopReport, LoopWant, Opened, Opening,
-};
 use tribunal_core::machine::{Machine, launches, turn};
 use tribunal_core::panel::{
     Bench, CheckState, Ruling, SeatState, Unusable, after_failure, after_making, after_unusable,
     lost_objection, needs_rework, objection, unusable,
 };
 use tribunal_core::policy::{Asked, NoVerdict, Policy, Use};
+use tribunal_core::review_loop::{
+    Failure, FailureKind, Loop, LoopEvent, LoopIn, LoopReport, LoopWant, Opened, Opening,
+};
 use tribunal_core::words::Remarks;
 
 use Severity::{Blocker, Suggestion, Warning};

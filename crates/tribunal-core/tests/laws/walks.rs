@@ -9,7 +9,7 @@ use crate::specs::spec;
 use std::sync::OnceLock;
 use tribunal_core::effect::FinishStep;
 use tribunal_core::ids::{LoopId, Time};
-use tribunal_core::r#loop::{Opened, Opening};
+use tribunal_core::review_loop::{Opened, Opening};
 
 const LOOPS: u64 = 2_500;
 
@@ -223,6 +223,7 @@ fn sometimes() {
         println!("{times:>8} {what}");
     }
     println!("{} runs, {} reports", book.runs, book.run_reports);
+    println!("digest of every event and want: {:016x}", book.digested());
     println!("{} loops, {} reports, {} at most in one", book.loops, book.loop_reports, book.most);
     let mut wrong: Vec<String> = USES.iter().flat_map(|of| sometimes_for(book, of.word())).collect();
     wrong.extend(ANYWHERE.split('|').filter_map(|what| book.unlike(what, true)));

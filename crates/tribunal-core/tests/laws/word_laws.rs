@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Source};
 use tribunal_core::ids::{FindingId, Seat};
 use tribunal_core::ledger::{Entry, Handed};
-use tribunal_core::r#loop::Loop;
+use tribunal_core::review_loop::Loop;
 use tribunal_core::words::{Words, is_one_kind};
 
 /// What is known of every finding's words.

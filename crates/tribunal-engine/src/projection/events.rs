@@ -11,9 +11,9 @@ use tribunal_core::finding::{Fate, FixableBy, Severity};
 use tribunal_core::gate::GateResult;
 use tribunal_core::ids::{LoopId, PlanId, Revision};
 use tribunal_core::ledger::{Mark, Tracked};
-use tribunal_core::r#loop::{Checked, FailureKind, LoopEvent, Outcome};
 use tribunal_core::panel::Ruling;
 use tribunal_core::policy::Use;
+use tribunal_core::review_loop::{Checked, FailureKind, LoopEvent, Outcome};
 use tribunal_core::run::{Ending, RunEvent};
 use tribunal_view::plain;
 

@@ -22,7 +22,7 @@ use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
-use tribunal_core::r#loop::LoopEvent;
+use tribunal_core::review_loop::LoopEvent;
 use tribunal_core::run::RunEvent;
 use tribunal_git::GitPath;
 use tribunal_journal::Reader;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tribunal_core::finding::Claim;
 use tribunal_core::gate::{self, BeforeTask, Gate, GateResult, Kept, Next, Verification};
 use tribunal_core::ids::{LoopId, PlanId, Revision};
-use tribunal_core::r#loop::{Failure, FailureKind};
+use tribunal_core::review_loop::{Failure, FailureKind};
 use tribunal_core::run::{Job, Subject};
 use tribunal_docs::qa::CommitFact;
 use tribunal_git::{GitError, GitPath, Oid};

@@ -18,7 +18,7 @@ use tribunal_agent::reporting::Part;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Claim, Severity};
 use tribunal_core::ids::{FindingId, LoopId, PlanId, Revision};
-use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport};
+use tribunal_core::review_loop::{Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::run::Subject;
 use tribunal_docs::chain::{self, Artifact};
 use tribunal_docs::{Completions, Phase, Plan, PlanFacts, ProblemKind, document_name};

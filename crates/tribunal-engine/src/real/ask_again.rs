@@ -7,7 +7,7 @@ use tribunal_agent::Outcome;
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Claim, UnreadPart};
 use tribunal_core::ids::{FindingId, Seat};
-use tribunal_core::r#loop::{Failure, FailureKind, Loop};
+use tribunal_core::review_loop::{Failure, FailureKind, Loop};
 use tribunal_findings::Intake;
 use tribunal_view::plain;
 use tribunal_view::prompt::{ANSWER_MAX, Again, Earlier, FindingLine};

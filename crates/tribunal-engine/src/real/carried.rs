@@ -6,7 +6,7 @@ use crate::review::entry_number;
 use std::collections::BTreeMap;
 use tribunal_core::finding::Fate;
 use tribunal_core::ids::{FindingId, LoopId, PlanId};
-use tribunal_core::r#loop::Loop;
+use tribunal_core::review_loop::Loop;
 use tribunal_view::prompt::FindingLine;
 
 /// Warnings told at most; the newest are told.

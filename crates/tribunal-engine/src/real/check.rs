@@ -38,7 +38,7 @@ use tribunal_core::gate::{self, CommandRun, GateResult, Next};
 use tribunal_core::green::{CommandState, ProjectCommand};
 use tribunal_core::ids::{Check, PlanId, Revision};
 use tribunal_core::judge_files::Named;
-use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport};
+use tribunal_core::review_loop::{Checked, Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::run::{Job, Standing, Subject};
 use tribunal_docs::qa::{CHECKS, ran_no_test};
 use tribunal_docs::{PlanFacts, PlanFinding, PlanSeverity};

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use tribunal_core::finding::{Fate, Source};
 use tribunal_core::ids::{FindingId, Revision, Time};
 use tribunal_core::ledger::{Entry, Handed};
-use tribunal_core::r#loop::{Loop, LoopEvent, Outcome};
+use tribunal_core::review_loop::{Loop, LoopEvent, Outcome};
 use tribunal_core::run::Exists;
 use tribunal_git::{GitError, Oid};
 use tribunal_journal::{Error as JournalError, Reader};

@@ -25,7 +25,7 @@ use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Claim, Reply, Severity};
 use tribunal_core::ids::{FindingId, LoopId, Maker, Revision};
 use tribunal_core::ledger::Entry;
-use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport};
+use tribunal_core::review_loop::{Checked, Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::run::Subject;
 use tribunal_findings::ToolForm;
 use tribunal_findings::track::{Change, Hunk};

@@ -28,7 +28,7 @@ use tribunal_core::gate::{self, CommandRun, GateResult, Next};
 use tribunal_core::green::{self, Answer, BaseJudge, CommandState, Compared, OneRun, ProjectCommand};
 use tribunal_core::ids::{Check, Revision};
 use tribunal_core::judge_files::Named;
-use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport};
+use tribunal_core::review_loop::{Checked, Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::run::Subject;
 use tribunal_docs::integrity::{self, SourceCount};
 use tribunal_docs::project_commands::{FoundCommands, taken_out};

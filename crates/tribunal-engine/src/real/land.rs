@@ -30,8 +30,8 @@ use tribunal_core::green::{Answer, ProjectCommand, may_land};
 use tribunal_core::held::{Arrival, Held};
 use tribunal_core::ids::{Check, FindingId, PlanId, Revision, Seat};
 use tribunal_core::ledger::{Entry, Handed};
-use tribunal_core::r#loop::{Failure, FailureKind, Loop};
 use tribunal_core::policy::Use;
+use tribunal_core::review_loop::{Failure, FailureKind, Loop};
 use tribunal_core::run::{Ending, Job, Refusal, RunReport, Subject};
 use tribunal_docs::chain::Artifact;
 use tribunal_git::{

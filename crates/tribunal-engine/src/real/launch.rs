@@ -24,7 +24,7 @@ use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Claim, Verdict};
 use tribunal_core::ids::{LoopId, Time};
-use tribunal_core::r#loop::{Failure, FailureKind};
+use tribunal_core::review_loop::{Failure, FailureKind};
 use tribunal_core::tables::{self, TurnsSet};
 use tribunal_git::Oid;
 use tribunal_process::{Callers, Cause, Exit, ExitHow, Launch, Network, ProcessError, Stdin, Walls};

@@ -8,8 +8,8 @@ use crate::docket::{Docket, LaunchNote, Note};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
-use tribunal_core::r#loop::FailureKind;
 use tribunal_core::machine::Machine;
+use tribunal_core::review_loop::FailureKind;
 use tribunal_process::{Left, end_left_behind};
 
 /// Where it is kept, in the folder of the launch.

@@ -25,7 +25,7 @@ use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::Reply;
 use tribunal_core::ids::{FindingId, LoopId, PlanId, Revision};
-use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopReport};
+use tribunal_core::review_loop::{Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::run::{Job, Subject};
 use tribunal_findings::MakerWords;
 use tribunal_git::{GitError, GitPath, Oid, RefChange, RefsMoved, Replayed, Tree};

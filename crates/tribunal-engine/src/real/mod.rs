@@ -115,9 +115,9 @@ use tribunal_agent::{Access, Feature};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::green::ProjectCommand;
 use tribunal_core::ids::{LoopId, Time};
-use tribunal_core::r#loop::{Failure, FailureKind, Loop, LoopWant};
 use tribunal_core::machine::Machine;
 use tribunal_core::policy::Situation;
+use tribunal_core::review_loop::{Failure, FailureKind, Loop, LoopWant};
 use tribunal_core::run::{RunWant, Subject};
 use tribunal_process::{Exit, ExitHow, Left, end_left_behind, survivors, sweep};
 

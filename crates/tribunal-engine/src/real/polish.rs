@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use tribunal_core::finding::Source;
 use tribunal_core::ids::{FindingId, Revision};
 use tribunal_core::ledger::Entry;
-use tribunal_core::r#loop::Loop;
+use tribunal_core::review_loop::Loop;
 use tribunal_git::{GitError, GitPath, Oid};
 use tribunal_view::plain;
 

@@ -8,7 +8,7 @@ use crate::gates::TestRun;
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Answer, Said};
 use tribunal_core::ids::FindingId;
-use tribunal_core::r#loop::{Loop, LoopReport};
+use tribunal_core::review_loop::{Loop, LoopReport};
 use tribunal_docs::qa::{ProofFacts, named_proof};
 use tribunal_findings::Change;
 use tribunal_git::{GitPath, Oid};

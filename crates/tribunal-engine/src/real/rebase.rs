@@ -17,7 +17,7 @@ use tribunal_core::effect::EffectId;
 use tribunal_core::green::{ProjectCommand, may_land};
 use tribunal_core::held::Held;
 use tribunal_core::ids::{Check, PlanId, Revision};
-use tribunal_core::r#loop::{Failure, FailureKind};
+use tribunal_core::review_loop::{Failure, FailureKind};
 use tribunal_core::run::{RunReport, Standing, Subject};
 use tribunal_docs::chain::Artifact;
 use tribunal_git::{GitError, GitPath, Oid, RefChange, RefsMoved, Replayed};

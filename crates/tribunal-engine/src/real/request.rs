@@ -6,7 +6,7 @@ use super::site::Site;
 use super::subject;
 use crate::docket::{Docket, ReviewNote};
 use crate::gates::read_plain;
-use tribunal_core::r#loop::Loop;
+use tribunal_core::review_loop::Loop;
 use tribunal_core::run::Subject;
 use tribunal_docs::{read_plan, read_summary};
 use tribunal_git::{GitError, GitPath, Oid};

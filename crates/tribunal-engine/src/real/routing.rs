@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Fate, Source};
 use tribunal_core::ids::{Maker, Seat};
 use tribunal_core::ledger::{Entry, Ledger, Tracked};
-use tribunal_core::r#loop::Loop;
+use tribunal_core::review_loop::Loop;
 use tribunal_core::roster::{Assigned, Roster, Wanted};
 use tribunal_core::run::Subject;
 use tribunal_findings::Panel;

@@ -8,8 +8,8 @@ use tribunal_core::cover::{Shown, asked};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::Answer;
 use tribunal_core::ids::FindingId;
-use tribunal_core::r#loop::{Loop, LoopReport};
 use tribunal_core::policy::Policy;
+use tribunal_core::review_loop::{Loop, LoopReport};
 use tribunal_git::GitError;
 use tribunal_view::parts::{self, Hunks, PART_MAX, Parts, Showing, of_diff, of_document};
 

@@ -2,7 +2,7 @@
 
 use crate::docket::Docket;
 use tribunal_core::ids::{LoopId, PlanId, Revision};
-use tribunal_core::r#loop::{Loop, Outcome};
+use tribunal_core::review_loop::{Loop, Outcome};
 use tribunal_core::run::{Job, Standing, Subject};
 
 /// Before the name of an artifact, in the name of its loop.

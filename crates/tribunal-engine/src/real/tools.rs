@@ -20,7 +20,7 @@ use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Claim, Fate, Severity, Source};
 use tribunal_core::ids::{Check, LoopId, Revision};
 use tribunal_core::ledger::Entry;
-use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport};
+use tribunal_core::review_loop::{Checked, Failure, FailureKind, Loop, LoopReport};
 use tribunal_findings::track::Change;
 use tribunal_findings::{ToolForm, ToolPart, ToolReport, ToolRun, read_answer, read_rewrite};
 use tribunal_git::{GitError, GitPath, Oid, Repo, Tree};

@@ -18,7 +18,7 @@ use tribunal_agent::{
 };
 use tribunal_core::effect::{EffectId, Step, Try};
 use tribunal_core::ids::{Maker, Of};
-use tribunal_core::r#loop::{Failure, FailureKind};
+use tribunal_core::review_loop::{Failure, FailureKind};
 use tribunal_process::{
     Callers, Containment, Exit, Keeper, Launch, Network, ProcessError, Stdin, Walls, survivors,
 };

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tribunal_agent::{Outcome, Parser, Reading};
 use tribunal_core::defence::{Defence, stands};
-use tribunal_core::r#loop::{Failure, FailureKind};
+use tribunal_core::review_loop::{Failure, FailureKind};
 
 /// How often running agents are looked at.
 const TICK: Duration = Duration::from_millis(250);

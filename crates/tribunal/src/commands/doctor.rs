@@ -192,7 +192,7 @@ fn contracts(
 }
 
 /// The name of a failure as the journal writes it.
-fn word(kind: tribunal_core::r#loop::FailureKind) -> String {
+fn word(kind: tribunal_core::review_loop::FailureKind) -> String {
     let value = serde_json::to_value(kind).unwrap_or_default();
     value.as_str().unwrap_or_default().replace('_', " ")
 }

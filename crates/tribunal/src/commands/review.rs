@@ -15,7 +15,7 @@ use std::io::{BufRead, IsTerminal};
 use tribunal_core::finding::{Claim, Fate};
 use tribunal_core::ids::FindingId;
 use tribunal_core::ledger::Entry;
-use tribunal_core::r#loop::{Loop, Outcome};
+use tribunal_core::review_loop::{Loop, Outcome};
 use tribunal_engine::Docket;
 use tribunal_engine::docket::ReviewNote;
 use tribunal_engine::real::{self, ReviewAsk, ReviewPlan, Target};

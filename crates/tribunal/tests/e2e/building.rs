@@ -2,7 +2,7 @@
 
 use crate::show::Show;
 use crate::stage::scenes::{self, PLAIN, Plan, Scene};
-use tribunal_core::r#loop::Outcome;
+use tribunal_core::review_loop::Outcome;
 use tribunal_core::run::{Ending, RunEvent, Standing};
 use tribunal_engine::{Docket, Fact};
 use tribunal_journal::Reader;

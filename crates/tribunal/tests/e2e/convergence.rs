@@ -4,7 +4,7 @@ use crate::review_panel::{BACKEND, Change, QA, fixer, seat};
 use std::fmt::Write;
 use tribunal_core::converge::Pattern;
 use tribunal_core::finding::Fate;
-use tribunal_core::r#loop::{LoopEvent, Outcome, Why};
+use tribunal_core::review_loop::{LoopEvent, Outcome, Why};
 use tribunal_engine::Fact;
 
 /// Faults that nobody takes for one another, one on each line after the first.

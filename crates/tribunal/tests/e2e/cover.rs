@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use tempfile::TempDir;
 use tribunal_core::cover::Shown;
 use tribunal_core::finding::Verdict;
-use tribunal_core::r#loop::LoopEvent;
+use tribunal_core::review_loop::LoopEvent;
 use tribunal_engine::Fact;
 use tribunal_journal::Reader;
 

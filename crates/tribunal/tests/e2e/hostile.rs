@@ -6,7 +6,7 @@ use crate::stage::program::Mount;
 use crate::stage::scenes::{PLAIN, Plan, Scene, TWO_PLANS, dev_also};
 use rustix::process::Signal;
 use std::path::Path;
-use tribunal_core::r#loop::FailureKind;
+use tribunal_core::review_loop::FailureKind;
 use tribunal_core::run::Ending;
 
 /// Leaves processes that are their own session, deaf to SIGTERM, without environment, and always forking; then works.

@@ -4,7 +4,7 @@
 use crate::launch_word::{judged_by, reviewed_by};
 use crate::show::Show;
 use crate::stage::scenes::{APPROVES, PLAIN, READ_WORD, Scene, dev_also, reviewer_does};
-use tribunal_core::r#loop::FailureKind;
+use tribunal_core::review_loop::FailureKind;
 
 /// What a dev prints, writes and reports as if it were the reviewer counts for nothing, also when the reviewer prints it.
 #[test]

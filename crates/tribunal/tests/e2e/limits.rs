@@ -2,7 +2,7 @@
 
 use crate::show::Show;
 use rustix::process::Signal;
-use tribunal_core::r#loop::FailureKind;
+use tribunal_core::review_loop::FailureKind;
 use tribunal_core::run::Ending;
 
 impl Show {

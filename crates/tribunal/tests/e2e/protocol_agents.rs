@@ -3,7 +3,7 @@
 
 use crate::show::Show;
 use crate::stage::scenes::PLAIN;
-use tribunal_core::r#loop::FailureKind;
+use tribunal_core::review_loop::FailureKind;
 use tribunal_core::run::Ending;
 
 /// Answers each request; what it does with a prompt is `WORK`.

@@ -5,7 +5,7 @@ use crate::stage::program::Ended;
 use serde_json::Value;
 use tempfile::TempDir;
 use tribunal_core::converge::Pattern;
-use tribunal_core::r#loop::{LoopEvent, Outcome, Why};
+use tribunal_core::review_loop::{LoopEvent, Outcome, Why};
 use tribunal_core::run::Ending;
 use tribunal_engine::{Docket, Fact};
 use tribunal_journal::Reader;

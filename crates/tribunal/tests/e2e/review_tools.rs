@@ -9,7 +9,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use tempfile::TempDir;
 use tribunal_core::ids::{FindingId, Time};
-use tribunal_core::r#loop::Why;
+use tribunal_core::review_loop::Why;
 use tribunal_engine::mail::Body;
 use tribunal_engine::waiver::Waiver;
 

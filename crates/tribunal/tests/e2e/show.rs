@@ -8,7 +8,7 @@ use crate::stage::{PHASE, Res, Stage};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use tempfile::TempDir;
-use tribunal_core::r#loop::FailureKind;
+use tribunal_core::review_loop::FailureKind;
 use tribunal_core::run::Ending;
 use tribunal_engine::{Docket, inbox};
 

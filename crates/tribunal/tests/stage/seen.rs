@@ -57,7 +57,7 @@ fn of_docket(docket: &Docket, lines: &mut BTreeMap<String, String>) {
 
 /// A crash costs no attempt: those that were lost are the script's.
 fn lost_attempts(stage: &Stage, run: &str, lines: &mut BTreeMap<String, String>) -> Res<()> {
-    use tribunal_core::r#loop::LoopEvent;
+    use tribunal_core::review_loop::LoopEvent;
     use tribunal_core::run::RunEvent;
     let reader = Reader::open(&stage.run_dir(run)).map_err(|error| error.to_string())?;
     let read = reader.each(1, |row| {

@@ -12,7 +12,7 @@ use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Answer, Claim, Reply, Said, Severity, UnreadPart, Verdict};
 use tribunal_core::green::ProjectCommand;
 use tribunal_core::ids::{Check, FindingId, LoopId, Revision};
-use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport, LoopWant};
+use tribunal_core::review_loop::{Checked, Failure, FailureKind, Loop, LoopReport, LoopWant};
 use tribunal_core::run::RunReport;
 use tribunal_engine::{Docket, Report};
 

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::green::{self, Answer, BaseJudge, CommandState, Compared, ProjectCommand};
 use tribunal_core::ids::{LoopId, PlanId, Revision};
-use tribunal_core::r#loop::{Checked, Failure, FailureKind, LoopReport};
+use tribunal_core::review_loop::{Checked, Failure, FailureKind, LoopReport};
 use tribunal_engine::Docket;
 
 /// The tree that the run began with.

@@ -5,9 +5,9 @@ use super::tally::Tally;
 use tribunal_core::converge::Pattern;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::held::HeldChoice;
-use tribunal_core::r#loop::{FailureKind, LoopEvent, Offer, Why};
 use tribunal_core::panel::{Ruling, Unusable};
 use tribunal_core::policy::{Policy, Use};
+use tribunal_core::review_loop::{FailureKind, LoopEvent, Offer, Why};
 use tribunal_core::run::{Job, LaneOffer, Refusal, RunEvent, Was};
 use tribunal_engine::{Docket, Fact, Note};
 

@@ -3,7 +3,7 @@
 
 use super::fault::Fault;
 use super::mailbox;
-use super::outside::{Outside, Violation};
+use super::outside::{Keep, Outside, Violation};
 use super::people;
 use super::reaper::{Death, Killed, Reaper};
 use super::rng::dice;
@@ -35,6 +35,8 @@ pub struct Outcome {
     pub tally: Tally,
     /// One line per fact and per event outside; empty unless asked for.
     pub trace: Vec<String>,
+    /// One number over every fact and every want; 0 unless asked for.
+    pub digest: u64,
     /// Rows in the journal at the end.
     pub rows: u64,
     /// Points where the process could have died.
@@ -45,34 +47,42 @@ pub struct Outcome {
 
 /// Simulates one seed.
 pub fn simulate(seed: u64) -> Outcome {
-    drive(Scene::draw(seed, Size::Any), Death::ByDials, false)
+    drive(Scene::draw(seed, Size::Any), Death::ByDials, Keep::End)
+}
+
+/// Simulates one seed and digests every event and every want of both machines.
+///
+/// Two builds with the same digests decided the same. That proves a refactoring of the core, where a law would only
+/// prove that the new decisions are lawful too.
+pub fn digested(seed: u64) -> Outcome {
+    drive(Scene::draw(seed, Size::Any), Death::ByDials, Keep::Digest)
 }
 
 /// Simulates one seed and keeps its trace.
 pub fn traced(seed: u64) -> Outcome {
-    drive(Scene::draw(seed, Size::Any), Death::ByDials, true)
+    drive(Scene::draw(seed, Size::Any), Death::ByDials, Keep::Trace)
 }
 
 /// Kills a small run of the seed once at every point there is, and compares its end with the run that nobody
 /// killed. Returns the tally of all lives and the first outcome that differs or breaks a law.
 pub fn sweep(seed: u64) -> (Tally, u64, Option<Outcome>) {
     let scene = || Scene::draw(seed, Size::Small);
-    let calm = drive(scene(), Death::At(u64::MAX), false);
+    let calm = drive(scene(), Death::At(u64::MAX), Keep::End);
     let mut tally = calm.tally.clone();
     if calm.violation.is_some() {
-        return (tally, 0, Some(drive(scene(), Death::At(u64::MAX), true)));
+        return (tally, 0, Some(drive(scene(), Death::At(u64::MAX), Keep::Trace)));
     }
     // A person's stop, and what it interrupts, depends on when it comes.
     let timed = ["stopped", "cancelled"].iter().any(|ending| calm.tally.count("ending", ending) > 0);
     for point in 0..calm.points {
-        let mut killed = drive(scene(), Death::At(point), false);
+        let mut killed = drive(scene(), Death::At(point), Keep::End);
         tally.merge(&killed.tally);
         if killed.violation.is_none() && !timed && killed.ends != calm.ends {
             let text = format!("killed at point {point}, it ends otherwise: {}", differ(&calm, &killed));
             killed.violation = Some(Violation { law: "crash changes nothing", text });
         }
         if killed.violation.is_some() {
-            killed.trace = drive(scene(), Death::At(point), true).trace;
+            killed.trace = drive(scene(), Death::At(point), Keep::Trace).trace;
             return (tally, calm.points, Some(killed));
         }
     }
@@ -105,10 +115,10 @@ struct Drive {
     _dir: Option<TempDir>,
 }
 
-fn drive(scene: Scene, death: Death, traced: bool) -> Outcome {
+fn drive(scene: Scene, death: Death, keep: Keep) -> Outcome {
     let seed = scene.seed;
     let reaper = Reaper::new(seed, scene.dials.clone(), death, scene.crashes_max);
-    let mut outside = Outside::new(scene, reaper.clone(), traced);
+    let mut outside = Outside::new(scene, reaper.clone(), keep);
     outside.say(|| format!("seed {seed}"));
     let (plans, faults) = (outside.scene.describe(), outside.scene.dials.describe());
     outside.say(|| plans);
@@ -123,6 +133,7 @@ fn drive(scene: Scene, death: Death, traced: bool) -> Outcome {
             violation: Some(Violation { law: "journal", text }),
             tally: Tally::default(),
             trace: Vec::new(),
+            digest: 0,
             rows: 0,
             points: 0,
             ends: BTreeMap::new(),
@@ -369,6 +380,7 @@ impl Drive {
             points: reaper.points(),
             ends: ends(&out.laws.shadow),
             trace: out.take_trace(),
+            digest: out.digested(),
         }
     }
 

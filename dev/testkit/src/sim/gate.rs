@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Answer, Claim, Verdict};
 use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat};
-use tribunal_core::r#loop::{Choice, LoopEvent, Opening, Outcome};
 use tribunal_core::panel::{Ruling, needs_rework};
 use tribunal_core::policy::{Asked, NoVerdict, Policy};
+use tribunal_core::review_loop::{Choice, LoopEvent, Opening, Outcome};
 use tribunal_core::run::{Job, LaneChoice, PlanSpec, RunEvent, RunSpec, Stuck, Was};
 
 /// One sitting: what was judged, and every word that counted.

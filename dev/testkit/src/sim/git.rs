@@ -13,7 +13,7 @@ use tribunal_core::green::{self, CommandState, ProjectCommand};
 use tribunal_core::held::Held;
 use tribunal_core::ids::{Check, FindingId, PlanId, Revision};
 use tribunal_core::ledger::{Entry, Handed};
-use tribunal_core::r#loop::{Failure, FailureKind};
+use tribunal_core::review_loop::{Failure, FailureKind};
 use tribunal_core::run::{Refusal, RunReport};
 
 /// One move of the run branch.

@@ -7,9 +7,9 @@ use tribunal_core::effect::{EffectId, Try};
 use tribunal_core::finding::Fate;
 use tribunal_core::ids::{LoopId, Of};
 use tribunal_core::ledger::Mark;
-use tribunal_core::r#loop::{Choice, LoopEvent, Outcome};
 use tribunal_core::machine::Machine;
 use tribunal_core::policy::{Policy, Use};
+use tribunal_core::review_loop::{Choice, LoopEvent, Outcome};
 use tribunal_core::run::{Run, RunEvent, RunSpec};
 use tribunal_engine::{Docket, Fact, Want};
 

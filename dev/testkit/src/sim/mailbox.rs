@@ -5,7 +5,7 @@ use super::people;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::ids::{LoopId, PlanId};
-use tribunal_core::r#loop::LoopEvent;
+use tribunal_core::review_loop::LoopEvent;
 use tribunal_core::run::{Run, RunEvent};
 use tribunal_engine::mail::Body;
 use tribunal_engine::{Docket, Fact};

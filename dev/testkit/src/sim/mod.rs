@@ -21,7 +21,7 @@ mod tracking;
 mod witness;
 mod world;
 
-pub use drive::{Outcome, simulate, sweep, traced};
+pub use drive::{Outcome, digested, simulate, sweep, traced};
 pub use fault::{Dials, Fault};
 pub use outside::Violation;
 pub use scene::{Scene, Size};

@@ -11,6 +11,7 @@ use super::rng::{Rng, effect_dice};
 use super::scene::Scene;
 use super::tally::Tally;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::ids::Time;
@@ -78,6 +79,17 @@ pub enum Due {
     Jump(i64),
 }
 
+/// What is kept of a seed besides its end. Both cost time, so neither is kept unless somebody asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// Only how it ended.
+    End,
+    /// One line per fact, for people.
+    Trace,
+    /// One number over every fact and every want, to compare two builds.
+    Digest,
+}
+
 /// The world outside of one seed.
 pub struct Outside {
     /// What is simulated.
@@ -120,13 +132,14 @@ pub struct Outside {
     pub interrupts: u32,
     planned: bool,
     trace: Option<Vec<String>>,
+    digest: Option<DefaultHasher>,
     count: u64,
     violation: Option<Violation>,
 }
 
 impl Outside {
     /// The world of a scene before anything happened.
-    pub fn new(scene: Scene, reaper: Reaper, traced: bool) -> Outside {
+    pub fn new(scene: Scene, reaper: Reaper, keep: Keep) -> Outside {
         let rng = Rng::new(scene.seed ^ 0x0A11_CE0A_11CE_0A11);
         Outside {
             laws: Laws::new(&scene.spec),
@@ -149,7 +162,8 @@ impl Outside {
             left: 0,
             interrupts: 0,
             planned: false,
-            trace: traced.then(Vec::new),
+            trace: (keep == Keep::Trace).then(Vec::new),
+            digest: (keep == Keep::Digest).then(DefaultHasher::new),
             count: 0,
             violation: None,
         }
@@ -201,6 +215,18 @@ impl Outside {
     /// The trace so far; empty when none is kept.
     pub fn take_trace(&mut self) -> Vec<String> {
         self.trace.take().unwrap_or_default()
+    }
+
+    /// Takes something that was decided into the digest, where one is kept.
+    pub fn digest(&mut self, decided: impl FnOnce(&Laws) -> String) {
+        if let Some(digest) = &mut self.digest {
+            decided(&self.laws).hash(digest);
+        }
+    }
+
+    /// The digest so far; 0 when none is kept.
+    pub fn digested(&self) -> u64 {
+        self.digest.as_ref().map_or(0, Hasher::finish)
     }
 
     /// Whether a fault strikes here, by the chance that belongs to no effect.

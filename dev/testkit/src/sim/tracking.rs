@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use tribunal_core::finding::{Claim, Fate, Said, Source};
 use tribunal_core::ids::{FindingId, Maker, Seat};
 use tribunal_core::ledger::{Delta, Entry, Mark, Tracked};
-use tribunal_core::r#loop::{Loop, LoopReport};
 use tribunal_core::panel::{Bench, CheckState};
 use tribunal_core::policy::Use;
+use tribunal_core::review_loop::{Loop, LoopReport};
 use tribunal_core::words::{Remarks, Words, is_one_kind};
 
 /// What the matcher says of this sitting.

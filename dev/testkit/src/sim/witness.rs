@@ -13,8 +13,9 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use tribunal_core::effect::EffectId;
 use tribunal_core::ids::{LoopId, Revision};
-use tribunal_core::r#loop::{LoopEvent, LoopReport, LoopWant, Outcome};
+use tribunal_core::machine::Machine;
 use tribunal_core::policy::Use;
+use tribunal_core::review_loop::{LoopEvent, LoopReport, LoopWant, Outcome};
 use tribunal_core::run::RunEvent;
 use tribunal_engine::{Docket, Fact, Report, Stamped, Want, Watch};
 use tribunal_journal::{Journal, Options, RowRef, Synchronous};
@@ -67,6 +68,7 @@ impl Outside {
     pub fn fold(&mut self, row: &RowRef<'_>) {
         self.laws.rows += 1;
         self.say(|| format!("  {:<18} {:<16} {}", row.of, row.kind, brief(row.body)));
+        self.digest(|_| format!("{} {} {}", row.of, row.kind, row.body));
         let fact = match Fact::decode(row) {
             Ok(fact) => fact,
             Err(error) => return self.violate("replay", error.to_string()),
@@ -181,6 +183,11 @@ impl Outside {
         for (law, text) in self.laws.settled(&loops) {
             self.violate(law, text);
         }
+        self.digest(|laws| {
+            let of_loops = loops.iter().filter_map(|id| Some(laws.shadow.loops.get(id)?.wants()));
+            let of_run = laws.shadow.run.as_ref().map(Machine::wants);
+            format!("{of_run:?} {:?}", of_loops.collect::<Vec<_>>())
+        });
     }
 
     /// Somebody answers every question, sooner or later; now and then badly first, or twice.
@@ -277,9 +284,9 @@ impl Outside {
                 n: Default::default(),
                 launch: 0,
             };
-            let decision = tribunal_core::r#loop::Decision {
+            let decision = tribunal_core::review_loop::Decision {
                 by: "mallory".to_owned(),
-                choice: tribunal_core::r#loop::Choice::Accept,
+                choice: tribunal_core::review_loop::Choice::Accept,
                 note: String::new(),
             };
             letters.push(Body::Decide { effect, decision });

@@ -12,8 +12,8 @@ use std::panic::resume_unwind;
 use std::rc::Rc;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::ids::{Of, PlanId, Time};
-use tribunal_core::r#loop::LoopReport;
 use tribunal_core::policy::Situation;
+use tribunal_core::review_loop::LoopReport;
 use tribunal_core::run::{RunReport, RunWant, Subject};
 use tribunal_engine::docket::LaunchNote;
 use tribunal_engine::mail::Body;
@@ -490,7 +490,7 @@ impl Outside {
             return self.check_leaving();
         }
         let starts = |want: &Want| {
-            use tribunal_core::r#loop::LoopWant as L;
+            use tribunal_core::review_loop::LoopWant as L;
             !matches!(
                 want,
                 Want::Loop(L::Ask(_) | L::Wake { .. })

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tribunal_agent::reporting::Part;
 use tribunal_agent::{Access, Adapter, Adapters, Asks, Feature, Totals};
-use tribunal_core::r#loop::FailureKind;
+use tribunal_core::review_loop::FailureKind;
 use tribunal_engine::real::Sandbox;
 use tribunal_engine::real::trial::{self, Trial, Tried};
 

@@ -6,10 +6,11 @@ mod files;
 mod tree;
 mod words;
 
+pub use tree::Tree;
+
 use crate::out;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use tree::Tree;
 
 /// What to look at.
 #[derive(clap::Args)]
@@ -66,7 +67,7 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 /// The root of the project this program was built from.
-fn home() -> PathBuf {
+pub fn home() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_owned()
 }

@@ -1,0 +1,88 @@
+//! Lost attempts: what kind of trouble cost one, and whether the same asker may try again. Both machines and the panel
+//! count with it; it never says who is asked next.
+
+use crate::finding::UnreadPart;
+use serde::{Deserialize, Serialize};
+
+/// Why an attempt was lost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What kind.
+    pub kind: FailureKind,
+    /// What is known, for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// What a reviewer found in an answer that has no verdict: its next answer may not approve over it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<UnreadPart>,
+}
+
+/// Kinds of lost attempts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// The process died or ended without its final event.
+    Crashed,
+    /// The deadline passed.
+    TimedOut,
+    /// The answer could not be read, or answers something else.
+    Garbled,
+    /// There was no answer.
+    Empty,
+    /// The account is out of quota.
+    Quota,
+    /// A check or gate could not run.
+    DidNotRun,
+    /// A gate before the work is shut: nobody is launched, and asking again changes nothing.
+    GateShut,
+    /// A reviewer changed what it judged.
+    Tampered,
+    /// After a crash, neither done nor undone could be proven.
+    Unproven,
+    /// It says that it is not done.
+    NotDone,
+    /// The answer breaks off: its final event is missing.
+    Truncated,
+    /// Too many requests; the account is parked until the limit ends.
+    RateLimited,
+    /// The model's server has trouble.
+    Overloaded,
+    /// Not logged in, or not allowed.
+    Auth,
+    /// More text than the model takes.
+    TooLong,
+    /// It took more turns than it may.
+    TurnCap,
+    /// It ran but made no progress.
+    Stalled,
+    /// It waits for somebody to answer a prompt, and nobody is there.
+    PromptWait,
+    /// The model refused.
+    Refused,
+    /// A budget of the program's own is spent.
+    Budget,
+    /// The program would not begin as it was launched, or the request is wrong.
+    Setup,
+}
+
+impl FailureKind {
+    /// Whether the same asker may succeed when it is asked again. Where it cannot, another asker is next, or nobody.
+    pub fn may_pass(self) -> bool {
+        !matches!(
+            self,
+            FailureKind::Quota
+                | FailureKind::Auth
+                | FailureKind::TooLong
+                | FailureKind::Budget
+                | FailureKind::Setup
+                | FailureKind::GateShut
+        )
+    }
+}
+
+impl Failure {
+    /// A failure with its text.
+    pub fn new(kind: FailureKind, text: impl Into<String>) -> Failure {
+        Failure { kind, text: text.into(), unread: Vec::new() }
+    }
+}

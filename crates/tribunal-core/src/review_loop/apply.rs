@@ -1,0 +1,474 @@
+//! How events change a loop. Each function returns `None` where the event cannot follow the state: then the journal is
+//! corrupt, or we have a bug.
+
+use super::crew::{Hand, HandState, crew_for, hand_mut};
+use super::events::LoopEvent;
+use super::messages::Share;
+use super::question::{Choice, Decision, Outcome, Question, Why};
+use super::state::{Case, Loop, State};
+use crate::converge::{Pass, RoundRecord};
+use crate::cover::{Heard, Look, Shown};
+use crate::effect::{EffectId, Step, Try};
+use crate::finding::{Answer, Fate, Said};
+use crate::ids::{Check, FindingId, Revision, Seat};
+use crate::machine::Machine;
+use crate::panel::{self, Bench, CheckState, Ruling, SeatState, Unusable};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl Loop {
+    fn count_run(&mut self, effect: &EffectId) {
+        self.intents.close(effect);
+        self.iterations += 1;
+        self.iterations_here += 1;
+    }
+
+    pub(super) fn apply_making(&mut self, event: &LoopEvent) -> Option<()> {
+        let policy = self.policy.clone();
+        let State::Making { crew, join_fails, news } = &mut self.state else { return None };
+        match event {
+            LoopEvent::Made { effect, revision, replies } => {
+                hand_mut(crew, effect)?.state = HandState::Done(revision.clone());
+                *news |= self.ledger.is_news(replies);
+                let made = (crew.len() == 1).then(|| State::Made { revision: revision.clone(), news: *news });
+                self.ledger.reply(replies);
+                self.count_run(effect);
+                if let Some(made) = made {
+                    self.current = Some(revision.clone());
+                    self.enter(made);
+                }
+            }
+            LoopEvent::Joined { revision, .. } => {
+                let made = State::Made { revision: revision.clone(), news: *news };
+                self.current = Some(revision.clone());
+                self.enter(made);
+            }
+            LoopEvent::Iterated { effect, revision } => {
+                let n = Try { fails: effect.n.fails + 1, ..effect.n };
+                hand_mut(crew, effect)?.state = HandState::Working(n);
+                self.current = Some(revision.clone());
+                self.count_run(effect);
+            }
+            LoopEvent::Failed { effect, .. } if effect.step == Step::Join => *join_fails += 1,
+            LoopEvent::Failed { effect, failure } => {
+                let next = panel::after_making(&policy, effect.n, failure.kind);
+                hand_mut(crew, effect)?.state = next.map_or(HandState::Gone, HandState::Working);
+                self.count_run(effect);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    pub(super) fn apply_round_began(&mut self, round: u32, revision: &Revision) -> Option<()> {
+        let State::Made { revision: made, .. } = &self.state else { return None };
+        if made != revision || round != self.round + 1 {
+            return None;
+        }
+        self.begin_round(revision.clone());
+        Some(())
+    }
+
+    fn begin_round(&mut self, revision: Revision) {
+        self.round += 1;
+        self.confirming = false;
+        self.judged.push(revision.clone());
+        self.sit(revision);
+    }
+
+    /// A sitting begins: checks first.
+    fn sit(&mut self, revision: Revision) {
+        self.current = Some(revision.clone());
+        let bench = self.convene(revision);
+        self.enter(State::Checking { bench });
+    }
+
+    pub(super) fn apply_checking(&mut self, event: &LoopEvent) -> Option<()> {
+        let State::Checking { bench } = &mut self.state else { return None };
+        match event {
+            LoopEvent::Checked { effect, checked } => {
+                let Step::Check(check) = &effect.step else { return None };
+                let state = bench.checks.get_mut(check)?;
+                self.unchecked.remove(check);
+                if checked.findings.is_empty() {
+                    *state = CheckState::Passed;
+                    self.failed_checks.remove(check);
+                } else {
+                    *state = CheckState::Failed(checked.findings.clone());
+                    self.failed_checks.insert(check.clone());
+                }
+            }
+            LoopEvent::Unchecked { effect, why } => {
+                let Step::Check(check) = &effect.step else { return None };
+                *bench.checks.get_mut(check)? = CheckState::DidNotRun;
+                self.unchecked.insert(check.clone(), why.clone());
+            }
+            LoopEvent::Failed { effect, .. } => {
+                let Step::Check(check) = &effect.step else { return None };
+                match bench.checks.get_mut(check)? {
+                    CheckState::Asking(fails) => *fails += 1,
+                    CheckState::Passed | CheckState::DidNotRun | CheckState::Failed(_) => return None,
+                }
+            }
+            LoopEvent::PanelSeated { seats } if bench.checks_done() => {
+                let mut bench = bench.clone();
+                let asking = |seat: &Seat| (seat.clone(), SeatState::Asking(Try::default()));
+                bench.seats = seats.iter().map(asking).collect();
+                self.enter(State::Judging { bench });
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// A reviewer that the final pass has nothing to show to keeps its verdict.
+    fn apply_kept(&mut self, effect: &EffectId, shown: Shown) -> Option<()> {
+        let Step::Judge(seat) = &effect.step else { return None };
+        let may = shown.is_whole() && self.keeps_verdict(seat, effect.n);
+        let answer = self.kept_verdict(seat).filter(|_| may)?;
+        let State::Judging { bench } = &mut self.state else { return None };
+        let seat = seat_of(bench, effect)?;
+        bench.hear(&seat, Heard { n: effect.n, answer: answer.clone(), shown });
+        bench.seats.insert(seat, SeatState::Answered(effect.n, answer));
+        self.intents.close(effect);
+        Some(())
+    }
+
+    pub(super) fn apply_judging(&mut self, event: &LoopEvent) -> Option<()> {
+        if let LoopEvent::VerdictKept { effect, shown } = event {
+            return self.apply_kept(effect, *shown);
+        }
+        let policy = Arc::clone(&self.policy);
+        let State::Judging { bench } = &mut self.state else { return None };
+        match event {
+            LoopEvent::Answered { effect, answer, shown, part } => {
+                let seat = seat_of(bench, effect)?;
+                let own = part.as_deref().unwrap_or(answer).clone();
+                bench.hear(&seat, Heard { n: effect.n, answer: own, shown: *shown });
+                let whole = shown.is_whole() && bench.merged(&seat).as_ref() == Some(answer);
+                whole.then_some(())?;
+                bench.seats.insert(seat, SeatState::Answered(effect.n, answer.clone()));
+                self.intents.close(effect);
+            }
+            LoopEvent::PartAnswered { effect, answer, shown } => {
+                let seat = seat_of(bench, effect)?;
+                bench.hear(&seat, Heard { n: effect.n, answer: answer.clone(), shown: *shown });
+                let next = SeatState::Asking(bench.next_part(&seat));
+                bench.seats.insert(seat, next);
+                self.intents.close(effect);
+            }
+            LoopEvent::NotCovered { effect, answer, shown } => {
+                let seat = seat_of(bench, effect)?;
+                bench.hear(&seat, Heard { n: effect.n, answer: answer.clone(), shown: *shown });
+                bench.lose(&seat, &self.ledger);
+                self.intents.close(effect);
+            }
+            LoopEvent::AskedAgain { seat, why, answer: Some(answer) } => {
+                let SeatState::Asking(n) = *bench.seats.get(seat)? else { return None };
+                let next = panel::after_unusable(&policy, n, *why);
+                bench.go_on(seat, next, &self.ledger);
+                bench.owe(seat, (n, next), panel::objection(answer));
+                let effect = self.effect(Step::Judge(seat.clone()), n);
+                self.intents.close(&effect).then_some(())?;
+            }
+            LoopEvent::Failed { effect, failure } => {
+                let seat = seat_of(bench, effect)?;
+                let next = panel::after_failure(&policy, effect.n, failure.kind);
+                bench.go_on(&seat, next, &self.ledger);
+                bench.owe(&seat, (effect.n, next), panel::lost_objection(failure));
+                self.intents.close(effect);
+            }
+            LoopEvent::PanelClosed if bench.seats_done() => {
+                let mut bench = bench.clone();
+                bench.end_pass();
+                if bench.answers().count() == policy.seats.len() {
+                    self.seen.push(bench.revision.clone());
+                }
+                self.enter(State::Tracking { bench, fails: 0 });
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    pub(super) fn apply_tracking(&mut self, event: &LoopEvent) -> Option<()> {
+        let State::Tracking { bench, fails } = &mut self.state else { return None };
+        match event {
+            LoopEvent::Tracked { findings, delta } => {
+                let bench = bench.clone();
+                self.ledger.track(findings, self.round, self.policy.adjudicator.is_some());
+                self.delta = *delta;
+                self.tracked = Some(bench.revision.clone());
+                self.take_proofs(&bench);
+                let asked_first = !bench.put_forward(&self.policy, &self.ledger).is_empty();
+                let cases = if asked_first { BTreeMap::new() } else { self.cases(&bench) };
+                self.enter(State::Hearing { bench, cases });
+            }
+            LoopEvent::Failed { .. } => *fails += 1,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Proofs that were named and found hold for this revision, and are not asked for twice.
+    fn take_proofs(&mut self, bench: &Bench) {
+        for (id, said) in bench.answers().flat_map(|(_, answer)| &answer.said) {
+            let asks = self.ledger.get(*id).is_some_and(|entry| entry.claim.asks);
+            match said {
+                Said::Shown(proof) if asks => self.ledger.prove(*id, &bench.revision, proof),
+                Said::NoProof(missing) if asks => self.ledger.unproven(*id, missing),
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn apply_hearing(&mut self, event: &LoopEvent) -> Option<()> {
+        let policy = Arc::clone(&self.policy);
+        let State::Hearing { bench, cases } = &mut self.state else { return None };
+        let all_heard = cases.values().all(|case| *case == Case::Closed);
+        match event {
+            LoopEvent::Heard { effect, finding, upheld, .. } => {
+                *cases.get_mut(finding)? = Case::Closed;
+                self.ledger.heard(*finding, Some(*upheld));
+                self.intents.close(effect);
+            }
+            LoopEvent::Failed { effect, failure } => {
+                let Step::Hear(finding) = effect.step else { return None };
+                let case = cases.get_mut(&finding)?;
+                let Case::Open { tries, .. } = case else { return None };
+                *tries += 1;
+                if *tries >= policy.attempts_max || !failure.kind.may_pass() {
+                    *case = Case::Closed;
+                    self.ledger.heard(finding, None);
+                }
+                self.intents.close(effect);
+            }
+            LoopEvent::PanelSeated { seats }
+                if all_heard && bench.put_forward(&policy, &self.ledger) == *seats =>
+            {
+                if seats.is_empty() {
+                    return None;
+                }
+                let mut bench = bench.clone();
+                let asking = |seat: &Seat| (seat.clone(), SeatState::Asking(Try::default()));
+                bench.seats = seats.iter().map(asking).collect();
+                self.enter(State::Judging { bench });
+            }
+            LoopEvent::AskedAgain { seat, why, .. } if all_heard => {
+                let SeatState::Answered(..) = bench.seats.get(seat)? else { return None };
+                let heard = bench.take_back(&policy, seat)?;
+                let next = panel::after_unusable(&policy, heard.n, *why);
+                bench.go_on(seat, next, &self.ledger);
+                if next.is_some() {
+                    // What was read and came to nothing binds nobody: then the verdict may change.
+                    let objection = panel::objection(&heard.answer).filter(|_| *why == Unusable::Unread);
+                    bench.owe(seat, (heard.n, next), objection);
+                    let bench = bench.clone();
+                    self.enter(State::Judging { bench });
+                }
+            }
+            // A seat without a ground is asked again first, or given up.
+            LoopEvent::Ruled { ruling } if all_heard && bench.groundless(&policy, &self.ledger).is_none() => {
+                let state = State::Ruled { bench: bench.clone(), ruling: ruling.clone() };
+                self.record(ruling);
+                self.note_looks();
+                self.enter(state);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// The sitting is over: who answered has been shown what it judged.
+    fn note_looks(&mut self) {
+        let Some(bench) = self.bench() else { return };
+        let look = Look { since: self.since().cloned(), revision: bench.revision.clone() };
+        let stood: BTreeMap<Seat, Answer> =
+            bench.answers().map(|(seat, answer)| (seat.clone(), answer.clone())).collect();
+        for seat in stood.keys() {
+            let looks = self.looks.entry(seat.clone()).or_default();
+            if !looks.contains(&look) {
+                looks.push(look.clone());
+            }
+        }
+        self.stood = stood;
+    }
+
+    /// The series keeps one record for each round that needed rework.
+    fn record(&mut self, ruling: &Ruling) {
+        let (Ruling::Rework { must }, Some(bench)) = (ruling, self.bench()) else { return };
+        let marked = |id: &FindingId| (*id, self.ledger.mark(*id, self.round));
+        let left = |id: &FindingId| Some((*id, self.ledger.get(*id)?.left_twice()?));
+        let record = RoundRecord {
+            round: self.round,
+            must: must.iter().map(marked).collect(),
+            left: must.iter().filter_map(left).collect(),
+            complete: bench.is_complete(),
+            fundamental: bench.is_fundamental(),
+        };
+        self.series.retain(|earlier| earlier.round != record.round);
+        self.series.push(record);
+    }
+
+    pub(super) fn apply_ruled(&mut self, event: &LoopEvent) -> Option<()> {
+        let State::Ruled { bench, ruling } = &self.state else { return None };
+        let passed = matches!(ruling, Ruling::Pass { .. } | Ruling::PassWithWarnings { .. });
+        match event {
+            LoopEvent::Confirming if passed && !self.confirming => {
+                let revision = bench.revision.clone();
+                self.confirming = true;
+                self.sit(revision);
+            }
+            LoopEvent::ExhaustiveOrdered { seats } => {
+                let Ruling::Rework { must } = ruling else { return None };
+                if self.pass.is_some() || *seats != self.exhaustive_seats(bench) || seats.is_empty() {
+                    return None;
+                }
+                let mut bench = bench.clone();
+                bench.exhaust(&self.policy, seats);
+                self.pass =
+                    Some(Pass { round: self.round, open: u32::try_from(must.len()).unwrap_or(u32::MAX) });
+                self.enter(State::Judging { bench });
+            }
+            LoopEvent::ReworkOrdered { crew } => {
+                let Ruling::Rework { must } = ruling else { return None };
+                self.ledger.order(&must.clone());
+                self.make(crew.clone());
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn make(&mut self, crew: Vec<Share>) {
+        let working = |share| Hand { share, state: HandState::Working(Try::default()) };
+        let crew = crew.into_iter().map(working).collect();
+        self.enter(State::Making { crew, join_fails: 0, news: false });
+    }
+
+    pub(super) fn apply_asked(&mut self, question: &Question) -> Option<()> {
+        let may = match (&self.state, &question.why) {
+            (State::Made { .. }, Why::Stale) => true,
+            (State::Checking { bench }, Why::ChecksDidNotRun) => {
+                !bench.checks_done() && !bench.checks.values().any(|state| self.may_run(state))
+            }
+            (State::Ruled { ruling, .. }, why) => match ruling {
+                Ruling::NoQuorum => *why == Why::NoQuorum,
+                Ruling::Rework { .. } => matches!(why, Why::Exhausted | Why::Stale | Why::Escalated(_)),
+                Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } => {
+                    *why == Why::Approval && self.policy.approval
+                }
+            },
+            _ => false,
+        };
+        let may = may && !self.policy.unattended;
+        may.then(|| self.enter(State::Waiting { question: question.clone() }))
+    }
+
+    pub(super) fn apply_decided(&mut self, decision: &Decision) -> Option<()> {
+        let State::Waiting { question } = &self.state else { return None };
+        if !question.takes(&decision.choice) {
+            return None;
+        }
+        let stopped = question.outcome_of_stop();
+        let revision = question.revision.clone();
+        match &decision.choice {
+            Choice::Fixed(revision) => {
+                self.new_series();
+                self.begin_round(revision.clone());
+                self.rounds_max = self.rounds_max.max(self.round);
+            }
+            Choice::Again(rounds) => {
+                self.new_series();
+                self.rounds_max = self.round + rounds;
+                self.iterations_here = 0;
+                let crew = crew_for(&self.policy, &self.ledger);
+                self.enter(State::Making { crew, join_fails: 0, news: false });
+            }
+            Choice::Reask => self.sit(revision?),
+            Choice::Accept => {
+                let outcome = Outcome::Accepted(decision.by.clone());
+                self.enter(State::Closing { outcome });
+            }
+            Choice::Stop => self.enter(State::Closing { outcome: stopped }),
+        }
+        Some(())
+    }
+
+    fn new_series(&mut self) {
+        self.series.clear();
+        self.pass = None;
+        self.ledger.new_series();
+    }
+
+    fn may_end(&self, outcome: &Outcome) -> bool {
+        match (&self.state, outcome) {
+            (State::Ended { .. }, _) => false,
+            (State::Closing { outcome: settled }, said) => settled == said,
+            (_, Outcome::Cancelled) => true,
+            (State::Checking { .. } | State::Ruled { .. }, said) if self.policy.unattended => {
+                matches!(self.settle(), Some(LoopEvent::Ended { outcome, .. }) if outcome == *said)
+            }
+            (State::Ruled { ruling, .. }, said) => match ruling {
+                Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } if self.policy.approval => false,
+                Ruling::Pass { .. } => *said == Outcome::Passed,
+                Ruling::PassWithWarnings { .. } => *said == Outcome::PassedWithWarnings,
+                Ruling::Rework { .. } => matches!(said, Outcome::Stale | Outcome::Exhausted),
+                Ruling::NoQuorum => false,
+            },
+            (State::Made { .. }, said) => *said == Outcome::Stale,
+            (State::Making { .. } | State::Tracking { .. }, said) => {
+                matches!(self.settle(), Some(LoopEvent::Ended { outcome, .. }) if outcome == *said)
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn apply_ended(&mut self, outcome: &Outcome) -> Option<()> {
+        if !self.may_end(outcome) {
+            return None;
+        }
+        let left = match outcome {
+            Outcome::PassedWithWarnings => Fate::Carried,
+            Outcome::Accepted(by) => Fate::Waived(by.clone()),
+            // It is about something that nobody has.
+            _ if self.policy.unattended => Fate::Discarded,
+            _ => Fate::Unresolved,
+        };
+        self.ledger.close(&left);
+        self.enter(State::Ended { outcome: outcome.clone() });
+        Some(())
+    }
+
+    fn convene(&self, revision: Revision) -> Bench {
+        let failed = |check: &&Check| self.failed_checks.contains(check);
+        let narrow = self.policy.recheck_failed_only && self.policy.checks.iter().any(|check| failed(&check));
+        let full = self.round <= 1 || self.confirming || !narrow;
+        let checks = self.policy.checks.iter().filter(|check| full || failed(check));
+        Bench::convene(revision, checks.cloned())
+    }
+
+    fn case_seat(&self, bench: &Bench, id: FindingId) -> Option<Seat> {
+        let entry = self.ledger.get(id)?;
+        if !entry.is_open_must_fix() || bench.failing_check_holds(entry) {
+            return None;
+        }
+        let referral = entry.referred.clone().filter(|_| !entry.heard_referral);
+        let contest =
+            || (entry.contested && !entry.heard_contest).then(|| self.policy.adjudicator.clone())?;
+        referral.or_else(contest)
+    }
+
+    fn cases(&self, bench: &Bench) -> BTreeMap<FindingId, Case> {
+        self.ledger
+            .open()
+            .filter_map(|(id, _)| Some((id, Case::Open { tries: 0, seat: self.case_seat(bench, id)? })))
+            .collect()
+    }
+}
+
+/// The seat that this effect asks.
+fn seat_of(bench: &Bench, effect: &EffectId) -> Option<Seat> {
+    let Step::Judge(seat) = &effect.step else { return None };
+    (bench.seats.get(seat) == Some(&SeatState::Asking(effect.n))).then(|| seat.clone())
+}

@@ -1,0 +1,137 @@
+//! What an input means to a loop: one event, or nothing. A report that nobody waits for means nothing.
+
+use super::events::LoopEvent;
+use super::messages::{LoopReport, LoopWant};
+use super::state::Loop;
+use crate::cover::{Shown, Weight};
+use crate::effect::EffectId;
+use crate::failure::{Failure, FailureKind};
+use crate::finding::{Answer, Reply};
+use crate::ids::{FindingId, Revision, Seat, Time};
+use crate::machine::Machine;
+use std::collections::BTreeMap;
+
+impl Loop {
+    pub(super) fn decide_report(
+        &self,
+        effect: &EffectId,
+        at: Time,
+        report: &LoopReport,
+    ) -> Option<LoopEvent> {
+        if let Some(guarded) = effect.guarded() {
+            return self.decide_wake(&guarded, at, report);
+        }
+        let want = self.wants().remove(effect).filter(|_| self.is_launched(effect))?;
+        if let LoopReport::Failed(failure) = report {
+            let asked = matches!(want, LoopWant::Ask(_));
+            return (!asked).then(|| LoopEvent::Failed { effect: effect.clone(), failure: failure.clone() });
+        }
+        self.decide_answer(effect, &want, report)
+    }
+
+    fn decide_wake(&self, guarded: &EffectId, at: Time, report: &LoopReport) -> Option<LoopEvent> {
+        let due = self.intents.due(guarded)??;
+        (*report == LoopReport::Due && at >= due).then(|| LoopEvent::Failed {
+            effect: guarded.clone(),
+            failure: Failure::new(FailureKind::TimedOut, ""),
+        })
+    }
+
+    fn decide_answer(&self, effect: &EffectId, want: &LoopWant, report: &LoopReport) -> Option<LoopEvent> {
+        let effect = effect.clone();
+        let garbled = |text: &str| {
+            let failure = Failure::new(FailureKind::Garbled, text);
+            Some(LoopEvent::Failed { effect: effect.clone(), failure })
+        };
+        match (want, report) {
+            (LoopWant::Make { .. }, LoopReport::Made { revision, done, replies }) => {
+                self.decide_made(effect, revision, *done, replies)
+            }
+            (LoopWant::Join { .. }, LoopReport::Joined { revision }) => {
+                Some(LoopEvent::Joined { effect, revision: revision.clone() })
+            }
+            (LoopWant::Check { .. }, LoopReport::Checked(checked)) => {
+                Some(LoopEvent::Checked { effect, checked: checked.clone() })
+            }
+            (LoopWant::Check { .. }, LoopReport::Unchecked(why)) => {
+                Some(LoopEvent::Unchecked { effect, why: why.clone() })
+            }
+            (LoopWant::Judge { seat, .. }, LoopReport::Judged { answer, shown, put }) => {
+                self.decide_judged(effect, seat, answer, *shown, put)
+            }
+            (LoopWant::Judge { seat, .. }, LoopReport::AllShown(shown)) => {
+                match shown.is_whole() && self.keeps_verdict(seat, effect.n) {
+                    true => Some(LoopEvent::VerdictKept { effect, shown: *shown }),
+                    false => garbled("there is no verdict that could stand"),
+                }
+            }
+            (LoopWant::Track { .. }, LoopReport::Tracked { findings, delta }) => {
+                if let Some(why) = self.bench()?.misheard(&self.ledger, findings) {
+                    return garbled(why);
+                }
+                let corrected = self.bench()?.correct(&self.policy, &self.ledger, findings);
+                match corrected {
+                    Some(findings) => Some(LoopEvent::Tracked { findings, delta: *delta }),
+                    None => garbled("a failing check is left without its finding"),
+                }
+            }
+            (LoopWant::Hear { finding, .. }, LoopReport::Heard { upheld, reason }) => {
+                let (finding, upheld, reason) = (*finding, *upheld, reason.clone());
+                Some(LoopEvent::Heard { effect, finding, upheld, reason })
+            }
+            (LoopWant::Ask(question), LoopReport::Decided(decision)) => {
+                question.takes(&decision.choice).then(|| LoopEvent::Decided(decision.clone()))
+            }
+            (LoopWant::Ask(_) | LoopWant::Wake { .. }, _) => None,
+            (_, _) => garbled("the report answers another question"),
+        }
+    }
+
+    fn decide_judged(
+        &self,
+        effect: EffectId,
+        seat: &Seat,
+        answer: &Answer,
+        shown: Shown,
+        put: &[FindingId],
+    ) -> Option<LoopEvent> {
+        let told = (effect.n, answer, shown);
+        let weight = self.bench()?.weigh(&self.policy, &self.ledger, seat, told, put, self.round);
+        let answer = answer.clone();
+        Some(match weight {
+            Weight::Whole(whole, shown) => {
+                let part = (shown.parts > 1).then(|| Box::new(answer));
+                LoopEvent::Answered { effect, answer: whole, shown, part }
+            }
+            Weight::Part => LoopEvent::PartAnswered { effect, answer, shown },
+            Weight::NotCovered => LoopEvent::NotCovered { effect, answer, shown },
+            Weight::Unusable(why) => LoopEvent::AskedAgain { seat: seat.clone(), why, answer: Some(answer) },
+            Weight::Garbled => {
+                let failure = Failure::new(FailureKind::Garbled, "what was shown does not add up");
+                LoopEvent::Failed { effect, failure }
+            }
+        })
+    }
+
+    fn decide_made(
+        &self,
+        effect: EffectId,
+        revision: &Revision,
+        done: bool,
+        replies: &BTreeMap<FindingId, Reply>,
+    ) -> Option<LoopEvent> {
+        Some(match (done, self.policy.iterations_max) {
+            (true, _) => LoopEvent::Made { effect, revision: revision.clone(), replies: replies.clone() },
+            (false, Some(_)) => LoopEvent::Iterated { effect, revision: revision.clone() },
+            (false, None) => LoopEvent::Failed { effect, failure: Failure::new(FailureKind::NotDone, "") },
+        })
+    }
+
+    pub(super) fn decide_intend(&self, effect: &EffectId, at: Time) -> Option<LoopEvent> {
+        let wanted = effect.step.is_one_shot() && self.is_wanted(effect);
+        (wanted && !self.intents.has(effect)).then(|| {
+            let due = Some(Time(at.0.saturating_add(self.timeout_ms(&effect.step))));
+            LoopEvent::Intended { effect: effect.clone(), due }
+        })
+    }
+}

@@ -1,0 +1,113 @@
+//! The loop machine: one subject made by a maker and judged until it ends.
+//!
+//! Read [`Machine::decide`], [`Machine::settle`], [`Machine::apply`] and [`Machine::wants`] below first; each has a file of
+//! its own for the details. The machine never asks which use it serves, and knows no clock.
+
+mod apply;
+mod crew;
+mod decide;
+mod events;
+mod messages;
+mod question;
+mod settle;
+mod state;
+mod wants;
+
+pub use crate::failure::{Failure, FailureKind};
+pub use events::LoopEvent;
+pub use messages::{Checked, LoopIn, LoopReport, LoopWant, Opened, Opening, Share};
+pub use question::{Choice, Decision, Offer, Outcome, Question, Why};
+
+pub use state::Loop;
+
+use crate::effect::{EffectId, Step, Try};
+use crate::machine::{Machine, OutOfOrder};
+use state::State;
+use std::collections::BTreeMap;
+
+impl Machine for Loop {
+    type In = LoopIn;
+    type Ev = LoopEvent;
+    type Want = LoopWant;
+
+    fn decide(&self, input: &LoopIn) -> Option<LoopEvent> {
+        match input {
+            LoopIn::Report { effect, at, report } => self.decide_report(effect, *at, report),
+            LoopIn::Intend { effect, at } => self.decide_intend(effect, *at),
+            LoopIn::Clear { effect } => {
+                self.intents.has(effect).then(|| LoopEvent::Cleared { effect: effect.clone() })
+            }
+            LoopIn::Cancel => self.outcome().is_none().then(|| self.end(Outcome::Cancelled)),
+        }
+    }
+
+    fn settle(&self) -> Option<LoopEvent> {
+        match &self.state {
+            State::Making { crew, join_fails, .. } => self.settle_making(crew, *join_fails),
+            State::Made { revision, news } => Some(self.settle_made(revision, *news)),
+            State::Checking { bench } => self.settle_checking(bench),
+            State::Judging { bench } => bench.seats_done().then_some(LoopEvent::PanelClosed),
+            State::Tracking { fails, .. } => {
+                (*fails >= self.policy.attempts_max).then(|| self.end(Outcome::Failed))
+            }
+            State::Hearing { bench, cases } => self.settle_hearing(bench, cases),
+            State::Ruled { bench, ruling } => Some(self.settle_ruled(bench, ruling)),
+            State::Closing { outcome } => Some(self.end(outcome.clone())),
+            State::Waiting { .. } | State::Ended { .. } => None,
+        }
+    }
+
+    fn apply(&mut self, event: &LoopEvent) -> Result<(), OutOfOrder> {
+        let met = self.state.name();
+        let applied = match event {
+            LoopEvent::Opened(_) => None,
+            event if event.answers().is_some_and(|effect| !self.hears(effect)) => None,
+            LoopEvent::Intended { effect, due } => {
+                let wanted = effect.step.is_one_shot() && self.is_wanted(effect);
+                (wanted && self.intents.add(effect.clone(), *due)).then_some(())
+            }
+            LoopEvent::Cleared { effect } => self.intents.clear(effect).then_some(()),
+            LoopEvent::RoundBegan { round, revision } => self.apply_round_began(*round, revision),
+            LoopEvent::Asked(question) => self.apply_asked(question),
+            LoopEvent::Decided(decision) => self.apply_decided(decision),
+            LoopEvent::Ended { outcome, .. } => self.apply_ended(outcome),
+            event => match self.state {
+                State::Making { .. } => self.apply_making(event),
+                State::Checking { .. } => self.apply_checking(event),
+                State::Judging { .. } => self.apply_judging(event),
+                State::Tracking { .. } => self.apply_tracking(event),
+                State::Hearing { .. } => self.apply_hearing(event),
+                State::Ruled { .. } => self.apply_ruled(event),
+                State::Made { .. } | State::Waiting { .. } | State::Closing { .. } | State::Ended { .. } => {
+                    None
+                }
+            },
+        };
+        applied.ok_or_else(|| OutOfOrder { event: event.name().to_owned(), state: met.to_owned() })
+    }
+
+    fn wants(&self) -> BTreeMap<EffectId, LoopWant> {
+        let mut wants: BTreeMap<EffectId, LoopWant> = match &self.state {
+            State::Making { crew, join_fails, .. } => self.wants_making(crew, *join_fails),
+            State::Checking { bench } => self.wants_checking(bench),
+            State::Judging { bench } => self.wants_judging(bench),
+            State::Tracking { bench, fails } => {
+                let want = LoopWant::Track { revision: bench.revision.clone() };
+                vec![(self.effect(Step::Track, Try::nth(*fails)), want)]
+            }
+            State::Hearing { bench, cases } => self.wants_hearing(bench, cases),
+            State::Waiting { question } => {
+                vec![(self.effect(Step::Ask, Try::default()), LoopWant::Ask(question.clone()))]
+            }
+            State::Made { .. } | State::Ruled { .. } | State::Closing { .. } | State::Ended { .. } => vec![],
+        }
+        .into_iter()
+        .collect();
+        for (effect, due) in self.intents.iter() {
+            if let Some(at) = due {
+                wants.insert(effect.wake(), LoopWant::Wake { at: *at });
+            }
+        }
+        wants
+    }
+}

@@ -1,0 +1,167 @@
+//! What a loop asks a person, what the person may answer, and how a loop ends.
+
+use crate::converge::Pattern;
+use crate::cover::NotShown;
+use crate::ids::Revision;
+use serde::{Deserialize, Serialize};
+
+/// How a loop ended.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Approved as it stands.
+    Passed,
+    /// Approved, with warnings carried on.
+    PassedWithWarnings,
+    /// Accepted by a named person.
+    Accepted(String),
+    /// The budget is spent.
+    Exhausted,
+    /// Nothing moves.
+    Stale,
+    /// The maker never finished, or a person ended an escalation.
+    Stuck,
+    /// A step could not be done.
+    Failed,
+    /// Called off.
+    Cancelled,
+}
+
+impl Outcome {
+    /// Passed, with warnings, or accepted.
+    pub fn is_good(&self) -> bool {
+        matches!(self, Outcome::Passed | Outcome::PassedWithWarnings | Outcome::Accepted(_))
+    }
+
+    /// The word people read.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Outcome::Passed => "passed",
+            Outcome::PassedWithWarnings => "passed with warnings",
+            Outcome::Accepted(_) => "accepted",
+            Outcome::Exhausted => "exhausted",
+            Outcome::Stale => "stale",
+            Outcome::Stuck => "stuck",
+            Outcome::Failed => "failed",
+            Outcome::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// Why a person is asked.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// Nobody can say whether it is good.
+    NoQuorum,
+    /// A check could not run.
+    ChecksDidNotRun,
+    /// The budget is spent.
+    Exhausted,
+    /// Nothing moves.
+    Stale,
+    /// More rounds will not mend it.
+    Escalated(Pattern),
+    /// It is good, and a person has the last word.
+    Approval,
+}
+
+/// An open question to a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// Why.
+    pub why: Why,
+    /// What it is about.
+    pub revision: Option<Revision>,
+    /// Reviewers that have no verdict because they were not shown all of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_shown: Vec<NotShown>,
+}
+
+/// What a person can say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Choice {
+    /// Run again with so many rounds.
+    Again(u32),
+    /// I fixed it: judge this.
+    Fixed(Revision),
+    /// Ask the same again.
+    Reask,
+    /// Take it as it is.
+    Accept,
+    /// End it.
+    Stop,
+}
+
+/// The kind of a choice, for offering it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Offer {
+    /// Run again with n rounds.
+    Again,
+    /// I fixed it.
+    Fixed,
+    /// Ask again.
+    Reask,
+    /// Accept as is.
+    Accept,
+    /// Stop.
+    Stop,
+}
+
+impl Choice {
+    /// Which offer it takes up.
+    pub fn offer(&self) -> Offer {
+        match self {
+            Choice::Again(_) => Offer::Again,
+            Choice::Fixed(_) => Offer::Fixed,
+            Choice::Reask => Offer::Reask,
+            Choice::Accept => Offer::Accept,
+            Choice::Stop => Offer::Stop,
+        }
+    }
+}
+
+/// A person's answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Who.
+    pub by: String,
+    /// What.
+    pub choice: Choice,
+    /// In their words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
+
+impl Question {
+    /// What the person may choose.
+    pub fn offers(&self) -> Vec<Offer> {
+        let mut offers = match self.why {
+            Why::NoQuorum | Why::ChecksDidNotRun => vec![Offer::Reask, Offer::Fixed],
+            Why::Exhausted | Why::Stale | Why::Escalated(_) | Why::Approval => {
+                vec![Offer::Again, Offer::Fixed]
+            }
+        };
+        if self.revision.is_some() {
+            offers.push(Offer::Accept);
+        }
+        offers.push(Offer::Stop);
+        offers
+    }
+
+    /// How the loop ends if the person says stop.
+    pub fn outcome_of_stop(&self) -> Outcome {
+        match self.why {
+            Why::NoQuorum | Why::ChecksDidNotRun => Outcome::Failed,
+            Why::Exhausted => Outcome::Exhausted,
+            Why::Stale => Outcome::Stale,
+            Why::Escalated(_) | Why::Approval => Outcome::Stuck,
+        }
+    }
+
+    pub(super) fn takes(&self, choice: &Choice) -> bool {
+        self.offers().contains(&choice.offer()) && *choice != Choice::Again(0)
+    }
+}

@@ -1,0 +1,151 @@
+//! What follows from a loop's state alone, without any input.
+
+use super::crew::{Hand, HandState, crew_for};
+use super::events::LoopEvent;
+use super::question::{Outcome, Question, Why};
+use super::state::{Case, Loop};
+use crate::converge::{self, Course, Next};
+use crate::ids::Revision;
+use crate::ids::{FindingId, Seat};
+use crate::ledger::Mark;
+use crate::panel::{self, Bench, CheckState, Ruling, Unusable};
+use crate::policy::AtTheCap;
+use std::collections::BTreeMap;
+
+impl Loop {
+    pub(super) fn settle_making(&self, crew: &[Hand], join_fails: u32) -> Option<LoopEvent> {
+        let spent = self.policy.iterations_max.is_some_and(|max| self.iterations_here >= max);
+        if spent && crew.iter().any(|hand| !hand.is_over()) {
+            return Some(self.end(Outcome::Stuck));
+        }
+        let all_gone = crew.iter().all(|hand| hand.state == HandState::Gone);
+        (all_gone || join_fails >= self.policy.attempts_max).then(|| self.end(Outcome::Failed))
+    }
+
+    pub(super) fn settle_made(&self, revision: &Revision, news: bool) -> LoopEvent {
+        let changed = !self.judged.contains(revision);
+        let argued = news && self.judged.last() == Some(revision);
+        if changed || argued {
+            return LoopEvent::RoundBegan { round: self.round + 1, revision: revision.clone() };
+        }
+        self.stop_or_ask(Outcome::Stale, Why::Stale)
+    }
+
+    pub(super) fn settle_checking(&self, bench: &Bench) -> Option<LoopEvent> {
+        // Every check is heard before a person is asked about one that did not run.
+        if bench.checks.values().any(|state| self.may_run(state)) {
+            return None;
+        }
+        if !bench.checks_done() {
+            return Some(self.ask(Why::ChecksDidNotRun));
+        }
+        // What a check asks gets its id first; then it is put to the panel by it.
+        if !bench.put_forward(&self.policy, &self.ledger).is_empty() {
+            return Some(LoopEvent::PanelSeated { seats: Vec::new() });
+        }
+        let mut seated = bench.clone();
+        seated.seat_panel(&self.policy, &self.ledger);
+        Some(LoopEvent::PanelSeated { seats: seated.seats.into_keys().collect() })
+    }
+
+    pub(super) fn may_run(&self, state: &CheckState) -> bool {
+        matches!(state, CheckState::Asking(fails) if *fails < self.policy.attempts_max)
+    }
+
+    pub(super) fn settle_hearing(
+        &self,
+        bench: &Bench,
+        cases: &BTreeMap<FindingId, Case>,
+    ) -> Option<LoopEvent> {
+        if cases.values().any(|case| matches!(case, Case::Open { .. })) {
+            return None;
+        }
+        let seats = bench.put_forward(&self.policy, &self.ledger);
+        if !seats.is_empty() {
+            return Some(LoopEvent::PanelSeated { seats });
+        }
+        if let Some((seat, _)) = bench.groundless(&self.policy, &self.ledger) {
+            // A ground that could not be read is not a missing one.
+            let unread = bench
+                .lacks_ground(&self.policy, seat)
+                .is_some_and(|heard| !heard.answer.unread.is_empty() || panel::is_mute(&heard.answer));
+            let why = if unread { Unusable::Unread } else { Unusable::Groundless };
+            return Some(LoopEvent::AskedAgain { seat: seat.clone(), why, answer: None });
+        }
+        Some(LoopEvent::Ruled { ruling: bench.rule(&self.policy, &self.ledger) })
+    }
+
+    /// A pass after delta rounds, or with a check left out, is confirmed by one final pass.
+    fn needs_confirming(&self, bench: &Bench) -> bool {
+        let left_out = self.policy.checks.iter().any(|check| !bench.checks.contains_key(check));
+        self.round > 1 && !self.confirming && (self.policy.confirm || left_out)
+    }
+
+    pub(super) fn settle_ruled(&self, bench: &Bench, ruling: &Ruling) -> LoopEvent {
+        match ruling {
+            Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } if self.needs_confirming(bench) => {
+                LoopEvent::Confirming
+            }
+            Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } if self.policy.approval => {
+                self.ask(Why::Approval)
+            }
+            Ruling::Pass { .. } => self.end(Outcome::Passed),
+            Ruling::PassWithWarnings { .. } => self.end(Outcome::PassedWithWarnings),
+            Ruling::NoQuorum => self.ask(Why::NoQuorum),
+            Ruling::Rework { .. } => self.settle_rework(bench),
+        }
+    }
+
+    fn settle_rework(&self, bench: &Bench) -> LoopEvent {
+        let course = Course {
+            policy: &self.policy,
+            ledger: &self.ledger,
+            series: &self.series,
+            pass: self.pass,
+            round: self.round,
+            rounds_max: self.rounds_max,
+        };
+        let seats = self.exhaustive_seats(bench);
+        match converge::next(&course) {
+            Next::Exhaust if !seats.is_empty() => LoopEvent::ExhaustiveOrdered { seats },
+            // Where no reviewer of this sitting is left, nobody can hold the pass.
+            Next::GoOn | Next::Exhaust => {
+                let crew = crew_for(&self.policy, &self.ledger).into_iter().map(|hand| hand.share);
+                LoopEvent::ReworkOrdered { crew: crew.collect() }
+            }
+            Next::Stale => self.stop_or_ask(Outcome::Stale, Why::Stale),
+            Next::Escalate(_) if self.policy.at_the_cap == AtTheCap::Leave => self.end(Outcome::Stale),
+            Next::Escalate(pattern) => self.ask(Why::Escalated(pattern)),
+            Next::Cap => self.stop_or_ask(Outcome::Exhausted, Why::Exhausted),
+        }
+    }
+
+    pub(super) fn exhaustive_seats(&self, bench: &Bench) -> Vec<Seat> {
+        let must = self.series.last().map(|record| &record.must);
+        let late = must.into_iter().flatten().filter(|(_, mark)| **mark == Mark::Late).map(|(id, _)| *id);
+        bench.exhaustive_seats(&self.policy, &late.collect(), &self.ledger)
+    }
+
+    fn stop_or_ask(&self, outcome: Outcome, why: Why) -> LoopEvent {
+        match self.policy.at_the_cap {
+            AtTheCap::End | AtTheCap::Leave => self.end(outcome),
+            AtTheCap::Ask => self.ask(why),
+        }
+    }
+
+    fn ask(&self, why: Why) -> LoopEvent {
+        let not_shown = match why {
+            Why::NoQuorum => self.bench().map(Bench::not_shown).unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        let question = Question { why, revision: self.current.clone(), not_shown };
+        match self.policy.unattended {
+            true => self.end(question.outcome_of_stop()),
+            false => LoopEvent::Asked(question),
+        }
+    }
+
+    pub(super) fn end(&self, outcome: Outcome) -> LoopEvent {
+        LoopEvent::Ended { outcome, revision: self.current.clone() }
+    }
+}

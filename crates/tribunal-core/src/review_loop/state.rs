@@ -1,0 +1,293 @@
+//! What a loop remembers, its states, and what others may read of it.
+
+use super::crew::{Hand, crew_for};
+use super::messages::{Opened, Opening};
+use super::question::{Outcome, Question};
+use crate::converge::{self, Pass, Round, RoundRecord};
+use crate::cover::{Look, kept};
+use crate::effect::{EffectId, Intents, Step, Try};
+use crate::finding::{Answer, Fate};
+use crate::ids::{Check, FindingId, LoopId, Of, Revision, Seat};
+use crate::ledger::{Delta, Handed, Ledger};
+use crate::panel::{Bench, Ruling};
+use crate::policy::Policy;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loop {
+    pub(super) id: LoopId,
+    // Shared, so that a change of state can read it without a copy.
+    pub(super) policy: Arc<Policy>,
+    pub(super) state: State,
+    pub(super) entry: u32,
+    pub(super) intents: Intents,
+    pub(super) round: u32,
+    pub(super) rounds_max: u32,
+    pub(super) iterations: u32,
+    pub(super) iterations_here: u32,
+    pub(super) ledger: Ledger,
+    pub(super) judged: Vec<Revision>,
+    pub(super) seen: Vec<Revision>,
+    pub(super) current: Option<Revision>,
+    pub(super) tracked: Option<Revision>,
+    pub(super) failed_checks: BTreeSet<Check>,
+    /// Checks that did not run and stopped nothing, and why.
+    pub(super) unchecked: BTreeMap<Check, String>,
+    pub(super) series: Vec<RoundRecord>,
+    pub(super) pass: Option<Pass>,
+    pub(super) delta: Delta,
+    pub(super) confirming: bool,
+    /// What each reviewer was shown in sittings that are over.
+    pub(super) looks: BTreeMap<Seat, Vec<Look>>,
+    /// What each reviewer said in the last sitting that is over.
+    pub(super) stood: BTreeMap<Seat, Answer>,
+}
+
+/// Where one hearing stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Case {
+    Open { tries: u32, seat: Seat },
+    Closed,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Making { crew: Vec<Hand>, join_fails: u32, news: bool },
+    Made { revision: Revision, news: bool },
+    Checking { bench: Bench },
+    Judging { bench: Bench },
+    Tracking { bench: Bench, fails: u32 },
+    Hearing { bench: Bench, cases: BTreeMap<FindingId, Case> },
+    Ruled { bench: Bench, ruling: Ruling },
+    Waiting { question: Question },
+    Closing { outcome: Outcome },
+    Ended { outcome: Outcome },
+}
+
+impl State {
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            State::Making { .. } => "making",
+            State::Made { .. } => "made",
+            State::Checking { .. } => "checking",
+            State::Judging { .. } => "judging",
+            State::Tracking { .. } => "tracking",
+            State::Hearing { .. } => "hearing",
+            State::Ruled { .. } => "ruled",
+            State::Waiting { .. } => "waiting",
+            State::Closing { .. } => "closing",
+            State::Ended { .. } => "ended",
+        }
+    }
+}
+
+impl Loop {
+    /// The machine after its first event.
+    pub fn open(opened: &Opened) -> Loop {
+        let policy = Arc::new(opened.policy.clone());
+        let (ledger, rounds, revision, since) = match &opened.opening {
+            Opening::Make { rounds, open } => (Ledger::opened_with(open), *rounds, None, None),
+            Opening::Judge { revision, open, since } => {
+                (Ledger::opened_with(open), None, Some(revision.clone()), since.clone())
+            }
+        };
+        let state = match &revision {
+            Some(revision) => State::Made { revision: revision.clone(), news: false },
+            None => State::Making { crew: crew_for(&policy, &ledger), join_fails: 0, news: false },
+        };
+        Loop {
+            id: opened.id.clone(),
+            rounds_max: rounds.unwrap_or(policy.rounds_max),
+            policy,
+            state,
+            entry: 1,
+            intents: Intents::default(),
+            round: 0,
+            iterations: 0,
+            iterations_here: 0,
+            ledger,
+            judged: Vec::new(),
+            seen: Vec::new(),
+            current: None,
+            tracked: since,
+            failed_checks: BTreeSet::new(),
+            unchecked: BTreeMap::new(),
+            series: Vec::new(),
+            pass: None,
+            delta: Delta::default(),
+            confirming: false,
+            looks: BTreeMap::new(),
+            stood: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn effect(&self, step: Step, n: Try) -> EffectId {
+        let launch = self.intents.launch(&step, n);
+        EffectId { of: Of::new(self.id.as_str()), entry: self.entry, step, n, launch }
+    }
+
+    pub(super) fn timeout_ms(&self, step: &Step) -> u64 {
+        match step {
+            Step::Make(_) => self.policy.timeouts.make_ms,
+            _ => self.policy.timeouts.judge_ms,
+        }
+    }
+
+    pub(super) fn enter(&mut self, state: State) {
+        self.state = state;
+        self.entry += 1;
+        self.intents.reset();
+    }
+
+    pub(super) fn is_launched(&self, effect: &EffectId) -> bool {
+        !effect.step.is_one_shot() || self.intents.has(effect)
+    }
+
+    /// It runs and is wanted, so what it reports counts.
+    pub(super) fn hears(&self, effect: &EffectId) -> bool {
+        self.is_launched(effect) && self.is_wanted(effect)
+    }
+}
+
+impl Loop {
+    /// Checks whose last answer is that they did not run, where that stopped nothing; each with why. They were never green.
+    pub fn unchecked(&self) -> &BTreeMap<Check, String> {
+        &self.unchecked
+    }
+
+    /// Its name.
+    pub fn id(&self) -> &LoopId {
+        &self.id
+    }
+    /// Its policy.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+    /// The round being judged, or the last one judged.
+    pub fn round(&self) -> u32 {
+        self.round
+    }
+    /// Rounds at most, decisions counted in.
+    pub fn rounds_max(&self) -> u32 {
+        self.rounds_max
+    }
+    /// Runs of the maker so far, for checkpoints.
+    pub fn iterations(&self) -> u32 {
+        self.iterations
+    }
+    /// All its findings.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+    /// The newest revision made or judged.
+    pub fn revision(&self) -> Option<&Revision> {
+        self.current.as_ref()
+    }
+    /// What each round judged, in order: a round that hears an argument judges the revision before it again.
+    pub fn judged(&self) -> &[Revision] {
+        &self.judged
+    }
+    /// What the whole panel has looked at, in this order: where checks reject, it may not have been asked.
+    pub fn seen(&self) -> &[Revision] {
+        &self.seen
+    }
+    /// The revision that the lines of its findings are of: the one last tracked.
+    pub fn tracked(&self) -> Option<&Revision> {
+        self.tracked.as_ref()
+    }
+    /// A final pass confirms what passed: all checks, and the hunks that a reviewer has not been shown whole.
+    pub fn is_confirming(&self) -> bool {
+        self.confirming
+    }
+    /// What reviewers are shown begins there: the revision that the whole panel looked at last, so that nothing it was
+    /// never shown is left out. `None` where they are shown the change from its beginning.
+    pub fn since(&self) -> Option<&Revision> {
+        // Who confirms a pass, or looks for everything at once, is not told of one round alone.
+        if self.confirming || self.is_exhaustive() {
+            return None;
+        }
+        self.seen.iter().rev().find(|seen| Some(*seen) != self.current.as_ref())
+    }
+    /// What a final pass need not show to this reviewer again. Empty in every other sitting, and where a finding is put
+    /// to it: then it is shown everything.
+    pub fn looks(&self, seat: &Seat) -> &[Look] {
+        let put = |bench: &Bench| !bench.put_to(seat, &self.ledger).is_empty();
+        if !self.confirming || self.is_exhaustive() || self.bench().is_none_or(put) {
+            return &[];
+        }
+        self.looks.get(seat).map(Vec::as_slice).unwrap_or_default()
+    }
+    /// Whether a reviewer's verdict of this round stands where the final pass has nothing to show to it. It stands for
+    /// who has said nothing since, never for an objection.
+    pub fn keeps_verdict(&self, seat: &Seat, n: Try) -> bool {
+        n == Try::default() && !self.looks(seat).is_empty() && self.kept_verdict(seat).is_some()
+    }
+    pub(super) fn kept_verdict(&self, seat: &Seat) -> Option<Answer> {
+        let fresh = |bench: &&Bench| !bench.heard.contains_key(seat) && bench.owed_by(seat, 0).is_none();
+        self.bench().filter(fresh)?;
+        kept(self.stood.get(seat)?)
+    }
+    /// The reviewers asked now hold an exhaustive pass: they are shown all earlier findings and asked for everything.
+    pub fn is_exhaustive(&self) -> bool {
+        self.bench().is_some_and(|bench| !bench.kept.is_empty())
+    }
+    /// The rounds of this series that needed rework, in counts.
+    pub fn rounds(&self) -> Vec<Round> {
+        converge::rounds(&self.ledger, &self.series)
+    }
+    /// What the last tracking report counted.
+    pub fn delta(&self) -> Delta {
+        self.delta
+    }
+    /// The word for its state.
+    pub fn state_name(&self) -> &'static str {
+        self.state.name()
+    }
+    /// How it ended, if it has.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        match &self.state {
+            State::Ended { outcome } => Some(outcome),
+            _ => None,
+        }
+    }
+    /// The open question, if it waits for a person.
+    pub fn question(&self) -> Option<&Question> {
+        match &self.state {
+            State::Waiting { question } => Some(question),
+            _ => None,
+        }
+    }
+    /// The bench of the sitting in progress.
+    pub fn bench(&self) -> Option<&Bench> {
+        match &self.state {
+            State::Checking { bench }
+            | State::Judging { bench }
+            | State::Tracking { bench, .. }
+            | State::Hearing { bench, .. }
+            | State::Ruled { bench, .. } => Some(bench),
+            _ => None,
+        }
+    }
+    /// How many work on it at once or in turn; 0 while nobody does.
+    pub fn crew_size(&self) -> usize {
+        match &self.state {
+            State::Making { crew, .. } => crew.len(),
+            _ => 0,
+        }
+    }
+    /// Intended effects that have not reported.
+    pub fn intents(&self) -> &Intents {
+        &self.intents
+    }
+    /// Open findings as a new loop takes them over.
+    pub fn handed(&self) -> Vec<Handed> {
+        let left = |fate: &Fate| matches!(fate, Fate::Open | Fate::Unresolved);
+        self.ledger
+            .iter()
+            .filter(|(_, entry)| left(&entry.fate) && entry.severity.must_fix())
+            .map(|(id, entry)| Handed { id, entry: entry.clone() })
+            .collect()
+    }
+}

@@ -1,0 +1,116 @@
+//! What the world should be doing for a loop, state by state.
+
+use super::crew::{Hand, HandState, hand};
+use super::messages::LoopWant;
+use super::state::{Case, Loop, State};
+use crate::effect::{EffectId, Step, Try};
+use crate::ids::{Check, FindingId, Seat};
+use crate::panel::{Bench, CheckState, SeatState};
+use std::collections::BTreeMap;
+
+impl Loop {
+    /// Whether [`Machine::wants`] has this effect, without building what it has.
+    pub fn is_wanted(&self, effect: &EffectId) -> bool {
+        if let Some(guarded) = effect.guarded() {
+            return self.intents.due(&guarded).flatten().is_some();
+        }
+        let n = effect.n;
+        effect.of.as_str() == self.id.as_str()
+            && effect.entry == self.entry
+            && effect.launch == self.intents.launch(&effect.step, n)
+            && match (&self.state, &effect.step) {
+                (State::Making { crew, .. }, Step::Make(_)) => {
+                    hand(crew, effect).is_some_and(|hand| hand.may_start(crew))
+                }
+                (State::Making { crew, join_fails, .. }, Step::Join) => {
+                    crew.iter().all(Hand::is_over) && n == Try::nth(*join_fails)
+                }
+                (State::Checking { bench }, Step::Check(check)) => {
+                    bench.checks.get(check).is_some_and(|state| {
+                        self.may_run(state) && *state == CheckState::Asking(n.fails) && n == Try::nth(n.fails)
+                    })
+                }
+                (State::Judging { bench }, Step::Judge(seat)) => {
+                    bench.seats.get(seat) == Some(&SeatState::Asking(n))
+                }
+                (State::Tracking { fails, .. }, Step::Track) => n == Try::nth(*fails),
+                (State::Hearing { cases, .. }, Step::Hear(finding)) => match cases.get(finding) {
+                    Some(Case::Open { tries, .. }) => n == Try::nth(*tries),
+                    Some(Case::Closed) | None => false,
+                },
+                (State::Waiting { .. }, Step::Ask) => n.is_first(),
+                _ => false,
+            }
+    }
+
+    pub(super) fn wants_making(&self, crew: &[Hand], join_fails: u32) -> Vec<(EffectId, LoopWant)> {
+        if crew.iter().all(Hand::is_over) {
+            let part = |hand: &Hand| match &hand.state {
+                HandState::Done(revision) => Some((hand.share.maker.clone(), revision.clone())),
+                HandState::Working(_) | HandState::Gone => None,
+            };
+            let parts = crew.iter().filter_map(part).collect();
+            return vec![(self.effect(Step::Join, Try::nth(join_fails)), LoopWant::Join { parts })];
+        }
+        crew.iter()
+            .filter(|hand| hand.may_start(crew))
+            .filter_map(|hand| match hand.state {
+                HandState::Working(n) => {
+                    let share = hand.share.clone();
+                    let effect = self.effect(Step::Make(share.maker.clone()), n);
+                    let onto = hand.stands_on(crew);
+                    Some((effect, LoopWant::Make { maker: share.maker, findings: share.findings, onto }))
+                }
+                HandState::Done(_) | HandState::Gone => None,
+            })
+            .collect()
+    }
+
+    pub(super) fn wants_checking(&self, bench: &Bench) -> Vec<(EffectId, LoopWant)> {
+        let asking = |(check, state): (&Check, &CheckState)| match state {
+            CheckState::Asking(fails) if self.may_run(state) => {
+                let effect = self.effect(Step::Check(check.clone()), Try::nth(*fails));
+                let want = LoopWant::Check { check: check.clone(), revision: bench.revision.clone() };
+                Some((effect, want))
+            }
+            CheckState::Asking(_) | CheckState::Passed | CheckState::DidNotRun | CheckState::Failed(_) => {
+                None
+            }
+        };
+        bench.checks.iter().filter_map(asking).collect()
+    }
+
+    pub(super) fn wants_judging(&self, bench: &Bench) -> Vec<(EffectId, LoopWant)> {
+        let asking = |(seat, state): (&Seat, &SeatState)| match state {
+            SeatState::Asking(n) => {
+                let want = LoopWant::Judge {
+                    seat: seat.clone(),
+                    backup: n.backup,
+                    revision: bench.revision.clone(),
+                    put: bench.put_to_part(&self.ledger, seat, n.part),
+                    again: n.again,
+                    part: n.part,
+                };
+                Some((self.effect(Step::Judge(seat.clone()), *n), want))
+            }
+            SeatState::Answered(..) | SeatState::Gone => None,
+        };
+        bench.seats.iter().filter_map(asking).collect()
+    }
+
+    pub(super) fn wants_hearing(
+        &self,
+        bench: &Bench,
+        cases: &BTreeMap<FindingId, Case>,
+    ) -> Vec<(EffectId, LoopWant)> {
+        let open = |(finding, case): (&FindingId, &Case)| match case {
+            Case::Open { tries, seat } => {
+                let (finding, seat, revision) = (*finding, seat.clone(), bench.revision.clone());
+                let effect = self.effect(Step::Hear(finding), Try::nth(*tries));
+                Some((effect, LoopWant::Hear { finding, seat, revision }))
+            }
+            Case::Closed => None,
+        };
+        cases.iter().filter_map(open).collect()
+    }
+}

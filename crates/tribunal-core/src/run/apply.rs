@@ -1,0 +1,266 @@
+//! How events change a run. Each function returns `None` where the event cannot follow the state: then the journal is
+//! corrupt, or we have a bug. What happens inside a lane is in `lane.rs`.
+
+use super::events::RunEvent;
+use super::messages::Ending;
+use super::plan::PlanRun;
+use super::question::{LaneChoice, LaneDecision};
+use super::state::{REBASES_MAX, Reviewed, Run, Stage, first_wave};
+use crate::effect::{EffectId, FinishStep, Step};
+use crate::failure::Failure;
+use crate::held::{Held, HeldChoice, HeldDecision};
+use crate::ids::{PlanId, Revision};
+use crate::machine::Machine;
+use crate::review_loop::Outcome;
+
+// What happens in one lane: the run says whether it may, the lane how.
+impl Run {
+    /// Moves one lane. Whoever joins the landing queue takes the next place in it.
+    pub(super) fn apply_lane(&mut self, plan: &str, event: &RunEvent) -> Option<()> {
+        let rules = self.lane_rules();
+        let at = self.at(plan)?;
+        let plan = &mut self.plans[at];
+        let was_queued = plan.is_queued();
+        plan.apply(event, rules)?;
+        let joined = plan.is_queued() && !was_queued;
+        self.tickets += u32::from(joined);
+        Some(())
+    }
+
+    pub(super) fn apply_lane_opened(&mut self, plan: &PlanId, event: &RunEvent) -> Option<()> {
+        let Stage::Building { wave } = self.stage else { return None };
+        self.plan(plan).filter(|plan| self.may_open(plan, wave))?;
+        self.apply_lane(plan.as_str(), event)
+    }
+
+    pub(super) fn apply_lane_asked(&mut self, plan: &PlanId, event: &RunEvent) -> Option<()> {
+        self.plan(plan).filter(|plan| self.may_ask(plan))?;
+        self.apply_lane(plan.as_str(), event)
+    }
+
+    pub(super) fn apply_lane_decided(
+        &mut self,
+        plan: &PlanId,
+        decision: &LaneDecision,
+        event: &RunEvent,
+    ) -> Option<()> {
+        self.apply_lane(plan.as_str(), event)?;
+        if decision.choice == LaneChoice::Stop {
+            self.enter(Stage::Closing { ending: Ending::Stopped });
+        }
+        Some(())
+    }
+
+    pub(super) fn apply_checkpoint_due(&mut self, plans: &[PlanId], event: &RunEvent) -> Option<()> {
+        let every = self.spec.checkpoint_every?;
+        plans.iter().find(|id| self.plan(id).is_some_and(|plan| plan.is_due(every)))?;
+        plans.iter().try_for_each(|plan| self.apply_lane(plan.as_str(), event))
+    }
+
+    pub(super) fn apply_landed(&mut self, effect: &EffectId, tip: &Revision, event: &RunEvent) -> Option<()> {
+        self.apply_lane(effect.of.as_str(), event)?;
+        self.tip = Some(tip.clone());
+        self.landings.extend(self.at(effect.of.as_str()));
+        Some(())
+    }
+}
+
+// What happens to the run itself.
+impl Run {
+    /// The review of it all, or the polish after it: whose end changes what is taken, never how the run ends.
+    pub(super) fn apply_own_loop_ended(
+        &mut self,
+        outcome: &Outcome,
+        revision: Option<&Revision>,
+    ) -> Option<()> {
+        let good = outcome.is_good();
+        let goes_on = *outcome == Outcome::Exhausted && self.goes_on();
+        let next = match self.stage {
+            Stage::Reviewing if goes_on => Stage::Closing { ending: Ending::Concerns },
+            Stage::Reviewing => match if good { self.ending_by_landings() } else { Ending::Shut } {
+                Ending::Passed if self.spec.polish.is_some() => Stage::Polishing { ending: Ending::Passed },
+                ending => Stage::Closing { ending },
+            },
+            Stage::Polishing { ending } => Stage::Closing { ending },
+            _ => return None,
+        };
+        let from = match (&self.stage, &self.reviewed) {
+            (Stage::Polishing { .. }, Some(reviewed)) => reviewed.from.clone(),
+            _ => self.tip.clone(),
+        };
+        // What was built stays as its own panels approved it, where the last word on it is not a good one.
+        if good || (goes_on && self.tip.is_none()) {
+            // What the fixers made of it is what was approved.
+            self.tip = revision.cloned().or_else(|| self.tip.take());
+        }
+        let (Stage::Polishing { ending } | Stage::Closing { ending }) = next else { return None };
+        self.reviewed = self.tip.clone().map(|tip| Reviewed { from, tip, ending });
+        self.enter(next);
+        Some(())
+    }
+
+    /// Whether an artifact goes on when its rounds are spent; not where a plan is missing.
+    fn goes_on(&self) -> bool {
+        self.spec.chain.as_ref().is_some_and(|chain| chain.goes_on)
+            && self.ending_by_landings() == Ending::Passed
+    }
+
+    /// A step on the way to the user's branch was lost. When it is given up, the result is held: a run never ends good
+    /// without it on the branch.
+    pub(super) fn apply_own_failed(&mut self, effect: &EffectId, failure: &Failure) -> Option<()> {
+        let fails = effect.n.fails + 1;
+        let spent = fails >= self.spec.attempts_max;
+        let whole = matches!(self.stage, Stage::Finishing { .. });
+        let held = |ending: Ending| Stage::Held { ending, held: Held::Failed(failure.text.clone()), whole };
+        let next = match self.stage {
+            Stage::Finishing { ending, .. } if spent && self.brings(&effect.step, ending) => held(ending),
+            // Each step presumes the one before: when one is given up, so is the rest.
+            Stage::Finishing { ending, asked, .. } if spent => {
+                let step = self.finish_steps(ending).len();
+                Stage::Finishing { ending, step, fails, asked }
+            }
+            Stage::Rebasing { ending, .. } | Stage::Carrying { ending, .. } if spent => held(ending),
+            Stage::Finishing { ending, step, asked, .. } => Stage::Finishing { ending, step, fails, asked },
+            Stage::Rebasing { ending, .. } => Stage::Rebasing { ending, fails },
+            Stage::Carrying { ending, .. } => Stage::Carrying { ending, fails },
+            _ => return None,
+        };
+        match next {
+            Stage::Held { .. } => {
+                self.ordered = false;
+                self.enter(next);
+            }
+            next => {
+                self.stage = next;
+                self.intents.close(effect);
+            }
+        }
+        Some(())
+    }
+
+    /// Whether the user's branch cannot have the result without this step.
+    fn brings(&self, step: &Step, ending: Ending) -> bool {
+        let forwards = self.spec.finish.contains(&FinishStep::Forward);
+        ending.is_good() && forwards && *step != Step::Finish(FinishStep::Push)
+    }
+
+    pub(super) fn apply_held(&mut self, held: &Held) -> Option<()> {
+        let (Stage::Finishing { ending, .. }
+        | Stage::Rebasing { ending, .. }
+        | Stage::Carrying { ending, .. }) = self.stage
+        else {
+            return None;
+        };
+        if !ending.is_good() {
+            return None;
+        }
+        if self.rebases_for(held) {
+            self.rebases -= 1;
+            self.enter(Stage::Rebasing { ending, fails: 0 });
+        } else {
+            let whole = matches!(self.stage, Stage::Finishing { .. });
+            self.ordered = false;
+            self.enter(Stage::Held { ending, held: held.clone(), whole });
+        }
+        Some(())
+    }
+
+    pub(super) fn apply_held_decided(&mut self, decision: &HeldDecision) -> Option<()> {
+        let Stage::Held { ending, whole, ref held } = self.stage else { return None };
+        let again = !whole || held.was_undone();
+        self.ordered = decision.choice == HeldChoice::Land;
+        match decision.choice {
+            // What was held half way is not the result: it is rebased once more, onto the branch as it is now. What the
+            // branch took away again is brought once more on top of that.
+            HeldChoice::Land if again => {
+                self.rebases = REBASES_MAX - 1;
+                self.enter(Stage::Rebasing { ending, fails: 0 });
+            }
+            HeldChoice::Land => {
+                self.rebases = REBASES_MAX;
+                self.enter(Stage::Finishing { ending, step: 0, fails: 0, asked: true });
+            }
+            HeldChoice::Stop => self.enter(Stage::Closing { ending: Ending::Stopped }),
+        }
+        Some(())
+    }
+
+    /// Everything that had landed is queued once more, in the order in which it landed.
+    pub(super) fn apply_rebased(&mut self, onto: &Revision) -> Option<()> {
+        let Stage::Rebasing { ending, .. } = self.stage else { return None };
+        self.ground = Some(onto.clone());
+        let landings = std::mem::take(&mut self.landings);
+        if landings.is_empty() {
+            self.enter(Stage::Carrying { ending, fails: 0 });
+            return Some(());
+        }
+        for at in &landings {
+            let rules = self.lane_rules();
+            self.plans[*at].requeue(rules)?;
+            self.tickets += 1;
+        }
+        self.tip = None;
+        let wave = self.plans.iter().map(|plan| plan.wave).max().unwrap_or(1);
+        self.enter(Stage::Building { wave });
+        Some(())
+    }
+
+    pub(super) fn apply_carried(&mut self, tip: &Revision) -> Option<()> {
+        let Stage::Carrying { .. } = self.stage else { return None };
+        let reviewed = self.reviewed.take()?;
+        let from = if self.plans.is_empty() { self.ground.clone() } else { self.tip.clone() };
+        self.tip = Some(tip.clone());
+        self.enter(Stage::Closing { ending: reviewed.ending });
+        self.reviewed = Some(Reviewed { from, tip: tip.clone(), ..reviewed });
+        Some(())
+    }
+
+    pub(super) fn apply_judge_again(&mut self, revision: &Revision) -> Option<()> {
+        let Stage::Carrying { .. } = self.stage else { return None };
+        self.reviewed = None;
+        self.tip = Some(revision.clone());
+        self.enter(Stage::Reviewing);
+        Some(())
+    }
+
+    pub(super) fn apply_stage(&mut self, event: &RunEvent) -> Option<()> {
+        let built = self.plans.iter().all(PlanRun::is_over);
+        let next = match (&self.stage, event) {
+            (Stage::Gating, RunEvent::GateDecided { open }) if !self.is_gating() => match open {
+                true => Stage::Building { wave: first_wave(&self.spec) },
+                false => Stage::Closing { ending: Ending::Shut },
+            },
+            (Stage::Building { wave: now }, RunEvent::WaveOpened { wave })
+                if wave > now && self.is_over_before(*wave) && self.plans.iter().any(|p| p.wave == *wave) =>
+            {
+                Stage::Building { wave: *wave }
+            }
+            (Stage::Building { .. }, RunEvent::ReviewOpened) if built => Stage::Reviewing,
+            (Stage::Building { .. }, RunEvent::CarryOpened) if built && self.may_carry() => {
+                Stage::Carrying { ending: self.reviewed.as_ref()?.ending, fails: 0 }
+            }
+            (_, RunEvent::Closing { ending: Ending::Cancelled }) if self.decide_cancel().is_some() => {
+                Stage::Closing { ending: Ending::Cancelled }
+            }
+            (Stage::Building { .. }, RunEvent::Closing { ending })
+                if built && *ending == self.ending_by_landings() =>
+            {
+                Stage::Closing { ending: *ending }
+            }
+            (Stage::Closing { ending }, RunEvent::FinishOrdered) if self.wants().is_empty() => {
+                Stage::Finishing { ending: *ending, step: 0, fails: 0, asked: self.ordered }
+            }
+            (Stage::Finishing { ending, step, asked, .. }, RunEvent::Finished { .. }) => {
+                Stage::Finishing { ending: *ending, step: step + 1, fails: 0, asked: *asked }
+            }
+            (Stage::Finishing { ending, step, .. }, RunEvent::Ended { ending: said })
+                if ending == said && *step >= self.finish_steps(*ending).len() =>
+            {
+                Stage::Ended { ending: *ending }
+            }
+            _ => return None,
+        };
+        self.enter(next);
+        Some(())
+    }
+}

@@ -1,0 +1,141 @@
+//! What an input means to a run: one event, or nothing. A report that nobody waits for means nothing.
+
+use super::events::RunEvent;
+use super::messages::{Ending, RunReport, RunWant};
+use super::state::{Run, Stage};
+use crate::effect::{EffectId, Step};
+use crate::failure::{Failure, FailureKind};
+use crate::held::Held;
+use crate::ids::{Of, PlanId, Revision, Time};
+use crate::ledger::Handed;
+use crate::review_loop::Outcome;
+
+impl Run {
+    pub(super) fn decide_report(&self, effect: &EffectId, at: Time, report: &RunReport) -> Option<RunEvent> {
+        if let Some(guarded) = effect.guarded() {
+            return self.decide_wake(&guarded, at, report);
+        }
+        let want = self.want(effect).filter(|_| self.is_launched(effect))?;
+        let effect = effect.clone();
+        match (want, report) {
+            (RunWant::Loop { .. }, RunReport::LoopEnded { outcome, revision, open }) => {
+                Some(loop_ended(effect, outcome, revision.as_ref(), open))
+            }
+            (RunWant::Summary { .. }, RunReport::Summarised { revision }) => {
+                Some(RunEvent::Summarised { effect, revision: revision.clone() })
+            }
+            (RunWant::Land { revision, .. }, RunReport::Landed { tip }) => {
+                Some(RunEvent::Landed { effect, revision, tip: tip.clone() })
+            }
+            (RunWant::Land { .. }, RunReport::LandingRefused { refusal, findings }) => {
+                let (refusal, findings) = (refusal.clone(), findings.clone());
+                Some(RunEvent::LandingRefused { effect, refusal, findings })
+            }
+            (RunWant::Checkpoint { .. }, RunReport::Checkpointed { feedback }) => {
+                Some(RunEvent::Checkpointed { effect, feedback: Some(feedback.clone()) })
+            }
+            (RunWant::Checkpoint { .. }, _) => Some(RunEvent::Checkpointed { effect, feedback: None }),
+            (RunWant::AskLane { plan, stuck }, RunReport::LaneDecided(decision)) => {
+                let taken = stuck.takes(&decision.choice);
+                taken.then(|| RunEvent::LaneDecided { plan, decision: decision.clone() })
+            }
+            (RunWant::Finish { .. }, RunReport::Finished { note }) => {
+                Some(RunEvent::Finished { effect, note: note.clone() })
+            }
+            (RunWant::Finish { ending, .. }, RunReport::Held(held)) if ending.is_good() => {
+                Some(RunEvent::Held { effect, held: held.clone(), goes_on: self.rebases_for(held) })
+            }
+            (RunWant::Rebase | RunWant::Carry { .. }, RunReport::Held(held)) => {
+                Some(RunEvent::Held { effect, held: held.clone(), goes_on: false })
+            }
+            (RunWant::AskHeld { .. }, RunReport::HeldDecided(decision)) => {
+                Some(RunEvent::HeldDecided(decision.clone()))
+            }
+            (RunWant::Rebase, RunReport::Rebased { onto }) => {
+                Some(RunEvent::Rebased { effect, onto: onto.clone() })
+            }
+            (RunWant::Carry { .. }, RunReport::Carried { tip }) => {
+                Some(RunEvent::Carried { effect, tip: tip.clone() })
+            }
+            (RunWant::Carry { .. }, RunReport::JudgeAgain { revision }) => {
+                Some(RunEvent::JudgeAgain { effect, revision: revision.clone() })
+            }
+            (
+                RunWant::AskLane { .. }
+                | RunWant::AskHeld { .. }
+                | RunWant::Loop { .. }
+                | RunWant::Wake { .. },
+                _,
+            ) => None,
+            (_, RunReport::Failed(failure)) => Some(RunEvent::Failed { effect, failure: failure.clone() }),
+            (_, _) => {
+                let failure = Failure::new(FailureKind::Garbled, "the report answers another question");
+                Some(RunEvent::Failed { effect, failure })
+            }
+        }
+    }
+
+    fn decide_wake(&self, guarded: &EffectId, at: Time, report: &RunReport) -> Option<RunEvent> {
+        let intents = self.plan_of(guarded).map_or(&self.intents, |plan| &plan.intents);
+        let due = intents.due(guarded)??;
+        if *report != RunReport::Due || at < due {
+            return None;
+        }
+        let effect = guarded.clone();
+        Some(match guarded.step {
+            Step::Checkpoint => RunEvent::Checkpointed { effect, feedback: None },
+            _ => RunEvent::Failed { effect, failure: Failure::new(FailureKind::TimedOut, "") },
+        })
+    }
+
+    pub(super) fn decide_intend(&self, effect: &EffectId, at: Time) -> Option<RunEvent> {
+        let fresh = effect.step.is_one_shot() && !self.is_intended(effect);
+        self.want(effect).filter(|_| fresh)?;
+        let timed = effect.step.is_timed();
+        let due = timed.then(|| Time(at.0.saturating_add(self.spec.step_timeout_ms)));
+        Some(RunEvent::Intended { effect: effect.clone(), due })
+    }
+
+    pub(super) fn decide_iterated(&self, effect: &EffectId, n: u32) -> Option<RunEvent> {
+        let wanted = matches!(self.want(effect), Some(RunWant::Loop { .. }));
+        let plan = self.plan_of(effect).filter(|_| wanted)?;
+        let known = plan.lane()?.iterated;
+        (n > known).then(|| RunEvent::Iterated { plan: plan.id.clone(), n })
+    }
+
+    pub(super) fn decide_drop(&self, plan: &PlanId, by: &str) -> Option<RunEvent> {
+        let live = self.is_live();
+        let plan = self.plan(plan).filter(|plan| live && !plan.is_over() && !plan.is_landing())?;
+        Some(RunEvent::PlanDropped { plan: plan.id.clone(), by: by.to_owned() })
+    }
+
+    pub(super) fn decide_cancel(&self) -> Option<RunEvent> {
+        match self.stage {
+            Stage::Gating
+            | Stage::Building { .. }
+            | Stage::Reviewing
+            | Stage::Polishing { .. }
+            | Stage::Held { .. }
+            | Stage::Rebasing { .. }
+            | Stage::Carrying { .. } => Some(RunEvent::Closing { ending: Ending::Cancelled }),
+            Stage::Closing { .. } | Stage::Finishing { .. } | Stage::Ended { .. } => None,
+        }
+    }
+
+    /// Whether a result that is held for this reason is rebased without a question.
+    pub(super) fn rebases_for(&self, held: &Held) -> bool {
+        matches!(self.stage, Stage::Finishing { .. }) && held.needs_rebase() && self.rebases > 0
+    }
+}
+
+/// What the end of a loop means to the run.
+fn loop_ended(effect: EffectId, outcome: &Outcome, revision: Option<&Revision>, open: &[Handed]) -> RunEvent {
+    // A good end of nothing is none.
+    let hollow = outcome.is_good() && revision.is_none();
+    let outcome = if hollow { Outcome::Failed } else { outcome.clone() };
+    // Only a stuck lane goes on with what is open, and the loop's own events hold it: of a review with many
+    // findings it would be the largest thing in the journal, written when everything is over.
+    let goes_on = effect.of != Of::run() && !outcome.is_good();
+    let open = if goes_on { open.to_vec() } else { Vec::new() };
+    RunEvent::LoopEnded { effect, outcome, revision: revision.cloned(), open }
+}

@@ -1,0 +1,266 @@
+//! One plan of a run: what it waits for, how far it has come, and where its lane stands.
+
+use super::question::{Job, Stuck, Was};
+use super::spec::{PlanSpec, TasksDone};
+use crate::effect::{EffectId, Intents, Step, Try};
+use crate::ids::{Of, PlanId, Revision};
+use crate::ledger::Handed;
+use crate::review_loop::{Opening, Outcome};
+
+/// One plan of the run, with its own counter of entries and its own intents.
+///
+/// The counter is the plan's, not the run's: an effect of one lane keeps its id while its siblings move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PlanRun {
+    pub(super) id: PlanId,
+    pub(super) wave: u32,
+    pub(super) needs: Vec<usize>,
+    pub(super) after: Vec<usize>,
+    pub(super) tasks: u32,
+    pub(super) revision: Revision,
+    pub(super) done: Option<TasksDone>,
+    pub(super) entry: u32,
+    pub(super) checkpoints: u32,
+    pub(super) intents: Intents,
+    pub(super) state: PlanState,
+}
+
+/// How far a plan has come. Only a plan in its lane has anything to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PlanState {
+    Gating,
+    Ready,
+    Lane(Box<Lane>),
+    Landed(Revision),
+    Refused(Outcome),
+    Dropped(String),
+}
+
+/// What a lane has to know of its run to move on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LaneRules {
+    /// Deliveries are judged before they land.
+    pub(super) qa: bool,
+    /// Tries at one step.
+    pub(super) attempts_max: u32,
+    /// Repairs after refused landings.
+    pub(super) landing_rounds: u32,
+    /// The place behind everybody who is in the queue.
+    pub(super) ticket: u32,
+}
+
+/// Where a lane stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum At {
+    Loop { job: Job, opening: Opening },
+    Summary { fails: u32 },
+    Queued { ticket: u32, fails: u32 },
+    Stuck { stuck: Box<Stuck>, asked: bool },
+}
+
+/// The work on a plan, from its first task to the landing queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Lane {
+    pub(super) at: At,
+    pub(super) head: Option<Revision>,
+    pub(super) repairs: u32,
+    pub(super) repairs_max: u32,
+    pub(super) iterated: u32,
+    pub(super) since: u32,
+    pub(super) checkpoint: Option<u32>,
+    pub(super) feedback: Option<String>,
+}
+
+impl Lane {
+    pub(super) fn new(at: At, head: Option<Revision>, repairs_max: u32) -> Lane {
+        Lane { at, head, repairs: 0, repairs_max, iterated: 0, since: 0, checkpoint: None, feedback: None }
+    }
+
+    pub(super) fn is_at_tasks(&self) -> bool {
+        matches!(self.at, At::Loop { job: Job::Task(_), .. })
+    }
+
+    /// A new loop of the same kind; one more landing repair where that was it.
+    pub(super) fn resume(&mut self, stuck: &Stuck, opening: Opening) {
+        let judged = matches!(opening, Opening::Judge { .. });
+        self.at = match stuck.was {
+            // What a person changed is judged before it is summed up.
+            Was::Summary if judged => At::Loop { job: Job::Repair, opening },
+            Was::Summary => At::Summary { fails: 0 },
+            Was::Loop(Job::Repair) | Was::Landing => {
+                self.repairs_max += 1;
+                self.repairs += u32::from(stuck.was == Was::Landing);
+                At::Loop { job: Job::Repair, opening }
+            }
+            Was::Loop(job) => At::Loop { job, opening },
+        };
+    }
+}
+
+impl At {
+    pub(super) fn task(n: u32) -> At {
+        At::Loop { job: Job::Task(n), opening: Opening::Make { rounds: None, open: Vec::new() } }
+    }
+
+    /// What follows on a SUMMARY: the delivery is judged, or goes straight to the queue where it is not.
+    pub(super) fn after_summary(revision: &Revision, rules: LaneRules) -> At {
+        if !rules.qa {
+            return At::Queued { ticket: rules.ticket, fails: 0 };
+        }
+        let opening = Opening::Judge { revision: revision.clone(), open: Vec::new(), since: None };
+        At::Loop { job: Job::Qa, opening }
+    }
+
+    pub(super) fn stuck(was: Was, outcome: &Outcome, revision: Option<&Revision>, open: &[Handed]) -> At {
+        let (outcome, revision, open) = (outcome.clone(), revision.cloned(), open.to_vec());
+        At::Stuck { stuck: Box::new(Stuck { was, outcome, revision, open }), asked: false }
+    }
+}
+
+impl PlanRun {
+    /// The plan as the run found it; `needs` and `after` are places in the list of plans.
+    pub(super) fn new(plan: &PlanSpec, needs: Vec<usize>, after: Vec<usize>, state: PlanState) -> PlanRun {
+        PlanRun {
+            id: plan.id.clone(),
+            wave: plan.wave,
+            needs,
+            after,
+            tasks: plan.tasks.max(1),
+            revision: plan.revision.clone(),
+            done: plan.done.clone(),
+            entry: 1,
+            checkpoints: 0,
+            intents: Intents::default(),
+            state,
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.state, PlanState::Landed(_) | PlanState::Refused(_) | PlanState::Dropped(_))
+    }
+
+    pub(super) fn lane(&self) -> Option<&Lane> {
+        match &self.state {
+            PlanState::Lane(lane) => Some(lane),
+            _ => None,
+        }
+    }
+
+    pub(super) fn lane_mut(&mut self) -> Option<&mut Lane> {
+        match &mut self.state {
+            PlanState::Lane(lane) => Some(lane),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_landing(&self) -> bool {
+        self.intents.iter().any(|(effect, _)| effect.step == Step::Land)
+    }
+
+    pub(super) fn is_due(&self, every: u32) -> bool {
+        self.lane().is_some_and(|lane| lane.since >= every)
+    }
+
+    pub(super) fn is_queued(&self) -> bool {
+        matches!(self.lane(), Some(Lane { at: At::Queued { .. }, .. }))
+    }
+
+    /// Nothing works for it: stuck, waiting in the queue or for a plan it depends on, or over.
+    pub(super) fn rests(&self) -> bool {
+        let stuck = matches!(self.lane(), Some(Lane { at: At::Stuck { .. }, .. }));
+        self.waits() || stuck || (self.is_queued() && !self.is_landing())
+    }
+
+    /// It has no lane: over, or waiting for a plan it depends on.
+    pub(super) fn waits(&self) -> bool {
+        self.is_over() || self.state == PlanState::Ready
+    }
+
+    pub(super) fn effect(&self, step: Step, n: Try) -> EffectId {
+        let launch = self.intents.launch(&step, n);
+        let entry = match (&step, self.lane().and_then(|lane| lane.checkpoint)) {
+            (Step::Checkpoint, Some(number)) => number,
+            _ => self.entry,
+        };
+        EffectId { of: Of::new(self.id.as_str()), entry, step, n, launch }
+    }
+
+    /// A change of state: nothing of the old one counts. A checkpoint outlives it while the lane is at its tasks.
+    pub(super) fn enter(&mut self, state: PlanState) {
+        self.state = state;
+        self.entry += 1;
+        let at_tasks = self.lane().is_some_and(Lane::is_at_tasks);
+        if at_tasks {
+            self.intents.retain(|effect| effect.step == Step::Checkpoint);
+        } else {
+            self.intents.reset();
+            if let Some(lane) = self.lane_mut() {
+                lane.checkpoint = None;
+            }
+        }
+    }
+
+    pub(super) fn move_lane(&mut self, change: impl FnOnce(&mut Lane)) -> Option<()> {
+        let mut lane = self.lane()?.clone();
+        change(&mut lane);
+        lane.iterated = 0;
+        self.enter(PlanState::Lane(Box::new(lane)));
+        Some(())
+    }
+
+    /// Its place in the landing queue: the lowest lands first.
+    pub(super) fn ticket(&self) -> u32 {
+        match self.lane() {
+            Some(Lane { at: At::Queued { ticket, .. }, .. }) => *ticket,
+            _ => u32::MAX,
+        }
+    }
+
+    /// What a person has to be asked about it, if that was not done yet.
+    pub(super) fn unasked(&self) -> Option<&Stuck> {
+        match &self.lane()?.at {
+            At::Stuck { stuck, asked: false } => Some(stuck),
+            _ => None,
+        }
+    }
+
+    /// Where it stands, for people.
+    pub(super) fn standing(&self) -> Standing<'_> {
+        match &self.state {
+            PlanState::Gating => Standing::Gating,
+            PlanState::Ready => Standing::Ready,
+            PlanState::Landed(revision) => Standing::Landed(revision),
+            PlanState::Refused(outcome) => Standing::Refused(outcome),
+            PlanState::Dropped(by) => Standing::Dropped(by),
+            PlanState::Lane(lane) => match &lane.at {
+                At::Loop { job, .. } => Standing::Working(*job),
+                At::Summary { .. } => Standing::Summary,
+                At::Queued { .. } => Standing::Queued,
+                At::Stuck { stuck, .. } => Standing::Stuck(stuck),
+            },
+        }
+    }
+}
+
+/// A plan's standing, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing<'a> {
+    /// Judged before any code.
+    Gating,
+    /// Waits for its wave or dependencies.
+    Ready,
+    /// In a loop of its lane.
+    Working(Job),
+    /// Its SUMMARY is written.
+    Summary,
+    /// In the landing queue.
+    Queued,
+    /// Waits for a person.
+    Stuck(&'a Stuck),
+    /// On the run branch.
+    Landed(&'a Revision),
+    /// Its plan was refused.
+    Refused(&'a Outcome),
+    /// Will not be built.
+    Dropped(&'a str),
+}

@@ -1,0 +1,131 @@
+//! A stuck lane as a person sees it: where it stopped, what may be chosen, and what was decided.
+
+use crate::ids::Revision;
+use crate::ledger::Handed;
+use crate::review_loop::Outcome;
+use serde::{Deserialize, Serialize};
+
+/// What a lane's loop is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Job {
+    /// The n-th task, from 1.
+    Task(u32),
+    /// After a refused landing, over the lane's whole diff.
+    Repair,
+    /// The delivery.
+    Qa,
+}
+
+/// Where a lane got stuck.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Was {
+    /// In a loop.
+    Loop(Job),
+    /// Writing its SUMMARY.
+    Summary,
+    /// Landing: repairs are spent, or the landing itself could not be done (its outcome is `Failed`).
+    Landing,
+}
+
+/// What a person can say about a stuck lane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LaneChoice {
+    /// Again, with so many rounds.
+    Retry(u32),
+    /// I fixed it: judge this.
+    Fixed(Revision),
+    /// Do the same again: what stood in its way is not the lane's work.
+    Reask,
+    /// Take it as it is.
+    Accept,
+    /// Drop the plan and what depends on it.
+    Drop,
+    /// Stop the run.
+    Stop,
+}
+
+/// The kind of a lane choice, for offering it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LaneOffer {
+    /// Again with n rounds.
+    Retry,
+    /// I fixed it.
+    Fixed,
+    /// The same again.
+    Reask,
+    /// Accept as is.
+    Accept,
+    /// Drop this plan and its dependents.
+    Drop,
+    /// Stop the run.
+    Stop,
+}
+
+impl LaneChoice {
+    /// Which offer it takes up.
+    pub fn offer(&self) -> LaneOffer {
+        match self {
+            LaneChoice::Retry(_) => LaneOffer::Retry,
+            LaneChoice::Fixed(_) => LaneOffer::Fixed,
+            LaneChoice::Reask => LaneOffer::Reask,
+            LaneChoice::Accept => LaneOffer::Accept,
+            LaneChoice::Drop => LaneOffer::Drop,
+            LaneChoice::Stop => LaneOffer::Stop,
+        }
+    }
+}
+
+/// A person's answer about a lane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneDecision {
+    /// Who.
+    pub by: String,
+    /// What.
+    pub choice: LaneChoice,
+    /// In their words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
+
+/// A stuck lane, as the person sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stuck {
+    /// Where it stood.
+    pub was: Was,
+    /// How its loop ended, or `Failed`.
+    pub outcome: Outcome,
+    /// What it left.
+    pub revision: Option<Revision>,
+    /// What is open.
+    pub open: Vec<Handed>,
+}
+
+impl Stuck {
+    /// Whether a landing was not refused but could not be done: a signature, a hook or a command did not come about.
+    ///
+    /// Nothing is known to be wrong with the work, so no builder is asked to repair it. Once the person has put right what
+    /// stood in the way, the same landing is tried again.
+    pub fn landing_did_not_run(&self) -> bool {
+        self.was == Was::Landing && self.outcome == Outcome::Failed
+    }
+
+    /// What the person may choose. A refused landing cannot be accepted, nor what was never made.
+    pub fn offers(&self) -> Vec<LaneOffer> {
+        let again = if self.landing_did_not_run() { LaneOffer::Reask } else { LaneOffer::Retry };
+        let mut offers = vec![again, LaneOffer::Fixed];
+        let refused = matches!(self.was, Was::Landing | Was::Loop(Job::Repair));
+        if self.revision.is_some() && !refused {
+            offers.push(LaneOffer::Accept);
+        }
+        offers.extend([LaneOffer::Drop, LaneOffer::Stop]);
+        offers
+    }
+
+    pub(super) fn takes(&self, choice: &LaneChoice) -> bool {
+        self.offers().contains(&choice.offer()) && *choice != LaneChoice::Retry(0)
+    }
+}

@@ -1,0 +1,316 @@
+//! The stages of a run, what it remembers, and what others may read of it.
+
+use super::messages::{Ending, Subject};
+use super::plan::{LaneRules, PlanRun, PlanState, Standing};
+use super::question::Job;
+use super::spec::{Land, PlanSpec, RunSpec};
+use crate::effect::{EffectId, FinishStep, Intents, Step, Try};
+use crate::held::Held;
+use crate::ids::{Of, PlanId, Revision, Time};
+use crate::policy::Policy;
+use std::collections::BTreeMap;
+
+/// How often a result is rebased for one order to land it: the branch may move again while the rest is judged again.
+///
+/// A branch that moves faster than that is asked about, so that a run ends or waits in bounded time.
+pub const REBASES_MAX: u32 = 3;
+
+/// The machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    pub(super) spec: RunSpec,
+    pub(super) stage: Stage,
+    pub(super) entry: u32,
+    pub(super) intents: Intents,
+    pub(super) plans: Vec<PlanRun>,
+    pub(super) index: BTreeMap<PlanId, usize>,
+    pub(super) tickets: u32,
+    pub(super) tip: Option<Revision>,
+    /// Plans in the order in which they landed: rebased, they land in that order again.
+    pub(super) landings: Vec<usize>,
+    /// How often the result may still be rebased before a person is asked.
+    pub(super) rebases: u32,
+    /// A person ordered the result to land, and has not been asked again since: the order holds through a rebase.
+    pub(super) ordered: bool,
+    /// Where the user's branch was when the result was rebased last.
+    pub(super) ground: Option<Revision>,
+    pub(super) reviewed: Option<Reviewed>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    Gating,
+    Building {
+        wave: u32,
+    },
+    Reviewing,
+    Polishing {
+        ending: Ending,
+    },
+    Closing {
+        ending: Ending,
+    },
+    Finishing {
+        ending: Ending,
+        step: usize,
+        fails: u32,
+        asked: bool,
+    },
+    /// `whole`: the run branch has the whole result. While it is rebased it has not.
+    Held {
+        ending: Ending,
+        held: Held,
+        whole: bool,
+    },
+    Rebasing {
+        ending: Ending,
+        fails: u32,
+    },
+    Carrying {
+        ending: Ending,
+        fails: u32,
+    },
+    Ended {
+        ending: Ending,
+    },
+}
+
+impl Stage {
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Stage::Gating => "gating",
+            Stage::Building { .. } => "building",
+            Stage::Reviewing => "reviewing",
+            Stage::Polishing { .. } => "polishing",
+            Stage::Closing { .. } => "closing",
+            Stage::Finishing { .. } => "finishing",
+            Stage::Held { .. } => "held",
+            Stage::Rebasing { .. } => "rebasing",
+            Stage::Carrying { .. } => "carrying",
+            Stage::Ended { .. } => "ended",
+        }
+    }
+}
+
+/// What the last loop of the run itself approved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Reviewed {
+    /// What it judged first.
+    pub(super) from: Option<Revision>,
+    pub(super) tip: Revision,
+    pub(super) ending: Ending,
+}
+
+impl Run {
+    /// The machine after its first event.
+    pub fn open(spec: &RunSpec) -> Run {
+        let places = |ids: &[PlanId]| -> Vec<usize> {
+            ids.iter().filter_map(|id| spec.plans.iter().position(|plan| plan.id == *id)).collect()
+        };
+        let gated = spec.gate.is_some();
+        let begins = if gated { PlanState::Gating } else { PlanState::Ready };
+        let lane = |plan: &PlanSpec| {
+            PlanRun::new(plan, places(&plan.depends_on), places(&plan.after), begins.clone())
+        };
+        let plans: Vec<PlanRun> = spec.plans.iter().map(lane).collect();
+        let stage = match &spec.exists {
+            Some(_) => Stage::Reviewing,
+            None if spec.chain.is_some() && spec.plans.is_empty() => Stage::Reviewing,
+            None if gated => Stage::Gating,
+            None => Stage::Building { wave: first_wave(spec) },
+        };
+        Run {
+            spec: spec.clone(),
+            stage,
+            entry: 1,
+            intents: Intents::default(),
+            // Of two plans with one id the first counts.
+            index: plans.iter().enumerate().rev().map(|(at, plan)| (plan.id.clone(), at)).collect(),
+            plans,
+            tickets: 0,
+            tip: spec.exists.as_ref().map(|exists| exists.revision.clone()),
+            landings: Vec::new(),
+            rebases: if spec.land_again { REBASES_MAX } else { 0 },
+            ordered: false,
+            ground: None,
+            reviewed: None,
+        }
+    }
+
+    /// What it was opened with.
+    pub fn spec(&self) -> &RunSpec {
+        &self.spec
+    }
+    /// The word for its stage.
+    pub fn stage_name(&self) -> &'static str {
+        self.stage.name()
+    }
+    /// The wave being built.
+    pub fn wave(&self) -> Option<u32> {
+        match self.stage {
+            Stage::Building { wave } => Some(wave),
+            _ => None,
+        }
+    }
+    /// How it ended, if it has.
+    pub fn ending(&self) -> Option<Ending> {
+        match self.stage {
+            Stage::Ended { ending } => Some(ending),
+            _ => None,
+        }
+    }
+    /// How it is going to end, once that is settled.
+    pub fn closing(&self) -> Option<Ending> {
+        match self.stage {
+            Stage::Closing { ending } | Stage::Finishing { ending, .. } | Stage::Ended { ending } => {
+                Some(ending)
+            }
+            _ => None,
+        }
+    }
+    /// The run branch's head as of the last landing.
+    pub fn tip(&self) -> Option<&Revision> {
+        self.tip.as_ref()
+    }
+    /// What keeps the result from the user's branch, while a person is asked about it.
+    pub fn held(&self) -> Option<&Held> {
+        match &self.stage {
+            Stage::Held { held, .. } => Some(held),
+            _ => None,
+        }
+    }
+    /// Whether the run branch has the whole result, and only the user's branch lacks it.
+    pub fn is_whole(&self) -> bool {
+        matches!(self.stage, Stage::Held { whole: true, .. })
+    }
+    /// What the last loop of the run itself approved.
+    pub fn reviewed_tip(&self) -> Option<&Revision> {
+        self.reviewed.as_ref().map(|reviewed| &reviewed.tip)
+    }
+    /// Where the user's branch was when the result was rebased last; none where it never was.
+    pub fn ground(&self) -> Option<&Revision> {
+        self.ground.as_ref()
+    }
+    /// Where each plan stands.
+    pub fn standings(&self) -> impl Iterator<Item = (&PlanId, Standing<'_>)> {
+        self.plans.iter().map(|plan| (&plan.id, plan.standing()))
+    }
+    /// What the last checkpoint of a lane said.
+    pub fn feedback(&self, plan: &PlanId) -> Option<&str> {
+        self.plan(plan)?.lane()?.feedback.as_deref()
+    }
+    /// What was approved last of the lane, by a loop or a person: where the change of its task begins.
+    pub fn lane_head(&self, plan: &PlanId) -> Option<&Revision> {
+        self.plan(plan)?.lane()?.head.as_ref()
+    }
+    /// Intended effects that have not reported.
+    pub fn intents(&self) -> impl Iterator<Item = (&EffectId, &Option<Time>)> {
+        self.plans.iter().flat_map(|plan| plan.intents.iter()).chain(self.intents.iter())
+    }
+    /// The policy for a loop about this subject.
+    pub fn policy(&self, subject: &Subject) -> &Policy {
+        match subject {
+            Subject::Plan(_) => &self.spec.policies.plan,
+            Subject::Lane(_, Job::Task(_)) => &self.spec.policies.task,
+            Subject::Lane(_, Job::Repair) => &self.spec.policies.repair,
+            Subject::Lane(_, Job::Qa) => &self.spec.policies.qa,
+            Subject::Phase => &self.spec.policies.phase,
+            Subject::Polish => self.spec.polish.as_deref().unwrap_or(&self.spec.policies.phase),
+            Subject::Chain => {
+                self.spec.chain.as_ref().map_or(&self.spec.policies.phase, |chain| &chain.policy)
+            }
+        }
+    }
+}
+
+// What the other files of the machine share.
+impl Run {
+    pub(super) fn at(&self, plan: &str) -> Option<usize> {
+        self.index.get(plan).copied()
+    }
+
+    pub(super) fn plan(&self, id: &PlanId) -> Option<&PlanRun> {
+        self.at(id.as_str()).map(|at| &self.plans[at])
+    }
+
+    pub(super) fn plan_of(&self, effect: &EffectId) -> Option<&PlanRun> {
+        self.at(effect.of.as_str()).map(|at| &self.plans[at])
+    }
+
+    pub(super) fn effect(&self, step: Step, n: Try) -> EffectId {
+        let launch = self.intents.launch(&step, n);
+        EffectId { of: Of::run(), entry: self.entry, step, n, launch }
+    }
+
+    pub(super) fn enter(&mut self, stage: Stage) {
+        self.stage = stage;
+        self.entry += 1;
+        self.intents.reset();
+        if let Stage::Closing { .. } = self.stage {
+            // Whatever else was launched is called off; a landing is heard out.
+            self.plans.iter_mut().for_each(|plan| plan.intents.retain(|effect| effect.step == Step::Land));
+        }
+    }
+
+    pub(super) fn is_intended(&self, effect: &EffectId) -> bool {
+        let intents = self.plan_of(effect).map_or(&self.intents, |plan| &plan.intents);
+        intents.has(effect)
+    }
+
+    pub(super) fn intents_mut(&mut self, effect: &EffectId) -> &mut Intents {
+        match self.at(effect.of.as_str()) {
+            Some(at) => &mut self.plans[at].intents,
+            None => &mut self.intents,
+        }
+    }
+
+    pub(super) fn finish_steps(&self, ending: Ending) -> &[FinishStep] {
+        match ending {
+            Ending::Passed | Ending::Concerns => &self.spec.finish,
+            // Where nothing was built there is only the record of it to bring.
+            Ending::Shut if self.spec.chain.is_some() && self.spec.plans.is_empty() => &self.spec.finish,
+            Ending::Shut | Ending::Stopped => {
+                let boundary = self.spec.finish.first() == Some(&FinishStep::Boundary);
+                &self.spec.finish[..usize::from(boundary)]
+            }
+            Ending::Cancelled => &[],
+        }
+    }
+
+    /// What its lanes have to know to move on.
+    pub(super) fn lane_rules(&self) -> LaneRules {
+        LaneRules {
+            qa: self.spec.qa,
+            attempts_max: self.spec.attempts_max,
+            landing_rounds: self.spec.landing_rounds,
+            ticket: self.tickets.saturating_add(1),
+        }
+    }
+
+    pub(super) fn is_launched(&self, effect: &EffectId) -> bool {
+        !effect.step.is_one_shot() || self.is_intended(effect)
+    }
+
+    /// It runs and is wanted, so what it reports counts.
+    pub(super) fn hears(&self, effect: &EffectId) -> bool {
+        self.is_launched(effect) && self.want(effect).is_some()
+    }
+
+    pub(super) fn is_live(&self) -> bool {
+        matches!(self.stage, Stage::Gating | Stage::Building { .. })
+    }
+
+    /// All plans landed: passed. Otherwise the gate stays shut.
+    pub(super) fn ending_by_landings(&self) -> Ending {
+        let all = self.plans.iter().all(|plan| matches!(plan.state, PlanState::Landed(_)));
+        if all { Ending::Passed } else { Ending::Shut }
+    }
+}
+
+pub(super) fn first_wave(spec: &RunSpec) -> u32 {
+    let waves = spec.plans.iter().map(|plan| plan.wave);
+    match spec.land {
+        Land::Group => waves.min().unwrap_or(1),
+        Land::Each => waves.max().unwrap_or(1),
+    }
+}
