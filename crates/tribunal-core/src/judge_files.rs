@@ -12,7 +12,7 @@ mod orders;
 mod places;
 mod table;
 
-pub use calls::{called, commands_in, modules, normal, runs_targets};
+pub use calls::{called, commands_in, modules, named_in, normal, runs_targets};
 use calls::{last_parts, mentions, stands_for};
 use manifest::Parts;
 use places::{Place, has_no_ending, is_of_a_runner, is_script, place_of};

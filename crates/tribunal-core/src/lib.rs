@@ -28,6 +28,7 @@ pub mod prepare;
 pub mod protected;
 pub mod roster;
 pub mod run;
+pub mod search_path;
 pub mod tables;
 pub mod trust;
 pub mod who;

@@ -122,6 +122,11 @@ pub(super) fn mentions(text: &str, own: &str) -> Vec<Mention> {
     found
 }
 
+/// Every path that a text in a folder may name, with the endings that a module's name may stand for.
+pub fn named_in(text: &str, folder: &str) -> Vec<String> {
+    mentions(text, folder).into_iter().map(|one| one.path).collect()
+}
+
 /// Whether a path is one that a word with `*` and `?` stands for. `**` also stands for folders.
 pub(super) fn stands_for(pattern: &str, path: &str) -> bool {
     fn matches(pattern: &[u8], path: &[u8]) -> bool {
