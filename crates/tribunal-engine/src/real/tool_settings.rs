@@ -48,7 +48,7 @@ impl OldSettings {
             return Ok(None);
         }
         let paths: Vec<GitPath> = whole.iter().map(|path| GitPath::from(path.as_str())).collect();
-        let tree = repo.tree_placing(&repo.tree_with(commit, base, &paths)?, &placed)?;
+        let tree = repo.tree_with(&repo.tree_placing(commit, &placed)?, base, &paths)?;
         whole.extend(placed.iter().map(|(path, _)| path.to_string()));
         Ok(Some(OldSettings { tree, files: whole }))
     }
