@@ -112,36 +112,36 @@ const GO_OWN: [&str; 9] = ["build", "doc", "env", "fmt", "list", "mod", "test", 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Led {
     /// Only by the files that it is given.
-    ByFiles,
+    Files,
     /// By targets, which are read.
-    ByTargets,
+    Targets,
     /// By tasks, which are not.
-    ByTasks,
+    Tasks,
     /// It is built from the tree.
-    ByCode,
+    Code,
 }
 
 impl JudgeFacts<'_> {
     /// The changed files that the command takes its orders from, in order. Files that its own words name are among them.
     pub fn orders(&self) -> Vec<String> {
         let led = self.led();
-        if led == Led::ByCode {
+        if led == Led::Code {
             return self.changed.to_vec();
         }
-        let mut named = self.named_from(led >= Led::ByTargets);
+        let mut named = self.named_from(led >= Led::Targets);
         let (started, runs_targets) = self.started_by(&named);
         named.extend(started.into_keys());
-        let by_targets = led >= Led::ByTargets || runs_targets;
+        let by_targets = led >= Led::Targets || runs_targets;
         let is_one = |path: &&String| {
             named.contains(*path)
                 || (by_targets && self.steers_targets(path))
-                || (led == Led::ByTasks && self.steers_tasks(path))
+                || (led == Led::Tasks && self.steers_tasks(path))
         };
         self.changed.iter().filter(is_one).cloned().collect()
     }
 
     fn led(&self) -> Led {
-        let mut led = Led::ByFiles;
+        let mut led = Led::Files;
         for step in self.steps {
             let words: Vec<&str> = step.iter().map(String::as_str).collect();
             led = started(&words).into_iter().map(led_by).fold(led, Led::max);
@@ -153,7 +153,7 @@ impl JudgeFacts<'_> {
         // A target that the base does not have, and a runner that a target starts once more.
         let unread = self.defined == Some(false)
             || ["$(MAKE)", "${MAKE}", "$MAKE"].iter().any(|make| self.recipe.contains(make));
-        if unread { led.max(Led::ByTasks) } else { led }
+        if unread { led.max(Led::Tasks) } else { led }
     }
 
     /// Whether a changed file says what a target is, or how it is run.
@@ -189,7 +189,7 @@ impl JudgeFacts<'_> {
 /// How far the tree leads one command.
 fn led_by(argv: &[&str]) -> Led {
     let Some(program) = argv.first().map(|word| bare(word.trim_start_matches(['@', '-', '+']))) else {
-        return Led::ByFiles;
+        return Led::Files;
     };
     let first = || argv[1..].iter().find(|word| !word.starts_with(['-', '+'])).copied().unwrap_or_default();
     let is_harmless = |word: &&&str| !word.starts_with('-') || HARMLESS.contains(*word) || is_jobs(word);
@@ -198,15 +198,15 @@ fn led_by(argv: &[&str]) -> Led {
     let module = modules(&owned).first().and_then(|path| path.strip_suffix(".py")).map(str::to_owned);
     let program = module.as_deref().unwrap_or(program);
     match program {
-        "cargo" if !CARGO_OWN.contains(&first()) => Led::ByCode,
-        "go" if !GO_OWN.contains(&first()) => Led::ByCode,
-        _ if TASK_RUNNERS.contains(&program) => Led::ByTasks,
-        _ if NODE_RUNNERS.contains(&program) => Led::ByTargets,
+        "cargo" if !CARGO_OWN.contains(&first()) => Led::Code,
+        "go" if !GO_OWN.contains(&first()) => Led::Code,
+        _ if TASK_RUNNERS.contains(&program) => Led::Tasks,
+        _ if NODE_RUNNERS.contains(&program) => Led::Targets,
         _ if RUNNERS.contains(&program) => match argv[1..].iter().filter(|word| !is_harmless(word)).count() {
-            0 => Led::ByTargets,
-            _ => Led::ByTasks,
+            0 => Led::Targets,
+            _ => Led::Tasks,
         },
-        _ => Led::ByFiles,
+        _ => Led::Files,
     }
 }
 
