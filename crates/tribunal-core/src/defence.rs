@@ -68,6 +68,9 @@ defences! {
     BaseCache = "base_cache", "What code of a change leaves in a tool's folder is not there when another change is judged.";
     BaseJudge = "base_judge", "A change is also judged with the files that judge as the base has them.";
     BaseProgram = "base_program", "A program of the tree that judges is that of the base commit.";
+    BaseOrders = "base_orders", "A judge that takes its orders from files of the change has not judged.";
+    PlainPath = "plain_path", "No program that judges is found through a folder of what is judged.";
+    BaseToolSettings = "base_tool_settings", "A tool is also asked with its settings as the base has them.";
     SessionPath = "session_path", "The cookie of the pages is sent to nobody but their own server.";
     StrangersGiveWay = "strangers_give_way", "Strangers who hold connections give way to who comes after them.";
     SecretHistory = "secret_history", "A secret in a commit's message, or taken out by a later commit, is found.";

@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 mod calls;
 mod manifest;
+mod orders;
 mod places;
 mod table;
 
-pub use calls::{called, commands_in, modules, normal, runs_targets};
+pub use calls::{called, commands_in, modules, named_in, normal, runs_targets};
 use calls::{last_parts, mentions, stands_for};
 use manifest::Parts;
 use places::{Place, has_no_ending, is_of_a_runner, is_script, place_of};
@@ -223,11 +224,15 @@ impl JudgeFacts<'_> {
 
     /// Files that the command names, calls or includes, changed or not. Not all of them need be there.
     fn named_files(&self) -> BTreeSet<String> {
+        let makefiles = self.paths.iter().filter(|path| table::is_makefile(path));
+        self.led_from(makefiles.cloned().collect())
+    }
+
+    /// Files that the command or these files name, call or include.
+    fn led_from(&self, files: Vec<String>) -> BTreeSet<String> {
         let mut named = self.words_of_command();
         named.extend(called(self.recipe));
-        let makefiles = self.paths.iter().filter(|path| table::is_makefile(path));
-        let makefiles: Vec<String> = makefiles.cloned().collect();
-        let mut open: Vec<String> = named.iter().cloned().chain(makefiles).collect();
+        let mut open: Vec<String> = named.iter().cloned().chain(files).collect();
         for _ in 0..DEPTH {
             let found: Vec<String> = open.iter().flat_map(|path| self.leads_to(path)).collect();
             open = found.into_iter().filter(|path| named.insert(path.clone())).collect();
@@ -343,7 +348,10 @@ impl JudgeFacts<'_> {
                 for word in words.map(|word| word.trim_matches(['"', '\'', ';'])) {
                     // A script names files from where it runs, a Makefile from where make does: the root, or its own folder.
                     let bare = word.rsplit_once("/$").map_or(word, |(_, rest)| rest);
-                    found.extend(normal("", bare).into_iter().chain(normal(folder, last_parts(bare))));
+                    let rest = last_parts(bare);
+                    found.extend(
+                        [normal("", bare), normal("", rest), normal(folder, rest)].into_iter().flatten(),
+                    );
                 }
             }
         }

@@ -30,6 +30,7 @@ pub mod protected;
 pub mod review_loop;
 pub mod roster;
 pub mod run;
+pub mod search_path;
 pub mod tables;
 pub mod trust;
 pub mod who;

@@ -860,12 +860,12 @@ pub struct Trace {
 #[derive(Debug, Args)]
 #[command(
     after_help = "The call comes as JSON on standard input. Exit codes: 0 goes on, 2 stops it and tells the agent why on \
-    stderr, 1 the call could not be read and nothing was checked. Only projects with a planning folder have rules.\n\n\
+    stderr, 1 the call could not be read or no event has this name, and nothing was checked. Only projects with a planning folder have rules.\n\n\
     Examples:\n  tribunal hook stop < call.json\n  tribunal init --plugin claude    writes a plugin that calls it"
 )]
 pub struct Hook {
     /// What happened: pre-tool-use (the subject of a commit), post-tool-use (a SUMMARY that was written), stop (plans
-    /// that were begun). PreToolUse is read too; nothing is checked at any other
+    /// that were begun). PreToolUse is read too; nothing is checked at other events of the editor
     pub event: String,
 }
 

@@ -207,6 +207,26 @@ const CASES: &[Case] = &[
         &[BaseProgram],
     ),
     Case(
+        "dev rewrites what tells its judge what to do",
+        "hostile_judge::hostile_dev_rewrites_the_orders_of_its_judge",
+        &[BaseOrders],
+    ),
+    Case(
+        "dev puts its judge on the search path",
+        "hostile_judge::hostile_dev_puts_its_judge_on_the_search_path",
+        &[PlainPath],
+    ),
+    Case(
+        "a branch rewrites what tells a tool what to do",
+        "hostile_branch::hostile_branch_rewrites_the_orders_of_a_tool",
+        &[BaseOrders],
+    ),
+    Case(
+        "a branch hides what a tool finds",
+        "hostile_branch::hostile_branch_hides_what_a_tool_finds",
+        &[BaseToolSettings],
+    ),
+    Case(
         "dev edits CI and hook files",
         "hostile_gates::hostile_dev_changes_ci_and_hooks",
         &[ProtectedChange],

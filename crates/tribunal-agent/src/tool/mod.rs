@@ -1,11 +1,15 @@
 //! Tools as reviewers and fixers: linters, type checkers and formatters described as data. Says which have anything to
 //! look at and how each is called; never runs one, never reads what it printed, and knows none by name.
 
+mod settings;
+
 use crate::error::AgentError;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Severity};
 use tribunal_findings::{Manner, ToolForm};
+
+pub use settings::PutBack;
 
 const BUILT_IN: &str = include_str!("tools.toml");
 
@@ -54,6 +58,12 @@ pub struct Tool {
     /// Files that steer it, besides those that configure it: what it says of them is no finding.
     #[serde(default)]
     pub steering: Vec<String>,
+    /// Files, and parts of files, that say what it finds; those that configure and steer it where nothing is said.
+    #[serde(default)]
+    pub settings: Option<Vec<String>>,
+    /// Words in the code that switch a rule of it off.
+    #[serde(default)]
+    pub mutes: Vec<String>,
     /// Words by which it says that its settings, or the world around it, are not as it needs them.
     #[serde(default)]
     pub trouble: Vec<String>,

@@ -14,7 +14,10 @@ const BEFORE: [&str; 14] = [
     "timeout", "-c",
 ];
 /// Programs that run targets and scripts of the project's own.
-const RUNNERS: [&str; 9] = ["make", "gmake", "just", "task", "npm", "pnpm", "yarn", "bun", "composer"];
+pub(super) const RUNNERS: [&str; 9] =
+    ["make", "gmake", "just", "task", "npm", "pnpm", "yarn", "bun", "composer"];
+/// Programs that look for another one among the packages of the project first.
+pub(super) const NODE_RUNNERS: [&str; 3] = ["npx", "bunx", "pnpx"];
 /// Words before a folder that what follows is looked for in.
 const INTO: [&str; 7] = ["cd", "pushd", "-C", "--directory", "--prefix", "find", "run-parts"];
 /// What Node and Python look for where a name has no ending.
@@ -119,6 +122,11 @@ pub(super) fn mentions(text: &str, own: &str) -> Vec<Mention> {
     found
 }
 
+/// Every path that a text in a folder may name, with the endings that a module's name may stand for.
+pub fn named_in(text: &str, folder: &str) -> Vec<String> {
+    mentions(text, folder).into_iter().map(|one| one.path).collect()
+}
+
 /// Whether a path is one that a word with `*` and `?` stands for. `**` also stands for folders.
 pub(super) fn stands_for(pattern: &str, path: &str) -> bool {
     fn matches(pattern: &[u8], path: &[u8]) -> bool {
@@ -168,7 +176,7 @@ fn past_variables(word: &str) -> &str {
     if word.contains('$') { last_parts(word) } else { word }
 }
 
-fn bare(program: &str) -> &str {
+pub(super) fn bare(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
@@ -191,7 +199,7 @@ fn folders(text: &str) -> Vec<String> {
 }
 
 /// The commands that begin in these words: behind what only starts another one, and behind `xargs` with its flags.
-fn started<'a>(words: &'a [&'a str]) -> Vec<&'a [&'a str]> {
+pub(super) fn started<'a>(words: &'a [&'a str]) -> Vec<&'a [&'a str]> {
     let is_before = |word: &&&str| {
         word.is_empty() || **word == "-" || BEFORE.contains(*word) || is_assignment(word) || is_number(word)
     };

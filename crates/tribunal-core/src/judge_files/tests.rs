@@ -15,6 +15,11 @@ fn files(command: &str, recipe: &str, before: &[(&str, &str)], now: &[(&str, &st
     parts(Named::Judge, command, recipe, before, now).judge
 }
 
+/// The files of a change that a command takes its orders from.
+fn orders(command: &str, recipe: &str, before: &[(&str, &str)], now: &[(&str, &str)]) -> Vec<String> {
+    ask(Named::Judge, command, recipe, before, now, |facts| facts.orders())
+}
+
 /// The same with what scripts start.
 fn parts(
     named: Named,
@@ -23,6 +28,17 @@ fn parts(
     before: &[(&str, &str)],
     now: &[(&str, &str)],
 ) -> JudgeFiles {
+    ask(named, command, recipe, before, now, |facts| facts.judge_files())
+}
+
+fn ask<T>(
+    named: Named,
+    command: &str,
+    recipe: &str,
+    before: &[(&str, &str)],
+    now: &[(&str, &str)],
+    question: impl Fn(&JudgeFacts<'_>) -> T,
+) -> T {
     let steps = [command.split(' ').map(str::to_owned).collect::<Vec<_>>()];
     let before = tree(before);
     let mut after = before.clone();
@@ -35,7 +51,7 @@ fn parts(
     let all: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let changed: Vec<String> =
         all.into_iter().filter(|path| before.get(*path) != after.get(*path)).cloned().collect();
-    JudgeFacts {
+    question(&JudgeFacts {
         steps: &steps,
         named,
         defined: None,
@@ -44,8 +60,7 @@ fn parts(
         paths: &before.keys().cloned().collect(),
         before: &|path| before.get(path).cloned(),
         now: &|path| after.get(path).cloned(),
-    }
-    .judge_files()
+    })
 }
 
 /// A command, what the base has, and what the change makes of it.
@@ -443,4 +458,98 @@ fn stages() {
     assert!(only.put_back(Stage::Judge, false).is_empty() && only.put_back(Stage::Tools, false).is_empty());
     let both = only.and(JudgeFiles { judge: list("t/b"), tools: list("x"), ..JudgeFiles::default() });
     assert_eq!((both.judge, both.tests, both.tools), (list("t/b"), list(""), list("x")));
+}
+
+/// A command, its recipe, what the base has, what the change makes of it, and the files it takes its orders from.
+type Ordered<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)], &'a [(&'a str, &'a str)], &'a [&'a str]);
+
+/// The program comes from the machine, and a file of the tree says what it does.
+const ORDERED: &[Ordered<'_>] = &[
+    (
+        "make -s judge",
+        "sh ci/j",
+        &[("Makefile", "judge:\n\tsh ci/j\n")],
+        &[("Makefile", "judge:\n")],
+        &["Makefile"],
+    ),
+    ("make judge", "sh ci/j", &[("ci/j", "a")], &[("ci/j", "b"), ("src.txt", "b")], &["ci/j"]),
+    ("make judge", "x", &[("Makefile", "include a.mk\n")], &[("a.mk", "X = 1\n")], &["a.mk"]),
+    ("make judge", "x", &[("Makefile", "judge:\n\tx\n")], &[("GNUmakefile", "judge:\n")], &["GNUmakefile"]),
+    ("timeout 60 make judge", "x", &[("Makefile", "a")], &[("Makefile", "b")], &["Makefile"]),
+    ("env A=b gmake judge", "x", &[("Makefile", "a")], &[("Makefile", "b")], &["Makefile"]),
+    ("just judge", "x", &[("justfile", "a")], &[("justfile", "b")], &["justfile"]),
+    ("task judge", "x", &[("Taskfile.yml", "a")], &[("Taskfile.yml", "b")], &["Taskfile.yml"]),
+    (
+        "npm run judge",
+        "node ci/j.js",
+        &[("package.json", "{}"), ("ci/j.js", "require('./h')\n"), ("ci/h.js", "1")],
+        &[("package.json", "{\"scripts\":{}}"), ("ci/h.js", "2")],
+        &["ci/h.js", "package.json"],
+    ),
+    ("npx judge", "", &[], &[("node_modules/.bin/judge", "x")], &["node_modules/.bin/judge"]),
+    ("tox -e judge", "", &[("tox.ini", "a")], &[("tox.ini", "b"), ("src.txt", "b")], &["tox.ini"]),
+    ("python3 -m tox", "", &[("tox.ini", "a")], &[("tox.ini", "b")], &["tox.ini"]),
+    ("rake judge", "", &[("ci/j.rb", "a")], &[("ci/j.rb", "b")], &["ci/j.rb"]),
+    (
+        "uv run judge",
+        "",
+        &[("pyproject.toml", "")],
+        &[("pyproject.toml", "[tool.uv]\n")],
+        &["pyproject.toml"],
+    ),
+    (
+        "make -C ci judge",
+        "",
+        &[("ci/Makefile", "judge:\n\tsh j.sh\n"), ("ci/j.sh", "a")],
+        &[("ci/j.sh", "b")],
+        &["ci/j.sh"],
+    ),
+    ("cargo xtask judge", "", &[("src/a.rs", "a")], &[("src/a.rs", "b")], &["src/a.rs"]),
+    ("cargo run -p judge", "", &[("src/a.rs", "a")], &[("src/a.rs", "b")], &["src/a.rs"]),
+    ("go run ./judge", "", &[("judge/main.go", "a")], &[("judge/main.go", "b")], &["judge/main.go"]),
+    ("sh ci/j", "", &[("ci/j", ". ./lib.sh\n"), ("lib.sh", "a")], &[("lib.sh", "b")], &["lib.sh"]),
+    ("sh ci/j", "", &[("ci/j", ". \"$PWD/ci/lib\"\n"), ("ci/lib", "a")], &[("ci/lib", "b")], &["ci/lib"]),
+    (
+        "python3 ci/j.py",
+        "",
+        &[("ci/j.py", "import helper\n"), ("ci/helper.py", "a")],
+        &[("ci/helper.py", "b")],
+        &["ci/helper.py"],
+    ),
+    (
+        "sh ci/j",
+        "",
+        &[("ci/j", "make -s x\n"), ("Makefile", "x:\n")],
+        &[("Makefile", "x:\n\ttrue\n")],
+        &["Makefile"],
+    ),
+];
+
+/// What no order comes from.
+const NOT_ORDERED: &[Ordered<'_>] = &[
+    (
+        "claude -p",
+        "",
+        &[("Makefile", "a")],
+        &[("Makefile", "b"), ("conftest.py", "x"), ("ci/a.sh", "x")],
+        &[],
+    ),
+    ("cargo clippy --workspace", "", &[("src/a.rs", "a")], &[("src/a.rs", "b"), ("Cargo.toml", "x")], &[]),
+    ("go vet ./...", "", &[("a.go", "a")], &[("a.go", "b")], &[]),
+    (
+        "make judge",
+        "sh ci/j",
+        &[("package.json", "{\"version\":\"1\"}")],
+        &[("package.json", "{\"version\":\"2\"}"), ("tests/test_a.py", "x")],
+        &[],
+    ),
+    ("sh ci/j", "", &[("ci/j", "grep -q right src.txt\n"), ("src.txt", "a")], &[("src.txt", "b")], &[]),
+    ("npx judge", "", &[("src/a.js", "a")], &[("src/a.js", "b")], &[]),
+];
+
+#[test]
+fn a_command_takes_its_orders_from_files_of_the_tree() {
+    for (command, recipe, before, now, expect) in ORDERED.iter().chain(NOT_ORDERED) {
+        assert_eq!(orders(command, recipe, before, now), *expect, "{command} {now:?}");
+    }
 }

@@ -184,6 +184,16 @@ pub(crate) fn called_by(
     Ok(files.iter().map(|file| GitPath::from(file.as_str())).collect())
 }
 
+/// The files of a change that a judging command takes its orders from.
+pub(crate) fn orders_of(
+    site: &Site,
+    base: &Oid,
+    change: &Oid,
+    command: &JudgingCommand,
+) -> Result<Vec<String>, GitError> {
+    with_facts(site, base, change, command, "", |facts| facts.orders())
+}
+
 /// Asks about a change. The recipes of the commands are read from the trusted tree; `script` is what is run besides.
 fn with_facts<T: Default>(
     site: &Site,

@@ -27,7 +27,7 @@ pub(super) const ANSWERS_MAX: usize = 500;
 /// Bytes of a settings file that are read to know it by; a larger one is known by its times.
 const SETTINGS_MAX: u64 = 64 << 10;
 /// What a changed form of these files is called by.
-const FORM: &[u8] = b"tribunal tools 2";
+const FORM: &[u8] = b"tribunal tools 3";
 /// What is known of a warm folder, in it.
 const ABOUT: &str = "about.json";
 

@@ -704,6 +704,9 @@ pub(crate) fn contained(
     let network = site.network(command.network);
     kept.extend(enforced::offline(network));
     kept.extend(command.env.iter().cloned());
+    for (_, path) in kept.iter_mut().filter(|(name, _)| name == "PATH") {
+        *path = site.plain_path(path, tree);
+    }
     let more = std::iter::once(tmp).chain(command.room.iter().cloned()).map(|path| (path, true));
     let more = more.chain(command.reads.iter().map(|path| (path.clone(), false)));
     let walls = site.mounts(&SandboxSpec {

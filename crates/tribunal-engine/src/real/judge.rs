@@ -332,7 +332,7 @@ impl Judge {
         let speech = self.mandate.take().map(|mandate| Speech { mandate, checks });
         self.put.retain(|put| told.put.contains(&put.id));
         // A judge never goes on in an earlier session: who approves has not seen it being made.
-        let begin = Begin::Base(self.base.clone());
+        let begin = Begin::Judge { base: self.base.clone(), commit: commit.clone() };
         site.launch(&effect, &names, brief, begin, speech, move |site, ended| {
             self.answered(site, &commit, &shared, &told, ended);
         });
@@ -986,7 +986,7 @@ impl Checkpoint {
         brief.dir = site.seat_dir(&commit);
         brief.prompt = prompt::checkpoint(&self.brief);
         let effect = self.effect.clone();
-        let begin = Begin::Base(self.base.clone());
+        let begin = Begin::Judge { base: self.base.clone(), commit: commit.clone() };
         site.launch(&effect, &names, brief, begin, None, move |site, ended| {
             // A checkpoint decides nothing, so a spoilt checkout only costs its feedback.
             let touched = site.leave_seat(&self.effect, &shared).unwrap_or(true);

@@ -1,6 +1,7 @@
 //! Launching agents and reading what they left: from a brief to a process, from its output to an answer or a named
 //! failure. An exit code alone never counts as success; what an answer means is not decided here.
 
+use super::base_program::Judged;
 use super::check::{Command, Commands};
 use super::clerk::{Clerk, Mandate};
 use super::desk::{Backstage, Checks, Later};
@@ -11,7 +12,7 @@ use super::watch::{Limits, Watched};
 use super::{identity, lost};
 use crate::crash;
 use crate::docket::{Docket, LaunchNote};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -58,8 +59,13 @@ pub(crate) struct Session {
 pub(crate) enum Begin {
     /// A maker: the session it goes on in, if there is one.
     Session(Option<Session>),
-    /// A judge: programs of the tree are those of this commit.
-    Base(String),
+    /// A judge of a commit: programs of the tree are those of the base.
+    Judge {
+        /// Where its programs come from.
+        base: String,
+        /// What it judges.
+        commit: Oid,
+    },
 }
 
 /// What is known of a launch before it ends.
@@ -126,7 +132,7 @@ impl Site {
         }
         let (session, base) = match begin {
             Begin::Session(session) => (session, None),
-            Begin::Base(base) => (None, Some(base)),
+            Begin::Judge { base, commit } => (None, Some((base, commit))),
         };
         let session = session.filter(|_| row.can(Feature::Resume, brief.access));
         let told = tribunal_core::tables::tokens_of(&brief.prompt);
@@ -142,7 +148,8 @@ impl Site {
         let keep = |name: &str| self.environment.get(name).cloned();
         let mut prepared =
             tribunal_agent::prepare(&row, &brief, &asks, &keep).map_err(|error| error.to_string())?;
-        let programs = base.map(|base| self.programs_from(&base, &mut prepared)).transpose()?.flatten();
+        let programs = base.map(|(base, commit)| self.programs_from(&base, &commit, &mut prepared));
+        let programs = programs.transpose()?.flatten();
         let flight = Flight {
             effect: effect.clone(),
             role: brief.role.clone(),
@@ -196,10 +203,21 @@ impl Site {
     }
 
     /// Has a judge's programs taken from a commit; returns the folder that it has to be shown.
-    fn programs_from(&self, base: &str, prepared: &mut Prepared) -> Result<Option<PathBuf>, String> {
+    fn programs_from(
+        &self,
+        base: &str,
+        commit: &Oid,
+        prepared: &mut Prepared,
+    ) -> Result<Option<PathBuf>, String> {
         let base = Oid::parse(base).map_err(|error| error.to_string())?;
         let at = prepared.argv.iter().position(|word| *word == prepared.program);
-        let folder = self.lead_to_base(&base, &prepared.dir, &mut prepared.argv)?;
+        let judged = Judged { base: &base, commit, tree: &prepared.dir };
+        // A driver of ours may stand before the program.
+        self.takes_orders_elsewhere(judged, prepared.argv.get(at.unwrap_or(0)..).unwrap_or_default())?;
+        let folder = self.lead_to_base(judged, &mut prepared.argv)?;
+        if let Some(path) = prepared.env.get_mut(OsStr::new("PATH")) {
+            *path = self.plain_path(path, &prepared.dir);
+        }
         if let Some(program) = at.and_then(|at| prepared.argv.get(at)) {
             prepared.program.clone_from(program);
         }

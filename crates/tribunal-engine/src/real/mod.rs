@@ -64,6 +64,7 @@ pub mod standing;
 pub mod state;
 mod subject;
 mod takeover;
+mod tool_settings;
 mod tools;
 mod track;
 pub mod trial;

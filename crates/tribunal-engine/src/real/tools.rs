@@ -2,6 +2,7 @@
 //! changed lines is a finding, the rest is kept aside. One that could not run is not green, it did not run. What a
 //! diff's own code makes a tool do stays in its walls.
 
+use super::base_program::Judged;
 use super::cache::{Memo, Wanted, Warm, may_run_code};
 use super::check::{Command, contained, tail, tmp_in};
 use super::enforced;
@@ -63,6 +64,9 @@ pub(crate) struct Looked {
     pub(crate) unread: Vec<String>,
     /// What it did not look at, and why.
     pub(crate) missed: Option<String>,
+    /// What else is told of the change: rules that it switches off, settings that only it brings.
+    #[serde(default)]
+    pub(crate) notes: Vec<String>,
     /// The run in which it said so, where it was not asked again.
     #[serde(skip)]
     pub(crate) known: Option<String>,
@@ -107,9 +111,8 @@ impl Looking {
                 };
                 let unread = looked.unread.into_iter().take(10);
                 let unread = unread.map(|why| Note::Warning(format!("{}: not read: {why}", self.check)));
-                let missed = looked.missed.map(Note::Warning);
-                let notes =
-                    std::iter::once(Note::Aside(Box::new(note))).chain(missed).chain(unread).collect();
+                let told = looked.missed.into_iter().chain(looked.notes).map(Note::Warning);
+                let notes = std::iter::once(Note::Aside(Box::new(note))).chain(told).chain(unread).collect();
                 let report = LoopReport::Checked(Checked { findings: looked.found });
                 return site.report(&self.effect, Report::Loop(report), notes);
             }
@@ -242,6 +245,10 @@ fn look(
         },
         Err(why) => Err(why),
     };
+    let said = match said {
+        Ok(looked) => asked.also_by_base(looked, &change, (base, commit))?,
+        Err(why) => Err(why),
+    };
     site.shelf.discard(&dir)?;
     if let Some(warm) = warm {
         warm.give_back(site, Some(commit));
@@ -355,11 +362,11 @@ fn is_same_stop(part: &ToolPart, was: &ToolPart) -> bool {
 }
 
 /// What is on changed lines, and what is not; and at what it stopped that is not the change's own fault.
-fn sorted(tool: &Tool, report: ToolReport, change: &Change) -> (Looked, Option<String>) {
+pub(super) fn sorted(tool: &Tool, report: ToolReport, change: &Change) -> (Looked, Option<String>) {
     let weighed = report.findings.into_iter().filter_map(|claim| tool.weigh(claim));
     let (found, aside): (Vec<Claim>, Vec<Claim>) = weighed.partition(|claim| is_changed(claim, change));
     let stopped = report.broken.filter(|_| found.iter().all(|claim| claim.severity != Severity::Blocker));
-    (Looked { found, aside, unread: report.unread, missed: None, known: None }, stopped)
+    (Looked { found, aside, unread: report.unread, ..Looked::default() }, stopped)
 }
 
 /// Whether a finding is about what changed: a line of it, the file where there is no line, or nothing in particular.
@@ -506,8 +513,8 @@ impl Asked<'_> {
     ) -> Result<Vec<(String, PathBuf, ExitHow)>, String> {
         let cache = self.cache;
         fs::create_dir_all(cache).map_err(|error| format!("{}: {error}", cache.display()))?;
-        let path = self.site.environment.get("PATH");
-        let own = program(self.site.project.root(), path, self.tool.program());
+        let path = self.site.environment.get("PATH").map(|path| self.site.plain_path(path, self.tree.path()));
+        let own = program(self.site.project.root(), path.as_ref(), self.tool.program());
         let own = own.map_or_else(|| self.tool.program().to_owned(), |path| path.display().to_string());
         let named = words.iter().any(|word| word == "{files}");
         let (words, own, programs) = self.words_of_base(words, own)?;
@@ -562,10 +569,13 @@ impl Asked<'_> {
         let Some(base) = self.base else { return Ok((words.to_vec(), own, None)) };
         let mut all: Vec<OsString> = words.iter().map(OsString::from).collect();
         let mut program = [OsString::from(&own)];
-        let tree = self.tree.path();
+        let judged = Judged { base, commit: self.tree.base(), tree: self.tree.path() };
         let did_not_run = |why| format!("{} did not run: {why}", self.tool.name);
-        let first = self.site.lead_to_base(base, tree, &mut program).map_err(did_not_run)?;
-        let then = self.site.lead_to_base(base, tree, &mut all).map_err(did_not_run)?;
+        let is_program = |word: &OsString| word == "{program}";
+        let called = all.iter().map(|word| if is_program(word) { program[0].clone() } else { word.clone() });
+        self.site.takes_orders_elsewhere(judged, &called.collect::<Vec<OsString>>()).map_err(did_not_run)?;
+        let first = self.site.lead_to_base(judged, &mut program).map_err(did_not_run)?;
+        let then = self.site.lead_to_base(judged, &mut all).map_err(did_not_run)?;
         let text = |word: OsString| word.to_string_lossy().into_owned();
         let [program] = program;
         Ok((all.into_iter().map(text).collect(), text(program), first.or(then)))

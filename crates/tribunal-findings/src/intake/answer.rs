@@ -52,6 +52,9 @@ pub fn read_answer(manner: &Manner<'_>, run: &Run<'_>) -> Result<ToolReport, Str
         (ToolForm::Rewrite, 0) => ToolReport::default(),
         (form, _) => read_form(form, run.out, run.err, run.root)?,
     };
+    if manner.form == ToolForm::Sarif {
+        unplaced(&mut report, run);
+    }
     let found = report.findings.iter().filter_map(|claim| claim.file.as_deref());
     let found = found.filter(|file| !is_steering(manner, file)).any(|file| (run.here)(file));
     report.broken = report.broken.or_else(|| stop(manner, run));
@@ -81,6 +84,18 @@ pub fn read_answer(manner: &Manner<'_>, run: &Run<'_>) -> Result<ToolReport, Str
         ));
     }
     Ok(report)
+}
+
+/// Takes a file that is not there off a finding: it would count as one about code that did not change, and is kept as one
+/// about nothing in particular instead.
+fn unplaced(report: &mut ToolReport, run: &Run<'_>) {
+    for claim in &mut report.findings {
+        let Some(file) = claim.file.take_if(|file| !(run.here)(file)) else { continue };
+        (claim.line, claim.end) = (None, None);
+        let why =
+            format!("a finding names {}, which is not there; it is kept without a place", clip(&file, 200));
+        report.unread.push(why);
+    }
 }
 
 /// The line in which it speaks of its own settings, or of the world around it.

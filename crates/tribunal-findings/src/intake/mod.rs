@@ -17,6 +17,7 @@ mod lines;
 mod loose;
 mod marks;
 mod place;
+mod places;
 mod prose;
 mod qa;
 pub mod report;

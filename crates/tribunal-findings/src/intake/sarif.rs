@@ -349,7 +349,7 @@ fn locate(claim: &mut Claim, location: &Location<'_>, run: Option<&Run<'_>>, dra
 }
 
 /// Percent-decoding; a sequence that is no UTF-8 stays as written.
-fn unescaped(uri: &str) -> Cow<'_, str> {
+pub(super) fn unescaped(uri: &str) -> Cow<'_, str> {
     if !uri.contains('%') {
         return Cow::Borrowed(uri);
     }

@@ -78,7 +78,7 @@ pub(super) fn read_form(form: ToolForm, out: &str, err: &str, root: &str) -> Res
     };
     let (out, both) = (inside(out), || inside(&format!("{out}\n{err}")));
     let mut report = match form {
-        ToolForm::Sarif => sarif(&out)?,
+        ToolForm::Sarif => sarif(&out, root)?,
         ToolForm::Lines => taken(read_compiler_lines(&both())),
         ToolForm::Cargo => cargo(&both())?,
         ToolForm::Eslint => eslint(&out)?,
@@ -95,7 +95,7 @@ pub(super) fn read_form(form: ToolForm, out: &str, err: &str, root: &str) -> Res
 }
 
 /// A path as it stands in a URI.
-fn escaped(path: &str) -> String {
+pub(super) fn escaped(path: &str) -> String {
     let mut out = String::new();
     for byte in path.bytes() {
         match byte {
@@ -193,7 +193,7 @@ struct Invocation {
     tool_configuration_notifications: Vec<Value>,
 }
 
-fn sarif(text: &str) -> Result<ToolReport, String> {
+fn sarif(text: &str, root: &str) -> Result<ToolReport, String> {
     let log: Log = document(text, "SARIF")?;
     if log.runs.is_empty() {
         return Err("a SARIF log of no run".to_owned());
@@ -213,7 +213,8 @@ fn sarif(text: &str) -> Result<ToolReport, String> {
             return Err("its log says that it did not run to its end".to_owned());
         }
     }
-    Ok(taken(read_sarif(text)))
+    let placed = super::places::from_root(text, root);
+    Ok(taken(read_sarif(placed.as_deref().unwrap_or(text))))
 }
 
 /// A whole document of a form, and nothing else.

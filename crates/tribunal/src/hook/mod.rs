@@ -59,24 +59,78 @@ enum HookEvent {
     Stop,
 }
 
-impl HookEvent {
-    /// By its name, however its words are joined: editors write `PreToolUse`.
-    fn parse(name: &str) -> Option<HookEvent> {
+/// Events of Claude Code at which there is nothing to check.
+const IGNORED: &[&str] = &[
+    "configchange",
+    "cwdchanged",
+    "elicitation",
+    "elicitationresult",
+    "filechanged",
+    "instructionsloaded",
+    "notification",
+    "permissiondenied",
+    "permissionrequest",
+    "postcompact",
+    "posttoolbatch",
+    "posttoolusefailure",
+    "precompact",
+    "sessionend",
+    "sessionstart",
+    "setup",
+    "stopfailure",
+    "subagentstart",
+    "subagentstop",
+    "taskcompleted",
+    "taskcreated",
+    "teammateidle",
+    "userpromptexpansion",
+    "userpromptsubmit",
+    "worktreecreate",
+    "worktreeremove",
+];
+
+/// What is known of the name of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name {
+    /// Something is checked there.
+    Checked(HookEvent),
+    /// The editor has it, and nothing is checked there.
+    Ignored,
+    /// No editor has it: whoever wrote it expects a check that would never happen.
+    Unknown,
+}
+
+impl Name {
+    /// However its words are joined: editors write `PreToolUse`.
+    fn parse(name: &str) -> Name {
         let bare: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
-        Some(match bare.to_ascii_lowercase().as_str() {
-            "pretooluse" => HookEvent::PreToolUse,
-            "posttooluse" => HookEvent::PostToolUse,
-            "stop" => HookEvent::Stop,
-            _ => return None,
-        })
+        match bare.to_ascii_lowercase().as_str() {
+            "pretooluse" => Name::Checked(HookEvent::PreToolUse),
+            "posttooluse" => Name::Checked(HookEvent::PostToolUse),
+            "stop" => Name::Checked(HookEvent::Stop),
+            other if IGNORED.contains(&other) => Name::Ignored,
+            _ => Name::Unknown,
+        }
     }
 }
 
-/// Answers one call. An event that is not ours passes: an editor reads every refusal as a veto of the tool call.
+/// Answers one call. An event at which nothing is checked passes. A name that no editor has is told to the person and blocks
+/// nothing: an editor reads exit code 2 as a veto of the tool call.
 pub fn run(event: &str) -> Result<Done, Failure> {
-    let Some(event) = HookEvent::parse(event) else {
-        out::say(&format!("tribunal hook: nothing is checked at {:?}", plain::clipped(event, 60)));
-        return Ok(Done::Passed);
+    let shown = plain::clipped(event, 60);
+    let event = match Name::parse(event) {
+        Name::Checked(event) => event,
+        Name::Ignored => {
+            out::say(&format!("tribunal hook: nothing is checked at {shown:?}"));
+            return Ok(Done::Passed);
+        }
+        Name::Unknown => {
+            out::say(&format!(
+                "tribunal hook: no event is called {shown:?}; nothing was checked\n\
+                 hint: pre-tool-use, post-tool-use and stop are checked; `tribunal init --plugin claude` writes hooks for them"
+            ));
+            return Ok(Done::Answer(1));
+        }
     };
     let call = match input().and_then(|bytes| read(&bytes)) {
         Ok(call) => call,

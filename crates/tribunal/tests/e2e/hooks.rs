@@ -99,6 +99,22 @@ fn garbage_breaks_no_session() {
     }
 }
 
+/// A misspelt event would check nothing, for ever: the person is told, and the editor goes on.
+#[test]
+fn an_event_that_no_editor_has_is_told() {
+    let show = Show::of(&PLAIN);
+    for event in ["pre-tool-uses", "PreTool", "BeforeTool", "", "\u{1b}[31mstop-it"] {
+        let (code, said) = hook(&show.stage, event, json!({}));
+        assert_eq!(code, 1, "{event}: {said}");
+        assert!(said.contains("nothing was checked") && said.contains("hint: "), "{said}");
+        assert!(!said.contains('\u{1b}'), "{said}");
+    }
+    for event in ["SessionStart", "pre-compact", "UserPromptSubmit", "subagent_stop"] {
+        let (code, said) = hook(&show.stage, event, json!({}));
+        assert!(code == 0 && said.contains("nothing is checked at"), "{event}: {said}");
+    }
+}
+
 #[test]
 fn the_plugin_is_written_and_what_differs_is_left() {
     let mut show = Show::of(&PLAIN);

@@ -259,3 +259,115 @@ fn hostile_branch_changes_how_its_phase_is_verified() {
     let failed = stage.tribunal(&args).unwrap();
     assert_eq!(failed.code, Some(1), "{}", failed.said());
 }
+
+/// The small linter, with settings of its own: what `.mylint` names is passed over.
+fn with_settings(rows: &str, lint: &str) -> Project {
+    let project = Project::new("fine\n", "fine\nbad\n");
+    let stage = &project.stage;
+    std::fs::write(stage.root().join("bin/mylint"), lint).unwrap();
+    stage.git(&["checkout", "-q", "main"]).unwrap();
+    commit(stage, &[("tribunal.toml", rows), (".mylint", "passed over: nothing\n"), ("b.txt", "fine\n")]);
+    stage.git(&["checkout", "-q", "topic"]).unwrap();
+    stage.git(&["rebase", "-q", "main"]).unwrap();
+    project
+}
+
+const MUTED: &str = "#!/bin/sh\nif [ ! -e .mylint ] && [ -e needs-settings ]; then exit 3; fi\nfound=0\nfor f in \"$@\"; do\n\
+    grep -qs \"over: $f\" .mylint && continue\nif grep -q bad \"$f\"; then\n\
+    echo \"$f:$(grep -n bad $f | cut -d: -f1): warning: this is bad [B1]\"; found=1\nfi\ndone\nexit $found\n";
+
+/// The branch tells the tool to pass over what it would find. It is asked with the settings of the base as well.
+#[test]
+fn hostile_branch_hides_what_a_tool_finds() {
+    let project = with_settings(LINT_ROW, MUTED);
+    let said = review(&project.stage, 1).said();
+    assert!(said.contains("this is bad") && !said.contains("hide it"), "{said}");
+    commit(&project.stage, &[(".mylint", "passed over: a.txt\n")]);
+    let said = review(&project.stage, 1).said();
+    assert!(
+        said.contains("found with the base's settings; this change's settings hide it: .mylint"),
+        "{said}"
+    );
+    // The same question has the same answer.
+    let again = review(&project.stage, 1).said();
+    assert!(again.contains("this change's settings hide it"), "{again}");
+
+    // Settings that hide nothing go through.
+    commit(&project.stage, &[("a.txt", "fine\nmore\n"), (".mylint", "passed over: c.txt\n")]);
+    review(&project.stage, 0);
+
+    // Where the tool cannot be asked with the settings of the base, nobody has looked.
+    let project = with_settings(LINT_ROW, MUTED);
+    let stage = &project.stage;
+    stage.git(&["checkout", "-q", "main"]).unwrap();
+    stage.git(&["rm", "-q", ".mylint"]).unwrap();
+    commit(stage, &[("needs-settings", "")]);
+    stage.git(&["checkout", "-q", "topic"]).unwrap();
+    stage.git(&["rebase", "-q", "main"]).unwrap();
+    commit(stage, &[("a.txt", "fine\nmore\n"), (".mylint", "passed over: a.txt\n")]);
+    let ended = stage.tribunal(&[&["review"], &DIFF[..]].concat()).unwrap();
+    assert_ne!(ended.code, Some(0), "{}", ended.said());
+    assert!(ended.said().contains("did not run with the settings of the base"), "{}", ended.said());
+}
+
+/// A tool that only sits where it is configured, and is configured by the change: nothing to compare with, and it is said.
+#[test]
+fn settings_that_only_the_change_brings_are_told() {
+    let rows = format!("{LINT_ROW}by_config = true\n");
+    let project = with_settings(&rows, MUTED);
+    let stage = &project.stage;
+    stage.git(&["checkout", "-q", "main"]).unwrap();
+    stage.git(&["rm", "-q", ".mylint"]).unwrap();
+    commit(stage, &[]);
+    stage.git(&["checkout", "-q", "topic"]).unwrap();
+    stage.git(&["rebase", "-q", "main"]).unwrap();
+    commit(stage, &[("a.txt", "fine\nmore\n"), (".mylint", "passed over: a.txt\n")]);
+    let said = review(stage, 0).said();
+    assert!(said.contains("brings the settings that mylint judges it by (.mylint)"), "{said}");
+}
+
+/// Added lines that switch a rule off are counted.
+#[test]
+fn rules_that_a_change_switches_off_are_told() {
+    let rows = format!("{LINT_ROW}mutes = [\"# quiet\"]\n");
+    let project = with_settings(&rows, MUTED);
+    commit(&project.stage, &[("a.txt", "fine\nmore # quiet\n")]);
+    let said = review(&project.stage, 0).said();
+    assert!(said.contains("switches off rules of mylint on 1 added line: a.txt:2"), "{said}");
+}
+
+/// A tool's row of the user's own that does what the Makefile says, or a script that includes another file.
+#[test]
+fn hostile_branch_rewrites_the_orders_of_a_tool() {
+    const ROW: &str = "[agents]\ndefault = \"\"\n[tools.own]\nfiles = [\"*.txt\"]\nform = \"lines\"\nfound = [1, 2]\nsilent = true\n";
+    const LIB: &str = "grep -q bad a.txt && { echo 'a.txt:2: error: this is bad'; exit 1; }\nexit 0\n";
+    let make = format!("{ROW}programs = [\"make\"]\ncheck = [\"{{program}}\", \"-s\", \"lint\"]\n");
+    let script = format!("{ROW}programs = [\"sh\"]\ncheck = [\"{{program}}\", \"ci/lint.sh\"]\n");
+    for (row, files, guts, named) in [
+        (
+            &make,
+            [("Makefile", "lint:\n\t@sh ci/lib.sh\n"), ("ci/lib.sh", LIB)],
+            ("Makefile", "lint:\n\t@true\n"),
+            "Makefile",
+        ),
+        (
+            &script,
+            [("ci/lint.sh", ". ./ci/lib.sh\n"), ("ci/lib.sh", LIB)],
+            ("ci/lib.sh", "exit 0\n"),
+            "ci/lib.sh",
+        ),
+    ] {
+        let project = Project::new("fine\n", "fine\nbad\n");
+        let stage = &project.stage;
+        stage.git(&["checkout", "-q", "main"]).unwrap();
+        commit(stage, &[&[("tribunal.toml", row.as_str())], &files[..]].concat());
+        stage.git(&["checkout", "-q", "topic"]).unwrap();
+        stage.git(&["rebase", "-q", "main"]).unwrap();
+        let said = review(stage, 1).said();
+        assert!(said.contains("this is bad"), "{said}");
+        commit(stage, &[guts]);
+        let ended = stage.tribunal(&[&["review"], &DIFF[..]].concat()).unwrap();
+        assert_ne!(ended.code, Some(0), "{}", ended.said());
+        assert!(ended.said().contains(&format!("takes its orders from {named}")), "{}", ended.said());
+    }
+}

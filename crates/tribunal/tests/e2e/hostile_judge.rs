@@ -407,6 +407,84 @@ fn a_judge_that_the_base_does_not_have_did_not_run() {
     assert!(format!("{said}{log}").contains("ci/judge is not in "), "{said}{log}");
 }
 
+/// A reviewer by command, with nobody who steps in for it.
+fn judged_by(words: &str) -> String {
+    format!(
+        "[task]\nrounds_max = 1\n[qa]\nreview = \"never\"\n[agents]\nbackup = false\n[agents.roles.reviewer]\nadapter = \"command\"\nargs = [{words}]\n"
+    )
+}
+
+/// How a judge is started, the files it is made of, what the dev makes of them, and the file that is named for it.
+const ORDERED: &[(&str, Files<'_>, Files<'_>, &str)] = &[
+    (
+        "\"make\", \"-s\", \"judge\"",
+        &[("Makefile", "judge:\n\t@sh ci/judge\n"), ("ci/judge", JUDGE)],
+        &[("Makefile", "judge:\n\t@sh ci/yes\n"), ("ci/yes", APPROVES)],
+        "Makefile",
+    ),
+    (
+        "\"make\", \"-s\", \"judge\"",
+        &[("Makefile", "judge:\n\t@sh ci/judge\n"), ("ci/judge", JUDGE)],
+        &[("ci/judge", APPROVES)],
+        "ci/judge",
+    ),
+    (
+        "\"sh\", \"ci/judge\"",
+        &[("ci/judge", ". ./ci/lib.sh\n"), ("ci/lib.sh", JUDGE)],
+        &[("ci/lib.sh", APPROVES)],
+        "ci/lib.sh",
+    ),
+];
+
+/// The program that judges comes from the machine, or from the base, and does what a file of the change says: it has not
+/// judged. A change that leaves these files alone is judged by it.
+#[test]
+fn hostile_dev_rewrites_the_orders_of_its_judge() {
+    for (words, files, guts, named) in ORDERED {
+        let settings = judged_by(words);
+        let mut show = project(&settings, files, &[guts, &[("src.txt", "wrong\n")][..]].concat());
+        let said = show.waits_and_lands_nothing();
+        let log = show.expect(&["log"], 0).stdout;
+        let told = format!("takes its orders from {named}");
+        assert!(format!("{said}{log}").contains(&told), "{words}: {said}{log}");
+
+        let mut show = project(&settings, files, &[("src.txt", "right, too\n")]);
+        show.passes();
+        assert_eq!(show.landed("src.txt").as_deref(), Some("right, too"), "{words}");
+    }
+}
+
+/// The judge is looked for by its name, and a folder of the tree is among those it is looked for in: what lies there is
+/// the dev's. The same program in a folder of the user's own judges.
+#[test]
+fn hostile_dev_puts_its_judge_on_the_search_path() {
+    let run = |path: &std::path::Path, text: &str| {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let settings = judged_by("\"the-judge\"");
+    for entry in ["tools", "", "./tools"] {
+        let file = if entry.is_empty() { "the-judge" } else { "tools/the-judge" };
+        let mut show = project(&settings, &[], &[("src.txt", "wrong\n"), (file, APPROVES)]);
+        show.user_acts(|stage| {
+            run(&stage.project().join(file), JUDGE);
+            stage.git(&["add", "-A"])?;
+            stage.git(&["commit", "-q", "-m", "chore: a judge"]).map(drop)
+        });
+        show.stage.program_mut().prepend_path(std::path::Path::new(entry));
+        let said = show.waits_and_lands_nothing();
+        let log = show.expect(&["log"], 0).stdout;
+        assert!(format!("{said}{log}").contains("the-judge"), "{entry:?}: {said}{log}");
+    }
+    let mut show = project(&settings, &[], &[("src.txt", "right, too\n")]);
+    let bin = show.stage.root().join("own-bin");
+    run(&bin.join("the-judge"), JUDGE);
+    show.stage.program_mut().prepend_path(&bin);
+    show.passes();
+    assert_eq!(show.landed("src.txt").as_deref(), Some("right, too"));
+}
+
 /// A command that counts nothing is green, and everybody is told that nothing was counted.
 #[test]
 fn a_test_command_that_counts_nothing_says_so() {

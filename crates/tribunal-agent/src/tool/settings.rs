@@ -1,0 +1,162 @@
+//! The settings of a tool as a change found them. A change that brings other settings could pass over what the tool would
+//! have found in it. Says which files hold settings, and what such a file is with only its settings put back.
+
+use super::Tool;
+
+/// How a file that a change touches becomes what the base says of the tool's settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PutBack {
+    /// It stays: it holds no settings, or the same ones.
+    Nothing,
+    /// It is as the base has it, also where the base does not have it.
+    Whole,
+    /// It is as the change has it, with only the settings of the base: this is its text.
+    Text(String),
+}
+
+impl Tool {
+    /// Whether a file, as a whole or in part, holds settings of it.
+    pub fn has_settings_in(&self, path: &str) -> bool {
+        self.rules().iter().any(|rule| is_of(rule.split(": ").next().unwrap_or(rule), path))
+    }
+
+    /// What becomes of a file that a change touches, for the tool to be asked with the settings of the base.
+    pub fn put_back(&self, path: &str, before: Option<&str>, now: Option<&str>) -> PutBack {
+        let rules = self.rules();
+        let of_file = || rules.iter().filter(|rule| is_of(rule.split(": ").next().unwrap_or(rule), path));
+        let parts: Vec<&str> = of_file().filter_map(|rule| Some(rule.split_once(": ")?.1)).collect();
+        match (of_file().count(), now) {
+            (0, _) => PutBack::Nothing,
+            (count, Some(now)) if count == parts.len() => {
+                let toml = path.ends_with(".toml");
+                let merged = if toml { in_toml(&parts, before, now) } else { in_json(&parts, before, now) };
+                // What cannot be read in parts is taken as a whole.
+                merged.unwrap_or(PutBack::Whole)
+            }
+            _ => PutBack::Whole,
+        }
+    }
+
+    /// The rules of the row; by default every file that configures or steers it, as a whole.
+    fn rules(&self) -> Vec<String> {
+        self.settings.clone().unwrap_or_else(|| self.steering())
+    }
+}
+
+/// Whether a path is one that a rule names.
+fn is_of(rule: &str, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    if let Some(folder) = rule.strip_suffix('/') {
+        return path.split('/').rev().skip(1).any(|part| part == folder);
+    }
+    match (rule.strip_prefix('*'), rule.strip_suffix('*')) {
+        (Some(end), _) => name.ends_with(end),
+        (None, Some(begin)) => name.starts_with(begin),
+        (None, None) => rule == name || rule == path,
+    }
+}
+
+/// Puts parts of a TOML file back; `None` where it cannot be read.
+fn in_toml(parts: &[&str], before: Option<&str>, now: &str) -> Option<PutBack> {
+    let old: toml::Table = before.unwrap_or_default().parse().ok()?;
+    let mut new: toml::Table = now.parse().ok()?;
+    let mut differs = false;
+    for part in parts {
+        let keys: Vec<&str> = part.split('.').collect();
+        let (last, above) = keys.split_last()?;
+        let value = above.iter().try_fold(&old, |table, key| table.get(*key)?.as_table());
+        let value = value.and_then(|table| table.get(*last));
+        let there = above.iter().try_fold(&new, |table, key| table.get(*key)?.as_table());
+        if there.and_then(|table| table.get(*last)) == value {
+            continue;
+        }
+        differs = true;
+        let mut table = &mut new;
+        for key in above {
+            let entry = table.entry((*key).to_owned()).or_insert_with(|| toml::Table::new().into());
+            table = entry.as_table_mut()?;
+        }
+        match value {
+            Some(value) => drop(table.insert((*last).to_owned(), value.clone())),
+            None => drop(table.remove(*last)),
+        }
+    }
+    Some(if differs { PutBack::Text(toml::to_string(&new).ok()?) } else { PutBack::Nothing })
+}
+
+/// The same of a JSON file, whose parts are keys of the document.
+fn in_json(parts: &[&str], before: Option<&str>, now: &str) -> Option<PutBack> {
+    let old: serde_json::Value = serde_json::from_str(before.unwrap_or("{}")).ok()?;
+    let mut new: serde_json::Value = serde_json::from_str(now).ok()?;
+    let mut differs = false;
+    for part in parts {
+        let value = old.get(*part);
+        differs |= new.get(*part) != value;
+        match value {
+            Some(value) => drop(new.as_object_mut()?.insert((*part).to_owned(), value.clone())),
+            None => drop(new.as_object_mut()?.remove(*part)),
+        }
+    }
+    Some(if differs { PutBack::Text(new.to_string()) } else { PutBack::Nothing })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Tools;
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn put_back(tool: &str, path: &str, before: Option<&str>, now: Option<&str>) -> PutBack {
+        Tools::load(&BTreeMap::new()).unwrap().get(tool).unwrap().put_back(path, before, now)
+    }
+
+    #[test]
+    fn a_file_of_settings_is_put_back_as_a_whole() {
+        for (tool, path) in [
+            ("ruff", "ruff.toml"),
+            ("ruff", "deep/down/.ruff.toml"),
+            ("eslint", "eslint.config.mjs"),
+            ("eslint", "web/.eslintrc.json"),
+            ("eslint", ".eslintignore"),
+            ("clippy", "clippy.toml"),
+            ("clippy", ".cargo/config.toml"),
+            ("mypy", "mypy.ini"),
+            ("tsc", "tsconfig.base.json"),
+            ("shellcheck", "bin/.shellcheckrc"),
+            ("semgrep", ".semgrep/rules/a.yml"),
+            ("golangci-lint", ".golangci.yml"),
+        ] {
+            assert_eq!(put_back(tool, path, Some("a"), Some("b")), PutBack::Whole, "{tool} {path}");
+            assert_eq!(put_back(tool, path, None, Some("b")), PutBack::Whole, "{tool} {path}");
+            assert_eq!(put_back(tool, path, Some("a"), None), PutBack::Whole, "{tool} {path}");
+        }
+        assert_eq!(put_back("ruff", "src/a.py", Some("a"), Some("b")), PutBack::Nothing);
+        assert_eq!(put_back("go-vet", "go.mod", Some("a"), Some("b")), PutBack::Nothing);
+    }
+
+    #[test]
+    fn of_a_manifest_only_the_settings_are_put_back() {
+        let old = "[project]\nname = \"a\"\n[tool.ruff]\nline-length = 80\n";
+        let new = "[project]\nname = \"b\"\n[tool.ruff]\nexclude = [\"a.py\"]\n";
+        let PutBack::Text(text) = put_back("ruff", "pyproject.toml", Some(old), Some(new)) else { panic!() };
+        assert!(text.contains("name = \"b\"") && text.contains("line-length = 80"), "{text}");
+        assert!(!text.contains("exclude"), "{text}");
+        let PutBack::Text(text) = put_back("ruff", "pyproject.toml", None, Some(new)) else { panic!() };
+        assert!(text.contains("name = \"b\"") && !text.contains("exclude"), "{text}");
+        let other = old.replace("\"a\"", "\"b\"");
+        assert_eq!(put_back("ruff", "pyproject.toml", Some(old), Some(&other)), PutBack::Nothing);
+        // Other ways to say the same are read as well; what cannot be read is put back as a whole.
+        let dotted = "tool.ruff.exclude = [\"a.py\"]\n[project]\nname = \"b\"\n";
+        let PutBack::Text(text) = put_back("ruff", "pyproject.toml", Some(old), Some(dotted)) else {
+            panic!()
+        };
+        assert!(!text.contains("exclude"), "{text}");
+        assert_eq!(put_back("ruff", "pyproject.toml", Some(old), Some("[")), PutBack::Whole);
+        let lints = "[lints.clippy]\nall = \"allow\"\n[dependencies]\na = \"1\"\n";
+        let PutBack::Text(text) = put_back("clippy", "x/Cargo.toml", Some(""), Some(lints)) else { panic!() };
+        assert!(!text.contains("allow") && text.contains("a = \"1\""), "{text}");
+        let package = r#"{"name":"b","eslintConfig":{"rules":{}},"eslintIgnore":["a.js"]}"#;
+        let text = put_back("eslint", "package.json", Some(r#"{"name":"a"}"#), Some(package));
+        assert_eq!(text, PutBack::Text(r#"{"name":"b"}"#.to_owned()));
+    }
+}
