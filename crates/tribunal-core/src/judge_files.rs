@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 mod calls;
 mod manifest;
+pub mod ordinary;
 mod places;
 mod table;
 

@@ -8,14 +8,20 @@ use std::os::unix::fs::PermissionsExt;
 use tribunal_core::run::Ending;
 
 /// Files by path.
-type Files<'a> = &'a [(&'a str, &'a str)];
+pub(crate) type Files<'a> = &'a [(&'a str, &'a str)];
+
+/// Written for a file that the dev deletes.
+pub(crate) const GONE: &str = "GONE";
 
 /// A project with these files, whose dev also writes those. `src.txt` is what its tests look at.
-fn project(settings: &str, files: Files<'_>, writes: Files<'_>) -> Show {
+pub(crate) fn project(settings: &str, files: Files<'_>, writes: Files<'_>) -> Show {
     let settings: &'static str = format!("{NO_GATE}{settings}").leak();
     let steps: String = writes
         .iter()
-        .map(|(path, text)| format!("{{ write = {path:?}, text = {} }},\n", serde_json::Value::from(*text)))
+        .map(|(path, text)| match *text {
+            GONE => format!("{{ delete = {path:?} }},\n"),
+            text => format!("{{ write = {path:?}, text = {} }},\n", serde_json::Value::from(text)),
+        })
         .collect();
     let mut show = Show::of(&Scene { settings, script: dev_also(&steps).leak(), ..PLAIN });
     show.user_commits(&[&[("src.txt", "right\n")], files].concat());
