@@ -394,6 +394,23 @@ fn fixtures_that_are_only_added() {
         (with(TWO), true),
         (with(&TWO.replace("fixture", "fixture(scope='session')")), true),
         (format!("from app import make\n{OLD}{TWO}"), true),
+        (with(&TWO.replace("    return", "    \"\"\"Two.\"\"\"\n    return")), true),
+        (
+            with(&TWO.replace("    return", "    '''Two,\n\n    import what is two.\n    '''\n    return")),
+            true,
+        ),
+        (with(&TWO.replace("    return 2", "    \"\"\"Two.\"\"\"; x()\n    return 2")), false),
+        (with(&TWO.replace("    return 2", "    \"\"\"Two. \\\"\"\"\n    return 2\n    \"\"\"")), false),
+        // Texts that swallow what was there.
+        (
+            format!(
+                "import pytest\n\n@pytest.fixture\ndef two():\n    \"\"\"Two.\n{}\n    \"\"\"\n",
+                OLD.replace("import pytest\n", "")
+            ),
+            false,
+        ),
+        (with(&TWO.replace("    return 2", "    \"\"\"Two.\n    return 2")), false),
+        (with(&TWO.replace("    return 2", "    x = 1\n    \"\"\"Two.\"\"\"\n    return 2")), false),
         (with(&TWO.replace("fixture", "fixture(autouse=True)")), false),
         (with("\ndef pytest_collection_modifyitems(items):\n    items.clear()\n"), false),
         (with("\npytest.Item.runtest = None\n"), false),

@@ -27,7 +27,7 @@ use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::gate::{self, CommandRun, GateResult, Next};
 use tribunal_core::green::{self, Answer, BaseJudge, CommandState, Compared, OneRun, ProjectCommand};
 use tribunal_core::ids::{Check, Revision};
-use tribunal_core::judge_files::Named;
+use tribunal_core::judge_files::{Named, ordinary};
 use tribunal_core::r#loop::{Checked, Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::policy::Policy;
 use tribunal_core::run::Subject;
@@ -360,6 +360,7 @@ pub(crate) fn lost_in_source(
     let recipe = was.as_ref().map(|was| was.recipe.as_str()).unwrap_or_default();
     let is_run = |path: &str| recipe.split_whitespace().any(|word| word.trim_start_matches("./") == path);
     let mut changed = site.repo.changed_paths(before, now)?;
+    let moved = moved_scripts(site, before, now, &changed)?;
     changed.retain(|path| integrity::is_test(&path.to_string()) || is_run(&path.to_string()));
     let count = |at: &Oid| -> Result<TestReport, GitError> {
         let mut all = SourceCount::default();
@@ -372,11 +373,39 @@ pub(crate) fn lost_in_source(
     };
     let mut lost = regressions(&count(before)?, &count(now)?);
     lost.iter_mut().for_each(|one| one.detail.push_str(", counted in the files that changed"));
-    lost.extend(was.iter().flat_map(|was| taken_out(was, is.as_ref())).map(|line| {
+    lost.extend(was.iter().flat_map(|was| taken_out(was, is.as_ref(), &moved)).map(|line| {
         let detail = format!("the test command ran `{line}` before, does not now, and counts no tests");
         Regression { kind: RegressionKind::FewerTests, test: None, detail }
     }));
     Ok(lost)
+}
+
+/// Scripts that a change moves to another folder with all that they check, before and now.
+fn moved_scripts(
+    site: &Site,
+    before: &Oid,
+    now: &Oid,
+    changed: &[GitPath],
+) -> Result<Vec<(String, String)>, GitError> {
+    let (mut gone, mut new) = (Vec::new(), Vec::new());
+    for path in changed {
+        match (site.repo.file_at(before, path)?, site.repo.file_at(now, path)?) {
+            (Some(text), None) => gone.push((path.to_string(), text)),
+            (None, Some(text)) => new.push((path.to_string(), text)),
+            _ => {}
+        }
+    }
+    let checks = |text: &[u8]| Some(integrity::checks_in(&String::from_utf8_lossy(text)));
+    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let mut moved = Vec::new();
+    for (old, text) in &gone {
+        let is_it = |other: &&(String, Vec<u8>)| {
+            let same = other.1 == *text || ordinary::keeps_checks(checks(text), checks(&other.1));
+            name(&other.0) == name(old) && same
+        };
+        moved.extend(new.iter().find(is_it).map(|(new, _)| (old.clone(), new.clone())));
+    }
+    Ok(moved)
 }
 
 fn lost(why: String) -> OneRun {
