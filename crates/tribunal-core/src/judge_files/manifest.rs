@@ -59,6 +59,19 @@ pub(super) fn marked(text: &str, marks: &[(&str, &str)]) -> String {
     out
 }
 
+/// The modules that `pytest_plugins` of a file of pytest names, on its line or in a list of several.
+pub(super) fn plugins(text: &str) -> Vec<String> {
+    let Some(at) = text.find("pytest_plugins") else { return Vec::new() };
+    let rest = text[at..].split_once('=').map_or("", |(_, rest)| rest).trim_start();
+    let end = match rest.chars().next() {
+        Some('[' | '(') => rest.find([']', ')']),
+        _ => rest.find('\n'),
+    };
+    let list = &rest[..end.unwrap_or(rest.len())];
+    let parts = list.split(['"', '\'']).skip(1).step_by(2);
+    parts.map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
 /// Whether a file of pytest has all its lines still, in their order, and what stands between them are imports and fixtures
 /// that a test has to ask for. Hooks, fixtures that act by themselves and statements are more than that.
 pub(super) fn only_adds_fixtures(before: &str, now: &str) -> bool {

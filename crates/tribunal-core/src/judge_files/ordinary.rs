@@ -15,6 +15,17 @@ pub fn keeps_checks(before: Option<u64>, now: Option<u64>) -> bool {
     before.is_none_or(|before| before > 0 && now.is_some_and(|now| now >= before))
 }
 
+/// The same of a module that tests load. It need not check anything: the tests do, and their runner counts them.
+pub fn helper_keeps_checks(before: u64, now: Option<u64>) -> bool {
+    now.is_some_and(|now| now >= before)
+}
+
+/// Whether a file that a run was seen to read is a module that tests load, and no script that fails by itself.
+pub fn is_helper(path: &str) -> bool {
+    let end = path.rsplit_once('.').map_or("", |(_, end)| end);
+    ["py", "rb", "js", "mjs", "cjs", "ts", "lua", "php"].contains(&end)
+}
+
 /// Whether a script only calls by a new name what another changed file defined by the old one. Such a script cannot have
 /// become weaker: what it calls is still what the other file defines. `others` are the texts of the other changed files,
 /// before and now.
@@ -127,5 +138,8 @@ mod tests {
         ] {
             assert_eq!(keeps_checks(before, now), expect, "{before:?} {now:?}");
         }
+        assert!(helper_keeps_checks(0, Some(0)) && helper_keeps_checks(1, Some(2)));
+        assert!(!helper_keeps_checks(1, Some(0)) && !helper_keeps_checks(0, None));
+        assert!(is_helper("tests/make.py") && !is_helper("t/a.sh") && !is_helper("t/run"));
     }
 }
