@@ -38,6 +38,9 @@ pub(crate) struct BaseLook<T> {
     pub(crate) files: Vec<String>,
 }
 
+/// Runs the command on a tree and watches these files of it: the ones that were read.
+pub(crate) type ReadOn<'a> = &'a mut dyn FnMut(&Oid, &[String]) -> Result<BTreeSet<String>, GitError>;
+
 /// Runs the command on a tree: how it stands there, and what the run left behind.
 pub(crate) type RunOn<'a, T> = &'a mut dyn FnMut(&Oid) -> Result<(CommandState, T), GitError>;
 
@@ -71,25 +74,48 @@ impl TrustedJudge {
         commands: &[JudgingCommand],
         commit: &Oid,
         run: RunOn<'_, T>,
+        read: ReadOn<'_>,
     ) -> Result<Option<BaseLook<T>>, GitError> {
         let trusted = self.tree(site)?;
         let mut files = JudgeFiles::default();
         for command in commands {
             files = files.and(changed_judge(site, &trusted, commit, command)?);
         }
-        put_back(site, &trusted, commit, &files, run)
+        let mut watched = BTreeSet::new();
+        for command in commands {
+            watched.extend(with_facts(site, &trusted, commit, command, "", |facts| {
+                facts.worth_watching(&files)
+            })?);
+        }
+        let watched: Vec<String> = watched.into_iter().collect();
+        let observed = match watched.is_empty() {
+            true => BTreeSet::new(),
+            false => read(&trusted, &watched)?,
+        };
+        for command in commands.iter().filter(|_| !observed.is_empty()) {
+            let more = with_facts(site, &trusted, commit, command, "", |facts| facts.observed(&observed))?;
+            files = files.and(more);
+        }
+        put_back(&Change { site, trusted: &trusted, commit, observed: &observed }, &files, run)
     }
+}
+
+/// A change, and the tree whose files judge it.
+pub(crate) struct Change<'a> {
+    pub(crate) site: &'a Site,
+    pub(crate) trusted: &'a Oid,
+    pub(crate) commit: &'a Oid,
+    /// Files of the judge that nothing names: a run was seen to read them.
+    pub(crate) observed: &'a BTreeSet<String>,
 }
 
 /// How a change stands with files of its judge put back, stage by stage, as `TrustedJudge::look` says it.
 pub(crate) fn put_back<T>(
-    site: &Site,
-    trusted: &Oid,
-    commit: &Oid,
+    change: &Change<'_>,
     files: &JudgeFiles,
     run: RunOn<'_, T>,
 ) -> Result<Option<BaseLook<T>>, GitError> {
-    let scripts = Scripts { site, trusted, commit };
+    let Change { site, trusted, commit, .. } = *change;
     let (mut last, mut tests_stay) = (None, false);
     for stage in Stage::ALL {
         let back = files.put_back(stage, tests_stay);
@@ -98,7 +124,7 @@ pub(crate) fn put_back<T>(
         }
         let (state, evidence) = run(&site.repo.tree_with(commit, trusted, &paths(&back))?)?;
         let is_green = state.is_green();
-        if !is_green && scripts.are_ordinary(stage, files.own(stage), run)? {
+        if !is_green && change.are_ordinary(stage, files.own(stage), run)? {
             tests_stay |= stage == Stage::Tests;
             continue;
         }
@@ -117,14 +143,7 @@ pub(crate) fn put_back<T>(
     Ok(last)
 }
 
-/// Scripts of a judge that a change has otherwise than the trusted tree.
-struct Scripts<'a> {
-    site: &'a Site,
-    trusted: &'a Oid,
-    commit: &'a Oid,
-}
-
-impl Scripts<'_> {
+impl Change<'_> {
     /// Whether each script only changed as ordinary work changes it: with what it tests, or by a name of what it calls.
     fn are_ordinary<T>(&self, stage: Stage, all: &[String], run: RunOn<'_, T>) -> Result<bool, GitError> {
         if !matches!(stage, Stage::Tests | Stage::Tools | Stage::Either) {
@@ -144,7 +163,12 @@ impl Scripts<'_> {
         }
         for (path, before) in &old {
             let now = self.text(self.commit, path)?.map(|text| integrity::checks_in(&text));
-            if !ordinary::keeps_checks(Some(integrity::checks_in(before)), now) {
+            let before = integrity::checks_in(before);
+            let is_kept = match self.observed.contains(path) && ordinary::is_helper(path) {
+                true => ordinary::helper_keeps_checks(before, now),
+                false => ordinary::keeps_checks(Some(before), now),
+            };
+            if !is_kept {
                 return Ok(false);
             }
         }

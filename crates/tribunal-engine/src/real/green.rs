@@ -11,6 +11,7 @@ use super::enforced;
 use super::inside;
 use super::prepare::{Judged, prepare};
 use super::project::Project;
+use super::reads::Reads;
 use super::site::{Site, lock};
 use super::subject;
 use crate::docket::{CommandNote, Docket, Note};
@@ -18,6 +19,7 @@ use crate::gates::{self, TestRun, has_tests, test_run};
 use crate::settings::Settings;
 use crate::world::Report;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -227,6 +229,45 @@ impl Runner<'_> {
         }
     }
 
+    /// The files among these that the command reads on a tree. It is a run of its own: what an answer goes by is not touched.
+    fn reads(&self, commit: &Oid, tree: &Oid, files: &[String]) -> Result<BTreeSet<String>, GitError> {
+        let site = self.site;
+        if self.effect.is_some_and(|effect| site.is_unwanted(effect)) {
+            return Ok(BTreeSet::new());
+        }
+        let key = (tree.clone(), self.known.steps().cloned().collect(), files.to_vec());
+        let mut known = lock(&site.read);
+        if let Some(read) = known.get(&key) {
+            return Ok(read.clone());
+        }
+        let name = format!("{}-{}-reads", self.command.name(), tree.short());
+        let (dir, path) = self.checkout(&name, commit, tree)?;
+        let ready = self.ready(commit, tree, &path);
+        let reads = Reads::begin(&dir, &path, files);
+        // How it ends is another run's to say.
+        let _ = ready.and_then(|()| self.steps(&name, 0, &path, &dir));
+        let read = reads.read();
+        site.shelf.discard(&dir)?;
+        known.insert(key, read.clone());
+        Ok(read)
+    }
+
+    /// A checkout that nobody else sees, and the folder around it.
+    fn checkout(&self, name: &str, commit: &Oid, tree: &Oid) -> Result<(PathBuf, PathBuf), GitError> {
+        let site = self.site;
+        let dir = site.dir.join("checks").join(name);
+        site.shelf.discard(&dir)?;
+        fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
+        let path = dir.join("tree");
+        site.shelf.checkout_as(&path, &dir.join("index"), commit, tree, "tests")?;
+        Ok((dir, path))
+    }
+
+    /// Gives a checkout what the command needs besides.
+    fn ready(&self, commit: &Oid, tree: &Oid, path: &Path) -> Result<(), String> {
+        prepare(self.site, Judged { commit, tree }, path).and_then(|()| borrow(self.site, path))
+    }
+
     /// One run, on a checkout that nobody else sees.
     fn once(
         &self,
@@ -236,12 +277,8 @@ impl Runner<'_> {
     ) -> Result<(OneRun, Option<TestReport>, String), GitError> {
         let site = self.site;
         let name = format!("{}-{}", self.command.name(), tree.short());
-        let dir = site.dir.join("checks").join(&name);
-        site.shelf.discard(&dir)?;
-        fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
-        let path = dir.join("tree");
-        site.shelf.checkout_as(&path, &dir.join("index"), commit, tree, "tests")?;
-        let ready = prepare(site, Judged { commit, tree }, &path).and_then(|()| borrow(site, &path));
+        let (dir, path) = self.checkout(&name, commit, tree)?;
+        let ready = self.ready(commit, tree, &path);
         let done = ready.and_then(|()| self.steps(&name, n, &path, &dir));
         let found = match done {
             Err(why) => (lost(why), None, String::new()),
@@ -311,10 +348,11 @@ impl Runner<'_> {
         let asked = self.judge.filter(|_| now.state.is_green() && !same_tree && stands(Defence::BaseJudge));
         let Some(judge) = asked else { return Ok(None) };
         let command = JudgingCommand { steps: self.known.steps().cloned().collect(), named: Named::Judge };
-        judge.look(self.site, &[command], commit, &mut |tree| {
+        let run = &mut |tree: &Oid| {
             let seen = self.on_tree(commit, tree.clone(), Ask::RedAgain)?;
             Ok((seen.state.clone(), seen))
-        })
+        };
+        judge.look(self.site, &[command], commit, run, &mut |tree, files| self.reads(commit, tree, files))
     }
 
     /// Whether the files of a commit say that there are tests.

@@ -11,6 +11,7 @@ use super::inside;
 use super::message::{self, Rewritten};
 use super::site::{Site, lock, slug};
 use crate::docket::Docket;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -171,7 +172,14 @@ impl Change {
             judge = judge.and(called_by(site, &self.base, &self.tree, &text_of(site, hook, &self.base)?)?);
         }
         let mut n = 0;
-        let looked = base_judge::put_back(site, &self.base, &self.tree, &judge, &mut |tree| {
+        let asked = base_judge::Change {
+            site,
+            trusted: &self.base,
+            commit: &self.tree,
+            // What a hook reads is not watched: it is shown the whole change in any case.
+            observed: &BTreeSet::new(),
+        };
+        let looked = base_judge::put_back(&asked, &judge, &mut |tree| {
             n += 1;
             let change = Change { tree: tree.clone(), parent: self.parent.clone(), base: self.base.clone() };
             let desk = Desk::set_up(site, &format!("{name}.hooks.base{n}"), &change, hooks)?;
