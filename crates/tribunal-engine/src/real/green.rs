@@ -684,6 +684,19 @@ impl ProjectCheck {
     }
 }
 
+/// A note that a landing was not tested, because no test command is known where it lands.
+pub(crate) fn no_command(site: &Site, effect: &EffectId, tree: &Oid) -> Note {
+    Note::Command(Box::new(CommandNote {
+        effect: effect.to_string(),
+        command: ProjectCommand::Test,
+        shown: String::new(),
+        tree: tree.to_string(),
+        answer: Answer::NoTests(unknown(site)),
+        judge: Vec::new(),
+        uncounted: false,
+    }))
+}
+
 /// Why no test command is known, with the way out.
 fn unknown(site: &Site) -> String {
     let checks = &site.settings.checks;
