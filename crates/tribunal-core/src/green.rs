@@ -220,11 +220,12 @@ impl BaseJudge {
     }
 }
 
-/// Whether scripts of tests changed together with what they test, which is ordinary work, and are not just weaker than they
-/// were. `checks_kept` says that each of them checks as much as before. Beyond that they must be able to fail: the code of
-/// the base, which its own tests find good, is red with the change's.
-pub fn changed_with_code(checks_kept: bool, base: &CommandState, base_with_tests: &CommandState) -> bool {
-    checks_kept && base.is_green() && matches!(base_with_tests, CommandState::Red { broke: false, .. })
+/// Whether a script of tests changed together with what it tests, which is ordinary work, and is not just weaker than it
+/// was. `checks_kept` says that it checks as much as before. Beyond that it must be able to fail: the code of the base,
+/// which its own tests find good, is red with the change's script. Each script is asked by itself, or a weak one could hide
+/// behind another.
+pub fn changed_with_code(checks_kept: bool, base: &CommandState, base_with_script: &CommandState) -> bool {
+    checks_kept && base.is_green() && matches!(base_with_script, CommandState::Red { broke: false, .. })
 }
 
 /// What follows from how a command ended.

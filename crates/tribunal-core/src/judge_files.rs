@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 mod calls;
 mod manifest;
+mod observed;
 mod orders;
+pub mod ordinary;
 mod places;
 mod table;
 
@@ -208,6 +210,7 @@ impl JudgeFacts<'_> {
     fn defining_files(&self) -> BTreeSet<String> {
         let mut found = self.words_of_command();
         found.extend(called(self.recipe).into_iter().filter(|path| place_of(path, "").is_some()));
+        found.extend(self.plugins());
         let makefiles = self.paths.iter().filter(|path| table::is_makefile(path));
         let mut open: Vec<String> = found.iter().chain(makefiles).cloned().collect();
         for _ in 0..DEPTH {
@@ -232,12 +235,29 @@ impl JudgeFacts<'_> {
     fn led_from(&self, files: Vec<String>) -> BTreeSet<String> {
         let mut named = self.words_of_command();
         named.extend(called(self.recipe));
+        named.extend(self.plugins());
         let mut open: Vec<String> = named.iter().cloned().chain(files).collect();
         for _ in 0..DEPTH {
             let found: Vec<String> = open.iter().flat_map(|path| self.leads_to(path)).collect();
             open = found.into_iter().filter(|path| named.insert(path.clone())).collect();
         }
         named
+    }
+
+    /// Modules that a `conftest.py` of the base loads into pytest by name.
+    fn plugins(&self) -> BTreeSet<String> {
+        let files = self.paths.iter().filter(|path| table::has_fixtures(path));
+        let named = |path: &String| -> Vec<String> {
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let modules = (self.before)(path).map(|text| manifest::plugins(&text)).unwrap_or_default();
+            let at = |module: &String| {
+                let path = module.replace('.', "/");
+                ["", "src", folder].map(|root| normal(root, &path)).into_iter().flatten().collect::<Vec<_>>()
+            };
+            modules.iter().flat_map(at).collect()
+        };
+        let found = files.flat_map(named);
+        found.flat_map(|path| [format!("{path}.py"), format!("{path}/__init__.py")]).collect()
     }
 
     /// Files that the words of the command name, where somebody set it up as a judge.
@@ -344,17 +364,22 @@ impl JudgeFacts<'_> {
         for line in text.lines() {
             let mut words = line.split_whitespace();
             let word = words.next().unwrap_or_default();
-            if matches!(word, "." | "source" | "include" | "-include" | "sinclude" | "import" | "exec") {
-                for word in words.map(|word| word.trim_matches(['"', '\'', ';'])) {
-                    // A script names files from where it runs, a Makefile from where make does: the root, or its own folder.
-                    let bare = word.rsplit_once("/$").map_or(word, |(_, rest)| rest);
-                    let rest = last_parts(bare);
-                    found.extend(
-                        [normal("", bare), normal("", rest), normal(folder, rest)].into_iter().flatten(),
-                    );
-                }
+            let rest: Vec<&str> = match word {
+                "." | "source" | "include" | "-include" | "sinclude" | "import" | "exec" => words.collect(),
+                _ => calls::shell_of_make(line).into_iter().collect(),
+            };
+            for word in rest.into_iter().map(|word| word.trim_matches(['"', '\'', ';'])) {
+                // A script names files from where it runs, a Makefile from where make does: the root, or its own folder.
+                let bare = word.rsplit_once("/$").map_or(word, |(_, rest)| rest);
+                let rest = last_parts(bare);
+                let places = [normal("", bare), normal("", rest), normal(folder, rest)];
+                found.extend(places.into_iter().flatten());
             }
         }
+        let (patterns, mut found): (Vec<String>, Vec<String>) =
+            found.into_iter().partition(|path| path.contains(['*', '?']));
+        let all = self.paths.iter().chain(self.changed);
+        found.extend(all.filter(|path| patterns.iter().any(|one| stands_for(one, path))).cloned());
         found
     }
 
@@ -367,7 +392,8 @@ impl JudgeFacts<'_> {
             let (before, now) = texts();
             manifest::marked(&before, marks) != manifest::marked(&now, marks)
         };
-        if (!was && table::shadows(path)) || table::marks_in(path).is_some_and(steers) {
+        let shadows = || table::shadows(path) || self.shadows_beside_tests(path);
+        if (!was && shadows()) || table::marks_in(path).is_some_and(steers) {
             return true;
         }
         match table::parts_of(path) {
@@ -380,6 +406,31 @@ impl JudgeFacts<'_> {
                 parts.differ(&before, &now)
             }
         }
+    }
+
+    /// Whether a new module of Python stands beside tests, where pytest looks first, with the name of another module.
+    fn shadows_beside_tests(&self, path: &str) -> bool {
+        let Some((folder, name)) = path.rsplit_once('/') else { return false };
+        let (folder, name) = match (name, folder.rsplit_once('/')) {
+            ("__init__.py", Some((folder, package))) => (folder, package),
+            _ => match name.strip_suffix(".py") {
+                Some(stem) => (folder, stem),
+                None => return false,
+            },
+        };
+        let prefix = format!("{folder}/");
+        let mut beside = self.paths.range(prefix.clone()..).take_while(|path| path.starts_with(&prefix));
+        let has_tests = beside.any(|path| {
+            let rest = &path[prefix.len()..];
+            !rest.contains('/') && rest.ends_with(".py") && is_of_a_runner(rest)
+        });
+        let is_module = |root: &str| {
+            let module = format!("{root}{name}");
+            self.paths.contains(&format!("{module}.py"))
+                || self.paths.contains(&format!("{module}/__init__.py"))
+        };
+        has_tests
+            && (table::shadows(&format!("{name}.py")) || ["", "src/", "lib/"].into_iter().any(is_module))
     }
 
     /// Whether the base has a file in the folder of a path, or below it.

@@ -555,7 +555,14 @@ fn untested(docket: &Docket) -> BTreeSet<String> {
         true => lp.unchecked().get(&check).map(|why| plain::line(why)),
         false => Some(format!("{check} is switched off (gates.off)")),
     };
-    docket.loops.values().filter(is_code).filter_map(why).collect()
+    // The last word on a landing: a branch that moved may have lost its test command, or got one.
+    let tests = docket.commands.iter().filter(|note| note.command == ProjectCommand::Test);
+    let last: BTreeMap<&str, &CommandNote> = tests.map(|note| (note.of(), note)).collect();
+    let landed = last.into_values().filter_map(|note| match &note.answer {
+        Answer::NoTests(why) if note.shown.is_empty() => Some(plain::line(why)),
+        _ => None,
+    });
+    docket.loops.values().filter(is_code).filter_map(why).chain(landed).collect()
 }
 
 /// What the project's own commands were besides green: red before the change, flaky, or red and taken by a person. Each

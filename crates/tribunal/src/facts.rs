@@ -758,7 +758,12 @@ fn note_kind(note: &Note) -> Option<Kind> {
         }
         Note::Command(note) if note.answer.is_green() => return None,
         Note::Command(note) => {
-            let text = format!("{}: `{}`: {}", note.command, note.shown, note.answer.text());
+            // Where no command is known there is none to show.
+            let shown = match note.shown.is_empty() {
+                true => String::new(),
+                false => format!("`{}`: ", note.shown),
+            };
+            let text = format!("{}: {shown}{}", note.command, note.answer.text());
             events::note("command", &text)
         }
         Note::Judge(note) => events::note("command", &note.text),

@@ -127,6 +127,13 @@ pub fn named_in(text: &str, folder: &str) -> Vec<String> {
     mentions(text, folder).into_iter().map(|one| one.path).collect()
 }
 
+/// The program by which make runs its recipes, where a line of a Makefile sets it.
+pub(super) fn shell_of_make(line: &str) -> Option<&str> {
+    let line = line.trim().trim_start_matches("export ").trim_start_matches("override ").trim_start();
+    let value = line.strip_prefix("SHELL")?.trim_start().trim_start_matches([':', '?']).strip_prefix('=')?;
+    value.split_whitespace().next()
+}
+
 /// Whether a path is one that a word with `*` and `?` stands for. `**` also stands for folders.
 pub(super) fn stands_for(pattern: &str, path: &str) -> bool {
     fn matches(pattern: &[u8], path: &[u8]) -> bool {

@@ -59,17 +59,43 @@ pub(super) fn marked(text: &str, marks: &[(&str, &str)]) -> String {
     out
 }
 
+/// The modules that `pytest_plugins` of a file of pytest names, on its line or in a list of several.
+pub(super) fn plugins(text: &str) -> Vec<String> {
+    let Some(at) = text.find("pytest_plugins") else { return Vec::new() };
+    let rest = text[at..].split_once('=').map_or("", |(_, rest)| rest).trim_start();
+    let end = match rest.chars().next() {
+        Some('[' | '(') => rest.find([']', ')']),
+        _ => rest.find('\n'),
+    };
+    let list = &rest[..end.unwrap_or(rest.len())];
+    let parts = list.split(['"', '\'']).skip(1).step_by(2);
+    parts.map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
 /// Whether a file of pytest has all its lines still, in their order, and what stands between them are imports and fixtures
 /// that a test has to ask for. Hooks, fixtures that act by themselves and statements are more than that.
 pub(super) fn only_adds_fixtures(before: &str, now: &str) -> bool {
     let mut old = before.lines().filter(|line| !line.trim().is_empty()).peekable();
-    let (mut inside, mut decorated) = (false, false);
+    let (mut inside, mut decorated, mut heads, mut quoted) = (false, false, false, None);
     for line in now.lines().filter(|line| !line.trim().is_empty()) {
+        // A text that describes a new fixture. It swallows no old line: those are still looked for behind it.
+        match docstring(line, quoted, heads) {
+            Docstring::None => {}
+            Docstring::Unclear => return false,
+            Docstring::Open(quotes) => {
+                quoted = Some(quotes);
+                continue;
+            }
+            Docstring::Closed => {
+                (quoted, heads) = (None, false);
+                continue;
+            }
+        }
         let is_indented = line.starts_with([' ', '\t']);
         let is_old = old.peek().is_some_and(|next| *next == line);
         if is_old && !decorated {
             old.next();
-            inside = false;
+            (inside, heads) = (false, false);
             continue;
         }
         let is_import = !is_indented && (line.starts_with("import ") || line.starts_with("from "));
@@ -84,8 +110,38 @@ pub(super) fn only_adds_fixtures(before: &str, now: &str) -> bool {
         }
         inside = is_function || (inside && is_indented);
         decorated = is_fixture;
+        heads = is_function && line.ends_with(':');
     }
-    old.peek().is_none()
+    old.peek().is_none() && quoted.is_none()
+}
+
+/// What a line is to the text that describes a function of Python.
+enum Docstring {
+    /// No part of one.
+    None,
+    /// It begins with these quotes, or goes on.
+    Open(&'static str),
+    /// It ends here.
+    Closed,
+    /// It may end in the middle of a line.
+    Unclear,
+}
+
+/// Reads a line. `quoted` are the quotes that are open, and `heads` says that the line before is the head of a function.
+fn docstring(line: &str, quoted: Option<&'static str>, heads: bool) -> Docstring {
+    let line = line.trim();
+    let opens = || ["\"\"\"", "'''"].into_iter().find(|quotes| heads && line.starts_with(quotes));
+    let (quotes, text) = match (quoted, opens()) {
+        (Some(quotes), _) => (quotes, line),
+        (None, Some(quotes)) => (quotes, &line[quotes.len()..]),
+        (None, None) => return Docstring::None,
+    };
+    match text.split_once(quotes) {
+        _ if text.contains('\\') => Docstring::Unclear,
+        None => Docstring::Open(quotes),
+        Some((_, "")) => Docstring::Closed,
+        Some(_) => Docstring::Unclear,
+    }
 }
 
 /// Whether entries differ that judge. A dependency that was there and is now taken from the tree is one: it stands in the

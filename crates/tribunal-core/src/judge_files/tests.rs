@@ -409,6 +409,23 @@ fn fixtures_that_are_only_added() {
         (with(TWO), true),
         (with(&TWO.replace("fixture", "fixture(scope='session')")), true),
         (format!("from app import make\n{OLD}{TWO}"), true),
+        (with(&TWO.replace("    return", "    \"\"\"Two.\"\"\"\n    return")), true),
+        (
+            with(&TWO.replace("    return", "    '''Two,\n\n    import what is two.\n    '''\n    return")),
+            true,
+        ),
+        (with(&TWO.replace("    return 2", "    \"\"\"Two.\"\"\"; x()\n    return 2")), false),
+        (with(&TWO.replace("    return 2", "    \"\"\"Two. \\\"\"\"\n    return 2\n    \"\"\"")), false),
+        // Texts that swallow what was there.
+        (
+            format!(
+                "import pytest\n\n@pytest.fixture\ndef two():\n    \"\"\"Two.\n{}\n    \"\"\"\n",
+                OLD.replace("import pytest\n", "")
+            ),
+            false,
+        ),
+        (with(&TWO.replace("    return 2", "    \"\"\"Two.\n    return 2")), false),
+        (with(&TWO.replace("    return 2", "    x = 1\n    \"\"\"Two.\"\"\"\n    return 2")), false),
         (with(&TWO.replace("fixture", "fixture(autouse=True)")), false),
         (with("\ndef pytest_collection_modifyitems(items):\n    items.clear()\n"), false),
         (with("\npytest.Item.runtest = None\n"), false),
@@ -432,6 +449,92 @@ fn fixtures_that_are_only_added() {
             ),
             "{now}"
         );
+    }
+}
+
+/// What make and pytest load by another way than an `include` of one file.
+#[test]
+fn what_runners_load_by_name() {
+    let make: &[(&str, &str)] = &[
+        ("Makefile", "SHELL := ./wrap\ninclude conf/*.inc\ntest:\n\ttrue\n"),
+        ("conf/a.inc", "a\n"),
+        ("wrap", "a\n"),
+    ];
+    let plugins = "pytest_plugins = [\n    \"plug.one\",\n    'two',\n]\n";
+    let pytest: &[(&str, &str)] = &[
+        ("tests/unit/conftest.py", plugins),
+        ("tests/unit/test_a.py", "x\n"),
+        ("app.py", "x\n"),
+        ("plug/one.py", "x\n"),
+    ];
+    check(&[
+        ("make test", make, &[("conf/a.inc", "b\n"), ("conf/b.inc", "b\n")], &["conf/a.inc", "conf/b.inc"]),
+        ("make test", make, &[("wrap", "exit 0\n")], &["wrap"]),
+        ("pytest", pytest, &[("plug/one.py", "y\n")], &["plug/one.py"]),
+        ("pytest", pytest, &[("tests/unit/two.py", "y\n")], &["tests/unit/two.py"]),
+        // A module beside the tests, where pytest looks before it looks anywhere else.
+        ("pytest", pytest, &[("tests/unit/json.py", "y\n")], &["tests/unit/json.py"]),
+        ("pytest", pytest, &[("tests/unit/app.py", "y\n")], &["tests/unit/app.py"]),
+        ("pytest", pytest, &[("tests/unit/app/__init__.py", "y\n")], &["tests/unit/app/__init__.py"]),
+        ("pytest", pytest, &[("tests/unit/data.py", "y\n")], &[]),
+    ]);
+}
+
+/// The base, the changed file, and where it stands if the base's run reads it.
+#[test]
+fn files_that_the_base_reads() {
+    let base: &[(&str, &str)] = &[
+        ("Makefile", "test:\n\tsh t/run\n"),
+        ("t/x[1].sh", "a\n"),
+        ("t/part", "a\n"),
+        ("t/list.txt", "# all\nt/part\n"),
+        ("t/want.txt", "hello\n"),
+        ("t/test_a.py", "a\n"),
+        ("tests/make.py", "a\n"),
+        ("tools/x.sh", "a\n"),
+        ("spec", "more"),
+        ("more/a.sh", "a\n"),
+        ("bin/tool.sh", "a\n"),
+        ("run.sh", "a\n"),
+        ("ci/package.json", "{}\n"),
+    ];
+    let cases = [
+        ("t/x[1].sh", "tests"),
+        ("t/part", "tests"),
+        ("t/list.txt", "tests"),
+        ("tests/make.py", "tests"),
+        ("more/a.sh", "tests"),
+        ("tools/x.sh", "tools"),
+        ("t/want.txt", ""),
+        ("t/test_a.py", ""),
+        ("bin/tool.sh", ""),
+        ("run.sh", ""),
+        ("ci/package.json", ""),
+    ];
+    let before = tree(base);
+    for (path, expect) in cases {
+        let changed = [path.to_owned()];
+        let facts = JudgeFacts {
+            steps: &[],
+            named: Named::Judge,
+            defined: None,
+            recipe: "",
+            changed: &changed,
+            paths: &before.keys().cloned().collect(),
+            before: &|path| before.get(path).cloned(),
+            now: &|_| Some("b\n".to_owned()),
+        };
+        let read = BTreeSet::from([path.to_owned()]);
+        let found = facts.observed(&read);
+        let place = match (found.tests.is_empty(), found.tools.is_empty()) {
+            (false, _) => "tests",
+            (_, false) => "tools",
+            _ => "",
+        };
+        assert_eq!(place, expect, "{path}");
+        assert_eq!(facts.worth_watching(&JudgeFiles::default()).is_empty(), expect.is_empty(), "{path}");
+        assert_eq!(facts.observed(&BTreeSet::new()), JudgeFiles::default(), "{path} was not read");
+        assert!(facts.worth_watching(&found).is_empty(), "{path} was found");
     }
 }
 

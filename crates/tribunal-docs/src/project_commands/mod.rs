@@ -56,13 +56,24 @@ impl FoundCommand {
 }
 
 /// Lines that a recipe had and has no more, but for those that only compile. A target that was made to do nothing ends
-/// well, and so does what it no longer tests.
-pub fn taken_out(before: &FoundCommand, now: Option<&FoundCommand>) -> Vec<String> {
+/// well, and so does what it no longer tests. A line that names a file by the place that it moved to is still there:
+/// `moved` are such files, before and now.
+pub fn taken_out(
+    before: &FoundCommand,
+    now: Option<&FoundCommand>,
+    moved: &[(String, String)],
+) -> Vec<String> {
     const COMPILERS: [&str; 10] =
         ["cc", "gcc", "g++", "clang", "clang++", "cxx", "ar", "ld", "javac", "rustc"];
     let compiles = |line: &&str| programs(line).iter().any(|program| COMPILERS.contains(program));
     let now = now.map(|now| now.recipe.as_str()).unwrap_or_default();
-    let is_there = |line: &&str| now.lines().any(|other| other.trim() == *line);
+    let place = |word: &str| {
+        let path = word.strip_prefix("./").unwrap_or(word);
+        moved.iter().find(|(old, _)| old == path).map_or(path, |(_, new)| new).to_owned()
+    };
+    let words = |line: &str| line.split_whitespace().map(place).collect::<Vec<_>>();
+    let is_there =
+        |line: &&str| now.lines().any(|other| other.trim() == *line || words(other) == words(line));
     let lines = before.recipe.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.filter(|line| !compiles(line) && !is_there(line)).map(str::to_owned).collect()
 }

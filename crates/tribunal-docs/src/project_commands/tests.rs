@@ -377,10 +377,14 @@ fn a_build_is_named_where_the_tests_do_not_build() {
 fn a_line_that_is_taken_out_of_a_recipe_is_seen() {
     let check = |before: &str, now: &str, expect: &[&str]| {
         let of = |text: &str| found(&[("Makefile", text)]).test;
-        assert_eq!(taken_out(&of(before).unwrap(), of(now).as_ref()), expect, "{before} {now}");
+        let moved = [("a.sh".to_owned(), "unit/a.sh".to_owned())];
+        assert_eq!(taken_out(&of(before).unwrap(), of(now).as_ref(), &moved), expect, "{before} {now}");
     };
     check("test:\n\t./t\n", "test:\n\t./t\n\t./u\n", &[]);
     check("test:\n\t./t\n", "test:\n\t@true\n", &["./t"]);
+    check("test:\n\tsh ./a.sh -x\n", "test:\n\tsh unit/a.sh -x\n", &[]);
+    check("test:\n\tsh a.sh\n", "test:\n\tsh unit/a.sh || true\n", &["sh a.sh"]);
+    check("test:\n\tsh b.sh\n", "test:\n\tsh unit/a.sh\n", &["sh b.sh"]);
     check("test:\n\t./t\n", "all:\n\tcc a.c\n", &["./t"]);
     check("test: unit\nunit:\n\t./t\n", "test:\n\t./u\nunit:\n\t./t\n", &["./t"]);
     check("test: a.o\n\t./t\na.o:\n\t$(CC) -c a.c\n", "test: a.o\n\t./t\na.o:\n\t$(CC) -O2 -c a.c\n", &[]);

@@ -40,7 +40,9 @@ pub fn test_run(shown: &str, run: &CommandRun, report: Option<TestReport>) -> Te
         (CommandRun::Failed(_), Some(report)) if report.executed() > 0 => TestRun::Ran(report.ended_badly()),
         (CommandRun::Passed, Some(report)) if report.executed() > 0 => TestRun::Ran(report),
         (CommandRun::Passed, Some(report)) => TestRun::Nothing(report, format!("`{shown}` ran no test")),
-        (CommandRun::Passed, None) => TestRun::Silent(format!("`{shown}` ran no test")),
+        (CommandRun::Passed, None) => {
+            TestRun::Silent(format!("`{shown}` names and counts no test, so there are none to compare"))
+        }
         (CommandRun::Failed(how), _) => TestRun::Broke(format!("`{shown}` ran no test: {how}")),
     }
 }

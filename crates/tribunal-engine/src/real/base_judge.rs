@@ -7,7 +7,7 @@ use crate::docket::{CommandNote, Docket};
 use std::collections::BTreeSet;
 use tribunal_core::green::{BaseJudge, CommandState, changed_with_code};
 use tribunal_core::ids::{LoopId, PlanId};
-use tribunal_core::judge_files::{JudgeFacts, JudgeFiles, Named, Stage, commands_in, runs_targets};
+use tribunal_core::judge_files::{JudgeFacts, JudgeFiles, Named, Stage, commands_in, ordinary, runs_targets};
 use tribunal_docs::integrity;
 use tribunal_docs::project_commands::{ProjectFiles, defines, recipe_of};
 use tribunal_git::{GitError, GitPath, Oid};
@@ -37,6 +37,9 @@ pub(crate) struct BaseLook<T> {
     /// All files of the judge that the change has otherwise. Whoever takes the change takes these.
     pub(crate) files: Vec<String>,
 }
+
+/// Runs the command on a tree and watches these files of it: the ones that were read.
+pub(crate) type ReadOn<'a> = &'a mut dyn FnMut(&Oid, &[String]) -> Result<BTreeSet<String>, GitError>;
 
 /// Runs the command on a tree: how it stands there, and what the run left behind.
 pub(crate) type RunOn<'a, T> = &'a mut dyn FnMut(&Oid) -> Result<(CommandState, T), GitError>;
@@ -71,67 +74,166 @@ impl TrustedJudge {
         commands: &[JudgingCommand],
         commit: &Oid,
         run: RunOn<'_, T>,
+        read: ReadOn<'_>,
     ) -> Result<Option<BaseLook<T>>, GitError> {
         let trusted = self.tree(site)?;
         let mut files = JudgeFiles::default();
         for command in commands {
             files = files.and(changed_judge(site, &trusted, commit, command)?);
         }
-        let (mut last, mut tests_stay) = (None, false);
-        for stage in Stage::ALL {
-            let back = files.put_back(stage, tests_stay);
-            if back.is_empty() {
-                continue;
-            }
-            let (state, evidence) = run(&site.repo.tree_with(commit, &trusted, &paths(&back))?)?;
-            let is_green = state.is_green();
-            if !is_green && stage == Stage::Tests && are_ordinary(site, &trusted, commit, &files.tests, run)?
-            {
-                tests_stay = true;
-                continue;
-            }
-            let mut new = BTreeSet::new();
-            for file in &back {
-                if site.repo.file_at(&trusted, &GitPath::from(file.as_str()))?.is_none() {
-                    new.insert(file.clone());
-                }
-            }
-            let judged = BaseJudge { state, files: back, new };
-            last = Some(BaseLook { judged, evidence, files: files.all().into_iter().collect() });
-            if !is_green {
-                break;
-            }
+        let mut watched = BTreeSet::new();
+        for command in commands {
+            watched.extend(with_facts(site, &trusted, commit, command, "", |facts| {
+                facts.worth_watching(&files)
+            })?);
         }
-        Ok(last)
+        let watched: Vec<String> = watched.into_iter().collect();
+        let observed = match watched.is_empty() {
+            true => BTreeSet::new(),
+            false => read(&trusted, &watched)?,
+        };
+        for command in commands.iter().filter(|_| !observed.is_empty()) {
+            let more = with_facts(site, &trusted, commit, command, "", |facts| facts.observed(&observed))?;
+            files = files.and(more);
+        }
+        put_back(&Change { site, trusted: &trusted, commit, observed: &observed }, &files, run)
     }
 }
 
-/// Whether scripts of tests only changed together with what they test.
-fn are_ordinary<T>(
-    site: &Site,
-    trusted: &Oid,
-    commit: &Oid,
-    tests: &[String],
+/// A change, and the tree whose files judge it.
+pub(crate) struct Change<'a> {
+    pub(crate) site: &'a Site,
+    pub(crate) trusted: &'a Oid,
+    pub(crate) commit: &'a Oid,
+    /// Files of the judge that nothing names: a run was seen to read them.
+    pub(crate) observed: &'a BTreeSet<String>,
+}
+
+/// How a change stands with files of its judge put back, stage by stage, as `TrustedJudge::look` says it.
+pub(crate) fn put_back<T>(
+    change: &Change<'_>,
+    files: &JudgeFiles,
     run: RunOn<'_, T>,
-) -> Result<bool, GitError> {
-    let mut checks_kept = true;
-    for path in paths(tests) {
-        let checks = |at: &Oid| -> Result<Option<u64>, GitError> {
-            let bytes = site.repo.file_at(at, &path)?;
-            Ok(bytes.map(|bytes| integrity::checks_in(&String::from_utf8_lossy(&bytes))))
-        };
-        // One that the base does not have took nothing away.
-        checks_kept &= match (checks(trusted)?, checks(commit)?) {
-            (None, _) => true,
-            (Some(before), now) => before > 0 && now.is_some_and(|now| now >= before),
-        };
+) -> Result<Option<BaseLook<T>>, GitError> {
+    let Change { site, trusted, commit, .. } = *change;
+    let (mut last, mut tests_stay) = (None, false);
+    for stage in Stage::ALL {
+        let back = files.put_back(stage, tests_stay);
+        if back.is_empty() {
+            continue;
+        }
+        let (state, evidence) = run(&site.repo.tree_with(commit, trusted, &paths(&back))?)?;
+        let is_green = state.is_green();
+        if !is_green && change.are_ordinary(stage, files.own(stage), run)? {
+            tests_stay |= stage == Stage::Tests;
+            continue;
+        }
+        let mut new = BTreeSet::new();
+        for file in &back {
+            if site.repo.file_at(trusted, &GitPath::from(file.as_str()))?.is_none() {
+                new.insert(file.clone());
+            }
+        }
+        let judged = BaseJudge { state, files: back, new };
+        last = Some(BaseLook { judged, evidence, files: files.all().into_iter().collect() });
+        if !is_green {
+            break;
+        }
     }
-    if !checks_kept {
-        return Ok(false);
+    Ok(last)
+}
+
+impl Change<'_> {
+    /// Whether each script only changed as ordinary work changes it: with what it tests, or by a name of what it calls.
+    fn are_ordinary<T>(&self, stage: Stage, all: &[String], run: RunOn<'_, T>) -> Result<bool, GitError> {
+        if !matches!(stage, Stage::Tests | Stage::Tools | Stage::Either) {
+            return Ok(false);
+        }
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        for path in all {
+            match self.text(self.trusted, path)? {
+                None => new.push(path.clone()),
+                Some(before) if !self.is_renamed(path, &before)? => old.push((path.clone(), before)),
+                Some(_) => {}
+            }
+        }
+        let is_known = old.is_empty() && new.is_empty();
+        if is_known || stage != Stage::Tests || old.len() > ordinary::ALONE_MAX {
+            return Ok(is_known);
+        }
+        for (path, before) in &old {
+            let now = self.text(self.commit, path)?.map(|text| integrity::checks_in(&text));
+            let before = integrity::checks_in(before);
+            let is_kept = match self.observed.contains(path) && ordinary::is_helper(path) {
+                true => ordinary::helper_keeps_checks(before, now),
+                false => ordinary::keeps_checks(Some(before), now),
+            };
+            if !is_kept {
+                return Ok(false);
+            }
+        }
+        let old: Vec<String> = old.into_iter().map(|(path, _)| path).collect();
+        self.changed_with_code(&old, &new, run)
     }
-    let (base, _) = run(trusted)?;
-    let (with_tests, _) = run(&site.repo.tree_with(trusted, commit, &paths(tests))?)?;
-    Ok(changed_with_code(checks_kept, &base, &with_tests))
+
+    /// Whether scripts of tests changed with what they test, each by itself. Those that find the code of the base good, too,
+    /// must find the change good as they were.
+    fn changed_with_code<T>(
+        &self,
+        old: &[String],
+        new: &[String],
+        run: RunOn<'_, T>,
+    ) -> Result<bool, GitError> {
+        let repo = &self.site.repo;
+        let mut on_base = |files: &[String]| -> Result<CommandState, GitError> {
+            Ok(run(&repo.tree_with(self.trusted, self.commit, &paths(files))?)?.0)
+        };
+        let base = on_base(&[])?;
+        if !base.is_green() {
+            return Ok(false);
+        }
+        // A new script that fails on the base would speak for all others: it comes along only where one names it.
+        let with_new = on_base(new)?;
+        let mut same = Vec::new();
+        for path in old {
+            let text = self.text(self.commit, path)?.unwrap_or_default();
+            let is_along = |one: &&String| with_new.is_green() || text.contains(name_of(one));
+            let along = new.iter().filter(is_along).chain([path]).cloned().collect::<Vec<_>>();
+            if !changed_with_code(true, &base, &on_base(&along)?) {
+                same.push(path.clone());
+            }
+        }
+        match (same.is_empty(), old.is_empty()) {
+            (_, true) => Ok(changed_with_code(true, &base, &with_new)),
+            (true, _) => Ok(true),
+            (false, _) => Ok(run(&repo.tree_with(self.commit, self.trusted, &paths(&same))?)?.0.is_green()),
+        }
+    }
+
+    /// Whether a script only calls by a new name what another file of the change defines.
+    fn is_renamed(&self, path: &str, before: &str) -> Result<bool, GitError> {
+        let Some(now) = self.text(self.commit, path)? else { return Ok(false) };
+        let mut others = Vec::new();
+        for other in self.site.repo.changed_paths(self.trusted, self.commit)? {
+            let other = other.to_string();
+            if other != path
+                && let (Some(before), Some(now)) =
+                    (self.text(self.trusted, &other)?, self.text(self.commit, &other)?)
+            {
+                others.push((before, now));
+            }
+        }
+        Ok(ordinary::only_renames(before, &now, &others))
+    }
+
+    fn text(&self, at: &Oid, path: &str) -> Result<Option<String>, GitError> {
+        let bytes = self.site.repo.file_at(at, &GitPath::from(path))?;
+        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+}
+
+fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 fn paths(files: &[String]) -> Vec<GitPath> {
@@ -167,21 +269,15 @@ fn changed_judge(
 
 /// The files of a change that a script calls, with what those include and start: they judge when the script does. What only
 /// configures a runner is among them where the script calls one by name: a hook is otherwise shown the change as it is.
-pub(crate) fn called_by(
-    site: &Site,
-    base: &Oid,
-    change: &Oid,
-    script: &str,
-) -> Result<Vec<GitPath>, GitError> {
+pub(crate) fn called_by(site: &Site, base: &Oid, change: &Oid, script: &str) -> Result<JudgeFiles, GitError> {
     let command = JudgingCommand { steps: commands_in(script), named: Named::Judge };
-    let files: BTreeSet<String> = with_facts(site, base, change, &command, script, |facts| {
+    with_facts(site, base, change, &command, script, |facts| {
         let facts = JudgeFacts { steps: &[], ..facts };
         match runs_targets(script) {
-            true => facts.judge_files().all(),
-            false => facts.called_files().into_iter().collect(),
+            true => facts.judge_files(),
+            false => JudgeFiles { judge: facts.called_files(), ..JudgeFiles::default() },
         }
-    })?;
-    Ok(files.iter().map(|file| GitPath::from(file.as_str())).collect())
+    })
 }
 
 /// The files of a change that a judging command takes its orders from.

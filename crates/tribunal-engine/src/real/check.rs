@@ -14,6 +14,7 @@ use super::hooks::{HOOKS, Staged};
 use super::inside;
 use super::prepare::{Judged, prepare};
 use super::protected::{self, PROTECTED};
+use super::reads::Reads;
 use super::sandbox::{self, SandboxSpec};
 use super::secrets::{self, SECRETS};
 use super::site::{PlanText, Site, lock, slug};
@@ -22,7 +23,7 @@ use crate::crash;
 use crate::docket::{ChainNote, Docket, JudgeNote, Note};
 use crate::gates;
 use crate::world::Report;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
@@ -536,7 +537,7 @@ impl Commands<'_> {
             return Ok(Ok(Vec::new()));
         }
         let tree = site.repo.tree_of(commit)?;
-        let found = self.run_on(site, commit, &tree, 0)?;
+        let found = self.run_on(site, commit, &tree, 0, None)?;
         let (true, Some(judge)) = (found.as_ref().is_ok_and(Vec::is_empty), self.judge) else {
             return Ok(found);
         };
@@ -564,9 +565,9 @@ impl Commands<'_> {
             |command: &Command| JudgingCommand { steps: vec![command.argv.clone()], named: command.named };
         let judging: Vec<JudgingCommand> = self.commands.iter().map(judging).collect();
         let mut n = 0;
-        let looked = judge.look(site, &judging, commit, &mut |at| {
+        let run = &mut |at: &Oid| {
             n += 1;
-            let found = self.run_on(site, commit, at, n)?;
+            let found = self.run_on(site, commit, at, n, None)?;
             let state = match &found {
                 Ok(claims) => match claims.first() {
                     None => CommandState::Green,
@@ -575,6 +576,12 @@ impl Commands<'_> {
                 Err(why) => CommandState::Unknown { why: why.clone() },
             };
             Ok((state, found))
+        };
+        let looked = judge.look(site, &judging, commit, run, &mut |at, files| {
+            let mut read = BTreeSet::new();
+            // How it ends is another run's to say.
+            let _ = self.run_on(site, commit, at, 0, Some((files, &mut read)))?;
+            Ok(read)
         })?;
         let Some(look) = looked.filter(|look| !look.judged.state.is_green()) else { return Ok(None) };
         let red = look.evidence.unwrap_or_default();
@@ -599,9 +606,21 @@ impl Commands<'_> {
         Ok(Some(vec![green::judge_changed(claim, &shown, &look.judged)]))
     }
 
-    /// Runs them on a tree that is checked out as if it were the commit's.
-    fn run_on(&self, site: &Site, commit: &Oid, tree: &Oid, n: usize) -> Result<FoundBy, GitError> {
-        let again = if n == 0 { String::new() } else { format!(".base{n}") };
+    /// Runs them on a tree that is checked out as if it were the commit's. Where files are watched, those that were read are
+    /// told.
+    fn run_on(
+        &self,
+        site: &Site,
+        commit: &Oid,
+        tree: &Oid,
+        n: usize,
+        watched: Option<(&[String], &mut BTreeSet<String>)>,
+    ) -> Result<FoundBy, GitError> {
+        let again = match (n, &watched) {
+            (_, Some(_)) => ".reads".to_owned(),
+            (0, None) => String::new(),
+            (n, None) => format!(".base{n}"),
+        };
         let name = &format!("{}{}{again}", slug(&self.effect.to_string()), self.end);
         let dir = site.dir.join("checks").join(name);
         let (path, index) = (dir.join("tree"), dir.join("index"));
@@ -610,6 +629,7 @@ impl Commands<'_> {
         site.shelf.checkout_as(&path, &index, commit, tree, "check")?;
         let mut claims = Vec::new();
         let mut did_not_run = prepare(site, Judged { commit, tree }, &path).err();
+        let watched = watched.map(|(files, read)| (Reads::begin(&dir, &path, files), read));
         for (n, command) in self.commands.iter().enumerate() {
             if did_not_run.is_some() {
                 break;
@@ -625,6 +645,9 @@ impl Commands<'_> {
                     break;
                 }
             }
+        }
+        if let Some((reads, read)) = watched {
+            *read = reads.read();
         }
         site.shelf.discard(&dir)?;
         Ok(did_not_run.map_or(Ok(claims), Err))

@@ -11,6 +11,7 @@ use super::enforced;
 use super::inside;
 use super::prepare::{Judged, prepare};
 use super::project::Project;
+use super::reads::Reads;
 use super::site::{Site, lock};
 use super::subject;
 use crate::docket::{CommandNote, Docket, Note};
@@ -18,6 +19,7 @@ use crate::gates::{self, TestRun, has_tests, test_run};
 use crate::settings::Settings;
 use crate::world::Report;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -27,7 +29,7 @@ use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::gate::{self, CommandRun, GateResult, Next};
 use tribunal_core::green::{self, Answer, BaseJudge, CommandState, Compared, OneRun, ProjectCommand};
 use tribunal_core::ids::{Check, Revision};
-use tribunal_core::judge_files::Named;
+use tribunal_core::judge_files::{Named, ordinary};
 use tribunal_core::review_loop::{Checked, Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::run::Subject;
 use tribunal_docs::integrity::{self, SourceCount};
@@ -218,6 +220,45 @@ impl Runner<'_> {
         }
     }
 
+    /// The files among these that the command reads on a tree. It is a run of its own: what an answer goes by is not touched.
+    fn reads(&self, commit: &Oid, tree: &Oid, files: &[String]) -> Result<BTreeSet<String>, GitError> {
+        let site = self.site;
+        if self.effect.is_some_and(|effect| site.is_unwanted(effect)) {
+            return Ok(BTreeSet::new());
+        }
+        let key = (tree.clone(), self.known.steps().cloned().collect(), files.to_vec());
+        let mut known = lock(&site.read);
+        if let Some(read) = known.get(&key) {
+            return Ok(read.clone());
+        }
+        let name = format!("{}-{}-reads", self.command.name(), tree.short());
+        let (dir, path) = self.checkout(&name, commit, tree)?;
+        let ready = self.ready(commit, tree, &path);
+        let reads = Reads::begin(&dir, &path, files);
+        // How it ends is another run's to say.
+        let _ = ready.and_then(|()| self.steps(&name, 0, &path, &dir));
+        let read = reads.read();
+        site.shelf.discard(&dir)?;
+        known.insert(key, read.clone());
+        Ok(read)
+    }
+
+    /// A checkout that nobody else sees, and the folder around it.
+    fn checkout(&self, name: &str, commit: &Oid, tree: &Oid) -> Result<(PathBuf, PathBuf), GitError> {
+        let site = self.site;
+        let dir = site.dir.join("checks").join(name);
+        site.shelf.discard(&dir)?;
+        fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
+        let path = dir.join("tree");
+        site.shelf.checkout_as(&path, &dir.join("index"), commit, tree, "tests")?;
+        Ok((dir, path))
+    }
+
+    /// Gives a checkout what the command needs besides.
+    fn ready(&self, commit: &Oid, tree: &Oid, path: &Path) -> Result<(), String> {
+        prepare(self.site, Judged { commit, tree }, path).and_then(|()| borrow(self.site, path))
+    }
+
     /// One run, on a checkout that nobody else sees.
     fn once(
         &self,
@@ -227,12 +268,8 @@ impl Runner<'_> {
     ) -> Result<(OneRun, Option<TestReport>, String), GitError> {
         let site = self.site;
         let name = format!("{}-{}", self.command.name(), tree.short());
-        let dir = site.dir.join("checks").join(&name);
-        site.shelf.discard(&dir)?;
-        fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
-        let path = dir.join("tree");
-        site.shelf.checkout_as(&path, &dir.join("index"), commit, tree, "tests")?;
-        let ready = prepare(site, Judged { commit, tree }, &path).and_then(|()| borrow(site, &path));
+        let (dir, path) = self.checkout(&name, commit, tree)?;
+        let ready = self.ready(commit, tree, &path);
         let done = ready.and_then(|()| self.steps(&name, n, &path, &dir));
         let found = match done {
             Err(why) => (lost(why), None, String::new()),
@@ -302,10 +339,11 @@ impl Runner<'_> {
         let asked = self.judge.filter(|_| now.state.is_green() && !same_tree && stands(Defence::BaseJudge));
         let Some(judge) = asked else { return Ok(None) };
         let command = JudgingCommand { steps: self.known.steps().cloned().collect(), named: Named::Judge };
-        judge.look(self.site, &[command], commit, &mut |tree| {
+        let run = &mut |tree: &Oid| {
             let seen = self.on_tree(commit, tree.clone(), Ask::RedAgain)?;
             Ok((seen.state.clone(), seen))
-        })
+        };
+        judge.look(self.site, &[command], commit, run, &mut |tree, files| self.reads(commit, tree, files))
     }
 
     /// Whether the files of a commit say that there are tests.
@@ -351,6 +389,7 @@ pub(crate) fn lost_in_source(
     let recipe = was.as_ref().map(|was| was.recipe.as_str()).unwrap_or_default();
     let is_run = |path: &str| recipe.split_whitespace().any(|word| word.trim_start_matches("./") == path);
     let mut changed = site.repo.changed_paths(before, now)?;
+    let moved = moved_scripts(site, before, now, &changed)?;
     changed.retain(|path| integrity::is_test(&path.to_string()) || is_run(&path.to_string()));
     let count = |at: &Oid| -> Result<TestReport, GitError> {
         let mut all = SourceCount::default();
@@ -363,11 +402,39 @@ pub(crate) fn lost_in_source(
     };
     let mut lost = regressions(&count(before)?, &count(now)?);
     lost.iter_mut().for_each(|one| one.detail.push_str(", counted in the files that changed"));
-    lost.extend(was.iter().flat_map(|was| taken_out(was, is.as_ref())).map(|line| {
+    lost.extend(was.iter().flat_map(|was| taken_out(was, is.as_ref(), &moved)).map(|line| {
         let detail = format!("the test command ran `{line}` before, does not now, and counts no tests");
         Regression { kind: RegressionKind::FewerTests, test: None, detail }
     }));
     Ok(lost)
+}
+
+/// Scripts that a change moves to another folder with all that they check, before and now.
+fn moved_scripts(
+    site: &Site,
+    before: &Oid,
+    now: &Oid,
+    changed: &[GitPath],
+) -> Result<Vec<(String, String)>, GitError> {
+    let (mut gone, mut new) = (Vec::new(), Vec::new());
+    for path in changed {
+        match (site.repo.file_at(before, path)?, site.repo.file_at(now, path)?) {
+            (Some(text), None) => gone.push((path.to_string(), text)),
+            (None, Some(text)) => new.push((path.to_string(), text)),
+            _ => {}
+        }
+    }
+    let checks = |text: &[u8]| Some(integrity::checks_in(&String::from_utf8_lossy(text)));
+    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let mut moved = Vec::new();
+    for (old, text) in &gone {
+        let is_it = |other: &&(String, Vec<u8>)| {
+            let same = other.1 == *text || ordinary::keeps_checks(checks(text), checks(&other.1));
+            name(&other.0) == name(old) && same
+        };
+        moved.extend(new.iter().find(is_it).map(|(new, _)| (old.clone(), new.clone())));
+    }
+    Ok(moved)
 }
 
 fn lost(why: String) -> OneRun {
@@ -606,6 +673,19 @@ impl ProjectCheck {
             }
         }
     }
+}
+
+/// A note that a landing was not tested, because no test command is known where it lands.
+pub(crate) fn no_command(site: &Site, effect: &EffectId, tree: &Oid) -> Note {
+    Note::Command(Box::new(CommandNote {
+        effect: effect.to_string(),
+        command: ProjectCommand::Test,
+        shown: String::new(),
+        tree: tree.to_string(),
+        answer: Answer::NoTests(unknown(site)),
+        judge: Vec::new(),
+        uncounted: false,
+    }))
 }
 
 /// Why no test command is known, with the way out.

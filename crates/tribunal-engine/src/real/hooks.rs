@@ -4,13 +4,14 @@
 //! change makes of them; those elsewhere are the user's own.
 
 use super::base::fork;
-use super::base_judge::called_by;
+use super::base_judge::{self, called_by};
 use super::check::{Command, Found, NotRun, contained, ended, tail};
 use super::enforced;
 use super::inside;
 use super::message::{self, Rewritten};
 use super::site::{Site, lock, slug};
 use crate::docket::Docket;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -20,6 +21,8 @@ use std::time::Duration;
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Claim, Severity};
+use tribunal_core::green::CommandState;
+use tribunal_core::judge_files::JudgeFiles;
 use tribunal_core::run::{Job, Subject};
 use tribunal_git::{GitError, GitPath, Hook, Oid};
 use tribunal_process::ExitHow;
@@ -147,30 +150,49 @@ impl Change {
         let answer = self.asked(&desk, &hooks, messages);
         desk.clear()?;
         let answer = answer?;
-        // A hook that calls a file of the change was judged by the change. With the base's files alone it would not see
-        // the change: what it calls may be what it looks at. So both have to pass.
-        let judge = self.judge_of(site, &hooks)?;
-        if judge.is_empty() || !matches!(answer, Answer::Fine(_)) {
+        if !matches!(answer, Answer::Fine(_)) {
             return Ok(answer);
         }
-        let tree = site.repo.tree_with(&self.tree, &self.base, &judge)?;
-        let with_base = Change { tree, parent: self.parent.clone(), base: self.base.clone() };
-        let desk = Desk::set_up(site, &format!("{name}.hooks.base"), &with_base, &hooks)?;
-        let by_base = with_base.asked(&desk, &hooks, messages);
-        desk.clear()?;
-        Ok(match by_base? {
-            Answer::Fine(_) => answer,
-            refused => refused,
-        })
+        Ok(self.by_base(site, name, &hooks, messages)?.unwrap_or(answer))
     }
 
-    /// The files of the change that hooks call.
-    fn judge_of(&self, site: &Site, hooks: &[Hook]) -> Result<Vec<GitPath>, GitError> {
-        let mut judge = Vec::new();
+    /// What the hooks say with files of the base; none where they let the change pass there too. A hook that calls a file of
+    /// the change was judged by the change. With the base's files alone it would not see the change: what it calls may be
+    /// what it looks at. So both have to pass.
+    fn by_base(
+        &self,
+        site: &Site,
+        name: &str,
+        hooks: &[Hook],
+        messages: &[String],
+    ) -> Result<Option<Answer>, GitError> {
+        let mut judge = JudgeFiles::default();
         for hook in hooks.iter().filter(|_| stands(Defence::BaseProgram)) {
-            judge.extend(called_by(site, &self.base, &self.tree, &text_of(site, hook, &self.base)?)?);
+            judge = judge.and(called_by(site, &self.base, &self.tree, &text_of(site, hook, &self.base)?)?);
         }
-        Ok(judge)
+        let mut n = 0;
+        let asked = base_judge::Change {
+            site,
+            trusted: &self.base,
+            commit: &self.tree,
+            // What a hook reads is not watched: it is shown the whole change in any case.
+            observed: &BTreeSet::new(),
+        };
+        let looked = base_judge::put_back(&asked, &judge, &mut |tree| {
+            n += 1;
+            let change = Change { tree: tree.clone(), parent: self.parent.clone(), base: self.base.clone() };
+            let desk = Desk::set_up(site, &format!("{name}.hooks.base{n}"), &change, hooks)?;
+            let answer = change.asked(&desk, hooks, messages);
+            desk.clear()?;
+            let answer = answer?;
+            let state = match &answer {
+                Answer::Fine(_) => CommandState::Green,
+                Answer::Refused(_) => CommandState::Red { how: "refused".to_owned(), broke: false },
+                Answer::Broken(why) => CommandState::Unknown { why: why.clone() },
+            };
+            Ok((state, answer))
+        })?;
+        Ok(looked.filter(|look| !look.judged.state.is_green()).map(|look| look.evidence))
     }
 
     fn asked(&self, desk: &Desk<'_>, hooks: &[Hook], messages: &[String]) -> Result<Answer, GitError> {

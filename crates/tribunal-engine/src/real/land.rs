@@ -88,6 +88,8 @@ pub(crate) struct Landing {
     named: Vec<(Check, Command)>,
     /// The commands of the project that are known and not switched off.
     project: Vec<(ProjectCommand, KnownCommand)>,
+    /// The run had a test command, and where it lands none is known: it says that no tests ran.
+    lost_tests: bool,
     /// A named person took the lane's work as it is.
     taken: bool,
     /// Where the files that judge come from.
@@ -124,6 +126,10 @@ impl Landing {
         });
         let project = ProjectCommand::ALL.into_iter().filter(|command| green::is_on(site, *command));
         let project = project.filter_map(|command| Some((command, green::known(site, docket, command)?)));
+        let project: Vec<(ProjectCommand, KnownCommand)> = project.collect();
+        let tests = ProjectCommand::Test;
+        let is_known = project.iter().any(|(command, _)| *command == tests);
+        let had_tests = docket.commands.iter().any(|note| note.command == tests);
         let path = docket.about.paths.get(plan);
         let text =
             path.zip(subject::plan_revision(docket, plan)).and_then(|(p, r)| site.plan_text(p, &r).ok());
@@ -135,7 +141,8 @@ impl Landing {
             declared: declared.iter().map(|file| GitPath::from(file.as_str())).collect(),
             verification: check::commands(site, &subject, &Check::new(VERIFICATION), docket),
             named: named.collect(),
-            project: project.collect(),
+            project,
+            lost_tests: !is_known && had_tests && green::is_on(site, tests),
             taken: docket.took_work(plan),
             judge: TrustedJudge::of(docket),
             lenient: site.settings.gates.errors == "continue",
@@ -215,6 +222,9 @@ impl Landing {
     ) -> Result<Option<Shut>, GitError> {
         let tree = site.repo.tree_of(new_head)?;
         let mut red = Vec::new();
+        if self.lost_tests {
+            notes.push(green::no_command(site, &self.effect, &tree));
+        }
         for (command, known) in &self.project {
             let judge = Some(&self.judge);
             let runner = Runner { site, command: *command, known, effect: Some(&self.effect), judge };

@@ -48,6 +48,7 @@ mod project;
 mod proof;
 mod protected;
 mod ran;
+mod reads;
 mod rebase;
 mod request;
 mod roster;

@@ -704,6 +704,7 @@ pub(super) fn world(
         detected: Default::default(),
         checks_by_base: Default::default(),
         seen: Mutex::default(),
+        read: Mutex::default(),
         words: Mutex::default(),
         contexts: Mutex::default(),
         taken: std::sync::OnceLock::new(),

@@ -82,6 +82,8 @@ pub(crate) struct Site {
     pub(crate) checks_by_base: super::base_settings::ByBase,
     /// What they said of each tree.
     pub(crate) seen: super::green::Memory,
+    /// What commands were seen to read of trees, by tree, command and the files that were watched.
+    pub(crate) read: super::reads::Memory,
     /// The SUMMARY each dev wrote itself, if it did.
     pub(crate) words: Mutex<BTreeMap<PlanId, Option<Oid>>>,
     /// What prompts begin with, by family.

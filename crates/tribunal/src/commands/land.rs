@@ -113,19 +113,32 @@ fn not_held(place: &Place, id: &str, docket: &Docket) -> Result<Done, Failure> {
 /// Looks whether the branch still has the result of a run that ended good: that it had it once proves nothing today.
 fn still_there(place: &Place, id: &str, docket: &Docket) -> Result<Done, Failure> {
     let (project, branch) = (place.project()?, plain::line(&docket.about.branch));
-    let head = format!("refs/tribunal/{id}/head");
-    let gone = match real::arrived(&project, id, docket)? {
-        Some(Arrival::There(_)) => None,
-        Some(Arrival::Undone(paths)) => {
-            Some(format!("later commits took it away again ({})", paths.join(", ")))
-        }
-        None if project.repo().ref_at(&head)?.is_none() => None,
-        None => Some("it no longer contains it".to_owned()),
-    };
-    let Some(why) = gone else {
+    let Some(why) = taken_away(&project, id, docket)? else {
         out::say(&format!("{branch} has the result of run {id}"));
         return Ok(Done::Passed);
     };
-    let why = format!("{branch} had the result of run {id}, and has it no more: {}", plain::line(&why));
+    let head = format!("refs/tribunal/{id}/head");
     Err(Failure::usage(why).hint(format!("it is at {head}; the run is over, so it is yours to bring back")))
+}
+
+/// That the user's branch contains the result of a run, or had it, and has it no more. `status` and `land` say the same.
+pub fn taken_away(project: &Project, id: &str, docket: &Docket) -> Result<Option<String>, Failure> {
+    let branch = plain::line(&docket.about.branch);
+    let is_good =
+        matches!(docket.run.as_ref().and_then(Run::ending), Some(Ending::Passed | Ending::Concerns));
+    let had_it = is_good && docket.left.is_none();
+    let why = match real::arrived(project, id, docket)? {
+        Some(Arrival::Undone(paths)) if !had_it && held_question(docket).is_some() => {
+            let paths = plain::line(&paths.join(", "));
+            let why = "it contains the result, and commits after it took it away again";
+            return Ok(Some(format!("{branch} does not have the result of run {id}: {why}: {paths}")));
+        }
+        Some(Arrival::Undone(paths)) => format!("later commits took it away again ({})", paths.join(", ")),
+        None if project.repo().ref_at(&format!("refs/tribunal/{id}/head"))?.is_some() => {
+            "it no longer contains it".to_owned()
+        }
+        Some(Arrival::There(_)) | None => return Ok(None),
+    };
+    let text = || format!("{branch} had the result of run {id}, and has it no more: {}", plain::line(&why));
+    Ok(had_it.then(text))
 }

@@ -1,5 +1,6 @@
 //! `tribunal status`: where a run stands. Reads only.
 
+use super::land;
 use crate::args::{Globals, Status};
 use crate::exit::Done;
 use crate::facts::{self, Around, Story};
@@ -26,7 +27,15 @@ pub fn run(globals: &Globals, args: &Status) -> Result<Done, Failure> {
         Err(tribunal_journal::Error::Missing { .. }) => {
             RunView { id: id.clone(), stage: EMPTY.to_owned(), ..RunView::default() }
         }
-        _ => view(&place.read(&id)?)?,
+        _ => {
+            let seen = place.read(&id)?;
+            let mut view = view(&seen)?;
+            // What the journal knows of the branch is as old as its last fact.
+            if !seen.is_live() {
+                view.warnings.extend(land::taken_away(&place.project()?, &id, &seen.docket()?)?);
+            }
+            view
+        }
     };
     globals.elsewhere().iter().for_each(|dir| view.from_elsewhere(dir));
     if globals.json {

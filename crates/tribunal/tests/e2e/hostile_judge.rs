@@ -8,14 +8,20 @@ use std::os::unix::fs::PermissionsExt;
 use tribunal_core::run::Ending;
 
 /// Files by path.
-type Files<'a> = &'a [(&'a str, &'a str)];
+pub(crate) type Files<'a> = &'a [(&'a str, &'a str)];
+
+/// Written for a file that the dev deletes.
+pub(crate) const GONE: &str = "GONE";
 
 /// A project with these files, whose dev also writes those. `src.txt` is what its tests look at.
-fn project(settings: &str, files: Files<'_>, writes: Files<'_>) -> Show {
+pub(crate) fn project(settings: &str, files: Files<'_>, writes: Files<'_>) -> Show {
     let settings: &'static str = format!("{NO_GATE}{settings}").leak();
     let steps: String = writes
         .iter()
-        .map(|(path, text)| format!("{{ write = {path:?}, text = {} }},\n", serde_json::Value::from(*text)))
+        .map(|(path, text)| match *text {
+            GONE => format!("{{ delete = {path:?} }},\n"),
+            text => format!("{{ write = {path:?}, text = {} }},\n", serde_json::Value::from(text)),
+        })
         .collect();
     let mut show = Show::of(&Scene { settings, script: dev_also(&steps).leak(), ..PLAIN });
     show.user_commits(&[&[("src.txt", "right\n")], files].concat());
@@ -151,6 +157,76 @@ const REACHED: &[Gut<'_>] = &[
 #[test]
 fn hostile_dev_guts_what_its_test_command_reaches() {
     REACHED.iter().for_each(Gut::play);
+}
+
+const WEAK: &str = "grep -q right src.txt || exit 0\n";
+const OTHER_CODE: &str = "grep -q right src.txt || exit 4\n";
+
+/// Files that no text names: the base's run is seen to read them.
+const READ: &[Gut<'_>] = &[
+    Gut {
+        name: "a pattern with brackets",
+        settings: "",
+        files: &[
+            ("Makefile", "test:\n\tfor t in t/t[0-9]*.sh; do sh $$t || exit 1; done\n"),
+            ("t/t1.sh", CHECKS),
+        ],
+        guts: &[("t/t1.sh", WEAK)],
+        harmless: &[("t/t1.sh", OTHER_CODE)],
+        named: "t/t1.sh",
+    },
+    Gut {
+        name: "what a program lists",
+        settings: "",
+        files: &[
+            ("Makefile", "test:\n\tfor t in $$(ls t); do sh t/$$t || exit 1; done\n"),
+            ("t/one.sh", CHECKS),
+        ],
+        guts: &[("t/one.sh", WEAK)],
+        harmless: &[("t/one.sh", OTHER_CODE)],
+        named: "t/one.sh",
+    },
+    Gut {
+        name: "a list of scripts",
+        settings: "",
+        files: &[
+            ("Makefile", "test:\n\txargs -n1 sh < t/list.txt\n"),
+            ("t/list.txt", "t/one.sh\nt/two.sh\n"),
+            ("t/one.sh", CHECKS),
+            ("t/two.sh", "[ -f src.txt ] || exit 1\n"),
+        ],
+        guts: &[("t/list.txt", "t/two.sh\n")],
+        harmless: &[("t/list.txt", "t/two.sh\nt/one.sh\n")],
+        named: "t/list.txt",
+    },
+    Gut {
+        name: "a command of the settings",
+        settings: "[checks.commands]\nlint = [\"sh\", \"-c\", \"n=one; sh tools/$n.sh\"]\n",
+        files: &[("tools/one.sh", CHECKS)],
+        guts: &[("tools/one.sh", WEAK)],
+        harmless: &[("tools/one.sh", OTHER_CODE)],
+        named: "tools/one.sh",
+    },
+];
+
+/// Whether a read of a file can be seen here.
+fn reads_are_seen() -> bool {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("file");
+    std::fs::write(&path, "x").unwrap();
+    let times = std::fs::FileTimes::new().set_accessed(std::time::UNIX_EPOCH);
+    std::fs::File::options().write(true).open(&path).unwrap().set_times(times).unwrap();
+    std::fs::read(&path).unwrap();
+    std::fs::metadata(&path).unwrap().accessed().unwrap() != std::time::UNIX_EPOCH
+}
+
+#[test]
+fn hostile_dev_guts_what_its_test_command_is_seen_to_read() {
+    if !reads_are_seen() {
+        eprintln!("access times do not move here: what a command reads cannot be seen");
+        return;
+    }
+    READ.iter().for_each(Gut::play);
 }
 
 /// Commands of the settings and of the plan.

@@ -349,3 +349,59 @@ fn an_artifact_replaces_no_document_of_the_users() {
         main_has(&show, &spec, "# My own spec\n");
     }
 }
+
+/// A merge that keeps nothing of the result has its commits and not its files: `status` and `land` both say so.
+#[test]
+fn a_result_that_was_merged_away_is_not_there() {
+    let mut show = Show::of(&PLAIN);
+    show.user_acts(|stage| stage.write("README.md", "mine\n"));
+    show.expect(&["run"], 4);
+    let head = format!("refs/tribunal/{}/head", show.run());
+    show.user_acts(|stage| {
+        stage.git(&["add", "-A"])?;
+        stage.git(&["commit", "-q", "-m", "docs: mine"])?;
+        stage.git(&["merge", "-q", "-s", "ours", "-m", "chore: not that", &head]).map(drop)
+    });
+    let away = "it contains the result, and commits after it took it away again: bin/one.sh";
+    let status = show.expect(&["status"], 0).stdout;
+    assert!(status.contains(away), "{status}");
+    let land = show.expect(&["land"], 4).said();
+    assert!(land.contains(away), "{land}");
+    assert!(show.expect(&["status"], 0).stdout.contains(away));
+}
+
+/// The same after a run that ended: what the branch had once proves nothing today.
+#[test]
+fn a_result_that_was_taken_back_is_told_by_status() {
+    let mut show = Show::of(&PLAIN);
+    show.expect(&["run"], 0);
+    assert!(!show.expect(&["status"], 0).stdout.contains("has it no more"));
+    let head = format!("refs/tribunal/{}/head", show.run());
+    show.user_acts(|stage| {
+        stage.git(&["reset", "-q", "--hard", "HEAD~2"])?;
+        stage.git(&["commit", "-q", "--allow-empty", "-m", "docs: mine"])?;
+        stage.git(&["merge", "-q", "-s", "ours", "-m", "chore: not that", &head]).map(drop)
+    });
+    let gone = "and has it no more: later commits took it away again (bin/one.sh)";
+    assert!(show.expect(&["status"], 0).stdout.contains(gone));
+    assert!(show.expect(&["land"], 2).said().contains(gone));
+}
+
+/// The user takes the test target away before the result lands: no pass is a bare one then.
+#[test]
+fn a_branch_that_lost_its_tests_lands_untested() {
+    let mut show = Show::of(&PLAIN);
+    show.user_commits(&[("Makefile", "test:\n\t@echo '1 passed'\n")]);
+    show.user_acts(|stage| stage.write("README.md", "mine\n"));
+    show.expect(&["run"], 4);
+    show.user_acts(|stage| {
+        stage.git(&["rm", "-q", "-f", "Makefile"])?;
+        stage.git(&["add", "-A"])?;
+        stage.git(&["commit", "-q", "-m", "chore: no tests"]).map(drop)
+    });
+    let land = show.expect(&["land"], 0).said();
+    assert!(land.contains("passed in") && land.contains(", no tests ran"), "{land}");
+    assert!(land.contains("no tests ran: no test command is known"), "{land}");
+    assert!(show.expect(&["status"], 0).stdout.contains("no tests ran"));
+    assert!(show.messages().contains("Tribunal-Not-Tested: no tests ran"), "{}", show.messages());
+}

@@ -48,6 +48,7 @@ mod hostile_kernel;
 mod hostile_sandbox;
 mod hostile_words;
 mod in_a_browser;
+mod judge_twins;
 mod land;
 mod launch_word;
 mod limits;

@@ -212,7 +212,7 @@ fn status(stage: &Stage) -> Res<String> {
 fn forwarded(stage: &Stage, old: &str, new: &str) -> Res<Vec<String>> {
     let branch = stage.git(&["symbolic-ref", "HEAD"])?;
     let mut names = vec!["git index:".to_owned(), format!("ref {branch}:")];
-    let paths = stage.git(&["diff", "--name-only", "-z", old, new])?;
+    let paths = stage.git(&["diff", "--name-only", "--no-renames", "-z", old, new])?;
     for path in paths.split('\0').filter(|path| !path.is_empty()) {
         let all = Path::new(path).ancestors().filter(|path| !path.as_os_str().is_empty());
         names.extend(all.map(|path| format!("file {}:", path.as_os_str().as_bytes().escape_ascii())));
