@@ -279,6 +279,11 @@ const CASES: &[Case] = &[
         &[SystemCalls],
     ),
     Case(
+        "dev opens sockets past the network",
+        "hostile_kernel::hostile_dev_opens_sockets_past_the_network",
+        &[SystemCalls],
+    ),
+    Case(
         "devs meet at a socket without a file",
         "hostile_kernel::hostile_devs_meet_at_a_socket_without_a_file",
         &[AbstractSockets],
