@@ -114,6 +114,11 @@ const CASES: &[Case] = &[
         &[Walls],
     ),
     Case(
+        "dev reads secrets beside programs and packages",
+        "hostile_sandbox::hostile_dev_reads_secrets_beside_programs",
+        &[ProgramSecrets],
+    ),
+    Case(
         "a check reads .env and git's settings",
         "hostile_sandbox::hostile_check_reads_the_users_worktree",
         &[Walls],
