@@ -243,6 +243,11 @@ const CASES: &[Case] = &[
         &[SecretDocument],
     ),
     Case(
+        "a branch hides a secret in the names of people and tags",
+        "review_tools::hostile_branch_hides_a_secret_in_its_names",
+        &[SecretHistory],
+    ),
+    Case(
         "a branch's history holds a secret that its end does not",
         "review_tools::hostile_branch_hides_a_secret_in_its_history",
         &[SecretHistory],

@@ -65,7 +65,9 @@ fn on_the_way(
     }
     let known: HashSet<&str> = known.iter().map(|one| one.claim.claim.as_str()).collect();
     for (commit, _) in commits.iter().rev().take(COMMITS_MAX) {
-        claims.extend(in_message(repo, environment, commit)?);
+        let (message, people) = (repo.message_of(commit)?, repo.people_of(commit)?);
+        let parts = [("the message", message), ("the name or address of a person", people)];
+        claims.extend(parts.iter().flat_map(|(what, bytes)| in_commit(environment, commit, what, bytes)));
         let brought = brought(repo, environment, commit)?;
         let gone = brought.into_iter().filter(|claim| !known.contains(claim.claim.as_str()));
         claims.extend(gone.map(|claim| Claim {
@@ -78,7 +80,24 @@ fn on_the_way(
             ..claim
         }));
     }
+    let oids: Vec<Oid> = commits.into_iter().map(|(commit, _)| commit).collect();
+    claims.extend(in_names(environment, &repo.names_at(&oids)?));
     Ok(claims)
+}
+
+/// Secrets in the names of branches and tags: reports print them, and whoever fetches has them. So nobody says which.
+fn in_names(environment: &Environment, names: &[String]) -> Vec<Claim> {
+    let kind = |name: &String| if name.starts_with("refs/tags/") { "tag" } else { "branch" };
+    let held = names.iter().flat_map(|name| {
+        all_secrets(environment, name.as_bytes()).into_iter().map(move |secret| (kind(name), secret))
+    });
+    held.map(|(what, secret)| {
+        let mut claim = failing(Severity::Blocker, format!("the name of a {what} holds {}", secret.kind));
+        claim.fixable_by = FixableBy::Manual;
+        claim.suggestion = "name it otherwise, and have the secret replaced: it has been seen".to_owned();
+        claim
+    })
+    .collect()
 }
 
 /// Secrets that a commit has and none of its parents.
@@ -101,17 +120,17 @@ fn brought(repo: &Repo, environment: &Environment, commit: &Oid) -> Result<Vec<C
     Ok(brought.unwrap_or_default())
 }
 
-fn in_message(repo: &Repo, environment: &Environment, commit: &Oid) -> Result<Vec<Claim>, GitError> {
-    let secrets = all_secrets(environment, &repo.message_of(commit)?);
+/// Secrets in what is written in a commit besides its files.
+fn in_commit(environment: &Environment, commit: &Oid, what: &str, bytes: &[u8]) -> Vec<Claim> {
     let claim = |secret: Secret| {
-        let text = format!("the message of commit {} holds {}", short(commit), secret.kind);
+        let text = format!("{what} of commit {} holds {}", short(commit), secret.kind);
         let mut claim = failing(Severity::Blocker, text);
         claim.fixable_by = FixableBy::Manual;
         claim.suggestion =
             "make the commit anew without it, and have it replaced: it has been seen".to_owned();
         claim
     };
-    Ok(secrets.into_iter().map(claim).collect())
+    all_secrets(environment, bytes).into_iter().map(claim).collect()
 }
 
 fn short(commit: &Oid) -> &str {
