@@ -4,7 +4,7 @@
 
 use super::check::failing;
 use super::guard::{Both, Noticed, all_secrets, leaks, together, unseen};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::finding::{Claim, FixableBy, Severity};
@@ -87,17 +87,21 @@ fn on_the_way(
 
 /// Secrets in the names of branches and tags: reports print them, and whoever fetches has them. So nobody says which.
 fn in_names(environment: &Environment, names: &[String]) -> Vec<Claim> {
-    let kind = |name: &String| if name.starts_with("refs/tags/") { "tag" } else { "branch" };
-    let held = names.iter().flat_map(|name| {
-        all_secrets(environment, name.as_bytes()).into_iter().map(move |secret| (kind(name), secret))
-    });
-    held.map(|(what, secret)| {
-        let mut claim = failing(Severity::Blocker, format!("the name of a {what} holds {}", secret.kind));
-        claim.fixable_by = FixableBy::Manual;
-        claim.suggestion = "name it otherwise, and have the secret replaced: it has been seen".to_owned();
-        claim
-    })
-    .collect()
+    let mut said = BTreeSet::new();
+    for name in names {
+        let what = if name.starts_with("refs/tags/") { "tag" } else { "branch" };
+        // In a name a hyphen is what a space is in a text.
+        let ends = name.match_indices('-').filter_map(|(at, _)| name.get(at + 1..));
+        let text = ends.fold(name.clone(), |text, end| text + "\n" + end);
+        let secrets = all_secrets(environment, text.as_bytes()).into_iter();
+        said.extend(secrets.map(|secret| format!("the name of a {what} holds {}", secret.kind)));
+    }
+    let claim = |text: String| Claim {
+        fixable_by: FixableBy::Manual,
+        suggestion: "name it otherwise, and have the secret replaced: it has been seen".to_owned(),
+        ..failing(Severity::Blocker, text)
+    };
+    said.into_iter().map(claim).collect()
 }
 
 /// Secrets that a commit has and none of its parents.
