@@ -6,6 +6,8 @@
 pub struct Secret {
     /// Its line, from 1.
     pub line: u32,
+    /// The last of its lines: what is encoded may be folded over many.
+    pub last: u32,
     /// What it is, in words.
     pub kind: String,
     /// The secret itself: for comparing, not for showing.
@@ -38,23 +40,18 @@ const PRIVATE_KEY: &str = "a private key";
 pub fn secrets(text: &str) -> Vec<Secret> {
     let mut found = Vec::new();
     for (line, number) in text.lines().zip(1..) {
+        let mut find = |kind: &str, text: &str| {
+            found.push(Secret { line: number, last: number, kind: kind.to_owned(), text: text.to_owned() });
+        };
         if line.contains("-----BEGIN ") && line.contains("PRIVATE KEY-----") {
-            found.push(Secret { line: number, kind: PRIVATE_KEY.to_owned(), text: line.trim().to_owned() });
+            find(PRIVATE_KEY, line.trim());
         }
         if let Some(text) = aws_secret(line) {
-            found.push(Secret {
-                line: number,
-                kind: "an AWS secret access key".to_owned(),
-                text: text.to_owned(),
-            });
+            find("an AWS secret access key", text);
         }
         for (start, length, kind) in TOKENS {
             let hits = line.match_indices(start).filter_map(|(at, _)| token(line, at, start.len(), length));
-            found.extend(hits.map(|text| Secret {
-                line: number,
-                kind: kind.to_owned(),
-                text: text.to_owned(),
-            }));
+            hits.for_each(|text| find(kind, text));
         }
     }
     found
@@ -102,13 +99,14 @@ pub fn secrets_in(bytes: &[u8]) -> Vec<Secret> {
     let all = readings(bytes);
     let hidden = all.iter().flat_map(|text| encoded(text)).flat_map(|one| {
         let in_it = secrets(&one.text).into_iter();
-        let kind =
-            |secret: Secret| Secret { kind: format!("{}{IN_BASE64}", secret.kind), line: one.line, ..secret };
-        in_it.map(kind).collect::<Vec<_>>()
+        let (line, last) = (one.line, one.last);
+        let told =
+            |secret: Secret| Secret { kind: format!("{}{}", secret.kind, one.how), line, last, ..secret };
+        in_it.map(told).collect::<Vec<_>>()
     });
     // A run of base64 may be read alone and with the lines around it.
     for secret in all.iter().flat_map(|text| secrets(text)).chain(hidden) {
-        let same = |known: &Secret| known.line == secret.line || secret.kind.ends_with(IN_BASE64);
+        let same = |known: &Secret| known.line == secret.line || is_encoded(&secret.kind);
         if !found.iter().any(|known| known.text == secret.text && same(known)) {
             found.push(secret);
         }
@@ -116,60 +114,145 @@ pub fn secrets_in(bytes: &[u8]) -> Vec<Secret> {
     found
 }
 
-/// Text that stands in another as base64.
+/// Text that stands in another as base64 or as hexadecimal digits.
 pub struct Encoded {
     /// The line it begins in, from 1.
     pub line: u32,
-    /// What it says.
+    /// The line it ends in.
+    pub last: u32,
+    /// What it says; bytes that are no text are marks.
     pub text: String,
+    /// What the kind of a secret in it ends with.
+    pub how: &'static str,
 }
 
-/// What the kind of a secret ends with that is written in base64.
-pub const IN_BASE64: &str = " in base64";
+const IN_BASE64: &str = " in base64";
+const IN_HEX: &str = " in hex";
 
-fn is_base64(c: char) -> bool {
-    c.is_ascii_alphanumeric() || "+/-_=".contains(c)
+/// Whether the kind of a secret says that it is not written as it is.
+fn is_encoded(kind: &str) -> bool {
+    kind.ends_with(IN_BASE64) || kind.ends_with(IN_HEX)
 }
 
-/// Characters of base64 that are worth reading: fewer hold no secret.
+/// A character of base64 in either alphabet, but for what fills it up: `name=` stands before it as well.
+fn is_part(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "+/-_".contains(c)
+}
+
+/// Characters that are worth reading: fewer hold no secret.
 const ENCODED_MIN: usize = 24;
-/// A line of nothing but base64 that is this long goes on in the next one.
-const WRAPPED_MIN: usize = 40;
+/// A line that ends with a run of this length may go on in the next one.
+const FOLDED_MIN: usize = 16;
+/// Runs up to this length are read from each of their first characters: a path or a word may stand before them.
+const SHIFTED_MAX: usize = 4096;
+/// Bytes in a row that can be read, without which there is no secret. Hardly any checksum or image has them.
+const READABLE_MIN: usize = 12;
 
-/// What a text says in base64, in one line or wrapped over several.
+/// What a text says in base64 or in hexadecimal digits: in one line, in strings that are put together, or folded over
+/// several lines.
 pub fn encoded(text: &str) -> Vec<Encoded> {
-    let is_part = is_base64;
     let mut found = Vec::new();
-    let mut block = (0, String::new());
-    let mut read = |line: u32, run: &str| {
-        if let Some(text) = decoded(run).and_then(|bytes| String::from_utf8(bytes).ok()) {
-            found.push(Encoded { line, text });
+    let mut block: Option<(u32, u32, String)> = None;
+    let mut number = 0;
+    for line in text.lines() {
+        number += 1;
+        let glued = glued(line);
+        for line in [Some(line), glued.as_deref()].into_iter().flatten() {
+            line.split(|c| !is_part(c)).for_each(|run| read(&mut found, (number, number), run));
         }
-    };
-    for (line, number) in text.lines().zip(1..) {
-        let whole = line.trim();
-        let goes_on = whole.len() >= WRAPPED_MIN && whole.chars().all(is_part);
-        if goes_on && block.1.is_empty() {
-            block.0 = number;
+        let inside = unquoted(line);
+        let body = inside.trim_end_matches('=');
+        let whole = !body.is_empty() && body.chars().all(is_part);
+        if let Some((first, last, run)) = &mut block {
+            // The rest of a string, and no word of whatever comes after it.
+            let rest = inside.trim_start_matches(is_part);
+            let string = rest.starts_with(['"', '\'', '`', '\\']);
+            let end =
+                if whole { body } else { &inside[..if string { inside.len() - rest.len() } else { 0 }] };
+            if !end.is_empty() {
+                (*last, *run) = (number, std::mem::take(run) + end);
+            }
+            if whole && body.len() == inside.len() && body.len() >= FOLDED_MIN {
+                continue;
+            }
+            read(&mut found, (*first, *last), run);
+            block = None;
         }
-        if goes_on || (!block.1.is_empty() && !whole.is_empty() && whole.chars().all(is_part)) {
-            block.1.push_str(whole);
-        }
-        if !goes_on {
-            read(block.0, &std::mem::take(&mut block.1));
-            line.split(|c| !is_part(c)).for_each(|run| read(number, run));
+        let tail = &inside[inside.trim_end_matches(is_part).len()..];
+        if tail.len() >= FOLDED_MIN {
+            block = Some((number, number, tail.to_owned()));
         }
     }
-    read(block.0, &block.1);
+    if let Some((first, last, run)) = block {
+        read(&mut found, (first, last), &run);
+    }
     found
 }
 
-/// The bytes of a run of base64, in either alphabet; nothing where it is too short or none.
-fn decoded(run: &str) -> Option<Vec<u8>> {
-    let run = run.trim_end_matches('=');
-    if run.len() < ENCODED_MIN || run.len() % 4 == 1 {
-        return None;
+/// Reads a run in every way that makes sense.
+fn read(found: &mut Vec<Encoded>, (line, last): (u32, u32), run: &str) {
+    if run.len() < ENCODED_MIN {
+        return;
     }
+    let shifts = if run.len() <= SHIFTED_MAX { 4 } else { 1 };
+    let base64 = (0..shifts).map(|skip| (IN_BASE64, decoded(&run[skip..])));
+    let is_hex = run.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let hex = (0..2).filter(|_| is_hex).map(|skip| (IN_HEX, from_hex(&run[skip..])));
+    for (how, bytes) in base64.chain(hex) {
+        let readable = |byte: &u8| (b' '..=b'~').contains(byte);
+        if bytes.split(|byte| !readable(byte)).any(|part| part.len() >= READABLE_MIN) {
+            found.push(Encoded { line, last, text: String::from_utf8_lossy(&bytes).into_owned(), how });
+        }
+    }
+}
+
+/// A line with what stands between strings that are put together, and written ends of lines, taken out; none where there is
+/// nothing of the kind.
+fn glued(line: &str) -> Option<String> {
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find(['\\', '"', '\'', '`']) {
+        let (before, here) = rest.split_at(at);
+        out.push_str(before);
+        let escape = ["\\r", "\\n", "\\x", "\\\n"].iter().find(|escape| here.starts_with(**escape));
+        let after = match escape {
+            Some(escape) => &here[escape.len()..],
+            None => {
+                let between = here[1..].trim_start_matches(|c: char| c.is_whitespace() || "+.,&".contains(c));
+                match between.strip_prefix(['"', '\'', '`']).filter(|_| !here.starts_with('\\')) {
+                    Some(after) => after,
+                    None => {
+                        out.push_str(&here[..1]);
+                        &here[1..]
+                    }
+                }
+            }
+        };
+        rest = after;
+    }
+    out.push_str(rest);
+    (out.len() < line.len()).then_some(out)
+}
+
+/// A line without the quotes, signs and marks that strings and comments over several lines have around them.
+fn unquoted(line: &str) -> &str {
+    let quotes = ['"', '\'', '`'];
+    let line = line.trim();
+    if line.chars().all(|c| is_part(c) || c == '=') {
+        return line;
+    }
+    let end = line.trim_end_matches(|c: char| c.is_whitespace() || "+.,&;)]|\\".contains(c));
+    let mut inside = end.strip_suffix(quotes).unwrap_or_else(|| line.trim_end_matches(['\\', ' ']));
+    while let Some(shorter) = inside.strip_suffix("\\n").or_else(|| inside.strip_suffix("\\r")) {
+        inside = shorter;
+    }
+    let start = inside.trim_start_matches(|c: char| c.is_whitespace() || "+.,&([|".contains(c));
+    let comment = |c: char| c.is_whitespace() || "#*>;|".contains(c);
+    start.strip_prefix(quotes).unwrap_or_else(|| inside.trim_start_matches("//").trim_start_matches(comment))
+}
+
+/// The bytes of a run of base64, in either alphabet.
+fn decoded(run: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(run.len() / 4 * 3 + 2);
     let (mut bits, mut count) = (0u32, 0u32);
     for byte in run.bytes() {
@@ -178,8 +261,7 @@ fn decoded(run: &str) -> Option<Vec<u8>> {
             b'a'..=b'z' => byte - b'a' + 26,
             b'0'..=b'9' => byte - b'0' + 52,
             b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return None,
+            _ => 63,
         };
         bits = (bits << 6) | u32::from(six);
         count += 6;
@@ -189,7 +271,13 @@ fn decoded(run: &str) -> Option<Vec<u8>> {
             bits &= (1 << count) - 1;
         }
     }
-    Some(bytes)
+    bytes
+}
+
+/// The bytes of a run of hexadecimal digits.
+fn from_hex(run: &str) -> Vec<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).unwrap_or_default();
+    run.as_bytes().chunks_exact(2).map(|pair| (digit(pair[0]) * 16 + digit(pair[1])) as u8).collect()
 }
 
 /// A text without its secrets, each replaced by what it was: for documents that people and branches get to see.
@@ -207,21 +295,17 @@ pub fn without(text: &str, found: &[Secret]) -> String {
     found.sort_by_key(|secret| std::cmp::Reverse(secret.text.len()));
     let mut out = String::with_capacity(text.len());
     let has_key = found.iter().any(|secret| secret.kind == PRIVATE_KEY);
-    // In a key; in base64, and whether that goes on in the next line.
-    let (mut in_key, mut goes_on) = (false, false);
+    let mut in_key = false;
     for (line, number) in text.split_inclusive('\n').zip(1..) {
-        // What is written in base64 is not there to be replaced: its lines go.
-        let encoded = found.iter().find(|secret| secret.line == number && secret.kind.ends_with(IN_BASE64));
-        let whole = line.trim();
-        let is_encoded = !whole.is_empty() && whole.chars().all(is_base64);
-        if let Some(secret) = encoded {
-            out.push_str(&format!("[{} was here]\n", secret.kind));
-        }
-        if encoded.is_some() || (goes_on && is_encoded) {
-            goes_on = is_encoded && whole.len() >= WRAPPED_MIN;
+        // What is encoded is not there to be replaced: its lines go.
+        let around =
+            |secret: &&&Secret| (secret.line..=secret.last).contains(&number) && is_encoded(&secret.kind);
+        if let Some(secret) = found.iter().find(around) {
+            if secret.line == number {
+                out.push_str(&format!("[{} was here]\n", secret.kind));
+            }
             continue;
         }
-        goes_on = false;
         let begins = has_key && line.contains("-----BEGIN ") && line.contains("PRIVATE KEY-----");
         if begins {
             out.push_str(&format!("[{PRIVATE_KEY} was here]\n"));
@@ -339,7 +423,8 @@ mod tests {
         for (text, expect) in [
             (one_line, (2, "an AWS access key in base64")),
             (format!("key: \"{pem}\"\n"), (1, "a private key in base64")),
-            (format!("first\n{wrapped}last\n"), (2, "an AWS access key in base64")),
+            // The line that it stands in, which the lines before it only lead to.
+            (format!("first\n{wrapped}last\n"), (3, "an AWS access key in base64")),
         ] {
             let found = secrets_in(text.as_bytes());
             let seen: Vec<_> = found.iter().map(|secret| (secret.line, secret.kind.as_str())).collect();
@@ -353,6 +438,94 @@ mod tests {
         }
     }
 
+    /// As `base64` writes it.
+    fn base64(bytes: &[u8]) -> String {
+        const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let mut out = String::new();
+        for three in bytes.chunks(3) {
+            let at = |n: usize| u32::from(three.get(n).copied().unwrap_or_default());
+            let bits = at(0) << 16 | at(1) << 8 | at(2);
+            for n in 0..4 {
+                let six = (bits >> (18 - 6 * n)) as usize & 63;
+                out.push(if n > three.len() { '=' } else { char::from(LETTERS[six]) });
+            }
+        }
+        out
+    }
+
+    fn folded(run: &str, width: usize, between: &str) -> String {
+        let parts: Vec<&str> =
+            run.as_bytes().chunks(width).map(|part| std::str::from_utf8(part).unwrap()).collect();
+        parts.join(between)
+    }
+
+    /// However it is folded, put together or named, what is encoded is read.
+    #[test]
+    fn encoded_secrets_are_found_however_they_are_folded() {
+        let token = ["gh", "p_", &"aB3".repeat(12)].concat();
+        let text = format!(
+            "a line of something else before it: user=me password={token} and some more after it, well hidden"
+        );
+        let run = base64(text.as_bytes());
+        let url = run.replace('+', "-").replace('/', "_").replace('=', "");
+        let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let escaped: String = text.bytes().map(|byte| format!("\\x{byte:02x}")).collect();
+        for (name, text) in [
+            ("76 columns", folded(&run, 76, "\n")),
+            ("with carriage returns", folded(&run, 76, "\r\n")),
+            ("indented", format!("key: |\n    {}\n", folded(&run, 64, "\n    "))),
+            ("narrow", folded(&run, 20, "\n")),
+            ("put together", format!("let k = \"{}\";\n", folded(&run, 40, "\" +\n    \""))),
+            ("put together before", format!("$k = '{}';\n", folded(&run, 40, "'\n  . '"))),
+            ("in a list", format!("[\n  \"{}\"\n]\n", folded(&run, 40, "\",\n  \""))),
+            ("in one string", format!("k = \"{}\"\n", folded(&run, 64, "\\n"))),
+            ("in one line", format!("k = \"{}\"\n", folded(&run, 30, "\" + \""))),
+            ("in a comment", format!("# {}\n", folded(&run, 64, "\n# "))),
+            ("of a shell", format!("KEY={}\n", folded(&run, 64, "\\\n"))),
+            ("with a name before it", format!("KEY={run}\n")),
+            ("in an address", format!("https://host/x/{run}\n")),
+            ("of addresses", format!("k={url}\n")),
+            ("hexadecimal", format!("k={hex}\n")),
+            ("hexadecimal, folded", folded(&hex, 60, "\n")),
+            ("escaped", format!("k=\"{escaped}\"\n")),
+        ] {
+            let found = secrets_in(text.as_bytes());
+            assert!(
+                found.iter().any(|secret| secret.text == token && is_encoded(&secret.kind)),
+                "{name}: {text}"
+            );
+            let clean = without_secrets(&format!("the first\n{text}\nthe last\n"));
+            assert!(secrets_in(clean.as_bytes()).is_empty(), "{name}: {clean}");
+            assert!(clean.starts_with("the first\n") && clean.ends_with("the last\n"), "{name}: {clean}");
+        }
+    }
+
+    /// Lock files, images and minified code are full of what looks like secrets.
+    #[test]
+    fn what_only_looks_encoded_is_no_secret() {
+        let mut state = 7u64;
+        let mut bytes = |count: usize| -> Vec<u8> {
+            let mut next = || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 56) as u8
+            };
+            (0..count).map(|_| next()).collect()
+        };
+        let mut text = String::new();
+        for n in 0..300 {
+            let sum = bytes(64);
+            text.push_str(&format!("      \"integrity\": \"sha512-{}\",\n", base64(&sum)));
+            let hex: String = sum.iter().take(32).map(|byte| format!("{byte:02x}")).collect();
+            text.push_str(&format!("checksum = \"{hex}\"\nversion = \"1.{n}.0\"\n"));
+        }
+        let image = base64(&bytes(60_000));
+        text.push_str(&format!("url(data:image/png;base64,{image})\n{}\n", folded(&image, 76, "\n")));
+        text.push_str(
+            &"function(e,t){return e.tokenize(t)?ghp_(t):AKIA.npm_install(e)}var sk_live_=1;".repeat(400),
+        );
+        assert_eq!(secrets_in(text.as_bytes()), []);
+    }
+
     #[test]
     fn a_document_without_its_secrets() {
         let token = ["gh", "p_", &"aB3".repeat(12)].concat();
@@ -364,7 +537,8 @@ mod tests {
         let hidden = ["x: a2V5ID0gQUtJQVE3", "UlQ1VVZXMkxNTjlQUVM=\n"].concat();
         let clean = without_secrets(&format!("one\n{hidden}two\n"));
         assert_eq!(clean, "one\n[an AWS access key in base64 was here]\ntwo\n");
-        let own = Secret { line: 1, kind: "the value of KEY".to_owned(), text: "swordfish".to_owned() };
+        let own =
+            Secret { line: 1, last: 1, kind: "the value of KEY".to_owned(), text: "swordfish".to_owned() };
         assert_eq!(without("a swordfish\n", &[own]), "a [the value of KEY was here]\n");
     }
 

@@ -160,6 +160,14 @@ impl Repo {
         Ok(at.and_then(|at| raw.get(at + 2..)).unwrap_or_default().to_vec())
     }
 
+    /// Who made a commit and who committed it, with their addresses, as bytes.
+    pub fn people_of(&self, commit: &Oid) -> Result<Vec<u8>, GitError> {
+        let raw = self.raw_commit(commit)?;
+        let lines = raw.split(|b| *b == b'\n').take_while(|line| !line.is_empty());
+        let named = lines.filter(|line| line.starts_with(b"author ") || line.starts_with(b"committer "));
+        Ok(named.collect::<Vec<_>>().join(&b'\n'))
+    }
+
     /// Stores a blob.
     pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid, GitError> {
         self.write("blob", bytes)

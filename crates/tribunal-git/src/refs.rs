@@ -162,6 +162,19 @@ impl Repo {
         self.subjects_of(std::slice::from_ref(to), from, max)
     }
 
+    /// The branches and tags that are at one of these commits, by their full names.
+    pub fn names_at(&self, commits: &[Oid]) -> Result<Vec<String>, GitError> {
+        let call = self.refs().args(["for-each-ref", "--format=%(objectname) %(*objectname) %(refname)"]);
+        let bytes = call.args(["refs/heads", "refs/tags"]).ok()?;
+        let at = |line: &&str| {
+            let mut words = line.split(' ');
+            let oids = [words.next(), words.next()];
+            oids.into_iter().flatten().any(|word| commits.iter().any(|commit| commit.as_str() == word))
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(text.lines().filter(at).filter_map(|line| Some(line.rsplit_once(' ')?.1.to_owned())).collect())
+    }
+
     pub(crate) fn subjects_of(
         &self,
         tips: &[Oid],

@@ -7,7 +7,7 @@
 
 use std::io;
 
-use libc::{ENOSYS, EPERM, sock_filter, sock_fprog};
+use libc::{EAFNOSUPPORT, ENOSYS, EPERM, sock_filter, sock_fprog};
 
 /// One call that is refused: its number for programs of this machine and for its 32-bit programs, and the error.
 struct Refused {
@@ -25,6 +25,23 @@ const TYPING: [u32; 2] = [0x5412, 0x541C];
 /// The number of `ioctl` in both 32-bit tables.
 const COMPAT_IOCTL: u32 = 54;
 
+/// The families of addresses that programs need: sockets with a file, the internet, and the kernel's tables of addresses and
+/// routes (`getaddrinfo` and `ip` read them). Every other is refused as by a kernel without it, those of later kernels included.
+/// No namespace holds `AF_VSOCK` (a check would reach the machine's host by it), and `AF_ALG`, `AF_PACKET`, `AF_TIPC` and their
+/// like are parts of the kernel with many faults. Programs that know `AF_ALG` compute for themselves without it.
+const FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+/// What makes a socket through `socketcall`: `socket` and `socketpair`.
+const BY_SOCKETCALL: [u32; 2] = [1, 8];
+
+/// The numbers of calls that are refused by what they are asked, in one table.
+struct Asked {
+    ioctl: u32,
+    /// `socket` and `socketpair`.
+    sockets: [u32; 2],
+    /// The call that takes the family from memory, where no filter can look: it makes no socket at all.
+    socketcall: Option<u32>,
+}
+
 #[cfg(target_arch = "x86_64")]
 mod machine {
     use super::{EPERM, Refused, both};
@@ -41,6 +58,8 @@ mod machine {
     pub(super) const BY_HANDLE: u32 = 342;
     pub(super) const KEXEC: u32 = 283;
     pub(super) const FINIT_MODULE: u32 = 350;
+    pub(super) const SOCKETS: [u32; 2] = [359, 360];
+    pub(super) const SOCKETCALL: Option<u32> = Some(102);
     pub(super) const ONLY_HERE: [Refused; 3] = [
         both(libc::SYS_iopl, 110, EPERM),
         both(libc::SYS_ioperm, 101, EPERM),
@@ -62,6 +81,8 @@ mod machine {
     pub(super) const BY_HANDLE: u32 = 371;
     pub(super) const KEXEC: u32 = 347;
     pub(super) const FINIT_MODULE: u32 = 379;
+    pub(super) const SOCKETS: [u32; 2] = [281, 288];
+    pub(super) const SOCKETCALL: Option<u32> = None;
     /// `kexec_file_load`.
     pub(super) const ONLY_HERE: [Refused; 1] = [both(294, 401, EPERM)];
 }
@@ -101,9 +122,11 @@ const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
 const EQUALS: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
 const AT_LEAST: u16 = 0x35; // BPF_JMP | BPF_JGE | BPF_K
 const RETURN: u16 = 0x06; // BPF_RET | BPF_K
-/// Offsets in what the filter is shown: the call's number, the architecture, the lower half of the second argument.
+/// Offsets in what the filter is shown: the call's number, the architecture, the lower halves of the first two arguments. The
+/// kernel looks at no more of them: a family is an `int`, a request an `unsigned int`.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
+const FIRST: u32 = 16;
 const SECOND: u32 = 24;
 const ALLOW: u32 = 0x7FFF_0000;
 const ERROR: u32 = 0x0005_0000;
@@ -117,16 +140,39 @@ fn error(errno: i32) -> sock_filter {
 }
 
 /// One table of calls: what is refused of it, then everything else is let through.
-fn table(out: &mut Vec<sock_filter>, ioctl: u32, refused: impl Iterator<Item = (u32, i32)>) {
+fn table(out: &mut Vec<sock_filter>, asked: &Asked, refused: impl Iterator<Item = (u32, i32)>) {
     out.push(step(LOAD, NUMBER, 0, 0));
     for (number, errno) in refused {
         out.extend([step(EQUALS, number, 0, 1), error(errno)]);
     }
-    out.extend([step(EQUALS, ioctl, 1, 0), step(RETURN, ALLOW, 0, 0), step(LOAD, SECOND, 0, 0)]);
-    for request in TYPING {
-        out.extend([step(EQUALS, request, 0, 1), error(EPERM)]);
+    let requests = TYPING.map(|request| (request, error(EPERM)));
+    only_if(out, asked.ioctl, SECOND, &requests, step(RETURN, ALLOW, 0, 0));
+    let needed = FAMILIES.map(|family| (family.unsigned_abs(), step(RETURN, ALLOW, 0, 0)));
+    for number in asked.sockets {
+        only_if(out, number, FIRST, &needed, error(EAFNOSUPPORT));
+    }
+    if let Some(number) = asked.socketcall {
+        let makes = BY_SOCKETCALL.map(|call| (call, error(ENOSYS)));
+        only_if(out, number, FIRST, &makes, step(RETURN, ALLOW, 0, 0));
     }
     out.push(step(RETURN, ALLOW, 0, 0));
+}
+
+/// For the call of this number the argument decides: each value has its answer, and there is one for all others. Steps after
+/// these see the number again.
+fn only_if(
+    out: &mut Vec<sock_filter>,
+    number: u32,
+    argument: u32,
+    answers: &[(u32, sock_filter)],
+    otherwise: sock_filter,
+) {
+    let steps = answers.iter().flat_map(|(value, answer)| [step(EQUALS, *value, 0, 1), *answer]);
+    let steps: Vec<sock_filter> =
+        [step(LOAD, argument, 0, 0)].into_iter().chain(steps).chain([otherwise]).collect();
+    // The lists above are a few values long.
+    out.push(step(EQUALS, number, 0, u8::try_from(steps.len()).unwrap_or(u8::MAX)));
+    out.extend(steps);
 }
 
 /// The filter; none for a machine whose numbers are not known here.
@@ -138,12 +184,15 @@ fn filter() -> Option<Vec<sock_filter>> {
     }
     let number = |number: Option<libc::c_long>| number.and_then(|number| u32::try_from(number).ok());
     let of_native = refused().filter_map(|call| Some((number(call.native)?, call.errno)));
-    table(&mut native, number(Some(libc::SYS_ioctl))?, of_native);
+    let sockets = [number(Some(libc::SYS_socket))?, number(Some(libc::SYS_socketpair))?];
+    let asked = Asked { ioctl: number(Some(libc::SYS_ioctl))?, sockets, socketcall: None };
+    table(&mut native, &asked, of_native);
     let mut out = vec![step(LOAD, ARCHITECTURE, 0, 0)];
     out.extend([step(EQUALS, machine::NATIVE, 0, u8::try_from(native.len()).ok()?)]);
     out.extend(native);
     out.extend([step(LOAD, ARCHITECTURE, 0, 0), step(EQUALS, machine::COMPAT, 1, 0), error(ENOSYS)]);
-    table(&mut out, COMPAT_IOCTL, refused().filter_map(|call| Some((call.compat?, call.errno))));
+    let asked = Asked { ioctl: COMPAT_IOCTL, sockets: machine::SOCKETS, socketcall: machine::SOCKETCALL };
+    table(&mut out, &asked, refused().filter_map(|call| Some((call.compat?, call.errno))));
     Some(out)
 }
 
@@ -187,6 +236,12 @@ pub(crate) fn are_refused() -> bool {
             ),
             (libc::syscall(libc::SYS_io_uring_setup, 0, nothing), io::Error::last_os_error(), ENOSYS),
             (libc::syscall(libc::SYS_bpf, -1, nothing, 0), io::Error::last_os_error(), EPERM),
+            // A type that no family has: open, it says another error.
+            (
+                libc::syscall(libc::SYS_socket, libc::AF_VSOCK, 0xF, 0),
+                io::Error::last_os_error(),
+                EAFNOSUPPORT,
+            ),
         ]
     };
     tried.iter().all(|(done, why, expect)| *done == -1 && why.raw_os_error() == Some(*expect))
@@ -198,7 +253,7 @@ mod tests {
     use super::*;
 
     /// What the filter answers, worked out as the kernel does.
-    fn answer(filter: &[sock_filter], arch: u32, number: u32, second: u32) -> u32 {
+    fn answer(filter: &[sock_filter], arch: u32, number: u32, argument: u32) -> u32 {
         let (mut at, mut value) = (0, 0);
         loop {
             let step = filter[at];
@@ -208,7 +263,7 @@ mod tests {
                     value = match step.k {
                         NUMBER => number,
                         ARCHITECTURE => arch,
-                        SECOND => second,
+                        FIRST | SECOND => argument,
                         other => panic!("nothing is at {other}"),
                     }
                 }
@@ -239,6 +294,33 @@ mod tests {
                 assert_eq!(answer(&filter, arch, ioctl, request), ERROR | EPERM.unsigned_abs());
             }
             assert_eq!(answer(&filter, arch, ioctl, 0x5401), ALLOW);
+        }
+    }
+
+    #[test]
+    fn only_families_that_programs_need_make_a_socket() {
+        let filter = filter().unwrap();
+        let natives = [native(libc::SYS_socket), native(libc::SYS_socketpair)];
+        for (arch, numbers) in [(machine::NATIVE, natives), (machine::COMPAT, machine::SOCKETS)] {
+            for number in numbers {
+                for family in [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK] {
+                    assert_eq!(answer(&filter, arch, number, family.unsigned_abs()), ALLOW, "{family}");
+                }
+                // AF_PACKET, AF_RDS, AF_TIPC, AF_BLUETOOTH, AF_ALG, AF_VSOCK, AF_KCM, AF_XDP, one that is not there yet.
+                for family in [17, 21, 30, 31, 38, 40, 41, 44, 63, u32::MAX] {
+                    let refused = ERROR | EAFNOSUPPORT.unsigned_abs();
+                    assert_eq!(answer(&filter, arch, number, family), refused, "{family}");
+                }
+            }
+        }
+        if let Some(number) = machine::SOCKETCALL {
+            for (call, expect) in
+                [(1, ERROR | ENOSYS.unsigned_abs()), (8, ERROR | ENOSYS.unsigned_abs()), (3, ALLOW)]
+            {
+                assert_eq!(answer(&filter, machine::COMPAT, number, call), expect, "socketcall {call}");
+            }
+            let same = answer(&filter, machine::NATIVE, number, 1);
+            assert_eq!(same, ALLOW, "another call has that number in the machine's own table");
         }
     }
 

@@ -114,6 +114,11 @@ const CASES: &[Case] = &[
         &[Walls],
     ),
     Case(
+        "dev reads secrets beside programs and packages",
+        "hostile_sandbox::hostile_dev_reads_secrets_beside_programs",
+        &[ProgramSecrets],
+    ),
+    Case(
         "a check reads .env and git's settings",
         "hostile_sandbox::hostile_check_reads_the_users_worktree",
         &[Walls],
@@ -258,6 +263,11 @@ const CASES: &[Case] = &[
         &[SecretDocument],
     ),
     Case(
+        "a branch hides a secret in the names of people and tags",
+        "review_tools::hostile_branch_hides_a_secret_in_its_names",
+        &[SecretHistory],
+    ),
+    Case(
         "a branch's history holds a secret that its end does not",
         "review_tools::hostile_branch_hides_a_secret_in_its_history",
         &[SecretHistory],
@@ -296,6 +306,11 @@ const CASES: &[Case] = &[
     Case(
         "dev asks for the user's keys",
         "hostile_kernel::hostile_dev_asks_for_the_users_keys",
+        &[SystemCalls],
+    ),
+    Case(
+        "dev opens sockets past the network",
+        "hostile_kernel::hostile_dev_opens_sockets_past_the_network",
         &[SystemCalls],
     ),
     Case(

@@ -14,7 +14,7 @@ use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::ids::PlanId;
 use tribunal_docs::hidden::{hidden, hidden_in};
 use tribunal_docs::integrity;
-use tribunal_docs::secret::{IN_BASE64, Secret, encoded, is_secret_name, readings, secrets, secrets_in};
+use tribunal_docs::secret::{Secret, encoded, is_secret_name, readings, secrets, secrets_in};
 use tribunal_git::{GitError, GitPath, Oid, Repo};
 
 /// Bytes of diff read for one file's tests.
@@ -274,13 +274,14 @@ pub(crate) fn all_secrets(environment: &BTreeMap<String, OsString>, bytes: &[u8]
         found.extend(own.iter().filter_map(|(name, value)| {
             let at = text.find(value)?;
             let line = u32::try_from(text[..at].matches('\n').count() + 1).unwrap_or(u32::MAX);
-            Some(Secret { line, kind: format!("the value of {name}"), text: (*value).to_owned() })
+            Some(Secret { line, last: line, kind: format!("the value of {name}"), text: (*value).to_owned() })
         }));
         for hidden in encoded(&text) {
             let held = own.iter().filter(|(_, value)| hidden.text.contains(value));
             found.extend(held.map(|(name, value)| Secret {
                 line: hidden.line,
-                kind: format!("the value of {name}{IN_BASE64}"),
+                last: hidden.last,
+                kind: format!("the value of {name}{}", hidden.how),
                 text: (*value).to_owned(),
             }));
         }

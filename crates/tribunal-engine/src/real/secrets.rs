@@ -4,7 +4,7 @@
 
 use super::check::failing;
 use super::guard::{Both, Noticed, all_secrets, leaks, together, unseen};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::finding::{Claim, FixableBy, Severity};
@@ -64,7 +64,9 @@ fn on_the_way(
     }
     let known: HashSet<&str> = known.iter().map(|one| one.claim.claim.as_str()).collect();
     for (commit, _) in commits.iter().rev().take(COMMITS_MAX) {
-        claims.extend(in_message(repo, environment, commit)?);
+        let (message, people) = (repo.message_of(commit)?, repo.people_of(commit)?);
+        let parts = [("the message", message), ("the name or address of a person", people)];
+        claims.extend(parts.iter().flat_map(|(what, bytes)| in_commit(environment, commit, what, bytes)));
         let brought = brought(repo, environment, commit)?;
         let gone = brought.into_iter().filter(|claim| !known.contains(claim.claim.as_str()));
         claims.extend(gone.map(|claim| Claim {
@@ -77,7 +79,28 @@ fn on_the_way(
             ..claim
         }));
     }
+    let oids: Vec<Oid> = commits.into_iter().map(|(commit, _)| commit).collect();
+    claims.extend(in_names(environment, &repo.names_at(&oids)?));
     Ok(claims)
+}
+
+/// Secrets in the names of branches and tags: reports print them, and whoever fetches has them. So nobody says which.
+fn in_names(environment: &Environment, names: &[String]) -> Vec<Claim> {
+    let mut said = BTreeSet::new();
+    for name in names {
+        let what = if name.starts_with("refs/tags/") { "tag" } else { "branch" };
+        // In a name a hyphen is what a space is in a text.
+        let ends = name.match_indices('-').filter_map(|(at, _)| name.get(at + 1..));
+        let text = ends.fold(name.clone(), |text, end| text + "\n" + end);
+        let secrets = all_secrets(environment, text.as_bytes()).into_iter();
+        said.extend(secrets.map(|secret| format!("the name of a {what} holds {}", secret.kind)));
+    }
+    let claim = |text: String| Claim {
+        fixable_by: FixableBy::Manual,
+        suggestion: "name it otherwise, and have the secret replaced: it has been seen".to_owned(),
+        ..failing(Severity::Blocker, text)
+    };
+    said.into_iter().map(claim).collect()
 }
 
 /// Secrets that a commit has and none of its parents.
@@ -100,17 +123,17 @@ fn brought(repo: &Repo, environment: &Environment, commit: &Oid) -> Result<Vec<C
     Ok(brought.unwrap_or_default())
 }
 
-fn in_message(repo: &Repo, environment: &Environment, commit: &Oid) -> Result<Vec<Claim>, GitError> {
-    let secrets = all_secrets(environment, &repo.message_of(commit)?);
+/// Secrets in what is written in a commit besides its files.
+fn in_commit(environment: &Environment, commit: &Oid, what: &str, bytes: &[u8]) -> Vec<Claim> {
     let claim = |secret: Secret| {
-        let text = format!("the message of commit {} holds {}", short(commit), secret.kind);
+        let text = format!("{what} of commit {} holds {}", short(commit), secret.kind);
         let mut claim = failing(Severity::Blocker, text);
         claim.fixable_by = FixableBy::Manual;
         claim.suggestion =
             "make the commit anew without it, and have it replaced: it has been seen".to_owned();
         claim
     };
-    Ok(secrets.into_iter().map(claim).collect())
+    all_secrets(environment, bytes).into_iter().map(claim).collect()
 }
 
 fn short(commit: &Oid) -> &str {

@@ -102,7 +102,7 @@ fn calls_that_nobody_needs_are_refused() {
     sealed(|name, stand, enforced| {
         let said = said(&stand, "x", "\"$0\" refused-calls", Network::Host);
         if enforced.calls {
-            assert_eq!(said, "keyctl 1\nio_uring 38\nbpf 1\n", "{name}");
+            assert_eq!(said, "keyctl 1\nio_uring 38\nbpf 1\nvsock 97\npacket 97\nnetlink 0\n", "{name}");
         }
     });
 }

@@ -267,6 +267,9 @@ fn refused_calls() -> io::Result<()> {
             ("keyctl", libc::syscall(libc::SYS_keyctl, 0, -3, 0), io::Error::last_os_error()),
             ("io_uring", libc::syscall(libc::SYS_io_uring_setup, 0, 0), io::Error::last_os_error()),
             ("bpf", libc::syscall(libc::SYS_bpf, 0, 0, 0), io::Error::last_os_error()),
+            ("vsock", libc::syscall(libc::SYS_socket, 40, 1, 0), io::Error::last_os_error()),
+            ("packet", libc::syscall(libc::SYS_socket, 17, 2, 0), io::Error::last_os_error()),
+            ("netlink", libc::syscall(libc::SYS_socket, 16, 3, 0), io::Error::last_os_error()),
         ]
     };
     for (name, done, error) in calls {

@@ -57,6 +57,23 @@ fn hostile_dev_asks_for_the_users_keys() {
     assert_eq!(show.landed("seen").as_deref(), Some("has a number"));
 }
 
+/// A machine's host listens at addresses that no network namespace holds; a packet socket reads everybody's traffic. A program
+/// of 32 bits asks for them by another call.
+#[test]
+fn hostile_dev_opens_sockets_past_the_network() {
+    let script = dev_also(
+        r##"{ run = ["sh", "-c", """case $(uname -m) in x86_64) socket=41;; *) socket=198;; esac
+        call() { perl -e 'exit(syscall($ARGV[0] + 0, $ARGV[1] + 0, $ARGV[2] + 0, 0) >= 0 ? 0 : 1)' $socket $1 $2; }
+        for family in vsock:40:1 packet:17:2 alg:38:5 tipc:30:5 rds:21:5; do
+          number=${family#*:}; call ${number%:*} ${number#*:} && echo ${family%%:*} >> seen
+        done
+        call 2 1 && call 10 1 && call 1 1 && call 16 3 && echo what programs need >> seen"""] },"##,
+    );
+    let mut show = Show::with(NO_GATE, &script).without_paths();
+    show.passes();
+    assert_eq!(show.landed("seen").as_deref(), Some("what programs need"));
+}
+
 /// Two launches of one run want to speak through a socket that has no file; within a launch it works.
 #[test]
 fn hostile_devs_meet_at_a_socket_without_a_file() {

@@ -79,6 +79,33 @@ fn hostile_dev_reads_secrets_behind_a_link() {
     assert_eq!(show.landed("seen").unwrap(), "PROGRAMhonest");
 }
 
+/// People keep a password beside the script that reads it, in a folder on PATH, and fetch packages from git with a token.
+#[test]
+fn hostile_dev_reads_secrets_beside_programs() {
+    let script = dev_reads(&["{HOME}/bin", "{ROOT}/tool", "{PROJECT}/vendor"]);
+    let mut show = Show::with(STRICT, &script).without_paths();
+    let (home, root) = (show.stage.home(), show.stage.root().to_owned());
+    put(&home.join("bin/run"), "PROGRAM");
+    put(&home.join("bin/.env.local"), "SECRET-ENV");
+    put(&home.join("bin/token.txt"), "SECRET-TOKEN");
+    put(&home.join("bin/keys/id_ed25519"), "SECRET-KEY");
+    put(&root.join("tool/bin/tool"), "-TOOL");
+    put(&root.join("tool/etc/secrets.yml"), "SECRET-SETTING");
+    put(&root.join("private"), "SECRET-ELSEWHERE");
+    symlink("../../private", home.join("bin/credentials")).unwrap();
+    show.user_acts(|stage| {
+        stage.write(".git/info/exclude", "vendor\n")?;
+        stage.write("vendor/package/index.js", "-PACKAGE")?;
+        stage.write("vendor/package/.git/config", "SECRET-ADDRESS")
+    });
+    let path = std::env::var_os("PATH").unwrap();
+    let more = [home.join("bin"), root.join("tool/bin")].into_iter();
+    let path = std::env::join_paths(more.chain(std::env::split_paths(&path))).unwrap();
+    show.stage.program_mut().env.push(("PATH".into(), path));
+    show.passes();
+    assert_eq!(show.landed("seen").unwrap(), "PROGRAM-TOOL-PACKAGEhonest");
+}
+
 /// Where the work tree lies, the check finds its own checkout and the packages that are installed there.
 ///
 /// A check runs code that an agent wrote, in a project whose user has a token in git's settings and passwords in `.env`.

@@ -223,8 +223,7 @@ impl Places {
     }
 
     fn top(&self, at: &Path) -> Option<String> {
-        const MACHINE: [&str; 11] =
-            ["bin", "dev", "etc", "gnu", "nix", "opt", "proc", "sbin", "snap", "sys", "usr"];
+        const MACHINE: [&str; 10] = ["bin", "dev", "etc", "gnu", "nix", "proc", "sbin", "snap", "sys", "usr"];
         let name = at.file_name()?.to_string_lossy().into_owned();
         let leads =
             [&self.root, &self.program].into_iter().chain(&self.path).any(|place| place.starts_with(at));

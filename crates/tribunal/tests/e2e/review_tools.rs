@@ -1018,6 +1018,27 @@ fn hostile_branch_hides_a_secret_in_its_history() {
     assert!(!shown.contains(&secret()), "{shown}");
 }
 
+/// The names of people, tags and branches go wherever the commits go, and nobody reads them in a diff.
+#[test]
+fn hostile_branch_hides_a_secret_in_its_names() {
+    let project = Project::new("fine\n", "fine\nfine two\n");
+    let git = |words: &[&str]| project.stage.git(words).unwrap();
+    git(&["tag", "v1"]);
+    project.review(&DIFF, 0);
+    let refused = |what: &str| {
+        let shown = project.review(&DIFF, 1).said();
+        assert!(shown.contains(&format!("{what} holds a GitHub token")), "{shown}");
+        assert!(!shown.contains(&secret()), "{shown}");
+    };
+    git(&["tag", &format!("v1-{}", secret())]);
+    refused("the name of a tag");
+    git(&["tag", "-d", &format!("v1-{}", secret())]);
+    project.review(&DIFF, 0);
+    git(&["commit", "-q", "--amend", "--no-edit", "--author", &format!("Me <{}@example.org>", secret())]);
+    let head = git(&["rev-parse", "HEAD"]);
+    refused(&format!("the name or address of a person of commit {}", &head.trim()[..12]));
+}
+
 #[test]
 fn work_that_is_not_committed_is_not_called_passed() {
     let project = Project::new("fine\n", "fine\nfine two\n");

@@ -13,6 +13,7 @@ mod probe;
 mod programs;
 mod project;
 mod search;
+mod secret_names;
 mod tool_roots;
 
 use super::scratch::Scratches;

@@ -3,8 +3,8 @@
 //! never followed: a link there shows nothing.
 
 use super::allowed::Allowed;
-use super::tool_roots;
 use super::{SandboxHost, SandboxSpec, value};
+use super::{secret_names, tool_roots};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -13,6 +13,23 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use tribunal_process::find_program;
 
+/// Where programs lie that did not come with the distribution, each in a folder of its own with all that belongs to it.
+const OPTIONAL: &str = "/opt";
+/// Variables by which programs find an installation there that is not on PATH itself.
+const INSTALLATIONS: [&str; 12] = [
+    "ANDROID_HOME",
+    "ANDROID_SDK_ROOT",
+    "CONDA_PREFIX",
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "GOROOT",
+    "JAVA_HOME",
+    "JDK_HOME",
+    "M2_HOME",
+    "MAVEN_HOME",
+    "ROCM_PATH",
+    "VIRTUAL_ENV",
+];
 /// Folders whose links the distribution made.
 const DISTRIBUTION: [&str; 4] = ["/usr/bin", "/usr/sbin", "/bin", "/sbin"];
 /// How many entries of a folder, and how many links in a row, are followed.
@@ -56,6 +73,7 @@ impl<'a, 'b> Closure<'a, 'b> {
         for folder in std::env::split_paths(path).filter(|folder| folder.is_absolute()) {
             self.folder(&folder);
         }
+        self.optional();
         if let Some(program) = spec.program.and_then(|name| find_program(name, spec.tree, spec.env).ok()) {
             self.program(&program, spec.tree);
         }
@@ -63,6 +81,44 @@ impl<'a, 'b> Closure<'a, 'b> {
         let variable = |name: &str| value(env, name).map(OsStr::to_owned);
         for part in tool_roots::parts(home, &self.bases, &variable) {
             self.allowed.program(&part);
+        }
+    }
+
+    /// What programs of the machine need of `/opt`: where links of the distribution lead, libraries that every program is
+    /// given, and installations that variables name.
+    fn optional(&mut self) {
+        let optional = Path::new(OPTIONAL);
+        if !fs::read_dir(optional).is_ok_and(|mut entries| entries.next().is_some()) {
+            return;
+        }
+        let folders = DISTRIBUTION.map(|folder| Path::new(folder).canonicalize().unwrap_or_default());
+        for folder in folders.into_iter().collect::<BTreeSet<_>>() {
+            let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+            let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+            for link in links.map(|entry| entry.path()) {
+                if link.canonicalize().is_ok_and(|real| real.starts_with(optional)) {
+                    self.follow(&link);
+                }
+            }
+        }
+        let env = self.env;
+        let named = INSTALLATIONS.iter().filter_map(|name| value(env, name).map(PathBuf::from));
+        for place in named.chain(libraries()).filter_map(|place| place.canonicalize().ok()) {
+            let inside = place.starts_with(optional) && place != optional;
+            if inside && self.is_of_programs(&place) && !self.is_open(&place) && !self.allowed.is_seen(&place)
+            {
+                self.installed(&place);
+            }
+        }
+    }
+
+    /// Shows an installation, or a folder of programs, without the secrets that lie at its first two levels.
+    fn installed(&mut self, folder: &Path) {
+        self.allowed.program(folder);
+        // Packages of node were published as they are.
+        let deeper = !folder.ends_with("node_modules");
+        for secret in secret_names::in_folder(folder, deeper) {
+            self.allowed.hidden(secret);
         }
     }
 
@@ -93,20 +149,27 @@ impl<'a, 'b> Closure<'a, 'b> {
             self.allowed.program(folder);
             match self.root_of(&real) {
                 Some(base) => self.bases.push(base),
-                None => self.allowed.program(self.installation(&real).unwrap_or(&real)),
+                None => self.installed(self.installation(&real).unwrap_or(&real)),
             }
             for name in BESIDE {
                 self.allowed.hidden(real.join(name));
             }
         }
+        let secrets: BTreeSet<PathBuf> = secret_names::in_folder(&real, true).into_iter().collect();
         let entries = fs::read_dir(&real).into_iter().flatten().filter_map(Result::ok).take(ENTRIES_MAX);
-        for entry in entries {
-            self.follow(&entry.path());
+        for entry in entries.map(|entry| entry.path()).filter(|path| !secrets.contains(path)) {
+            self.follow(&entry);
         }
+        secrets.into_iter().for_each(|secret| self.allowed.hidden(secret));
     }
 
     /// Where a program's link leads, and what a script is run by.
     fn follow(&mut self, program: &Path) {
+        // A link may be named as a secret, or lead to one.
+        if program.canonicalize().is_ok_and(|real| [program, &real].into_iter().any(secret_names::is_secret))
+        {
+            return;
+        }
         let mut at = program.to_path_buf();
         for _ in 0..LINKS_MAX {
             let Ok(target) = fs::read_link(&at) else { break };
@@ -129,7 +192,10 @@ impl<'a, 'b> Closure<'a, 'b> {
                 Some(base) => self.bases.push(base),
                 None => {
                     let folder = real.parent().unwrap_or(&real);
-                    self.allowed.program(self.installation(folder).unwrap_or(&real));
+                    match self.installation(folder) {
+                        Some(whole) => self.installed(whole),
+                        None => self.allowed.program(&real),
+                    }
                 }
             }
         }
@@ -148,7 +214,9 @@ impl<'a, 'b> Closure<'a, 'b> {
     fn installation<'p>(&self, folder: &'p Path) -> Option<&'p Path> {
         let packages = folder.ancestors().filter(|above| above.ends_with("node_modules")).last();
         let prefix = folder.parent().filter(|_| folder.ends_with("bin") || folder.ends_with(".bin"));
-        packages.or(prefix).filter(|whole| {
+        // A package in `/opt` need not have a folder for programs.
+        let package = Some(folder).filter(|folder| folder.starts_with(OPTIONAL));
+        packages.or(prefix).or(package).filter(|whole| {
             // The home of many programs, and a project with a folder of scripts, are no installations.
             whole.components().count() > 2
                 && !whole.ends_with(".local")
@@ -172,6 +240,15 @@ impl<'a, 'b> Closure<'a, 'b> {
         };
         self.open.iter().any(|open| path.starts_with(open) && !taken_back(open))
     }
+}
+
+/// Folders in which every program looks for libraries, as the distribution was told.
+fn libraries() -> Vec<PathBuf> {
+    let files = fs::read_dir("/etc/ld.so.conf.d").into_iter().flatten().filter_map(Result::ok);
+    let files = files.map(|entry| entry.path()).chain([PathBuf::from("/etc/ld.so.conf")]);
+    let texts = files.filter_map(|file| fs::read_to_string(file).ok());
+    let named = |text: String| text.lines().map(|line| PathBuf::from(line.trim())).collect::<Vec<_>>();
+    texts.flat_map(named).filter(|folder| folder.is_absolute()).collect()
 }
 
 /// The program that a script's first line names.

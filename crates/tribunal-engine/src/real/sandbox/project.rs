@@ -5,15 +5,21 @@
 use super::allowed::Allowed;
 use super::home::{HomeLayout, is_dir};
 use super::plan::MountPlan;
+use super::search::{self, Limits};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use tribunal_core::defence::{Defence, stands};
 
 /// Folders of a project that hold what was installed for it and git does not have.
 pub(crate) const BORROWED: [&str; 4] = ["node_modules", ".venv", "venv", "vendor"];
 /// What may lie in them with a password.
 const IN_BORROWED: [&str; 2] = ["pip.conf", ".npmrc"];
+/// How many folders of theirs are looked into for repositories: what lies beyond is not shown.
+const REPOSITORIES: Limits = Limits { folders_max: 200_000, unknown_max: 100 };
 /// What of a repository git does not need to look at it.
 const NOT_NEEDED: [&str; 3] = ["hooks", "credentials", "lfs/cache"];
 /// How many stores of objects in a row may lean on each other.
@@ -49,6 +55,7 @@ impl ProjectPlaces<'_> {
             if is_dir(&packages) && !is_dir(&tree.join(name)) {
                 allowed.program(&packages);
                 IN_BORROWED.iter().for_each(|name| allowed.hidden(packages.join(name)));
+                repositories(&packages).into_iter().for_each(|place| allowed.hidden(place));
             }
         }
     }
@@ -132,6 +139,23 @@ fn settings_in(git: &Path, depth: u32) -> Vec<PathBuf> {
     found
 }
 
+/// The repositories that lie in a folder of packages, whose settings may hold a password: packages that were fetched with git
+/// have one each. All of it is looked through once for this program, and its first level for every launch.
+fn repositories(packages: &Path) -> Vec<PathBuf> {
+    static KNOWN: Mutex<BTreeMap<PathBuf, Vec<PathBuf>>> = Mutex::new(BTreeMap::new());
+    if !stands(Defence::ProgramSecrets) {
+        return Vec::new();
+    }
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let whole = known.entry(packages.to_path_buf()).or_insert_with(|| {
+        let search = search::named(packages, ".git", REPOSITORIES);
+        search.found.into_iter().chain(search.unknown).collect()
+    });
+    let entries = fs::read_dir(packages).into_iter().flatten().filter_map(Result::ok);
+    let first = entries.map(|entry| entry.path().join(".git")).filter(|git| is_dir(git));
+    whole.iter().cloned().chain(first).collect()
+}
+
 /// A store of objects and all it leans on.
 fn object_stores(objects: &Path) -> Vec<PathBuf> {
     let mut stores = vec![objects.to_path_buf()];
@@ -162,6 +186,22 @@ mod tests {
             fs::write(at(store).join("info/alternates"), text).unwrap();
         }
         assert_eq!(object_stores(&at("a")), [at("a"), at("b"), at("b").join("../c")]);
+    }
+
+    #[test]
+    fn repositories_in_packages_are_found_at_any_depth() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for path in ["a/.git/objects", "@scope/b/node_modules/c/.git", "d/src"] {
+            fs::create_dir_all(at(path)).unwrap();
+        }
+        let found: Vec<PathBuf> = repositories(folder.path());
+        assert!(
+            found.contains(&at("a/.git")) && found.contains(&at("@scope/b/node_modules/c/.git")),
+            "{found:?}"
+        );
+        fs::create_dir_all(at("later/.git")).unwrap();
+        assert!(repositories(folder.path()).contains(&at("later/.git")));
     }
 
     #[test]

@@ -35,8 +35,13 @@ pub(super) struct Search {
     pub(super) unknown: BTreeSet<PathBuf>,
 }
 
-/// Looks through a folder. No link is followed.
+/// Looks through a folder for those of Tribunal.
 pub(super) fn below(folder: &Path, limits: Limits) -> Search {
+    named(folder, crate::real::FOLDER, limits)
+}
+
+/// Looks through a folder for folders of this name. No link is followed.
+pub(super) fn named(folder: &Path, wanted: &str, limits: Limits) -> Search {
     let mut search = Search::default();
     let (mut next, mut later) = (vec![folder.to_path_buf()], Vec::new());
     let mut looked = 0;
@@ -48,7 +53,7 @@ pub(super) fn below(folder: &Path, limits: Limits) -> Search {
         }
         match folders_in(&at) {
             Ok(folders) => folders.into_iter().for_each(|path| match path.file_name() {
-                Some(name) if name == crate::real::FOLDER => _ = search.found.insert(path),
+                Some(name) if name == wanted => _ = search.found.insert(path),
                 Some(name) if DEEP.iter().any(|deep| name == *deep) => later.push(path),
                 _ => next.push(path),
             }),

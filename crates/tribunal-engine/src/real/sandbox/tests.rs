@@ -190,6 +190,40 @@ fn a_folder_of_programs_shows_no_secret_beside_it() {
 }
 
 #[test]
+fn a_folder_of_programs_hides_secrets_by_their_names() {
+    let files = [
+        "bin/run",
+        "bin/.env.local",
+        "bin/token.txt",
+        "bin/keys/id_ed25519",
+        "tool/bin/x",
+        "tool/credentials.json",
+        "tool/etc/secrets.yml",
+        "tool/etc/settings.yml",
+        "tool/lib/deep/token.js",
+    ];
+    let shown = ["bin/run", "tool/bin/x", "tool/etc/settings.yml", "tool/lib/deep/token.js"];
+    assert_eq!(saw(&files, &["bin", "tool/bin"]), shown);
+}
+
+/// A link beside programs leads to a secret elsewhere, or is named as one.
+#[test]
+fn a_link_to_a_secret_beside_programs_shows_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().canonicalize().unwrap().join("home");
+    let files = ["private/.env", "private/plain", "private/run"];
+    let walls = walls_in(folder.path(), &files, &["bin"], None, |_| {
+        fs::create_dir_all(home.join("bin")).unwrap();
+        symlink("../private/.env", home.join("bin/settings")).unwrap();
+        symlink("../private/plain", home.join("bin/token")).unwrap();
+        symlink("../private/run", home.join("bin/run")).unwrap();
+    });
+    let walls = walls.unwrap();
+    let saw: Vec<&str> = files.into_iter().filter(|file| shown(&walls, &home.join(file))).collect();
+    assert_eq!(saw, ["private/run"]);
+}
+
+#[test]
 fn a_link_of_a_program_shows_what_it_leads_to_and_its_interpreter() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
