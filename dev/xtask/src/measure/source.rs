@@ -151,7 +151,8 @@ fn step(state: &In, bytes: &[u8], at: usize) -> (In, usize) {
 fn follows_word(bytes: &[u8], at: usize) -> bool {
     let before = |back: usize| at.checked_sub(back).map(|place| bytes[place]);
     let word = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    word(before(1)) && !(before(1) == Some(b'b') && !word(before(2)))
+    let is_byte_mark = before(1) == Some(b'b') && !word(before(2));
+    word(before(1)) && !is_byte_mark
 }
 
 /// How many `#` stand before the quote of a raw string.
