@@ -109,6 +109,13 @@ impl Step {
         !matches!(self, Step::Land | Step::Rebase | Step::Carry)
     }
 
+    /// When an effect that is launched at this time must have reported; none where its driver bounds it.
+    ///
+    /// The deadline begins with the launch, not while the effect waits for a free place, and it survives a restart.
+    pub fn deadline(&self, at: Time, timeout_ms: u64) -> Option<Time> {
+        self.is_timed().then(|| Time(at.0.saturating_add(timeout_ms)))
+    }
+
     /// Effects that launch an agent, and so count against the width.
     pub fn is_agent(&self) -> bool {
         matches!(self, Step::Make(_) | Step::Judge(_) | Step::Hear(_) | Step::Summary | Step::Checkpoint)
@@ -235,6 +242,27 @@ impl Intents {
     /// Whether this effect was intended and has not reported.
     pub fn has(&self, effect: &EffectId) -> bool {
         self.open.contains_key(effect)
+    }
+    /// Whether what this effect reports can be true: it runs, or it is one that needs no intent.
+    pub fn is_launched(&self, effect: &EffectId) -> bool {
+        !effect.step.is_one_shot() || self.has(effect)
+    }
+    /// Whether a wanted effect may be intended: once, and only where an intent is needed at all.
+    ///
+    /// An id is intended at most once, ever. That is what makes a launch safe to repeat after a crash: either the intent
+    /// is open and its driver is asked, or it was cleared and the next launch has another id.
+    pub fn may_add(&self, effect: &EffectId) -> bool {
+        effect.step.is_one_shot() && !self.has(effect)
+    }
+    /// Whether the deadline of an intended effect has passed at this time.
+    pub fn is_overdue(&self, effect: &EffectId, at: Time) -> bool {
+        self.due(effect).flatten().is_some_and(|due| at >= due)
+    }
+    /// These wants, and for each that was launched with a deadline the wake-up that guards it.
+    pub fn with_wakes<W>(&self, wants: Vec<(EffectId, W)>, wake: fn(Time) -> W) -> Vec<(EffectId, W)> {
+        let due = |(effect, _): &(EffectId, W)| Some((effect.wake(), wake(self.due(effect).flatten()?)));
+        let wakes: Vec<(EffectId, W)> = wants.iter().filter_map(due).collect();
+        wants.into_iter().chain(wakes).collect()
     }
     /// The deadline of an intended effect; `None` within means it has none.
     pub fn due(&self, effect: &EffectId) -> Option<Option<Time>> {

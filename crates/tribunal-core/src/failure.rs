@@ -81,6 +81,14 @@ impl FailureKind {
 }
 
 impl Failure {
+    /// A report came that answers something else than was asked.
+    pub fn off_topic() -> Failure {
+        Failure::new(FailureKind::Garbled, "the report answers another question")
+    }
+    /// The deadline passed before a report came.
+    pub fn timed_out() -> Failure {
+        Failure::new(FailureKind::TimedOut, "")
+    }
     /// A failure with its text.
     pub fn new(kind: FailureKind, text: impl Into<String>) -> Failure {
         Failure { kind, text: text.into(), unread: Vec::new() }

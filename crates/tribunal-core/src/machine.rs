@@ -14,6 +14,13 @@ pub struct OutOfOrder {
     pub state: String,
 }
 
+impl OutOfOrder {
+    /// This event, and the state that it met.
+    pub fn new(event: &str, state: &str) -> OutOfOrder {
+        OutOfOrder { event: event.to_owned(), state: state.to_owned() }
+    }
+}
+
 impl fmt::Display for OutOfOrder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "event {} cannot follow state {}", self.event, self.state)

@@ -21,7 +21,7 @@ impl Loop {
         if let Some(guarded) = effect.guarded() {
             return self.decide_wake(&guarded, at, report);
         }
-        let want = self.wants().remove(effect).filter(|_| self.is_launched(effect))?;
+        let want = self.wants().remove(effect).filter(|_| self.intents.is_launched(effect))?;
         if let LoopReport::Failed(failure) = report {
             let asked = matches!(want, LoopWant::Ask(_));
             return (!asked).then(|| LoopEvent::Failed { effect: effect.clone(), failure: failure.clone() });
@@ -30,11 +30,8 @@ impl Loop {
     }
 
     fn decide_wake(&self, guarded: &EffectId, at: Time, report: &LoopReport) -> Option<LoopEvent> {
-        let due = self.intents.due(guarded)??;
-        (*report == LoopReport::Due && at >= due).then(|| LoopEvent::Failed {
-            effect: guarded.clone(),
-            failure: Failure::new(FailureKind::TimedOut, ""),
-        })
+        let late = *report == LoopReport::Due && self.intents.is_overdue(guarded, at);
+        late.then(|| LoopEvent::Failed { effect: guarded.clone(), failure: Failure::timed_out() })
     }
 
     fn decide_answer(&self, effect: &EffectId, want: &LoopWant, report: &LoopReport) -> Option<LoopEvent> {
@@ -83,7 +80,7 @@ impl Loop {
                 question.takes(&decision.choice).then(|| LoopEvent::Decided(decision.clone()))
             }
             (LoopWant::Ask(_) | LoopWant::Wake { .. }, _) => None,
-            (_, _) => garbled("the report answers another question"),
+            (_, _) => Some(LoopEvent::Failed { effect: effect.clone(), failure: Failure::off_topic() }),
         }
     }
 
@@ -128,10 +125,8 @@ impl Loop {
     }
 
     pub(super) fn decide_intend(&self, effect: &EffectId, at: Time) -> Option<LoopEvent> {
-        let wanted = effect.step.is_one_shot() && self.is_wanted(effect);
-        (wanted && !self.intents.has(effect)).then(|| {
-            let due = Some(Time(at.0.saturating_add(self.timeout_ms(&effect.step))));
-            LoopEvent::Intended { effect: effect.clone(), due }
-        })
+        let may = self.intents.may_add(effect) && self.is_wanted(effect);
+        let due = effect.step.deadline(at, self.timeout_ms(&effect.step));
+        may.then(|| LoopEvent::Intended { effect: effect.clone(), due })
     }
 }

@@ -63,8 +63,8 @@ impl Machine for Loop {
             LoopEvent::Opened(_) => None,
             event if event.answers().is_some_and(|effect| !self.hears(effect)) => None,
             LoopEvent::Intended { effect, due } => {
-                let wanted = effect.step.is_one_shot() && self.is_wanted(effect);
-                (wanted && self.intents.add(effect.clone(), *due)).then_some(())
+                let may = self.intents.may_add(effect) && self.is_wanted(effect);
+                (may && self.intents.add(effect.clone(), *due)).then_some(())
             }
             LoopEvent::Cleared { effect } => self.intents.clear(effect).then_some(()),
             LoopEvent::RoundBegan { round, revision } => self.apply_round_began(*round, revision),
@@ -83,11 +83,11 @@ impl Machine for Loop {
                 }
             },
         };
-        applied.ok_or_else(|| OutOfOrder { event: event.name().to_owned(), state: met.to_owned() })
+        applied.ok_or_else(|| OutOfOrder::new(event.name(), met))
     }
 
     fn wants(&self) -> BTreeMap<EffectId, LoopWant> {
-        let mut wants: BTreeMap<EffectId, LoopWant> = match &self.state {
+        let wants = match &self.state {
             State::Making { crew, join_fails, .. } => self.wants_making(crew, *join_fails),
             State::Checking { bench } => self.wants_checking(bench),
             State::Judging { bench } => self.wants_judging(bench),
@@ -100,14 +100,7 @@ impl Machine for Loop {
                 vec![(self.effect(Step::Ask, Try::default()), LoopWant::Ask(question.clone()))]
             }
             State::Made { .. } | State::Ruled { .. } | State::Closing { .. } | State::Ended { .. } => vec![],
-        }
-        .into_iter()
-        .collect();
-        for (effect, due) in self.intents.iter() {
-            if let Some(at) = due {
-                wants.insert(effect.wake(), LoopWant::Wake { at: *at });
-            }
-        }
-        wants
+        };
+        self.intents.with_wakes(wants, |at| LoopWant::Wake { at }).into_iter().collect()
     }
 }

@@ -141,13 +141,9 @@ impl Loop {
         self.intents.reset();
     }
 
-    pub(super) fn is_launched(&self, effect: &EffectId) -> bool {
-        !effect.step.is_one_shot() || self.intents.has(effect)
-    }
-
     /// It runs and is wanted, so what it reports counts.
     pub(super) fn hears(&self, effect: &EffectId) -> bool {
-        self.is_launched(effect) && self.is_wanted(effect)
+        self.intents.is_launched(effect) && self.is_wanted(effect)
     }
 }
 

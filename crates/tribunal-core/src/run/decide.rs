@@ -4,7 +4,7 @@ use super::events::RunEvent;
 use super::messages::{Ending, RunReport, RunWant};
 use super::state::{Run, Stage};
 use crate::effect::{EffectId, Step};
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::held::Held;
 use crate::ids::{Of, PlanId, Revision, Time};
 use crate::ledger::Handed;
@@ -15,7 +15,7 @@ impl Run {
         if let Some(guarded) = effect.guarded() {
             return self.decide_wake(&guarded, at, report);
         }
-        let want = self.want(effect).filter(|_| self.is_launched(effect))?;
+        let want = self.want(effect).filter(|_| self.intents_of(effect).is_launched(effect))?;
         let effect = effect.clone();
         match (want, report) {
             (RunWant::Loop { .. }, RunReport::LoopEnded { outcome, revision, open }) => {
@@ -68,31 +68,24 @@ impl Run {
                 _,
             ) => None,
             (_, RunReport::Failed(failure)) => Some(RunEvent::Failed { effect, failure: failure.clone() }),
-            (_, _) => {
-                let failure = Failure::new(FailureKind::Garbled, "the report answers another question");
-                Some(RunEvent::Failed { effect, failure })
-            }
+            (_, _) => Some(RunEvent::Failed { effect, failure: Failure::off_topic() }),
         }
     }
 
     fn decide_wake(&self, guarded: &EffectId, at: Time, report: &RunReport) -> Option<RunEvent> {
-        let intents = self.plan_of(guarded).map_or(&self.intents, |plan| &plan.intents);
-        let due = intents.due(guarded)??;
-        if *report != RunReport::Due || at < due {
+        if *report != RunReport::Due || !self.intents_of(guarded).is_overdue(guarded, at) {
             return None;
         }
         let effect = guarded.clone();
         Some(match guarded.step {
             Step::Checkpoint => RunEvent::Checkpointed { effect, feedback: None },
-            _ => RunEvent::Failed { effect, failure: Failure::new(FailureKind::TimedOut, "") },
+            _ => RunEvent::Failed { effect, failure: Failure::timed_out() },
         })
     }
 
     pub(super) fn decide_intend(&self, effect: &EffectId, at: Time) -> Option<RunEvent> {
-        let fresh = effect.step.is_one_shot() && !self.is_intended(effect);
-        self.want(effect).filter(|_| fresh)?;
-        let timed = effect.step.is_timed();
-        let due = timed.then(|| Time(at.0.saturating_add(self.spec.step_timeout_ms)));
+        self.want(effect).filter(|_| self.intents_of(effect).may_add(effect))?;
+        let due = effect.step.deadline(at, self.spec.step_timeout_ms);
         Some(RunEvent::Intended { effect: effect.clone(), due })
     }
 

@@ -28,7 +28,6 @@ use crate::ids::Of;
 use crate::machine::{Machine, OutOfOrder};
 use state::Stage;
 use std::collections::BTreeMap;
-use wants::with_wakes;
 
 impl Machine for Run {
     type In = RunIn;
@@ -40,7 +39,7 @@ impl Machine for Run {
             RunIn::Report { effect, at, report } => self.decide_report(effect, *at, report),
             RunIn::Intend { effect, at } => self.decide_intend(effect, *at),
             RunIn::Clear { effect } => {
-                self.is_intended(effect).then(|| RunEvent::Cleared { effect: effect.clone() })
+                self.intents_of(effect).has(effect).then(|| RunEvent::Cleared { effect: effect.clone() })
             }
             RunIn::Iterated { effect, n } => self.decide_iterated(effect, *n),
             RunIn::Drop { plan, by } => self.decide_drop(plan, by),
@@ -70,8 +69,8 @@ impl Machine for Run {
             event if event.answers().is_some_and(|effect| !self.hears(effect)) => None,
             event if event.is_of_a_lane() && !self.is_live() => None,
             RunEvent::Intended { effect, due } => {
-                let wanted = effect.step.is_one_shot() && self.want(effect).is_some();
-                (wanted && self.intents_mut(effect).add(effect.clone(), *due)).then_some(())
+                let may = self.intents_of(effect).may_add(effect) && self.want(effect).is_some();
+                (may && self.intents_mut(effect).add(effect.clone(), *due)).then_some(())
             }
             RunEvent::Cleared { effect } => self.intents_mut(effect).clear(effect).then_some(()),
             RunEvent::LoopEnded { effect, outcome, revision, .. } if effect.of == Of::run() => {
@@ -107,13 +106,12 @@ impl Machine for Run {
             | RunEvent::Finished { .. }
             | RunEvent::Ended { .. } => self.apply_stage(event),
         };
-        applied.ok_or_else(|| OutOfOrder { event: event.name().to_owned(), state: met.to_owned() })
+        applied.ok_or_else(|| OutOfOrder::new(event.name(), met))
     }
 
     fn wants(&self) -> BTreeMap<EffectId, RunWant> {
         let head = self.head_of_queue();
         let lanes = self.plans.iter().enumerate();
-        let lanes = lanes.flat_map(|(at, plan)| with_wakes(self.plan_wants(at, head), &plan.intents));
-        lanes.chain(with_wakes(self.own_want().into_iter().collect(), &self.intents)).collect()
+        lanes.flat_map(|(at, _)| self.lane_wants(at, head)).chain(self.own_wants()).collect()
     }
 }

@@ -252,9 +252,9 @@ impl Run {
         }
     }
 
-    pub(super) fn is_intended(&self, effect: &EffectId) -> bool {
-        let intents = self.plan_of(effect).map_or(&self.intents, |plan| &plan.intents);
-        intents.has(effect)
+    /// The intents of the lane or of the run itself, whichever this effect belongs to.
+    pub(super) fn intents_of(&self, effect: &EffectId) -> &Intents {
+        self.plan_of(effect).map_or(&self.intents, |plan| &plan.intents)
     }
 
     pub(super) fn intents_mut(&mut self, effect: &EffectId) -> &mut Intents {
@@ -287,13 +287,9 @@ impl Run {
         }
     }
 
-    pub(super) fn is_launched(&self, effect: &EffectId) -> bool {
-        !effect.step.is_one_shot() || self.is_intended(effect)
-    }
-
     /// It runs and is wanted, so what it reports counts.
     pub(super) fn hears(&self, effect: &EffectId) -> bool {
-        self.is_launched(effect) && self.want(effect).is_some()
+        self.intents_of(effect).is_launched(effect) && self.want(effect).is_some()
     }
 
     pub(super) fn is_live(&self) -> bool {

@@ -4,7 +4,7 @@ use super::messages::{RunWant, Subject};
 use super::plan::{PlanRun, PlanState};
 use super::spec::Land;
 use super::state::{Reviewed, Run, Stage};
-use crate::effect::{EffectId, Intents, Step, Try};
+use crate::effect::{EffectId, Step, Try};
 use crate::ids::{LoopId, Of};
 use crate::review_loop::Opening;
 use std::collections::BTreeMap;
@@ -27,12 +27,8 @@ impl Run {
     /// What the world should be doing for one lane, or for the run itself: together, what [`Machine::wants`] says.
     pub fn wants_of(&self, of: &Of) -> BTreeMap<EffectId, RunWant> {
         match self.at(of.as_str()) {
-            Some(at) => {
-                with_wakes(self.plan_wants(at, self.head_of_queue()), &self.plans[at].intents).collect()
-            }
-            None if *of == Of::run() => {
-                with_wakes(self.own_want().into_iter().collect(), &self.intents).collect()
-            }
+            Some(at) => self.lane_wants(at, self.head_of_queue()).into_iter().collect(),
+            None if *of == Of::run() => self.own_wants().into_iter().collect(),
             None => BTreeMap::new(),
         }
     }
@@ -42,7 +38,17 @@ impl Run {
         self.head_of_queue().map(|at| Of::new(self.plans[at].id.as_str()))
     }
 
-    pub(super) fn own_want(&self) -> Option<(EffectId, RunWant)> {
+    /// What the world should be doing for the run itself, with the deadline of what was launched.
+    pub(super) fn own_wants(&self) -> Vec<(EffectId, RunWant)> {
+        self.intents.with_wakes(self.own_want().into_iter().collect(), |at| RunWant::Wake { at })
+    }
+
+    /// What the world should be doing for one lane, with the deadlines of what was launched.
+    pub(super) fn lane_wants(&self, at: usize, head: Option<usize>) -> Vec<(EffectId, RunWant)> {
+        self.plans[at].intents.with_wakes(self.plan_wants(at, head), |at| RunWant::Wake { at })
+    }
+
+    fn own_want(&self) -> Option<(EffectId, RunWant)> {
         match &self.stage {
             Stage::Reviewing if self.spec.chain.is_some() => self.chain_want(),
             Stage::Reviewing => {
@@ -92,7 +98,7 @@ impl Run {
         Some((effect, RunWant::Loop { id, subject: Subject::Chain, opening }))
     }
 
-    pub(super) fn plan_wants(&self, at: usize, head: Option<usize>) -> Vec<(EffectId, RunWant)> {
+    fn plan_wants(&self, at: usize, head: Option<usize>) -> Vec<(EffectId, RunWant)> {
         let plan = &self.plans[at];
         match self.stage {
             Stage::Closing { .. } if plan.is_landing() => plan.landing_want().into_iter().collect(),
@@ -125,17 +131,4 @@ impl Run {
             Land::Each => queued().min_by_key(|(_, plan)| plan.ticket()).map(|(at, _)| at),
         }
     }
-}
-
-/// Wants of one lane, and for those that are intended the deadline.
-pub(super) fn with_wakes(
-    wants: Vec<(EffectId, RunWant)>,
-    intents: &Intents,
-) -> impl Iterator<Item = (EffectId, RunWant)> {
-    let due = |(effect, _): &(EffectId, RunWant)| {
-        let at = intents.due(effect).flatten()?;
-        Some((effect.wake(), RunWant::Wake { at }))
-    };
-    let wakes: Vec<(EffectId, RunWant)> = wants.iter().filter_map(due).collect();
-    wants.into_iter().chain(wakes)
 }

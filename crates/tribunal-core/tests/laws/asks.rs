@@ -15,14 +15,16 @@ use tribunal_core::words::Remarks;
 
 const CHECK: &str = "validate-requirements";
 
-fn question(n: u32) -> Claim {
+/// A blocker of the check that is a question.
+pub fn question(n: u32) -> Claim {
     let mut claim = Claim::new(Severity::Blocker, format!("nothing shows that this holds: {n}"));
     claim.rule = Some(format!("{CHECK}:{n}"));
     claim.asks = true;
     claim
 }
 
-fn tracked(n: u32) -> Tracked {
+/// The same with its id.
+pub fn tracked(n: u32) -> Tracked {
     Tracked {
         id: FindingId(n),
         by: BTreeSet::from([Source::Check(Check::new(CHECK))]),
@@ -43,7 +45,7 @@ fn tracked(n: u32) -> Tracked {
 }
 
 /// A delivery that is judged, with one check and these seats.
-fn delivery(seats: &[&str]) -> Loop {
+pub fn delivery(seats: &[&str]) -> Loop {
     let policy = Policy {
         seats: seats.iter().map(|name| Seat::new(*name)).collect(),
         checks: vec![Check::new(CHECK)],

@@ -1,6 +1,7 @@
 //! What the walks found: breaches of laws by name, what was reached, and counts.
 
-use std::collections::BTreeMap;
+use crate::transitions::{Row, Which};
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 const KEPT: usize = 5;
@@ -25,6 +26,7 @@ pub struct Book {
     /// The most reports one loop heard.
     pub most: u64,
     digest: DefaultHasher,
+    rows: BTreeSet<Row>,
 }
 
 impl Book {
@@ -46,6 +48,16 @@ impl Book {
     /// Something was reached.
     pub fn saw(&mut self, what: String) {
         *self.seen.entry(what).or_insert(0) += 1;
+    }
+
+    /// A machine went from one kind of state to another, or an event left it there.
+    pub fn moved(&mut self, which: Which, from: &'static str, event: &'static str, to: &'static str) {
+        self.rows.insert(Row { which, from, event, to });
+    }
+
+    /// Every transition that was walked.
+    pub fn rows(&self) -> &BTreeSet<Row> {
+        &self.rows
     }
 
     /// Takes events or wants into the digest.

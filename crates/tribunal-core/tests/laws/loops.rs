@@ -5,6 +5,7 @@ use crate::book::Book;
 use crate::loop_laws::LoopLaws;
 use crate::loop_world::{Rates, World};
 use crate::rng::Rng;
+use crate::transitions::{self, Which};
 use std::collections::BTreeMap;
 use tribunal_core::effect::{EffectId, Step, Try};
 use tribunal_core::ids::{Of, Revision, Time};
@@ -76,6 +77,7 @@ impl LoopSim {
             live,
         };
         book.loops += 1;
+        book.moved(Which::Loop, transitions::BEGIN, "opened", sim.live.state_name());
         match settle(&mut sim.live) {
             Ok(events) => sim.commit(&events, book),
             Err(e) => book.breach("closed", || e.to_string()),
@@ -360,9 +362,11 @@ impl LoopSim {
                 let follows = self.replica.settle();
                 book.hold("replay", follows.as_ref() == Some(event), || format!("{follows:?} not {event:?}"));
             }
+            let from = self.replica.state_name();
             if let Err(e) = self.replica.apply(event) {
                 book.breach("closed", || e.to_string());
             }
+            book.moved(Which::Loop, from, event.name(), self.replica.state_name());
             self.laws.observe(event, &self.replica, book);
             self.log.push(serde_json::to_string(event).unwrap());
         }

@@ -11,6 +11,8 @@ mod green_laws;
 #[cfg(test)]
 mod journal;
 #[cfg(test)]
+mod journeys;
+#[cfg(test)]
 mod loop_laws;
 #[cfg(test)]
 mod loop_world;
@@ -30,6 +32,8 @@ mod scripts;
 mod specs;
 #[cfg(test)]
 mod tables;
+#[cfg(test)]
+mod transitions;
 #[cfg(test)]
 mod walks;
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::book::Book;
 use crate::loops::{Expect, LoopSim, strangers};
 use crate::rng::Rng;
 use crate::run_laws::{RunLaws, written};
+use crate::transitions;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::{EffectId, FinishStep, Step};
 use tribunal_core::finding::{Claim, Severity, Source};
@@ -156,6 +157,7 @@ impl RunSim {
             run,
         };
         book.runs += 1;
+        transitions::run_opened(&sim.run, book);
         match settle(&mut sim.run) {
             Ok(events) => sim.commit(&events, book),
             Err(e) => book.breach("closed", || e.to_string()),
@@ -675,9 +677,11 @@ impl RunSim {
                 let follows = self.replica.settle();
                 book.hold("replay", follows.as_ref() == Some(event), || format!("{follows:?} not {event:?}"));
             }
+            let before = self.replica.clone();
             if let Err(e) = self.replica.apply(event) {
                 book.breach("closed", || e.to_string());
             }
+            transitions::run_moved(&before, event, &self.replica, book);
             self.laws.observe(event, book);
             self.log.push(serde_json::to_string(event).unwrap());
         }

@@ -1,11 +1,13 @@
 //! All walks, and the tests that read what they found.
 
 use crate::book::Book;
+use crate::journeys;
 use crate::loops::{LoopSim, revision};
 use crate::policies::{USES, policy};
 use crate::rng::Rng;
 use crate::runs::RunSim;
 use crate::specs::spec;
+use crate::transitions;
 use std::sync::OnceLock;
 use tribunal_core::effect::FinishStep;
 use tribunal_core::ids::{LoopId, Time};
@@ -41,6 +43,7 @@ fn walk(first: u64, many: u64) -> Book {
     for seed in first..first + many / 10 {
         walk_run(seed, true, &mut book);
     }
+    journeys::walk(&mut book);
     book
 }
 
@@ -244,6 +247,9 @@ fn sometimes() {
             wrong.extend(book.unlike(format!("lane decision/{was}/{choice}"), may));
         }
     }
+    let (unknown, unwalked) = transitions::differ(book.rows());
+    assert!(unknown.is_empty(), "transitions that the table lacks:\n{}", unknown.join("\n"));
+    wrong.extend(unwalked);
     book.assert_all();
     // Shorter walks than the usual reach less.
     assert!(wrong.is_empty() || seeds() < LOOPS, "{wrong:#?}");
