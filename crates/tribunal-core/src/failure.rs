@@ -5,9 +5,12 @@ use crate::finding::UnreadPart;
 use serde::{Deserialize, Serialize};
 
 /// Why an attempt was lost.
+///
+/// What an agent does wrong is data, never an error of ours: it costs one of a bounded number of attempts, and the journal
+/// keeps the reason for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What kind.
+    /// The kind decides whether the same agent is asked again.
     pub kind: FailureKind,
     /// What is known, for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -17,17 +20,17 @@ pub struct Failure {
     pub unread: Vec<UnreadPart>,
 }
 
-/// Kinds of lost attempts.
+/// The kinds of lost attempts, from a crash to a spent budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
     /// The process died or ended without its final event.
     Crashed,
-    /// The deadline passed.
+    /// The deadline passed before it reported.
     TimedOut,
     /// The answer could not be read, or answers something else.
     Garbled,
-    /// There was no answer.
+    /// It ended in order and said nothing.
     Empty,
     /// The account is out of quota.
     Quota,
@@ -57,7 +60,7 @@ pub enum FailureKind {
     Stalled,
     /// It waits for somebody to answer a prompt, and nobody is there.
     PromptWait,
-    /// The model refused.
+    /// The model refused to do what was asked.
     Refused,
     /// A budget of the program's own is spent.
     Budget,

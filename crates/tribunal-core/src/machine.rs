@@ -30,6 +30,9 @@ impl fmt::Display for OutOfOrder {
 impl std::error::Error for OutOfOrder {}
 
 /// A deterministic machine: its state is the fold of its events.
+///
+/// A machine starts nothing and waits for nothing. The engine asks what it wants, compares that with what runs, and feeds
+/// reports back. So a test, the simulator and the real world drive the same code.
 pub trait Machine {
     /// What comes in.
     type In;
@@ -39,12 +42,14 @@ pub trait Machine {
     type Want;
 
     /// What an input means: one fact, or nothing. A stale or repeated one means nothing.
+    ///
+    /// It returns one event at most: a second one would be computed from a state that the first has changed.
     fn decide(&self, input: &Self::In) -> Option<Self::Ev>;
     /// What follows from the state alone.
     fn settle(&self) -> Option<Self::Ev>;
-    /// The only mutation.
+    /// The only mutation. An error is a corrupt journal or our bug, never something that the world did.
     fn apply(&mut self, event: &Self::Ev) -> Result<(), OutOfOrder>;
-    /// What the world should be doing now.
+    /// What the world should be doing now. The ids are deterministic: the same state wants the same effects.
     fn wants(&self) -> BTreeMap<EffectId, Self::Want>;
 }
 

@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Loop {
+    /// A builder's run is over, whatever came of it.
     fn count_run(&mut self, effect: &EffectId) {
         self.intents.close(effect);
         self.iterations += 1;
@@ -69,6 +70,7 @@ impl Loop {
         Some(())
     }
 
+    /// The next round judges this revision.
     fn begin_round(&mut self, revision: Revision) {
         self.round += 1;
         self.confirming = false;
@@ -340,12 +342,14 @@ impl Loop {
         Some(())
     }
 
+    /// Work begins for everybody who has a share in the rework.
     fn make(&mut self, crew: Vec<Share>) {
         let working = |share| Hand { share, state: HandState::Working(Try::default()) };
         let crew = crew.into_iter().map(working).collect();
         self.enter(State::Making { crew, join_fails: 0, news: false });
     }
 
+    /// Whether a question can follow this state. It is not compared with `settle`: a journal outlives the rules.
     pub(super) fn apply_asked(&mut self, question: &Question) -> Option<()> {
         let may = match (&self.state, &question.why) {
             (State::Made { .. }, Why::Stale) => true,
@@ -395,12 +399,14 @@ impl Loop {
         Some(())
     }
 
+    /// A person sends it on: survived fixes and reopenings count from zero, judged revisions stay known.
     fn new_series(&mut self) {
         self.series.clear();
         self.pass = None;
         self.ledger.new_series();
     }
 
+    /// Whether this outcome can follow the state.
     fn may_end(&self, outcome: &Outcome) -> bool {
         match (&self.state, outcome) {
             (State::Ended { .. }, _) => false,
@@ -424,6 +430,7 @@ impl Loop {
         }
     }
 
+    /// The end closes every open finding: none is left without a fate.
     pub(super) fn apply_ended(&mut self, outcome: &Outcome) -> Option<()> {
         if !self.may_end(outcome) {
             return None;
@@ -440,6 +447,7 @@ impl Loop {
         Some(())
     }
 
+    /// The checks of this sitting: all of them, or where the policy says so only those that failed before.
     fn convene(&self, revision: Revision) -> Bench {
         let failed = |check: &&Check| self.failed_checks.contains(check);
         let narrow = self.policy.recheck_failed_only && self.policy.checks.iter().any(|check| failed(&check));
@@ -448,6 +456,9 @@ impl Loop {
         Bench::convene(revision, checks.cloned())
     }
 
+    /// Who hears this finding, if it must be heard: the reviewer it was referred to, or the adjudicator of a contest.
+    ///
+    /// A finding of a check that fails now is never heard. Nobody can talk a red check away.
     fn case_seat(&self, bench: &Bench, id: FindingId) -> Option<Seat> {
         let entry = self.ledger.get(id)?;
         if !entry.is_open_must_fix() || bench.failing_check_holds(entry) {
@@ -459,6 +470,7 @@ impl Loop {
         referral.or_else(contest)
     }
 
+    /// The findings that are heard before the ruling.
     fn cases(&self, bench: &Bench) -> BTreeMap<FindingId, Case> {
         self.ledger
             .open()

@@ -7,6 +7,7 @@ use crate::ledger::Ledger;
 use crate::policy::Policy;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Where one builder or fixer stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HandState {
     Working(Try),
@@ -14,6 +15,7 @@ pub(super) enum HandState {
     Gone,
 }
 
+/// One builder or fixer with its part of the work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hand {
     pub(super) share: Share,
@@ -30,13 +32,13 @@ impl Hand {
             && self.state == HandState::Working(effect.n)
     }
 
-    /// It works, and the one it comes after is over.
+    /// Whether it may be launched: it has work left, and the one it waits for is over.
     pub(super) fn may_start(&self, crew: &[Hand]) -> bool {
         let over = |maker: &Maker| crew.iter().any(|hand| hand.share.maker == *maker && hand.is_over());
         !self.is_over() && self.share.after.as_ref().is_none_or(over)
     }
 
-    /// What the nearest of those it comes after left, who left anything.
+    /// The revision that it starts from: what the nearest of those before it left, skipping whoever was given up.
     pub(super) fn stands_on(&self, crew: &[Hand]) -> Option<Revision> {
         let before = |maker: &Maker| crew.iter().find(|hand| hand.share.maker == *maker);
         let mut at = self.share.after.as_ref().and_then(before);
@@ -50,8 +52,10 @@ impl Hand {
     }
 }
 
-/// Who mends what: by the finding's fixer, else the policy's maker. Those that share a file, directly or through
-/// others, go one after the other, each seeing what the one before left.
+/// Who fixes what: each finding goes to its own fixer, or else to the policy's builder.
+///
+/// Fixers that share a file, directly or through others, work one after the other, and each sees what the one before left.
+/// The others work at once, because their changes can be joined without a conflict.
 pub(super) fn crew_for(policy: &Policy, ledger: &Ledger) -> Vec<Hand> {
     let mut shares: BTreeMap<Maker, (Vec<FindingId>, Reach)> = BTreeMap::new();
     for (id, entry) in ledger.open() {
@@ -79,7 +83,7 @@ pub(super) fn crew_for(policy: &Policy, ledger: &Ledger) -> Vec<Hand> {
 #[derive(Default)]
 struct Reach {
     files: BTreeSet<String>,
-    /// A finding without a place may be mended anywhere.
+    /// A finding without a place may be fixed anywhere.
     anywhere: bool,
 }
 

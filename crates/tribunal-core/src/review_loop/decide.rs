@@ -12,6 +12,9 @@ use crate::machine::Machine;
 use std::collections::BTreeMap;
 
 impl Loop {
+    /// What a report means. A report of an effect that is not wanted, or was never launched, means nothing.
+    ///
+    /// Late, repeated and foreign reports all end here: their ids are not among the wants.
     pub(super) fn decide_report(
         &self,
         effect: &EffectId,
@@ -29,11 +32,13 @@ impl Loop {
         self.decide_answer(effect, &want, report)
     }
 
+    /// A wake-up costs the effect it guards an attempt, if its deadline has really passed.
     fn decide_wake(&self, guarded: &EffectId, at: Time, report: &LoopReport) -> Option<LoopEvent> {
         let late = *report == LoopReport::Due && self.intents.is_overdue(guarded, at);
         late.then(|| LoopEvent::Failed { effect: guarded.clone(), failure: Failure::timed_out() })
     }
 
+    /// What the report of a wanted effect means. One that answers something else costs an attempt.
     fn decide_answer(&self, effect: &EffectId, want: &LoopWant, report: &LoopReport) -> Option<LoopEvent> {
         let effect = effect.clone();
         let garbled = |text: &str| {
@@ -84,6 +89,7 @@ impl Loop {
         }
     }
 
+    /// What a reviewer's answer counts for. The panel weighs it; an unusable one is asked for again.
     fn decide_judged(
         &self,
         effect: EffectId,
@@ -110,6 +116,7 @@ impl Loop {
         })
     }
 
+    /// A builder that is not done iterates where runs are counted; elsewhere that is a lost attempt.
     fn decide_made(
         &self,
         effect: EffectId,
@@ -124,6 +131,7 @@ impl Loop {
         })
     }
 
+    /// Whether the engine may launch this effect, and until when it has time.
     pub(super) fn decide_intend(&self, effect: &EffectId, at: Time) -> Option<LoopEvent> {
         let may = self.intents.may_add(effect) && self.is_wanted(effect);
         let due = effect.step.deadline(at, self.timeout_ms(&effect.step));

@@ -12,71 +12,73 @@ use crate::panel::{Ruling, Unusable};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What is recorded.
+/// What a loop records, in the past tense.
+///
+/// The journal keeps these events, and the loop is the fold of them: whatever is not in an event is forgotten after a crash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoopEvent {
-    /// It began.
+    /// The loop began. This is always its first event.
     Opened(Box<Opened>),
     /// An effect is about to be launched.
     Intended {
-        /// Which.
+        /// The effect that is about to be launched.
         effect: EffectId,
         /// When it must have reported.
         due: Option<Time>,
     },
     /// An intended effect had not happened.
     Cleared {
-        /// Which.
+        /// The effect that had not happened; its next launch has another id.
         effect: EffectId,
     },
     /// A maker's run ended without its task done.
     Iterated {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
-        /// What it left.
+        /// The revision that it left behind.
         revision: Revision,
     },
-    /// A maker is done.
+    /// A builder says that its task is done.
     Made {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
-        /// What it left.
+        /// The revision that it left behind.
         revision: Revision,
         /// What it says about open findings.
         replies: BTreeMap<FindingId, Reply>,
     },
     /// Several makers' work is one revision.
     Joined {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
-        /// The union.
+        /// The revision that has the work of all of them.
         revision: Revision,
     },
-    /// An attempt was lost.
+    /// An attempt was lost; the step is tried again or given up.
     Failed {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
-        /// Why.
+        /// What went wrong with it.
         failure: Failure,
     },
-    /// A revision is judged.
+    /// A round begins: a new revision is judged, or new arguments about the last one.
     RoundBegan {
-        /// Which round.
+        /// The number of the round, from 1.
         round: u32,
-        /// What is judged.
+        /// The revision that this round judges.
         revision: Revision,
     },
-    /// A check ran.
+    /// A check ran, and passed or found something.
     Checked {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
-        /// What it found.
+        /// What the check found; nothing is a pass.
         checked: Checked,
     },
     /// A check did not run, and by the settings that stops nothing. It is no pass.
     Unchecked {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
         /// Why it did not run.
         why: String,
@@ -86,9 +88,9 @@ pub enum LoopEvent {
         /// Who sits; may be nobody.
         seats: Vec<Seat>,
     },
-    /// A seat's answer counts.
+    /// A reviewer's answer counts as its verdict.
     Answered {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
         /// What it said, in all its parts together.
         answer: Answer,
@@ -100,7 +102,7 @@ pub enum LoopEvent {
     },
     /// One part of a large change was answered, and there are more.
     PartAnswered {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
         /// What it said of this part.
         answer: Answer,
@@ -109,27 +111,27 @@ pub enum LoopEvent {
     },
     /// No more parts may be asked, and not everything was shown: the seat has no verdict.
     NotCovered {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
         /// What it said of the last part.
         answer: Answer,
-        /// What it was shown.
+        /// How much of the change it was shown.
         shown: Shown,
     },
     /// The final pass has nothing to show to a reviewer: its verdict of the same round stands.
     VerdictKept {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
         /// What it was shown, over all its rounds: all of it.
         shown: Shown,
     },
     /// A seat's answer alone does not count.
     AskedAgain {
-        /// Which seat.
+        /// The reviewer that is asked again.
         seat: Seat,
-        /// Why.
+        /// Why its answer is not a verdict.
         why: Unusable,
-        /// The answer, kept.
+        /// The answer that does not count, kept for people and for what it objected to.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<Answer>,
     },
@@ -139,46 +141,46 @@ pub enum LoopEvent {
     Tracked {
         /// All findings of this sitting, put right.
         findings: Vec<Tracked>,
-        /// Against the round before.
+        /// What changed against the round before, in counts.
         delta: Delta,
     },
-    /// A hearing was held.
+    /// A referred or contested finding was heard.
     Heard {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
-        /// The finding.
+        /// The finding that was heard.
         finding: FindingId,
-        /// It stands.
+        /// Whether the finding stands.
         upheld: bool,
-        /// Why.
+        /// The reason that was given.
         reason: String,
     },
-    /// What the sitting adds up to.
+    /// What the checks and the reviewers of this round add up to.
     Ruled {
-        /// That.
+        /// The ruling, by the first line of the table that fits.
         ruling: Ruling,
     },
     /// A pass is confirmed: all checks, and what a reviewer has not been shown whole.
     Confirming,
     /// Reviewers find other old faults each round: these are asked for everything at once, in the same round.
     ExhaustiveOrdered {
-        /// Who.
+        /// The reviewers that are asked for everything.
         seats: Vec<Seat>,
     },
-    /// The maker gets it back.
+    /// The change goes back to its builder, or to fixers.
     ReworkOrdered {
-        /// Who mends what.
+        /// Who fixes which findings, and who waits for whom.
         crew: Vec<Share>,
     },
-    /// A person is asked.
+    /// A person is asked, because no rule can decide this.
     Asked(Question),
-    /// A person decided.
+    /// A person answered the open question.
     Decided(Decision),
-    /// It is over.
+    /// The loop is over. No event follows.
     Ended {
-        /// How.
+        /// How the loop ended.
         outcome: Outcome,
-        /// What it is about.
+        /// The revision that the end is about, where there is one.
         revision: Option<Revision>,
     },
 }

@@ -11,11 +11,13 @@ use crate::policy::Policy;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How a loop begins.
+/// How a loop begins: with somebody who builds, or with the review of something that exists.
+///
+/// A person's own fix, a rebased branch and the first round of QA begin with a review, because there is nothing to build.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Opening {
-    /// With a maker.
+    /// Somebody builds first.
     Make {
         /// Rounds at most, where a person gave another number than the policy.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -24,9 +26,9 @@ pub enum Opening {
         #[serde(default)]
         open: Vec<Handed>,
     },
-    /// With the judging of something that exists.
+    /// Something that exists is reviewed first.
     Judge {
-        /// What is judged.
+        /// The revision that is reviewed.
         revision: Revision,
         /// Findings taken over under their ids.
         #[serde(default)]
@@ -40,30 +42,35 @@ pub enum Opening {
 /// The first event of a loop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opened {
-    /// Its name.
+    /// The name of the loop, in effect ids and in the journal.
     pub id: LoopId,
-    /// How it judges.
+    /// Its rules: who reviews, how many rounds, what passes.
+    ///
+    /// They stand in the opening, so that a changed configuration cannot change the rules of a loop that is under way.
     pub policy: Policy,
-    /// How it begins.
+    /// Whether somebody builds first.
     pub opening: Opening,
-    /// When.
+    /// The time at which it was opened.
     pub at: Time,
 }
 
-/// What one check answered.
+/// The result of one check that ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
     /// What it found; empty is a pass.
     pub findings: Vec<Claim>,
 }
 
-/// What an effect reports.
+/// What an effect of a loop reports.
+///
+/// A report counts only under the id of an effect that the loop wants. A report with the right id and the wrong content is a
+/// lost attempt, because nobody can tell what it would have said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoopReport {
-    /// A maker ended.
+    /// A builder's run ended.
     Made {
-        /// What it left.
+        /// The revision that it left behind.
         revision: Revision,
         /// It says that its task is done.
         done: bool,
@@ -72,16 +79,16 @@ pub enum LoopReport {
     },
     /// Several makers' work is one revision.
     Joined {
-        /// The union.
+        /// The revision that has the work of all of them.
         revision: Revision,
     },
-    /// A check ran.
+    /// A check ran, and passed or found something.
     Checked(Checked),
     /// A check did not run, and by the settings that stops nothing.
     Unchecked(String),
-    /// A seat answered.
+    /// A reviewer answered, about all of the change or a part of it.
     Judged {
-        /// What it said.
+        /// Its verdict and its findings.
         answer: Box<Answer>,
         /// What it has been shown by now.
         shown: Shown,
@@ -94,46 +101,50 @@ pub enum LoopReport {
     Tracked {
         /// All findings of this sitting.
         findings: Vec<Tracked>,
-        /// Against the round before.
+        /// What changed against the round before, in counts.
         delta: Delta,
     },
-    /// A hearing was held.
+    /// A referred or contested finding was heard.
     Heard {
-        /// The finding stands.
+        /// Whether the finding stands.
         upheld: bool,
-        /// Why.
+        /// The reason that was given.
         reason: String,
     },
-    /// A person decided.
+    /// A person answered the open question.
     Decided(Decision),
-    /// The attempt is lost.
+    /// The attempt is lost, and why.
     Failed(Failure),
-    /// A deadline came.
+    /// The time of a wake-up has come.
     Due,
 }
 
-/// What comes in.
+/// What comes into a loop.
+///
+/// Inputs are not recorded: `decide` turns one into an event, or ignores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoopIn {
-    /// An effect reports.
+    /// An effect reports, at its end or at its deadline.
     Report {
-        /// Which.
+        /// The id of the effect.
         effect: EffectId,
-        /// When.
+        /// The time; the machine has no clock of its own.
         at: Time,
-        /// What.
+        /// The report itself.
         report: LoopReport,
     },
-    /// The engine is about to launch it.
+    /// The engine is about to launch an effect.
+    ///
+    /// It launches only if an `Intended` event comes out, so that every launch is in the journal before it happens.
     Intend {
-        /// Which.
+        /// The id of the effect.
         effect: EffectId,
-        /// When.
+        /// The time; the machine has no clock of its own.
         at: Time,
     },
     /// An intended effect was proven not to have happened.
     Clear {
-        /// Which.
+        /// The id of the effect.
         effect: EffectId,
     },
     /// It is no longer wanted.
@@ -143,9 +154,9 @@ pub enum LoopIn {
 /// One maker's share of a rework.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
-    /// Who.
+    /// Who fixes these findings.
     pub maker: Maker,
-    /// What to mend.
+    /// The findings that are its part.
     pub findings: Vec<FindingId>,
     /// Starts when this earlier one is over: they share a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,36 +164,38 @@ pub struct Share {
 }
 
 /// What the world should be doing for a loop.
+///
+/// A want has small keys only. Prompts and diffs are made when it is launched, from what is true then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoopWant {
-    /// Make or revise.
+    /// Build the subject, or fix findings in it.
     Make {
-        /// Who.
+        /// Who builds or fixes.
         maker: Maker,
         /// What to mend; empty at first.
         findings: Vec<FindingId>,
         /// What the one it comes after left: it begins from there.
         onto: Option<Revision>,
     },
-    /// Unite what these made.
+    /// Unite what several fixers made into one revision.
     Join {
         /// Each one's revision, in order.
         parts: Vec<(Maker, Revision)>,
     },
-    /// Run a check.
+    /// Run one check on a revision.
     Check {
-        /// Which.
+        /// The check to run.
         check: Check,
-        /// On what.
+        /// The revision that it is about.
         revision: Revision,
     },
-    /// Ask a seat.
+    /// Ask one reviewer for its verdict.
     Judge {
-        /// Which.
+        /// The reviewer to ask.
         seat: Seat,
-        /// The backup is asked.
+        /// The fallback reviewer is asked in its place.
         backup: bool,
-        /// On what.
+        /// The revision that it is about.
         revision: Revision,
         /// Findings put to it by id.
         put: Vec<FindingId>,
@@ -193,23 +206,23 @@ pub enum LoopWant {
     },
     /// Match findings to the ledger.
     Track {
-        /// On what.
+        /// The revision that it is about.
         revision: Revision,
     },
-    /// Hear a finding.
+    /// Hear a referred or contested finding.
     Hear {
-        /// Which.
+        /// The finding to hear.
         finding: FindingId,
-        /// Who hears it.
+        /// The reviewer that hears it.
         seat: Seat,
-        /// On what.
+        /// The revision that it is about.
         revision: Revision,
     },
-    /// Ask a person.
+    /// Put a question to a person.
     Ask(Question),
-    /// Come back.
+    /// Report when a deadline has come.
     Wake {
-        /// When.
+        /// The deadline.
         at: Time,
     },
 }

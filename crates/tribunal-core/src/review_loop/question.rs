@@ -6,24 +6,26 @@ use crate::ids::Revision;
 use serde::{Deserialize, Serialize};
 
 /// How a loop ended.
+///
+/// Only the first three are good: the work goes on to its next step. Everything else stops its lane or its run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Approved as it stands.
+    /// Approved by its panel exactly as it stands.
     Passed,
     /// Approved, with warnings carried on.
     PassedWithWarnings,
     /// Accepted by a named person.
     Accepted(String),
-    /// The budget is spent.
+    /// The rounds are spent and findings are open.
     Exhausted,
-    /// Nothing moves.
+    /// The same findings, or a revision that was judged before: another round would change nothing.
     Stale,
     /// The maker never finished, or a person ended an escalation.
     Stuck,
     /// A step could not be done.
     Failed,
-    /// Called off.
+    /// Somebody called it off, or its run no longer wants it.
     Cancelled,
 }
 
@@ -33,7 +35,7 @@ impl Outcome {
         matches!(self, Outcome::Passed | Outcome::PassedWithWarnings | Outcome::Accepted(_))
     }
 
-    /// The word people read.
+    /// The word that people read for it.
     pub fn word(&self) -> &'static str {
         match self {
             Outcome::Passed => "passed",
@@ -49,6 +51,8 @@ impl Outcome {
 }
 
 /// Why a person is asked.
+///
+/// A machine asks where going on would approve what nobody vouches for, or would spend rounds that cannot help.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
@@ -56,9 +60,9 @@ pub enum Why {
     NoQuorum,
     /// A check could not run.
     ChecksDidNotRun,
-    /// The budget is spent.
+    /// The rounds are spent and findings are open.
     Exhausted,
-    /// Nothing moves.
+    /// The same findings, or a revision that was judged before: another round would change nothing.
     Stale,
     /// More rounds will not mend it.
     Escalated(Pattern),
@@ -67,11 +71,14 @@ pub enum Why {
 }
 
 /// An open question to a person.
+///
+/// A question is an effect like any other, and the answer is its report. So the first answer wins, a later one is stale, and
+/// the question survives a restart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
-    /// Why.
+    /// Why the machine cannot decide it.
     pub why: Why,
-    /// What it is about.
+    /// The revision in question; none where nothing was built.
     pub revision: Option<Revision>,
     /// Reviewers that have no verdict because they were not shown all of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -86,11 +93,11 @@ pub enum Choice {
     Again(u32),
     /// I fixed it: judge this.
     Fixed(Revision),
-    /// Ask the same again.
+    /// Run the missing checks or reviewers once more.
     Reask,
     /// Take it as it is.
     Accept,
-    /// End it.
+    /// End the loop without an approval.
     Stop,
 }
 
@@ -100,13 +107,13 @@ pub enum Choice {
 pub enum Offer {
     /// Run again with n rounds.
     Again,
-    /// I fixed it.
+    /// The person fixed it themselves.
     Fixed,
-    /// Ask again.
+    /// Run what is missing once more.
     Reask,
-    /// Accept as is.
+    /// Accept the revision in their own name.
     Accept,
-    /// Stop.
+    /// End the loop without an approval.
     Stop,
 }
 
@@ -123,14 +130,14 @@ impl Choice {
     }
 }
 
-/// A person's answer.
+/// A person's answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
-    /// Who.
+    /// The person who decided; an accepted revision carries this name.
     pub by: String,
-    /// What.
+    /// One of the choices that were offered.
     pub choice: Choice,
-    /// In their words.
+    /// What they wrote beside it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }

@@ -13,6 +13,7 @@ use crate::policy::AtTheCap;
 use std::collections::BTreeMap;
 
 impl Loop {
+    /// Out of runs is stuck, out of attempts is failed.
     pub(super) fn settle_making(&self, crew: &[Hand], join_fails: u32) -> Option<LoopEvent> {
         let spent = self.policy.iterations_max.is_some_and(|max| self.iterations_here >= max);
         if spent && crew.iter().any(|hand| !hand.is_over()) {
@@ -22,6 +23,9 @@ impl Loop {
         (all_gone || join_fails >= self.policy.attempts_max).then(|| self.end(Outcome::Failed))
     }
 
+    /// A round begins if there is something new to judge: a revision never judged, or new arguments about the last one.
+    ///
+    /// Without this rule a builder could hand in the same work until a reviewer gives in.
     pub(super) fn settle_made(&self, revision: &Revision, news: bool) -> LoopEvent {
         let changed = !self.judged.contains(revision);
         let argued = news && self.judged.last() == Some(revision);
@@ -31,6 +35,7 @@ impl Loop {
         self.stop_or_ask(Outcome::Stale, Why::Stale)
     }
 
+    /// The panel is seated when every check has an answer. A check that could not run is a person's question.
     pub(super) fn settle_checking(&self, bench: &Bench) -> Option<LoopEvent> {
         // Every check is heard before a person is asked about one that did not run.
         if bench.checks.values().any(|state| self.may_run(state)) {
@@ -48,10 +53,14 @@ impl Loop {
         Some(LoopEvent::PanelSeated { seats: seated.seats.into_keys().collect() })
     }
 
+    /// Whether a check still has an attempt left.
     pub(super) fn may_run(&self, state: &CheckState) -> bool {
         matches!(state, CheckState::Asking(fails) if *fails < self.policy.attempts_max)
     }
 
+    /// The ruling comes when every case is closed and every objection has a ground.
+    ///
+    /// The order matters: triage and hearings can take a reviewer's last ground away, so grounds are judged after them.
     pub(super) fn settle_hearing(
         &self,
         bench: &Bench,
@@ -81,6 +90,7 @@ impl Loop {
         self.round > 1 && !self.confirming && (self.policy.confirm || left_out)
     }
 
+    /// What the ruling leads to: a final pass, an end, a question or rework.
     pub(super) fn settle_ruled(&self, bench: &Bench, ruling: &Ruling) -> LoopEvent {
         match ruling {
             Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } if self.needs_confirming(bench) => {
@@ -96,6 +106,7 @@ impl Loop {
         }
     }
 
+    /// Whether rework may help: the convergence controller decides.
     fn settle_rework(&self, bench: &Bench) -> LoopEvent {
         let course = Course {
             policy: &self.policy,
@@ -120,12 +131,14 @@ impl Loop {
         }
     }
 
+    /// Who holds the exhaustive pass over the late findings of the last round.
     pub(super) fn exhaustive_seats(&self, bench: &Bench) -> Vec<Seat> {
         let must = self.series.last().map(|record| &record.must);
         let late = must.into_iter().flatten().filter(|(_, mark)| **mark == Mark::Late).map(|(id, _)| *id);
         bench.exhaustive_seats(&self.policy, &late.collect(), &self.ledger)
     }
 
+    /// At a limit the loop ends or asks, as its policy says.
     fn stop_or_ask(&self, outcome: Outcome, why: Why) -> LoopEvent {
         match self.policy.at_the_cap {
             AtTheCap::End | AtTheCap::Leave => self.end(outcome),
@@ -133,6 +146,7 @@ impl Loop {
         }
     }
 
+    /// A question to a person; where nobody can be asked, the end that a stop would give.
     fn ask(&self, why: Why) -> LoopEvent {
         let not_shown = match why {
             Why::NoQuorum => self.bench().map(Bench::not_shown).unwrap_or_default(),

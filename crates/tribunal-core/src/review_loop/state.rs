@@ -14,30 +14,45 @@ use crate::policy::Policy;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The machine.
+/// One subject and everything that was said about it: the fold of its events.
+///
+/// It is changed by [`Machine::apply`](crate::machine::Machine::apply) alone. Two loops with the same events are equal, which
+/// is what makes recovery after a crash a fold and nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
     pub(super) id: LoopId,
-    // Shared, so that a change of state can read it without a copy.
+    // Shared, so that a change of state can read it while the rest of the loop is borrowed.
     pub(super) policy: Arc<Policy>,
     pub(super) state: State,
+    /// Grows with every change of state, so that no effect id is used twice.
     pub(super) entry: u32,
     pub(super) intents: Intents,
     pub(super) round: u32,
+    /// Rounds at most; a person's decision may add some.
     pub(super) rounds_max: u32,
+    /// Runs of the builder so far, which the run's checkpoints count.
     pub(super) iterations: u32,
+    /// The same since a person last gave it more rounds: only these are limited.
     pub(super) iterations_here: u32,
     pub(super) ledger: Ledger,
+    /// What each round judged. A revision that comes back is stale, however long ago it was judged.
     pub(super) judged: Vec<Revision>,
+    /// What the whole panel answered about: the next round shows the change since then.
     pub(super) seen: Vec<Revision>,
+    /// The newest revision made or judged.
     pub(super) current: Option<Revision>,
+    /// The revision whose lines the findings name.
     pub(super) tracked: Option<Revision>,
+    /// Checks that failed when they last ran: where the policy says so, only these run again before a final pass.
     pub(super) failed_checks: BTreeSet<Check>,
     /// Checks that did not run and stopped nothing, and why.
     pub(super) unchecked: BTreeMap<Check, String>,
+    /// The rounds that needed rework since the loop began or a person last sent it on, for the convergence controller.
     pub(super) series: Vec<RoundRecord>,
+    /// The exhaustive pass of this series; there is at most one.
     pub(super) pass: Option<Pass>,
     pub(super) delta: Delta,
+    /// A final pass confirms what passed.
     pub(super) confirming: bool,
     /// What each reviewer was shown in sittings that are over.
     pub(super) looks: BTreeMap<Seat, Vec<Look>>,
@@ -45,13 +60,17 @@ pub struct Loop {
     pub(super) stood: BTreeMap<Seat, Answer>,
 }
 
-/// Where one hearing stands.
+/// Where the hearing of one finding stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Case {
     Open { tries: u32, seat: Seat },
     Closed,
 }
 
+/// Where a loop stands. Each state holds what it needs and nothing else.
+///
+/// `Made`, `Ruled` and `Closing` are left in the turn that enters them. They are states all the same, so that each
+/// consequence is one event with one cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Making { crew: Vec<Hand>, join_fails: u32, news: bool },
@@ -123,6 +142,7 @@ impl Loop {
         }
     }
 
+    /// The id of an effect of the state it is in.
     pub(super) fn effect(&self, step: Step, n: Try) -> EffectId {
         let launch = self.intents.launch(&step, n);
         EffectId { of: Of::new(self.id.as_str()), entry: self.entry, step, n, launch }
@@ -135,13 +155,14 @@ impl Loop {
         }
     }
 
+    /// A change of state. Nothing that was launched for the old one counts any more.
     pub(super) fn enter(&mut self, state: State) {
         self.state = state;
         self.entry += 1;
         self.intents.reset();
     }
 
-    /// It runs and is wanted, so what it reports counts.
+    /// Whether what this effect reports counts: it is wanted, and was launched where it must be.
     pub(super) fn hears(&self, effect: &EffectId) -> bool {
         self.intents.is_launched(effect) && self.is_wanted(effect)
     }
@@ -153,11 +174,11 @@ impl Loop {
         &self.unchecked
     }
 
-    /// Its name.
+    /// The name it was opened with.
     pub fn id(&self) -> &LoopId {
         &self.id
     }
-    /// Its policy.
+    /// The rules it was opened with.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
@@ -173,7 +194,7 @@ impl Loop {
     pub fn iterations(&self) -> u32 {
         self.iterations
     }
-    /// All its findings.
+    /// All findings of the loop, settled ones too.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
@@ -220,6 +241,7 @@ impl Loop {
     pub fn keeps_verdict(&self, seat: &Seat, n: Try) -> bool {
         n == Try::default() && !self.looks(seat).is_empty() && self.kept_verdict(seat).is_some()
     }
+    /// The verdict that a reviewer may keep: it has said nothing in this sitting and owes no answer.
     pub(super) fn kept_verdict(&self, seat: &Seat) -> Option<Answer> {
         let fresh = |bench: &&Bench| !bench.heard.contains_key(seat) && bench.owed_by(seat, 0).is_none();
         self.bench().filter(fresh)?;
@@ -277,7 +299,9 @@ impl Loop {
     pub fn intents(&self) -> &Intents {
         &self.intents
     }
-    /// Open findings as a new loop takes them over.
+    /// The open must-fix findings, for a new loop that takes them over under their ids.
+    ///
+    /// A retry is a new loop: an ended loop that comes to life again would break the law that nothing follows an end.
     pub fn handed(&self) -> Vec<Handed> {
         let left = |fate: &Fate| matches!(fate, Fate::Open | Fate::Unresolved);
         self.ledger

@@ -9,7 +9,10 @@ use crate::panel::{Bench, CheckState, SeatState};
 use std::collections::BTreeMap;
 
 impl Loop {
-    /// Whether [`Machine::wants`] has this effect, without building what it has.
+    /// Whether [`Machine::wants`](crate::machine::Machine::wants) has this effect, without building all wants.
+    ///
+    /// A fold asks this for every report in the journal, so it must be cheap. The law
+    /// `wanted` compares both.
     pub fn is_wanted(&self, effect: &EffectId) -> bool {
         if let Some(guarded) = effect.guarded() {
             return self.intents.due(&guarded).flatten().is_some();
@@ -43,6 +46,7 @@ impl Loop {
             }
     }
 
+    /// Everybody who may start, and the join when all are over.
     pub(super) fn wants_making(&self, crew: &[Hand], join_fails: u32) -> Vec<(EffectId, LoopWant)> {
         if crew.iter().all(Hand::is_over) {
             let part = |hand: &Hand| match &hand.state {
@@ -66,6 +70,7 @@ impl Loop {
             .collect()
     }
 
+    /// Every check that has no answer yet, all at once.
     pub(super) fn wants_checking(&self, bench: &Bench) -> Vec<(EffectId, LoopWant)> {
         let asking = |(check, state): (&Check, &CheckState)| match state {
             CheckState::Asking(fails) if self.may_run(state) => {
@@ -80,6 +85,7 @@ impl Loop {
         bench.checks.iter().filter_map(asking).collect()
     }
 
+    /// Every reviewer that has not answered, all at once: none of them sees what another said.
     pub(super) fn wants_judging(&self, bench: &Bench) -> Vec<(EffectId, LoopWant)> {
         let asking = |(seat, state): (&Seat, &SeatState)| match state {
             SeatState::Asking(n) => {
@@ -98,6 +104,7 @@ impl Loop {
         bench.seats.iter().filter_map(asking).collect()
     }
 
+    /// Every finding that has to be heard.
     pub(super) fn wants_hearing(
         &self,
         bench: &Bench,

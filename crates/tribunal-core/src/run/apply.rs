@@ -67,7 +67,7 @@ impl Run {
 
 // What happens to the run itself.
 impl Run {
-    /// The review of it all, or the polish after it: whose end changes what is taken, never how the run ends.
+    /// The review of everything ended, or the polish after it. A polish changes what is taken, never how the run ends.
     pub(super) fn apply_own_loop_ended(
         &mut self,
         outcome: &Outcome,
@@ -144,6 +144,7 @@ impl Run {
         ending.is_good() && forwards && *step != Step::Finish(FinishStep::Push)
     }
 
+    /// The branch cannot have the result now: it is rebased, or a person is asked.
     pub(super) fn apply_held(&mut self, held: &Held) -> Option<()> {
         let (Stage::Finishing { ending, .. }
         | Stage::Rebasing { ending, .. }
@@ -165,6 +166,7 @@ impl Run {
         Some(())
     }
 
+    /// A person decided about a held result: bring it to the branch after all, or end without it.
     pub(super) fn apply_held_decided(&mut self, decision: &HeldDecision) -> Option<()> {
         let Stage::Held { ending, whole, ref held } = self.stage else { return None };
         let again = !whole || held.was_undone();
@@ -205,6 +207,7 @@ impl Run {
         Some(())
     }
 
+    /// What the review approved holds for the rebased result: nobody reviews it again.
     pub(super) fn apply_carried(&mut self, tip: &Revision) -> Option<()> {
         let Stage::Carrying { .. } = self.stage else { return None };
         let reviewed = self.reviewed.take()?;
@@ -215,6 +218,7 @@ impl Run {
         Some(())
     }
 
+    /// The rebase changed what was approved, so the approval is void.
     pub(super) fn apply_judge_again(&mut self, revision: &Revision) -> Option<()> {
         let Stage::Carrying { .. } = self.stage else { return None };
         self.reviewed = None;
@@ -223,6 +227,7 @@ impl Run {
         Some(())
     }
 
+    /// The events that only move the run from stage to stage.
     pub(super) fn apply_stage(&mut self, event: &RunEvent) -> Option<()> {
         let built = self.plans.iter().all(PlanRun::is_over);
         let next = match (&self.stage, event) {

@@ -11,6 +11,7 @@ use crate::ledger::Handed;
 use crate::review_loop::Outcome;
 
 impl Run {
+    /// What a report means. A report of an effect that is not wanted, or was never launched, means nothing.
     pub(super) fn decide_report(&self, effect: &EffectId, at: Time, report: &RunReport) -> Option<RunEvent> {
         if let Some(guarded) = effect.guarded() {
             return self.decide_wake(&guarded, at, report);
@@ -72,6 +73,7 @@ impl Run {
         }
     }
 
+    /// A late effect lost its attempt. A late checkpoint is given up at once: it may only advise.
     fn decide_wake(&self, guarded: &EffectId, at: Time, report: &RunReport) -> Option<RunEvent> {
         if *report != RunReport::Due || !self.intents_of(guarded).is_overdue(guarded, at) {
             return None;
@@ -83,12 +85,14 @@ impl Run {
         })
     }
 
+    /// Whether the engine may launch this effect, and until when it has time.
     pub(super) fn decide_intend(&self, effect: &EffectId, at: Time) -> Option<RunEvent> {
         self.want(effect).filter(|_| self.intents_of(effect).may_add(effect))?;
         let due = effect.step.deadline(at, self.spec.step_timeout_ms);
         Some(RunEvent::Intended { effect: effect.clone(), due })
     }
 
+    /// A loop of a lane has had more runs than the run knows of.
     pub(super) fn decide_iterated(&self, effect: &EffectId, n: u32) -> Option<RunEvent> {
         let wanted = matches!(self.want(effect), Some(RunWant::Loop { .. }));
         let plan = self.plan_of(effect).filter(|_| wanted)?;
@@ -96,12 +100,14 @@ impl Run {
         (n > known).then(|| RunEvent::Iterated { plan: plan.id.clone(), n })
     }
 
+    /// A person drops a plan; not while it lands, because it may have landed.
     pub(super) fn decide_drop(&self, plan: &PlanId, by: &str) -> Option<RunEvent> {
         let live = self.is_live();
         let plan = self.plan(plan).filter(|plan| live && !plan.is_over() && !plan.is_landing())?;
         Some(RunEvent::PlanDropped { plan: plan.id.clone(), by: by.to_owned() })
     }
 
+    /// Somebody calls the run off. What is already closing goes on to its end.
     pub(super) fn decide_cancel(&self) -> Option<RunEvent> {
         match self.stage {
             Stage::Gating

@@ -11,143 +11,145 @@ use crate::ledger::Handed;
 use crate::review_loop::Outcome;
 use serde::{Deserialize, Serialize};
 
-/// What is recorded.
+/// What a run records, in the past tense.
+///
+/// The journal keeps these events, and the run is the fold of them. Events of a lane name its plan or an effect of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunEvent {
-    /// It began.
+    /// The run began. This is always its first event.
     Opened(Box<RunSpec>),
     /// An effect is about to be launched.
     Intended {
-        /// Which.
+        /// The effect that is about to be launched.
         effect: EffectId,
         /// When it must have reported.
         due: Option<Time>,
     },
     /// An intended effect had not happened.
     Cleared {
-        /// Which.
+        /// The effect that had not happened; its next launch has another id.
         effect: EffectId,
     },
-    /// A loop ended.
+    /// A loop that the run wanted has ended.
     LoopEnded {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
-        /// How.
+        /// How the loop ended.
         outcome: Outcome,
-        /// What it left.
+        /// The revision that it left behind.
         revision: Option<Revision>,
-        /// What is open.
+        /// Its open findings, where a stuck lane goes on with them.
         open: Vec<Handed>,
     },
-    /// All plans are judged.
+    /// Every plan was judged, and the plan gate opens or stays shut.
     GateDecided {
-        /// Building begins.
+        /// Whether anything is built.
         open: bool,
     },
-    /// A wave may build.
+    /// The plans of the next wave may begin.
     WaveOpened {
-        /// Which.
+        /// The number of the wave, from 1.
         wave: u32,
     },
-    /// A plan's lane begins.
+    /// The work on a plan begins.
     LaneOpened {
-        /// Which.
+        /// The plan that it happened to.
         plan: PlanId,
     },
     /// A plan will not be built.
     PlanDropped {
-        /// Which.
+        /// The plan that it happened to.
         plan: PlanId,
         /// Who, or what, dropped it.
         by: String,
     },
-    /// A SUMMARY is written.
+    /// The SUMMARY of a plan is written and valid.
     Summarised {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
         /// The lane's revision with it.
         revision: Revision,
     },
     /// A plan is on the run branch.
     Landed {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
-        /// What was approved.
+        /// The revision that was approved, not the one that landing made of it.
         revision: Revision,
         /// The run branch's new head.
         tip: Revision,
     },
-    /// A landing was refused.
+    /// A landing was refused, and the lane gets a repair or a question.
     LandingRefused {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
-        /// Why.
+        /// Why it could not land.
         refusal: Refusal,
-        /// As findings.
+        /// The same as findings, for whoever repairs it.
         findings: Vec<Handed>,
     },
     /// A person is asked about a stuck lane.
     LaneAsked {
-        /// Which.
+        /// The plan that it happened to.
         plan: PlanId,
-        /// What about.
+        /// Where the lane stopped, and what may be chosen.
         stuck: Stuck,
     },
     /// A person decided about it.
     LaneDecided {
-        /// Which.
+        /// The plan that it happened to.
         plan: PlanId,
-        /// What.
+        /// What the person decided.
         decision: LaneDecision,
     },
     /// A lane's loop went on.
     Iterated {
-        /// Which.
+        /// The plan that it happened to.
         plan: PlanId,
         /// Iterations of its loop so far.
         n: u32,
     },
     /// Lanes are judged on their progress.
     CheckpointDue {
-        /// Which.
+        /// Every lane that gets a checkpoint now.
         plans: Vec<PlanId>,
     },
     /// A checkpoint was held, or given up.
     Checkpointed {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
-        /// For the next brief.
+        /// What the next prompt of the lane quotes; none where the checkpoint was given up.
         feedback: Option<String>,
     },
-    /// An attempt was lost.
+    /// An attempt was lost; the step is tried again or given up.
     Failed {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
-        /// Why.
+        /// What went wrong with it.
         failure: Failure,
     },
-    /// The phase review begins.
+    /// Everything that landed is reviewed together.
     ReviewOpened,
     /// It will end like this.
     Closing {
-        /// How.
+        /// How the run ends.
         ending: Ending,
     },
-    /// Nothing runs any more.
+    /// Nothing runs any more, so the finishing steps begin.
     FinishOrdered,
     /// A finishing step is done.
     Finished {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
-        /// What happened.
+        /// What the step did, for people.
         note: String,
     },
     /// The user's branch cannot have the result now.
     Held {
-        /// Which step found out.
+        /// The finishing step that found out.
         effect: EffectId,
-        /// Why.
+        /// What keeps the branch from having it.
         held: Held,
         /// Nobody is asked: the result is rebased onto the branch, because that was ordered beforehand.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -157,7 +159,7 @@ pub enum RunEvent {
     HeldDecided(HeldDecision),
     /// The run branch begins at the user's branch again: what had landed is queued once more.
     Rebased {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
         /// Where the user's branch is.
         onto: Revision,
@@ -166,21 +168,21 @@ pub enum RunEvent {
     CarryOpened,
     /// What the review approved holds for the rebased result.
     Carried {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
-        /// The rebased result.
+        /// The head of the rebased run branch.
         tip: Revision,
     },
     /// What the review approved is not proven for the rebased result: it is reviewed again.
     JudgeAgain {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
-        /// The rebased result.
+        /// The head of the rebased run branch.
         revision: Revision,
     },
-    /// It is over.
+    /// The run is over. No event follows.
     Ended {
-        /// How.
+        /// How the run ends.
         ending: Ending,
     },
 }

@@ -10,18 +10,20 @@ use crate::review_loop::{Opening, Outcome};
 use serde::{Deserialize, Serialize};
 
 /// How a run ended.
+///
+/// A run never ends good while the user's branch lacks its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// Everything landed and passed.
+    /// Every plan landed, and the review passed.
     Passed,
     /// An artifact was not approved and goes on all the same, with what is open on record.
     Concerns,
-    /// A gate stayed shut.
+    /// Something was not approved.
     Shut,
-    /// A person stopped it.
+    /// A person stopped it by answering a question.
     Stopped,
-    /// Called off.
+    /// Somebody called it off from outside.
     Cancelled,
 }
 
@@ -31,7 +33,7 @@ impl Ending {
         matches!(self, Ending::Passed | Ending::Concerns)
     }
 
-    /// The word people read.
+    /// The word that people read for it.
     pub fn word(self) -> &'static str {
         match self {
             Ending::Passed => "passed",
@@ -47,7 +49,7 @@ impl Ending {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
-    /// It does not merge.
+    /// It does not merge with what landed before it.
     Conflict,
     /// A check is red on the merged tree.
     RedCheck,
@@ -55,17 +57,19 @@ pub enum Refusal {
     JudgeAgain(Revision),
 }
 
-/// What an effect of the run reports.
+/// What an effect of a run reports.
+///
+/// As in a loop, a report counts only under the id of an effect that the run wants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunReport {
-    /// A loop ended.
+    /// A loop that the run wanted has ended.
     LoopEnded {
-        /// How.
+        /// How the loop ended.
         outcome: Outcome,
-        /// What it left.
+        /// The revision that it left behind.
         revision: Option<Revision>,
-        /// What is open.
+        /// The findings that are still open.
         open: Vec<Handed>,
     },
     /// The SUMMARY is written and valid.
@@ -78,23 +82,23 @@ pub enum RunReport {
         /// The run branch's new head.
         tip: Revision,
     },
-    /// It is not.
+    /// The plan could not be put on the run branch.
     LandingRefused {
-        /// Why.
+        /// Why it could not land.
         refusal: Refusal,
-        /// As findings.
+        /// The same as findings, for whoever repairs it.
         findings: Vec<Handed>,
     },
-    /// A checkpoint was held.
+    /// A checkpoint judged the progress of a lane.
     Checkpointed {
-        /// For the next brief.
+        /// What the next prompt of the lane quotes.
         feedback: String,
     },
     /// A person decided about a lane.
     LaneDecided(LaneDecision),
     /// A finishing step is done.
     Finished {
-        /// What happened.
+        /// What the step did, for people.
         note: String,
     },
     /// The user's branch cannot have the result now.
@@ -108,70 +112,74 @@ pub enum RunReport {
     },
     /// What the review approved holds for the rebased result.
     Carried {
-        /// The rebased result.
+        /// The head of the rebased run branch.
         tip: Revision,
     },
     /// What the review approved is not proven for the rebased result.
     JudgeAgain {
-        /// The rebased result.
+        /// The head of the rebased run branch.
         revision: Revision,
     },
-    /// The attempt is lost.
+    /// The attempt is lost, and why.
     Failed(Failure),
-    /// A deadline came.
+    /// The time of a wake-up has come.
     Due,
 }
 
-/// What comes in.
+/// What comes into a run.
+///
+/// Inputs are not recorded: `decide` turns one into an event, or ignores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunIn {
-    /// An effect reports.
+    /// An effect reports, at its end or at its deadline.
     Report {
-        /// Which.
+        /// The id of the effect.
         effect: EffectId,
-        /// When.
+        /// The time; the machine has no clock of its own.
         at: Time,
-        /// What.
+        /// The report itself.
         report: RunReport,
     },
     /// The engine is about to launch it.
     Intend {
-        /// Which.
+        /// The id of the effect.
         effect: EffectId,
-        /// When.
+        /// The time of the launch, from which its deadline counts.
         at: Time,
     },
     /// An intended effect was proven not to have happened.
     Clear {
-        /// Which.
+        /// The id of the effect.
         effect: EffectId,
     },
     /// A lane's loop has had so many iterations.
     Iterated {
-        /// The loop.
+        /// The effect that holds the loop.
         effect: EffectId,
-        /// How many.
+        /// The number of runs so far, not the difference: repeating it changes nothing.
         n: u32,
     },
     /// A person drops a plan.
     Drop {
-        /// Which.
+        /// The plan to drop.
         plan: PlanId,
-        /// Who.
+        /// The person who drops it.
         by: String,
     },
-    /// Called off.
+    /// Somebody calls the run off.
     Cancel,
 }
 
 /// What a loop of the run is about.
+///
+/// It chooses the policy and names the loop; the loop machine itself never asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A plan before any code.
     Plan(PlanId),
-    /// Work in a lane.
+    /// Work in the lane of a plan: a task, a repair or the delivery.
     Lane(PlanId, Job),
-    /// Everything that landed.
+    /// Everything that landed, reviewed together.
     Phase,
     /// What the review passed, made better. It blocks nothing: what does not pass is dropped.
     Polish,
@@ -180,55 +188,58 @@ pub enum Subject {
 }
 
 /// What the world should be doing for a run.
+///
+/// Loops are wanted like any other effect. The engine opens those that are wanted and missing, and cancels those that live and
+/// are not wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunWant {
-    /// Hold a loop.
+    /// Hold a loop until it ends.
     Loop {
-        /// Its name.
+        /// The name of the loop, never used before.
         id: LoopId,
-        /// What it is about.
+        /// What the loop is about.
         subject: Subject,
-        /// How it begins.
+        /// Whether somebody builds first.
         opening: Opening,
     },
-    /// Write a SUMMARY.
+    /// Write the SUMMARY of a plan.
     Summary {
-        /// Of which plan.
+        /// The plan that was built.
         plan: PlanId,
-        /// Of what.
+        /// The revision that it sums up.
         revision: Revision,
     },
-    /// Judge a lane's progress.
+    /// Judge the progress of a lane between its tasks.
     Checkpoint {
-        /// Which.
+        /// The plan that it is about.
         plan: PlanId,
     },
-    /// Land a plan.
+    /// Put a plan on the run branch.
     Land {
-        /// Which.
+        /// The plan that it is about.
         plan: PlanId,
-        /// What was approved.
+        /// The revision that was approved.
         revision: Revision,
     },
     /// Ask a person about a stuck lane.
     AskLane {
-        /// Which.
+        /// The plan that it is about.
         plan: PlanId,
-        /// What about.
+        /// Where the lane stopped, and what may be chosen.
         stuck: Stuck,
     },
     /// One thing done at the end.
     Finish {
-        /// Which.
+        /// The finishing step to do.
         step: FinishStep,
-        /// How the run ends.
+        /// How the run is going to end.
         ending: Ending,
         /// A person asked for it since the run was held: then more is done to bring the result to the branch.
         asked: bool,
     },
     /// Ask a person about a held result.
     AskHeld {
-        /// What holds it.
+        /// What keeps the branch from having it.
         held: Held,
     },
     /// Begin the run branch at the user's branch again.
@@ -237,12 +248,12 @@ pub enum RunWant {
     Carry {
         /// What was reviewed first; the fixes of the review stand on it. None where nothing was landed before it.
         from: Option<Revision>,
-        /// What the review approved.
+        /// The revision that the review approved.
         tip: Revision,
     },
-    /// Come back.
+    /// Report when a deadline has come.
     Wake {
-        /// When.
+        /// The deadline.
         at: Time,
     },
 }

@@ -14,7 +14,9 @@ use crate::review_loop::{Opening, Outcome};
 pub(super) struct PlanRun {
     pub(super) id: PlanId,
     pub(super) wave: u32,
+    /// Plans that must have landed first.
     pub(super) needs: Vec<usize>,
+    /// Plans that hold files it claims, and must be over first.
     pub(super) after: Vec<usize>,
     pub(super) tasks: u32,
     pub(super) revision: Revision,
@@ -41,15 +43,17 @@ pub(super) enum PlanState {
 pub(super) struct LaneRules {
     /// Deliveries are judged before they land.
     pub(super) qa: bool,
-    /// Tries at one step.
+    /// Attempts at one step before the lane is stuck.
     pub(super) attempts_max: u32,
-    /// Repairs after refused landings.
+    /// Repairs of a lane after refused landings.
     pub(super) landing_rounds: u32,
     /// The place behind everybody who is in the queue.
     pub(super) ticket: u32,
 }
 
 /// Where a lane stands.
+///
+/// The states are those of the lane's diagram in `docs/design/machines.md`; `Loop` is one of task, repair and QA.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum At {
     Loop { job: Job, opening: Opening },
@@ -62,11 +66,15 @@ pub(super) enum At {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lane {
     pub(super) at: At,
+    /// What was approved last: the change of the next task begins there.
     pub(super) head: Option<Revision>,
     pub(super) repairs: u32,
     pub(super) repairs_max: u32,
+    /// Runs of the builder in the loop it is in, as far as the run knows.
     pub(super) iterated: u32,
+    /// Runs of the builder since the last checkpoint.
     pub(super) since: u32,
+    /// The number of the checkpoint that is being held.
     pub(super) checkpoint: Option<u32>,
     pub(super) feedback: Option<String>,
 }
@@ -80,7 +88,7 @@ impl Lane {
         matches!(self.at, At::Loop { job: Job::Task(_), .. })
     }
 
-    /// A new loop of the same kind; one more landing repair where that was it.
+    /// A new loop of the same kind. A person who retries a refused landing grants one more repair.
     pub(super) fn resume(&mut self, stuck: &Stuck, opening: Opening) {
         let judged = matches!(opening, Opening::Judge { .. });
         self.at = match stuck.was {
@@ -135,6 +143,7 @@ impl PlanRun {
         }
     }
 
+    /// It landed, or it never will.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.state, PlanState::Landed(_) | PlanState::Refused(_) | PlanState::Dropped(_))
     }
@@ -153,10 +162,12 @@ impl PlanRun {
         }
     }
 
+    /// Its landing was launched and has not reported.
     pub(super) fn is_landing(&self) -> bool {
         self.intents.iter().any(|(effect, _)| effect.step == Step::Land)
     }
 
+    /// It has had so many runs of its builder since the last checkpoint.
     pub(super) fn is_due(&self, every: u32) -> bool {
         self.lane().is_some_and(|lane| lane.since >= every)
     }
@@ -176,6 +187,7 @@ impl PlanRun {
         self.is_over() || self.state == PlanState::Ready
     }
 
+    /// The id of an effect of this lane. A checkpoint has a counter of its own, because it may outlive the task it began in.
     pub(super) fn effect(&self, step: Step, n: Try) -> EffectId {
         let launch = self.intents.launch(&step, n);
         let entry = match (&step, self.lane().and_then(|lane| lane.checkpoint)) {
@@ -200,6 +212,7 @@ impl PlanRun {
         }
     }
 
+    /// The lane goes on to its next step.
     pub(super) fn move_lane(&mut self, change: impl FnOnce(&mut Lane)) -> Option<()> {
         let mut lane = self.lane()?.clone();
         change(&mut lane);
@@ -242,25 +255,27 @@ impl PlanRun {
     }
 }
 
-/// A plan's standing, for people.
+/// Where a plan stands, as people are told.
+///
+/// It borrows from the machine, so that a status page copies nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing<'a> {
-    /// Judged before any code.
+    /// The plan is judged before anything is built.
     Gating,
     /// Waits for its wave or dependencies.
     Ready,
     /// In a loop of its lane.
     Working(Job),
-    /// Its SUMMARY is written.
+    /// Somebody writes its SUMMARY.
     Summary,
-    /// In the landing queue.
+    /// Approved, and waiting in the landing queue.
     Queued,
-    /// Waits for a person.
+    /// Stopped; a person is or will be asked.
     Stuck(&'a Stuck),
-    /// On the run branch.
+    /// On the run branch, as this revision.
     Landed(&'a Revision),
-    /// Its plan was refused.
+    /// The plan gate did not approve it.
     Refused(&'a Outcome),
-    /// Will not be built.
+    /// Will not be built; says who or what dropped it.
     Dropped(&'a str),
 }

@@ -13,7 +13,7 @@ pub enum Job {
     Task(u32),
     /// After a refused landing, over the lane's whole diff.
     Repair,
-    /// The delivery.
+    /// The delivery: all tasks of the plan together.
     Qa,
 }
 
@@ -21,15 +21,15 @@ pub enum Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Was {
-    /// In a loop.
+    /// In a loop that did not end well.
     Loop(Job),
-    /// Writing its SUMMARY.
+    /// Its SUMMARY could not be written.
     Summary,
     /// Landing: repairs are spent, or the landing itself could not be done (its outcome is `Failed`).
     Landing,
 }
 
-/// What a person can say about a stuck lane.
+/// What a person can decide about a stuck lane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LaneChoice {
@@ -43,7 +43,7 @@ pub enum LaneChoice {
     Accept,
     /// Drop the plan and what depends on it.
     Drop,
-    /// Stop the run.
+    /// Stop the whole run, not only this lane.
     Stop,
 }
 
@@ -51,17 +51,17 @@ pub enum LaneChoice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LaneOffer {
-    /// Again with n rounds.
+    /// Try it again with a new loop.
     Retry,
-    /// I fixed it.
+    /// The person fixed it themselves.
     Fixed,
-    /// The same again.
+    /// Try the same landing again.
     Reask,
-    /// Accept as is.
+    /// Accept the revision in their own name.
     Accept,
     /// Drop this plan and its dependents.
     Drop,
-    /// Stop the run.
+    /// Stop the whole run, not only this lane.
     Stop,
 }
 
@@ -82,11 +82,11 @@ impl LaneChoice {
 /// A person's answer about a lane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaneDecision {
-    /// Who.
+    /// The person who decided.
     pub by: String,
-    /// What.
+    /// One of the choices that were offered.
     pub choice: LaneChoice,
-    /// In their words.
+    /// What they wrote beside it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
@@ -94,13 +94,13 @@ pub struct LaneDecision {
 /// A stuck lane, as the person sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stuck {
-    /// Where it stood.
+    /// The step at which it stopped.
     pub was: Was,
     /// How its loop ended, or `Failed`.
     pub outcome: Outcome,
-    /// What it left.
+    /// The newest revision of the lane; none where nothing was built.
     pub revision: Option<Revision>,
-    /// What is open.
+    /// The findings that a retry goes on with, under their ids.
     pub open: Vec<Handed>,
 }
 

@@ -7,6 +7,7 @@ use super::spec::{Land, PlanGate};
 use super::state::Run;
 
 impl Run {
+    /// The plan gate decides when every plan was judged.
     pub(super) fn settle_gating(&self) -> Option<RunEvent> {
         if self.is_gating() {
             return None;
@@ -24,6 +25,9 @@ impl Run {
         self.plans.iter().any(|plan| plan.state == PlanState::Gating)
     }
 
+    /// What follows while plans are built: the first line that fits.
+    ///
+    /// Drops come before lanes open, so that no lane begins on a dependency that will never land.
     pub(super) fn settle_building(&self, wave: u32) -> Option<RunEvent> {
         self.settle_dropped()
             .or_else(|| self.settle_lane_opened(wave))
@@ -34,6 +38,7 @@ impl Run {
             .or_else(|| self.settle_built())
     }
 
+    /// A plan whose dependency will never land is dropped.
     fn settle_dropped(&self) -> Option<RunEvent> {
         let lost = |i: &usize| matches!(self.plans[*i].state, PlanState::Dropped(_) | PlanState::Refused(_));
         // A plan that landed before the result was rebased waits in the queue for what it depends on.
@@ -46,17 +51,20 @@ impl Run {
         })
     }
 
+    /// The first plan that may begin does.
     fn settle_lane_opened(&self, wave: u32) -> Option<RunEvent> {
         let ready = |plan: &&PlanRun| self.may_open(plan, wave);
         self.plans.iter().find(ready).map(|plan| RunEvent::LaneOpened { plan: plan.id.clone() })
     }
 
+    /// Its wave is open, what it depends on has landed, and nobody holds a file that it claims.
     pub(super) fn may_open(&self, plan: &PlanRun, wave: u32) -> bool {
         let landed = |i: &usize| matches!(self.plans[*i].state, PlanState::Landed(_));
         let free = plan.after.iter().all(|i| self.plans[*i].is_over());
         plan.state == PlanState::Ready && plan.wave <= wave && plan.needs.iter().all(landed) && free
     }
 
+    /// The next wave opens when every plan of the earlier ones is over.
     fn settle_wave(&self, wave: u32) -> Option<RunEvent> {
         let next = self.plans.iter().map(|plan| plan.wave).filter(|w| *w > wave).min()?;
         self.is_over_before(next).then_some(RunEvent::WaveOpened { wave: next })
@@ -76,6 +84,7 @@ impl Run {
         self.plans.iter().find(stranded).map(|plan| RunEvent::PlanDropped { plan: plan.id.clone(), by })
     }
 
+    /// When one lane is due, every lane at its tasks that has no checkpoint gets one.
     fn settle_checkpoint(&self) -> Option<RunEvent> {
         let every = self.spec.checkpoint_every?;
         let free =
@@ -86,6 +95,7 @@ impl Run {
             .then(|| RunEvent::CheckpointDue { plans: free.iter().map(|plan| plan.id.clone()).collect() })
     }
 
+    /// A person is asked about the first stuck lane that may ask.
     fn settle_asked(&self) -> Option<RunEvent> {
         self.plans.iter().find_map(|plan| {
             let stuck = plan.unasked().filter(|_| self.may_ask(plan))?;
@@ -93,6 +103,7 @@ impl Run {
         })
     }
 
+    /// In a group a lane asks when its siblings rest, so that the person sees the whole wave at once.
     pub(super) fn may_ask(&self, plan: &PlanRun) -> bool {
         match self.spec.land {
             Land::Each => true,
@@ -100,6 +111,7 @@ impl Run {
         }
     }
 
+    /// When every plan is over: the review, the carrying over of an earlier one, or the end.
     fn settle_built(&self) -> Option<RunEvent> {
         if !self.plans.iter().all(PlanRun::is_over) {
             return None;

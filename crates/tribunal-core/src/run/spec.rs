@@ -6,12 +6,12 @@ use crate::ledger::Handed;
 use crate::policy::Policy;
 use serde::{Deserialize, Serialize};
 
-/// One plan of the run.
+/// One plan of the run, as its documents say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanSpec {
-    /// Its id.
+    /// The id of the plan: `01-02`.
     pub id: PlanId,
-    /// Its wave, from 1.
+    /// The wave in which it may begin, from 1.
     pub wave: u32,
     /// Plans of this run that must have landed first.
     pub depends_on: Vec<PlanId>,
@@ -30,9 +30,9 @@ pub struct PlanSpec {
 /// Where an earlier run left a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TasksDone {
-    /// How many tasks.
+    /// How many of its tasks are done.
     pub tasks: u32,
-    /// What they left.
+    /// The revision that they left behind.
     pub head: Revision,
 }
 
@@ -46,7 +46,7 @@ pub enum PlanGate {
     Each,
 }
 
-/// How lanes land.
+/// When the lanes of a run land.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Land {
@@ -56,29 +56,33 @@ pub enum Land {
     Each,
 }
 
-/// The policies of the loops a run opens.
+/// The policies of the loops that a run opens, by what a loop is about.
+///
+/// The run holds them from its beginning, so that every loop of it is judged by the rules that were in force then.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policies {
-    /// Plan gate.
+    /// For a plan, before anything is built.
     pub plan: Policy,
-    /// A task.
+    /// For one task of a plan.
     pub task: Policy,
     /// A repair after a refused landing.
     pub repair: Policy,
-    /// A plan's delivery.
+    /// For the delivery of a plan, all tasks together.
     pub qa: Policy,
-    /// The phase review.
+    /// For the review of everything that landed.
     pub phase: Policy,
 }
 
 /// Everything a run needs to know before it begins.
+///
+/// It is the content of the first event, so a run that is resumed has no need of the configuration or of the documents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSpec {
     /// The plans, in plan order.
     pub plans: Vec<PlanSpec>,
     /// The plan gate; `None` opens lanes at once.
     pub gate: Option<PlanGate>,
-    /// How lanes land.
+    /// When lanes land: together or one by one.
     pub land: Land,
     /// Whether deliveries are judged before they land.
     pub qa: bool,
@@ -96,13 +100,13 @@ pub struct RunSpec {
     /// When the user's branch has moved, the result is rebased onto it without asking.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub land_again: bool,
-    /// Iterations between checkpoints.
+    /// Runs of a lane's builder between two checkpoints; none where there are no checkpoints.
     pub checkpoint_every: Option<u32>,
     /// Repairs per lane after refused landings.
     pub landing_rounds: u32,
-    /// Tries at one step.
+    /// Attempts at one step before it is given up.
     pub attempts_max: u32,
-    /// How loops judge.
+    /// The rules of the loops it opens.
     pub policies: Policies,
     /// What is done at the end, in order.
     pub finish: Vec<FinishStep>,
@@ -115,7 +119,7 @@ pub struct RunSpec {
 pub struct ChainSpec {
     /// What it is called: `spec`. It names its loop.
     pub name: String,
-    /// How it is judged.
+    /// The rules of its loop.
     pub policy: Policy,
     /// Spent rounds do not shut the gate: it goes on, not approved, with what is open on record.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -125,7 +129,7 @@ pub struct ChainSpec {
 /// Something that is there to be reviewed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exists {
-    /// What is judged.
+    /// The revision that is reviewed.
     pub revision: Revision,
     /// Findings of an earlier review of it, under their ids.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

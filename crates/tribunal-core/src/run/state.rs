@@ -15,16 +15,21 @@ use std::collections::BTreeMap;
 /// A branch that moves faster than that is asked about, so that a run ends or waits in bounded time.
 pub const REBASES_MAX: u32 = 3;
 
-/// The machine.
+/// Plans, lanes and the way to the user's branch: the fold of the run's events.
+///
+/// It is changed by [`Machine::apply`](crate::machine::Machine::apply) alone, like a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     pub(super) spec: RunSpec,
     pub(super) stage: Stage,
+    /// Grows with every change of stage, so that no effect id is used twice. Each lane has its own.
     pub(super) entry: u32,
     pub(super) intents: Intents,
     pub(super) plans: Vec<PlanRun>,
     pub(super) index: BTreeMap<PlanId, usize>,
+    /// How many places in the landing queue were given out.
     pub(super) tickets: u32,
+    /// The head of the run branch.
     pub(super) tip: Option<Revision>,
     /// Plans in the order in which they landed: rebased, they land in that order again.
     pub(super) landings: Vec<usize>,
@@ -37,6 +42,9 @@ pub struct Run {
     pub(super) reviewed: Option<Reviewed>,
 }
 
+/// How far the run as a whole has come.
+///
+/// A rebase leads from the finish back to building: everything that had landed lands once more, on the branch as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     Gating,
@@ -95,7 +103,7 @@ impl Stage {
 /// What the last loop of the run itself approved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reviewed {
-    /// What it judged first.
+    /// What the review began with, before its fixes; none where nothing had landed.
     pub(super) from: Option<Revision>,
     pub(super) tip: Revision,
     pub(super) ending: Ending,
@@ -145,7 +153,7 @@ impl Run {
     pub fn stage_name(&self) -> &'static str {
         self.stage.name()
     }
-    /// The wave being built.
+    /// The newest wave that may build; none while nothing is built.
     pub fn wave(&self) -> Option<u32> {
         match self.stage {
             Stage::Building { wave } => Some(wave),
@@ -191,7 +199,7 @@ impl Run {
     pub fn ground(&self) -> Option<&Revision> {
         self.ground.as_ref()
     }
-    /// Where each plan stands.
+    /// Where each plan stands, in plan order.
     pub fn standings(&self) -> impl Iterator<Item = (&PlanId, Standing<'_>)> {
         self.plans.iter().map(|plan| (&plan.id, plan.standing()))
     }
@@ -237,11 +245,13 @@ impl Run {
         self.at(effect.of.as_str()).map(|at| &self.plans[at])
     }
 
+    /// The id of an effect of the run itself.
     pub(super) fn effect(&self, step: Step, n: Try) -> EffectId {
         let launch = self.intents.launch(&step, n);
         EffectId { of: Of::run(), entry: self.entry, step, n, launch }
     }
 
+    /// A change of stage. When the run closes, only a landing that is out is heard to its end: it may have happened.
     pub(super) fn enter(&mut self, stage: Stage) {
         self.stage = stage;
         self.entry += 1;
@@ -264,6 +274,7 @@ impl Run {
         }
     }
 
+    /// What is done at the end: everything for a good one, only the record of it otherwise, nothing after a cancel.
     pub(super) fn finish_steps(&self, ending: Ending) -> &[FinishStep] {
         match ending {
             Ending::Passed | Ending::Concerns => &self.spec.finish,
@@ -287,11 +298,12 @@ impl Run {
         }
     }
 
-    /// It runs and is wanted, so what it reports counts.
+    /// Whether what this effect reports counts: it is wanted, and was launched where it must be.
     pub(super) fn hears(&self, effect: &EffectId) -> bool {
         self.intents_of(effect).is_launched(effect) && self.want(effect).is_some()
     }
 
+    /// Whether lanes may move.
     pub(super) fn is_live(&self) -> bool {
         matches!(self.stage, Stage::Gating | Stage::Building { .. })
     }
@@ -303,6 +315,7 @@ impl Run {
     }
 }
 
+/// The wave to begin with. Lanes that land one by one wait for dependencies alone, so all waves are open for them.
 pub(super) fn first_wave(spec: &RunSpec) -> u32 {
     let waves = spec.plans.iter().map(|plan| plan.wave);
     match spec.land {

@@ -10,6 +10,7 @@ use crate::review_loop::Opening;
 use std::collections::BTreeMap;
 
 impl Run {
+    /// What is wanted under this id, if anything is.
     pub(super) fn want(&self, effect: &EffectId) -> Option<RunWant> {
         let Some(at) = self.at(effect.of.as_str()) else {
             return self.own_want().filter(|(id, _)| id == effect).map(|(_, want)| want);
@@ -48,6 +49,7 @@ impl Run {
         self.plans[at].intents.with_wakes(self.plan_wants(at, head), |at| RunWant::Wake { at })
     }
 
+    /// The one effect of the run itself; a run does one thing at a time.
     fn own_want(&self) -> Option<(EffectId, RunWant)> {
         match &self.stage {
             Stage::Reviewing if self.spec.chain.is_some() => self.chain_want(),
@@ -98,6 +100,7 @@ impl Run {
         Some((effect, RunWant::Loop { id, subject: Subject::Chain, opening }))
     }
 
+    /// What a plan wants in the stage that the run is in.
     fn plan_wants(&self, at: usize, head: Option<usize>) -> Vec<(EffectId, RunWant)> {
         let plan = &self.plans[at];
         match self.stage {
@@ -114,7 +117,9 @@ impl Run {
         }
     }
 
-    /// Only one lane lands at a time.
+    /// The lane whose turn it is. Only one lane lands at a time, so that each lands on a branch whose head is known.
+    ///
+    /// A group lands in plan order when all of it is approved; otherwise the longest approved lands first.
     pub(super) fn head_of_queue(&self) -> Option<usize> {
         let queued = || self.plans.iter().enumerate().filter(|(_, plan)| plan.is_queued());
         // A landing that is out is heard out, whatever joins the queue or opens meanwhile.
