@@ -113,14 +113,19 @@ impl Loop {
                 }
             }
             LoopEvent::PanelSeated { seats } if bench.checks_done() => {
-                let mut bench = bench.clone();
-                let asking = |seat: &Seat| (seat.clone(), SeatState::Asking(Try::default()));
-                bench.seats = seats.iter().map(asking).collect();
-                self.enter(State::Judging { bench });
+                let bench = bench.clone();
+                self.seat_panel(bench, seats);
             }
             _ => return None,
         }
         Some(())
+    }
+
+    /// These reviewers are asked, each for the first time in this sitting.
+    fn seat_panel(&mut self, mut bench: Bench, seats: &[Seat]) {
+        let asking = |seat: &Seat| (seat.clone(), SeatState::Asking(Try::default()));
+        bench.seats = seats.iter().map(asking).collect();
+        self.enter(State::Judging { bench });
     }
 
     /// A reviewer that the final pass has nothing to show to keeps its verdict.
@@ -251,10 +256,8 @@ impl Loop {
                 if seats.is_empty() {
                     return None;
                 }
-                let mut bench = bench.clone();
-                let asking = |seat: &Seat| (seat.clone(), SeatState::Asking(Try::default()));
-                bench.seats = seats.iter().map(asking).collect();
-                self.enter(State::Judging { bench });
+                let bench = bench.clone();
+                self.seat_panel(bench, seats);
             }
             LoopEvent::AskedAgain { seat, why, .. } if all_heard => {
                 let SeatState::Answered(..) = bench.seats.get(seat)? else { return None };

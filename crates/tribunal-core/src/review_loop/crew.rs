@@ -1,4 +1,4 @@
-//! The makers of one rework: who fixes which findings, who waits for whom, and where each of them stands.
+//! The builder or the fixers of one round: who fixes which findings, who waits for whom, and where each of them stands.
 
 use super::messages::Share;
 use crate::effect::{EffectId, Step, Try};
@@ -23,10 +23,12 @@ pub(super) struct Hand {
 }
 
 impl Hand {
+    /// It is done, or it was given up.
     pub(super) fn is_over(&self) -> bool {
         !matches!(self.state, HandState::Working(_))
     }
 
+    /// Whether this effect is its present try.
     fn does(&self, effect: &EffectId) -> bool {
         matches!(&effect.step, Step::Make(maker) if *maker == self.share.maker)
             && self.state == HandState::Working(effect.n)

@@ -1,4 +1,4 @@
-//! The loop machine: one subject made by a maker and judged until it ends.
+//! The loop machine: one subject that a builder makes and that checks and reviewers judge until it ends.
 //!
 //! Read [`Machine::decide`], [`Machine::settle`], [`Machine::apply`] and [`Machine::wants`] below first; each has a file of
 //! its own for the details. The machine never asks which use it serves, and knows no clock.
@@ -17,7 +17,6 @@ pub use crate::failure::{Failure, FailureKind};
 pub use events::LoopEvent;
 pub use messages::{Checked, LoopIn, LoopReport, LoopWant, Opened, Opening, Share};
 pub use question::{Choice, Decision, Offer, Outcome, Question, Why};
-
 pub use state::Loop;
 
 use crate::effect::{EffectId, Step, Try};

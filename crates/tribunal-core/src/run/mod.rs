@@ -1,8 +1,8 @@
 //! The run machine: plans, waves, lanes, the landing queue and the ending.
 //!
 //! Read [`Machine::decide`], [`Machine::settle`], [`Machine::apply`] and [`Machine::wants`] below first; each has a file of
-//! its own for the details, and `lane.rs` has what happens to one plan. Loops are effects of the run: the two speak by
-//! levels, never by messages. The run knows neither their findings' text nor a clock.
+//! its own for the details, and `lane.rs` has what happens to one plan. Loops are effects of the run: it wants
+//! them, and hears how many runs they had and how they ended. It knows neither the text of findings nor a clock.
 
 mod apply;
 mod decide;

@@ -19,15 +19,18 @@ pub(super) struct PlanRun {
     /// Plans that hold files it claims, and must be over first.
     pub(super) after: Vec<usize>,
     pub(super) tasks: u32,
+    /// The document that the plan gate judges.
     pub(super) revision: Revision,
     pub(super) done: Option<TasksDone>,
+    /// Grows with every change of state, so that no effect id of the lane is used twice.
     pub(super) entry: u32,
+    /// How many checkpoints it has had.
     pub(super) checkpoints: u32,
     pub(super) intents: Intents,
     pub(super) state: PlanState,
 }
 
-/// How far a plan has come. Only a plan in its lane has anything to do.
+/// How far a plan has come; the last three are over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PlanState {
     Gating,
@@ -68,6 +71,7 @@ pub(super) struct Lane {
     pub(super) at: At,
     /// What was approved last: the change of the next task begins there.
     pub(super) head: Option<Revision>,
+    /// Repairs after refused landings, and how many there may be.
     pub(super) repairs: u32,
     pub(super) repairs_max: u32,
     /// Runs of the builder in the loop it is in, as far as the run knows.

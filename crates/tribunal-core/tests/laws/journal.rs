@@ -394,6 +394,7 @@ fn single_loop_events(revision: &Revision, id: FindingId) -> Vec<LoopEvent> {
     ]
 }
 
+#[expect(clippy::too_many_lines, reason = "a list: one entry for each kind of event")]
 fn loop_events() -> Vec<LoopEvent> {
     let revision = Revision::new("r1");
     let id = FindingId(1);
@@ -471,6 +472,7 @@ fn loop_events() -> Vec<LoopEvent> {
     all
 }
 
+#[expect(clippy::too_many_lines, reason = "a list: one entry for each kind of event")]
 fn run_events() -> Vec<RunEvent> {
     let revision = Revision::new("r1");
     let plan = PlanId::new("01-02");
