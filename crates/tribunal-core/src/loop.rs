@@ -90,6 +90,8 @@ pub enum FailureKind {
     Unproven,
     /// It says that it is not done.
     NotDone,
+    /// It says that it is done, and nothing is there that was not there before. Asking again changes nothing.
+    Unchanged,
     /// The answer breaks off: its final event is missing.
     Truncated,
     /// Too many requests; the account is parked until the limit ends.
@@ -125,6 +127,7 @@ impl FailureKind {
                 | FailureKind::Budget
                 | FailureKind::Setup
                 | FailureKind::GateShut
+                | FailureKind::Unchanged
         )
     }
 }
@@ -1361,6 +1364,14 @@ impl Loop {
                 self.count_run(effect);
             }
             LoopEvent::Failed { effect, .. } if effect.step == Step::Join => *join_fails += 1,
+            // There is nothing to judge, and nothing to revise: whoever else is asked begins where this one did.
+            LoopEvent::Failed { effect, failure }
+                if failure.kind == FailureKind::Unchanged && crew.len() == 1 =>
+            {
+                hand_mut(crew, effect)?.state = HandState::Gone;
+                self.count_run(effect);
+                self.enter(State::Closing { outcome: Outcome::Stale });
+            }
             LoopEvent::Failed { effect, failure } => {
                 let next = panel::after_making(&policy, effect.n, failure.kind);
                 hand_mut(crew, effect)?.state = next.map_or(HandState::Gone, HandState::Working);

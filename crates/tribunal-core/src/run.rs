@@ -87,6 +87,13 @@ pub struct RunSpec {
     pub land: Land,
     /// Whether deliveries are judged before they land.
     pub qa: bool,
+    /// Lanes have no SUMMARY: what their last task left goes to the delivery gate, or to the landing queue. A lane that
+    /// made nothing at all is dropped, because there is nothing that a person could decide about.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub bare: bool,
+    /// The result is not brought to the user's branch before a person orders it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hold: bool,
     /// Whether the phase is reviewed at the end.
     pub review: bool,
     /// How a polish of what the review passed is judged; none where nothing is polished.
@@ -306,6 +313,9 @@ impl Stuck {
 ///
 /// A branch that moves faster than that is asked about, so that a run ends or waits in bounded time.
 pub const REBASES_MAX: u32 = 3;
+
+/// Who drops a lane that made nothing: the reason that people read.
+pub const UNCHANGED: &str = "nothing was changed";
 
 /// Why a landing was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -570,9 +580,11 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         goes_on: bool,
     },
+    /// The result is kept from the user's branch until a person orders it.
+    Withheld,
     /// A person decided about a held result.
     HeldDecided(HeldDecision),
-    /// The run branch begins at the user's branch again: what had landed is queued once more.
+    /// The run branch begins at the user's branch again: what had landed is queued once more, or worked on again.
     Rebased {
         /// Which.
         effect: EffectId,
@@ -687,6 +699,7 @@ impl RunEvent {
             RunEvent::FinishOrdered => "finish_ordered",
             RunEvent::Finished { .. } => "finished",
             RunEvent::Held { .. } => "held",
+            RunEvent::Withheld => "withheld",
             RunEvent::HeldDecided(_) => "held_decided",
             RunEvent::Rebased { .. } => "rebased",
             RunEvent::CarryOpened => "carry_opened",
@@ -935,9 +948,11 @@ enum Stage {
         held: Held,
         whole: bool,
     },
+    /// `again`: the lane works on what it landed, for so many rounds, before it lands once more.
     Rebasing {
         ending: Ending,
         fails: u32,
+        again: Option<u32>,
     },
     Carrying {
         ending: Ending,
@@ -1103,6 +1118,12 @@ impl Run {
             Stage::Held { held, .. } => Some(held),
             _ => None,
         }
+    }
+    /// Whether the lane may work on a held result again: only where one lane made all of it, and nothing was made of it
+    /// since. A result of several lanes would have to name the one that is meant.
+    pub fn may_work_again(&self) -> bool {
+        let one_lane = self.plans.len() == 1 && self.landings.len() == 1 && self.spec.bare;
+        matches!(self.stage, Stage::Held { .. }) && one_lane && !self.spec.review
     }
     /// Whether the run branch has the whole result, and only the user's branch lacks it.
     pub fn is_whole(&self) -> bool {
@@ -1284,7 +1305,7 @@ impl Run {
                 Some(RunEvent::Held { effect, held: held.clone(), goes_on: false })
             }
             (RunWant::AskHeld { .. }, RunReport::HeldDecided(decision)) => {
-                Some(RunEvent::HeldDecided(decision.clone()))
+                self.takes_held(decision.choice).then(|| RunEvent::HeldDecided(decision.clone()))
             }
             (RunWant::Rebase, RunReport::Rebased { onto }) => {
                 Some(RunEvent::Rebased { effect, onto: onto.clone() })
@@ -1307,6 +1328,13 @@ impl Run {
                 let failure = Failure::new(FailureKind::Garbled, "the report answers another question");
                 Some(RunEvent::Failed { effect, failure })
             }
+        }
+    }
+
+    fn takes_held(&self, choice: HeldChoice) -> bool {
+        match choice {
+            HeldChoice::Land | HeldChoice::Stop => true,
+            HeldChoice::Again(rounds) => rounds > 0 && self.may_work_again(),
         }
     }
 
@@ -1494,8 +1522,17 @@ impl Run {
         if all { Ending::Passed } else { Ending::Shut }
     }
 
-    fn settle_finishing(&self, ending: Ending, step: usize) -> Option<RunEvent> {
+    fn settle_finishing(&self, ending: Ending, step: usize, asked: bool) -> Option<RunEvent> {
+        if self.withholds(ending, step, asked) {
+            return Some(RunEvent::Withheld);
+        }
         (step >= self.finish_steps(ending).len()).then_some(RunEvent::Ended { ending })
+    }
+
+    /// Whether the result waits for an order before anything of it reaches the user's branch.
+    fn withholds(&self, ending: Ending, step: usize, asked: bool) -> bool {
+        let forwards = self.finish_steps(ending).contains(&FinishStep::Forward);
+        self.spec.hold && !asked && step == 0 && ending.is_good() && forwards
     }
 }
 
@@ -1511,7 +1548,7 @@ impl Run {
         if effect.of == Of::run() {
             return self.apply_own_loop_ended(outcome, revision);
         }
-        let qa = self.spec.qa;
+        let (qa, bare) = (self.spec.qa, self.spec.bare);
         let ticket = self.next_ticket();
         let plan = self.plan_of_mut(effect)?;
         if plan.state == PlanState::Gating {
@@ -1521,10 +1558,17 @@ impl Run {
         }
         let tasks = plan.tasks;
         let At::Loop { job, .. } = plan.lane()?.at else { return None };
+        if bare && *outcome == Outcome::Stale && revision.is_none() {
+            plan.enter(PlanState::Dropped(UNCHANGED.to_owned()));
+            return Some(());
+        }
         let next = match (outcome.is_good(), job) {
             (false, job) => At::stuck(Was::Loop(job), outcome, revision, open),
             (true, Job::Task(n)) if n < tasks => At::task(n + 1),
-            (true, Job::Task(_) | Job::Repair) => At::Summary { fails: 0 },
+            (true, Job::Task(_) | Job::Repair) => match (bare, revision.cloned()) {
+                (true, Some(revision)) => delivered(qa, revision, ticket),
+                _ => At::Summary { fails: 0 },
+            },
             (true, Job::Qa) => At::Queued { ticket, fails: 0 },
         };
         let queued = matches!(next, At::Queued { .. });
@@ -1575,13 +1619,20 @@ impl Run {
 
     fn apply_lane_opened(&mut self, plan: &PlanId) -> Option<()> {
         let Stage::Building { wave } = self.stage else { return None };
+        let (qa, bare, ticket) = (self.spec.qa, self.spec.bare, self.next_ticket());
         let repairs_max = self.spec.landing_rounds;
         self.plan(plan).filter(|plan| self.may_open(plan, wave))?;
         let plan = self.plan_mut(plan)?;
         let next = plan.done.as_ref().map_or(0, |done| done.tasks) + 1;
         let head = plan.done.as_ref().map(|done| done.head.clone());
-        let at = if next > plan.tasks { At::Summary { fails: 0 } } else { At::task(next) };
+        let at = match (next > plan.tasks, &head) {
+            (false, _) => At::task(next),
+            (true, Some(head)) if bare => delivered(qa, head.clone(), ticket),
+            (true, _) => At::Summary { fails: 0 },
+        };
+        let queued = matches!(at, At::Queued { .. });
         plan.enter(PlanState::Lane(Box::new(Lane::new(at, head, repairs_max))));
+        self.tickets += u32::from(queued);
         Some(())
     }
 
@@ -1590,11 +1641,9 @@ impl Run {
         let ticket = self.next_ticket();
         let plan = self.plan_of_mut(effect)?;
         let At::Summary { .. } = plan.lane()?.at else { return None };
-        let judge = Opening::Judge { revision: revision.clone(), open: Vec::new(), since: None };
         plan.move_lane(|lane| {
             lane.head = Some(revision.clone());
-            lane.at =
-                if qa { At::Loop { job: Job::Qa, opening: judge } } else { At::Queued { ticket, fails: 0 } };
+            lane.at = delivered(qa, revision.clone(), ticket);
         })?;
         self.tickets += u32::from(!qa);
         Some(())
@@ -1665,7 +1714,7 @@ impl Run {
             }
             Stage::Rebasing { ending, .. } | Stage::Carrying { ending, .. } if spent => held(ending),
             Stage::Finishing { ending, step, asked, .. } => Stage::Finishing { ending, step, fails, asked },
-            Stage::Rebasing { ending, .. } => Stage::Rebasing { ending, fails },
+            Stage::Rebasing { ending, again, .. } => Stage::Rebasing { ending, fails, again },
             Stage::Carrying { ending, .. } => Stage::Carrying { ending, fails },
             _ => return None,
         };
@@ -1705,7 +1754,7 @@ impl Run {
         }
         if self.rebases_for(held) {
             self.rebases -= 1;
-            self.enter(Stage::Rebasing { ending, fails: 0 });
+            self.enter(Stage::Rebasing { ending, fails: 0, again: None });
         } else {
             let whole = matches!(self.stage, Stage::Finishing { .. });
             self.ordered = false;
@@ -1714,7 +1763,17 @@ impl Run {
         Some(())
     }
 
+    fn apply_withheld(&mut self) -> Option<()> {
+        let Stage::Finishing { ending, step, asked, .. } = self.stage else { return None };
+        self.withholds(ending, step, asked).then(|| {
+            self.enter(Stage::Held { ending, held: Held::Ordered, whole: true });
+        })
+    }
+
     fn apply_held_decided(&mut self, decision: &HeldDecision) -> Option<()> {
+        if !self.takes_held(decision.choice) {
+            return None;
+        }
         let Stage::Held { ending, whole, ref held } = self.stage else { return None };
         let again = !whole || held.was_undone();
         self.ordered = decision.choice == HeldChoice::Land;
@@ -1723,20 +1782,25 @@ impl Run {
             // branch took away again is brought once more on top of that.
             HeldChoice::Land if again => {
                 self.rebases = REBASES_MAX - 1;
-                self.enter(Stage::Rebasing { ending, fails: 0 });
+                self.enter(Stage::Rebasing { ending, fails: 0, again: None });
             }
             HeldChoice::Land => {
                 self.rebases = REBASES_MAX;
                 self.enter(Stage::Finishing { ending, step: 0, fails: 0, asked: true });
+            }
+            // The run branch begins anew, so that what the lane makes of it is still one change.
+            HeldChoice::Again(rounds) => {
+                self.enter(Stage::Rebasing { ending, fails: 0, again: Some(rounds) });
             }
             HeldChoice::Stop => self.enter(Stage::Closing { ending: Ending::Stopped }),
         }
         Some(())
     }
 
-    /// Everything that had landed is queued once more, in the order in which it landed.
+    /// Everything that had landed is queued once more, in the order in which it landed; or, where a person asked for more,
+    /// its one lane does its last task again, from what it left.
     fn apply_rebased(&mut self, onto: &Revision) -> Option<()> {
-        let Stage::Rebasing { ending, .. } = self.stage else { return None };
+        let Stage::Rebasing { ending, again, .. } = self.stage else { return None };
         self.ground = Some(onto.clone());
         let landings = std::mem::take(&mut self.landings);
         if landings.is_empty() {
@@ -1747,9 +1811,18 @@ impl Run {
         for at in &landings {
             let plan = &mut self.plans[*at];
             let PlanState::Landed(revision) = &plan.state else { return None };
-            self.tickets += 1;
-            let queued = At::Queued { ticket: self.tickets, fails: 0 };
-            let lane = Lane::new(queued, Some(revision.clone()), repairs_max);
+            let lane = match again {
+                Some(rounds) => {
+                    let opening = Opening::Make { rounds: Some(rounds), open: Vec::new() };
+                    // Nothing counts as approved any more: the whole change is judged again.
+                    Lane::new(At::Loop { job: Job::Task(plan.tasks), opening }, None, repairs_max)
+                }
+                None => {
+                    self.tickets += 1;
+                    let queued = At::Queued { ticket: self.tickets, fails: 0 };
+                    Lane::new(queued, Some(revision.clone()), repairs_max)
+                }
+            };
             plan.enter(PlanState::Lane(Box::new(lane)));
         }
         self.tip = None;
@@ -1778,7 +1851,7 @@ impl Run {
 
     fn apply_lane_decided(&mut self, plan: &PlanId, decision: &LaneDecision) -> Option<()> {
         let ticket = self.next_ticket();
-        let qa = self.spec.qa;
+        let (qa, bare) = (self.spec.qa, self.spec.bare);
         let plan = self.plan_mut(plan)?;
         let At::Stuck { stuck, asked: true } = &plan.lane()?.at else { return None };
         let stuck = (**stuck).clone();
@@ -1789,7 +1862,7 @@ impl Run {
             LaneChoice::Drop => plan.enter(PlanState::Dropped(decision.by.clone())),
             LaneChoice::Stop => self.enter(Stage::Closing { ending: Ending::Stopped }),
             LaneChoice::Accept => {
-                let next = after_accept(plan, &stuck, qa, ticket)?;
+                let next = after_accept(plan, &stuck, (qa, bare), ticket)?;
                 let queued = matches!(next, At::Queued { .. });
                 plan.move_lane(|lane| {
                     lane.head = stuck.revision.clone();
@@ -1918,14 +1991,22 @@ impl Lane {
     }
 }
 
-fn after_accept(plan: &PlanRun, stuck: &Stuck, qa: bool, ticket: u32) -> Option<At> {
+/// What comes after a plan's work: the delivery gate, or the landing queue.
+fn delivered(qa: bool, revision: Revision, ticket: u32) -> At {
+    match qa {
+        true => {
+            At::Loop { job: Job::Qa, opening: Opening::Judge { revision, open: Vec::new(), since: None } }
+        }
+        false => At::Queued { ticket, fails: 0 },
+    }
+}
+
+fn after_accept(plan: &PlanRun, stuck: &Stuck, (qa, bare): (bool, bool), ticket: u32) -> Option<At> {
     Some(match stuck.was {
         Was::Loop(Job::Task(n)) if n < plan.tasks => At::task(n + 1),
+        Was::Loop(Job::Task(_)) if bare => delivered(qa, stuck.revision.clone()?, ticket),
         Was::Loop(Job::Task(_)) => At::Summary { fails: 0 },
-        Was::Summary if qa => {
-            let opening = Opening::Judge { revision: stuck.revision.clone()?, open: Vec::new(), since: None };
-            At::Loop { job: Job::Qa, opening }
-        }
+        Was::Summary if qa => delivered(qa, stuck.revision.clone()?, ticket),
         Was::Summary | Was::Loop(Job::Qa) => At::Queued { ticket, fails: 0 },
         Was::Loop(Job::Repair) | Was::Landing => return None,
     })
@@ -2142,7 +2223,7 @@ impl Machine for Run {
             Stage::Gating => self.settle_gating(),
             Stage::Building { wave } => self.settle_building(wave),
             Stage::Closing { .. } => self.wants().is_empty().then_some(RunEvent::FinishOrdered),
-            Stage::Finishing { ending, step, .. } => self.settle_finishing(ending, step),
+            Stage::Finishing { ending, step, asked, .. } => self.settle_finishing(ending, step, asked),
             Stage::Reviewing
             | Stage::Polishing { .. }
             | Stage::Held { .. }
@@ -2184,6 +2265,7 @@ impl Machine for Run {
             RunEvent::Checkpointed { effect, feedback } => self.apply_checkpointed(effect, feedback.as_ref()),
             RunEvent::Failed { effect, failure } => self.apply_failed(effect, failure),
             RunEvent::Held { held, .. } => self.apply_held(held),
+            RunEvent::Withheld => self.apply_withheld(),
             RunEvent::HeldDecided(decision) => self.apply_held_decided(decision),
             RunEvent::Rebased { onto, .. } => self.apply_rebased(onto),
             RunEvent::Carried { tip, .. } => self.apply_carried(tip),

@@ -17,7 +17,8 @@ pub fn text(run: &RunView, style: Style) -> String {
     }
     let _ = writeln!(out, "{} {}", style.mark(run.mark()), style.bold(&style.wrap(&headline(run), "  ")));
     out.push('\n');
-    if !run.plans.is_empty() {
+    // One change has no list of plans: the words say what it is.
+    if !run.plans.is_empty() && !run.asked {
         out.push_str(&status::plans(run, style));
         out.push('\n');
     }
@@ -47,7 +48,7 @@ pub fn text(run: &RunView, style: Style) -> String {
 /// The box around the name of a phase that is over; none where the terminal is too narrow for it.
 fn banner(run: &RunView, style: Style) -> Option<String> {
     let word = match run.ending.as_deref()? {
-        "passed" if run.artifact.is_some() => "Written",
+        "passed" if run.artifact.is_some() && !run.asked => "Written",
         "passed" => "Built",
         "concerns" => "Open concerns",
         "shut" => "The gate stayed shut",
@@ -85,6 +86,7 @@ fn wrapped(value: &str, command: Option<&str>, style: Style) -> String {
 
 fn headline(run: &RunView) -> String {
     let it = match &run.artifact {
+        Some(asked) if run.asked => format!("“{}”", plain::line(asked)),
         Some(artifact) => format!("The {}", plain::line(artifact)),
         None => format!("Phase {}", plain::line(&run.phase)),
     };
@@ -116,7 +118,7 @@ fn rows(run: &RunView) -> Vec<(&'static str, String)> {
         ("Agents", agents(run)),
         ("Time", words::duration(run.ms())),
     ];
-    if run.artifact.is_some() {
+    if run.artifact.is_some() && !run.asked {
         rows.remove(0);
     }
     if !run.care.is_empty() {
@@ -150,7 +152,9 @@ fn landed(run: &RunView) -> String {
     };
     let landed = ids(PlanState::Landed);
     let mut text = match landed.len() {
+        0 if run.asked => "nothing".to_owned(),
         0 => format!("none of {}", words::count(run.plans.len(), "plan")),
+        1 if run.asked => "the change".to_owned(),
         1 if run.plans.len() == 1 => "the only plan".to_owned(),
         n if n == run.plans.len() => format!("all {}", words::count(n, "plan")),
         n => format!("{n} of {}: {}", words::count(run.plans.len(), "plan"), landed.join(", ")),
@@ -173,7 +177,10 @@ fn landed(run: &RunView) -> String {
         [(PlanState::Refused, "refused"), (PlanState::Dropped, "dropped"), (PlanState::Stuck, "stuck")]
     {
         let ids = ids(state);
-        if !ids.is_empty() {
+        if !ids.is_empty() && run.asked {
+            let why = run.plans.iter().map(|plan| plan.verdict.as_str()).find(|why| !why.is_empty());
+            let _ = write!(text, "; {word}{}", why.map(|why| format!(": {why}")).unwrap_or_default());
+        } else if !ids.is_empty() {
             let _ = write!(text, "; {word}: {}", ids.join(", "));
         }
     }
@@ -201,7 +208,7 @@ fn agents(run: &RunView) -> String {
 /// What happened, in two to four plain sentences.
 pub fn sentences(run: &RunView) -> String {
     let mut said = vec![headline(run)];
-    if run.artifact.is_none() {
+    if run.artifact.is_none() || run.asked {
         said.push(format!("Landed: {}", landed(run)));
     }
     let landed = run.plans.iter().filter(|plan| plan.state == PlanState::Landed && !plan.built.is_empty());

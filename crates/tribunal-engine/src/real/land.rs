@@ -682,6 +682,8 @@ pub(crate) struct Finishing {
     ending: Ending,
     asked: bool,
     branch: String,
+    /// The branch was not there when the run began: it is made when the result lands.
+    new_branch: bool,
     base: String,
     /// The commit the run began with: documents that differ from it are the user's of meanwhile.
     began: String,
@@ -733,6 +735,7 @@ impl Finishing {
             ending,
             asked,
             branch: about.branch.clone(),
+            new_branch: about.asked.as_ref().is_some_and(|asked| asked.new_branch),
             base: docket.base().to_owned(),
             began: about.base.clone(),
             tracked: about.planning_tracked,
@@ -1047,12 +1050,14 @@ impl Finishing {
         if !self.tracked {
             ignoring.push(site.project.planning_path());
         }
+        let makes = self.new_branch
+            && site.repo.ref_at(&format!("refs/heads/{}", self.branch)).map_err(text)?.is_none();
         let bring = Bring {
             branch: &self.branch,
             old: &old,
             new: &new,
             ignoring: &ignoring,
-            asked: self.asked,
+            asked: self.asked || makes,
             notes: &site.dir.join(FORWARD),
             passed: &crash::point,
         };

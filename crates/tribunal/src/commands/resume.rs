@@ -48,16 +48,16 @@ pub fn check_agents(place: &Place, project: &Project, id: &str) -> Result<(), Fa
     let docket = place.read(id)?.docket()?;
     // What builds nothing has the agents it found when it began, or none.
     let about = &docket.about;
-    let builds = about.review.is_none() && !about.phase.is_empty();
+    let builds = about.builds();
     let built = |run: &Run| run.closing().is_some() || run.held().is_some();
     if docket.run.as_ref().is_none_or(built) || !builds {
         return Ok(());
     }
     real::check_agents(project, &kept(place, id, about)?).map_err(|error| {
         let file = config::shown(&place.run_dir(id).join(real::SETTINGS));
-        let phase = &docket.about.phase;
         Failure::usage(format!("{file}: {error}")).hint(format!(
-            "run {id} keeps the settings it began with; `tribunal run {phase} --fresh` begins another with those of now, `tribunal cancel {id}` calls it off"
+            "run {id} keeps the settings it began with; {} begins another with those of now, `tribunal cancel {id}` calls it off",
+            about.afresh()
         ))
     })
 }
