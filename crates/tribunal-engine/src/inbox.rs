@@ -317,7 +317,7 @@ fn of_lane(docket: &Docket, effect: EffectId, plan: PlanId, stuck: &Stuck) -> Op
     OpenQuestion {
         id: plan.as_str().to_owned(),
         effect,
-        subject: format!("plan {plan}, {}", question::was(stuck.was)),
+        subject: question::lane(plan.as_str(), stuck.was),
         plan: Some(plan),
         why: by.map_or_else(|| question::stuck(stuck.was, &stuck.outcome), |by| question::stopped(by)),
         offers: stuck.offers().into_iter().map(Reaction::of_lane).collect(),

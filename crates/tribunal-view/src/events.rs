@@ -464,7 +464,7 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
             decided(&decision.by, choice, &decision.note)
         }
         RunEvent::Rebased { .. } => {
-            note("rebased", "the branch has moved: what was approved is merged once more, on top of it")
+            note("rebased", "the run branch begins anew at your branch, for what was approved so far")
         }
         RunEvent::CarryOpened => note("carry", "everything is merged again: does the review hold for it?"),
         RunEvent::Carried { .. } => note("carried", "what the review approved holds for the rebased result"),

@@ -733,6 +733,10 @@ fn of_note(note: &Note) -> &str {
 
 fn note_kind(note: &Note) -> Option<Kind> {
     Some(match note {
+        Note::Run(about) if about.asked.is_some() => {
+            let it = about.artifact().unwrap_or_default();
+            events::note("asked", &format!("“{it}”, for the branch {}", about.branch))
+        }
         Note::Run(about) => {
             let it = about.artifact().unwrap_or_else(|| format!("phase {}", about.phase));
             events::note("run", &format!("{it} on branch {}", about.branch))

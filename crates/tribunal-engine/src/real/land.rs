@@ -418,7 +418,9 @@ fn shown(docket: &Docket, plan: &PlanId) -> Option<String> {
 
 fn not_reviewed(docket: &Docket, plan: &PlanId) -> Option<String> {
     let run = docket.run.as_ref()?;
-    let gate = run.spec().gate.is_none().then_some("the plan, before any code");
+    // There is nothing to judge in a sentence.
+    let gate = run.spec().gate.is_none() && docket.about.asked.is_none();
+    let gate = gate.then_some("the plan, before any code");
     let alone = |lp: &Loop| lp.policy().seats.is_empty() && lp.policy().of != Use::Plan;
     let work = subject::loops_of(docket, plan).any(alone).then_some("the work, but for checks");
     let chain = docket.about.chain.as_ref().filter(|note| note.skipped.is_some());
