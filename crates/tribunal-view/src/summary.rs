@@ -11,6 +11,17 @@ const BUILT_SHOWN: usize = 3;
 
 /// The closing words of a run.
 pub fn text(run: &RunView, style: Style) -> String {
+    let mut out = before_asking(run, style);
+    for open in &run.questions {
+        out.push('\n');
+        out.push_str(&question::text(open, style));
+    }
+    out.push_str(&after(run, style));
+    out
+}
+
+/// The same without the commands that answer, for somebody who is asked right after it.
+pub fn before_asking(run: &RunView, style: Style) -> String {
     let mut out = String::from("\n");
     if let Some(banner) = banner(run, style) {
         out.push_str(&banner);
@@ -26,10 +37,12 @@ pub fn text(run: &RunView, style: Style) -> String {
         let value = wrapped(&value, run.take.as_deref(), style);
         let _ = writeln!(out, "  {}  {value}", style.faint(&format!("{name:<9}")));
     }
-    for open in &run.questions {
-        out.push('\n');
-        out.push_str(&question::text(open, style));
-    }
+    out
+}
+
+/// What was found on the way, and what to do next.
+pub fn after(run: &RunView, style: Style) -> String {
+    let mut out = String::new();
     if !run.discovered.is_empty() {
         let _ = writeln!(out, "\n  Found on the way, left alone");
         for issue in &run.discovered {

@@ -103,7 +103,16 @@ fn begin(globals: &Globals, args: &Do, place: &Place, ask: DoAsk) -> Result<Done
         super::run::tell_noticed(engine.docket());
     }
     let (waiting, shown) = (args.waiting, Default::default());
-    let stay = Stay { globals, project: &project, id: &id, settings: &settings, waiting, uat: false, shown };
+    let stay = Stay {
+        globals,
+        project: &project,
+        id: &id,
+        settings: &settings,
+        waiting,
+        uat: false,
+        shown,
+        asks: asks(globals, args),
+    };
     match args.watch && std::io::stdout().is_terminal() {
         true => stay.watched(place, engine),
         false => stay.with(engine, Chronicle::default()),
@@ -195,7 +204,10 @@ fn go_on(globals: &Globals, args: &Do, place: &Place, words: &str) -> Result<Don
             resume::kept(place, &id, &docket.about)?;
             again(&seen, &question, words, args.rounds)?;
             drop(seen);
-            resume::go_on(globals, place, &id, args.waiting, None)
+            match asks(globals, args) {
+                true => resume::go_on_and_ask(globals, place, &id, args.waiting),
+                false => resume::go_on(globals, place, &id, args.waiting, None),
+            }
         }
     }
 }
@@ -291,7 +303,7 @@ fn ask(globals: &Globals, args: &Do, place: &Place, mut done: Done) -> Result<Do
             }
         }
         drop(seen);
-        done = resume::go_on(globals, place, &id, args.waiting, None)?;
+        done = resume::go_on_and_ask(globals, place, &id, args.waiting)?;
     }
     Ok(done)
 }
@@ -332,6 +344,14 @@ pub fn tell(stay: &Stay<'_>, docket: &Docket, view: &RunView) -> Result<(), Fail
         text.push_str(&format!("\n{}", diff::text(&change, style, DIFF_LINES)));
         text.push_str(&format!("\n  {}\n", plain::line(&diff::counts(&change))));
     }
-    text.push_str(&summary::text(view, style));
+    // Whoever is asked right after it needs no commands for the answer, and the diff stays on the screen.
+    match view.questions.first().filter(|_| stay.asks) {
+        Some(question) => {
+            text.push_str(&summary::before_asking(view, style));
+            let why = format!("{}: {}", question.subject, question.why);
+            text.push_str(&format!("\n  {}\n{}", style.wrap(&why, "  "), summary::after(view, style)));
+        }
+        None => text.push_str(&summary::text(view, style)),
+    }
     out::data(&text)
 }

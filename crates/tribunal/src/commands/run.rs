@@ -60,8 +60,8 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
         tell_taken_over(engine.docket());
     }
     let (waiting, uat) = (args.waiting, args.uat);
-    let stay =
-        Stay { globals, project: &project, id: &id, settings, waiting, uat, shown: Default::default() };
+    let shown = Default::default();
+    let stay = Stay { globals, project: &project, id: &id, settings, waiting, uat, shown, asks: false };
     stay.with(engine, Chronicle::default())
 }
 
@@ -100,6 +100,8 @@ pub struct Stay<'a> {
     pub uat: bool,
     /// How the result of a review is shown.
     pub shown: super::review::Shown,
+    /// Somebody is asked right after it what becomes of the result: no command for that is told.
+    pub asks: bool,
 }
 
 /// What is left when nothing runs any more.
