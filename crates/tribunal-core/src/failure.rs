@@ -44,6 +44,8 @@ pub enum FailureKind {
     Unproven,
     /// It says that it is not done.
     NotDone,
+    /// It says that it is done, and nothing is there that was not there before. Asking again changes nothing.
+    Unchanged,
     /// The answer breaks off: its final event is missing.
     Truncated,
     /// Too many requests; the account is parked until the limit ends.
@@ -79,6 +81,7 @@ impl FailureKind {
                 | FailureKind::Budget
                 | FailureKind::Setup
                 | FailureKind::GateShut
+                | FailureKind::Unchanged
         )
     }
 }

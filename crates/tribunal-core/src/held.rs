@@ -30,6 +30,8 @@ pub enum Held {
     Undone(Vec<String>),
     /// Git could not do it: what it said.
     Failed(String),
+    /// Nothing: it was asked for that it waits for an order.
+    Ordered,
 }
 
 impl Held {
@@ -103,6 +105,8 @@ pub fn arrival(files: &[(String, FileOnBranch)]) -> Arrival {
 pub enum HeldChoice {
     /// Bring it to the branch: rebase it where that is needed.
     Land,
+    /// Have the lane work on it again, for so many rounds; what is wanted is in the note.
+    Again(u32),
     /// End the run without it; the result stays where it is.
     Stop,
 }

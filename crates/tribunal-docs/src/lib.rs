@@ -22,6 +22,7 @@ pub mod secret;
 mod summary;
 mod task;
 mod uat;
+pub mod words;
 mod yaml;
 
 pub use contract::{contract_of, task_id};

@@ -16,6 +16,7 @@ use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::Claim;
 use tribunal_core::gate::GateRuling;
 use tribunal_core::green::{self, ProjectCommand};
+use tribunal_core::held::HeldChoice;
 use tribunal_core::ids::{Check, FindingId, LoopId, PlanId, Revision, Seat, Time};
 use tribunal_core::machine::{Machine, OutOfOrder};
 use tribunal_core::policy::Use;
@@ -248,6 +249,29 @@ pub struct RunNote {
     /// The artifact of a chain that it makes, or judges what it built against.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain: Option<Box<ChainNote>>,
+    /// What somebody asked for in plain words, where those are the only plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Box<AskedNote>>,
+}
+
+/// What somebody asked for in plain words.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AskedNote {
+    /// The words, as they were given.
+    pub words: String,
+    /// The same in one line.
+    pub title: String,
+    /// The message of the commit.
+    pub message: String,
+    /// What was asked for in the runs that this one goes on from, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<String>,
+    /// Tools that judge the change, by the names of their checks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<Detected>,
+    /// The branch was not there when the run began: it is made when the result lands.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub new_branch: bool,
 }
 
 impl RunNote {
@@ -273,8 +297,16 @@ impl RunNote {
         }
     }
 
-    /// What it makes or judges, where it builds no phase: `spec of login`, `review of main..HEAD`.
+    /// Whether it builds something: a phase, or what somebody asked for.
+    pub fn builds(&self) -> bool {
+        self.asked.is_some() || (self.review.is_none() && !self.phase.is_empty())
+    }
+
+    /// What it makes or judges, where it builds no phase: `spec of login`, `review of main..HEAD`, or the words.
     pub fn artifact(&self) -> Option<String> {
+        if let Some(asked) = &self.asked {
+            return Some(plain::line(&asked.title));
+        }
         if let Some(chain) = self.chain.as_ref().filter(|chain| chain.artifact != Artifact::Implementation) {
             return Some(format!("{} of {}", chain.artifact.word(), plain::line(&chain.feature)));
         }
@@ -284,6 +316,9 @@ impl RunNote {
 
     /// The command that does the same in another run, as a sentence names it.
     pub fn afresh(&self) -> String {
+        if self.asked.is_some() {
+            return "`tribunal do` with the same words".to_owned();
+        }
         match (&self.chain, &self.review) {
             (None, Some(_)) => self.again(),
             _ => format!("`{} --fresh`", self.again()),
@@ -292,6 +327,9 @@ impl RunNote {
 
     /// The command that does the same again.
     pub fn again(&self) -> String {
+        if self.asked.is_some() {
+            return "tribunal do".to_owned();
+        }
         match (&self.chain, &self.review) {
             (Some(chain), _) => format!("tribunal {} {}", chain.artifact.command(), chain.feature),
             (None, Some(_)) => "the same `tribunal review`".to_owned(),
@@ -637,6 +675,8 @@ pub struct Docket {
     pub stopped: BTreeMap<LoopId, String>,
     /// What people said when they had a loop go on, in their words.
     pub said: BTreeMap<LoopId, String>,
+    /// What people added when they had the work done again, in order.
+    pub more: Vec<String>,
     /// What was lost last, by loop or lane: the step, and why.
     pub lost: BTreeMap<String, String>,
     /// Who reviews what this run built.
@@ -748,6 +788,15 @@ impl Docket {
         self.about.review.as_deref().or(self.convened.as_deref())
     }
 
+    /// The tools among the checks of the run.
+    pub fn tools(&self) -> &[Detected] {
+        match (&self.about.asked, self.review()) {
+            (Some(asked), _) => &asked.tools,
+            (None, Some(review)) => &review.tools,
+            (None, None) => &[],
+        }
+    }
+
     /// The commit that the result stands on: that of the user's branch when the run began, or when it was rebased last.
     pub fn base(&self) -> &str {
         let ground = self.run.as_ref().and_then(Run::ground);
@@ -810,9 +859,15 @@ impl Docket {
             self.tries.take(id, event);
         }
         match fact {
-            Fact::Run(RunEvent::LaneDecided { plan, decision }) => self.note_acceptance(plan, decision),
+            Fact::Run(RunEvent::LaneDecided { plan, decision }) => {
+                self.note_acceptance(plan, decision);
+                self.note_more(matches!(decision.choice, LaneChoice::Retry(_)), &decision.note);
+            }
             // What stood in the way then is looked at anew.
-            Fact::Run(RunEvent::HeldDecided(_)) => self.left = None,
+            Fact::Run(RunEvent::HeldDecided(decision)) => {
+                self.left = None;
+                self.note_more(matches!(decision.choice, HeldChoice::Again(_)), &decision.note);
+            }
             Fact::Loop(
                 id,
                 LoopEvent::Answered { effect, shown, .. }
@@ -827,6 +882,13 @@ impl Docket {
                 self.lost.insert(effect.of.as_str().to_owned(), format!("{}: {}", effect.step, failure.text));
             }
             _ => {}
+        }
+    }
+
+    /// What a person adds when they have the work done again.
+    fn note_more(&mut self, again: bool, note: &str) {
+        if again && !note.trim().is_empty() {
+            self.more.push(note.to_owned());
         }
     }
 
@@ -848,6 +910,7 @@ impl Docket {
         if decision.choice == Choice::Stop {
             self.stopped.insert(id.clone(), decision.by.clone());
         }
+        self.note_more(matches!(decision.choice, Choice::Again(_)), &decision.note);
         if !decision.note.is_empty() {
             self.said.insert(id.clone(), decision.note.clone());
         }

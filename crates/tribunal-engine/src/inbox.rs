@@ -14,7 +14,7 @@ use tribunal_core::ledger::{Entry, Handed, Mark};
 use tribunal_core::machine::Machine;
 use tribunal_core::policy::Use;
 use tribunal_core::review_loop::{Choice, Decision, Loop, LoopWant, Offer, Outcome, Why};
-use tribunal_core::run::{LaneChoice, LaneDecision, LaneOffer, RunWant, Stuck, Was};
+use tribunal_core::run::{LaneChoice, LaneDecision, LaneOffer, Run, RunWant, Stuck, Was};
 use tribunal_view::spoken::Spoken;
 use tribunal_view::{branch, plain, question};
 
@@ -153,6 +153,7 @@ impl Reaction {
     pub fn of_held_choice(choice: HeldChoice) -> Reaction {
         match choice {
             HeldChoice::Land => Reaction::Land,
+            HeldChoice::Again(_) => Reaction::Again,
             HeldChoice::Stop => Reaction::Stop,
         }
     }
@@ -316,7 +317,7 @@ fn of_lane(docket: &Docket, effect: EffectId, plan: PlanId, stuck: &Stuck) -> Op
     OpenQuestion {
         id: plan.as_str().to_owned(),
         effect,
-        subject: format!("plan {plan}, {}", question::was(stuck.was)),
+        subject: question::lane(plan.as_str(), stuck.was),
         plan: Some(plan),
         why: by.map_or_else(|| question::stuck(stuck.was, &stuck.outcome), |by| question::stopped(by)),
         offers: stuck.offers().into_iter().map(Reaction::of_lane).collect(),
@@ -335,7 +336,10 @@ fn of_held(docket: &Docket, effect: EffectId, held: Held) -> OpenQuestion {
         subject: "the result".to_owned(),
         plan: None,
         why: branch::left_alone(&plain::line(&docket.about.branch), &held),
-        offers: vec![Reaction::Land, Reaction::Stop],
+        offers: match docket.run.as_ref().is_some_and(Run::may_work_again) {
+            true => vec![Reaction::Land, Reaction::Again, Reaction::Stop],
+            false => vec![Reaction::Land, Reaction::Stop],
+        },
         findings: Vec::new(),
         revision: docket.run.as_ref().and_then(|run| run.tip().cloned()),
         reason: Reason::Held(held),
@@ -413,7 +417,11 @@ pub fn answer(question: &OpenQuestion, answer: Answer) -> Result<Body, AnswerErr
             Body::DecideLane { effect, decision: LaneDecision { by, choice, note } }
         }
         Reason::Held(_) => {
-            let choice = if reaction == Reaction::Land { HeldChoice::Land } else { HeldChoice::Stop };
+            let choice = match reaction {
+                Reaction::Land => HeldChoice::Land,
+                Reaction::Again => HeldChoice::Again(rounds),
+                _ => HeldChoice::Stop,
+            };
             Body::DecideHeld { effect, decision: HeldDecision { by, choice, note } }
         }
     })
@@ -453,6 +461,8 @@ mod tests {
             gate,
             land: Land::Group,
             qa: false,
+            bare: false,
+            hold: false,
             review: false,
             polish: None,
             exists: None,

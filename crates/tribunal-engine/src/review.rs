@@ -484,7 +484,8 @@ pub fn unreviewed(docket: &Docket) -> Vec<String> {
     let Some(run) = &docket.run else { return Vec::new() };
     let mut notes = Vec::new();
     // Where nothing was built there was no plan to judge.
-    let built = docket.about.review.is_none() && !run.spec().plans.is_empty();
+    let planned = docket.about.review.is_none() && docket.about.asked.is_none();
+    let built = planned && !run.spec().plans.is_empty();
     if built && run.spec().gate.is_none() {
         notes.push("plans were not judged before any code".to_owned());
     }

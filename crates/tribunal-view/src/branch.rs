@@ -26,6 +26,7 @@ pub fn held(why: &Held) -> String {
             format!("it contains the result, and commits after it took it away again: {}", named(paths))
         }
         Held::Failed(said) => without_hints(said),
+        Held::Ordered => "it waits for your word".to_owned(),
     }
 }
 

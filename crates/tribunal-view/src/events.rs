@@ -10,7 +10,7 @@ use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::evidence::Refused;
 use tribunal_core::finding::{Answer, Claim, Said};
-use tribunal_core::held::HeldChoice;
+use tribunal_core::held::{Held, HeldChoice};
 use tribunal_core::ids::{LoopId, Seat};
 use tribunal_core::ledger::Tracked;
 use tribunal_core::panel::Ruling;
@@ -452,15 +452,19 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
         RunEvent::Held { held, .. } => {
             Kind::Asked { subject: "the result".to_owned(), why: crate::branch::held(held) }
         }
+        RunEvent::Withheld => {
+            Kind::Asked { subject: "the result".to_owned(), why: crate::branch::held(&Held::Ordered) }
+        }
         RunEvent::HeldDecided(decision) => {
             let choice = match decision.choice {
                 HeldChoice::Land => "land",
+                HeldChoice::Again(_) => "again",
                 HeldChoice::Stop => "stop",
             };
             decided(&decision.by, choice, &decision.note)
         }
         RunEvent::Rebased { .. } => {
-            note("rebased", "the branch has moved: what was approved is merged once more, on top of it")
+            note("rebased", "the run branch begins anew at your branch, for what was approved so far")
         }
         RunEvent::CarryOpened => note("carry", "everything is merged again: does the review hold for it?"),
         RunEvent::Carried { .. } => note("carried", "what the review approved holds for the rebased result"),

@@ -50,6 +50,9 @@ pub struct RunView {
     /// What it makes or judges, where it builds no phase: `spec of login`, `review of main..HEAD`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,
+    /// What somebody asked for in plain words is its only plan, and its name.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asked: bool,
     /// `empty`, `gating`, `building`, `reviewing`, `closing`, `finishing`, `held`, `rebasing`, `carrying` or `ended`.
     pub stage: String,
     /// `passed`, `concerns`, `shut`, `stopped` or `cancelled`, once it has ended.

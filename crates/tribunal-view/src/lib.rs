@@ -10,6 +10,7 @@ pub mod context;
 pub mod dedupe;
 pub mod delta;
 pub mod detail;
+pub mod diff;
 pub mod doctor;
 pub mod events;
 pub mod examined;

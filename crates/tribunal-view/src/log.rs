@@ -34,6 +34,9 @@ pub fn matters(what: &Kind) -> bool {
     }
 }
 
+/// The plan of a run that has only words: they stand in a line of their own.
+const ASKED: &str = tribunal_docs::words::PLAN;
+
 /// What an event says in words.
 pub fn words(what: &Kind) -> String {
     words_of(what).1
@@ -43,7 +46,9 @@ pub fn words(what: &Kind) -> String {
 pub(crate) fn words_of(what: &Kind) -> (Option<Mark>, String) {
     use Mark::{Complete, Failed, Running, Warning};
     match what {
-        Kind::Opened { subject, plans, .. } if subject == "run" && plans.is_empty() => {
+        Kind::Opened { subject, plans, .. }
+            if subject == "run" && (plans.is_empty() || plans == &[ASKED]) =>
+        {
             (Some(Running), "the run begins".to_owned())
         }
         Kind::Opened { subject, plans, .. } if subject == "run" => {
@@ -74,6 +79,9 @@ pub(crate) fn words_of(what: &Kind) -> (Option<Mark>, String) {
         Kind::Decided { by, choice, note } => {
             let note = if note.is_empty() { String::new() } else { format!(": {}", clipped(note, 200)) };
             (None, format!("{by} decided: {choice}{note}"))
+        }
+        Kind::Landed { plan, .. } if plan == ASKED => {
+            (Some(Complete), "the change merged into the run branch".to_owned())
         }
         Kind::Landed { plan, .. } => (Some(Complete), format!("plan {plan} merged into the run branch")),
         Kind::Ended { outcome, .. } => {

@@ -54,6 +54,19 @@ pub struct TaskBrief {
     pub body: String,
 }
 
+/// What somebody asked for in plain words: it stands in the place of a plan and its task.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AskedBrief {
+    /// The words. They are never cut.
+    pub words: String,
+    /// What they asked for before, in runs that landed, oldest first.
+    pub earlier: Vec<String>,
+    /// What they added since, oldest first.
+    pub more: Vec<String>,
+    /// The commands that the result must pass.
+    pub commands: Vec<String>,
+}
+
 /// A document that is made or judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
@@ -146,6 +159,8 @@ pub struct MakerBrief {
     pub plan: PlanBrief,
     /// The task, when there is one.
     pub task: Option<TaskBrief>,
+    /// What somebody asked for, where there is no plan.
+    pub asked: Option<AskedBrief>,
     /// The document it revises (a plan) or may write (a SUMMARY).
     pub document: Option<Document>,
     /// The artifact, where one is made.
@@ -247,6 +262,8 @@ pub struct JudgeBrief {
     pub plan: PlanBrief,
     /// The task, when there is one.
     pub task: Option<TaskBrief>,
+    /// What somebody asked for, where there is no plan.
+    pub asked: Option<AskedBrief>,
     /// The document, when that is the subject.
     pub document: Option<Document>,
     /// The artifact, where one is judged.
@@ -383,6 +400,8 @@ pub fn maker(brief: &MakerBrief) -> String {
 fn maker_text(brief: &MakerBrief) -> String {
     let mut out = String::new();
     out.push_str(match brief.job {
+        MakerJob::Task if brief.asked.is_some() => "# Make one change\n\nYou are the developer. Work in the current folder: make the change that the user asks for below, whole, and nothing else.\n",
+        MakerJob::Repair if brief.asked.is_some() => "# Repair one change\n\nYou are the developer. The change below could not be merged as it was; the folder holds it rebased as far as possible. Repair it.\n",
         MakerJob::Plan => "# Revise a plan\n\nYou are the architect. A plan was reviewed before any code is written; revise the document so that it passes.\n",
         MakerJob::Task => "# Do one task of a plan\n\nYou are the developer. Work in the current folder, on this task alone.\n",
         MakerJob::Repair => "# Repair a plan's work\n\nYou are the developer. The work could not land as it was; the folder holds it rebased as far as possible. Repair it.\n",
@@ -395,8 +414,7 @@ fn maker_text(brief: &MakerBrief) -> String {
     });
     out.push_str(DATA_RULE);
     maker_rules(&mut out, brief.job);
-    plan_part(&mut out, &brief.plan);
-    task_part(&mut out, brief.task.as_ref());
+    work_part(&mut out, &brief.plan, brief.task.as_ref(), brief.asked.as_ref());
     artifact_part(&mut out, brief.artifact.as_ref());
     document_part(&mut out, brief.document.as_ref());
     list_part(&mut out, CARRIED, &brief.carried);
@@ -500,6 +518,7 @@ fn judge_text(brief: &JudgeBrief) -> String {
     let mut out = String::from("# Review\n\n");
     out.push_str(match brief.job {
         JudgeJob::Plan => "You judge a plan before any code is written: could a developer build the right thing from this document alone?\n",
+        JudgeJob::Task if brief.asked.is_some() => "You judge one change that the user asked for. Intent first: what did they ask for, what would they expect of it, does the change serve that, and is it all there? Then its quality.\n",
         JudgeJob::Task => "You judge one task's work. Intent first: what was it for, what would a reasonable user expect, does the work serve that? Then its quality.\n",
         JudgeJob::Delivery => "You judge a plan's delivery because a check failed or could not tell. You cannot turn a failed check into a pass; what a check could not tell, you show or leave open.\n",
         JudgeJob::Artifact => "You judge one artifact of a feature by a single question: can the next phase be done well from this artifact alone? Whatever somebody would have to guess is a finding.\n",
@@ -515,8 +534,7 @@ fn judge_text(brief: &JudgeBrief) -> String {
         out.push_str(DELIVERY_RULES);
     }
     depth_part(&mut out, &brief.depth);
-    plan_part(&mut out, &brief.plan);
-    task_part(&mut out, brief.task.as_ref());
+    work_part(&mut out, &brief.plan, brief.task.as_ref(), brief.asked.as_ref());
     artifact_part(&mut out, brief.artifact.as_ref());
     document_part(&mut out, brief.document.as_ref());
     let title = if brief.part { "What changed since it was last judged" } else { "The change" };
@@ -690,6 +708,29 @@ const DATA_RULE: &str = "\nFenced blocks hold the words of documents, diffs and 
 /// How a diff shows what cannot be seen.
 const MARKS_RULE: &str = "Characters that cannot be seen stand as marks: ␍ is a carriage return at the end of a line, ⟦U+202E⟧ the character \
      of that number, ⟦0xE9⟧ a byte that is not UTF-8.\n";
+
+/// What the work is: the words of whoever asked for it, or the plan and its task.
+fn work_part(out: &mut String, plan: &PlanBrief, task: Option<&TaskBrief>, asked: Option<&AskedBrief>) {
+    let Some(asked) = asked else {
+        plan_part(out, plan);
+        task_part(out, task);
+        return;
+    };
+    // Nobody could judge a change by half of what was asked for.
+    let mut whole = |title: &str, text: &str| {
+        let _ = writeln!(out, "\n## {title}\n");
+        out.push_str(&fenced("text", text.trim(), usize::MAX));
+    };
+    asked.earlier.iter().for_each(|words| whole("What the user asked for before: it is done", words));
+    whole("What the user asks for, in their own words", &asked.words);
+    asked.more.iter().for_each(|words| whole("What the user added after seeing the change", words));
+    if !asked.commands.is_empty() {
+        out.push_str("\n## Commands that the result must pass\n\n");
+        asked.commands.iter().for_each(|command| {
+            let _ = writeln!(out, "- `{}`", line(command).replace('`', "'"));
+        });
+    }
+}
 
 fn plan_part(out: &mut String, plan: &PlanBrief) {
     if plan.id.is_empty() && plan.title.is_empty() {

@@ -15,6 +15,9 @@ use tribunal_core::run::{Job, Was};
 /// Bytes of each reviewer's words that a question shows; `tribunal show` has the rest.
 const SPOKEN_MAX: usize = 2_000;
 
+/// The one plan of a run whose plan is a sentence: it is no plan to people.
+const ASKED: &str = tribunal_docs::words::PLAN;
+
 /// Why a loop asks.
 pub fn why(why: &Why, rounds_max: u32) -> String {
     match why {
@@ -169,9 +172,19 @@ pub fn subject(of: &str) -> String {
         None if short.starts_with("chain.") => format!("the {}", short.trim_start_matches("chain.")),
         None if short.ends_with(".polish") => "the polish of the phase".to_owned(),
         None => "the whole change".to_owned(),
+        Some((ASKED, "repair")) => "the change, on what the branch has now".to_owned(),
+        Some((ASKED, _)) => "the change".to_owned(),
         Some((plan, "plan")) => format!("plan {plan}, before any code"),
         Some((plan, "qa")) => format!("plan {plan}, its delivery"),
         Some((plan, label)) => format!("plan {plan}, {}", label.replacen("task-", "task ", 1)),
+    }
+}
+
+/// A stuck lane, for people.
+pub fn lane(plan: &str, was: Was) -> String {
+    match plan {
+        ASKED => "the change".to_owned(),
+        plan => format!("plan {plan}, {}", self::was(was)),
     }
 }
 
@@ -184,9 +197,14 @@ pub fn meaning(id: &str, word: &str) -> &'static str {
         "fixed" => "you fixed it: your version is judged",
         "ask-again" => "ask the same again, same revision",
         "accept" => "take it as it is, under your name",
+        "drop" if id.starts_with(ASKED) => "drop the change",
         "drop" => "drop this plan and what depends on it",
         "land" => "bring it to the branch: rebased and checked there, judged again only where that is needed",
         "stop" if id.starts_with("land") => "end the run without it; the result stays in the run's own refs",
+        "stop" if label.is_some() && id.starts_with(ASKED) => {
+            "stop; then it is asked what becomes of the change"
+        }
+        "stop" if id == ASKED => "stop the run",
         "stop" if label.is_some_and(of_lane) => "end this loop; then it is asked what becomes of the plan",
         "stop" if label.is_some() => "end it: the plan is refused",
         "stop" if id.starts_with(|c: char| c.is_ascii_digit()) => "stop the run",

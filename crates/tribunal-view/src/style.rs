@@ -68,7 +68,7 @@ impl Style {
         self.ink("2", text)
     }
 
-    fn ink(self, code: &str, text: &str) -> String {
+    pub(crate) fn ink(self, code: &str, text: &str) -> String {
         if self.colour && !text.is_empty() {
             format!("\u{1b}[{code}m{text}\u{1b}[0m")
         } else {

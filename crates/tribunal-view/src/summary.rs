@@ -11,13 +11,25 @@ const BUILT_SHOWN: usize = 3;
 
 /// The closing words of a run.
 pub fn text(run: &RunView, style: Style) -> String {
+    let mut out = before_asking(run, style);
+    for open in &run.questions {
+        out.push('\n');
+        out.push_str(&question::text(open, style));
+    }
+    out.push_str(&after(run, style));
+    out
+}
+
+/// The same without the commands that answer, for somebody who is asked right after it.
+pub fn before_asking(run: &RunView, style: Style) -> String {
     let mut out = String::from("\n");
     if let Some(banner) = banner(run, style) {
         out.push_str(&banner);
     }
     let _ = writeln!(out, "{} {}", style.mark(run.mark()), style.bold(&style.wrap(&headline(run), "  ")));
     out.push('\n');
-    if !run.plans.is_empty() {
+    // One change has no list of plans: the words say what it is.
+    if !run.plans.is_empty() && !run.asked {
         out.push_str(&status::plans(run, style));
         out.push('\n');
     }
@@ -25,10 +37,12 @@ pub fn text(run: &RunView, style: Style) -> String {
         let value = wrapped(&value, run.take.as_deref(), style);
         let _ = writeln!(out, "  {}  {value}", style.faint(&format!("{name:<9}")));
     }
-    for open in &run.questions {
-        out.push('\n');
-        out.push_str(&question::text(open, style));
-    }
+    out
+}
+
+/// What was found on the way, and what to do next.
+pub fn after(run: &RunView, style: Style) -> String {
+    let mut out = String::new();
     if !run.discovered.is_empty() {
         let _ = writeln!(out, "\n  Found on the way, left alone");
         for issue in &run.discovered {
@@ -47,7 +61,7 @@ pub fn text(run: &RunView, style: Style) -> String {
 /// The box around the name of a phase that is over; none where the terminal is too narrow for it.
 fn banner(run: &RunView, style: Style) -> Option<String> {
     let word = match run.ending.as_deref()? {
-        "passed" if run.artifact.is_some() => "Written",
+        "passed" if run.artifact.is_some() && !run.asked => "Written",
         "passed" => "Built",
         "concerns" => "Open concerns",
         "shut" => "The gate stayed shut",
@@ -85,6 +99,7 @@ fn wrapped(value: &str, command: Option<&str>, style: Style) -> String {
 
 fn headline(run: &RunView) -> String {
     let it = match &run.artifact {
+        Some(asked) if run.asked => format!("“{}”", plain::line(asked)),
         Some(artifact) => format!("The {}", plain::line(artifact)),
         None => format!("Phase {}", plain::line(&run.phase)),
     };
@@ -116,7 +131,7 @@ fn rows(run: &RunView) -> Vec<(&'static str, String)> {
         ("Agents", agents(run)),
         ("Time", words::duration(run.ms())),
     ];
-    if run.artifact.is_some() {
+    if run.artifact.is_some() && !run.asked {
         rows.remove(0);
     }
     if !run.care.is_empty() {
@@ -150,7 +165,9 @@ fn landed(run: &RunView) -> String {
     };
     let landed = ids(PlanState::Landed);
     let mut text = match landed.len() {
+        0 if run.asked => "nothing".to_owned(),
         0 => format!("none of {}", words::count(run.plans.len(), "plan")),
+        1 if run.asked => "the change".to_owned(),
         1 if run.plans.len() == 1 => "the only plan".to_owned(),
         n if n == run.plans.len() => format!("all {}", words::count(n, "plan")),
         n => format!("{n} of {}: {}", words::count(run.plans.len(), "plan"), landed.join(", ")),
@@ -173,7 +190,10 @@ fn landed(run: &RunView) -> String {
         [(PlanState::Refused, "refused"), (PlanState::Dropped, "dropped"), (PlanState::Stuck, "stuck")]
     {
         let ids = ids(state);
-        if !ids.is_empty() {
+        if !ids.is_empty() && run.asked {
+            let why = run.plans.iter().map(|plan| plan.verdict.as_str()).find(|why| !why.is_empty());
+            let _ = write!(text, "; {word}{}", why.map(|why| format!(": {why}")).unwrap_or_default());
+        } else if !ids.is_empty() {
             let _ = write!(text, "; {word}: {}", ids.join(", "));
         }
     }
@@ -201,7 +221,7 @@ fn agents(run: &RunView) -> String {
 /// What happened, in two to four plain sentences.
 pub fn sentences(run: &RunView) -> String {
     let mut said = vec![headline(run)];
-    if run.artifact.is_none() {
+    if run.artifact.is_none() || run.asked {
         said.push(format!("Landed: {}", landed(run)));
     }
     let landed = run.plans.iter().filter(|plan| plan.state == PlanState::Landed && !plan.built.is_empty());

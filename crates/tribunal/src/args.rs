@@ -73,6 +73,8 @@ pub enum Command {
     Init(Init),
     /// Say what a run would find here: agents, versions, containment, git, room
     Doctor(Doctor),
+    /// Make one change, said in words: build it, judge it, land it
+    Do(Do),
     /// Run a phase: judge its plans, build them, judge the work, land it
     Run(Run),
     /// Review what is there: a range of commits, what is staged, a patch, a phase
@@ -179,6 +181,57 @@ pub struct SetArgs {
     pub parallel: Option<String>,
 }
 
+/// `tribunal do`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tribunal do \"greet people by name\"\n  \
+    tribunal do -F task.md --check \"npm test\"      the words from a file, and a command that must pass\n  \
+    tribunal do \"fix the login bug\" --branch fix-login\n  \
+    tribunal do --no-land \"…\"; tribunal land       look at it first\n  \
+    tribunal do --continue \"also handle an empty name\"\n\n\
+    It needs no plans and no settings: a builder makes the change in a folder of its own, the project's tests and tools and \
+    another agent judge it, and one commit comes to your branch. On a terminal you are asked before it does. \
+    Exit codes: 0 your branch has it, 1 it was not made or not approved, 4 it waits for you.")]
+pub struct Do {
+    /// What to do, in your words; `-` reads them from standard input
+    pub words: Vec<String>,
+    /// Read the words from FILE
+    #[arg(short = 'F', long = "file", value_name = "FILE", conflicts_with = "words")]
+    pub file: Option<PathBuf>,
+    /// Take the words from an issue of the code host
+    #[arg(long, value_name = "N|URL", conflicts_with_all = ["words", "file"])]
+    pub issue: Option<String>,
+    /// These words are more about the last change: its builder goes on with it
+    #[arg(long = "continue", conflicts_with = "branch")]
+    pub goes_on: bool,
+    /// The agent that builds, by its adapter's name
+    #[arg(long, value_name = "NAME")]
+    pub builder: Option<String>,
+    /// The agent that reviews, by its adapter's name
+    #[arg(long, value_name = "NAME")]
+    pub reviewer: Option<String>,
+    /// A command that must pass; may be given more than once
+    #[arg(long, value_name = "CMD")]
+    pub check: Vec<String>,
+    /// Rounds of review at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub rounds: Option<u32>,
+    /// Land on this branch; it is made where it does not exist
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub branch: Option<String>,
+    /// Watch it on this terminal, as `tribunal watch` does
+    #[arg(long, conflicts_with_all = ["json", "attach"])]
+    pub watch: bool,
+    /// Leave the result for `tribunal land`
+    #[arg(long)]
+    pub no_land: bool,
+    /// How it waits.
+    #[command(flatten)]
+    pub waiting: WaitArgs,
+    /// Settings.
+    #[command(flatten)]
+    pub set: SetArgs,
+}
+
 /// `tribunal run`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tribunal run                     the only phase there is\n  \
@@ -188,6 +241,9 @@ pub struct SetArgs {
 pub struct Run {
     /// The phase: its number or folder
     pub phase: Option<String>,
+    /// More words: whoever gives them wants `tribunal do`
+    #[arg(hide = true)]
+    pub words: Vec<String>,
     /// Only this plan
     #[arg(long, value_name = "NN")]
     pub plan: Option<String>,

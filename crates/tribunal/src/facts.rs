@@ -296,6 +296,7 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
         id: around.id.clone(),
         phase: plain::line(&phase.or(made).unwrap_or_else(|| about.phase.clone())),
         artifact: about.artifact(),
+        asked: about.asked.is_some(),
         stage: run.map_or(EMPTY, Run::stage_name).to_owned(),
         ending: run.and_then(Run::ending).map(|ending| ending.word().to_owned()),
         live: around.live,
@@ -613,6 +614,10 @@ fn next(docket: &Docket, take: Option<&String>, around: &Around) -> Vec<String> 
     }
     match ending {
         None => Vec::new(),
+        Some(ending) if docket.about.asked.is_some() => {
+            let good = ending.is_good().then(|| "tribunal do --continue \"more words\"".to_owned());
+            take.into_iter().chain([show]).chain(good).collect()
+        }
         Some(_) if docket.about.review.is_some() => take.into_iter().chain([show]).collect(),
         Some(Ending::Passed) => {
             let first = take.unwrap_or_else(|| "git log --oneline -10".to_owned());
@@ -728,7 +733,14 @@ fn of_note(note: &Note) -> &str {
 
 fn note_kind(note: &Note) -> Option<Kind> {
     Some(match note {
-        Note::Run(about) => events::note("run", &format!("phase {} on branch {}", about.phase, about.branch)),
+        Note::Run(about) if about.asked.is_some() => {
+            let it = about.artifact().unwrap_or_default();
+            events::note("asked", &format!("“{it}”, for the branch {}", about.branch))
+        }
+        Note::Run(about) => {
+            let it = about.artifact().unwrap_or_else(|| format!("phase {}", about.phase));
+            events::note("run", &format!("{it} on branch {}", about.branch))
+        }
         Note::Promised { facts, .. } => events::note(
             "sandbox",
             &format!("the run goes on under another sandbox: {}", sandbox::words(facts)),

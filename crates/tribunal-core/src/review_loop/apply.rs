@@ -9,6 +9,7 @@ use super::state::{Case, Loop, State};
 use crate::converge::{Pass, RoundRecord};
 use crate::cover::{Heard, Look, Shown};
 use crate::effect::{EffectId, Step, Try};
+use crate::failure::FailureKind;
 use crate::finding::{Answer, Fate, Said};
 use crate::ids::{Check, FindingId, Revision, Seat};
 use crate::machine::Machine;
@@ -51,6 +52,14 @@ impl Loop {
                 self.count_run(effect);
             }
             LoopEvent::Failed { effect, .. } if effect.step == Step::Join => *join_fails += 1,
+            // There is nothing to judge, and nothing to revise: whoever else is asked begins where this one did.
+            LoopEvent::Failed { effect, failure }
+                if failure.kind == FailureKind::Unchanged && crew.len() == 1 =>
+            {
+                hand_mut(crew, effect)?.state = HandState::Gone;
+                self.count_run(effect);
+                self.enter(State::Closing { outcome: Outcome::Stale });
+            }
             LoopEvent::Failed { effect, failure } => {
                 let next = panel::after_making(&policy, effect.n, failure.kind);
                 hand_mut(crew, effect)?.state = next.map_or(HandState::Gone, HandState::Working);

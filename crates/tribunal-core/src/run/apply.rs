@@ -121,7 +121,7 @@ impl Run {
             }
             Stage::Rebasing { ending, .. } | Stage::Carrying { ending, .. } if spent => held(ending),
             Stage::Finishing { ending, step, asked, .. } => Stage::Finishing { ending, step, fails, asked },
-            Stage::Rebasing { ending, .. } => Stage::Rebasing { ending, fails },
+            Stage::Rebasing { ending, again, .. } => Stage::Rebasing { ending, fails, again },
             Stage::Carrying { ending, .. } => Stage::Carrying { ending, fails },
             _ => return None,
         };
@@ -157,7 +157,7 @@ impl Run {
         }
         if self.rebases_for(held) {
             self.rebases -= 1;
-            self.enter(Stage::Rebasing { ending, fails: 0 });
+            self.enter(Stage::Rebasing { ending, fails: 0, again: None });
         } else {
             let whole = matches!(self.stage, Stage::Finishing { .. });
             self.ordered = false;
@@ -167,7 +167,17 @@ impl Run {
     }
 
     /// A person decided about a held result: bring it to the branch after all, or end without it.
+    pub(super) fn apply_withheld(&mut self) -> Option<()> {
+        let Stage::Finishing { ending, step, asked, .. } = self.stage else { return None };
+        self.withholds(ending, step, asked).then(|| {
+            self.enter(Stage::Held { ending, held: Held::Ordered, whole: true });
+        })
+    }
+
     pub(super) fn apply_held_decided(&mut self, decision: &HeldDecision) -> Option<()> {
+        if !self.takes_held(decision.choice) {
+            return None;
+        }
         let Stage::Held { ending, whole, ref held } = self.stage else { return None };
         let again = !whole || held.was_undone();
         self.ordered = decision.choice == HeldChoice::Land;
@@ -176,20 +186,25 @@ impl Run {
             // branch took away again is brought once more on top of that.
             HeldChoice::Land if again => {
                 self.rebases = REBASES_MAX - 1;
-                self.enter(Stage::Rebasing { ending, fails: 0 });
+                self.enter(Stage::Rebasing { ending, fails: 0, again: None });
             }
             HeldChoice::Land => {
                 self.rebases = REBASES_MAX;
                 self.enter(Stage::Finishing { ending, step: 0, fails: 0, asked: true });
+            }
+            // The run branch begins anew, so that what the lane makes of it is still one change.
+            HeldChoice::Again(rounds) => {
+                self.enter(Stage::Rebasing { ending, fails: 0, again: Some(rounds) });
             }
             HeldChoice::Stop => self.enter(Stage::Closing { ending: Ending::Stopped }),
         }
         Some(())
     }
 
-    /// Everything that had landed is queued once more, in the order in which it landed.
+    /// Everything that had landed is queued once more, in the order in which it landed; or, where a person asked for more,
+    /// its one lane does its last task again, from what it left.
     pub(super) fn apply_rebased(&mut self, onto: &Revision) -> Option<()> {
-        let Stage::Rebasing { ending, .. } = self.stage else { return None };
+        let Stage::Rebasing { ending, again, .. } = self.stage else { return None };
         self.ground = Some(onto.clone());
         let landings = std::mem::take(&mut self.landings);
         if landings.is_empty() {
@@ -198,8 +213,8 @@ impl Run {
         }
         for at in &landings {
             let rules = self.lane_rules();
-            self.plans[*at].requeue(rules)?;
-            self.tickets += 1;
+            self.plans[*at].reopen(again, rules)?;
+            self.tickets += u32::from(again.is_none());
         }
         self.tip = None;
         let wave = self.plans.iter().map(|plan| plan.wave).max().unwrap_or(1);

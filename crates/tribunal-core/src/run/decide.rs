@@ -5,7 +5,7 @@ use super::messages::{Ending, RunReport, RunWant};
 use super::state::{Run, Stage};
 use crate::effect::{EffectId, Step};
 use crate::failure::Failure;
-use crate::held::Held;
+use crate::held::{Held, HeldChoice};
 use crate::ids::{Of, PlanId, Revision, Time};
 use crate::ledger::Handed;
 use crate::review_loop::Outcome;
@@ -50,7 +50,7 @@ impl Run {
                 Some(RunEvent::Held { effect, held: held.clone(), goes_on: false })
             }
             (RunWant::AskHeld { .. }, RunReport::HeldDecided(decision)) => {
-                Some(RunEvent::HeldDecided(decision.clone()))
+                self.takes_held(decision.choice).then(|| RunEvent::HeldDecided(decision.clone()))
             }
             (RunWant::Rebase, RunReport::Rebased { onto }) => {
                 Some(RunEvent::Rebased { effect, onto: onto.clone() })
@@ -70,6 +70,14 @@ impl Run {
             ) => None,
             (_, RunReport::Failed(failure)) => Some(RunEvent::Failed { effect, failure: failure.clone() }),
             (_, _) => Some(RunEvent::Failed { effect, failure: Failure::off_topic() }),
+        }
+    }
+
+    /// Whether a person may answer so about a held result.
+    pub(super) fn takes_held(&self, choice: HeldChoice) -> bool {
+        match choice {
+            HeldChoice::Land | HeldChoice::Stop => true,
+            HeldChoice::Again(rounds) => rounds > 0 && self.may_work_again(),
         }
     }
 

@@ -155,9 +155,11 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         goes_on: bool,
     },
+    /// The result is kept from the user's branch until a person orders it.
+    Withheld,
     /// A person decided about a held result.
     HeldDecided(HeldDecision),
-    /// The run branch begins at the user's branch again: what had landed is queued once more.
+    /// The run branch begins at the user's branch again: what had landed is queued once more, or worked on again.
     Rebased {
         /// The effect whose report this is.
         effect: EffectId,
@@ -272,6 +274,7 @@ impl RunEvent {
             RunEvent::FinishOrdered => "finish_ordered",
             RunEvent::Finished { .. } => "finished",
             RunEvent::Held { .. } => "held",
+            RunEvent::Withheld => "withheld",
             RunEvent::HeldDecided(_) => "held_decided",
             RunEvent::Rebased { .. } => "rebased",
             RunEvent::CarryOpened => "carry_opened",

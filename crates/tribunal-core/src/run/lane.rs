@@ -8,6 +8,7 @@ use super::events::RunEvent;
 use super::messages::{Refusal, RunWant, Subject};
 use super::plan::{At, Lane, LaneRules, PlanRun, PlanState};
 use super::question::{Job, LaneChoice, LaneDecision, Stuck, Was};
+use super::state::UNCHANGED;
 use crate::effect::{EffectId, Step, Try};
 use crate::ids::{LoopId, Revision};
 use crate::ledger::Handed;
@@ -104,10 +105,14 @@ impl PlanRun {
             return Some(());
         }
         let At::Loop { job, .. } = self.lane()?.at else { return None };
+        if rules.bare && *outcome == Outcome::Stale && revision.is_none() {
+            self.enter(PlanState::Dropped(UNCHANGED.to_owned()));
+            return Some(());
+        }
         let next = match (outcome.is_good(), job) {
             (false, job) => At::stuck(Was::Loop(job), outcome, revision, open),
             (true, Job::Task(n)) if n < self.tasks => At::task(n + 1),
-            (true, Job::Task(_) | Job::Repair) => At::Summary { fails: 0 },
+            (true, Job::Task(_) | Job::Repair) => At::after_work(revision, rules),
             (true, Job::Qa) => At::Queued { ticket: rules.ticket, fails: 0 },
         };
         debug_assert!(rules.qa || job != Job::Qa, "BUG: a QA loop ended in a run without QA");
@@ -122,7 +127,7 @@ impl PlanRun {
     fn apply_opened(&mut self, rules: LaneRules) -> Option<()> {
         let next = self.done.as_ref().map_or(0, |done| done.tasks) + 1;
         let head = self.done.as_ref().map(|done| done.head.clone());
-        let at = if next > self.tasks { At::Summary { fails: 0 } } else { At::task(next) };
+        let at = if next > self.tasks { At::after_work(head.as_ref(), rules) } else { At::task(next) };
         self.enter(PlanState::Lane(Box::new(Lane::new(at, head, rules.landing_rounds))));
         Some(())
     }
@@ -225,7 +230,7 @@ impl PlanRun {
     fn after_accept(&self, stuck: &Stuck, rules: LaneRules) -> Option<At> {
         Some(match stuck.was {
             Was::Loop(Job::Task(n)) if n < self.tasks => At::task(n + 1),
-            Was::Loop(Job::Task(_)) => At::Summary { fails: 0 },
+            Was::Loop(Job::Task(_)) => At::after_work(stuck.revision.as_ref(), rules),
             Was::Summary => At::after_summary(stuck.revision.as_ref()?, rules),
             Was::Loop(Job::Qa) => At::Queued { ticket: rules.ticket, fails: 0 },
             Was::Loop(Job::Repair) | Was::Landing => return None,
@@ -258,11 +263,21 @@ impl PlanRun {
         Some(())
     }
 
-    /// Back in the queue after a rebase: it landed once, and lands again where the user's branch is now.
-    pub(super) fn requeue(&mut self, rules: LaneRules) -> Option<()> {
+    /// Back in the lane after a rebase: it landed once. It is queued to land again where the user's branch is now, or,
+    /// where a person asked for so many more rounds, it does its last task again from what it left.
+    pub(super) fn reopen(&mut self, again: Option<u32>, rules: LaneRules) -> Option<()> {
         let PlanState::Landed(revision) = &self.state else { return None };
-        let queued = At::Queued { ticket: rules.ticket, fails: 0 };
-        let lane = Lane::new(queued, Some(revision.clone()), rules.landing_rounds);
+        let lane = match again {
+            Some(rounds) => {
+                let opening = Opening::Make { rounds: Some(rounds), open: Vec::new() };
+                // Nothing counts as approved any more: the whole change is judged again.
+                Lane::new(At::Loop { job: Job::Task(self.tasks), opening }, None, rules.landing_rounds)
+            }
+            None => {
+                let queued = At::Queued { ticket: rules.ticket, fails: 0 };
+                Lane::new(queued, Some(revision.clone()), rules.landing_rounds)
+            }
+        };
         self.enter(PlanState::Lane(Box::new(lane)));
         Some(())
     }

@@ -52,7 +52,7 @@ impl Machine for Run {
             Stage::Gating => self.settle_gating(),
             Stage::Building { wave } => self.settle_building(wave),
             Stage::Closing { .. } => self.wants().is_empty().then_some(RunEvent::FinishOrdered),
-            Stage::Finishing { ending, step, .. } => self.settle_finishing(ending, step),
+            Stage::Finishing { ending, step, asked, .. } => self.settle_finishing(ending, step, asked),
             Stage::Reviewing
             | Stage::Polishing { .. }
             | Stage::Held { .. }
@@ -93,6 +93,7 @@ impl Machine for Run {
             RunEvent::CheckpointDue { plans } => self.apply_checkpoint_due(plans, event),
             RunEvent::Landed { effect, tip, .. } => self.apply_landed(effect, tip, event),
             RunEvent::Held { held, .. } => self.apply_held(held),
+            RunEvent::Withheld => self.apply_withheld(),
             RunEvent::HeldDecided(decision) => self.apply_held_decided(decision),
             RunEvent::Rebased { onto, .. } => self.apply_rebased(onto),
             RunEvent::Carried { tip, .. } => self.apply_carried(tip),

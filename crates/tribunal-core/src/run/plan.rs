@@ -46,6 +46,8 @@ pub(super) enum PlanState {
 pub(super) struct LaneRules {
     /// Deliveries are judged before they land.
     pub(super) qa: bool,
+    /// Lanes have no SUMMARY.
+    pub(super) bare: bool,
     /// Attempts at one step before the lane is stuck.
     pub(super) attempts_max: u32,
     /// Repairs of a lane after refused landings.
@@ -112,6 +114,14 @@ impl Lane {
 impl At {
     pub(super) fn task(n: u32) -> At {
         At::Loop { job: Job::Task(n), opening: Opening::Make { rounds: None, open: Vec::new() } }
+    }
+
+    /// What follows on the last task, or on what was made of a refused landing.
+    pub(super) fn after_work(revision: Option<&Revision>, rules: LaneRules) -> At {
+        match revision {
+            Some(revision) if rules.bare => At::after_summary(revision, rules),
+            Some(_) | None => At::Summary { fails: 0 },
+        }
     }
 
     /// What follows on a SUMMARY: the delivery is judged, or goes straight to the queue where it is not.

@@ -5,6 +5,7 @@ use super::messages::Ending;
 use super::plan::{PlanRun, PlanState};
 use super::spec::{Land, PlanGate};
 use super::state::Run;
+use crate::effect::FinishStep;
 
 impl Run {
     /// The plan gate decides when every plan was judged.
@@ -133,7 +134,16 @@ impl Run {
         self.reviewed.is_some() && self.ending_by_landings() == Ending::Passed
     }
 
-    pub(super) fn settle_finishing(&self, ending: Ending, step: usize) -> Option<RunEvent> {
+    pub(super) fn settle_finishing(&self, ending: Ending, step: usize, asked: bool) -> Option<RunEvent> {
+        if self.withholds(ending, step, asked) {
+            return Some(RunEvent::Withheld);
+        }
         (step >= self.finish_steps(ending).len()).then_some(RunEvent::Ended { ending })
+    }
+
+    /// Whether the result waits for an order before anything of it reaches the user's branch.
+    pub(super) fn withholds(&self, ending: Ending, step: usize, asked: bool) -> bool {
+        let forwards = self.finish_steps(ending).contains(&FinishStep::Forward);
+        self.spec.hold && !asked && step == 0 && ending.is_good() && forwards
     }
 }

@@ -86,6 +86,13 @@ pub struct RunSpec {
     pub land: Land,
     /// Whether deliveries are judged before they land.
     pub qa: bool,
+    /// Lanes have no SUMMARY: what their last task left goes to the delivery gate, or to the landing queue. A lane that
+    /// made nothing at all is dropped, because there is nothing that a person could decide about.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub bare: bool,
+    /// The result is not brought to the user's branch before a person orders it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hold: bool,
     /// Whether the phase is reviewed at the end.
     pub review: bool,
     /// How a polish of what the review passed is judged; none where nothing is polished.

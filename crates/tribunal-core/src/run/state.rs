@@ -15,6 +15,9 @@ use std::collections::BTreeMap;
 /// A branch that moves faster than that is asked about, so that a run ends or waits in bounded time.
 pub const REBASES_MAX: u32 = 3;
 
+/// Who drops a lane that made nothing: the reason that people read.
+pub const UNCHANGED: &str = "nothing was changed";
+
 /// Plans, lanes and the way to the user's branch: the fold of the run's events.
 ///
 /// It is changed by [`Machine::apply`](crate::machine::Machine::apply) alone, like a loop.
@@ -70,9 +73,11 @@ pub(super) enum Stage {
         held: Held,
         whole: bool,
     },
+    /// `again`: the lane works on what it landed, for so many rounds, before it lands once more.
     Rebasing {
         ending: Ending,
         fails: u32,
+        again: Option<u32>,
     },
     Carrying {
         ending: Ending,
@@ -187,6 +192,12 @@ impl Run {
             _ => None,
         }
     }
+    /// Whether the lane may work on a held result again: only where one lane made all of it, and nothing was made of it
+    /// since. A result of several lanes would have to name the one that is meant.
+    pub fn may_work_again(&self) -> bool {
+        let one_lane = self.plans.len() == 1 && self.landings.len() == 1 && self.spec.bare;
+        matches!(self.stage, Stage::Held { .. }) && one_lane && !self.spec.review
+    }
     /// Whether the run branch has the whole result, and only the user's branch lacks it.
     pub fn is_whole(&self) -> bool {
         matches!(self.stage, Stage::Held { whole: true, .. })
@@ -292,6 +303,7 @@ impl Run {
     pub(super) fn lane_rules(&self) -> LaneRules {
         LaneRules {
             qa: self.spec.qa,
+            bare: self.spec.bare,
             attempts_max: self.spec.attempts_max,
             landing_rounds: self.spec.landing_rounds,
             ticket: self.tickets.saturating_add(1),

@@ -314,6 +314,7 @@ fn failures() -> Vec<Failure> {
         FailureKind::Tampered,
         FailureKind::Unproven,
         FailureKind::NotDone,
+        FailureKind::Unchanged,
         FailureKind::Truncated,
         FailureKind::RateLimited,
         FailureKind::Overloaded,
@@ -511,11 +512,13 @@ fn run_events() -> Vec<RunEvent> {
         Held::Conflict(names()),
         Held::Undone(names()),
         Held::Failed("no room".into()),
+        Held::Ordered,
     ] {
         all.push(RunEvent::Held { effect: land.clone(), held, goes_on: false });
     }
     all.push(RunEvent::Held { effect: land.clone(), held: Held::Moved, goes_on: true });
-    for choice in [HeldChoice::Land, HeldChoice::Stop] {
+    all.push(RunEvent::Withheld);
+    for choice in [HeldChoice::Land, HeldChoice::Again(2), HeldChoice::Stop] {
         let decision = HeldDecision { by: "ada".into(), choice, note: "n".into() };
         all.push(RunEvent::HeldDecided(decision));
     }
@@ -567,7 +570,7 @@ fn every_event_is_read_as_written() {
     }
     let names = |all: &[&'static str]| all.iter().collect::<BTreeSet<_>>().len();
     assert_eq!(names(&loop_events().iter().map(LoopEvent::name).collect::<Vec<_>>()), 25);
-    assert_eq!(names(&run_events().iter().map(RunEvent::name).collect::<Vec<_>>()), 28);
+    assert_eq!(names(&run_events().iter().map(RunEvent::name).collect::<Vec<_>>()), 29);
 }
 
 /// Ids in JSON: effects by value, finding ids as text and as keys.

@@ -151,6 +151,8 @@ pub struct LoopLaws {
     runs_here: u32,
     makers_gone: usize,
     given_up: bool,
+    /// The maker is done, and there is nothing that was not there before.
+    unchanged: bool,
     now: Time,
 }
 
@@ -210,6 +212,7 @@ impl LoopLaws {
             runs_here: 0,
             makers_gone: 0,
             given_up: false,
+            unchanged: false,
             now: opened.at,
         };
         laws.crew = laws.expected_crew().len();
@@ -366,6 +369,7 @@ impl LoopLaws {
     fn failed(&mut self, effect: &EffectId, why: FailureKind, book: &mut Book) {
         book.saw(format!("failed/{}", kind(&effect.step)));
         let make = matches!(effect.step, Step::Make(_));
+        self.unchanged = make && why == FailureKind::Unchanged && self.crew == 1;
         // What cannot pass is not tried again by the same maker or in the same hearing.
         let hopeless = !why.may_pass() && matches!(effect.step, Step::Make(_) | Step::Hear(_));
         if make && self.policy.iterations_max.is_some() && !hopeless {
@@ -1281,7 +1285,8 @@ impl LoopLaws {
                 },
                 _ => *outcome == Outcome::Stale && self.stands_still(),
             };
-        book.hold("bounded", stopped || by_itself, || format!("{outcome:?} without its reason"));
+        let nothing = *outcome == Outcome::Stale && self.unchanged;
+        book.hold("bounded", stopped || by_itself || nothing, || format!("{outcome:?} without its reason"));
     }
 
     /// Law `gate`: what passed is what was made, judged whole, and nothing in the rework column is open.

@@ -182,7 +182,11 @@ impl LoopSim {
             use FailureKind as K;
             let kind = *self.rng.pick(&[K::Crashed, K::Empty, K::Stalled, K::DidNotRun]);
             // What cannot pass is rarer, or most loops would end there.
-            let kind = if self.clock.is_multiple_of(7) { K::Auth } else { kind };
+            let kind = match self.clock % 7 {
+                0 if self.clock.is_multiple_of(2) => K::Unchanged,
+                0 => K::Auth,
+                _ => kind,
+            };
             LoopReport::Failed(Failure::new(kind, "no"))
         } else if self.rng.chance(self.rates.garble) {
             self.world.garbled(want)

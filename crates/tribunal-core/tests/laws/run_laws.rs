@@ -55,7 +55,7 @@ enum Stage {
     Closing(Ending),
     Finishing { ending: Ending, left: Vec<FinishStep>, fails: u32, asked: bool },
     Held { ending: Ending, held: Held, whole: bool },
-    Rebasing { ending: Ending, fails: u32 },
+    Rebasing { ending: Ending, fails: u32, again: Option<u32> },
     Carrying { ending: Ending, fails: u32 },
     Ended,
 }
@@ -223,6 +223,7 @@ impl RunLaws {
             RunEvent::Failed { effect, failure } => self.on_failed(effect, &failure.text, book),
             RunEvent::ReviewOpened => self.on_review(book),
             RunEvent::Held { held, .. } => self.on_held(held, book),
+            RunEvent::Withheld => self.on_withheld(book),
             RunEvent::HeldDecided(decision) => self.on_held_decided(decision, book),
             RunEvent::Rebased { onto, .. } => self.on_rebased(onto, book),
             RunEvent::CarryOpened => self.on_carry_opened(book),
@@ -299,16 +300,18 @@ impl RunLaws {
         }
         let (tasks_done, head) = spec.done.map_or((0, None), |done| (done.tasks, Some(done.head)));
         let opening = Opening::Make { rounds: None, open: Vec::new() };
-        let place = if tasks_done >= spec.tasks.max(1) {
-            Place::Summary(0)
-        } else {
-            Place::Loop(Job::Task(tasks_done + 1), opening)
+        let (bare, qa) = (self.spec.bare, self.spec.qa);
+        self.queue += 1;
+        let (place, delivered) = match (tasks_done >= spec.tasks.max(1), &head) {
+            (false, _) => (Place::Loop(Job::Task(tasks_done + 1), opening), None),
+            (true, Some(head)) if bare => after_work(head, qa, self.queue),
+            (true, _) => (Place::Summary(0), None),
         };
         let lane = Lane {
             place,
             tasks_done,
             approved: head,
-            delivered: None,
+            delivered,
             repairs: 0,
             repairs_max: self.spec.landing_rounds,
             known: 0,
@@ -361,6 +364,12 @@ impl RunLaws {
         }
         let tasks = self.spec_of(&plan).tasks.max(1);
         let order = self.queue + 1;
+        let (bare, qa) = (self.spec.bare, self.spec.qa);
+        if bare && *outcome == Outcome::Stale && revision.is_none() {
+            book.saw("lane loop/nothing made".into());
+            self.plans.insert(plan, Plan::Dropped);
+            return;
+        }
         let Some(lane) = self.lane(&plan) else {
             return book.breach("order", || format!("{effect} ended and {plan} has no lane"));
         };
@@ -383,11 +392,18 @@ impl RunLaws {
                 next_task(n, tasks)
             }
             (true, Job::Repair) => Place::Summary(0),
+            (true, Job::Qa) if bare && !qa => {
+                return book.breach("order", || "QA that nobody asked for".into());
+            }
             (true, Job::Qa) => {
                 lane.delivered = revision.cloned();
                 Place::Queued { order, fails: 0 }
             }
         };
+        // Without a SUMMARY, what was approved is what is delivered.
+        if let (Place::Summary(_), true, Some(revision)) = (&lane.place, bare, revision) {
+            (lane.place, lane.delivered) = after_work(revision, qa, order);
+        }
         let at_tasks = matches!(lane.place, Place::Loop(Job::Task(_), _));
         lane.checkpoint &= at_tasks;
         if spans {
@@ -398,12 +414,12 @@ impl RunLaws {
 
     fn on_summarised(&mut self, effect: &EffectId, revision: &Revision, book: &mut Book) {
         let Some(plan) = self.of(effect) else { return };
-        let qa = self.spec.qa;
+        let (bare, qa) = (self.spec.bare, self.spec.qa);
         self.queue += 1;
         let order = self.queue;
         let tasks = self.spec_of(&plan).tasks.max(1);
         let Some(lane) = self.lane(&plan) else { return };
-        let ready = matches!(lane.place, Place::Summary(_)) && lane.tasks_done >= tasks;
+        let ready = matches!(lane.place, Place::Summary(_)) && lane.tasks_done >= tasks && !bare;
         book.hold("gate", ready, || format!("{plan} is summarised before its tasks are done"));
         let judge = Opening::Judge { revision: revision.clone(), open: Vec::new(), since: None };
         lane.approved = Some(revision.clone());
@@ -483,7 +499,7 @@ impl RunLaws {
 
     fn on_decided(&mut self, plan: &PlanId, decision: &LaneDecision, book: &mut Book) {
         *self.decisions.entry(plan.clone()).or_insert(0) += 1;
-        let qa = self.spec.qa;
+        let (bare, qa) = (self.spec.bare, self.spec.qa);
         self.queue += 1;
         let order = self.queue;
         let tasks = self.spec_of(plan).tasks.max(1);
@@ -495,7 +511,7 @@ impl RunLaws {
         match &decision.choice {
             LaneChoice::Drop => drop(self.plans.insert(plan.clone(), Plan::Dropped)),
             LaneChoice::Stop => self.stage = Stage::Closing(Ending::Stopped),
-            LaneChoice::Accept => accept(lane, &stuck, tasks, qa, order, book),
+            LaneChoice::Accept => accept(lane, &stuck, tasks, (qa, bare), order, book),
             // Law `landing`: what could not be done is tried again, and nobody is paid for it.
             LaneChoice::Reask => {
                 let right = stuck.was == Was::Landing && stuck.outcome == Outcome::Failed;
@@ -571,7 +587,7 @@ impl RunLaws {
                     book.saw("finish/given up".into());
                 }
             }
-            Stage::Rebasing { ending, fails } | Stage::Carrying { ending, fails } => {
+            Stage::Rebasing { ending, fails, .. } | Stage::Carrying { ending, fails } => {
                 *fails += 1;
                 held = (*fails >= attempts).then_some(*ending);
             }
@@ -622,11 +638,24 @@ impl RunLaws {
         self.stage = if finishing && *held == Held::Moved && self.rebases > 0 {
             self.rebases -= 1;
             self.rebasings += 1;
-            Stage::Rebasing { ending, fails: 0 }
+            Stage::Rebasing { ending, fails: 0, again: None }
         } else {
             self.ordered = false;
             Stage::Held { ending, held: held.clone(), whole: finishing }
         };
+    }
+
+    /// Law `ordered`: what is to wait for an order reaches no branch without one.
+    fn on_withheld(&mut self, book: &mut Book) {
+        book.saw("held/Ordered".into());
+        let Stage::Finishing { ending, left, asked, .. } = &self.stage else {
+            return book.breach("ordered", || format!("withheld in {:?}", self.stage));
+        };
+        let whole = *left == self.spec.finish && left.contains(&FinishStep::Forward);
+        let good = matches!(ending, Ending::Passed | Ending::Concerns);
+        let right = self.spec.hold && !asked && whole && good && !self.there;
+        book.hold("ordered", right, || "a result is withheld that nobody held back".into());
+        self.stage = Stage::Held { ending: *ending, held: Held::Ordered, whole: true };
     }
 
     fn on_held_decided(&mut self, decision: &HeldDecision, book: &mut Book) {
@@ -645,8 +674,17 @@ impl RunLaws {
                 } else {
                     self.rebases -= 1;
                     self.rebasings += 1;
-                    Stage::Rebasing { ending, fails: 0 }
+                    Stage::Rebasing { ending, fails: 0, again: None }
                 }
+            }
+            HeldChoice::Again(rounds) => {
+                let alone = self.plans.len() == 1 && self.landings.len() == 1 && self.spec.bare;
+                book.hold("order", alone && rounds > 0 && !self.spec.review, || {
+                    "a result of more than one lane is worked on again".into()
+                });
+                self.granted += 1;
+                self.rebasings += 1;
+                Stage::Rebasing { ending, fails: 0, again: Some(rounds) }
             }
             HeldChoice::Stop => Stage::Closing(Ending::Stopped),
         };
@@ -654,7 +692,7 @@ impl RunLaws {
 
     /// Law `once`: after a rebase nothing of the result is on the run branch, and each plan lands once more.
     fn on_rebased(&mut self, onto: &Revision, book: &mut Book) {
-        let Stage::Rebasing { ending, .. } = self.stage else {
+        let Stage::Rebasing { ending, again, .. } = self.stage else {
             return book.breach("order", || "rebased and was not rebasing".into());
         };
         self.rebased += 1;
@@ -664,11 +702,20 @@ impl RunLaws {
         self.landed.clear();
         for (plan, revision) in std::mem::take(&mut self.landings) {
             self.queue += 1;
+            let tasks = self.spec_of(&plan).tasks.max(1);
+            let (place, tasks_done, approved) = match again {
+                Some(rounds) => {
+                    book.saw("worked on again".into());
+                    let opening = Opening::Make { rounds: Some(rounds), open: Vec::new() };
+                    (Place::Loop(Job::Task(tasks), opening), tasks - 1, None)
+                }
+                None => (Place::Queued { order: self.queue, fails: 0 }, tasks, Some(revision)),
+            };
             let lane = Lane {
-                place: Place::Queued { order: self.queue, fails: 0 },
-                tasks_done: self.spec_of(&plan).tasks.max(1),
-                approved: Some(revision.clone()),
-                delivered: Some(revision),
+                place,
+                tasks_done,
+                delivered: approved.clone(),
+                approved,
                 repairs: 0,
                 repairs_max: self.spec.landing_rounds,
                 known: 0,
@@ -757,6 +804,8 @@ impl RunLaws {
         book.hold("there", !good || !forwards || self.there, || {
             "ended good, and the user's branch does not have it".into()
         });
+        let ordered = !self.spec.hold || !good || !forwards || self.held_decisions > 0;
+        book.hold("ordered", ordered, || "brought to the branch without an order".into());
         self.stage = Stage::Ended;
     }
 
@@ -895,20 +944,36 @@ fn next_task(n: u32, tasks: u32) -> Place {
     }
 }
 
+/// What comes after a plan's work, and what may land of it.
+fn after_work(revision: &Revision, qa: bool, order: u64) -> (Place, Option<Revision>) {
+    let judge = Opening::Judge { revision: revision.clone(), open: Vec::new(), since: None };
+    match qa {
+        true => (Place::Loop(Job::Qa, judge), None),
+        false => (Place::Queued { order, fails: 0 }, Some(revision.clone())),
+    }
+}
+
 fn stuck(was: Was, outcome: &Outcome, revision: Option<&Revision>, open: &[Handed]) -> Place {
     let stuck = Stuck { was, outcome: outcome.clone(), revision: revision.cloned(), open: open.to_vec() };
     Place::Stuck { stuck, asked: false }
 }
 
 /// As if that step had passed.
-fn accept(lane: &mut Lane, stuck: &Stuck, tasks: u32, qa: bool, order: u64, book: &mut Book) {
+fn accept(lane: &mut Lane, stuck: &Stuck, tasks: u32, (qa, bare): (bool, bool), order: u64, book: &mut Book) {
     let revision = stuck.revision.clone();
     book.hold("gate", revision.is_some(), || "accepted what was never made".into());
     lane.approved = revision.clone();
     lane.place = match stuck.was {
         Was::Loop(Job::Task(n)) => {
             lane.tasks_done = n;
-            next_task(n, tasks)
+            match (next_task(n, tasks), &revision) {
+                (Place::Summary(_), Some(revision)) if bare => {
+                    let (place, delivered) = after_work(revision, qa, order);
+                    lane.delivered = delivered;
+                    place
+                }
+                (next, _) => next,
+            }
         }
         Was::Summary if qa => {
             let revision = revision.unwrap_or_else(|| Revision::new("none"));

@@ -463,7 +463,14 @@ impl RunSim {
         let failed = RunReport::Failed(Failure::new(FailureKind::Crashed, ""));
         self.report(effect, failed, Expect::Nothing, book);
         let land = self.decisions < self.patience && !self.rng.one_in(5);
-        let choice = if land { HeldChoice::Land } else { HeldChoice::Stop };
+        let mut choice = if land { HeldChoice::Land } else { HeldChoice::Stop };
+        let again = HeldChoice::Again(1 + u32::try_from(self.rng.below(2)).unwrap());
+        if !self.run.may_work_again() {
+            let decision = HeldDecision { by: "ada".into(), choice: again, note: String::new() };
+            self.report(effect, RunReport::HeldDecided(decision), Expect::Nothing, book);
+        } else if land && self.rng.one_in(3) {
+            choice = again;
+        }
         self.decisions += 1;
         let decision = HeldDecision { by: "ada".into(), choice, note: String::new() };
         self.report(effect, RunReport::HeldDecided(decision), Expect::Moves, book);

@@ -17,7 +17,7 @@ use tribunal_core::review_loop::{
 };
 use tribunal_core::run::{
     ChainSpec, Ending, Job, Land, LaneChoice, LaneDecision, LaneOffer, PlanGate, PlanSpec, Policies, Refusal,
-    Run, RunEvent, RunIn, RunReport, RunSpec, RunWant, Standing, Stuck, Subject, Was,
+    Run, RunEvent, RunIn, RunReport, RunSpec, RunWant, Standing, Stuck, Subject, UNCHANGED, Was,
 };
 use tribunal_core::words::Remarks;
 
@@ -319,6 +319,8 @@ fn spec(plans: Vec<PlanSpec>) -> RunSpec {
         gate: Some(PlanGate::Each),
         land: Land::Group,
         qa: true,
+        bare: false,
+        hold: false,
         review: true,
         polish: None,
         exists: None,
@@ -1079,4 +1081,56 @@ fn what_depends_on_a_plan_that_does_not_land_again_is_dropped() {
     assert!(standing(&run, "01-02").contains("Dropped"), "{}", standing(&run, "01-02"));
     finished(&mut run);
     assert_eq!(run.ending(), Some(Ending::Shut));
+}
+
+/// A lane without a SUMMARY lands what its last task left, and a person who said so is asked before the branch has it.
+#[test]
+fn a_bare_lane_lands_its_task_and_waits_for_the_order() {
+    let base = spec(vec![plan("do", 1, &[], 1)]);
+    let finish = vec![FinishStep::Forward];
+    let base =
+        RunSpec { gate: None, qa: false, review: false, checkpoint_every: None, bare: true, finish, ..base };
+    let mut run = run(&RunSpec { hold: true, ..base.clone() });
+    tell(&mut run, "do", "loop", good("v1"));
+    let want = run.wants().into_values().next().unwrap();
+    assert_eq!(want, RunWant::Land { plan: PlanId::new("do"), revision: Revision::new("v1") });
+    tell(&mut run, "do", "land", RunReport::Landed { tip: Revision::new("t") });
+    assert_eq!(run.held(), Some(&Held::Ordered));
+    assert!(run.may_work_again() && run.is_whole());
+    let again =
+        |choice| RunReport::HeldDecided(HeldDecision { by: "ada".into(), choice, note: "more".into() });
+    let none = RunIn::Report {
+        effect: effect(&run, "run", "ask"),
+        at: Time(2),
+        report: again(HeldChoice::Again(0)),
+    };
+    assert!(turn(&mut run, &none).unwrap().is_empty(), "no rounds are none");
+    tell(&mut run, "run", "ask", again(HeldChoice::Again(2)));
+    tell(&mut run, "run", "rebase", RunReport::Rebased { onto: Revision::new("user's") });
+    // The whole change is made and judged again: nothing of it counts as approved.
+    assert_eq!(run.lane_head(&PlanId::new("do")), None);
+    let opening = Opening::Make { rounds: Some(2), open: Vec::new() };
+    let want = run.wants().into_values().next().unwrap();
+    assert!(matches!(want, RunWant::Loop { opening: is, .. } if is == opening));
+    tell(&mut run, "do", "loop", good("v2"));
+    tell(&mut run, "do", "land", RunReport::Landed { tip: Revision::new("t2") });
+    assert_eq!(run.held(), Some(&Held::Ordered), "another version waits for another order");
+    tell(&mut run, "run", "ask", land());
+    assert_eq!(finished(&mut run), "finish:Forward");
+    assert_eq!(run.ending(), Some(Ending::Passed));
+}
+
+/// A lane that made nothing has nothing to decide about: the run ends, and not good.
+#[test]
+fn a_bare_lane_that_made_nothing_is_dropped() {
+    for (bare, ending) in [(true, Some(Ending::Shut)), (false, None)] {
+        let base = spec(vec![plan("do", 1, &[], 1)]);
+        let base = RunSpec { gate: None, qa: false, review: false, checkpoint_every: None, ..base };
+        let mut run = run(&RunSpec { bare, finish: Vec::new(), ..base });
+        let report = RunReport::LoopEnded { outcome: Outcome::Stale, revision: None, open: Vec::new() };
+        tell(&mut run, "do", "loop", report);
+        assert_eq!(run.ending(), ending, "bare: {bare}");
+        let by = run.standings().next().map(|(_, standing)| format!("{standing:?}")).unwrap();
+        assert_eq!(by == format!("Dropped({UNCHANGED:?})"), bare, "{by}");
+    }
 }

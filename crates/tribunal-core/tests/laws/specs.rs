@@ -49,11 +49,14 @@ pub fn spec(rng: &mut Rng) -> RunSpec {
         })
     });
     let finish = [FinishStep::Boundary, FinishStep::Forward, FinishStep::Push];
+    let beside = &mut rng.beside();
     RunSpec {
         plans,
         gate,
         land,
         qa,
+        bare: beside.one_in(3),
+        hold: beside.one_in(4),
         review,
         polish: None,
         exists: None,

@@ -210,7 +210,7 @@ const RUNS: &str = "refused/conflict|refused/red check|refused/judge again|refus
     cancel/while landing|review/passed|review/accepted|review/failed|finish/given up|width/waits|run crash|\
     run probe/done|run probe/not done|run probe/unproven|run wake/due|loop/called off|lane loop/Qa/good|\
     lane loop/Qa/bad|lane loop/Repair/good|lane loop/Repair/bad|run failed/lane|run failed/finish|held/Moved|held/Gone|held/Elsewhere|held/Busy|held/Dirty|\
-    held/InTheWay|held/Filtered|held/Conflict|held/Undone|held/Failed|held decision/Land|held decision/Stop|rebased/plans|carried|\
+    held/InTheWay|held/Filtered|held/Conflict|held/Undone|held/Failed|held/Ordered|held decision/Land|worked on again|lane loop/nothing made|held decision/Stop|rebased/plans|carried|\
     judged again";
 
 const RUN_EVENTS: &str = "intended|cleared|loop_ended|gate_decided|wave_opened|lane_opened|plan_dropped|\

@@ -92,6 +92,11 @@ fn parts(subject: &str) -> Option<Parts<'_>> {
     word.then_some(Parts { kind, scope, text })
 }
 
+/// Whether a subject has a type, with or without a scope.
+pub(crate) fn is_conventional(subject: &str) -> bool {
+    parts(subject).is_some_and(|parts| TYPES.contains(&parts.kind) && parts.text.starts_with(' '))
+}
+
 /// What is wrong with a subject, if anything.
 pub fn subject_issue(subject: &str) -> Option<String> {
     let Some(parts) = parts(subject) else {
@@ -143,7 +148,7 @@ fn mended(subject: &str, files: &[String], other_scope: impl FnOnce() -> String)
     format!("{kind}({scope}): {text}").chars().take(SUBJECT_MAX).collect()
 }
 
-fn lower_first(text: &str) -> String {
+pub(crate) fn lower_first(text: &str) -> String {
     let mut chars = text.chars();
     let second_upper = text.chars().nth(1).is_some_and(char::is_uppercase);
     match chars.next() {
@@ -153,7 +158,7 @@ fn lower_first(text: &str) -> String {
 }
 
 /// A type by what the commit touches, then by its first word.
-fn guessed_type(text: &str, files: &[String]) -> &'static str {
+pub(crate) fn guessed_type(text: &str, files: &[String]) -> &'static str {
     let all = |is: &dyn Fn(&String) -> bool| !files.is_empty() && files.iter().all(is);
     if all(&|file| file.ends_with(".md") || file.starts_with("docs/")) {
         return "docs";

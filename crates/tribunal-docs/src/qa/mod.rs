@@ -13,6 +13,7 @@ mod test_lines;
 
 pub use diff::{ChangedFile, DiffFacts, DiffReport, diff_against_plan};
 pub use lint::{CommitFact, LintReport, LintViolation, TYPES, commit_lint, subject_issue, well_formed};
+pub(crate) use lint::{guessed_type, is_conventional, lower_first};
 pub use proof::{ProofFacts, named_proof};
 pub use regression::{Outcome, Regression, RegressionKind, TestReport, regressions};
 pub use requirements::{

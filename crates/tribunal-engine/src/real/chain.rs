@@ -309,6 +309,8 @@ impl Feature {
             gate: None,
             land: Land::Group,
             qa: false,
+            bare: false,
+            hold: false,
             review: false,
             polish: None,
             exists: None,

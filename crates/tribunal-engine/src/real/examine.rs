@@ -447,6 +447,47 @@ fn seat_tools(
     Ok(())
 }
 
+/// The tools that judge a change which is not made yet.
+pub(super) struct Seated {
+    pub(super) tools: Vec<Detected>,
+    /// Tools that are configured here and cannot judge, in words.
+    pub(super) left_out: Vec<String>,
+}
+
+/// Which tools can judge a change of this commit: those that have files there and are installed. One whose files a change
+/// does not touch passes it without a look. One that is configured and not installed is named instead: it would hold up
+/// every change, and the builder's work would be spent by then.
+pub(super) fn seat_tools_of(
+    project: &Project,
+    settings: &Settings,
+    base: &Oid,
+) -> Result<Seated, SetupError> {
+    let tools = Tools::load(&settings.tools)?;
+    let files: Vec<String> =
+        project.repo().list_tree(base)?.into_iter().map(|entry| entry.path.to_string()).collect();
+    let ends = Ends {
+        base: base.clone(),
+        head: base.clone(),
+        target: String::new(),
+        key: String::new(),
+        phase: None,
+    };
+    let found = detect(project, &tools, &ends, &files)?.into_iter();
+    let named = |seat: &Detected| settings.checks.commands.contains_key(&seat.name);
+    let (there, missing): (Vec<_>, Vec<_>) =
+        found.filter(|seat| !named(seat)).partition(|seat| seat.missing.is_empty());
+    let told = missing.into_iter().filter_map(|seat| {
+        let file = seat.configured?;
+        let missing = seat.missing.join(", ");
+        Some(format!(
+            "{} is configured here ({file}) and does not judge: {missing} is not installed",
+            seat.name
+        ))
+    });
+    let tools = there.into_iter().map(|seat| Detected { places: BTreeMap::new(), ..seat }).collect();
+    Ok(Seated { tools, left_out: told.collect() })
+}
+
 /// Puts another reviewer in a seat.
 pub fn replace_seat(
     project: &Project,
@@ -524,6 +565,8 @@ fn spec(plan: &ReviewPlan, exists: Exists) -> Result<RunSpec, SetupError> {
         gate: None,
         land: Land::Group,
         qa: false,
+        bare: false,
+        hold: false,
         review: true,
         polish,
         exists: Some(exists),

@@ -13,7 +13,7 @@ use super::proof::Questions;
 use super::protected::Steering;
 use super::show::{Material, Put, READ_MAX, Told};
 use super::site::{PlanText, Site, lock, slug};
-use super::{artifact, ask_again, polish, request, subject};
+use super::{artifact, ask_again, polish, request, subject, words as asked_words};
 use crate::crash;
 use crate::docket::{Docket, LaunchNote, Note};
 use crate::world::{Probe, Report};
@@ -126,6 +126,7 @@ impl Judge {
             depth: site.effort_of(plan.as_ref(), docket).depth().to_owned(),
             plan: text.as_ref().map(|text| plan_brief(text)).unwrap_or_default(),
             task: task_number(&subject).and_then(|n| task_brief(text.as_ref()?, n)),
+            asked: asked_words::brief(site, docket),
             document: document(site, &subject, &revision, docket),
             artifact: artifact::judged(&subject, docket),
             diff: String::new(),

@@ -428,7 +428,9 @@ fn shown(docket: &Docket, plan: &PlanId) -> Option<String> {
 
 fn not_reviewed(docket: &Docket, plan: &PlanId) -> Option<String> {
     let run = docket.run.as_ref()?;
-    let gate = run.spec().gate.is_none().then_some("the plan, before any code");
+    // There is nothing to judge in a sentence.
+    let gate = run.spec().gate.is_none() && docket.about.asked.is_none();
+    let gate = gate.then_some("the plan, before any code");
     let alone = |lp: &Loop| lp.policy().seats.is_empty() && lp.policy().of != Use::Plan;
     let work = subject::loops_of(docket, plan).any(alone).then_some("the work, but for checks");
     let chain = docket.about.chain.as_ref().filter(|note| note.skipped.is_some());
@@ -692,6 +694,8 @@ pub(crate) struct Finishing {
     ending: Ending,
     asked: bool,
     branch: String,
+    /// The branch was not there when the run began: it is made when the result lands.
+    new_branch: bool,
     base: String,
     /// The commit the run began with: documents that differ from it are the user's of meanwhile.
     began: String,
@@ -743,6 +747,7 @@ impl Finishing {
             ending,
             asked,
             branch: about.branch.clone(),
+            new_branch: about.asked.as_ref().is_some_and(|asked| asked.new_branch),
             base: docket.base().to_owned(),
             began: about.base.clone(),
             tracked: about.planning_tracked,
@@ -1057,12 +1062,14 @@ impl Finishing {
         if !self.tracked {
             ignoring.push(site.project.planning_path());
         }
+        let makes = self.new_branch
+            && site.repo.ref_at(&format!("refs/heads/{}", self.branch)).map_err(text)?.is_none();
         let bring = Bring {
             branch: &self.branch,
             old: &old,
             new: &new,
             ignoring: &ignoring,
-            asked: self.asked,
+            asked: self.asked || makes,
             notes: &site.dir.join(FORWARD),
             passed: &crash::point,
         };

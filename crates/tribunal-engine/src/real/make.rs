@@ -11,7 +11,7 @@ use super::prepare::{Judged, prepare};
 use super::site::{PlanText, Site, slug};
 use super::subject;
 use super::{agent_names, backup_of};
-use super::{ask_again, inside, kept, message, secrets};
+use super::{ask_again, inside, kept, message, secrets, words as asked_words};
 use crate::crash;
 use crate::docket::{Docket, LaunchNote, Note};
 use crate::world::Report;
@@ -64,6 +64,8 @@ pub(crate) struct Make {
     iterates: bool,
     /// The gates before a task.
     entry: Option<Entry>,
+    /// The message of the commit, where somebody asked for the work in plain words.
+    asked: Option<String>,
 }
 
 /// Where a making loop stands in git.
@@ -90,7 +92,8 @@ impl Make {
         let path = docket.about.paths.get(&plan)?.clone();
         let text = site.plan_text(&path, &subject::plan_revision(docket, &plan)?).ok()?;
         let run = docket.run.as_ref()?;
-        let brief = maker_brief(&subject, &text, lp, findings, effect, docket, &plan);
+        let mut brief = maker_brief(&subject, &text, lp, findings, effect, docket, &plan);
+        brief.asked = asked_words::brief(site, docket);
         let judged_first = matches!(subject, Subject::Lane(_, Job::Repair)) && lp.round() == 0;
         let role = role(&subject);
         let agent = site.adapter_for(&agent_names(effect));
@@ -107,6 +110,7 @@ impl Make {
             findings: findings.to_vec(),
             iterates: lp.policy().iterations_max.is_some(),
             entry: Entry::gather(site, &subject, lp.id(), &text, docket),
+            asked: docket.about.asked.as_ref().map(|asked| asked.message.clone()),
             account: match subject {
                 Subject::Lane(_, Job::Qa) => Account::gather(site, &plan, docket),
                 _ => None,
@@ -149,12 +153,14 @@ fn maker_brief(
         Subject::Phase | Subject::Polish | Subject::Chain => (MakerJob::Phase, None),
     };
     let checkpoint = docket.run.as_ref().and_then(|run| run.feedback(plan));
-    let person = docket.said.get(lp.id()).map(String::as_str);
+    // What a person adds to their own words stands with these.
+    let person = docket.said.get(lp.id()).map(String::as_str).filter(|_| docket.about.asked.is_none());
     let feedback: Vec<&str> = person.into_iter().chain(checkpoint).collect();
     MakerBrief {
         job,
         plan: plan_brief(text),
         task,
+        asked: None,
         document: None,
         artifact: None,
         round: lp.round() + 1,
@@ -423,7 +429,8 @@ impl Make {
                     (None, Some(left)) => fork(site, left)?,
                     (None, None) => site.run_head()?,
                 };
-                Ok(Ground { start: left.unwrap_or_else(|| parent.clone()), parent, may_be_empty: true })
+                let may_be_empty = self.may_be_empty();
+                Ok(Ground { start: left.unwrap_or_else(|| parent.clone()), parent, may_be_empty })
             }
             (_, Some(head)) => {
                 Ok(Ground { parent: head.clone(), start: head, may_be_empty: self.may_be_empty() })
@@ -445,7 +452,14 @@ impl Make {
     }
 
     fn may_be_empty(&self) -> bool {
-        !matches!(self.subject, Subject::Lane(_, Job::Qa))
+        !matches!(self.subject, Subject::Lane(_, Job::Qa)) && self.asked.is_none()
+    }
+
+    /// Whether what was asked for is said to be done, and nothing differs from where the work began.
+    fn is_nothing(&self, site: &Site, ground: &Ground, revision: &Revision, said: &MakerWords) -> bool {
+        let commit = site.commit_of(revision).ok();
+        let task = matches!(self.subject, Subject::Lane(_, Job::Task(_)));
+        self.asked.is_some() && task && said.done && commit.as_ref() == Some(&ground.parent)
     }
 
     fn lane_made(self, site: &Arc<Site>, ground: &Ground, tree: &Tree, ended: Ended) -> Result<(), GitError> {
@@ -464,7 +478,17 @@ impl Make {
                 Ok(())
             }
             None => {
-                self.report(site, kept?, ended);
+                let revision = kept?;
+                let said = spoken(&ended);
+                if self.is_nothing(site, ground, &revision, &said) {
+                    let why =
+                        if said.summary.is_empty() { prose(&ended.outcome, None) } else { said.summary };
+                    let text = format!("the builder says that it is done, and changed nothing: {why}");
+                    let notes = vec![Note::Warning(text.clone()), Note::Launch(Box::new(ended.note))];
+                    site.fail(&self.effect, Failure::new(FailureKind::Unchanged, text), notes);
+                    return Ok(());
+                }
+                self.report(site, revision, ended);
                 Ok(())
             }
         }
@@ -488,13 +512,19 @@ impl Make {
     }
 
     fn take_words(&self, site: &Site, tree: &Tree, ground: &Ground) -> Result<(), GitError> {
+        if self.asked.is_some() {
+            return Ok(());
+        }
         let path = summary_path(&self.path);
         take_words(site, &self.plan, tree.path(), &ground.parent, &path).map(drop)
     }
 
     /// The message of the commit: what the builder gives, what it gave in an earlier round, or what the plan asks for.
     fn message(&self, site: &Site, ground: &Ground, said: &MakerWords) -> Result<String, GitError> {
-        let plan = format!("Tribunal-Plan: {}", self.plan);
+        let plan = match self.asked {
+            Some(_) => format!("Tribunal-Run: {}", site.run),
+            None => format!("Tribunal-Plan: {}", self.plan),
+        };
         if let Some(given) = message::proposed(&said.commit) {
             let subject = given.lines().next().unwrap_or_default();
             let rest = given.get(subject.len()..).unwrap_or_default();
@@ -505,6 +535,10 @@ impl Make {
         }
         if let Some(given) = self.given_before(site, ground)? {
             return Ok(given);
+        }
+        if let (Some(asked), Subject::Lane(_, Job::Task(_))) = (&self.asked, &self.subject) {
+            let clean = secrets::cleaned(&site.environment, None, asked.clone().into_bytes());
+            return Ok(message::with_trailer(&String::from_utf8_lossy(&clean), &plan));
         }
         Ok(format!("{}\n\n{plan}\n", self.subject_line(site, &self.asked_subject(site))))
     }
@@ -521,7 +555,8 @@ impl Make {
     /// What a plan or a builder asks for is made to keep the rules its delivery is judged by.
     fn subject_line(&self, site: &Site, subject: &str) -> String {
         let subject = one_line(subject);
-        match site.settings.gates.off.iter().any(|off| off == COMMIT_LINT) {
+        let own = site.settings.gates.off.iter().any(|off| off == COMMIT_LINT) || self.asked.is_some();
+        match own {
             true => subject,
             false => tribunal_docs::qa::well_formed(&subject, self.plan.as_str()),
         }

@@ -73,6 +73,7 @@ pub mod trusted;
 mod unattended;
 mod watch;
 mod word;
+mod words;
 
 pub use chain::{Artifact, ChainAsk, begin_chain, begin_implementation, plans_of};
 pub use codebase::codebase;
@@ -94,6 +95,7 @@ pub use setup::{
     Ask, GcAsk, GcReport, SETTINGS, arrived, begin, fixed, gc, kept_settings, marker, not_taken,
     place_to_fix, resume, settings_of,
 };
+pub use words::{DoAsk, begin_do, change_of};
 
 use crate::docket::{Docket, LaunchNote, Note};
 use crate::world::{Arrival, Assignment, Probe, Report, Want, World};

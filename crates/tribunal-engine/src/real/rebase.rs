@@ -57,6 +57,8 @@ pub(super) fn brought(site: &Site, revision: &Revision, onto: &Oid) -> Result<(O
 pub(crate) struct Rebasing {
     effect: EffectId,
     branch: String,
+    /// The branch was not there when the run began, and is made when the result lands.
+    new_branch: bool,
     base: String,
     /// The commit the run began with, whose settings it keeps.
     began: String,
@@ -76,6 +78,7 @@ impl Rebasing {
         Rebasing {
             effect: effect.clone(),
             branch: docket.about.branch.clone(),
+            new_branch: docket.about.asked.as_ref().is_some_and(|asked| asked.new_branch),
             base: docket.base().to_owned(),
             began: docket.about.base.clone(),
             reviewed: docket.run.as_ref().and_then(|run| run.reviewed_tip().cloned()),
@@ -95,8 +98,10 @@ impl Rebasing {
     }
 
     fn rebase(&self, site: &Site) -> Result<(RunReport, Vec<Note>), GitError> {
-        let Some(onto) = site.repo.ref_at(&format!("refs/heads/{}", self.branch))? else {
-            return Ok((RunReport::Held(Held::Gone), Vec::new()));
+        let onto = match site.repo.ref_at(&format!("refs/heads/{}", self.branch))? {
+            Some(onto) => onto,
+            None if self.new_branch => Oid::parse(&self.base)?,
+            None => return Ok((RunReport::Held(Held::Gone), Vec::new())),
         };
         let notes = match site.settings_change(&self.began, &onto) {
             Ok(note) => note.into_iter().collect(),

@@ -490,6 +490,8 @@ fn run_spec(
         gate: (reviewed || approved).then_some(gate),
         land,
         qa: held(settings.qa.review, ask.qa),
+        bare: false,
+        hold: false,
         review: panel,
         polish,
         exists: None,

@@ -192,7 +192,10 @@ impl Site {
         }
         let bytes = self.repo.read_blob(&self.commit_of(revision)?)?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        let plan = tribunal_docs::read_plan(path, &text).value.unwrap_or_default();
+        let plan = match path == tribunal_docs::words::PATH {
+            true => tribunal_docs::words::plan(&text),
+            false => tribunal_docs::read_plan(path, &text).value.unwrap_or_default(),
+        };
         let read = Arc::new(PlanText { text, plan });
         lock(&self.plans).insert(revision.clone(), Arc::clone(&read));
         Ok(read)

@@ -2,6 +2,7 @@
 //! changed lines is a finding, the rest is kept aside. One that could not run is not green, it did not run. What a
 //! diff's own code makes a tool do stays in its walls.
 
+use super::base::fork;
 use super::base_program::Judged;
 use super::cache::{Memo, Wanted, Warm, may_run_code};
 use super::check::{Command, contained, tail, tmp_in};
@@ -38,7 +39,7 @@ const ASIDE_MAX: usize = 500;
 
 /// Whether a check is a tool's.
 pub(crate) fn is_one(check: &Check, docket: &Docket) -> bool {
-    docket.review().is_some_and(|review| review.tools.iter().any(|tool| tool.name == check.as_str()))
+    docket.tools().iter().any(|tool| tool.name == check.as_str())
 }
 
 /// One look of one tool.
@@ -47,7 +48,8 @@ pub(crate) struct Looking {
     check: Check,
     of: LoopId,
     revision: Revision,
-    base: String,
+    /// Where the change begins; none where that is where the lane left the run's branch.
+    base: Option<String>,
     missing: Vec<String>,
     /// Files with findings of it that silence must not settle.
     held: Vec<String>,
@@ -82,15 +84,14 @@ impl Looking {
         revision: &Revision,
         docket: &Docket,
     ) -> Option<Looking> {
-        let review = docket.review()?;
-        let seat = review.tools.iter().find(|tool| tool.name == check.as_str())?;
+        let seat = docket.tools().iter().find(|tool| tool.name == check.as_str())?;
         site.tools.get(check.as_str())?;
         Some(Looking {
             effect: effect.clone(),
             check: check.clone(),
             of: lp.id().clone(),
             revision: revision.clone(),
-            base: review.base.clone(),
+            base: docket.review().map(|review| review.base.clone()),
             missing: seat.missing.clone(),
             held: held(lp, check),
         })
@@ -130,7 +131,11 @@ impl Looking {
         let Some(tool) = site.tools.get(self.check.as_str()) else {
             return Ok(Err(format!("there is no tool {}", self.check)));
         };
-        let (base, commit) = (Oid::parse(&self.base)?, site.commit_of(&self.revision)?);
+        let commit = site.commit_of(&self.revision)?;
+        let base = match &self.base {
+            Some(base) => Oid::parse(base)?,
+            None => fork(site, &commit)?,
+        };
         look(site, tool, &slug(&self.effect.to_string()), (&base, &commit), &self.held)
     }
 }

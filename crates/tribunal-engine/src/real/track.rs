@@ -355,7 +355,7 @@ impl Tracking {
 
 /// Which checks of a loop are tools, and what they say beside the change.
 fn tool_words(lp: &Loop, docket: &Docket) -> ToolWords {
-    let tools = docket.review().into_iter().flat_map(|review| &review.tools);
+    let tools = docket.tools().iter();
     let aside = docket.asides.values().filter(|aside| aside.of == *lp.id());
     ToolWords {
         names: tools.map(|tool| Check::new(&tool.name)).collect(),

@@ -57,7 +57,15 @@ pub fn run(globals: &Globals, artifact: Artifact, args: &ChainArgs, wanted: &str
         out::say(&format!("warning: nobody reviews it ({why})"));
     }
     let (waiting, uat) = (args.waiting, false);
-    let stay =
-        Stay { globals, project: &project, id: &id, settings, waiting, uat, shown: Default::default() };
+    let stay = Stay {
+        globals,
+        project: &project,
+        id: &id,
+        settings,
+        waiting,
+        uat,
+        shown: Default::default(),
+        asks: false,
+    };
     stay.with(engine, Chronicle::default())
 }

@@ -78,7 +78,7 @@ fn plugin_for_claude(globals: &Globals) -> Result<Done, Failure> {
 }
 
 /// The builder, and the reviewer where there are two: another program judges with other eyes.
-fn chosen(agents: &[String]) -> Vec<&str> {
+pub(super) fn chosen(agents: &[String]) -> Vec<&str> {
     agents.iter().take(2).map(String::as_str).collect()
 }
 

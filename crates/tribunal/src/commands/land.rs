@@ -70,7 +70,7 @@ fn is_landing(docket: &Docket) -> bool {
 }
 
 /// The question about a held result, if the run has it open.
-fn held_question(docket: &Docket) -> Option<OpenQuestion> {
+pub(super) fn held_question(docket: &Docket) -> Option<OpenQuestion> {
     inbox::questions(docket).into_iter().find(|open| matches!(open.reason, Reason::Held(_)))
 }
 

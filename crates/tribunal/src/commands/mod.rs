@@ -7,6 +7,7 @@ pub mod decide;
 mod dedupe;
 mod delta;
 mod demo;
+mod do_;
 mod doctor;
 mod explain;
 mod gc;
@@ -76,6 +77,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
         Command::Demo(args) => demo::run(globals, &args),
         Command::Init(args) => init::run(globals, &args),
         Command::Doctor(args) => doctor::run(globals, &args),
+        Command::Do(args) => do_::run(globals, &args),
         Command::Run(args) => run::run(globals, &args),
         Command::Review(args) => review::run(globals, &args),
         Command::Specify(args) => chain::run(globals, Artifact::Spec, &args.chain, &args.wanted.join(" ")),
@@ -147,6 +149,7 @@ fn steers(command: &Command) -> bool {
         Command::Demo(_)
         | Command::Init(_)
         | Command::Doctor(_)
+        | Command::Do(_)
         | Command::Run(_)
         | Command::Review(_)
         | Command::Specify(_)

@@ -48,16 +48,16 @@ pub fn check_agents(place: &Place, project: &Project, id: &str) -> Result<(), Fa
     let docket = place.read(id)?.docket()?;
     // What builds nothing has the agents it found when it began, or none.
     let about = &docket.about;
-    let builds = about.review.is_none() && !about.phase.is_empty();
+    let builds = about.builds();
     let built = |run: &Run| run.closing().is_some() || run.held().is_some();
     if docket.run.as_ref().is_none_or(built) || !builds {
         return Ok(());
     }
     real::check_agents(project, &kept(place, id, about)?).map_err(|error| {
         let file = config::shown(&place.run_dir(id).join(real::SETTINGS));
-        let phase = &docket.about.phase;
         Failure::usage(format!("{file}: {error}")).hint(format!(
-            "run {id} keeps the settings it began with; `tribunal run {phase} --fresh` begins another with those of now, `tribunal cancel {id}` calls it off"
+            "run {id} keeps the settings it began with; {} begins another with those of now, `tribunal cancel {id}` calls it off",
+            about.afresh()
         ))
     })
 }
@@ -130,7 +130,14 @@ pub fn go_on(
         return Err(never_began(id));
     }
     let settings = kept(place, id, &docket.about)?;
-    go_on_with(globals, place, &settings, id, waiting, caps)
+    go_on_with(globals, place, &settings, id, (waiting, false), caps)
+}
+
+/// The same for somebody who is asked right after it what becomes of the result.
+pub fn go_on_and_ask(globals: &Globals, place: &Place, id: &str, waiting: WaitArgs) -> Result<Done, Failure> {
+    let docket = place.read(id)?.docket()?;
+    let settings = kept(place, id, &docket.about)?;
+    go_on_with(globals, place, &settings, id, (waiting, true), None)
 }
 
 /// Closes a run that was called off. It launches nothing any more, so that settings of now serve where its own are lost:
@@ -138,7 +145,7 @@ pub fn go_on(
 pub fn close(globals: &Globals, place: &Place, now: &Settings, id: &str) -> Result<Done, Failure> {
     let docket = place.read(id)?.docket()?;
     let kept = real::kept_settings(&place.run_dir(id), &docket.about);
-    go_on_with(globals, place, kept.as_ref().unwrap_or(now), id, WaitArgs::default(), None)
+    go_on_with(globals, place, kept.as_ref().unwrap_or(now), id, (WaitArgs::default(), false), None)
 }
 
 fn go_on_with(
@@ -146,7 +153,7 @@ fn go_on_with(
     place: &Place,
     settings: &Settings,
     id: &str,
-    waiting: WaitArgs,
+    (waiting, asks): (WaitArgs, bool),
     caps: Option<Caps>,
 ) -> Result<Done, Failure> {
     let Story { docket, chronicle: before } = Story::read(&place.read(id)?.reader)?;
@@ -161,5 +168,5 @@ fn go_on_with(
         out::say(&format!("run {id} goes on"));
     }
     let shown = Default::default();
-    Stay { globals, project: &project, id, settings, waiting, uat: false, shown }.with(engine, before)
+    Stay { globals, project: &project, id, settings, waiting, uat: false, shown, asks }.with(engine, before)
 }

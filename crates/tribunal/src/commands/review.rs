@@ -77,7 +77,8 @@ pub fn run(globals: &Globals, args: &Review) -> Result<Done, Failure> {
     }
     let shown = Shown { form: args.format, verbose: args.verbose };
     let (waiting, settings) = (args.waiting, &settings);
-    let stay = Stay { globals, project: &project, id: &id, settings, waiting, uat: false, shown };
+    let stay =
+        Stay { globals, project: &project, id: &id, settings, waiting, uat: false, shown, asks: false };
     stay.with(engine, Chronicle::default())
 }
 

@@ -23,6 +23,10 @@ use tribunal_view::{plain, report, status, summary, words};
 
 /// Runs a phase.
 pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
+    if let (Some(first), false) = (&args.phase, args.words.is_empty()) {
+        let words = std::iter::once(first).chain(&args.words).cloned().collect::<Vec<_>>().join(" ");
+        return Err(offer_do(Failure::usage("`tribunal run` takes one phase, not a sentence"), &words));
+    }
     let place = Place::to_work_on()?;
     let mut config = config::here(Some(&place), &args.set)?;
     if trust::offer(globals, &place, &config)? {
@@ -33,7 +37,7 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
     let settings = &config.settings;
     test_command::asked_once(globals, &place, &project, settings)?;
     if !args.fresh {
-        let files = project.phase(args.phase.as_deref())?;
+        let files = project.phase(args.phase.as_deref()).map_err(|error| unknown_phase(args, error))?;
         let open = resume::of_phase(&place, &files.number)?;
         if let Some(id) = open.filter(|_| args.plan.is_none()) {
             out::say(&format!("run {id} of this phase is not over: it goes on (--fresh begins another)"));
@@ -56,9 +60,24 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
         tell_taken_over(engine.docket());
     }
     let (waiting, uat) = (args.waiting, args.uat);
-    let stay =
-        Stay { globals, project: &project, id: &id, settings, waiting, uat, shown: Default::default() };
+    let shown = Default::default();
+    let stay = Stay { globals, project: &project, id: &id, settings, waiting, uat, shown, asks: false };
     stay.with(engine, Chronicle::default())
+}
+
+/// Whoever says what they want done instead of a phase is told how that is asked for.
+fn offer_do(failure: Failure, words: &str) -> Failure {
+    let words = plain::clipped(words, 200).replace(['"', '\\', '`', '$'], "'");
+    failure.hint(format!("`tribunal do \"{words}\"` has it built, judged and landed"))
+}
+
+fn unknown_phase(args: &Run, error: real::SetupError) -> Failure {
+    use real::SetupError as E;
+    let unknown = matches!(error, E::NoPhase { .. } | E::NoPlanning { .. });
+    match args.phase.as_ref().filter(|_| unknown) {
+        Some(word) => offer_do(Failure::from(error), word),
+        None => error.into(),
+    }
 }
 
 pub fn asked(yes: bool, no: bool) -> Option<bool> {
@@ -81,11 +100,26 @@ pub struct Stay<'a> {
     pub uat: bool,
     /// How the result of a review is shown.
     pub shown: super::review::Shown,
+    /// Somebody is asked right after it what becomes of the result: no command for that is told.
+    pub asks: bool,
+}
+
+/// What is left when nothing runs any more.
+struct Stayed {
+    engine: Engine<RealWorld>,
+    chronicle: Chronicle,
+    record: Option<Record>,
+    end: End,
+    warnings: Vec<String>,
 }
 
 impl Stay<'_> {
     /// Stays with the run until it is over, waits for a person, or is interrupted; then says what came of it.
-    pub fn with(&self, mut engine: Engine<RealWorld>, before: Chronicle) -> Result<Done, Failure> {
+    pub fn with(&self, engine: Engine<RealWorld>, before: Chronicle) -> Result<Done, Failure> {
+        self.told(self.stay(engine, before)?)
+    }
+
+    fn stay(&self, mut engine: Engine<RealWorld>, before: Chronicle) -> Result<Stayed, Failure> {
         let (handle, is_new) = (engine.world().handle(), before.is_new());
         let progress = Progress::new(self.globals, self.id, engine.docket(), before, self.waiting.attach);
         let interrupt = move |signal| handle.interrupt(signal);
@@ -110,10 +144,30 @@ impl Stay<'_> {
         });
         let chronicle = progress.finish();
         let end = ended?;
-        let warnings = why.into_iter().chain(told.into_iter().flatten());
-        warnings.for_each(|why| out::say(&format!("warning: {why}")));
+        let warnings = why.into_iter().chain(told.into_iter().flatten()).collect();
+        Ok(Stayed { engine, chronicle, record, end, warnings })
+    }
+
+    fn told(&self, stayed: Stayed) -> Result<Done, Failure> {
+        let Stayed { engine, chronicle, record, end, warnings } = stayed;
+        warnings.iter().for_each(|why| out::say(&format!("warning: {why}")));
         let done = self.tell(engine.docket(), &chronicle, record, &end)?;
         self.tried_out(engine, done)
+    }
+
+    /// The same, shown on the whole terminal as `tribunal watch` does; what came of it is told when that is left.
+    pub fn watched(&self, place: &crate::place::Place, engine: Engine<RealWorld>) -> Result<Done, Failure> {
+        let quiet = Globals { quiet: true, ..self.globals.clone() };
+        let silent = Stay { globals: &quiet, shown: self.shown, ..*self };
+        let colour = out::stdout_style(self.globals).colour;
+        let id = self.id.to_owned();
+        let stayed = std::thread::scope(|scope| {
+            let working = scope.spawn(|| silent.stay(engine, Chronicle::default()));
+            let shown = crate::tui::watch(place, id, colour);
+            let stayed = working.join().unwrap_or_else(|_| Err(Failure::already_told()));
+            shown.and(stayed)
+        })?;
+        self.told(stayed)
     }
 
     /// A person tries it out at once where they asked for it, or sit at a terminal; otherwise it is in the inbox.
@@ -179,6 +233,9 @@ impl Stay<'_> {
         let said = if docket.about.review.is_some() {
             let (review, record) = told?;
             super::review::tell(self.globals, &self.shown, docket, &record, review, &view)
+        } else if docket.about.asked.is_some() && !matches!(end, End::Suspended { .. }) && !self.globals.quiet
+        {
+            super::do_::tell(self, docket, &view)
         } else if self.globals.json {
             out::json(&view)
         } else if matches!(end, End::Suspended { .. }) {

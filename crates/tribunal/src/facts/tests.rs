@@ -38,6 +38,8 @@ fn spec() -> RunSpec {
         gate: Some(PlanGate::Each),
         land: Land::Group,
         qa: false,
+        bare: false,
+        hold: false,
         review: false,
         polish: None,
         exists: None,

@@ -25,6 +25,7 @@ mod cover;
 mod decide;
 mod demo;
 mod detected;
+mod do_words;
 mod doctor;
 mod editor;
 mod endings;

@@ -8,7 +8,7 @@ use super::scene::Scene;
 use super::tracking;
 use std::collections::BTreeMap;
 use tribunal_core::cover::Shown;
-use tribunal_core::effect::EffectId;
+use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Answer, Claim, Reply, Said, Severity, UnreadPart, Verdict};
 use tribunal_core::green::ProjectCommand;
 use tribunal_core::ids::{Check, FindingId, LoopId, Revision};
@@ -101,6 +101,9 @@ impl<'a> Actor<'a> {
         if self.strikes(Fault::AgentCrash) {
             let kinds = [FailureKind::Crashed, FailureKind::Empty, FailureKind::Quota, FailureKind::Tampered];
             let kind = *self.rng.pick(&kinds);
+            // A builder that is done and made nothing, now and then.
+            let nothing = kind == FailureKind::Empty && matches!(self.effect.step, Step::Make(_));
+            let kind = if nothing && self.effect.entry == 1 { FailureKind::Unchanged } else { kind };
             return Some(LoopReport::Failed(Failure::new(kind, "simulated")));
         }
         if self.strikes(Fault::WorktreeDeleted) {

@@ -107,6 +107,7 @@ fn kind(kind: FailureKind) -> &'static str {
         FailureKind::Tampered => "tampered",
         FailureKind::Unproven => "unproven",
         FailureKind::NotDone => "not done",
+        FailureKind::Unchanged => "unchanged",
         FailureKind::Truncated => "truncated",
         FailureKind::RateLimited => "rate limited",
         FailureKind::Overloaded => "overloaded",
@@ -202,10 +203,12 @@ fn count_run(tally: &mut Tally, event: &RunEvent) {
             }
         }
         RunEvent::Held { .. } => tally.saw("fact", "held"),
+        RunEvent::Withheld => tally.saw("fact", "withheld"),
         RunEvent::HeldDecided(decision) => tally.saw(
             "held decision",
             match decision.choice {
                 HeldChoice::Land => "land",
+                HeldChoice::Again(_) => "again",
                 HeldChoice::Stop => "stop",
             },
         ),

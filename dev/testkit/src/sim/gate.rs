@@ -5,6 +5,7 @@ use super::git::tree_of;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Answer, Claim, Verdict};
+use tribunal_core::held::{HeldChoice, HeldDecision};
 use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat};
 use tribunal_core::panel::{Ruling, needs_rework};
 use tribunal_core::policy::{Asked, NoVerdict, Policy};
@@ -154,6 +155,14 @@ impl Gate {
             }
             RunEvent::LaneAsked { plan, stuck } => {
                 self.lanes.entry(plan.clone()).or_default().asked = Some(stuck.clone());
+                Ok(())
+            }
+            // What is worked on again is approved by nobody.
+            RunEvent::HeldDecided(HeldDecision { choice: HeldChoice::Again(_), .. }) => {
+                for lane in self.lanes.values_mut() {
+                    (lane.vouched, lane.qa_good) = (None, false);
+                    lane.tasks_good.pop_last();
+                }
                 Ok(())
             }
             RunEvent::LaneDecided { plan, decision } => {

@@ -9,7 +9,7 @@ use tribunal_core::held::{HeldChoice, HeldDecision};
 use tribunal_core::ids::Revision;
 use tribunal_core::machine::Machine;
 use tribunal_core::review_loop::{Choice, Decision, LoopReport, LoopWant, Offer, Question};
-use tribunal_core::run::{LaneChoice, LaneDecision, LaneOffer, RunReport, RunWant, Stuck};
+use tribunal_core::run::{LaneChoice, LaneDecision, LaneOffer, Run, RunReport, RunWant, Stuck};
 use tribunal_engine::mail::Body;
 use tribunal_engine::{Docket, Report};
 
@@ -20,8 +20,8 @@ pub enum Asked {
     Loop(Question),
     /// About a lane.
     Lane(Stuck),
-    /// About a result that the branch does not have.
-    Held,
+    /// About a result that the branch does not have; whether its lane may work on it again.
+    Held(bool),
 }
 
 /// Entries of a machine after which people lose patience.
@@ -34,9 +34,10 @@ pub fn questions(docket: &Docket) -> Vec<(EffectId, Asked)> {
         LoopWant::Ask(question) => Some((effect, Asked::Loop(question))),
         _ => None,
     });
+    let again = docket.run.as_ref().is_some_and(Run::may_work_again);
     let lanes = docket.run.iter().flat_map(Machine::wants).filter_map(|(effect, want)| match want {
         RunWant::AskLane { stuck, .. } => Some((effect, Asked::Lane(stuck))),
-        RunWant::AskHeld { .. } => Some((effect, Asked::Held)),
+        RunWant::AskHeld { .. } => Some((effect, Asked::Held(again))),
         _ => None,
     });
     loops.chain(lanes).collect()
@@ -57,9 +58,13 @@ pub fn answer(scene: &Scene, effect: &EffectId, asked: &Asked, salt: &str) -> Bo
             let choice = choose_lane(&mut rng, &effect, stuck, weary);
             Body::DecideLane { effect, decision: LaneDecision { by, choice, note } }
         }
-        Asked::Held => {
+        Asked::Held(again) => {
             let lands = !weary && rng.chance(800);
-            let choice = if lands { HeldChoice::Land } else { HeldChoice::Stop };
+            let choice = match lands {
+                true if *again && rng.chance(300) => HeldChoice::Again(1 + rng.below(3) as u32),
+                true => HeldChoice::Land,
+                false => HeldChoice::Stop,
+            };
             Body::DecideHeld { effect, decision: HeldDecision { by, choice, note } }
         }
     }
@@ -113,8 +118,12 @@ pub fn unoffered(effect: &EffectId, asked: &Asked) -> Body {
             let choice = if accept { LaneChoice::Retry(0) } else { LaneChoice::Accept };
             Body::DecideLane { effect, decision: LaneDecision { by, choice, note } }
         }
+        Asked::Held(false) => {
+            let choice = HeldChoice::Again(2);
+            Body::DecideHeld { effect, decision: HeldDecision { by, choice, note } }
+        }
         // A loop's answer to a question of the run.
-        Asked::Held => {
+        Asked::Held(true) => {
             Body::DecideLane { effect, decision: LaneDecision { by, choice: LaneChoice::Accept, note } }
         }
     }

@@ -96,12 +96,16 @@ impl Scene {
 }
 
 fn spec(rng: &mut Rng, size: Size) -> RunSpec {
+    // Drawn beside, so that the scenes of known seeds stay as they were otherwise.
+    let beside = &mut rng.clone();
     let finish = [FinishStep::Boundary, FinishStep::Forward, FinishStep::Push];
     RunSpec {
         plans: plans(rng, size),
         gate: *rng.pick(&[None, Some(PlanGate::All), Some(PlanGate::Each)]),
         land: *rng.pick(&[Land::Group, Land::Each]),
         qa: rng.chance(500),
+        bare: beside.chance(300),
+        hold: beside.chance(250),
         review: rng.chance(500),
         polish: rng.chance(400).then(|| Box::new(polish(rng))),
         exists: None,

@@ -42,6 +42,8 @@ pub fn spec(plans: usize, tasks: u32) -> RunSpec {
         gate: None,
         land: Land::Each,
         qa: false,
+        bare: false,
+        hold: false,
         review: false,
         polish: None,
         exists: None,

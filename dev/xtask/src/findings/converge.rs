@@ -26,7 +26,7 @@ const REPORTS_MAX: usize = 1_000;
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
 struct Line {
-    r#loop: String,
+    review_loop: String,
     round: u32,
     tree: String,
     open: usize,
@@ -286,13 +286,13 @@ pub fn decisions(text: &str) -> Result<Vec<String>> {
     let mut said = Vec::new();
     for (n, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let line: Line = serde_json::from_str(line).map_err(|error| format!("line {}: {error}", n + 1))?;
-        if line.r#loop.is_empty() {
+        if line.review_loop.is_empty() {
             return Err(format!("line {}: no loop", n + 1).into());
         }
-        let series = loops.entry(line.r#loop.clone()).or_insert_with(|| Series::new(&line.r#loop));
+        let series = loops.entry(line.review_loop.clone()).or_insert_with(|| Series::new(&line.review_loop));
         let Decision { word, reason } =
             series.judge(&line).map_err(|error| format!("line {}: {error}", n + 1))?;
-        let row = json!({"loop": line.r#loop, "round": line.round, "decision": word, "reason": reason});
+        let row = json!({"loop": line.review_loop, "round": line.round, "decision": word, "reason": reason});
         said.push(row.to_string());
     }
     Ok(said)
@@ -312,7 +312,7 @@ pub struct Score {
 
 #[derive(Deserialize)]
 struct Truth {
-    r#loop: String,
+    review_loop: String,
     kind: String,
     stop_from: Option<u32>,
     stop_by: Option<u32>,
@@ -320,7 +320,7 @@ struct Truth {
 
 #[derive(Deserialize)]
 struct Row {
-    r#loop: String,
+    review_loop: String,
     round: u32,
     decision: String,
 }
@@ -331,13 +331,13 @@ pub fn score(decisions: &[String], truth: &str) -> Result<Score> {
     for line in decisions {
         let row: Row = serde_json::from_str(line)?;
         if row.decision != "continue" {
-            stopped.entry(row.r#loop).or_insert(row.round);
+            stopped.entry(row.review_loop).or_insert(row.round);
         }
     }
     let mut score = Score::default();
     for line in truth.lines().filter(|line| !line.trim().is_empty()) {
         let truth: Truth = serde_json::from_str(line)?;
-        let at = stopped.get(&truth.r#loop).copied();
+        let at = stopped.get(&truth.review_loop).copied();
         if truth.kind == "healthy" {
             score.healthy += 1;
             score.false_stops += u32::from(at.is_some());

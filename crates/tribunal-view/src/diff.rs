@@ -1,0 +1,67 @@
+//! A diff for a person at a terminal or in a log: every byte of it that is shown is seen, whatever cannot be seen stands as
+//! a mark, and what is left out is counted. It decides nothing.
+
+use crate::plain;
+use crate::style::{Style, cut};
+
+/// A diff with at most so many lines. Lines that do not fit are cut where there is a width: a wrapped line would have no sign.
+pub fn text(diff: &[u8], style: Style, max: usize) -> String {
+    let visible = plain::visible(diff);
+    let mut out = String::new();
+    let mut lines = visible.lines();
+    for line in lines.by_ref().take(max) {
+        let shown = if style.width == 0 { line.to_owned() } else { cut(line, style.width) };
+        out.push_str(&inked(&shown, style));
+        out.push('\n');
+    }
+    let left = lines.count();
+    if left > 0 {
+        out.push_str(&style.faint(&format!("… {left} more lines")));
+        out.push('\n');
+    }
+    out
+}
+
+/// Files and lines that a diff changes: `2 files, 10 lines added, 3 removed`.
+pub fn counts(diff: &[u8]) -> String {
+    let lines = || diff.split(|byte| *byte == b'\n');
+    let begins = |line: &&[u8], with: &[u8]| line.starts_with(with);
+    let files = lines().filter(|line| begins(line, b"diff --git ")).count();
+    let signed =
+        |sign: &[u8], head: &[u8]| lines().filter(|line| begins(line, sign) && !begins(line, head)).count();
+    let (added, removed) = (signed(b"+", b"+++ "), signed(b"-", b"--- "));
+    let lines = crate::words::count(added, "line");
+    format!("{}, {lines} added, {removed} removed", crate::words::count(files, "file"))
+}
+
+fn inked(line: &str, style: Style) -> String {
+    let code = match line.as_bytes().first() {
+        _ if line.starts_with("+++") || line.starts_with("---") => "1",
+        _ if line.starts_with("diff --git ") || line.starts_with("index ") => "2",
+        Some(b'+') => "32",
+        Some(b'-') => "31",
+        Some(b'@') => "36",
+        _ => return line.to_owned(),
+    };
+    style.ink(code, line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_seen_is_seen_and_what_is_left_out_is_counted() {
+        let diff = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-a\n+b\u{202e}c\u{1b}[31m\n+d\n";
+        let plain = text(diff.as_bytes(), Style::PLAIN, 6);
+        assert!(plain.contains("+b⟦U+202E⟧c⟦U+001B⟧[31m\n"), "{plain}");
+        assert!(plain.ends_with("… 1 more lines\n"), "{plain}");
+        assert_eq!(counts(diff.as_bytes()), "1 file, 2 lines added, 1 removed");
+        let narrow = text(diff.as_bytes(), Style { colour: true, width: 12 }, 99);
+        assert!(narrow.contains("\u{1b}[31m-a\u{1b}[0m"), "{narrow}");
+        assert!(
+            narrow.lines().all(|line| !line.contains("U+001B")),
+            "a cut line keeps to the width: {narrow}"
+        );
+    }
+}

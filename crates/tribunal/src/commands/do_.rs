@@ -1,0 +1,357 @@
+//! `tribunal do`: one change, said in words. It gathers the words and who works on them, begins the run, shows what came of
+//! it, and asks somebody at a terminal what shall become of it. The run itself is the same as that of plans.
+
+use super::run::Stay;
+use super::{decide, land, resume, trust};
+use crate::args::{Do, Globals};
+use crate::exit::Done;
+use crate::facts::Chronicle;
+use crate::failure::Failure;
+use crate::given::Given;
+use crate::place::{Place, Seen};
+use crate::progress::now;
+use crate::{config, out};
+use std::io::{BufRead, IsTerminal, Read};
+use tribunal_agent::Adapters;
+use tribunal_core::ids::{PlanId, Time};
+use tribunal_core::run::Run;
+use tribunal_docs::words;
+use tribunal_engine::Docket;
+use tribunal_engine::docket::AskedNote;
+use tribunal_engine::inbox::{self, Answer, OpenQuestion, Reaction};
+use tribunal_engine::mail::Body;
+use tribunal_engine::real::{self, DoAsk, SetupError, doctor};
+use tribunal_engine::settings::{RoleSettings, Settings};
+use tribunal_view::facts::RunView;
+use tribunal_view::{diff, plain, summary};
+
+/// Lines of a diff that are shown at the end.
+const DIFF_LINES: usize = 400;
+/// Rounds of a change that is worked on again, where nobody says how many.
+const ROUNDS: u32 = 3;
+
+/// Makes one change.
+pub fn run(globals: &Globals, args: &Do) -> Result<Done, Failure> {
+    if args.issue.is_some() {
+        return Err(Failure::usage("--issue comes with pull requests, which this version does not have")
+            .hint("give the words yourself: `tribunal do \"…\"`, or `-F FILE`"));
+    }
+    let words = words_of(args)?;
+    let place = Place::to_work_on()?;
+    let done = match args.goes_on {
+        true => go_on(globals, args, &place, &words)?,
+        false => begin(globals, args, &place, DoAsk { words, ..DoAsk::default() })?,
+    };
+    match asks(globals, args) {
+        true => ask(globals, args, &place, done),
+        false => Ok(done),
+    }
+}
+
+/// Whether somebody sits at a terminal and is asked what becomes of the result.
+fn asks(globals: &Globals, args: &Do) -> bool {
+    let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    terminal && !globals.json && !globals.quiet && !args.no_land && !args.waiting.attach
+}
+
+/// The words, from the command line, a file or standard input.
+fn words_of(args: &Do) -> Result<String, Failure> {
+    let hint = "name a text file of at most 256 KiB with what is to be done";
+    let bytes = match (&args.file, args.words.as_slice()) {
+        (Some(path), _) => Given { path, flag: Some("-F"), hint }.read(words::BYTES_MAX as u64)?,
+        (None, [dash]) if dash == "-" => {
+            let mut bytes = Vec::new();
+            std::io::stdin().lock().take(words::BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+            bytes
+        }
+        (None, words) => words.join(" ").into_bytes(),
+    };
+    if bytes.len() > words::BYTES_MAX {
+        return Err(Failure::usage("the words have more than 256 KiB").hint(hint));
+    }
+    let text =
+        String::from_utf8(bytes).map_err(|_| Failure::usage("the words are not text in UTF-8").hint(hint))?;
+    match text.trim().is_empty() {
+        true => Err(Failure::usage("nothing is asked for: there are no words")
+            .hint("`tribunal do \"what to do\"`, `-F FILE`, or `-` for standard input")),
+        false => Ok(text),
+    }
+}
+
+/// Begins a run and stays with it.
+fn begin(globals: &Globals, args: &Do, place: &Place, ask: DoAsk) -> Result<Done, Failure> {
+    let mut config = config::here(Some(place), &args.set)?;
+    if trust::offer(globals, place, &config)? {
+        config = config::here(Some(place), &args.set)?;
+    }
+    let mut settings = config.settings.clone();
+    add_checks(&mut settings, &args.check);
+    settings.task.rounds_max = args.rounds.unwrap_or(settings.task.rounds_max);
+    let project = place.project()?;
+    let who = choose(&mut settings, args)?;
+    let ask = DoAsk {
+        branch: args.branch.clone(),
+        hold: args.no_land || asks(globals, args),
+        attached: args.waiting.attach,
+        ..ask
+    };
+    let begun = real::begin_do(&project, &settings, &ask);
+    let (id, engine) = begun.map_err(|error| by_flag(args, error, |error| config.located(error)))?;
+    if !globals.quiet {
+        out::say(&format!("run {id}"));
+        who.iter().for_each(|who| out::say(who));
+        super::run::tell_noticed(engine.docket());
+    }
+    let (waiting, shown) = (args.waiting, Default::default());
+    let stay = Stay {
+        globals,
+        project: &project,
+        id: &id,
+        settings: &settings,
+        waiting,
+        uat: false,
+        shown,
+        asks: asks(globals, args),
+    };
+    match args.watch && std::io::stdout().is_terminal() {
+        true => stay.watched(place, engine),
+        false => stay.with(engine, Chronicle::default()),
+    }
+}
+
+/// Commands of the command line are checks like those of the settings.
+fn add_checks(settings: &mut Settings, commands: &[String]) {
+    for (n, command) in commands.iter().enumerate() {
+        let name = format!("check-{}", n + 1);
+        let argv = vec!["sh".to_owned(), "-c".to_owned(), command.clone()];
+        settings.checks.commands.insert(name, argv);
+    }
+}
+
+/// Says who builds and who reviews, where the settings do not: as `tribunal init` would choose them.
+fn choose(settings: &mut Settings, args: &Do) -> Result<Option<String>, Failure> {
+    let agents = &mut settings.agents;
+    let role = |name: &str, adapter: &str, roles: &mut std::collections::BTreeMap<String, RoleSettings>| {
+        roles.entry(name.to_owned()).or_default().adapter = Some(adapter.to_owned());
+    };
+    if let Some(builder) = &args.builder {
+        role("dev", builder, &mut agents.roles);
+    }
+    if let Some(reviewer) = &args.reviewer {
+        for seat in agents.task_seats.iter().map(String::as_str).chain(["reviewer"]) {
+            role(seat, reviewer, &mut agents.roles);
+        }
+    }
+    let has = |name: &str| agents.roles.get(name).is_some_and(|role| role.adapter.is_some());
+    let reviewed =
+        has("reviewer") || (!agents.task_seats.is_empty() && agents.task_seats.iter().all(|s| has(s)));
+    if !agents.default.is_empty() || (has("dev") && reviewed) {
+        return Ok(None);
+    }
+    let here = doctor::installed(&Adapters::built_in().map_err(Failure::bug)?, &doctor::environment());
+    let chosen: Vec<String> = super::init::chosen(&here).into_iter().map(str::to_owned).collect();
+    let Some(first) = chosen.first() else { return Ok(None) };
+    agents.default = first.clone();
+    let builder =
+        agents.roles.get("dev").and_then(|role| role.adapter.clone()).unwrap_or_else(|| first.clone());
+    let another = chosen.iter().find(|name| **name != builder).unwrap_or(&builder).clone();
+    if !reviewed {
+        role("reviewer", &another, &mut agents.roles);
+    }
+    let reviewer = args.reviewer.clone().unwrap_or(another);
+    let pair = match builder == reviewer {
+        true => format!("{builder} builds and reviews, in two launches"),
+        false => format!("{builder} builds, {reviewer} reviews"),
+    };
+    Ok(Some(format!("{pair} (as `tribunal init` would choose; --builder and --reviewer name others)")))
+}
+
+/// What is wrong with an agent that was named by a flag is told with the flag.
+fn by_flag(args: &Do, error: SetupError, other: impl FnOnce(SetupError) -> Failure) -> Failure {
+    let flag = match &error {
+        SetupError::Roster { key, .. } if key.contains("roles.dev.") && args.builder.is_some() => "--builder",
+        SetupError::Roster { key, .. } if key.contains("roles.") && args.reviewer.is_some() => "--reviewer",
+        _ => return other(error),
+    };
+    let SetupError::Roster { problem, .. } = error else { return other(error) };
+    Failure::usage(format!("{flag}: {problem}"))
+}
+
+/// Another round of the last change, or one more change where that has landed.
+fn go_on(globals: &Globals, args: &Do, place: &Place, words: &str) -> Result<Done, Failure> {
+    let (id, docket) = last(place)?;
+    let Some(asked) = docket.about.asked.clone() else { return Err(none_yet()) };
+    let seen = place.read(&id)?;
+    if seen.is_live() {
+        return Err(Failure::usage(format!("run {id} is at work"))
+            .hint("wait for it, or call it off with `tribunal cancel`"));
+    }
+    match docket.run.as_ref().and_then(Run::ending) {
+        Some(ending) if ending.is_good() => {
+            let earlier = before(*asked, &docket);
+            begin(globals, args, place, DoAsk { words: words.to_owned(), earlier, ..DoAsk::default() })
+        }
+        Some(ending) => {
+            Err(Failure::usage(format!("run {id} ended {}: nothing goes on from it", ending.word()))
+                .hint("`tribunal do \"…\"` begins another"))
+        }
+        None => {
+            let question = open_question(&docket).ok_or_else(|| {
+                Failure::usage(format!("run {id} was interrupted, and has nothing to show yet"))
+                    .hint(format!("`tribunal resume {id}` goes on with it"))
+            })?;
+            resume::check_agents(place, &place.project()?, &id)?;
+            resume::kept(place, &id, &docket.about)?;
+            again(&seen, &question, words, args.rounds)?;
+            drop(seen);
+            match asks(globals, args) {
+                true => resume::go_on_and_ask(globals, place, &id, args.waiting),
+                false => resume::go_on(globals, place, &id, args.waiting, None),
+            }
+        }
+    }
+}
+
+/// What was asked for up to now, oldest first.
+fn before(asked: AskedNote, docket: &Docket) -> Vec<String> {
+    let AskedNote { earlier, words, .. } = asked;
+    earlier.into_iter().chain([words]).chain(docket.more.iter().cloned()).collect()
+}
+
+/// The newest change that was asked for in words.
+fn last(place: &Place) -> Result<(String, Docket), Failure> {
+    for id in place.runs() {
+        if let Some(docket) = place.begun(&id)?
+            && docket.about.asked.is_some()
+        {
+            return Ok((id, docket));
+        }
+    }
+    Err(none_yet())
+}
+
+fn none_yet() -> Failure {
+    Failure::usage("there is no change here to go on with").hint("`tribunal do \"what to do\"` makes one")
+}
+
+/// The question that keeps the change from going on.
+fn open_question(docket: &Docket) -> Option<OpenQuestion> {
+    land::held_question(docket).or_else(|| inbox::questions(docket).into_iter().next())
+}
+
+/// Has the change worked on again; what cannot be worked on again is refused with what it takes instead.
+fn again(seen: &Seen, question: &OpenQuestion, note: &str, rounds: Option<u32>) -> Result<(), Failure> {
+    answer(seen, question, Reaction::Again, note, rounds)
+}
+
+fn answer(
+    seen: &Seen,
+    question: &OpenQuestion,
+    reaction: Reaction,
+    note: &str,
+    rounds: Option<u32>,
+) -> Result<(), Failure> {
+    let (by, note) = (decide::user(None), note.to_owned());
+    let rounds = if reaction == Reaction::Again { rounds.unwrap_or(ROUNDS) } else { 0 };
+    let body = inbox::answer(question, Answer { reaction, by, note, rounds, revision: None })?;
+    out::say(&decide::post(seen, question, &body)?);
+    Ok(())
+}
+
+/// Drops the change: nothing of it reaches the branch.
+fn drop_it(seen: &Seen, question: &OpenQuestion) -> Result<(), Failure> {
+    if matches!(question.reason, inbox::Reason::Held(_)) {
+        return answer(seen, question, Reaction::Stop, "", None);
+    }
+    let letter = Body::Drop { plan: PlanId::new(words::PLAN), by: decide::user(None) };
+    let letter = letter.letter(Time(now())).map_err(Failure::bug)?;
+    tribunal_journal::post(&seen.dir, &letter)?;
+    Ok(())
+}
+
+/// Asks what becomes of a change that waits, until the person has decided or leaves it for later.
+fn ask(globals: &Globals, args: &Do, place: &Place, mut done: Done) -> Result<Done, Failure> {
+    while done == Done::Waits {
+        let (id, docket) = last(place)?;
+        let Some(question) = open_question(&docket) else { return Ok(done) };
+        let offers = |reaction| question.offers.contains(&reaction);
+        let lands = if offers(Reaction::Land) { "[l]and it   " } else { "" };
+        let works = if offers(Reaction::Again) { "[a]gain with a note   " } else { "" };
+        out::say(&format!("\n{lands}{works}[o]pen: leave it for later   [d]rop it"));
+        let seen = place.read(&id)?;
+        match line()?.as_deref().map(str::trim) {
+            Some("l" | "land") if offers(Reaction::Land) => {
+                answer(&seen, &question, Reaction::Land, "", None)?
+            }
+            Some("a" | "again") if offers(Reaction::Again) => {
+                out::say("What should be different?");
+                let note = line()?.unwrap_or_default();
+                if note.trim().is_empty() {
+                    out::say("nothing was said: nothing was done");
+                    continue;
+                }
+                again(&seen, &question, note.trim(), args.rounds)?;
+            }
+            Some("d" | "drop") => drop_it(&seen, &question)?,
+            None | Some("o" | "open") => {
+                out::say(&later(&id, &question));
+                return Ok(done);
+            }
+            Some(_) => {
+                out::say("answer with one of the letters in brackets");
+                continue;
+            }
+        }
+        drop(seen);
+        done = resume::go_on_and_ask(globals, place, &id, args.waiting)?;
+    }
+    Ok(done)
+}
+
+/// How a change that was left for later is taken up.
+fn later(id: &str, question: &OpenQuestion) -> String {
+    let head = format!("refs/tribunal/{id}/head");
+    match question.offers.contains(&Reaction::Land) {
+        true => format!(
+            "it waits:\n  git diff HEAD...{head}\n  tribunal land {id}\n  tribunal do --continue \"more words\"\n  tribunal decide {} stop --run {id}",
+            question.id
+        ),
+        false => format!("it waits: `tribunal inbox` lists what it takes, `tribunal show {id}` says more"),
+    }
+}
+
+/// One line of the person; nothing where they are gone.
+fn line() -> Result<Option<String>, Failure> {
+    let mut line = String::new();
+    Ok((std::io::stdin().lock().read_line(&mut line)? > 0).then_some(line))
+}
+
+/// Shows what came of it: the change, what is open, what it cost.
+pub fn tell(stay: &Stay<'_>, docket: &Docket, view: &RunView) -> Result<(), Failure> {
+    let change = real::change_of(stay.project, stay.id, docket).unwrap_or_default();
+    if stay.globals.json {
+        let mut value = serde_json::to_value(view).map_err(Failure::bug)?;
+        if let Some(fields) = value.as_object_mut() {
+            let words = docket.about.asked.as_ref().map(|asked| asked.words.clone());
+            fields.insert("words".to_owned(), words.into());
+            fields.insert("diff".to_owned(), String::from_utf8_lossy(&change).into_owned().into());
+        }
+        return out::json(&value);
+    }
+    let style = out::stdout_style(stay.globals);
+    let mut text = String::new();
+    if !change.is_empty() {
+        text.push_str(&format!("\n{}", diff::text(&change, style, DIFF_LINES)));
+        text.push_str(&format!("\n  {}\n", plain::line(&diff::counts(&change))));
+    }
+    // Whoever is asked right after it needs no commands for the answer, and the diff stays on the screen.
+    match view.questions.first().filter(|_| stay.asks) {
+        Some(question) => {
+            text.push_str(&summary::before_asking(view, style));
+            let why = format!("{}: {}", question.subject, question.why);
+            text.push_str(&format!("\n  {}\n{}", style.wrap(&why, "  "), summary::after(view, style)));
+        }
+        None => text.push_str(&summary::text(view, style)),
+    }
+    out::data(&text)
+}
