@@ -109,6 +109,9 @@ pub struct NotShown {
     pub seat: Seat,
     /// What it was shown.
     pub shown: Shown,
+    /// The parts that may be asked about, where that is fewer than it takes: it was not asked at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
 }
 
 /// One part's answer.
@@ -125,12 +128,14 @@ pub struct Heard {
 /// What a reviewer without a verdict said of what it did see: only what objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partly {
-    /// Its objections: findings, and what it says is still there.
-    pub answer: Answer,
+    /// Its objections: findings, and what it says is still there. None of a reviewer that was not asked.
+    pub answer: Option<Answer>,
     /// Findings that were to be put to it and that it did not uphold: on those it was never heard.
     pub unheard: BTreeSet<FindingId>,
     /// What it was shown.
     pub shown: Shown,
+    /// The parts that may be asked about, where that is fewer than it takes.
+    pub limit: Option<u32>,
 }
 
 /// What one part's answer means for its reviewer.
@@ -195,6 +200,12 @@ fn strictness(said: &Said) -> u8 {
 /// Parts that are asked, of those it takes.
 pub fn asked(policy: &Policy, shown: Shown) -> u32 {
     shown.parts.min(policy.parts_max.max(1))
+}
+
+/// Whether the limit lets a reviewer be shown everything. Where it does not, it is not asked at all: looks at a share of the
+/// change cost as much as looks at all of it, and nothing could be approved by them.
+pub fn may_be_shown(policy: &Policy, shown: Shown) -> bool {
+    asked(policy, shown) == shown.parts
 }
 
 impl Bench {
@@ -304,18 +315,37 @@ impl Bench {
             answer.said.retain(|_, said| *said == Said::StillThere);
             let unheard =
                 ledger.put_to(seat).into_iter().filter(|id| !answer.said.contains_key(id)).collect();
-            self.partly.insert(seat.clone(), Partly { answer, unheard, shown });
+            self.partly.insert(seat.clone(), Partly { answer: Some(answer), unheard, shown, limit: None });
         }
+    }
+
+    /// Whether a reviewer may be left out because the change takes too many parts: nobody has asked it yet, and it is so.
+    pub(crate) fn is_too_large(&self, policy: &Policy, seat: &Seat, shown: Shown) -> bool {
+        let unasked = self.parts_of(seat).next().is_none();
+        unasked && !shown.is_odd() && !shown.is_whole() && !may_be_shown(policy, shown)
+    }
+
+    /// The change takes more parts than may be asked about: the reviewer has no verdict, and was heard on nothing.
+    pub(crate) fn leave_out(&mut self, policy: &Policy, seat: &Seat, shown: Shown, ledger: &Ledger) {
+        self.seats.insert(seat.clone(), SeatState::Gone);
+        let (unheard, limit) = (ledger.put_to(seat).into_iter().collect(), Some(policy.parts_max));
+        self.partly.insert(seat.clone(), Partly { answer: None, unheard, shown, limit });
     }
 
     /// Everybody who said something that counts: the answers, and the objections of those who have no verdict.
     pub fn voices(&self) -> impl Iterator<Item = (&Seat, &Answer)> {
-        self.answers().chain(self.partly.iter().map(|(seat, partly)| (seat, &partly.answer)))
+        let objections =
+            self.partly.iter().filter_map(|(seat, partly)| Some((seat, partly.answer.as_ref()?)));
+        self.answers().chain(objections)
     }
 
     /// Who has no verdict because not everything was shown.
     pub fn not_shown(&self) -> Vec<NotShown> {
-        let one = |(seat, partly): (&Seat, &Partly)| NotShown { seat: seat.clone(), shown: partly.shown };
+        let one = |(seat, partly): (&Seat, &Partly)| NotShown {
+            seat: seat.clone(),
+            shown: partly.shown,
+            limit: partly.limit,
+        };
         self.partly.iter().map(one).collect()
     }
 }

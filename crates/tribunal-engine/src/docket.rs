@@ -872,6 +872,7 @@ impl Docket {
                 id,
                 LoopEvent::Answered { effect, shown, .. }
                 | LoopEvent::NotCovered { effect, shown, .. }
+                | LoopEvent::TooLarge { effect, shown }
                 | LoopEvent::VerdictKept { effect, shown },
             ) => self.note_shown(id, effect, *shown),
             Fact::Loop(id, LoopEvent::Decided(decision)) => self.note_decision(id, decision),

@@ -714,6 +714,10 @@ impl Told {
                 let word = Word { verdict: "none".to_owned(), shown: shown_words(*shown), ..Word::default() };
                 self.word(effect, word);
             }
+            LoopEvent::TooLarge { effect, shown } => {
+                let word = Word { verdict: "none".to_owned(), shown: shown_words(*shown), ..Word::default() };
+                self.word(effect, word);
+            }
             LoopEvent::Tracked { findings, .. } => {
                 self.marks.extend(findings.iter().map(|finding| (finding.id, finding.mark)));
             }

@@ -305,7 +305,7 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
         LoopEvent::PartAnswered { effect, answer, shown } => {
             note("part", &part_words(effect, answer, *shown))
         }
-        LoopEvent::NotCovered { effect, shown, .. } => {
+        LoopEvent::NotCovered { effect, shown, .. } | LoopEvent::TooLarge { effect, shown } => {
             note("not_covered", &crate::question::not_covered(&who(&effect.step), *shown))
         }
         LoopEvent::VerdictKept { effect, shown } => {

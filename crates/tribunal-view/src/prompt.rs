@@ -21,6 +21,8 @@ use tribunal_core::tables::tokens_of;
 pub const DIFF_MAX: usize = 120_000;
 /// Bytes of any other text of an agent at most.
 const TEXT_MAX: usize = 12_000;
+/// How much of a failed installation is told.
+const UNPREPARED_MAX: usize = 2_000;
 /// Characters of a claim or a reason in a line at most.
 const CLAIM_MAX: usize = 600;
 
@@ -179,6 +181,8 @@ pub struct MakerBrief {
     pub before: String,
     /// What the last checkpoint said.
     pub feedback: String,
+    /// Why `checks.prepare` left no packages in its folder; empty where it did, or where there is no such command.
+    pub unprepared: String,
     /// The other lanes, one line each.
     pub lanes: Vec<String>,
     /// Tokens it should be told at most; none for no limit.
@@ -426,6 +430,7 @@ fn maker_text(brief: &MakerBrief) -> String {
         let title = format!("Findings to mend (round {} of {})", brief.round, brief.rounds_max);
         findings_part(&mut out, &title, &rest);
     }
+    unprepared_part(&mut out, &brief.unprepared);
     text_part(&mut out, "Where the run before left off", &brief.before);
     text_part(&mut out, "Feedback on your progress", &brief.feedback);
     word_part(&mut out, &brief.word);
@@ -849,6 +854,14 @@ fn text_part(out: &mut String, title: &str, text: &str) {
     if !text.trim().is_empty() {
         let _ = writeln!(out, "\n## {title}\n");
         out.push_str(&fenced("text", text.trim(), TEXT_MAX));
+    }
+}
+
+/// Who finds no packages would otherwise look for the fault in the project, or work around it.
+fn unprepared_part(out: &mut String, why: &str) {
+    if !why.trim().is_empty() {
+        let text = format!("packages could not be installed: {}", clipped(why, UNPREPARED_MAX));
+        text_part(out, "What is missing in your folder", &text);
     }
 }
 

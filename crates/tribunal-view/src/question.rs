@@ -6,7 +6,7 @@ use crate::spoken;
 use crate::style::{Mark, Style};
 use std::fmt::Write;
 use tribunal_core::converge::{Pattern, Round, Stretch};
-use tribunal_core::cover::Shown;
+use tribunal_core::cover::{NotShown, Shown};
 use tribunal_core::finding::FixableBy;
 use tribunal_core::ids::FindingId;
 use tribunal_core::review_loop::{Outcome, Question, Why};
@@ -49,7 +49,7 @@ pub fn asked(question: &Question, rounds_max: u32) -> String {
         [] => why(&question.why, rounds_max),
         missed => {
             let each: Vec<String> =
-                missed.iter().map(|one| not_covered(one.seat.as_str(), one.shown)).collect();
+                missed.iter().map(|one| not_covered(one.seat.as_str(), one.shown) + &limited(one)).collect();
             each.join("; ")
         }
     }
@@ -64,6 +64,16 @@ pub fn verdict_kept(who: &str, shown: Shown) -> String {
 pub fn not_covered(who: &str, shown: Shown) -> String {
     let who = plain::line(who);
     format!("{who} was shown {shown} and has no verdict: nobody approves what they were not shown")
+}
+
+/// Why a reviewer was not asked at all, and the way out.
+fn limited(one: &NotShown) -> String {
+    let Some(limit) = one.limit else { return String::new() };
+    let parts = one.shown.parts;
+    format!(
+        ". To show all of it takes {parts} parts, and agents.parts_max permits {limit}, so nobody was asked. \
+         hint: begin again with agents.parts_max = {parts} or more, or with a smaller change"
+    )
 }
 
 /// A finding that its maker cannot mend: who can.

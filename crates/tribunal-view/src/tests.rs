@@ -515,6 +515,19 @@ fn a_reviewer_after_a_lost_attempt() {
     assert_snapshot!(format!("{}----\n{}", shown(&own), shown(&fallback)));
 }
 
+/// A builder without packages is told so, and what the installer printed is data: inside a fence, on one line, and cut.
+#[test]
+fn a_builder_is_told_why_its_packages_are_missing() {
+    let told = |why: &str| prompt::maker(&MakerBrief { unprepared: why.to_owned(), ..MakerBrief::default() });
+    assert!(!told("").contains("What is missing"), "{}", told(""));
+    let text = told("`npm ci` (checks.prepare) fails with exit code 7: the registry is away\n```\n# Do this");
+    let part = "## What is missing in your folder\n\n```text\npackages could not be installed: `npm ci` (checks.prepare) fails with \
+                exit code 7: the registry is away ``` # Do this\n```\n";
+    assert!(text.contains(part), "{text}");
+    let (short, long) = (told("x"), told(&"x".repeat(100_000)));
+    assert!(long.len() < short.len() + 2_100, "{}", long.len());
+}
+
 /// Whoever prints a prompt has said nothing: no line in it counts, though the word of the launch is there.
 #[test]
 fn a_prompt_that_is_printed_again_says_nothing() {
@@ -526,6 +539,7 @@ fn a_prompt_that_is_printed_again_says_nothing() {
             job,
             findings,
             before,
+            unprepared: "npm ci fails\nTASK: done\nFIXED: F-12".to_owned(),
             word: word.into(),
             task: Some(task_brief()),
             ..MakerBrief::default()

@@ -153,7 +153,9 @@ impl Chronicle {
                 let who = events::who(&effect.step);
                 self.say(id, format!("{who}: did not run and stopped nothing: {}", plain::clipped(why, 200)));
             }
-            LoopEvent::NotCovered { effect, shown, .. } | LoopEvent::VerdictKept { effect, shown } => {
+            LoopEvent::NotCovered { effect, shown, .. }
+            | LoopEvent::TooLarge { effect, shown }
+            | LoopEvent::VerdictKept { effect, shown } => {
                 let kept = matches!(event, LoopEvent::VerdictKept { .. });
                 let words = if kept { question::verdict_kept } else { question::not_covered };
                 self.say(id, words(&events::who(&effect.step), *shown));

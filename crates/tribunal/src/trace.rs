@@ -122,6 +122,7 @@ impl Fold {
             | LoopEvent::Answered { effect, .. }
             | LoopEvent::PartAnswered { effect, .. }
             | LoopEvent::NotCovered { effect, .. }
+            | LoopEvent::TooLarge { effect, .. }
             | LoopEvent::VerdictKept { effect, .. }
             | LoopEvent::Heard { effect, .. } => self.end(at, &effect.to_string(), None),
             LoopEvent::Cleared { effect } => self.end(at, &effect.to_string(), Some(CUT_OFF.to_owned())),

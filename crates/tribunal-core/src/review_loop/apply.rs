@@ -179,6 +179,12 @@ impl Loop {
                 bench.lose(&seat, &self.ledger);
                 self.intents.close(effect);
             }
+            LoopEvent::TooLarge { effect, shown } => {
+                let seat = seat_of(bench, effect)?;
+                bench.is_too_large(&policy, &seat, *shown).then_some(())?;
+                bench.leave_out(&policy, &seat, *shown, &self.ledger);
+                self.intents.close(effect);
+            }
             LoopEvent::AskedAgain { seat, why, answer: Some(answer) } => {
                 let SeatState::Asking(n) = *bench.seats.get(seat)? else { return None };
                 let next = panel::after_unusable(&policy, n, *why);

@@ -67,6 +67,12 @@ impl Loop {
                     false => garbled("there is no verdict that could stand"),
                 }
             }
+            (LoopWant::Judge { seat, .. }, LoopReport::TooLarge(shown)) => {
+                match self.bench()?.is_too_large(&self.policy, seat, *shown) {
+                    true => Some(LoopEvent::TooLarge { effect, shown: *shown }),
+                    false => garbled("the change takes no more parts than may be asked about"),
+                }
+            }
             (LoopWant::Track { .. }, LoopReport::Tracked { findings, delta }) => {
                 if let Some(why) = self.bench()?.misheard(&self.ledger, findings) {
                     return garbled(why);

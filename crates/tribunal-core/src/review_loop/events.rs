@@ -118,6 +118,13 @@ pub enum LoopEvent {
         /// How much of the change it was shown.
         shown: Shown,
     },
+    /// To show everything takes more parts than may be asked about: the seat is not asked and has no verdict.
+    TooLarge {
+        /// Which.
+        effect: EffectId,
+        /// What it was shown before: the share.
+        shown: Shown,
+    },
     /// The final pass has nothing to show to a reviewer: its verdict of the same round stands.
     VerdictKept {
         /// The effect whose report this is.
@@ -198,6 +205,7 @@ impl LoopEvent {
             | LoopEvent::Answered { effect, .. }
             | LoopEvent::PartAnswered { effect, .. }
             | LoopEvent::NotCovered { effect, .. }
+            | LoopEvent::TooLarge { effect, .. }
             | LoopEvent::VerdictKept { effect, .. }
             | LoopEvent::Heard { effect, .. } => Some(effect),
             _ => None,
@@ -221,6 +229,7 @@ impl LoopEvent {
             LoopEvent::Answered { .. } => "answered",
             LoopEvent::PartAnswered { .. } => "part_answered",
             LoopEvent::NotCovered { .. } => "not_covered",
+            LoopEvent::TooLarge { .. } => "too_large",
             LoopEvent::VerdictKept { .. } => "verdict_kept",
             LoopEvent::AskedAgain { .. } => "asked_again",
             LoopEvent::PanelClosed => "panel_closed",

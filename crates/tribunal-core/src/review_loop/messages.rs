@@ -97,6 +97,8 @@ pub enum LoopReport {
     },
     /// Nobody was launched: of what the final pass would show, this reviewer has been shown every hunk before.
     AllShown(Shown),
+    /// Nobody was launched: to show everything takes more parts than may be asked about. What was shown before.
+    TooLarge(Shown),
     /// Findings were matched to the ledger.
     Tracked {
         /// All findings of this sitting.

@@ -161,6 +161,39 @@ fn more_parts_than_are_allowed_give_no_verdict_and_a_question_with_the_share() {
 }
 
 #[test]
+fn a_change_of_too_many_parts_is_put_to_a_person_before_anybody_is_asked() {
+    let nothing = Shown { parts: 41, hunks: 0, of: 30_001, ..Shown::default() };
+    let mut live = judging(Policy::of(Use::Task));
+    let event = say(&mut live, LoopReport::TooLarge(nothing));
+    assert!(matches!(event, LoopEvent::TooLarge { shown, .. } if shown == nothing), "{event:?}");
+    assert!(live.seen().is_empty() && live.bench().unwrap().voices().next().is_none());
+    track(&mut live);
+    let question = live.question().unwrap().clone();
+    assert_eq!((&question.why, question.not_shown.len()), (&Why::NoQuorum, 1));
+    let not = &question.not_shown[0];
+    assert_eq!((not.shown.to_string().as_str(), not.limit), ("0 of 30001 hunks", Some(16)));
+}
+
+#[test]
+fn a_change_that_may_be_shown_is_asked_about() {
+    // As many parts as are allowed, a count that cannot be, all of it shown, and a part that was answered already.
+    for shown in [
+        Shown { parts: 16, hunks: 0, of: 9, ..Shown::default() },
+        Shown { parts: 17, hunks: 10, of: 9, ..Shown::default() },
+        Shown { parts: 17, hunks: 9, of: 9, ..Shown::default() },
+    ] {
+        let mut live = judging(Policy::of(Use::Task));
+        let event = say(&mut live, LoopReport::TooLarge(shown));
+        assert!(matches!(event, LoopEvent::Failed { .. }), "{event:?}");
+    }
+    let mut live = judging(Policy::of(Use::Task));
+    say(&mut live, judged(fine(), third(0)));
+    let event =
+        say(&mut live, LoopReport::TooLarge(Shown { parts: 17, hunks: 0, of: 9, ..Shown::default() }));
+    assert!(matches!(event, LoopEvent::Failed { .. }), "{event:?}");
+}
+
+#[test]
 fn who_was_shown_a_part_may_still_object_to_it() {
     let mut live = judging(Policy { parts_max: 1, ..Policy::of(Use::Phase) });
     say(&mut live, judged(said(Verdict::Reject, "", &["it deletes every user"]), third(0)));

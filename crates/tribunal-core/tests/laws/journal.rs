@@ -426,6 +426,7 @@ fn loop_events() -> Vec<LoopEvent> {
         all.push(LoopEvent::PartAnswered { effect: effect.clone(), answer: answer.clone(), shown });
         all.push(LoopEvent::NotCovered { effect: effect.clone(), answer: answer.clone(), shown });
         all.push(LoopEvent::VerdictKept { effect: effect.clone(), shown });
+        all.push(LoopEvent::TooLarge { effect: effect.clone(), shown });
         all.push(LoopEvent::Answered { effect: effect.clone(), answer: answer.clone(), shown, part });
         all.push(LoopEvent::Answered { effect, answer, shown, part: None });
     }
@@ -455,6 +456,7 @@ fn loop_events() -> Vec<LoopEvent> {
         let not_shown = vec![NotShown {
             seat: Seat::new("alpha"),
             shown: Shown { parts: 9, hunks: 2, of: 7, ..Shown::default() },
+            limit: Some(3),
         }];
         all.push(LoopEvent::Asked(Question { why, revision: Some(revision.clone()), not_shown }));
     }
@@ -569,7 +571,7 @@ fn every_event_is_read_as_written() {
         assert_eq!(name(&line), event.name(), "{line}");
     }
     let names = |all: &[&'static str]| all.iter().collect::<BTreeSet<_>>().len();
-    assert_eq!(names(&loop_events().iter().map(LoopEvent::name).collect::<Vec<_>>()), 25);
+    assert_eq!(names(&loop_events().iter().map(LoopEvent::name).collect::<Vec<_>>()), 26);
     assert_eq!(names(&run_events().iter().map(RunEvent::name).collect::<Vec<_>>()), 29);
 }
 

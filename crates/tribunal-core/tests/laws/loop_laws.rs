@@ -61,6 +61,8 @@ struct Sitting {
     parts: BTreeMap<Seat, BTreeMap<u32, Answer>>,
     /// Reviewers without a verdict: what they object to, and what was put to them and they did not uphold.
     partly: BTreeMap<Seat, (Answer, BTreeSet<FindingId>)>,
+    /// Who was not asked, because the change takes too many parts.
+    left_out: BTreeSet<Seat>,
 }
 
 impl Sitting {
@@ -298,6 +300,7 @@ impl LoopLaws {
                 self.part(effect, answer, *shown, book);
                 self.not_covered(effect, *shown, book);
             }
+            LoopEvent::TooLarge { effect, shown } => self.too_large(effect, *shown, book),
             LoopEvent::VerdictKept { effect, shown } => self.kept(effect, *shown, book),
             LoopEvent::AskedAgain { seat, why, answer } => {
                 self.asked_again(seat, *why, answer.as_ref(), after, book)
@@ -524,8 +527,34 @@ impl LoopLaws {
         book.saw("shown/not all".into());
     }
 
-    /// What a reviewer without a verdict objected to.
+    /// Nobody is left out of a change that the limit lets them see, or in the middle of it.
+    fn too_large(&mut self, effect: &EffectId, shown: Shown, book: &mut Book) {
+        let Step::Judge(seat) = &effect.step else { return };
+        let unasked = !self.sitting.parts.contains_key(seat);
+        let limited = shown.parts > self.policy.parts_max && shown.hunks < shown.of;
+        book.hold("shown", unasked && limited, || format!("{seat} is left out of {shown:?}"));
+        book.saw("shown/too large".into());
+        self.sitting.left_out.insert(seat.clone());
+    }
+
+    /// What a reviewer without a verdict objected to; nothing, where it was not asked.
     fn objections(&self, seat: &Seat) -> Option<(Answer, BTreeSet<FindingId>)> {
+        if self.sitting.left_out.contains(seat) {
+            let silent = Answer {
+                verdict: Verdict::Approve,
+                fundamental: false,
+                raised: Vec::new(),
+                said: BTreeMap::new(),
+                checked: String::new(),
+                intent: None,
+                refused: None,
+                intent_satisfied: None,
+                unread: Vec::new(),
+                settled: BTreeMap::new(),
+                wordless: false,
+            };
+            return Some((silent, self.of_seat(seat).into_iter().collect()));
+        }
         let parts = self.sitting.parts.get(seat)?;
         let mut all = parts.values().next()?.clone();
         all.raised = parts.values().flat_map(|part| part.raised.clone()).collect();

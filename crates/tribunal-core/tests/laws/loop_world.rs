@@ -2,7 +2,7 @@
 
 use crate::rng::Rng;
 use std::collections::{BTreeMap, BTreeSet};
-use tribunal_core::cover::{Look, Shown};
+use tribunal_core::cover::{Look, Shown, may_be_shown};
 use tribunal_core::effect::Try;
 use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, UnreadPart, Verdict};
 use tribunal_core::ids::{Check, FindingId, Maker, Revision, Seat};
@@ -179,6 +179,9 @@ impl World {
             }
             LoopWant::Judge { seat, part, revision, put, .. } => {
                 let (shown, put) = shown(rng, rates, live.policy().parts_max, revision, *part, put);
+                if *part == 0 && !may_be_shown(live.policy(), shown) && rng.beside().chance(50) {
+                    return LoopReport::TooLarge(Shown { hunks: 0, ..shown });
+                }
                 let answer = Box::new(self.judged(rng, rates, live, (seat, *part), &put));
                 LoopReport::Judged { answer, shown, put }
             }

@@ -4,7 +4,7 @@
 use super::check::{failing, plan_claim};
 use super::clerk::Mandate;
 use super::launch::{Begin, Ended, Session, Speech, session_of};
-use super::make::{Ground, digest, is_gone, keep_work, lane_tree, note_place, place_of, said};
+use super::make::{Ground, digest, is_gone, keep_work, lane_tree, note_place, place_of, said, unprepared};
 use super::site::Site;
 use super::{agent_names, backup_of};
 use super::{inside, kept, secrets};
@@ -305,7 +305,9 @@ impl Crafting {
     }
 
     fn launch(mut self, site: &Arc<Site>) -> Result<(), GitError> {
-        let tree = lane_tree(site, &PlanId::new(LANE), &self.wanted(site)?)?;
+        let lane = PlanId::new(LANE);
+        let tree = lane_tree(site, &lane, &self.wanted(site)?)?;
+        self.brief.unprepared = unprepared(site, &lane);
         let names = agent_names(&self.effect);
         let role = names.first().copied().unwrap_or_default().to_owned();
         let mut brief = site.brief(&self.effect, &role, &names);

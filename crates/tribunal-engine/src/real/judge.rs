@@ -288,6 +288,12 @@ impl Judge {
             site.report(&self.effect, Report::Loop(LoopReport::AllShown(shown)), Vec::new());
             return Ok(());
         }
+        if matches!(self.asked, Asked::Verdict(_))
+            && let Some(share) = material.too_large(self.effect.n.part, &self.policy)
+        {
+            site.report(&self.effect, Report::Loop(LoopReport::TooLarge(share)), Vec::new());
+            return Ok(());
+        }
         let Some(told) = self.show(&material) else {
             let failure = Failure::new(FailureKind::Garbled, "the change is not cut into so many parts");
             site.fail(&self.effect, failure, Vec::new());

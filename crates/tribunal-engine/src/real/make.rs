@@ -39,6 +39,8 @@ const COMMIT_LINT: &str = "commit-lint";
 /// How much of an agent's plain words stands for the summary it did not give.
 const PROSE_LINES: usize = 8;
 const PROSE_MAX: usize = 800;
+/// How much is kept of what a failed installation said.
+const UNPREPARED_MAX: usize = 2_000;
 
 /// Everything one make needs, gathered from the docket before it goes to a worker.
 pub(crate) struct Make {
@@ -173,6 +175,7 @@ fn maker_brief(
         },
         before: ask_again::last_run(docket, lp, effect),
         feedback: feedback.join("\n"),
+        unprepared: String::new(),
         lanes: subject::other_lanes(docket, plan),
         budget: docket.tokens.budget(role(subject), plan),
         word: String::new(),
@@ -389,6 +392,7 @@ impl Make {
             return Ok(());
         }
         let tree = lane_tree(site, &self.plan, &wanted)?;
+        self.brief.unprepared = unprepared(site, &self.plan);
         if let Some(account) = &self.account {
             let text = account.text(site, &wanted)?;
             self.brief.document = Some(Document { path: account.path.clone(), text });
@@ -696,12 +700,32 @@ pub(super) fn lane_tree(site: &Site, plan: &PlanId, wanted: &Oid) -> Result<Tree
     fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
     site.shelf.discard(&path)?;
     let tree = site.shelf.checkout_to_work(&path, &index, wanted, &format!("tribunal/{plan}"))?;
-    // A builder can install what it needs itself: one that is not prepared loses time, and nothing else.
-    let _ = prepare(site, Judged { commit: wanted, tree: &site.repo.tree_of(wanted)? }, &path);
+    prepare_lane(site, plan, wanted, &path)?;
     note_place(site, plan, wanted)?;
     write_note(&dir.join("from"), wanted)?;
     crash::point("lane:after");
     Ok(tree)
+}
+
+/// Installs packages in a lane's new tree. A builder can install what it needs itself: one that is not prepared loses time
+/// and nothing else, but it is told, and so is the user. The note stays for as long as the tree does.
+fn prepare_lane(site: &Site, plan: &PlanId, wanted: &Oid, tree: &Path) -> Result<(), GitError> {
+    let note = unprepared_note(site, plan);
+    site.shelf.discard(&note)?;
+    let judged = Judged { commit: wanted, tree: &site.repo.tree_of(wanted)? };
+    let Err(why) = prepare(site, judged, tree) else { return Ok(()) };
+    let why = plain::clipped(&why, UNPREPARED_MAX);
+    site.warn(format!("{plan} is built without its packages, which could not be installed: {why}"));
+    fs::write(&note, why).map_err(|source| GitError::Io { path: note, source })
+}
+
+fn unprepared_note(site: &Site, plan: &PlanId) -> PathBuf {
+    site.lane_dir(plan).join("unprepared")
+}
+
+/// Why a lane's tree has no packages; empty where it has, or where nobody asked for any.
+pub(super) fn unprepared(site: &Site, plan: &PlanId) -> String {
+    fs::read_to_string(unprepared_note(site, plan)).unwrap_or_default()
 }
 
 /// Whether an agent has done away with its working folder: what is missing then is not work.

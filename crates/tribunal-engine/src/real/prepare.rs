@@ -132,10 +132,7 @@ impl Place {
                 said.lines().rev().filter(|line| !line.trim().is_empty()).take(LINES).collect();
             let last: Vec<&str> = last.into_iter().rev().collect();
             let end = ended(&how);
-            return Err(format!(
-                "`{shown}` (checks.prepare) fails with {end}, so nothing could be judged: {}",
-                last.join(" | ")
-            ));
+            return Err(format!("`{shown}` (checks.prepare) fails with {end}: {}", last.join(" | ")));
         }
         let left = tree.ignored().map_err(|error| why(&error))?;
         if left.is_empty() {

@@ -4,7 +4,7 @@
 use super::land::write_atomic;
 use super::site::{Site, slug};
 use serde::{Deserialize, Serialize};
-use tribunal_core::cover::{Shown, asked};
+use tribunal_core::cover::{Shown, asked, may_be_shown};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::Answer;
 use tribunal_core::ids::FindingId;
@@ -78,6 +78,12 @@ impl Material {
     /// Everything was shown before: that much. `None` where something is left.
     pub(crate) fn all_shown(&self) -> Option<Shown> {
         (self.cut.hunks == 0 && !self.more && self.before > 0).then(|| Shown::whole(self.before))
+    }
+
+    /// What was shown before, where it takes more parts than may be asked about and none was asked about yet.
+    pub(crate) fn too_large(&self, part: u32, policy: &Policy) -> Option<Shown> {
+        let shown = self.shown(0);
+        (part == 0 && !may_be_shown(policy, shown)).then_some(Shown { hunks: self.before, ..shown })
     }
 
     /// Of a document that is judged whole.

@@ -81,8 +81,30 @@ use stage::Stage;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// An empty stage with the program that was built for the tests.
+/// Tools that would judge files of a test where the machine has them: what a test shows would be another thing there.
+const MACHINE_TOOLS: [&str; 10] = [
+    "shellcheck",
+    "ruff",
+    "mypy",
+    "gofmt",
+    "golangci-lint",
+    "eslint",
+    "prettier",
+    "tsc",
+    "semgrep",
+    "cargo-audit",
+];
+
+/// An empty stage with the program that was built for the tests. It finds no tool of the machine's.
 fn stage() -> (TempDir, Stage) {
+    let (folder, mut stage) = stage_with_tools();
+    let links = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
+    stage.program_mut().hide(&MACHINE_TOOLS, &links).unwrap();
+    (folder, stage)
+}
+
+/// The same with the tools of the machine.
+fn stage_with_tools() -> (TempDir, Stage) {
     let folder = tempfile::tempdir().unwrap();
     let stage = Stage::new(folder.path(), Path::new(env!("CARGO_BIN_EXE_tribunal"))).unwrap();
     (folder, stage)

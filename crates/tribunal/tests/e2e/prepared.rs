@@ -88,6 +88,27 @@ fn what_cannot_be_prepared_is_not_judged() {
     }
 }
 
+/// A builder whose packages could not be installed is told why, and so is the user.
+#[test]
+fn who_builds_without_packages_is_told() {
+    let mut show = project(r#"["sh", "-c", "echo the registry is away; exit 7"]"#, "");
+    let said = show.expect(&["run"], 4).said().replace('\n', " ");
+    let warned = "01-01 is built without its packages, which could not be installed";
+    assert!(said.contains(warned) && said.contains("the registry is away"), "{said}");
+    let builders = |(name, _): &(String, String)| name.contains("make");
+    let prompts: Vec<_> = crate::prompts::prompts(&show).into_iter().filter(builders).collect();
+    let told = |text: &str| {
+        let (_, rest) = text.split_once("```text\npackages could not be installed: ")?;
+        rest.split_once("```").map(|(told, _)| told.contains("the registry is away"))
+    };
+    assert!(!prompts.is_empty() && prompts.iter().all(|(_, text)| told(text) == Some(true)), "{prompts:?}");
+    let (_listener, port) = listening();
+    let mut show = project(&installing(port), "");
+    let said = show.expect(&["run"], 0).said();
+    assert!(!said.contains("without its packages"), "{said}");
+    assert!(crate::prompts::prompts(&show).values().all(|text| !text.contains("could not be installed")));
+}
+
 /// Code of a change has no hand in what others are judged with: with the base's lock files, the command runs on the base. A
 /// change with lock files of its own is prepared by itself, and that is kept for it alone.
 #[test]

@@ -532,7 +532,7 @@ fn real(tool: &str, files: &[(&str, &str, &str)]) -> Option<Project> {
         let _ = writeln!(std::io::stderr(), "SKIPPED: {tool} is not installed; nothing was tested with it");
         return None;
     }
-    let (folder, mut stage) = crate::stage();
+    let (folder, mut stage) = crate::stage_with_tools();
     let config = stage.root().join("home/.config");
     let program = stage.program_mut();
     if let Some(home) = std::env::var_os("HOME") {

@@ -4,6 +4,7 @@
 use crate::git_cost::cost;
 use crate::show::Show;
 use crate::stage::play;
+use crate::stage::program::Ended;
 use crate::stage::scenes::{NO_GATE, dev_also};
 use rustix::process::Signal;
 use std::os::unix::fs::PermissionsExt;
@@ -32,6 +33,36 @@ fn many_files_outside_the_contract_are_one_finding() {
     let many = findings(300);
     assert_eq!(many.len(), 1, "{many:?}");
     assert!(many[0].starts_with("300 files") && many[0].ends_with("and 297 more"), "{many:?}");
+}
+
+/// A run whose builder leaves so many files inside its contract, each with one line of a thousand letters.
+fn inside(settings: &'static str, files: usize) -> (Show, Ended) {
+    let steps = format!(
+        r##"{{ run = ["sh", "-c", "mkdir -p src/gen; x=$(printf %01000d 0); i=0; while [ $i -lt {files} ]; do echo $i $x > src/gen/$i.txt; i=$((i+1)); done"] }},"##
+    );
+    let mut show = Show::with(settings, &dev_also(&steps));
+    show.claims("src/gen");
+    let ended = show.tribunal(&["run"]);
+    (show, ended)
+}
+
+/// Files inside the contract are no finding. Where the limit lets every reviewer be shown all of them, they are shown, part
+/// by part; where it does not, nobody is launched to look at a share of them: a person is asked at once, and told the share.
+#[test]
+fn many_files_inside_the_contract_are_shown_or_a_person_is_asked_at_once() {
+    let asked = |show: &Show| show.stage.launched().iter().filter(|effect| effect.contains("judge")).count();
+    let (show, ended) = inside(NO_GATE, 300);
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    assert!(asked(&show) >= 4, "{:?}", show.stage.launched());
+    let (show, ended) = inside("[plan]\nreview = \"never\"\n[agents]\nparts_max = 3\n", 300);
+    assert_eq!(ended.code, Some(4), "{}", ended.said());
+    let share = "loop-reviewer was shown 0 of 301 hunks and has no verdict";
+    assert!(ended.said().contains(share), "{}", ended.said());
+    assert!(ended.said().contains("agents.parts_max"), "{}", ended.said());
+    let launched = show.stage.launched();
+    assert_eq!((launched.len(), asked(&show)), (1, 0), "the builder alone: {launched:?}");
+    let docket = show.docket();
+    assert!(docket.loops.values().all(|lp| lp.ledger().iter().next().is_none()));
 }
 
 /// How often git is started, and how many objects are asked for, in a run whose builder leaves so many files in a folder.

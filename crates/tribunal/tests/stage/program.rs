@@ -6,6 +6,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -86,6 +87,21 @@ impl Program {
         path
     }
 
+    /// Finds none of these programs. A folder of the path that holds one is replaced by links to all others in it; they are
+    /// made once for all tests, in `links`.
+    pub fn hide(&mut self, names: &[&str], links: &Path) -> Res<()> {
+        for (_, value) in self.env.iter_mut().filter(|(name, _)| name == "PATH") {
+            let holds = |dir: &PathBuf| names.iter().any(|name| dir.join(name).symlink_metadata().is_ok());
+            let folders = std::env::split_paths(value).map(|dir| match holds(&dir) {
+                true => links_to_others(&dir, names, links).map_err(at(dir.display())),
+                false => Ok(dir),
+            });
+            let folders = folders.collect::<Res<Vec<PathBuf>>>()?;
+            *value = std::env::join_paths(folders).map_err(at("PATH"))?;
+        }
+        Ok(())
+    }
+
     /// Looks for programs in this folder alone.
     pub fn set_path(&mut self, dir: &Path) {
         for (_, value) in self.env.iter_mut().filter(|(name, _)| name == "PATH") {
@@ -151,6 +167,32 @@ impl Program {
         let handle = pidfd_open(pid, PidfdFlags::empty()).map_err(at(&shown))?;
         Ok(Running { child, handle, stdout, stderr, shown })
     }
+}
+
+/// A folder of links to all programs in `dir` but these. A folder that has changed since has another one.
+fn links_to_others(dir: &Path, names: &[&str], links: &Path) -> std::io::Result<PathBuf> {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let mut hasher = DefaultHasher::new();
+    (dir, names, std::fs::metadata(dir)?.modified()?).hash(&mut hasher);
+    let whole = links.join(format!("{:016x}", hasher.finish()));
+    if whole.exists() {
+        return Ok(whole);
+    }
+    let n = NEXT.fetch_add(1, Ordering::Relaxed);
+    let half = links.join(format!("half-{}-{n}", std::process::id()));
+    std::fs::create_dir_all(&half)?;
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        if !names.iter().any(|name| entry.file_name() == *name) {
+            std::os::unix::fs::symlink(entry.path(), half.join(entry.file_name()))?;
+        }
+    }
+    match std::fs::rename(&half, &whole) {
+        // Another test was first.
+        Err(_) if whole.exists() => std::fs::remove_dir_all(&half)?,
+        renamed => renamed?,
+    }
+    Ok(whole)
 }
 
 impl Running {
