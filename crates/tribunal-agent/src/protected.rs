@@ -27,7 +27,7 @@ mod tests {
             ),
             (
                 "agents",
-                "CLAUDE.md sub/CLAUDE.md .claude/settings.json .mcp.json AGENTS.md .codex/config.toml GEMINI.md \
+                ".agent/rules/x.md .qoder/rules/x.md greptile.json .sourcery.yaml CLAUDE.md sub/CLAUDE.md .claude/settings.json .mcp.json AGENTS.md .codex/config.toml GEMINI.md \
                  .gemini/settings.json opencode.json .opencode/x .aider.conf.yml .cursorrules .cursor/rules/x.mdc \
                  .github/copilot-instructions.md .github/prompts/x.prompt.md .windsurfrules .windsurf/rules/x.md \
                  .clinerules .clinerules/x.md QWEN.md .qwen/settings.json .goosehints .roo/rules/x.md .roomodes \
@@ -36,7 +36,7 @@ mod tests {
             ),
             (
                 "ci",
-                ".github/workflows/ci.yml .github/actions/x/action.yml .gitlab-ci.yml bitbucket-pipelines.yml .drone.yml \
+                "ci_scripts/ci_post_clone.sh .github/workflows/ci.yml .github/actions/x/action.yml .gitlab-ci.yml bitbucket-pipelines.yml .drone.yml \
                  .woodpecker.yml .woodpecker/x.yml .forgejo/workflows/x.yml .gitea/workflows/x.yml appveyor.yml \
                  cloudbuild.yaml azure-pipelines.yml .circleci/config.yml .travis.yml Jenkinsfile .buildkite/pipeline.yml \
                  .semaphore/semaphore.yml .teamcity/settings.kts .tekton/x.yaml codefresh.yml wercker.yml screwdriver.yaml \
@@ -60,7 +60,7 @@ mod tests {
             ),
             (
                 "executable configuration",
-                "eslint.config.js eslint.config.mjs .eslintrc.js .eslintrc.cjs prettier.config.js .prettierrc.cjs \
+                "Dangerfile dangerfile.ts .releaserc .releaserc.yml Directory.Build.targets eslint.config.js eslint.config.mjs .eslintrc.js .eslintrc.cjs prettier.config.js .prettierrc.cjs \
                  stylelint.config.js",
             ),
             ("bots", ".github/dependabot.yml renovate.json .renovaterc .github/settings.yml"),

@@ -260,13 +260,25 @@ impl JudgeFacts<'_> {
         found.flat_map(|path| [format!("{path}.py"), format!("{path}/__init__.py")]).collect()
     }
 
+    /// Whether a new file stands in a new folder with the name of a target that make is asked for. Make then takes the
+    /// target for made, and runs nothing.
+    fn shadows_target(&self, path: &str) -> bool {
+        let Some((folder, _)) = path.split_once('/') else { return false };
+        let inside = format!("{folder}/");
+        let of_make = |step: &&Vec<String>| {
+            step.first().is_some_and(|program| matches!(calls::bare(program), "make" | "gmake"))
+        };
+        let mut targets = self.steps.iter().filter(of_make).flat_map(|step| &step[1..]);
+        targets.any(|target| target == folder) && !self.paths.iter().any(|path| path.starts_with(&inside))
+    }
+
     /// Files that the words of the command name, where somebody set it up as a judge.
     fn words_of_command(&self) -> BTreeSet<String> {
         let mut named = BTreeSet::new();
         for word in self.steps.iter().flatten().filter(|_| self.named == Named::Judge) {
             match word.contains(char::is_whitespace) {
                 true => named.extend(called(word)),
-                false => named.extend(normal("", word)),
+                false => named.extend(normal("", word).into_iter().chain(calls::inside(word))),
             }
         }
         for step in self.steps.iter().filter(|_| self.named == Named::Judge) {
@@ -392,7 +404,7 @@ impl JudgeFacts<'_> {
             let (before, now) = texts();
             manifest::marked(&before, marks) != manifest::marked(&now, marks)
         };
-        let shadows = || table::shadows(path) || self.shadows_beside_tests(path);
+        let shadows = || table::shadows(path) || self.shadows_beside_tests(path) || self.shadows_target(path);
         if (!was && shadows()) || table::marks_in(path).is_some_and(steers) {
             return true;
         }

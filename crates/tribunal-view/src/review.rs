@@ -423,6 +423,9 @@ pub fn markdown(review: &Review) -> String {
     if review.end != End::Passed {
         escalations(&mut out, review);
     }
+    // Git's own sample hook refuses a blank line at the end of a file.
+    out.truncate(out.trim_end().len());
+    out.push('\n');
     out
 }
 

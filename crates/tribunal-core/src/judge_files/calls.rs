@@ -127,6 +127,19 @@ pub fn named_in(text: &str, folder: &str) -> Vec<String> {
     mentions(text, folder).into_iter().map(|one| one.path).collect()
 }
 
+/// Paths that stand inside a word of a command: behind `=`, as in `--require=./hook.js` and `BASH_ENV=env.sh`, and behind
+/// the flag of a folder to load from, as in `-Ilib`. What is no path by its looks counts only in a variable.
+pub(super) fn inside(word: &str) -> Vec<String> {
+    let is_variable = word.split('=').next().is_some_and(|name| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+    });
+    let behind = word.match_indices('=').map(|(at, _)| &word[at + 1..]);
+    let looks = |part: &&str| is_variable || part.contains(['/', '.']);
+    let folder = ["-I", "-L"].iter().filter_map(|flag| word.strip_prefix(flag));
+    let parts = behind.flat_map(|part| part.split(':')).filter(looks).chain(folder);
+    parts.filter_map(|part| normal("", part.trim_matches(['"', '\'', '!']))).collect()
+}
+
 /// The program by which make runs its recipes, where a line of a Makefile sets it.
 pub(super) fn shell_of_make(line: &str) -> Option<&str> {
     let line = line.trim().trim_start_matches("export ").trim_start_matches("override ").trim_start();

@@ -2,7 +2,7 @@
 //! and `tox` come from the machine, but do what a file of the tree says; a script of the base may include a file of the
 //! change. Such a program has judged only where the change leaves these files alone.
 
-use super::calls::{NODE_RUNNERS, RUNNERS, bare, commands_in, modules, started};
+use super::calls::{NODE_RUNNERS, RUNNERS, bare, commands_in, inside, modules, normal, started};
 use super::places::place_of;
 use super::{JudgeFacts, table};
 use std::collections::BTreeSet;
@@ -132,12 +132,28 @@ impl JudgeFacts<'_> {
         let (started, runs_targets) = self.started_by(&named);
         named.extend(started.into_keys());
         let by_targets = led >= Led::Targets || runs_targets;
+        let given = self.given_in_words();
         let is_one = |path: &&String| {
             named.contains(*path)
+                || given.iter().any(|place| is_at(place, path))
                 || (by_targets && self.steers_targets(path))
                 || (led == Led::Tasks && self.steers_tasks(path))
         };
         self.changed.iter().filter(is_one).cloned().collect()
+    }
+
+    /// Files and folders that stand inside words of the command: in an option, a variable, or a line for another program.
+    fn given_in_words(&self) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        for word in self.steps.iter().flatten() {
+            let is_line = word.contains(char::is_whitespace);
+            for piece in word.split_whitespace() {
+                let piece = piece.trim_matches(['"', '\'', '!', ';', '(', ')']);
+                found.extend(inside(piece));
+                found.extend(normal("", piece).filter(|_| is_line));
+            }
+        }
+        found
     }
 
     fn led(&self) -> Led {
@@ -184,6 +200,11 @@ impl JudgeFacts<'_> {
     fn named_from(&self, with_makefiles: bool) -> BTreeSet<String> {
         if with_makefiles { self.named_files() } else { self.led_from(Vec::new()) }
     }
+}
+
+/// Whether a path is a place, or lies below it.
+fn is_at(place: &str, path: &str) -> bool {
+    path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// How far the tree leads one command.

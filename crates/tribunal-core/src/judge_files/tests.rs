@@ -656,3 +656,59 @@ fn a_command_takes_its_orders_from_files_of_the_tree() {
         assert_eq!(orders(command, recipe, before, now), *expect, "{command} {now:?}");
     }
 }
+
+#[test]
+fn files_inside_words_of_a_command_are_its_orders() {
+    let check = |command: &str, file: &str, ordered: bool| {
+        let seen = orders(command, "", &[(file, "old\n"), ("src/a.js", "old\n")], &[(file, "new\n")]);
+        let expect: Vec<String> = if ordered { vec![file.to_owned()] } else { Vec::new() };
+        assert_eq!(seen, expect, "{command} {file}");
+    };
+    check("node --require=./agents/hook.js judge.js", "agents/hook.js", true);
+    check("env NODE_OPTIONS=--require=./agents/hook.js node judge.js", "agents/hook.js", true);
+    check("env BASH_ENV=agents/env.sh bash judge", "agents/env.sh", true);
+    check("env PERL5LIB=agents perl -MJudge", "agents/Judge.pm", true);
+    check("perl -Iagents -MJudge", "agents/Judge.pm", true);
+    check("mylint --config=conf/r.toml", "conf/r.toml", true);
+    // A word behind an option is no file only because a folder has its name.
+    check("cargo clippy --message-format=json", "json/a.rs", false);
+    check("node --require=./agents/hook.js judge.js", "src/a.js", false);
+}
+
+#[test]
+fn lines_for_other_programs_are_read_too() {
+    let words = |line: &str| {
+        let steps = [line.split('|').map(str::to_owned).collect::<Vec<_>>()];
+        let (changed, paths) = (["agents/judge".to_owned()], BTreeSet::from(["agents/judge".to_owned()]));
+        let text = |_: &str| Some("text\n".to_owned());
+        JudgeFacts {
+            steps: &steps,
+            named: Named::Judge,
+            defined: None,
+            recipe: "",
+            changed: &changed,
+            paths: &paths,
+            before: &text,
+            now: &text,
+        }
+        .orders()
+    };
+    assert_eq!(words("env|-S|sh agents/judge"), ["agents/judge"]);
+    assert_eq!(words("git|-c|alias.j=!sh agents/judge|j"), ["agents/judge"]);
+}
+
+#[test]
+fn a_new_folder_with_the_name_of_a_target_is_part_of_the_judge() {
+    let base = [("Makefile", "test:\n\tsh t.sh\n"), ("t.sh", "true\n")];
+    assert_eq!(files("make test", "sh t.sh", &base, &[("test/x", "new\n")]), ["test/x"]);
+    assert!(files("make test", "sh t.sh", &base, &[("tests/x", "new\n")]).is_empty());
+    let known = [("Makefile", "test:\n\tsh t.sh\n"), ("t.sh", "true\n"), ("test/a", "old\n")];
+    assert!(files("make test", "sh t.sh", &known, &[("test/x", "new\n")]).is_empty(), "it was there before");
+}
+
+#[test]
+fn a_file_inside_a_word_of_the_test_command_is_part_of_the_judge() {
+    let base = [("hook.js", "old\n"), ("env.sh", "old\n")];
+    assert_eq!(files("node --require=./hook.js --test", "", &base, &[("hook.js", "new\n")]), ["hook.js"]);
+    assert_eq!(files("env BASH_ENV=env.sh bash t.sh", "", &base, &[("env.sh", "new\n")]), ["env.sh"]);
+}

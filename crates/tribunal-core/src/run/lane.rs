@@ -105,7 +105,9 @@ impl PlanRun {
             return Some(());
         }
         let At::Loop { job, .. } = self.lane()?.at else { return None };
-        if rules.bare && *outcome == Outcome::Stale && revision.is_none() {
+        // A repair that changes nothing leaves work that was approved: a person decides about that.
+        let is_task = matches!(job, Job::Task(_));
+        if rules.bare && is_task && *outcome == Outcome::Stale && revision.is_none() {
             self.enter(PlanState::Dropped(UNCHANGED.to_owned()));
             return Some(());
         }

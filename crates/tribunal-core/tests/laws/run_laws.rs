@@ -365,7 +365,8 @@ impl RunLaws {
         let tasks = self.spec_of(&plan).tasks.max(1);
         let order = self.queue + 1;
         let (bare, qa) = (self.spec.bare, self.spec.qa);
-        if bare && *outcome == Outcome::Stale && revision.is_none() {
+        let is_task = self.lane(&plan).is_some_and(|lane| matches!(lane.place, Place::Loop(Job::Task(_), _)));
+        if bare && is_task && *outcome == Outcome::Stale && revision.is_none() {
             book.saw("lane loop/nothing made".into());
             self.plans.insert(plan, Plan::Dropped);
             return;

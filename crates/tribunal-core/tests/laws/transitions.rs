@@ -33,6 +33,7 @@ begin -> making: opened
 begin -> made: opened
 making -> making: failed, iterated, made
 making -> made: joined, made
+making -> closing: failed
 making -> ended: ended
 made -> checking: round_began
 made -> waiting: asked
@@ -41,7 +42,7 @@ checking -> checking: checked, failed, unchecked
 checking -> judging: panel_seated
 checking -> waiting: asked
 checking -> ended: ended
-judging -> judging: answered, asked_again, failed, not_covered, part_answered, verdict_kept
+judging -> judging: answered, asked_again, failed, not_covered, part_answered, too_large, verdict_kept
 judging -> tracking: panel_closed
 judging -> ended: ended
 tracking -> tracking: failed
@@ -76,7 +77,7 @@ reviewing -> closing: closing, loop_ended
 polishing -> closing: closing, loop_ended
 closing -> finishing: finish_ordered
 finishing -> finishing: failed, finished
-finishing -> held: failed, held
+finishing -> held: failed, held, withheld
 finishing -> rebasing: held
 finishing -> ended: ended
 held -> closing: closing, held_decided
@@ -99,14 +100,20 @@ gating -> refused: loop_ended
 gating -> dropped: plan_dropped
 ready -> task: lane_opened
 ready -> summary: lane_opened
+ready -> qa: lane_opened
+ready -> queued: lane_opened
 ready -> dropped: plan_dropped
 task -> task: checkpoint_due, checkpointed, iterated, loop_ended
 task -> summary: loop_ended
 task -> stuck: loop_ended
-task -> dropped: plan_dropped
+task -> qa: loop_ended
+task -> queued: loop_ended
+task -> dropped: loop_ended, plan_dropped
 repair -> repair: iterated
 repair -> summary: loop_ended
 repair -> stuck: loop_ended
+repair -> qa: loop_ended
+repair -> queued: loop_ended
 repair -> dropped: plan_dropped
 summary -> summary: failed
 summary -> qa: summarised
@@ -129,6 +136,7 @@ stuck -> qa: lane_decided
 stuck -> queued: lane_decided
 stuck -> stuck: lane_asked
 stuck -> dropped: lane_decided, plan_dropped
+landed -> task: rebased
 landed -> queued: rebased";
 
 /// An effect is launched, or was proven not to have been: that changes no state, in any of them.
