@@ -88,7 +88,6 @@ defences! {
     CheckNetwork = "check_network", "Checks and tools have no network unless the settings give it.";
     KeptSettings = "kept_settings", "A run goes on with the settings it began with, or not at all.";
     ProgramSecrets = "program_secrets", "Secrets that lie beside programs, or in a folder of packages, are not shown with them.";
-    ReachedObjects = "reached_objects", "A launch sees the objects that its commit reaches, and no others of the repository.";
     InsideAgent = "inside_agent", "Commands that steer runs refuse callers inside an agent.";
 }
 
