@@ -3,6 +3,7 @@
 //! (`tribunal-agent/src/protected.toml`); here is only how a path is held against them.
 
 use crate::contract::{clean, covers, word_matches};
+use crate::judge_files::normal;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -104,6 +105,43 @@ impl ProtectedTable {
     }
 }
 
+/// Links that are followed one after the other at most.
+const LINKS_MAX: usize = 8;
+
+/// What links lead to that stand where something protected belongs.
+///
+/// Whoever reads `CLAUDE.md` reads the file behind it. A project that keeps one text for several agents links them all
+/// to it, so that file is as protected as its names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProtectedLinks {
+    /// The protected name of each place.
+    names: BTreeMap<String, String>,
+}
+
+impl ProtectedLinks {
+    /// Of the links of a tree, from their paths to what they say.
+    pub fn of(links: &BTreeMap<String, String>, is_protected: impl Fn(&str) -> bool) -> ProtectedLinks {
+        let mut names = BTreeMap::new();
+        for link in links.keys().filter(|link| is_protected(link)) {
+            let mut at = link.clone();
+            for _ in 0..LINKS_MAX {
+                let Some(target) = links.get(&at) else { break };
+                let folder = at.rsplit_once('/').map_or("", |(folder, _)| folder);
+                let Some(place) = normal(folder, target) else { break };
+                names.entry(place.clone()).or_insert_with(|| link.clone());
+                at = place;
+            }
+        }
+        ProtectedLinks { names }
+    }
+
+    /// The protected name by which a path is read, if it has one.
+    pub fn name_of(&self, path: &str) -> Option<String> {
+        let mut places = std::iter::successors(Some(path), |path| Some(path.rsplit_once('/')?.0));
+        places.find_map(|place| Some(format!("{}{}", self.names.get(place)?, &path[place.len()..])))
+    }
+}
+
 /// Whether a pattern covers a path, or something in whose place the path stands: a link or a submodule where a protected
 /// folder belongs brings everything in it.
 fn touches(row: &str, path: &[&str]) -> bool {
@@ -137,6 +175,32 @@ fn folded(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_protected_link_leads_to_is_protected() {
+        let links = [
+            ("CLAUDE.md", "docs/agents.md"),
+            ("sub/CLAUDE.md", "../AGENT-NOTES"),
+            ("AGENT-NOTES", "docs/notes.md"),
+            (".husky", "hk"),
+            ("README", "docs/readme.md"),
+            (".claude", "/etc/claude"),
+        ];
+        let links = links.iter().map(|(path, target)| ((*path).to_owned(), (*target).to_owned())).collect();
+        let links = ProtectedLinks::of(&links, |path| {
+            path.ends_with("CLAUDE.md") || [".husky", ".claude"].contains(&path)
+        });
+        let check = |path: &str, name: Option<&str>| {
+            assert_eq!(links.name_of(path).as_deref(), name, "{path}");
+        };
+        check("docs/agents.md", Some("CLAUDE.md"));
+        check("AGENT-NOTES", Some("sub/CLAUDE.md"));
+        check("docs/notes.md", Some("sub/CLAUDE.md"));
+        check("hk/pre-commit", Some(".husky/pre-commit"));
+        check("hkx/pre-commit", None);
+        check("docs/readme.md", None);
+        check("docs", None);
+    }
 
     fn table() -> ProtectedTable {
         let category = |name: &str, plan_decides: bool, paths: &[&str]| Category {

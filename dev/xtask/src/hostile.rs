@@ -404,6 +404,11 @@ const CASES: &[Case] = &[
         &[ProtectedChange],
     ),
     Case(
+        "a branch changes what a protected link leads to",
+        "hostile_branch::hostile_branch_changes_what_a_protected_link_leads_to",
+        &[ProtectedChange],
+    ),
+    Case(
         "a branch brings its own waivers",
         "hostile_branch::hostile_branch_brings_its_own_waivers",
         &[OwnRuns],

@@ -330,6 +330,32 @@ impl RunLaws {
         self.plans.insert(plan.clone(), Plan::Dropped);
     }
 
+    /// A lane without a SUMMARY whose task ended and left nothing.
+    fn made_nothing(&mut self, plan: &PlanId, outcome: &Outcome, revision: Option<&Revision>) -> bool {
+        let bare = self.spec.bare;
+        let is_task = self.lane(plan).is_some_and(|lane| matches!(lane.place, Place::Loop(Job::Task(_), _)));
+        bare && is_task && *outcome == Outcome::Stale && revision.is_none()
+    }
+
+    /// The review of what the run built ended.
+    fn on_review_ended(&mut self, outcome: &Outcome, revision: Option<&Revision>, book: &mut Book) {
+        book.hold("order", self.stage == Stage::Reviewing, || "a phase loop and no review".into());
+        book.saw(format!("review/{}", outcome.word()));
+        let all = self.landed.len() == self.plans.len();
+        let goes_on = *outcome == Outcome::Exhausted && self.spec.chain.as_ref().is_some_and(|c| c.goes_on);
+        let ending = match (outcome.is_good(), goes_on) {
+            (true, _) if all => Ending::Passed,
+            (false, true) if all => Ending::Concerns,
+            _ => Ending::Shut,
+        };
+        let from = self.tip.clone();
+        if outcome.is_good() {
+            self.tip = revision.cloned().or_else(|| self.tip.take());
+        }
+        self.reviewed = self.tip.clone().map(|tip| (from, tip, ending));
+        self.stage = Stage::Closing(ending);
+    }
+
     fn on_loop_ended(
         &mut self,
         effect: &EffectId,
@@ -338,25 +364,7 @@ impl RunLaws {
         open: &[Handed],
         book: &mut Book,
     ) {
-        let Some(plan) = self.of(effect) else {
-            book.hold("order", self.stage == Stage::Reviewing, || "a phase loop and no review".into());
-            book.saw(format!("review/{}", outcome.word()));
-            let all = self.landed.len() == self.plans.len();
-            let goes_on =
-                *outcome == Outcome::Exhausted && self.spec.chain.as_ref().is_some_and(|c| c.goes_on);
-            let ending = match (outcome.is_good(), goes_on) {
-                (true, _) if all => Ending::Passed,
-                (false, true) if all => Ending::Concerns,
-                _ => Ending::Shut,
-            };
-            let from = self.tip.clone();
-            if outcome.is_good() {
-                self.tip = revision.cloned().or_else(|| self.tip.take());
-            }
-            self.reviewed = self.tip.clone().map(|tip| (from, tip, ending));
-            self.stage = Stage::Closing(ending);
-            return;
-        };
+        let Some(plan) = self.of(effect) else { return self.on_review_ended(outcome, revision, book) };
         if self.plans[&plan] == Plan::Gating {
             let to = if outcome.is_good() { Plan::Ready } else { Plan::Refused };
             self.plans.insert(plan, to);
@@ -365,8 +373,7 @@ impl RunLaws {
         let tasks = self.spec_of(&plan).tasks.max(1);
         let order = self.queue + 1;
         let (bare, qa) = (self.spec.bare, self.spec.qa);
-        let is_task = self.lane(&plan).is_some_and(|lane| matches!(lane.place, Place::Loop(Job::Task(_), _)));
-        if bare && is_task && *outcome == Outcome::Stale && revision.is_none() {
+        if self.made_nothing(&plan, outcome, revision) {
             book.saw("lane loop/nothing made".into());
             self.plans.insert(plan, Plan::Dropped);
             return;

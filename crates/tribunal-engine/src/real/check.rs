@@ -39,6 +39,7 @@ use tribunal_core::gate::{self, CommandRun, GateResult, Next};
 use tribunal_core::green::{CommandState, ProjectCommand};
 use tribunal_core::ids::{Check, PlanId, Revision};
 use tribunal_core::judge_files::Named;
+use tribunal_core::policy::Situation;
 use tribunal_core::review_loop::{Checked, Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::run::{Job, Standing, Subject};
 use tribunal_docs::qa::{CHECKS, ran_no_test};
@@ -338,7 +339,7 @@ fn is_guarded(check: &Check) -> bool {
 /// What the gates of a task's change need.
 fn guard(site: &Site, subject: &Subject, docket: &Docket) -> Option<Guard> {
     if *subject == Subject::Chain {
-        return Some(Guard::of_all(site.project.planning_path()));
+        return Some(Guard::of_all(site.project.planning_path(), docket.reviewed_from()));
     }
     let plan = subject::plan_of(subject)?;
     let text = approved(site, docket, plan)?;
@@ -348,6 +349,7 @@ fn guard(site: &Site, subject: &Subject, docket: &Docket) -> Option<Guard> {
         held: held(site, plan, docket),
         planning: site.project.planning_path(),
         base: Base::of_gates(subject, docket),
+        began: docket.reviewed_from().to_owned(),
     })
 }
 
@@ -478,7 +480,12 @@ pub(crate) fn askable(site: &Site, subject: &Subject, docket: &Docket) -> Vec<Co
     let checks = site.check_settings(docket);
     let named = checks.commands.keys().map(|name| Check::new(name.as_str()));
     let all = std::iter::once(Check::new(VERIFICATION)).chain(named);
-    let situation = super::situation::gather(site, subject, docket);
+    // What else is so here costs processes to find out, and says nothing about commands.
+    let situation = Situation {
+        switched_off: site.settings.gates.off.iter().cloned().collect(),
+        has_verification: true,
+        ..Situation::default()
+    };
     all.filter(|check| situation.applies(subject, check))
         .flat_map(|check| commands(site, subject, &check, docket))
         .collect()

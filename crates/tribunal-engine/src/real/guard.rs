@@ -33,12 +33,21 @@ pub(crate) struct Guard {
     pub(crate) planning: GitPath,
     /// Where the change begins.
     pub(crate) base: Base,
+    /// The commit that the run began with. Its links say which names lead to protected files: one that the run made since
+    /// was a protected change itself.
+    pub(crate) began: String,
 }
 
 impl Guard {
     /// Of what is mended after everything landed: it is bound by no plan's contract.
-    pub(crate) fn of_all(planning: GitPath) -> Guard {
-        Guard { contract: Contract::default(), held: BTreeMap::new(), planning, base: Base::Landed }
+    pub(crate) fn of_all(planning: GitPath, began: &str) -> Guard {
+        Guard {
+            contract: Contract::default(),
+            held: BTreeMap::new(),
+            planning,
+            base: Base::Landed,
+            began: began.to_owned(),
+        }
     }
 
     /// What one gate finds about the whole change that leads to a commit.
@@ -50,7 +59,7 @@ impl Guard {
             // What a person decides about in any case is put to them once.
             CONTRACT => {
                 let decided = !site.settings.gates.off.iter().any(|off| off == INTEGRITY);
-                let (steers, claimed) = (protected::Steering::of(site), &self.contract.allowed_paths);
+                let (steers, claimed) = (self.steering(site)?, &self.contract.allowed_paths);
                 let open = paths.iter().filter(|path| !decided || steers.configures(path, claimed).is_none());
                 let open: Vec<String> = open.map(ToString::to_string).collect();
                 let breaches = open.into_iter().filter_map(|path| self.breach(&path).map(|why| (path, why)));
@@ -58,6 +67,10 @@ impl Guard {
             }
             _ => self.integrity(site, base, commit, &paths),
         }
+    }
+
+    fn steering(&self, site: &Site) -> Result<protected::Steering, GitError> {
+        protected::Steering::of(site, &Oid::parse(&self.began)?)
     }
 
     /// What is wrong with a path that the change touches, if anything.
@@ -80,7 +93,7 @@ impl Guard {
         paths: &[GitPath],
     ) -> Result<Vec<Claim>, GitError> {
         let (mut found, mut tests) = (Vec::new(), Vec::new());
-        let steers = protected::Steering::of(site);
+        let steers = self.steering(site)?;
         for path in paths {
             if site.repo.is_stopped() {
                 return Err(GitError::Odd { what: "stopped with the run".to_owned() });

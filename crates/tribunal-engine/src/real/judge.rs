@@ -856,7 +856,8 @@ impl Site {
         if !stands(Defence::BaseConfiguration) {
             return self.repo.tree_of(commit);
         }
-        let (base, steers) = (Oid::parse(base)?, Steering::of(self));
+        let base = Oid::parse(base)?;
+        let steers = Steering::of(self, &base)?;
         let changed = self.repo.changed_paths(&base, commit)?.into_iter();
         let paths: Vec<GitPath> = changed.filter(|path| steers.steers_agents(path)).collect();
         self.repo.tree_with(commit, &base, &paths)

@@ -74,7 +74,7 @@ impl Reach {
                    { write = \"bin/one.sh\", text = \"sh bin/reach.sh\\n\" },";
         let reviewer = "{ run = [\"sh\", \"-c\", \"sh bin/reach.sh > '{ROOT}/scene/reviewer'\"] },";
         let script = format!("{}{}", dev_also(builder), reviewer_does(&format!("{reviewer} {APPROVES}")));
-        let mut show = Show::with(settings, &script);
+        let mut show = Show::on_this_machine(settings, &script);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let name = format!("tribunal-known-{}-{port}", std::process::id());
@@ -318,7 +318,7 @@ fn a_check_that_misses_a_hidden_file_names_the_key() {
     const OPEN: &str = "[plan]\nreview = \"never\"\n[agents]\nwritable = []\nreadable = [\"~/lib\"]\n";
     let script = dev_also(r##"{ write = "bin/one.sh", text = "cat '{HOME}/lib/table' > /dev/null\n" },"##);
     for (settings, code) in [(STRICT, 4), (OPEN, 0)] {
-        let mut show = Show::with(settings, &script);
+        let mut show = Show::on_this_machine(settings, &script);
         let lib = show.stage.home().join("lib");
         std::fs::create_dir_all(&lib).unwrap();
         std::fs::write(lib.join("table"), "").unwrap();

@@ -87,7 +87,15 @@ impl Show {
 
     /// The plain scene with settings and a script of its own.
     pub fn with(settings: &'static str, script: &str) -> Show {
-        let (folder, stage) = crate::stage();
+        Show::set(crate::stage(), settings, script)
+    }
+
+    /// The same with the machine's own `PATH`, for tests that look at what a launch is shown.
+    pub fn on_this_machine(settings: &'static str, script: &str) -> Show {
+        Show::set(crate::stage_with_tools(), settings, script)
+    }
+
+    fn set((folder, stage): (TempDir, Stage), settings: &'static str, script: &str) -> Show {
         Scene { settings, ..PLAIN }.set(&stage).unwrap();
         stage.script_with(script).unwrap();
         Show::on(folder, stage)

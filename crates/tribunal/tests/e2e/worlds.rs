@@ -290,7 +290,7 @@ fn links_to_all_but_bubblewrap(bin: &std::path::Path) {
 fn a_run_that_went_on_elsewhere_claims_what_held_all_the_time() {
     let script = reviewer_does("{ say = \"nothing to say\" },");
     for elsewhere in [false, true] {
-        let mut show = Show::with(STRICT, &script);
+        let mut show = Show::on_this_machine(STRICT, &script);
         show.expect(&["run"], 4);
         let run = show.run();
         if elsewhere {
