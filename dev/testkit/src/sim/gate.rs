@@ -161,7 +161,8 @@ impl Gate {
             RunEvent::HeldDecided(HeldDecision { choice: HeldChoice::Again(_), .. }) => {
                 for lane in self.lanes.values_mut() {
                     (lane.vouched, lane.qa_good) = (None, false);
-                    lane.tasks_good.pop_last();
+                    let last = lane.tasks;
+                    lane.tasks_good.remove(&last);
                 }
                 Ok(())
             }
