@@ -184,6 +184,11 @@ const CASES: &[Case] = &[
         "hostile_gates::hostile_dev_changes_the_configuration",
         &[ProtectedChange],
     ),
+    Case(
+        "dev guts a script that only the run of its tests shows",
+        "hostile_judge::hostile_dev_guts_what_its_test_command_is_seen_to_read",
+        &[BaseJudge],
+    ),
     Case("dev guts its test command", "hostile_judge::hostile_dev_guts_its_test_command", &[BaseJudge]),
     Case(
         "dev guts what its test command reaches",

@@ -26,6 +26,7 @@ const REPORTS_MAX: usize = 1_000;
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
 struct Line {
+    #[serde(rename = "loop")]
     review_loop: String,
     round: u32,
     tree: String,
@@ -312,6 +313,7 @@ pub struct Score {
 
 #[derive(Deserialize)]
 struct Truth {
+    #[serde(rename = "loop")]
     review_loop: String,
     kind: String,
     stop_from: Option<u32>,
@@ -320,6 +322,7 @@ struct Truth {
 
 #[derive(Deserialize)]
 struct Row {
+    #[serde(rename = "loop")]
     review_loop: String,
     round: u32,
     decision: String,
