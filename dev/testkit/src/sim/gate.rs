@@ -62,6 +62,8 @@ pub struct Gate {
     loops: BTreeMap<LoopId, LoopBook>,
     ends: BTreeMap<LoopId, (Outcome, Option<Revision>)>,
     lanes: BTreeMap<PlanId, LaneBook>,
+    /// A person ordered that the result is worked on again, and the run branch does not begin anew yet.
+    works_again: bool,
 }
 
 impl Gate {
@@ -79,7 +81,7 @@ impl Gate {
             }
         };
         let lanes = spec.plans.iter().map(|plan| (plan.id.clone(), lane(plan))).collect();
-        Gate { qa: spec.qa, loops: BTreeMap::new(), ends: BTreeMap::new(), lanes }
+        Gate { qa: spec.qa, loops: BTreeMap::new(), ends: BTreeMap::new(), lanes, works_again: false }
     }
 
     /// Whether this revision of the plan may land.
@@ -157,8 +159,12 @@ impl Gate {
                 self.lanes.entry(plan.clone()).or_default().asked = Some(stuck.clone());
                 Ok(())
             }
-            // What is worked on again is approved by nobody.
-            RunEvent::HeldDecided(HeldDecision { choice: HeldChoice::Again(_), .. }) => {
+            RunEvent::HeldDecided(HeldDecision { choice, .. }) => {
+                self.works_again = matches!(choice, HeldChoice::Again(_));
+                Ok(())
+            }
+            // What is worked on again is approved by nobody. Until it is, the approval stands.
+            RunEvent::Rebased { .. } if std::mem::take(&mut self.works_again) => {
                 for lane in self.lanes.values_mut() {
                     (lane.vouched, lane.qa_good) = (None, false);
                     let last = lane.tasks;
