@@ -4,6 +4,7 @@
 use super::{Res, at};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -92,7 +93,10 @@ impl Program {
     pub fn hide(&mut self, names: &[&str], links: &Path) -> Res<()> {
         for (_, value) in self.env.iter_mut().filter(|(name, _)| name == "PATH") {
             let holds = |dir: &PathBuf| names.iter().any(|name| dir.join(name).symlink_metadata().is_ok());
-            let folders = std::env::split_paths(value).map(|dir| match holds(&dir) {
+            // Many machines have a folder by two names, as `/bin` and `/usr/bin`.
+            let mut seen = BTreeSet::new();
+            let fresh = |dir: &PathBuf| dir.canonicalize().is_ok_and(|real| seen.insert(real));
+            let folders = std::env::split_paths(value).filter(fresh).map(|dir| match holds(&dir) {
                 true => links_to_others(&dir, names, links).map_err(at(dir.display())),
                 false => Ok(dir),
             });

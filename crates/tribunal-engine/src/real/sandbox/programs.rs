@@ -5,7 +5,7 @@
 use super::allowed::Allowed;
 use super::{SandboxHost, SandboxSpec, value};
 use super::{secret_names, tool_roots};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read;
@@ -53,6 +53,15 @@ pub(super) struct Closure<'a, 'b> {
     /// The roots of tools that were met.
     bases: Vec<PathBuf>,
     seen: BTreeSet<PathBuf>,
+    /// Where folders really lie: a folder of programs holds thousands of links, most of them into the same few folders.
+    folders: BTreeMap<PathBuf, Option<PathBuf>>,
+}
+
+/// Where the links of a program lead.
+struct Way {
+    /// The folder of each link, and the name that it says.
+    links: Vec<(PathBuf, PathBuf)>,
+    end: PathBuf,
 }
 
 impl<'a, 'b> Closure<'a, 'b> {
@@ -63,7 +72,8 @@ impl<'a, 'b> Closure<'a, 'b> {
         open: Vec<PathBuf>,
         root: Option<PathBuf>,
     ) -> Self {
-        Closure { allowed, keep, open, root, env: spec.env, bases: Vec::new(), seen: BTreeSet::new() }
+        let (bases, seen, folders) = (Vec::new(), BTreeSet::new(), BTreeMap::new());
+        Closure { allowed, keep, open, root, env: spec.env, bases, seen, folders }
     }
 
     /// Everything that this launch may start, and the roots of tools in its home.
@@ -96,7 +106,7 @@ impl<'a, 'b> Closure<'a, 'b> {
             let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
             let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
             for link in links.map(|entry| entry.path()) {
-                if link.canonicalize().is_ok_and(|real| real.starts_with(optional)) {
+                if self.way(&link).is_some_and(|way| way.end.starts_with(optional)) {
                     self.follow(&link);
                 }
             }
@@ -139,7 +149,7 @@ impl<'a, 'b> Closure<'a, 'b> {
     /// A folder of programs.
     fn folder(&mut self, folder: &Path) {
         let Ok(real) = folder.canonicalize() else { return };
-        if DISTRIBUTION.iter().any(|known| real == Path::new(known)) || self.is_open(&real) {
+        if is_of_distribution(&real) || self.is_open(&real) {
             return;
         }
         if !self.allowed.is_seen(&real) {
@@ -165,49 +175,80 @@ impl<'a, 'b> Closure<'a, 'b> {
 
     /// Where a program's link leads, and what a script is run by.
     fn follow(&mut self, program: &Path) {
+        let Some(Way { links, end }) = self.way(program) else { return };
         // A link may be named as a secret, or lead to one.
-        if program.canonicalize().is_ok_and(|real| [program, &real].into_iter().any(secret_names::is_secret))
-        {
+        if [program, &end].into_iter().any(secret_names::is_secret) {
             return;
         }
-        let mut at = program.to_path_buf();
-        for _ in 0..LINKS_MAX {
-            let Ok(target) = fs::read_link(&at) else { break };
-            let folder = at.parent().and_then(|folder| folder.canonicalize().ok()).unwrap_or_default();
+        for (folder, target) in links {
             if self.is_open(&folder) {
                 return;
             }
-            at = tidy(&folder.join(target));
-            if !self.allowed.is_seen(&at) {
+            if !self.allowed.is_seen(&target) {
                 // The name on the way must be there as well.
-                self.allowed.program(&at);
+                self.allowed.program(&target);
             }
         }
-        let Ok(real) = at.canonicalize() else { return };
-        if !self.seen.insert(real.clone()) || self.is_open(&real) {
+        // What the distribution's own programs need is there.
+        if end.parent().is_some_and(is_of_distribution) || !self.seen.insert(end.clone()) {
             return;
         }
-        if !self.allowed.is_seen(&real) {
-            match self.root_of(&real) {
+        if !self.is_open(&end) {
+            self.found(&end);
+        }
+    }
+
+    /// Shows the end of a program's links with what it belongs to, and follows what it is run by.
+    fn found(&mut self, real: &Path) {
+        if !self.allowed.is_seen(real) {
+            match self.root_of(real) {
                 Some(base) => self.bases.push(base),
                 None => {
-                    let folder = real.parent().unwrap_or(&real);
+                    let folder = real.parent().unwrap_or(real);
                     match self.installation(folder) {
                         Some(whole) => self.installed(whole),
-                        None => self.allowed.program(&real),
+                        None => self.allowed.program(real),
                     }
                 }
             }
         }
-        if let Some(interpreter) = interpreter(&real) {
-            let known = DISTRIBUTION.iter().any(|known| interpreter.starts_with(known));
-            if !known {
-                self.follow(&interpreter);
-                if let (Some(folder), false) = (interpreter.parent(), self.allowed.is_seen(&interpreter)) {
-                    self.folder(folder);
-                }
+        let interpreter =
+            interpreter(real).filter(|at| !DISTRIBUTION.iter().any(|known| at.starts_with(known)));
+        if let Some(interpreter) = interpreter {
+            self.follow(&interpreter);
+            if let (Some(folder), false) = (interpreter.parent(), self.allowed.is_seen(&interpreter)) {
+                self.folder(folder);
             }
         }
+    }
+
+    /// The way that a program's links lead; none where they lead nowhere, or in a circle.
+    fn way(&mut self, program: &Path) -> Option<Way> {
+        let mut links = Vec::new();
+        let mut at = program.to_path_buf();
+        while links.len() <= LINKS_MAX {
+            let Some(Component::Normal(name)) = at.components().next_back() else {
+                return at.canonicalize().ok().map(|end| Way { links, end });
+            };
+            let folder = self.real_folder(at.parent()?)?;
+            let here = folder.join(name);
+            let Ok(target) = fs::read_link(&here) else {
+                return here.symlink_metadata().is_ok().then_some(Way { links, end: here });
+            };
+            at = folder.join(target);
+            links.push((folder, tidy(&at)));
+        }
+        None
+    }
+
+    /// Where a folder really lies; asked for once.
+    fn real_folder(&mut self, folder: &Path) -> Option<PathBuf> {
+        if let Some(known) = self.folders.get(folder) {
+            return known.clone();
+        }
+        let real = folder.canonicalize().ok();
+        self.folders.insert(folder.to_path_buf(), real.clone());
+        real
     }
 
     /// The folder that a folder of programs is a part of: packages of node, or what `bin` lies in.
@@ -240,6 +281,10 @@ impl<'a, 'b> Closure<'a, 'b> {
         };
         self.open.iter().any(|open| path.starts_with(open) && !taken_back(open))
     }
+}
+
+fn is_of_distribution(folder: &Path) -> bool {
+    DISTRIBUTION.iter().any(|known| folder == Path::new(known))
 }
 
 /// Folders in which every program looks for libraries, as the distribution was told.
