@@ -80,18 +80,15 @@ impl Repo {
     pub fn open(dir: &Path) -> Result<Repo, GitError> {
         let dir = std::fs::canonicalize(dir).map_err(GitError::io(dir))?;
         check_version(&dir)?;
-        let git_dir = PathBuf::from(ask(&dir, &["--absolute-git-dir"])?);
+        let About { is_bare, in_work_tree, sha256, git_dir } = About::of(&dir)?;
         if git_dir.join(MARKER).exists() {
             return Err(GitError::InsideLane { dir });
         }
-        if ask(&dir, &["--is-bare-repository"])? == "true" || ask(&dir, &["--is-inside-work-tree"])? != "true"
-        {
+        if is_bare || !in_work_tree {
             return Err(GitError::Bare { dir });
         }
-        let work_tree = PathBuf::from(ask(&dir, &["--path-format=absolute", "--show-toplevel"])?);
-        let common_dir = PathBuf::from(ask(&dir, &["--path-format=absolute", "--git-common-dir"])?);
-        let objects = PathBuf::from(ask(&dir, &["--path-format=absolute", "--git-path", "objects"])?);
-        let sha256 = ask(&dir, &["--show-object-format"])? == "sha256";
+        let [work_tree, common_dir, objects] =
+            absolute_paths(&dir, [&["--show-toplevel"], &["--git-common-dir"], &["--git-path", "objects"]])?;
         let config = Config::read(&dir)?;
         if config.is_partial() {
             return Err(GitError::PartialClone { dir: work_tree });
@@ -321,7 +318,48 @@ fn version(text: &str) -> Option<(u32, u32)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// One answer of `git rev-parse`; asked one by one, because a path may contain a newline.
+/// What git says of a folder before it is known to be a work tree.
+struct About {
+    is_bare: bool,
+    in_work_tree: bool,
+    sha256: bool,
+    git_dir: PathBuf,
+}
+
+impl About {
+    fn of(dir: &Path) -> Result<About, GitError> {
+        // The path is last, because it may contain a newline.
+        let asked =
+            ["--is-bare-repository", "--is-inside-work-tree", "--show-object-format", "--absolute-git-dir"];
+        let said = ask(dir, &asked)?;
+        let lines: Vec<&[u8]> = said.as_bytes().splitn(asked.len(), |byte| *byte == b'\n').collect();
+        let &[bare, inside, format, git_dir] = lines.as_slice() else {
+            return Err(GitError::odd(format!("git rev-parse said {said:?}")));
+        };
+        Ok(About {
+            is_bare: bare == b"true",
+            in_work_tree: inside == b"true",
+            sha256: format == b"sha256",
+            git_dir: PathBuf::from(OsStr::from_bytes(git_dir)),
+        })
+    }
+}
+
+/// Absolute paths that git knows, all by one process. Where one contains a newline they are asked for one by one.
+fn absolute_paths<const N: usize>(dir: &Path, asked: [&[&str]; N]) -> Result<[PathBuf; N], GitError> {
+    let absolute = |names: &[&str]| ask(dir, &[&["--path-format=absolute"], names].concat());
+    let said = absolute(&asked.concat())?;
+    let lines =
+        said.as_bytes().split(|byte| *byte == b'\n').map(|line| PathBuf::from(OsStr::from_bytes(line)));
+    if let Ok(all) = lines.collect::<Vec<_>>().try_into() {
+        return Ok(all);
+    }
+    let one_by_one = asked.into_iter().map(|names| absolute(names).map(PathBuf::from));
+    let all: Vec<PathBuf> = one_by_one.collect::<Result<_, _>>()?;
+    all.try_into().map_err(|_| GitError::odd(format!("git rev-parse said {said:?}")))
+}
+
+/// An answer of `git rev-parse`.
 pub(crate) fn ask(dir: &Path, args: &[&str]) -> Result<OsString, GitError> {
     let call = with_home(Call::new(dir)).env("GIT_OPTIONAL_LOCKS", "0").arg("rev-parse").args(args);
     let name = call.name();
