@@ -14,7 +14,7 @@ pub mod ordinary;
 mod places;
 mod table;
 
-pub use calls::{called, commands_in, modules, named_in, normal, runs_targets};
+pub use calls::{called, commands_in, extended_in, modules, named_in, normal, runs_targets};
 use calls::{last_parts, mentions, stands_for};
 use manifest::Parts;
 use places::{Place, has_no_ending, is_of_a_runner, is_script, place_of};
@@ -152,6 +152,7 @@ impl JudgeFacts<'_> {
         let named = self.named_files();
         let defining = self.defining_files();
         let (started, runs_targets) = self.started_by(&named);
+        let targets = self.targets();
         let defined = self.named == Named::Judge || self.defined.unwrap_or(runs_targets);
         let mut found = JudgeFiles::default();
         for path in self.changed {
@@ -164,6 +165,7 @@ impl JudgeFacts<'_> {
                         None => &mut found.either,
                     },
                 },
+                _ if self.shadows_target(path, &targets) => &mut found.judge,
                 _ if self.adds_fixtures(path) => &mut found.fixtures,
                 _ if self.configures(path) && (defined || !table::defines_targets(path)) => &mut found.judge,
                 Some(Place::Tests) => &mut found.tests,
@@ -260,16 +262,33 @@ impl JudgeFacts<'_> {
         found.flat_map(|path| [format!("{path}.py"), format!("{path}/__init__.py")]).collect()
     }
 
-    /// Whether a new file stands in a new folder with the name of a target that make is asked for. Make then takes the
-    /// target for made, and runs nothing.
-    fn shadows_target(&self, path: &str) -> bool {
-        let Some((folder, _)) = path.split_once('/') else { return false };
-        let inside = format!("{folder}/");
+    /// Whether a new file is, or stands in a new folder, of the name of a target that make is asked for, or that such a target
+    /// needs. Make then takes the target for made, and runs nothing.
+    fn shadows_target(&self, path: &str, targets: &BTreeSet<String>) -> bool {
+        let name = path.split_once('/').map_or(path, |(folder, _)| folder);
+        let inside = format!("{name}/");
+        targets.contains(name) && !self.paths.iter().any(|path| path == name || path.starts_with(&inside))
+    }
+
+    /// The targets that make is asked for, and what they need by the base's own Makefiles.
+    fn targets(&self) -> BTreeSet<String> {
         let of_make = |step: &&Vec<String>| {
             step.first().is_some_and(|program| matches!(calls::bare(program), "make" | "gmake"))
         };
-        let mut targets = self.steps.iter().filter(of_make).flat_map(|step| &step[1..]);
-        targets.any(|target| target == folder) && !self.paths.iter().any(|path| path.starts_with(&inside))
+        let asked = self.steps.iter().filter(of_make).flat_map(|step| &step[1..]);
+        let mut targets: BTreeSet<String> = asked.cloned().collect();
+        if targets.is_empty() {
+            return targets;
+        }
+        let texts = self.paths.iter().filter(|path| table::is_makefile(path) || path.ends_with(".mk"));
+        let rules: Vec<(String, Vec<String>)> =
+            texts.filter_map(|path| (self.before)(path)).flat_map(|text| manifest::rules(&text)).collect();
+        for _ in 0..DEPTH {
+            let needed = rules.iter().filter(|(target, _)| targets.contains(target));
+            let more: Vec<String> = needed.flat_map(|(_, needs)| needs.clone()).collect();
+            targets.extend(more);
+        }
+        targets
     }
 
     /// Files that the words of the command name, where somebody set it up as a judge.
@@ -404,7 +423,7 @@ impl JudgeFacts<'_> {
             let (before, now) = texts();
             manifest::marked(&before, marks) != manifest::marked(&now, marks)
         };
-        let shadows = || table::shadows(path) || self.shadows_beside_tests(path) || self.shadows_target(path);
+        let shadows = || table::shadows(path) || self.shadows_beside_tests(path);
         if (!was && shadows()) || table::marks_in(path).is_some_and(steers) {
             return true;
         }

@@ -86,9 +86,9 @@ impl Kinship {
         let by = match (self.model, self.program) {
             (Same::Yes, _) => Some("judged by the same model in another launch"),
             (Same::Unknown, Same::Yes) => {
-                Some("judged by the same program in another launch, model not reported")
+                Some("judged by the same program in another launch, perhaps the same model")
             }
-            (Same::Unknown, _) => Some("model not reported"),
+            (Same::Unknown, _) => Some("perhaps the same model"),
             (Same::No, Same::Yes) => Some("judged by the same program with another model"),
             (Same::No, _) => None,
         };
@@ -125,13 +125,13 @@ mod tests {
         check(("claude", "KEY", "opus-5"), ("aider", "OTHER", "opus-5"), Some(other_login));
         // An unknown model is never another one.
         let unknown =
-            "judged by the same program in another launch, model not reported, under the same login";
+            "judged by the same program in another launch, perhaps the same model, under the same login";
         check(("claude", "KEY", ""), ("claude", "KEY", ""), Some(unknown));
         check(("claude", "KEY", "opus-5"), ("claude", "KEY", ""), Some(unknown));
         check(("claude", "KEY", "opus?"), ("claude", "KEY", "sonnet?"), Some(unknown));
         check(("claude", "KEY", "opus-5"), ("claude", "KEY", "sonnet?"), Some(unknown));
-        check(("claude", "KEY", ""), ("codex", "", "o9"), Some("model not reported"));
-        check(("", "", ""), ("", "", ""), Some("model not reported"));
+        check(("claude", "KEY", ""), ("codex", "", "o9"), Some("perhaps the same model"));
+        check(("", "", ""), ("", "", ""), Some("perhaps the same model"));
         // Another model of the same program.
         let program = "judged by the same program with another model, under the same login";
         check(("claude", "KEY", "opus-5"), ("claude", "KEY", "sonnet-5"), Some(program));

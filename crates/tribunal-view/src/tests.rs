@@ -172,7 +172,7 @@ fn passed() -> RunView {
             reviewers: vec![Judge {
                 seat: "loop-reviewer".to_owned(),
                 who: "codex 0.9, model not reported".to_owned(),
-                shares: "model not reported".to_owned(),
+                shares: "perhaps the same model".to_owned(),
             }],
         },
         discovered: vec!["the README is short".to_owned()],

@@ -155,7 +155,7 @@ mod tests {
             [
                 "Tribunal-Built-By: claude 2.1, model opus, login KEY",
                 "Tribunal-Reviewed-By: loop-reviewer: claude 2.1, model not reported, login KEY (judged by the same program in \
-                 another launch, model not reported, under the same login)",
+                 another launch, perhaps the same model, under the same login)",
                 "Tribunal-Reviewed-By: loop-reviewer: claude 2.1, model opus, login KEY (judged by the same model in another \
                  launch, under the same login)",
                 "Tribunal-Reviewed-By: plan-reviewer: codex 2.1, model o9, login KEY",

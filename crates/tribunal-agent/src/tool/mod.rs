@@ -25,6 +25,9 @@ pub struct Tool {
     pub what: String,
     /// Changed files it is for: `*.rs`, a name, or a path.
     pub files: Vec<String>,
+    /// Folders that it leaves out by itself, wherever they lie: nobody looked at what is in them.
+    #[serde(default)]
+    pub leaves_out: Vec<String>,
     /// A file beside which it must run.
     #[serde(default)]
     pub root: Option<String>,
@@ -239,6 +242,15 @@ impl Tool {
     /// Whether a changed file is one it looks at.
     pub fn is_for(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
+        let is_left_out = |part: &str| {
+            self.leaves_out.iter().any(|folder| match folder.strip_suffix('*') {
+                Some(begin) => part.starts_with(begin),
+                None => folder == part,
+            })
+        };
+        if path.split('/').rev().skip(1).any(is_left_out) {
+            return false;
+        }
         self.files.iter().any(|pattern| match pattern.strip_prefix('*') {
             Some(end) => name.ends_with(end),
             None => pattern == name || pattern == path,

@@ -127,6 +127,27 @@ pub fn named_in(text: &str, folder: &str) -> Vec<String> {
     mentions(text, folder).into_iter().map(|one| one.path).collect()
 }
 
+/// Files that settings in a folder go on in: behind `extend`, `inherit_from` and the like. `folder` is theirs, and what a
+/// link says is all of its text.
+pub fn extended_in(text: &str, folder: &str) -> Vec<String> {
+    /// How far behind the word a list may go on.
+    const LINES: usize = 8;
+    const WORDS: [&str; 3] = ["extend", "inherit", "preset"];
+    if !text.contains('\n') && !text.trim().contains(' ') {
+        return normal(folder, text.trim()).into_iter().collect();
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found = std::collections::BTreeSet::new();
+    for (at, line) in lines.iter().enumerate() {
+        let lower = line.to_ascii_lowercase();
+        if WORDS.iter().any(|word| lower.contains(word)) {
+            let behind = lines[at..].iter().take(LINES).copied().collect::<Vec<&str>>().join("\n");
+            found.extend(named_in(&behind, folder));
+        }
+    }
+    found.into_iter().collect()
+}
+
 /// Paths that stand inside a word of a command: behind `=`, as in `--require=./hook.js` and `BASH_ENV=env.sh`, and behind
 /// the flag of a folder to load from, as in `-Ilib`. What is no path by its looks counts only in a variable.
 pub(super) fn inside(word: &str) -> Vec<String> {

@@ -325,3 +325,22 @@ fn closing(text: &str) -> Option<usize> {
     }
     None
 }
+/// The targets of a Makefile, each with what it needs: `test: unit lint`.
+pub(super) fn rules(makefile: &str) -> Vec<(String, Vec<String>)> {
+    let mut found = Vec::new();
+    for line in makefile.replace("\\\n", " ").lines() {
+        let line = line.split('#').next().unwrap_or_default();
+        let Some((targets, needs)) = line.split_once(':').filter(|_| !line.starts_with(['\t', ' '])) else {
+            continue;
+        };
+        // `NAME := value` and `NAME ::= value` are no rules.
+        let needs = needs.trim_start_matches(':');
+        if needs.starts_with('=') {
+            continue;
+        }
+        let needs = needs.split(';').next().unwrap_or_default().split_whitespace();
+        let needs: Vec<String> = needs.filter(|word| *word != "|").map(str::to_owned).collect();
+        found.extend(targets.split_whitespace().map(|target| (target.to_owned(), needs.clone())));
+    }
+    found
+}

@@ -132,9 +132,10 @@ impl JudgeFacts<'_> {
         let (started, runs_targets) = self.started_by(&named);
         named.extend(started.into_keys());
         let by_targets = led >= Led::Targets || runs_targets;
-        let given = self.given_in_words();
+        let (given, targets) = (self.given_in_words(), self.targets());
         let is_one = |path: &&String| {
             named.contains(*path)
+                || self.shadows_target(path, &targets)
                 || given.iter().any(|place| is_at(place, path))
                 || (by_targets && self.steers_targets(path))
                 || (led == Led::Tasks && self.steers_tasks(path))

@@ -704,6 +704,16 @@ fn a_new_folder_with_the_name_of_a_target_is_part_of_the_judge() {
     assert!(files("make test", "sh t.sh", &base, &[("tests/x", "new\n")]).is_empty());
     let known = [("Makefile", "test:\n\tsh t.sh\n"), ("t.sh", "true\n"), ("test/a", "old\n")];
     assert!(files("make test", "sh t.sh", &known, &[("test/x", "new\n")]).is_empty(), "it was there before");
+    let needs = [
+        ("Makefile", "X := a\ntest: unit | lint # all: y\nunit: deep\n\tsh t.sh\nother: y\n"),
+        ("t.sh", "true\n"),
+    ];
+    for path in ["unit", "unit/x", "lint", "deep/x"] {
+        assert_eq!(files("make test", "sh t.sh", &needs, &[(path, "new\n")]), [path]);
+    }
+    for path in ["y", "X", "other/x"] {
+        assert!(files("make test", "sh t.sh", &needs, &[(path, "new\n")]).is_empty(), "{path}");
+    }
 }
 
 #[test]
@@ -711,4 +721,23 @@ fn a_file_inside_a_word_of_the_test_command_is_part_of_the_judge() {
     let base = [("hook.js", "old\n"), ("env.sh", "old\n")];
     assert_eq!(files("node --require=./hook.js --test", "", &base, &[("hook.js", "new\n")]), ["hook.js"]);
     assert_eq!(files("env BASH_ENV=env.sh bash t.sh", "", &base, &[("env.sh", "new\n")]), ["env.sh"]);
+}
+
+#[test]
+fn settings_go_on_in_files_that_they_extend_or_link_to() {
+    let check = |text: &str, folder: &str, expect: &[&str], not: &[&str]| {
+        let found = extended_in(text, folder);
+        assert!(expect.iter().all(|path| found.iter().any(|one| one == path)), "{text}: {found:?}");
+        assert!(!not.iter().any(|path| found.iter().any(|one| one == path)), "{text}: {found:?}");
+    };
+    check("extend = \"conf/r.toml\"\nline-length = 80\n", "", &["conf/r.toml"], &[]);
+    check(
+        "{\n \"main\": \"index.js\",\n \"extends\": [\n  \"./a.json\",\n  \"../b.json\"\n ]\n}\n",
+        "x/y",
+        &["x/y/a.json", "x/b.json"],
+        &["index.js", "x/y/index.js"],
+    );
+    check("inherit_from:\n  - .rubocop_todo.yml\n", "", &[".rubocop_todo.yml"], &[]);
+    check("conf/r.toml", "", &["conf/r.toml"], &[]);
+    check("../shared/eslint.json", "web", &["shared/eslint.json"], &[]);
 }

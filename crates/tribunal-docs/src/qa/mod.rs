@@ -6,6 +6,7 @@ mod diff;
 mod lint;
 mod proof;
 mod regression;
+mod renamed;
 mod requirements;
 mod runners;
 mod summaries;
@@ -16,6 +17,7 @@ pub use lint::{CommitFact, LintReport, LintViolation, TYPES, commit_lint, subjec
 pub(crate) use lint::{guessed_type, is_conventional, lower_first};
 pub use proof::{ProofFacts, named_proof};
 pub use regression::{Outcome, Regression, RegressionKind, TestReport, regressions};
+pub use renamed::without_renamed;
 pub use requirements::{
     Requirement, RequirementFacts, RequirementStatus, RequirementsReport, validate_requirements,
 };

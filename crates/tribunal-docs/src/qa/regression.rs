@@ -1,6 +1,7 @@
 //! What test runs say, and what got worse between two of them. Must never compare a run in which no test ran.
 
-use std::collections::BTreeMap;
+use super::renamed::own_name;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +76,14 @@ impl TestReport {
         self.passed + self.failed
     }
 
+    /// Names of tests that pass here and are not in an earlier report.
+    pub fn new_since(&self, before: &TestReport) -> BTreeSet<String> {
+        let is_new = |(name, outcome): &(&String, &Outcome)| {
+            **outcome == Outcome::Passed && !before.tests.contains_key(*name)
+        };
+        self.tests.iter().filter(is_new).map(|(name, _)| name.clone()).collect()
+    }
+
     /// Whether every test has its name.
     fn is_named(&self) -> bool {
         self.tests.len() as u64 == self.executed() + self.skipped
@@ -122,11 +131,13 @@ fn by_name(before: &TestReport, now: &TestReport) -> Vec<Regression> {
     let mut new: BTreeMap<&String, Outcome> = BTreeMap::new();
     new.extend(now.tests.iter().filter(|(test, _)| !before.tests.contains_key(*test)).map(|(t, o)| (t, *o)));
     for (test, outcome) in &before.tests {
-        // A test named by the line it stands in is the same one when the line moved.
+        // A test named by the line it stands in is the same one when the line moved, and so is one that has its own name
+        // in another file, module or class.
         let bare = without_line(test);
         let is = now.tests.get(test).copied().or_else(|| {
-            let moved = new.keys().find(|name| bare != test && without_line(name) == bare).copied()?;
-            new.remove(moved)
+            let in_line = new.keys().find(|name| bare != test && without_line(name) == bare).copied();
+            let elsewhere = || new.keys().find(|name| own_name(name) == own_name(test)).copied();
+            new.remove(in_line.or_else(elsewhere)?)
         });
         match (outcome, is) {
             (Outcome::Passed | Outcome::Failed, None) => add(RegressionKind::FewerTests, test, "it is gone"),
@@ -236,6 +247,18 @@ mod tests {
         assert_eq!(found.iter().map(|r| r.kind).collect::<Vec<_>>(), [RegressionKind::NewlyFailing]);
         let fewer = named(&[("lib.rs - a (line 4)", Passed), ("lib.rs - b (line 12)", Passed)]);
         assert_eq!(regressions(&before, &fewer).len(), 1);
+    }
+
+    #[test]
+    fn a_test_that_moved_is_no_other_test() {
+        let before = named(&[("a.py::Sum::test_x", Passed), ("a.py::Sum::test_y", Passed)]);
+        let moved = named(&[("a.py::Sum::test_x", Passed), ("b.py::test_y", Passed)]);
+        assert!(regressions(&before, &moved).is_empty());
+        let failing = named(&[("a.py::Sum::test_x", Passed), ("b.py::test_y", Failed)]);
+        assert_eq!(regressions(&before, &failing).len(), 1);
+        // One test does not stand for two.
+        let twice = named(&[("a.py::test_x", Passed), ("b.py::test_x", Passed)]);
+        assert_eq!(regressions(&twice, &named(&[("c.py::test_x", Passed)])).len(), 1);
     }
 
     #[test]

@@ -171,7 +171,8 @@ fn cargo_test(rest: &str) -> Option<(&str, Outcome)> {
         word if word.starts_with("ignored") => Skipped,
         _ => return None,
     };
-    Some((name.split(" - should panic").next().unwrap_or(name), outcome))
+    // `adds - should panic` asks the opposite of `adds`: it is another test.
+    Some((name, outcome))
 }
 
 /// Lines of `go test -json`, read by their three fields.

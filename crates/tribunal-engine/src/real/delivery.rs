@@ -4,7 +4,7 @@
 use super::account::Account;
 use super::base::fork;
 use super::check::{Found, NotRun, failing};
-use super::green::{Ask, KnownCommand, Runner, is_on, lost_in_source};
+use super::green::{Ask, KnownCommand, Runner, is_on, lost_in_source, without_renamed};
 use super::site::{PlanText, Site, lock};
 use crate::gates::{TestRun, compared};
 use std::collections::BTreeSet;
@@ -139,7 +139,12 @@ pub(crate) fn worse(
     let (before, now) =
         (suite(site, base, tests, Ask::Remembered)?, suite(site, commit, tests, Ask::Remembered)?);
     match compared(&before, &now) {
-        Ok(worse) => Ok(Ok(worse.iter().map(regressed).collect())),
+        Ok(mut worse) => {
+            if let (TestRun::Ran(was), TestRun::Ran(is)) = (&before, &now) {
+                worse = without_renamed(site, (base, was), (commit, is), worse)?;
+            }
+            Ok(Ok(worse.iter().map(regressed).collect()))
+        }
         // The exit status has its own check in the same loop: what cannot be counted adds nothing to that, but for tests
         // that are no longer in the files.
         Err(why) => match lost_in_source(site, tests, base, commit)? {

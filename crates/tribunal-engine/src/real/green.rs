@@ -37,7 +37,7 @@ use tribunal_docs::project_commands::{FoundCommands, taken_out};
 use tribunal_docs::qa::{
     Regression, RegressionKind, TestReport, is_missing, missing_line, read_tests, regressions,
 };
-use tribunal_git::{GitError, GitPath, Oid};
+use tribunal_git::{GitError, GitPath, Mode, Oid};
 use tribunal_process::{ExitHow, Network};
 
 /// A command of the project, and who says so.
@@ -310,6 +310,9 @@ impl Runner<'_> {
         let has_tests = self.has_tests(before)? || self.has_tests(now)?;
         let same_tree = self.site.repo.tree_of(before)? == self.site.repo.tree_of(now)?;
         let mut counted = counted(&was, &is);
+        if let (Some(was), Some(is)) = (&was.report, &is.report) {
+            counted = without_renamed(self.site, (before, was), (now, is), counted)?;
+        }
         // Where the runner counts nothing, what is left is to count the tests in the files that changed.
         let silent = was.report.is_none() || is.report.is_none();
         if self.command == ProjectCommand::Test && silent && counted.is_empty() {
@@ -376,6 +379,27 @@ impl Runner<'_> {
     }
 }
 
+/// What got worse without the tests that have another name now and are the same, by the files that changed.
+pub(crate) fn without_renamed(
+    site: &Site,
+    (before, was): (&Oid, &TestReport),
+    (now, is): (&Oid, &TestReport),
+    worse: Vec<Regression>,
+) -> Result<Vec<Regression>, GitError> {
+    let new = is.new_since(was);
+    if new.is_empty() || !worse.iter().any(|one| one.kind == RegressionKind::FewerTests) {
+        return Ok(worse);
+    }
+    let mut files = Vec::new();
+    for path in site.repo.changed_paths(before, now)? {
+        if let (Some(old), Some(new)) = (site.repo.file_at(before, &path)?, site.repo.file_at(now, &path)?) {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            files.push((text(&old), text(&new)));
+        }
+    }
+    Ok(tribunal_docs::qa::without_renamed(worse, &new, &files))
+}
+
 /// Tests that the files of a change have no more, or skip, by their text alone. It is asked where the runner counts
 /// nothing: a script that only ends with a status would otherwise lose its tests without a word.
 pub(crate) fn lost_in_source(
@@ -406,7 +430,28 @@ pub(crate) fn lost_in_source(
         let detail = format!("the test command ran `{line}` before, does not now, and counts no tests");
         Regression { kind: RegressionKind::FewerTests, test: None, detail }
     }));
+    lost.extend(not_started(site, before, now, &changed)?);
     Ok(lost)
+}
+
+/// Tests that are no programs any more: a script that runs every program in a folder leaves them out without a word.
+fn not_started(
+    site: &Site,
+    before: &Oid,
+    now: &Oid,
+    changed: &[GitPath],
+) -> Result<Vec<Regression>, GitError> {
+    let programs = |at: &Oid, mode: Mode| -> Result<BTreeSet<GitPath>, GitError> {
+        let all = site.repo.list_tree(at)?.into_iter().filter(|one| one.mode == mode);
+        Ok(all.map(|one| one.path).filter(|path| changed.contains(path)).collect())
+    };
+    let (were, are) = (programs(before, Mode::Executable)?, programs(now, Mode::File)?);
+    let lost = were.intersection(&are).map(|path| Regression {
+        kind: RegressionKind::FewerTests,
+        test: Some(path.to_string()),
+        detail: "it was a program before and cannot be started now".to_owned(),
+    });
+    Ok(lost.collect())
 }
 
 /// Scripts that a change moves to another folder with all that they check, before and now.

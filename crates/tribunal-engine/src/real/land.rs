@@ -1102,9 +1102,13 @@ impl Finishing {
     /// Where a branch is that has the result. A person brought it there, and went on from it.
     fn went_on(&self, new: &Oid, at: &Oid, changed: &[String]) -> String {
         let there = format!("{} contains {}, and is at {}", self.branch, new.short(), at.short());
-        match changed.is_empty() {
+        let there = match changed.is_empty() {
             true => there,
             false => format!("{there}; changed after: {}", tribunal_view::branch::named(changed)),
+        };
+        match new == at {
+            true => there,
+            false => format!("{there}. That commit was not judged, and not tested as merged"),
         }
     }
 

@@ -660,8 +660,8 @@ pub(super) fn world(
     let sandbox = sandbox(settings, keeper.containment())?;
     let promised = super::enforced::facts(sandbox, keeper.containment(), settings);
     let stops = Arc::downgrade(&keeper);
-    let stop = move |id: &str| {
-        stops.upgrade().into_iter().for_each(|keeper| keeper.stop(id, super::site::STOP_GRACE));
+    let stop = move |id: &str, grace| {
+        stops.upgrade().into_iter().for_each(|keeper| keeper.stop(id, grace));
     };
     let disk = super::watch::Disk { at: dir.clone(), free: settings.agents.disk_free_mb << 20 };
     let watch = super::watch::Watch::new(disk, stop)

@@ -7,14 +7,16 @@ use std::collections::BTreeSet;
 use tribunal_agent::tool::{PutBack, Tool};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::finding::Claim;
-use tribunal_core::judge_files::named_in;
+use tribunal_core::judge_files::{extended_in, named_in};
 use tribunal_findings::track::Change;
 use tribunal_git::{GitError, GitPath, Oid};
 
-/// How far settings that are code are followed to what they import.
+/// How far settings are followed to what they import or extend.
 const DEPTH: usize = 3;
 /// Endings of settings that are code.
 const CODE: [&str; 7] = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".py"];
+/// Endings of settings that others go on in.
+const DATA: [&str; 8] = [".toml", ".json", ".jsonc", ".yaml", ".yml", ".ini", ".cfg", ".conf"];
 /// Places of switched off rules that are named.
 const NAMED_MAX: usize = 5;
 
@@ -54,7 +56,8 @@ impl OldSettings {
     }
 }
 
-/// Changed files that settings of the base import: a configuration in JavaScript is what its modules say.
+/// Changed files that settings of the base import, extend or are a link to: a configuration in JavaScript is what its modules
+/// say.
 fn imported(
     site: &Site,
     tool: &Tool,
@@ -64,16 +67,21 @@ fn imported(
     let is_code = |path: &str| CODE.iter().any(|end| path.ends_with(end));
     let known: BTreeSet<String> =
         site.repo.list_tree(base)?.iter().map(|entry| entry.path.to_string()).collect();
-    let mut open: Vec<String> =
-        known.iter().filter(|path| is_code(path) && tool.has_settings_in(path)).cloned().collect();
+    let is_data = |path: &str| DATA.iter().any(|end| path.ends_with(end));
+    let mut open: Vec<String> = known.iter().filter(|path| tool.has_settings_in(path)).cloned().collect();
     let (mut seen, mut found) = (BTreeSet::new(), BTreeSet::new());
     for _ in 0..DEPTH {
         let mut next = Vec::new();
         for path in open {
             let Some(bytes) = site.repo.file_at(base, &GitPath::from(path.as_str()))? else { continue };
             let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-            let named = named_in(&String::from_utf8_lossy(&bytes), folder);
-            next.extend(named.into_iter().filter(|path| known.contains(path) && is_code(path)));
+            let text = String::from_utf8_lossy(&bytes);
+            let named = if is_code(&path) { named_in(&text, folder) } else { extended_in(&text, folder) };
+            // A link may lead to a file of any name.
+            let is_link = !text.contains('\n');
+            let may_steer =
+                |path: &String| known.contains(path) && (is_link || is_code(path) || is_data(path));
+            next.extend(named.into_iter().filter(may_steer));
         }
         next.retain(|path| seen.insert(path.clone()));
         found.extend(next.iter().filter(|path| changed.contains(*path)).cloned());

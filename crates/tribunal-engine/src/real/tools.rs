@@ -578,6 +578,9 @@ impl Asked<'_> {
         let did_not_run = |why| format!("{} did not run: {why}", self.tool.name);
         let is_program = |word: &OsString| word == "{program}";
         let called = all.iter().map(|word| if is_program(word) { program[0].clone() } else { word.clone() });
+        // A variable may name a file as well: `BASH_ENV=lint/env.sh`.
+        let variables = self.tool.env.iter().map(|(name, value)| OsString::from(format!("{name}={value}")));
+        let called = called.chain(variables);
         self.site.takes_orders_elsewhere(judged, &called.collect::<Vec<OsString>>()).map_err(did_not_run)?;
         let first = self.site.lead_to_base(judged, &mut program).map_err(did_not_run)?;
         let then = self.site.lead_to_base(judged, &mut all).map_err(did_not_run)?;

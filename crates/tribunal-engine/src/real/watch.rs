@@ -1,7 +1,7 @@
 //! Watches running agents by what they print and do: turns, calls, silence. It never judges an answer and never ends
 //! an agent whose tree is at work; the deadline is not here, the loop machine keeps it.
 
-use super::site::lock;
+use super::site::{STOP_GRACE, lock};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
@@ -257,8 +257,8 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Starts the thread; `stop` ends a launch.
-    pub(crate) fn new(disk: Disk, stop: impl Fn(&str) + Send + 'static) -> std::io::Result<Watch> {
+    /// Starts the thread; `stop` ends a launch and gives it so long to end by itself.
+    pub(crate) fn new(disk: Disk, stop: impl Fn(&str, Duration) + Send + 'static) -> std::io::Result<Watch> {
         let (orders, inbox) = mpsc::channel();
         let ended: Arc<Mutex<BTreeMap<String, Failure>>> = Arc::default();
         let why = Arc::clone(&ended);
@@ -284,7 +284,7 @@ fn watch(
     inbox: &Receiver<Order>,
     ended: &Mutex<BTreeMap<String, Failure>>,
     disk: &Disk,
-    stop: &dyn Fn(&str),
+    stop: &dyn Fn(&str, Duration),
 ) {
     let mut all: BTreeMap<String, Box<Watched>> = BTreeMap::new();
     let mut next = Instant::now();
@@ -305,12 +305,14 @@ fn watch(
         }
         next = now + TICK;
         let short = disk.is_short();
-        let full = |watched: &Watched| short.clone().filter(|_| watched.limits.writes);
-        all.retain(|id, watched| match full(watched).or_else(|| watched.look(now)) {
+        // Whoever fills the disk would do so in the time it is given to end by itself.
+        let full =
+            |watched: &Watched| Some((short.clone().filter(|_| watched.limits.writes)?, Duration::ZERO));
+        all.retain(|id, watched| match full(watched).or_else(|| Some((watched.look(now)?, STOP_GRACE))) {
             None => true,
-            Some(failure) => {
+            Some((failure, grace)) => {
                 lock(ended).insert(id.clone(), failure);
-                stop(id);
+                stop(id, grace);
                 false
             }
         });

@@ -687,7 +687,7 @@ fn cover_the_rest(draft: &mut Draft) {
                     "what was checked says that nothing was done"
                 }
                 Manner::Checked | Manner::List => {
-                    "what was checked tells of a fault or of something that was not done"
+                    "what was checked may tell of a fault: say first what was read or run, then what it showed"
                 }
             };
             draft.intake.doubt(part, why);

@@ -205,7 +205,8 @@ fn findings(text: &str, manner: Manner, draft: &mut Draft) -> String {
     for sentence in cover::sentences(text) {
         let places: Vec<Found> =
             place::find(sentence).into_iter().filter(|found| found.lines.is_some()).collect();
-        let looked_at = manner == Manner::Checked && cover::names_where(sentence);
+        let looked_at = manner == Manner::Checked
+            && (cover::names_where(sentence) || cover::says_what_is_there(sentence));
         if places.is_empty() || looked_at || cover::doubtful(sentence, Manner::Prose).is_none() {
             left.push_str(sentence);
             left.push('\n');

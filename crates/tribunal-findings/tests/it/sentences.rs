@@ -414,6 +414,16 @@ const CHECKED: &[&str] = &[
     "src/queue.rs:2; ran `queue list`, got \"two entries\"",
     "ran the tests: 12 passed, 0 failed",
     "the tasks cover the must-haves, and every file is named.",
+    "src/queue.rs has the line that the task names",
+    "lib/sum.js exports sub, and test/sum.test.js covers it",
+    "notes.txt has SECOND where it had second",
+    "notes.txt is new and holds one word, first",
+    "notes.txt:2 says SECOND now",
+    "I looked at notes.txt line 2, it says SECOND now, and other.txt is new",
+    "The diff changes the second line of notes.txt to upper case. It also adds other.txt with the word first.",
+    "build.mk has the target fmt and runs tests/u.sh, which asserts that 2 and 2 give 4",
+    "src/queue.rs defines push and pop; tests/queue.rs asserts their order",
+    "the commit adds src/queue.rs with the two functions",
 ];
 
 #[rustfmt::skip]
@@ -446,6 +456,18 @@ const NOT_CHECKED: &[&str] = &[
     "read src/queue.rs:4 and its caller in src/main.rs:10-20 :warning:",
     "read src/queue.rs",
     "src/queue.rs:88",
+    "src/queue.rs still has the old name",
+    "src/queue.rs has no tests",
+    "src/queue.rs has a race",
+    "src/login.rs returns true for every password",
+    "src/login.rs prints the password",
+    "src/login.rs returns always true",
+    "src/queue.rs:4 has no lock",
+    "the diff changes nothing",
+    "src/queue.rs is world writable",
+    "src/queue.rs:4 drops the last row",
+    "notes.txt has the line. It deletes the other file.",
+    "src/queue.rs has the fix, but the lock is missing",
 ];
 
 /// What was checked is evidence; what it tells of besides is not.

@@ -46,6 +46,53 @@ fn a_test_that_is_taken_out_of_a_silent_script_is_missed() {
     }
 }
 
+/// A test with another name is the same test; one that is expected to fail, or cannot be started, is not asked any more.
+#[test]
+fn a_test_with_another_name_is_still_there() {
+    const UNIT: &str = "import unittest\nimport calc\n\n\nclass CalcTest(unittest.TestCase):\n    def test_one(self):\n        \
+        self.assertEqual(calc.add(1, 2), 3)\n\n\nif __name__ == '__main__':\n    unittest.main()\n";
+    const FILES: [(&str, &str); 3] = [
+        ("Makefile", "test:\n\t@python3 -m unittest -v test_calc\n"),
+        ("calc.py", "def add(a, b):\n    return a + b\n"),
+        ("test_calc.py", UNIT),
+    ];
+    let write =
+        |text: String| format!("{{ write = \"test_calc.py\", text = {} }},", serde_json::Value::from(text));
+    let renamed = UNIT.replace("test_one", "test_adds").replace("CalcTest", "AddTest");
+    project(&FILES, "test_calc.py", &write(renamed)).passes();
+    let expected = UNIT.replace("    def test_one", "    @unittest.expectedFailure\n    def test_one");
+    let broken = format!(
+        "{} {{ write = \"calc.py\", text = \"def add(a, b):\\n    return 0\\n\" }},",
+        write(expected)
+    );
+    let mut show = project(&FILES, "test_calc.py", &broken);
+    show.claims("calc.py");
+    let said = show.waits_and_lands_nothing();
+    assert!(said.contains("it ran before and is skipped now"), "{said}");
+}
+
+/// A script that runs every program of a folder leaves out what is none, without a word.
+#[test]
+fn a_test_that_cannot_be_started_is_missed() {
+    const FILES: [(&str, &str); 3] = [
+        ("Makefile", "test:\n\t@for t in tests/t_*.sh; do [ ! -x $$t ] || ./$$t || exit 1; done\n"),
+        ("tests/t_one.sh", "#!/bin/sh\n[ \"$(sh add.sh 1 2)\" = 3 ]\n"),
+        ADD,
+    ];
+    let steps =
+        "{ run = [\"chmod\", \"644\", \"tests/t_one.sh\"] }, { write = \"add.sh\", text = \"echo 0\\n\" },";
+    let script = dev_also(steps).leak();
+    let mut show = Show::of(&Scene { settings: NO_GATE, script, ..PLAIN });
+    show.user_commits(&FILES);
+    let test = show.stage.project().join("tests/t_one.sh");
+    std::fs::set_permissions(&test, std::fs::Permissions::from_mode(0o755)).unwrap();
+    show.user_commits(&[]);
+    show.claims("tests/t_one.sh");
+    show.claims("add.sh");
+    let said = show.waits_and_lands_nothing();
+    assert!(said.contains("it was a program before and cannot be started now"), "{said}");
+}
+
 /// A target that does nothing any more ends with 0, as before.
 #[test]
 fn a_target_that_is_made_to_do_nothing_is_missed() {

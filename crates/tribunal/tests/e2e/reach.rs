@@ -172,8 +172,8 @@ impl Places {
 
     fn class(&self, words: &[&str]) -> Option<String> {
         match words {
-            // A folder that covers what is there, and a file of nothing, show nothing.
-            ["mount", _, "tmpfs", ..] | ["mount", _, _, "/null", _] => None,
+            // A folder that covers what is there, and a file of nothing, show nothing. A part of a folder in memory does.
+            ["mount", _, "tmpfs", "/", _] | ["mount", _, _, "/null", _] => None,
             ["mount", mode, _, _, at] => {
                 let verb = if *mode == "rw" { "writes" } else { "reads" };
                 Some(format!("{verb} {}", self.place(&plain(at))))

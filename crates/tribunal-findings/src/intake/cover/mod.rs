@@ -5,6 +5,7 @@
 mod lexicon;
 mod partial;
 mod script;
+mod sight;
 mod vouch;
 
 use super::place;
@@ -26,10 +27,11 @@ pub(crate) enum Manner {
 
 /// The first part of a text that is not plainly harmless.
 pub(crate) fn doubtful(text: &str, manner: Manner) -> Option<&str> {
-    // Only the first sentence of what was checked is a list.
-    let mut manner = manner;
+    // Only the first sentence of what was checked is a list; one that says what is there goes on with it.
+    let (asked, mut manner) = (manner, manner);
     for sentence in sentences(text) {
-        if !is_harmless(sentence, manner) {
+        let here = if asked == Manner::Checked && sight::opens(sentence) { asked } else { manner };
+        if !is_harmless(sentence, here) {
             return Some(sentence.trim());
         }
         if sentence.chars().any(char::is_alphanumeric) && sentence.ends_with(['.', '!', '?']) {
@@ -37,6 +39,11 @@ pub(crate) fn doubtful(text: &str, manner: Manner) -> Option<&str> {
         }
     }
     None
+}
+
+/// Whether a sentence of what was checked says what is there, at a place or in a file, and tells of no fault.
+pub(crate) fn says_what_is_there(sentence: &str) -> bool {
+    sight::any(sentence) && is_harmless(sentence, Manner::Checked)
 }
 
 /// The first sentence of a text that speaks against the work, whoever's verdict is missing.
@@ -143,7 +150,7 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
         let words = words_of(clause);
         let done = words.len() > 1 && reports(&words) && !told;
         told |= words.iter().any(|word| matches!(*word, "is" | "are" | "was" | "were" | "has" | "have"));
-        done || words.iter().any(|word| ASKED_FOR.contains(word))
+        done || words.iter().any(|word| ASKED_FOR.contains(word)) || sight::sees(&words)
     });
     let as_asked = clauses(&levelled).any(|clause| vouch::as_asked(&words_of(clause)));
     for (at, part) in parts.iter().enumerate() {
@@ -466,7 +473,9 @@ fn judge(words: &[&str], before: bool, manner: Manner) -> Judged {
     let named = !places || words.iter().all(|word| partial::is_plain_name(word));
     let thing = !vain && is_list_item(words) && named;
     match manner {
-        Manner::Checked if good || has_tests(words) || sure || thing || observes(words) => {
+        Manner::Checked
+            if good || has_tests(words) || sure || thing || observes(words) || sight::sees(words) =>
+        {
             Judged::Harmless(true)
         }
         Manner::List if good || has_tests(words) || sure => Judged::Harmless(true),

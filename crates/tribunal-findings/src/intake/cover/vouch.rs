@@ -226,6 +226,13 @@ fn narrowed(after: &[&str]) -> bool {
         || after.windows(2).any(|pair| matches!(pair[0], "for" | "on" | "in") && !WHOLE.contains(&pair[1]))
 }
 
+/// Whether a word limits what is said of a file, or sets it against another: `still has the old name`.
+pub(super) fn sets_apart(words: &[&str]) -> bool {
+    // A count of what is there limits nothing.
+    let counts = |word: &&&str| !matches!(**word, "one" | "more" | "true" | "another" | "other");
+    words.iter().filter(counts).any(|word| LIMITS.has(word)) || words.contains(&"still")
+}
+
 fn limited(words: &[&str]) -> bool {
     words.iter().any(|word| LIMITS.has(word))
 }
