@@ -474,6 +474,13 @@ impl Make {
             site.fail(&self.effect, failure, vec![Note::Launch(Box::new(note))]);
             return Ok(());
         }
+        // To take its files would fill what is left: they stay where they are.
+        if let Some(short) = site.watch.is_short_of_disk() {
+            let failure = ended.failure.unwrap_or(short);
+            let note = LaunchNote { failed: Some(failure.kind), ..ended.note };
+            site.fail(&self.effect, failure, vec![Note::Launch(Box::new(note))]);
+            return Ok(());
+        }
         let kept = self.keep_lane(site, ground, tree, &spoken(&ended));
         match ended.failure {
             // Why it failed counts for more than why its files could not be taken: they stay where they are.

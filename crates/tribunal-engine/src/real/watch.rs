@@ -43,6 +43,7 @@ pub(crate) struct Limits {
 }
 
 /// The disk that agents write to, and how much of it stays free: what is recorded of a run needs room too.
+#[derive(Clone)]
 pub(crate) struct Disk {
     /// A place on it.
     pub(crate) at: PathBuf,
@@ -254,6 +255,7 @@ enum Order {
 pub(crate) struct Watch {
     orders: Sender<Order>,
     ended: Arc<Mutex<BTreeMap<String, Failure>>>,
+    disk: Disk,
 }
 
 impl Watch {
@@ -263,8 +265,14 @@ impl Watch {
         let ended: Arc<Mutex<BTreeMap<String, Failure>>> = Arc::default();
         let why = Arc::clone(&ended);
         let thread = std::thread::Builder::new().name("watch".to_owned());
-        thread.spawn(move || watch(&inbox, &why, &disk, &stop))?;
-        Ok(Watch { orders, ended })
+        let watched = disk.clone();
+        thread.spawn(move || watch(&inbox, &why, &watched, &stop))?;
+        Ok(Watch { orders, ended, disk })
+    }
+
+    /// Why nothing more may be written to the disk, if it is short.
+    pub(crate) fn is_short_of_disk(&self) -> Option<Failure> {
+        self.disk.is_short()
     }
 
     /// Watches a launch until it is forgotten.

@@ -58,8 +58,9 @@ fn a_test_with_another_name_is_still_there() {
     ];
     let write =
         |text: String| format!("{{ write = \"test_calc.py\", text = {} }},", serde_json::Value::from(text));
-    let renamed = UNIT.replace("test_one", "test_adds").replace("CalcTest", "AddTest");
-    project(&FILES, "test_calc.py", &write(renamed)).passes();
+    for (old, new) in [("test_one", "test_adds"), ("CalcTest", "AddTest")] {
+        project(&FILES, "test_calc.py", &write(UNIT.replace(old, new))).passes();
+    }
     let expected = UNIT.replace("    def test_one", "    @unittest.expectedFailure\n    def test_one");
     let broken = format!(
         "{} {{ write = \"calc.py\", text = \"def add(a, b):\\n    return 0\\n\" }},",
@@ -84,9 +85,11 @@ fn a_test_that_cannot_be_started_is_missed() {
     let script = dev_also(steps).leak();
     let mut show = Show::of(&Scene { settings: NO_GATE, script, ..PLAIN });
     show.user_commits(&FILES);
-    let test = show.stage.project().join("tests/t_one.sh");
-    std::fs::set_permissions(&test, std::fs::Permissions::from_mode(0o755)).unwrap();
-    show.user_commits(&[]);
+    show.user_acts(|stage| {
+        let test = stage.project().join("tests/t_one.sh");
+        std::fs::set_permissions(test, std::fs::Permissions::from_mode(0o755)).unwrap();
+        Ok(())
+    });
     show.claims("tests/t_one.sh");
     show.claims("add.sh");
     let said = show.waits_and_lands_nothing();
