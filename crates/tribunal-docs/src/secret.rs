@@ -151,7 +151,7 @@ const READABLE_MIN: usize = 12;
 /// What a text says in base64 or in hexadecimal digits: in one line, in strings that are put together, or folded over
 /// several lines.
 pub fn encoded(text: &str) -> Vec<Encoded> {
-    let mut found = Vec::new();
+    let mut found = apart(text);
     let mut block: Option<(u32, u32, String)> = None;
     let mut number = 0;
     for line in text.lines() {
@@ -189,6 +189,33 @@ pub fn encoded(text: &str) -> Vec<Encoded> {
     found
 }
 
+/// What a text says in bytes that stand apart, as dumps and lists in code have them: `41 4b 49`, `0x41, 0x4B`.
+fn apart(text: &str) -> Vec<Encoded> {
+    /// So many in a line are no words.
+    const BYTES_MIN: usize = 6;
+    let byte = |word: &str| {
+        let word = word.strip_prefix("0x").or_else(|| word.strip_prefix("\\x")).unwrap_or(word);
+        (word.len() == 2 && word.bytes().all(|digit| digit.is_ascii_hexdigit())).then(|| word.to_owned())
+    };
+    let mut found = Vec::new();
+    let mut block: Option<(u32, u32, String)> = None;
+    for (line, number) in text.lines().zip(1..) {
+        let words = line.split(|c: char| c.is_whitespace() || ",:;{}[]()\"'|".contains(c));
+        let bytes: Vec<String> = words.filter_map(byte).collect();
+        if bytes.len() >= BYTES_MIN || block.is_some() && !bytes.is_empty() {
+            let (_, last, run) = block.get_or_insert((number, number, String::new()));
+            *last = number;
+            run.push_str(&bytes.concat());
+        } else if let Some((first, last, run)) = block.take() {
+            read(&mut found, (first, last), &run);
+        }
+    }
+    if let Some((first, last, run)) = block {
+        read(&mut found, (first, last), &run);
+    }
+    found
+}
+
 /// Reads a run in every way that makes sense.
 fn read(found: &mut Vec<Encoded>, (line, last): (u32, u32), run: &str) {
     if run.len() < ENCODED_MIN {
@@ -198,7 +225,11 @@ fn read(found: &mut Vec<Encoded>, (line, last): (u32, u32), run: &str) {
     let base64 = (0..shifts).map(|skip| (IN_BASE64, decoded(&run[skip..])));
     let is_hex = run.bytes().all(|byte| byte.is_ascii_hexdigit());
     let hex = (0..2).filter(|_| is_hex).map(|skip| (IN_HEX, from_hex(&run[skip..])));
-    for (how, bytes) in base64.chain(hex) {
+    for (how, mut bytes) in base64.chain(hex) {
+        // Two bytes a letter, as some programs take their commands.
+        if bytes.iter().filter(|byte| **byte == 0).count() > bytes.len() / 3 {
+            bytes.retain(|byte| *byte != 0);
+        }
         let readable = |byte: &u8| (b' '..=b'~').contains(byte);
         if bytes.split(|byte| !readable(byte)).any(|part| part.len() >= READABLE_MIN) {
             found.push(Encoded { line, last, text: String::from_utf8_lossy(&bytes).into_owned(), how });
@@ -470,6 +501,11 @@ mod tests {
         let url = run.replace('+', "-").replace('/', "_").replace('=', "");
         let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
         let escaped: String = text.bytes().map(|byte| format!("\\x{byte:02x}")).collect();
+        let wide = base64(&text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>());
+        let apart = |between: &str, columns: usize| {
+            let bytes: Vec<String> = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+            bytes.chunks(columns).map(|line| line.join(between)).collect::<Vec<_>>().join("\n")
+        };
         for (name, text) in [
             ("76 columns", folded(&run, 76, "\n")),
             ("with carriage returns", folded(&run, 76, "\r\n")),
@@ -488,6 +524,10 @@ mod tests {
             ("hexadecimal", format!("k={hex}\n")),
             ("hexadecimal, folded", folded(&hex, 60, "\n")),
             ("escaped", format!("k=\"{escaped}\"\n")),
+            ("two bytes a letter", format!("pwsh -EncodedCommand {wide}\n")),
+            ("apart", format!("{}\n", apart(" ", 16))),
+            ("a list", format!("key = {{ {} }}\n", apart(", 0x", 8).replacen("", "0x", 1))),
+            ("a dump", apart(" ", 16).lines().map(|line| format!("00000010  {line}\n")).collect()),
         ] {
             let found = secrets_in(text.as_bytes());
             assert!(

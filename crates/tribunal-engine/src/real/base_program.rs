@@ -173,7 +173,11 @@ impl Site {
 /// a shell is given it to run.
 fn plain_words(words: &[OsString]) -> Vec<String> {
     let texts: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let is_line = |at: usize| at > 0 && texts[at - 1].starts_with('-') && texts[at - 1].ends_with('c');
+    // `sh -c LINE`, `env -S LINE`.
+    let takes_line =
+        |flag: &str| flag.starts_with('-') && flag.ends_with(['c', 'S']) || flag == "--split-string";
+    let is_split = |word: &str| word.starts_with("-S") || word.starts_with("--split-string=");
+    let is_line = |at: usize| is_split(&texts[at]) || at > 0 && takes_line(&texts[at - 1]);
     let is_short = |word: &str| word.len() <= WORD_MAX && !word.contains('\n');
     let is_word = |at: usize| is_line(at) || !texts[at].contains(char::is_whitespace);
     (0..texts.len()).filter(|at| is_short(&texts[*at]) && is_word(*at)).map(|at| texts[at].clone()).collect()
