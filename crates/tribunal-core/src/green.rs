@@ -118,9 +118,10 @@ pub enum CommandState {
     },
 }
 
-/// Whether a run is repeated on the same tree before anybody believes it.
-pub fn is_repeated(run: &CommandRun) -> bool {
-    matches!(run, CommandRun::Failed(_))
+/// Whether a first run is repeated on the same tree before anybody believes it: one that fails, and one that passes where
+/// the change touches tests. A test that was just written may be green by chance.
+pub fn is_repeated(run: &CommandRun, tests_changed: bool) -> bool {
+    matches!(run, CommandRun::Failed(_)) || tests_changed && matches!(run, CommandRun::Passed)
 }
 
 impl CommandState {

@@ -142,13 +142,26 @@ pub(crate) struct Runner<'a> {
     pub(crate) judge: Option<&'a TrustedJudge>,
 }
 
-/// Whether an answer that was red before is believed.
+/// Which answers from before are believed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ask {
     /// What is remembered stands: of a base, nobody expects that it heals.
     Remembered,
     /// A red answer is tried once more. Green ones stand.
     RedAgain,
+    /// A red answer is tried once more, and so is a green one of a single run: the change touches tests.
+    Twice,
+}
+
+impl Ask {
+    fn believes(self, seen: &Seen) -> bool {
+        match (self, &seen.state) {
+            (Ask::Remembered, _) => true,
+            (_, CommandState::Red { .. }) => false,
+            (Ask::Twice, CommandState::Green) => seen.runs.len() > 1,
+            _ => true,
+        }
+    }
 }
 
 impl Runner<'_> {
@@ -163,19 +176,21 @@ impl Runner<'_> {
         let place = Arc::clone(lock(&self.site.seen).entry(key).or_default());
         let mut place = lock(&place);
         let mut runs = match &*place {
-            Some(seen) if ask == Ask::Remembered || !matches!(seen.state, CommandState::Red { .. }) => {
-                return Ok(seen.clone());
-            }
+            Some(seen) if ask.believes(seen) => return Ok(seen.clone()),
             Some(seen) => seen.runs.clone(),
             None => Vec::new(),
         };
-        let before = place.clone();
+        let mut before = place.clone();
         let memo = CommandMemo::of(self.site, self.command, self.known, &tree)?;
         if let (None, Some(seen)) = (&before, memo.as_ref().and_then(CommandMemo::read)) {
             *place = Some(seen.clone());
-            return Ok(seen);
+            if ask != Ask::Twice || ask.believes(&seen) {
+                return Ok(seen);
+            }
+            runs.clone_from(&seen.runs);
+            before = Some(seen);
         }
-        let seen = self.run_twice(commit, &tree, &mut runs, before)?;
+        let seen = self.run_twice(commit, &tree, ask, &mut runs, before)?;
         // What did not run is not remembered: whoever puts it right asks again.
         if !matches!(seen.state, CommandState::Unknown { .. }) {
             *place = Some(seen.clone());
@@ -186,11 +201,12 @@ impl Runner<'_> {
         Ok(seen)
     }
 
-    /// Runs it, and once more where it fails for the first time.
+    /// Runs it, and once more where its first answer is not believed.
     fn run_twice(
         &self,
         commit: &Oid,
         tree: &Oid,
+        ask: Ask,
         runs: &mut Vec<OneRun>,
         mut seen: Option<Seen>,
     ) -> Result<Seen, GitError> {
@@ -199,7 +215,7 @@ impl Runner<'_> {
                 Some(_) => (lost("no longer wanted".to_owned()), None, String::new()),
                 None => self.once(commit, tree, runs.len())?,
             };
-            let again = runs.is_empty() && green::is_repeated(&one.run);
+            let again = runs.is_empty() && green::is_repeated(&one.run, ask == Ask::Twice);
             let well = matches!(one.run, CommandRun::Passed | CommandRun::NoTest(_));
             runs.push(one.clone());
             let state = CommandState::of(runs).as_of(self.command);
@@ -306,7 +322,15 @@ impl Runner<'_> {
 
     /// What follows from the command on two commits, with what was counted.
     pub(crate) fn compare(&self, before: &Oid, now: &Oid) -> Result<Looked, GitError> {
-        let (was, is) = (self.on(before, Ask::Remembered)?, self.on(now, Ask::RedAgain)?);
+        let tests = self.command == ProjectCommand::Test
+            && self
+                .site
+                .repo
+                .changed_paths(before, now)?
+                .iter()
+                .any(|path| integrity::is_test(&path.to_string()));
+        let ask = if tests { Ask::Twice } else { Ask::RedAgain };
+        let (was, is) = (self.on(before, Ask::Remembered)?, self.on(now, ask)?);
         let has_tests = self.has_tests(before)? || self.has_tests(now)?;
         let same_tree = self.site.repo.tree_of(before)? == self.site.repo.tree_of(now)?;
         let mut counted = counted(&was, &is);

@@ -139,6 +139,26 @@ fn a_command_that_becomes_flaky_stops_the_change() {
     assert!(said.contains("exit code 0 before, flaky (exit code 1, and not another time) now"), "{said}");
 }
 
+/// A new test that passes the first time and fails the second: where tests change they run twice.
+#[test]
+fn a_new_test_that_is_green_by_chance_stops_the_change() {
+    let mut show = Show::of(&Scene { settings: NO_GATE, ..PLAIN });
+    let folder = show.stage.root().join("counted");
+    std::fs::create_dir(&folder).unwrap();
+    let script = every_second_time(&folder.join("runs")).replace("= 1 ]", "= 0 ]");
+    let settings = format!(
+        "{NO_GATE}[checks]\ntest = [\"sh\", \"-c\", \"for t in tests/t_*.sh; do sh $t || exit 1; done\"]\n\
+         [agents]\nwritable = [\"{}\"]\n",
+        folder.display()
+    );
+    show.user_commits(&[("tests/t_one.sh", "exit 0\n"), ("tribunal.toml", &settings)]);
+    show.claims("tests/t_two.sh");
+    let step = format!("{{ write = \"tests/t_two.sh\", text = {} }},", serde_json::Value::from(script));
+    show.stage.script_with(&dev_also(&step)).unwrap();
+    let said = show.waits_and_lands_nothing();
+    assert!(said.contains("exit code 0 before, flaky (exit code 1, and not another time) now"), "{said}");
+}
+
 #[test]
 fn a_command_that_was_flaky_before_is_named_and_counted() {
     let mut show = flaky(true);
