@@ -242,19 +242,24 @@ impl Tool {
     /// Whether a changed file is one it looks at.
     pub fn is_for(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
-        let is_left_out = |part: &str| {
-            self.leaves_out.iter().any(|folder| match folder.strip_suffix('*') {
-                Some(begin) => part.starts_with(begin),
-                None => folder == part,
-            })
-        };
-        if path.split('/').rev().skip(1).any(is_left_out) {
+        if self.passes_over(path) {
             return false;
         }
         self.files.iter().any(|pattern| match pattern.strip_prefix('*') {
             Some(end) => name.ends_with(end),
             None => pattern == name || pattern == path,
         })
+    }
+
+    /// Whether a file lies in a folder that it leaves out by itself.
+    fn passes_over(&self, path: &str) -> bool {
+        let is_left_out = |part: &str| {
+            self.leaves_out.iter().any(|folder| match folder.strip_suffix('*') {
+                Some(begin) => part.starts_with(begin),
+                None => folder == part,
+            })
+        };
+        path.split('/').rev().skip(1).any(is_left_out)
     }
 
     /// Whether a changed file is one it looks at, by its name or by its first line.
@@ -266,7 +271,10 @@ impl Tool {
             Some(self.first_line.contains(&program))
         };
         self.is_for(path)
-            || (!self.first_line.is_empty() && !name.contains('.') && by_line().unwrap_or(false))
+            || (!self.first_line.is_empty()
+                && !name.contains('.')
+                && !self.passes_over(path)
+                && by_line().unwrap_or(false))
     }
 
     /// Whether it keeps anything for its next run.

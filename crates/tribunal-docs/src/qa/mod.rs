@@ -16,8 +16,8 @@ pub use diff::{ChangedFile, DiffFacts, DiffReport, diff_against_plan};
 pub use lint::{CommitFact, LintReport, LintViolation, TYPES, commit_lint, subject_issue, well_formed};
 pub(crate) use lint::{guessed_type, is_conventional, lower_first};
 pub use proof::{ProofFacts, named_proof};
-pub use regression::{Outcome, Regression, RegressionKind, TestReport, regressions};
-pub use renamed::without_renamed;
+pub use regression::{Outcome, Regression, RegressionKind, TestReport, newly_failing_lines, regressions};
+pub use renamed::{ChangedText, without_renamed};
 pub use requirements::{
     Requirement, RequirementFacts, RequirementStatus, RequirementsReport, validate_requirements,
 };

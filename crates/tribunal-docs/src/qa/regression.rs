@@ -1,6 +1,5 @@
 //! What test runs say, and what got worse between two of them. Must never compare a run in which no test ran.
 
-use super::renamed::own_name;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
@@ -131,13 +130,15 @@ fn by_name(before: &TestReport, now: &TestReport) -> Vec<Regression> {
     let mut new: BTreeMap<&String, Outcome> = BTreeMap::new();
     new.extend(now.tests.iter().filter(|(test, _)| !before.tests.contains_key(*test)).map(|(t, o)| (t, *o)));
     for (test, outcome) in &before.tests {
-        // A test named by the line it stands in is the same one when the line moved, and so is one that has its own name
-        // in another file, module or class.
+        // A test named by the line it stands in is the same one when the line moved, and one that need not panic any more
+        // asks for more than it did.
         let bare = without_line(test);
+        let calm = test.strip_suffix(" - should panic");
         let is = now.tests.get(test).copied().or_else(|| {
-            let in_line = new.keys().find(|name| bare != test && without_line(name) == bare).copied();
-            let elsewhere = || new.keys().find(|name| own_name(name) == own_name(test)).copied();
-            new.remove(in_line.or_else(elsewhere)?)
+            let is_it =
+                |name: &&&String| bare != test && without_line(name) == bare || calm == Some(name.as_str());
+            let moved = new.keys().find(is_it).copied()?;
+            new.remove(moved)
         });
         match (outcome, is) {
             (Outcome::Passed | Outcome::Failed, None) => add(RegressionKind::FewerTests, test, "it is gone"),
@@ -187,6 +188,28 @@ fn by_count(before: &TestReport, now: &TestReport) -> Vec<Regression> {
         detail: format!("{is} tests {verb}, {was} before"),
     })
     .collect()
+}
+
+/// What fails by lines that a runner without counts prints now and did not print before: `FAIL tests/b.sh`. A command that
+/// was red already ends as it did, whatever else breaks.
+pub fn newly_failing_lines(before: &str, now: &str) -> Vec<Regression> {
+    let says = |line: &&str| {
+        let mut words = line.split(|c: char| !c.is_alphanumeric());
+        words.any(|word| matches!(word, "FAIL" | "FAILED" | "FAILURE"))
+            || line.starts_with("not ok")
+            || line.starts_with(['✗', '✘', '✕', '❌'])
+    };
+    let lines = |text: &str| -> BTreeSet<String> {
+        text.lines().map(|line| untimed(line.trim())).filter(says).map(str::to_owned).collect()
+    };
+    let was = lines(before);
+    let new = lines(now).into_iter().filter(|line| !was.contains(line));
+    let told = |line| Regression {
+        kind: RegressionKind::NewlyFailing,
+        test: Some(line),
+        detail: "it says so now and did not before".to_owned(),
+    };
+    new.map(told).collect()
 }
 
 /// A test's name without the time that some runners print behind it: `parses (12ms)`, `parses 1.2 s`. With it every run
@@ -250,15 +273,23 @@ mod tests {
     }
 
     #[test]
-    fn a_test_that_moved_is_no_other_test() {
-        let before = named(&[("a.py::Sum::test_x", Passed), ("a.py::Sum::test_y", Passed)]);
-        let moved = named(&[("a.py::Sum::test_x", Passed), ("b.py::test_y", Passed)]);
-        assert!(regressions(&before, &moved).is_empty());
-        let failing = named(&[("a.py::Sum::test_x", Passed), ("b.py::test_y", Failed)]);
-        assert_eq!(regressions(&before, &failing).len(), 1);
-        // One test does not stand for two.
-        let twice = named(&[("a.py::test_x", Passed), ("b.py::test_x", Passed)]);
-        assert_eq!(regressions(&twice, &named(&[("c.py::test_x", Passed)])).len(), 1);
+    fn a_test_that_is_made_to_panic_is_another_and_not_the_other_way() {
+        let (calm, panics) = (named(&[("a", Passed)]), named(&[("a - should panic", Passed)]));
+        assert_eq!(regressions(&calm, &panics).len(), 1);
+        assert!(regressions(&panics, &calm).is_empty());
+    }
+
+    #[test]
+    fn a_line_of_a_failure_that_is_new_is_one() {
+        let found = |before: &str, now: &str| {
+            let found = newly_failing_lines(before, now).into_iter().filter_map(|one| one.test);
+            found.collect::<Vec<_>>()
+        };
+        let before = "ok a\nFAIL tests/b.sh 12ms\nmake: *** [test] Error 1\n";
+        assert_eq!(found(before, "FAIL tests/a.sh\nFAIL tests/b.sh 7ms\n"), ["FAIL tests/a.sh"]);
+        assert_eq!(found(before, before), Vec::<String>::new());
+        assert_eq!(found(before, "ok a\nFAILURES are fine\nit failed over\n"), Vec::<String>::new());
+        assert_eq!(found("not ok 1 - a\n", "not ok 1 - a\nnot ok 2 - b\n"), ["not ok 2 - b"]);
     }
 
     #[test]

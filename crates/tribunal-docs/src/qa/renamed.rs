@@ -1,63 +1,116 @@
-//! Tests that have another name or another place and are the same. A test whose name is gone may have been taken out; where
-//! a test of the same own name is new elsewhere it was moved, and where the file is the old one with another name in it,
-//! it was renamed. A new test with other lines is another test.
+//! Tests that have another name or another place and are the same. A test whose name is gone may have been taken out. It is
+//! still there where a new test has the same lines: its own, from the one that names it to the end of its body, with the new
+//! name in the place of the old one. What the runner calls a test by and no line of a file has is not followed.
 
 use super::regression::{Regression, RegressionKind};
 use std::collections::BTreeSet;
 
-/// A test's own name, without the file, module or class it is in.
-pub(super) fn own_name(test: &str) -> &str {
-    // `test_adds (calc.CalcTest.test_adds)`, as unittest says it.
-    let bare = match test.split_once(" (") {
-        Some((name, place)) if place.ends_with(')') && !name.contains(' ') => name,
-        _ => test,
-    };
-    let last = bare.rsplit("::").next().unwrap_or(bare);
-    let last = last.rsplit(" > ").next().unwrap_or(last);
-    // `shop.CartTest.adds`; a title with words may contain a stop.
-    let dotted = !last.contains(char::is_whitespace) && !last.ends_with('.');
-    if dotted { last.rsplit('.').next().unwrap_or(last) } else { last }
+/// A changed file, before and now.
+pub struct ChangedText {
+    /// Its path.
+    pub path: String,
+    /// As it was; empty where it is new.
+    pub before: String,
+    /// As it is; empty where it is gone.
+    pub now: String,
 }
 
-/// Takes out of what got worse the tests that were only renamed. `new` are names that passed now and were not there before;
-/// `files` are the texts of changed files, before and now.
+/// A test's name in its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Name<'a> {
+    /// The file, where the runner names it.
+    file: Option<&'a str>,
+    /// Its own name.
+    own: &'a str,
+    /// The case of a test that runs for several: `[0.5]`.
+    case: &'a str,
+}
+
+impl<'a> Name<'a> {
+    fn of(test: &'a str) -> Name<'a> {
+        // `test_adds (calc.CalcTest.test_adds)`, as unittest says it.
+        let bare = match test.split_once(" (") {
+            Some((name, place)) if place.ends_with(')') && !name.contains(' ') => name,
+            _ => test,
+        };
+        let (bare, case) = match bare.find('[') {
+            Some(at) if at > 0 && bare.ends_with(']') => bare.split_at(at),
+            _ => (bare, ""),
+        };
+        let file = bare.split_once("::").map(|(file, _)| file).filter(|file| file.contains('.'));
+        let words = bare.contains(char::is_whitespace);
+        let own = if words { bare } else { bare.rsplit("::").next().unwrap_or(bare) };
+        // `CartTest > adds` and `shop.CartTest.adds`: behind the name of a class.
+        let is_class = |name: &str| {
+            let last = name.rsplit('.').next().unwrap_or(name);
+            last.starts_with(|c: char| c.is_ascii_uppercase())
+                && last.chars().all(|c| c.is_alphanumeric() || c == '_')
+        };
+        let behind =
+            |mark: &str| own.rsplit_once(mark).filter(|(class, _)| is_class(class)).map(|(_, own)| own);
+        Name { file, own: behind(" > ").or_else(|| behind(".")).unwrap_or(own), case }
+    }
+
+    fn is_in(&self, path: &str) -> bool {
+        self.file.is_none_or(|file| path == file || path.ends_with(&format!("/{file}")))
+    }
+}
+
+/// Takes out of what got worse the tests that are still there by another name or in another place. `new` are names that
+/// passed now and were not there before; each stands for one test that is gone.
 pub fn without_renamed(
     worse: Vec<Regression>,
     new: &BTreeSet<String>,
-    files: &[(String, String)],
+    files: &[ChangedText],
 ) -> Vec<Regression> {
-    let gone = |one: &&Regression| one.kind == RegressionKind::FewerTests;
-    let names = worse.iter().filter(gone).filter_map(|one| one.test.as_deref()).map(own_name).collect();
-    let mut fresh: BTreeSet<&str> = new.iter().map(|name| own_name(name)).collect();
-    let mut known: BTreeSet<String> = BTreeSet::new();
-    for (before, now) in files {
-        known.extend(renamed(before, now, &names, &mut fresh).into_iter().map(str::to_owned));
-    }
-    let is_known = |one: &Regression| one.test.as_deref().is_some_and(|test| known.contains(own_name(test)));
-    worse.into_iter().filter(|one| one.kind != RegressionKind::FewerTests || !is_known(one)).collect()
+    let mut fresh: Vec<&String> = new.iter().collect();
+    let mut is_there = |one: &Regression| {
+        let Some(gone) = one.test.as_deref().filter(|_| one.kind == RegressionKind::FewerTests) else {
+            return false;
+        };
+        let at = fresh.iter().position(|new| is_same(&Name::of(gone), &Name::of(new), files));
+        at.map(|at| fresh.remove(at)).is_some()
+    };
+    worse.into_iter().filter(|one| !is_there(one)).collect()
 }
 
-/// Which tests of a file have another name in it now, where every other line is still there. Each new name is used once.
-fn renamed<'a>(
-    before: &str,
-    now: &str,
-    gone: &BTreeSet<&'a str>,
-    fresh: &mut BTreeSet<&str>,
-) -> Vec<&'a str> {
-    let lines: BTreeSet<&str> = now.lines().collect();
-    let mut pairs: Vec<(&'a str, String)> = Vec::new();
-    for old in gone.iter().filter(|old| before.contains(**old)) {
-        let named = before.lines().filter(|line| has_word(line, old) && !lines.contains(line));
-        let is = |new: &&str| named.clone().any(|line| lines.contains(with(line, old, new).as_str()));
-        if let Some(new) = fresh.iter().copied().find(is) {
-            fresh.remove(new);
-            pairs.push((old, new.to_owned()));
+/// Whether a test that is new has the lines of one that is gone.
+fn is_same(gone: &Name<'_>, new: &Name<'_>, files: &[ChangedText]) -> bool {
+    if gone.case != new.case {
+        return false;
+    }
+    let now = files.iter().filter(|file| new.is_in(&file.path)).flat_map(|file| bodies(&file.now, new.own));
+    let now: Vec<Vec<String>> = now.collect();
+    let was = files.iter().filter(|file| gone.is_in(&file.path));
+    let mut was = was.flat_map(|file| bodies(&file.before, gone.own));
+    was.any(|body| {
+        let renamed: Vec<String> = body.iter().map(|line| with(line, gone.own, new.own)).collect();
+        now.contains(&renamed)
+    })
+}
+
+/// The lines of everything that has this name and a body: a line with the name, and all below it that stand further in. Lines
+/// of brackets alone end it. A line without a body names something else.
+fn bodies(text: &str, name: &str) -> Vec<Vec<String>> {
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found = Vec::new();
+    for (at, head) in lines.iter().enumerate().filter(|(_, line)| find_word(line, name).is_some()) {
+        let inside = |line: &&&str| line.trim().is_empty() || depth(line) > depth(head);
+        let body = lines[at + 1..].iter().take_while(inside).map(|line| line.trim());
+        let mut body: Vec<String> = std::iter::once(head.trim())
+            .chain(body)
+            .filter(|line| !line.is_empty())
+            .map(str::to_owned)
+            .collect();
+        if body.len() > 1 {
+            let end = lines[at + 1..].iter().find(|line| !inside(line)).map(|line| line.trim());
+            let closes = |line: &&str| line.chars().all(|c| "})];,".contains(c));
+            body.extend(end.filter(closes).map(str::to_owned));
+            found.push(body);
         }
     }
-    let again = |line: &str| pairs.iter().fold(line.to_owned(), |line, (old, new)| with(&line, old, new));
-    let mut rest = now.lines();
-    let is_kept = before.lines().map(again).all(|line| rest.any(|other| other == line));
-    pairs.into_iter().filter(|_| is_kept).map(|(old, _)| old).collect()
+    found
 }
 
 /// A line with one whole word, or words, in the place of another.
@@ -73,10 +126,6 @@ fn with(line: &str, old: &str, new: &str) -> String {
     out
 }
 
-fn has_word(line: &str, word: &str) -> bool {
-    find_word(line, word).is_some()
-}
-
 fn find_word(line: &str, word: &str) -> Option<usize> {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     let whole = |at: usize| {
@@ -90,60 +139,99 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_names() {
-        for (test, own) in [
-            ("tests/test_a.py::TestSum::test_adds", "test_adds"),
-            ("tests::adds", "adds"),
-            ("test_adds (calc.CalcTest.test_adds)", "test_adds"),
-            ("shop.CartTest.adds", "adds"),
-            ("sum > adds two numbers", "adds two numbers"),
-            ("adds 1.5 and 2", "adds 1.5 and 2"),
-            ("adds - should panic", "adds - should panic"),
-            ("TestAdd/zero", "TestAdd/zero"),
+    fn names_have_parts() {
+        for (test, file, own, case) in [
+            ("tests/test_a.py::TestSum::test_adds", Some("tests/test_a.py"), "test_adds", ""),
+            ("tests/test_a.py::test_half[0.5]", Some("tests/test_a.py"), "test_half", "[0.5]"),
+            ("a.py::test_x[b::c]", Some("a.py"), "test_x", "[b::c]"),
+            ("tests::adds", None, "adds", ""),
+            ("test_adds (calc.CalcTest.test_adds)", None, "test_adds", ""),
+            ("shop.CartTest.adds", None, "adds", ""),
+            ("CartTest > adds two", None, "adds two", ""),
+            ("numbers may be > 0", None, "numbers may be > 0", ""),
+            ("adds 1.5 and 2", None, "adds 1.5 and 2", ""),
+            ("a.sh", None, "a.sh", ""),
+            ("adds - should panic", None, "adds - should panic", ""),
+            ("TestAdd/zero", None, "TestAdd/zero", ""),
         ] {
-            assert_eq!(own_name(test), own);
+            assert_eq!(Name::of(test), Name { file, own, case }, "{test}");
         }
     }
 
-    fn left(gone: &[&str], new: &[&str], before: &str, now: &str) -> Vec<String> {
+    fn left(gone: &[&str], new: &[&str], files: &[(&str, &str, &str)]) -> Vec<String> {
         let worse = gone.iter().map(|test| Regression {
             kind: RegressionKind::FewerTests,
             test: Some((*test).to_owned()),
             detail: "it is gone".to_owned(),
         });
         let new = new.iter().map(|name| (*name).to_owned()).collect();
-        let left = without_renamed(worse.collect(), &new, &[(before.to_owned(), now.to_owned())]);
+        let file = |(path, before, now): &(&str, &str, &str)| ChangedText {
+            path: (*path).to_owned(),
+            before: (*before).to_owned(),
+            now: (*now).to_owned(),
+        };
+        let left = without_renamed(worse.collect(), &new, &files.iter().map(file).collect::<Vec<_>>());
         left.into_iter().filter_map(|one| one.test).collect()
     }
 
+    const BEFORE: &str =
+        "def test_one():\n    assert add(1, 2) == 3\n\ndef test_two():\n    assert add(2, 2) == 4\n";
+
     #[test]
     fn a_renamed_test_is_the_same_and_another_test_is_not() {
-        let none: [&str; 0] = [];
-        let before =
-            "def test_one():\n    assert add(1, 2) == 3\n\ndef test_two():\n    assert add(2, 2) == 4\n";
         let check = |new: &[&str], now: &str, expect: &[&str]| {
-            assert_eq!(left(&["t.py::test_one"], new, before, now), expect, "{now}");
+            assert_eq!(left(&["t.py::test_one"], new, &[("t.py", BEFORE, now)]), expect, "{now}");
         };
-        let better = before.replace("test_one", "test_adds_small");
-        check(&["t.py::test_adds_small"], &better, &none);
+        let better = BEFORE.replace("test_one", "test_adds_small");
+        check(&["t.py::test_adds_small"], &better, &[]);
         check(
-            &["t.py::test_adds_small", "t.py::test_three"],
+            &["t.py::test_three", "t.py::test_adds_small"],
             &format!("{better}\ndef test_three(): ...\n"),
-            &none,
+            &[],
         );
         // Its check is another, or another test has its place.
         check(&["t.py::test_adds_small"], &better.replace("== 3", "!= 9"), &["t.py::test_one"]);
-        check(
-            &["t.py::test_three"],
-            "def test_two():\n    assert add(2, 2) == 4\n\ndef test_three():\n    pass\n",
-            &["t.py::test_one"],
-        );
+        check(&["t.py::test_three"], "def test_three():\n    pass\n", &["t.py::test_one"]);
         check(&[], &better, &["t.py::test_one"]);
         let js = "test('adds', () => {\n  equal(add(1, 2), 3);\n});\n";
-        assert_eq!(left(&["adds"], &["adds two numbers"], js, &js.replace("adds", "adds two numbers")), none);
+        let titled = js.replace("adds", "adds two numbers");
+        assert!(left(&["adds"], &["adds two numbers"], &[("t.js", js, &titled)]).is_empty());
         // Two that are gone are not one that is new.
         let one = better.replace("def test_two():\n    assert add(2, 2) == 4\n", "");
-        let both = left(&["t.py::test_one", "t.py::test_two"], &["t.py::test_adds_small"], before, &one);
-        assert_eq!(both, ["t.py::test_one", "t.py::test_two"]);
+        let both = left(
+            &["t.py::test_one", "t.py::test_two"],
+            &["t.py::test_adds_small"],
+            &[("t.py", BEFORE, &one)],
+        );
+        assert_eq!(both, ["t.py::test_two"]);
+    }
+
+    #[test]
+    fn a_moved_test_is_the_same_where_its_lines_are() {
+        let moved = |body: &str| {
+            let now = format!(
+                "mod tests {{\n    use super::*;\n\n    #[test]\n    fn adds() {{\n        {body}\n    }}\n}}\n"
+            );
+            let before = "#[test]\nfn adds() {\n    assert_eq!(add(1, 2), 3);\n}\n";
+            left(&["adds"], &["tests::adds"], &[("tests/it.rs", before, ""), ("src/lib.rs", "", &now)])
+        };
+        assert!(moved("assert_eq!(add(1, 2), 3);").is_empty());
+        assert_eq!(moved("assert!(true);"), ["adds"]);
+    }
+
+    #[test]
+    fn what_only_names_a_test_proves_nothing() {
+        let notes = ("NOTES.md", "Run test_one first.\n", "Run test_y first.\n");
+        let gutted = ("t.py", BEFORE, "def test_y():\n    assert add(1, 2)\n");
+        assert_eq!(left(&["t.py::test_one"], &["t.py::test_y"], &[notes, gutted]), ["t.py::test_one"]);
+        // Another file's test of the same name is another test.
+        let renamed = ("a.py", BEFORE, &*BEFORE.replace("test_one", "test_y"));
+        let taken = ("b.py", "def test_one():\n    assert sub(1, 2) == 3\n", "");
+        let both = left(&["a.py::test_one", "b.py::test_one"], &["a.py::test_y"], &[renamed, taken]);
+        assert_eq!(both, ["b.py::test_one"]);
+        // Another case of a test is another test.
+        let half = "def test_half(n):\n    assert add(0, n) == n\n";
+        let cases = left(&["t.py::test_half[0.5]"], &["t.py::test_half[2.5]"], &[("t.py", half, half)]);
+        assert_eq!(cases, ["t.py::test_half[0.5]"]);
     }
 }

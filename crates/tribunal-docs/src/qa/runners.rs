@@ -315,7 +315,7 @@ fn counts(line: &str) -> Option<TestReport> {
         let place = match pair[1].to_ascii_lowercase().trim_end_matches('.') {
             "passed" | "passing" => 0,
             "failed" | "failing" | "failures" | "errors" | "error" => 1,
-            "skipped" | "ignored" | "pending" | "todo" => 2,
+            "skipped" | "ignored" | "pending" | "todo" | "xfailed" => 2,
             _ => continue,
         };
         found[place] = Some(found[place].unwrap_or(0).saturating_add(number));

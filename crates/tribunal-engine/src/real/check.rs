@@ -48,7 +48,7 @@ use tribunal_git::{GitError, GitPath, Oid};
 use tribunal_process::{Cause, ExitHow, Launch, Stdin, run_to_end};
 
 /// Bytes of output kept as evidence.
-const EVIDENCE_MAX: u64 = 4_000;
+pub(crate) const EVIDENCE_MAX: u64 = 4_000;
 const OUTPUT_MAX: u64 = 64 << 20;
 /// What a command sees of our environment; secrets are not among it.
 pub(crate) const KEPT: [&str; 8] =

@@ -5,7 +5,7 @@
 
 use super::base::Base;
 use super::base_judge::{BaseLook, JudgingCommand, TrustedJudge};
-use super::check::{Command, contained, ended, failing, junit_in, tail, went};
+use super::check::{Command, EVIDENCE_MAX, contained, ended, failing, junit_in, tail, went};
 use super::command_memo::CommandMemo;
 use super::enforced;
 use super::inside;
@@ -35,7 +35,8 @@ use tribunal_core::run::Subject;
 use tribunal_docs::integrity::{self, SourceCount};
 use tribunal_docs::project_commands::{FoundCommands, taken_out};
 use tribunal_docs::qa::{
-    Regression, RegressionKind, TestReport, is_missing, missing_line, read_tests, regressions,
+    ChangedText, Regression, RegressionKind, TestReport, is_missing, missing_line, newly_failing_lines,
+    read_tests, regressions,
 };
 use tribunal_git::{GitError, GitPath, Mode, Oid};
 use tribunal_process::{ExitHow, Network};
@@ -373,6 +374,23 @@ impl Runner<'_> {
         judge.look(self.site, &[command], commit, run, &mut |tree, files| self.reads(commit, tree, files))
     }
 
+    /// Whether a change touches tests: files that are known for it by their names, and sources in Rust that have some.
+    fn touches_tests(&self, before: &Oid, now: &Oid) -> Result<bool, GitError> {
+        /// More files than this are not read for it.
+        const READ_MAX: usize = 200;
+        let changed = self.site.repo.changed_paths(before, now)?;
+        if changed.iter().any(|path| integrity::is_test(&path.to_string())) {
+            return Ok(true);
+        }
+        for path in changed.iter().filter(|path| path.to_string().ends_with(".rs")).take(READ_MAX) {
+            let text = self.site.repo.file_at(now, path)?.unwrap_or_default();
+            if String::from_utf8_lossy(&text).contains("test]") {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Whether the files of a commit say that there are tests.
     fn has_tests(&self, commit: &Oid) -> Result<bool, GitError> {
         let repo = &self.site.repo;
@@ -416,10 +434,11 @@ pub(crate) fn without_renamed(
     }
     let mut files = Vec::new();
     for path in site.repo.changed_paths(before, now)? {
-        if let (Some(old), Some(new)) = (site.repo.file_at(before, &path)?, site.repo.file_at(now, &path)?) {
-            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            files.push((text(&old), text(&new)));
-        }
+        let text = |at: &Oid| -> Result<String, GitError> {
+            let bytes = site.repo.file_at(at, &path)?.unwrap_or_default();
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        files.push(ChangedText { path: path.to_string(), before: text(before)?, now: text(now)? });
     }
     Ok(tribunal_docs::qa::without_renamed(worse, &new, &files))
 }
@@ -470,12 +489,16 @@ fn not_started(
         Ok(all.map(|one| one.path).filter(|path| changed.contains(path)).collect())
     };
     let (were, are) = (programs(before, Mode::Executable)?, programs(now, Mode::File)?);
-    let lost = were.intersection(&are).map(|path| Regression {
-        kind: RegressionKind::FewerTests,
-        test: Some(path.to_string()),
-        detail: "it was a program before and cannot be started now".to_owned(),
-    });
-    Ok(lost.collect())
+    let mut lost = Vec::new();
+    for path in were.intersection(&are) {
+        // Data may have been executable by mistake.
+        let text = site.repo.file_at(before, path)?.unwrap_or_default();
+        if text.starts_with(b"#!") || path.to_string().ends_with(".sh") {
+            let detail = "it was a program before and cannot be started now".to_owned();
+            lost.push(Regression { kind: RegressionKind::FewerTests, test: Some(path.to_string()), detail });
+        }
+    }
+    Ok(lost)
 }
 
 /// Scripts that a change moves to another folder with all that they check, before and now.
@@ -558,8 +581,18 @@ fn counted(before: &Seen, now: &Seen) -> Vec<Regression> {
             (CommandState::Green, CommandState::Red { .. }) | (_, CommandState::Unknown { .. }) => Vec::new(),
             _ => regressions(counted, &TestReport::default()),
         },
+        // Both are red and count nothing: what is left is what they print, where that is whole.
+        (None, None) if is_red(&before.state) && is_red(&now.state) => {
+            let is_whole = |seen: &Seen| (seen.output.len() as u64) < EVIDENCE_MAX / 2;
+            let whole = is_whole(before) && is_whole(now);
+            if whole { newly_failing_lines(&before.output, &now.output) } else { Vec::new() }
+        }
         _ => Vec::new(),
     }
+}
+
+fn is_red(state: &CommandState) -> bool {
+    matches!(state, CommandState::Red { .. })
 }
 
 impl Seen {

@@ -468,6 +468,18 @@ const NOT_CHECKED: &[&str] = &[
     "src/queue.rs:4 drops the last row",
     "notes.txt has the line. It deletes the other file.",
     "src/queue.rs has the fix, but the lock is missing",
+    "src/queue.rs has merge conflict markers, and its tests are commented out",
+    "src/queue.rs:2 returns success before the payment is confirmed",
+    "src/queue.rs is new, and its tests are commented out",
+    "src/queue.rs imports a module which is gone",
+    "src/queue.rs:5 returns a reference to freed memory",
+    "src/queue.rs returns Ok even where the write did nothing",
+    "src/queue.rs changes the permission of /etc/shadow to 777",
+    "src/queue.rs has TWO and drops the table",
+    "src/queue.rs has TWO, then removes the backup",
+    "src/queue.rs has TWO, the login is open to all",
+    "src/queue.rs:2 has TWO, and the server goes down with it",
+    "src/queue.rs has TWO. It returns before the write.",
 ];
 
 /// What was checked is evidence; what it tells of besides is not.

@@ -144,6 +144,10 @@ impl<'a, 'b> Closure<'a, 'b> {
             self.allowed.program(program);
         }
         self.follow(program);
+        // A script of the distribution may be run by a program that is none of it.
+        if let Some(way) = self.way(program).filter(|way| way.end.parent().is_some_and(is_of_distribution)) {
+            self.run_by(&way.end);
+        }
     }
 
     /// A folder of programs.
@@ -212,8 +216,13 @@ impl<'a, 'b> Closure<'a, 'b> {
                 }
             }
         }
+        self.run_by(real);
+    }
+
+    /// Follows the program that a script names in its first line.
+    fn run_by(&mut self, script: &Path) {
         let interpreter =
-            interpreter(real).filter(|at| !DISTRIBUTION.iter().any(|known| at.starts_with(known)));
+            interpreter(script).filter(|at| !DISTRIBUTION.iter().any(|known| at.starts_with(known)));
         if let Some(interpreter) = interpreter {
             self.follow(&interpreter);
             if let (Some(folder), false) = (interpreter.parent(), self.allowed.is_seen(&interpreter)) {

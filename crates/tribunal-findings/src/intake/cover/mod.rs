@@ -143,6 +143,8 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
     let mut guarded = false;
     let mut absent = false;
     let mut sought = false;
+    // What is there was said, and may go on: `a.txt is new and holds one word`.
+    let mut saw = false;
     let parts: Vec<&str> = levelled.split(':').collect();
     // A report of what was done; behind a statement, `compared with UTC` goes on with that one.
     let mut told = false;
@@ -150,7 +152,7 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
         let words = words_of(clause);
         let done = words.len() > 1 && reports(&words) && !told;
         told |= words.iter().any(|word| matches!(*word, "is" | "are" | "was" | "were" | "has" | "have"));
-        done || words.iter().any(|word| ASKED_FOR.contains(word)) || sight::sees(&words)
+        done || words.iter().any(|word| ASKED_FOR.contains(word))
     });
     let as_asked = clauses(&levelled).any(|clause| vouch::as_asked(&words_of(clause)));
     for (at, part) in parts.iter().enumerate() {
@@ -171,12 +173,15 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
             // `I saw that the loop spins` states something; only things go on with a list.
             let stated = part[..offset(part, clause)].ends_with(" that ");
             let manner = if of_place { Manner::Prose } else { manner };
+            let goes_on = saw && manner == Manner::Checked && sight::goes_on(&words, stated);
+            saw = sight::sees(&words) || goes_on;
             match judge(&words, before && !stated, manner) {
                 Judged::Harmless(reports) => before = reports || before,
                 Judged::Unknown if as_asked && vouch::may_be_as_asked(&words) => {}
                 // `the line that was named`, and what came of what was done.
                 Judged::Unknown
                     if manner == Manner::Checked && (evident || stated) && !partial::tells(&words) => {}
+                Judged::Unknown if goes_on => {}
                 // `handles missing files and empty files`.
                 Judged::Unknown if guarded && words.len() <= 2 && is_list_item(&words) => {}
                 // `no critical, high or medium findings`.

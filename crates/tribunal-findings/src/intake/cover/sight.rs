@@ -8,9 +8,17 @@ use super::{CODE, PLACE, clauses, level, partial, vouch, words_of};
 /// Verbs that say what is there.
 #[rustfmt::skip]
 const THERE: &[&str] = &[
-    "has", "have", "holds", "contains", "says", "adds", "defines", "declares", "exports", "imports", "lists", "names",
-    "asserts", "covers", "tests", "prints", "returns", "gives", "changes", "replaces", "renames", "documents", "describes",
-    "explains", "introduces", "implements",
+    "has", "have", "had", "holds", "contains", "says", "adds", "defines", "declares", "exports", "lists", "names", "asserts",
+    "covers", "tests", "documents", "describes", "explains", "introduces", "implements",
+];
+/// Verbs of what happens: they say what is there where they go with a file or a number.
+const HAPPENS: &[&str] =
+    &["prints", "returns", "gives", "give", "imports", "changes", "replaces", "renames", "runs"];
+/// What no plain sight tells of, besides the words of faults.
+#[rustfmt::skip]
+const AGAINST: &[&str] = &[
+    "before", "even", "gone", "commented", "conflict", "conflicts", "freed", "evil", "permission", "permissions", "success",
+    "nobody", "nothing", "drops", "removes", "deletes", "skips", "ignores", "disables", "bypasses",
 ];
 /// What a file may be, after `is`.
 const IS: &[&str] = &["new", "added", "renamed", "unchanged"];
@@ -24,8 +32,30 @@ const BESIDE: &[&str] =
 pub(super) fn sees(words: &[&str]) -> bool {
     let Some(verb) = verb(words) else { return false };
     let after = &words[verb + 1..];
-    let against = |word: &&str| NONE.has(word) || DENIES.has(word) || TURNS.has(word) || BAD.has(word);
-    !after.is_empty() && !words.iter().any(against) && !vouch::sets_apart(words) && !partial::tells(words)
+    !after.is_empty() && (!HAPPENS.contains(&words[verb]) || after.iter().any(is_literal)) && is_plain(words)
+}
+
+/// Whether a clause goes on with what was seen: another thing that is there, or what a test asserts.
+pub(super) fn goes_on(words: &[&str], stated: bool) -> bool {
+    let begins = words.first().is_some_and(|word| THERE.contains(word))
+        || matches!(words, [verb, rest @ ..] if HAPPENS.contains(verb) && rest.iter().any(is_literal));
+    let is_new = matches!(words, [word] if IS.contains(word));
+    let sum = words.iter().all(|word| is_literal(word) || HAPPENS.contains(word));
+    let of_it = matches!(words, ["it", verb, ..] if THERE.contains(verb));
+    (begins || is_new || sum || of_it || stated) && is_plain(words)
+}
+
+/// A file, a place or a number.
+fn is_literal(word: &&str) -> bool {
+    word.chars().any(|c| c == CODE || c == PLACE) || word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether nothing in a clause is a fault, a limit, or somebody's gain.
+fn is_plain(words: &[&str]) -> bool {
+    let against = |word: &&str| {
+        NONE.has(word) || DENIES.has(word) || TURNS.has(word) || BAD.has(word) || AGAINST.contains(word)
+    };
+    !words.iter().any(against) && !vouch::sets_apart(words) && !partial::tells(words)
 }
 
 /// Where the verb of such a clause stands: behind its subject.
@@ -38,7 +68,7 @@ fn verb(words: &[&str]) -> Option<usize> {
     let verb = *words.get(front)?;
     let named = words[..front].iter().any(|word| subject(word));
     let is = matches!(verb, "is" | "are") && words.get(front + 1).is_some_and(|next| IS.contains(next));
-    (named && (is || THERE.contains(&verb))).then_some(front)
+    (named && (is || THERE.contains(&verb) || HAPPENS.contains(&verb))).then_some(front)
 }
 
 /// Whether a sentence begins so.
