@@ -323,13 +323,7 @@ impl Runner<'_> {
 
     /// What follows from the command on two commits, with what was counted.
     pub(crate) fn compare(&self, before: &Oid, now: &Oid) -> Result<Looked, GitError> {
-        let tests = self.command == ProjectCommand::Test
-            && self
-                .site
-                .repo
-                .changed_paths(before, now)?
-                .iter()
-                .any(|path| integrity::is_test(&path.to_string()));
+        let tests = self.command == ProjectCommand::Test && self.touches_tests(before, now)?;
         let ask = if tests { Ask::Twice } else { Ask::RedAgain };
         let (was, is) = (self.on(before, Ask::Remembered)?, self.on(now, ask)?);
         let has_tests = self.has_tests(before)? || self.has_tests(now)?;
