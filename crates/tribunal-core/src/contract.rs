@@ -172,6 +172,20 @@ impl Contract {
             self.allowed_paths.is_empty() || self.allowed_paths.iter().any(|pattern| covers(pattern, &file));
         (!allowed).then_some(Breach::NotAllowed)
     }
+
+    /// Follows files that the user renamed after the plan was approved.
+    ///
+    /// A change that is rebased onto such a rename arrives under the new name. It is still the file that the plan allows
+    /// or forbids; without this nobody could ever land it, because the plan's text no longer changes.
+    pub fn follow_renames<'a>(&mut self, renames: impl IntoIterator<Item = (&'a str, &'a str)>) {
+        for (old, new) in renames {
+            for paths in [&mut self.allowed_paths, &mut self.forbidden_paths] {
+                if paths.iter().any(|pattern| covers(pattern, old)) {
+                    paths.push(new.to_owned());
+                }
+            }
+        }
+    }
 }
 
 /// A path from the root without `./` and doubled slashes; nothing when it is absolute or climbs out.
@@ -352,5 +366,26 @@ mod tests {
             assert_eq!(contract.breach(file), expect, "{file}");
         }
         assert_eq!(Contract::default().breach("x"), None);
+    }
+
+    #[test]
+    fn a_renamed_file_is_allowed_or_forbidden_as_before() {
+        let mut contract = Contract {
+            allowed_paths: vec!["src/*.rs".into()],
+            forbidden_paths: vec!["src/secret.rs".into()],
+            ..Contract::default()
+        };
+        contract.follow_renames([("src/a.rs", "lib/a.rs"), ("src/secret.rs", "lib/s.rs"), ("x", "y")]);
+        for (file, expect) in [
+            ("lib/a.rs", None),
+            ("lib/s.rs", Some(Breach::Forbidden)),
+            ("lib/b.rs", Some(Breach::NotAllowed)),
+            ("y", Some(Breach::NotAllowed)),
+        ] {
+            assert_eq!(contract.breach(file), expect, "{file}");
+        }
+        let mut open = Contract::default();
+        open.follow_renames([("a", "b")]);
+        assert_eq!(open, Contract::default(), "a contract that limits nothing goes on limiting nothing");
     }
 }

@@ -6,6 +6,7 @@ mod contract;
 mod front;
 pub mod hidden;
 pub mod import;
+mod install_script;
 pub mod integrity;
 mod kind;
 mod markdown;
@@ -27,6 +28,7 @@ mod yaml;
 
 pub use contract::{contract_of, task_id};
 pub use front::{canonical_key, set_frontmatter};
+pub use install_script::{changed_install_scripts, is_install_manifest};
 pub use kind::{Kind, kind_of};
 pub use names::{
     DocumentName, PLANNING_FOLDERS, PhaseDir, PlanArgument, PlanId, document_name, phase_dir, plan_argument,

@@ -31,6 +31,12 @@ pub struct DiffFacts {
     pub changes: Vec<ChangedFile>,
     /// Commits that do not exist here.
     pub unknown_commits: Vec<String>,
+    /// Files that the user brought to the branch meanwhile, just as the plan's tasks left them.
+    ///
+    /// Nothing of them is left to change, so the commits that remain need not touch them.
+    pub brought: Vec<String>,
+    /// Files that the user renamed meanwhile, by their old and their new name.
+    pub renamed: Vec<(String, String)>,
 }
 
 /// What was declared and what was done.
@@ -66,9 +72,15 @@ impl DiffReport {
 pub fn diff_against_plan(summary: &Summary, facts: &DiffFacts) -> DiffReport {
     let declared = declared(summary);
     let (actual, optional) = actual(&facts.changes);
-    let named = |file: &String| declared.iter().any(|pattern| covers(pattern, file));
+    let old_name =
+        |file: &str| facts.renamed.iter().find(|(_, new)| new == file).map(|(old, _)| old.as_str());
+    let is_meant = |pattern: &str, file: &str| {
+        covers(pattern, file) || old_name(file).is_some_and(|old| covers(pattern, old))
+    };
+    let named = |file: &String| declared.iter().any(|pattern| is_meant(pattern, file));
     let done = |pattern: &&String| {
-        actual.iter().chain(&optional).any(|file| covers(pattern, file)) || is_planning(pattern)
+        let mut there = actual.iter().chain(&optional).chain(&facts.brought);
+        there.any(|file| is_meant(pattern, file)) || is_planning(pattern)
     };
     let undeclared: Vec<String> = actual.iter().filter(|file| !named(file)).cloned().collect();
     let missing: Vec<String> = declared.iter().filter(|pattern| !done(pattern)).cloned().collect();
@@ -145,7 +157,7 @@ mod tests {
             old_path: old.map(str::to_owned),
             ..ChangedFile::default()
         });
-        let facts = DiffFacts { commits: 1, changes: changes.collect(), unknown_commits: vec![] };
+        let facts = DiffFacts { commits: 1, changes: changes.collect(), ..DiffFacts::default() };
         let report = diff_against_plan(&summary, &facts);
         assert_eq!(report.undeclared, undeclared, "{body}");
         assert_eq!(report.missing, missing, "{body}");
@@ -172,6 +184,21 @@ mod tests {
         check("- `old.rs` -- deleted: x", &[("new.rs", Some("old.rs"))], &["new.rs"], &[]);
         check("- `a.rs`", &[("a.rs", None), (".planning/STATE.md", None)], &[], &[]);
         check("- `a.rs`\n- `.planning/x.md`", &[("a.rs", None)], &[], &[]);
+    }
+
+    #[test]
+    fn what_the_user_did_meanwhile_is_done() {
+        let text = "---\nphase: 1\nplan: 1\n---\n\n## Files Modified\n\n- `a.rs`\n- `b.rs`\n- `c.rs`\n";
+        let summary = read_summary("01-01-SUMMARY.md", text).value.unwrap();
+        let facts = DiffFacts {
+            commits: 1,
+            changes: vec![ChangedFile { path: "new_a.rs".into(), ..ChangedFile::default() }],
+            brought: vec!["b.rs".into()],
+            renamed: vec![("a.rs".into(), "new_a.rs".into())],
+            ..DiffFacts::default()
+        };
+        let report = diff_against_plan(&summary, &facts);
+        assert_eq!((report.undeclared, report.missing), (vec![], vec!["c.rs".to_owned()]));
     }
 
     #[test]

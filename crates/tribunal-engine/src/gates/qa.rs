@@ -98,7 +98,12 @@ pub fn diff(archive: &Archive, summary: &Summary, hashes: &[String]) -> Result<D
         added: file.kind == ChangeKind::Added,
         deleted: file.kind == ChangeKind::Deleted,
     });
-    let facts = DiffFacts { commits: known.len(), changes: changes.collect(), unknown_commits };
+    let facts = DiffFacts {
+        commits: known.len(),
+        changes: changes.collect(),
+        unknown_commits,
+        ..DiffFacts::default()
+    };
     Ok(diff_against_plan(summary, &facts))
 }
 

@@ -82,7 +82,7 @@ pub fn begin_chain(
         sandbox(&settings, &Containment::detect())?;
     }
     let spec = feature.run_spec(&settings)?;
-    rules::check(project, &settings)?;
+    rules::check(project, &settings, None)?;
     project.prepare()?;
     let at = now();
     let run = run_id(project, at.0, &format!("{}-{}", ask.artifact.word(), ask.feature));

@@ -12,6 +12,7 @@ use super::green::{self, KnownCommand};
 use super::guard::{CONTRACT, Guard, INTEGRITY};
 use super::hooks::{HOOKS, Staged};
 use super::inside;
+use super::meanwhile::Meanwhile;
 use super::prepare::{Judged, prepare};
 use super::protected::{self, PROTECTED};
 use super::reads::Reads;
@@ -346,6 +347,7 @@ fn guard(site: &Site, subject: &Subject, docket: &Docket) -> Option<Guard> {
     let contract = tribunal_docs::contract_of(&text.plan);
     Some(Guard {
         contract: if stands(Defence::ContractAsFound) { contract } else { in_tree(site, docket, plan)? },
+        meanwhile: Some(Meanwhile::of(docket)),
         held: held(site, plan, docket),
         planning: site.project.planning_path(),
         base: Base::of_gates(subject, docket),
@@ -386,7 +388,14 @@ fn delivery(site: &Site, lp: &Loop, subject: &Subject, docket: &Docket) -> Optio
     let account = Account::gather(site, plan, docket)?;
     let (tests, mended) = (tests(site, docket), lp.round() > 1);
     let made = subject_made(docket, plan).or_else(|| lp.judged().first().cloned())?;
-    Some(Delivery { account, plan: approved(site, docket, plan)?, tests, mended, made })
+    Some(Delivery {
+        account,
+        plan: approved(site, docket, plan)?,
+        tests,
+        mended,
+        made,
+        meanwhile: Meanwhile::of(docket),
+    })
 }
 
 /// What the tasks of a plan came to: what was approved of its lane last.

@@ -5,6 +5,7 @@ use super::account::Account;
 use super::base::fork;
 use super::check::{Found, NotRun, failing};
 use super::green::{Ask, KnownCommand, Runner, is_on, lost_in_source, without_renamed};
+use super::meanwhile::Meanwhile;
 use super::site::{PlanText, Site, lock};
 use crate::gates::{TestRun, compared};
 use std::collections::BTreeSet;
@@ -30,6 +31,8 @@ pub(crate) struct Delivery {
     pub(crate) made: Revision,
     /// It was mended, so its SUMMARY is written again.
     pub(crate) mended: bool,
+    /// What the user did on the branch since the run began.
+    pub(crate) meanwhile: Meanwhile,
 }
 
 impl Delivery {
@@ -64,7 +67,13 @@ impl Delivery {
         const NAME: &str = "diff-against-plan";
         let work = site.work(commit)?;
         let (commits, changes) = (work.commits.len(), work.changes.clone());
-        let facts = DiffFacts { commits, changes, unknown_commits: Vec::new() };
+        let facts = DiffFacts {
+            commits,
+            changes,
+            unknown_commits: Vec::new(),
+            brought: self.meanwhile.brought(site, &site.commit_of(&self.made)?, commit)?,
+            renamed: self.meanwhile.renamed(site)?,
+        };
         let own = self.account.declared(site)?;
         let (who, said) = match own {
             Some(own) => ("the SUMMARY", own),

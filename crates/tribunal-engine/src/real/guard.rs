@@ -3,8 +3,10 @@
 
 use super::base::Base;
 use super::check::failing;
+use super::meanwhile::Meanwhile;
 use super::protected;
 use super::site::Site;
+use super::two_sides::TwoSides;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 pub(crate) use tribunal_core::checks::{CONTRACT, INTEGRITY};
@@ -15,7 +17,7 @@ use tribunal_core::ids::PlanId;
 use tribunal_docs::hidden::{hidden, hidden_in};
 use tribunal_docs::integrity;
 use tribunal_docs::secret::{Secret, encoded, is_secret_name, readings, secrets, secrets_in};
-use tribunal_git::{GitError, GitPath, Oid, Repo};
+use tribunal_git::{GitError, GitPath, Oid};
 
 /// Bytes of diff read for one file's tests.
 const DIFF_MAX: usize = 4 << 20;
@@ -27,6 +29,8 @@ const OWN_MIN: usize = 12;
 /// What the gates of one task need, gathered from the docket.
 pub(crate) struct Guard {
     pub(crate) contract: Contract,
+    /// What the user did on the branch since the plan was approved; nothing where no plan binds.
+    pub(crate) meanwhile: Option<Meanwhile>,
     /// Files that other plans of the run hold, by pattern.
     pub(crate) held: BTreeMap<String, PlanId>,
     /// The planning folder.
@@ -43,6 +47,7 @@ impl Guard {
     pub(crate) fn of_all(planning: GitPath, began: &str) -> Guard {
         Guard {
             contract: Contract::default(),
+            meanwhile: None,
             held: BTreeMap::new(),
             planning,
             base: Base::Landed,
@@ -59,10 +64,12 @@ impl Guard {
             // What a person decides about in any case is put to them once.
             CONTRACT => {
                 let decided = !site.settings.gates.off.iter().any(|off| off == INTEGRITY);
-                let (steers, claimed) = (self.steering(site)?, &self.contract.allowed_paths);
+                let contract = self.contract_today(site)?;
+                let (steers, claimed) = (self.steering(site)?, &contract.allowed_paths);
                 let open = paths.iter().filter(|path| !decided || steers.configures(path, claimed).is_none());
                 let open: Vec<String> = open.map(ToString::to_string).collect();
-                let breaches = open.into_iter().filter_map(|path| self.breach(&path).map(|why| (path, why)));
+                let breaches =
+                    open.into_iter().filter_map(|path| self.breach(&contract, &path).map(|why| (path, why)));
                 Ok(gathered(breaches.collect()).iter().map(outside).collect())
             }
             _ => self.integrity(site, base, commit, &paths),
@@ -73,12 +80,22 @@ impl Guard {
         protected::Steering::of(site, &Oid::parse(&self.began)?)
     }
 
+    /// The plan's contract, with the names that its files have on the user's branch by now.
+    fn contract_today(&self, site: &Site) -> Result<Contract, GitError> {
+        let mut contract = self.contract.clone();
+        if let Some(meanwhile) = &self.meanwhile {
+            let renamed = meanwhile.renamed(site)?;
+            contract.follow_renames(renamed.iter().map(|(old, new)| (old.as_str(), new.as_str())));
+        }
+        Ok(contract)
+    }
+
     /// What is wrong with a path that the change touches, if anything.
-    fn breach(&self, path: &str) -> Option<String> {
+    fn breach(&self, contract: &Contract, path: &str) -> Option<String> {
         let holder = self.held.iter().find(|(pattern, _)| covers(pattern, path)).map(|(_, plan)| plan);
-        let own = self.contract.allowed_paths.iter().any(|pattern| covers(pattern, path));
+        let own = contract.allowed_paths.iter().any(|pattern| covers(pattern, path));
         // A plan that names no paths limits by what is forbidden alone.
-        match (self.contract.breach(path).filter(|_| stands(Defence::Contract)), holder) {
+        match (contract.breach(path).filter(|_| stands(Defence::Contract)), holder) {
             (_, Some(plan)) if !own => Some(format!("belongs to plan {plan}, which is not landed yet")),
             (Some(breach), _) => Some(breach.words().to_owned()),
             (None, _) => None,
@@ -104,9 +121,13 @@ impl Guard {
                 found.push(Noticed { words: what.to_owned(), claim });
                 continue;
             }
-            let both = Both::read(&site.repo, base, commit, path)?;
+            let both = TwoSides::read(&site.repo, base, commit, path)?;
             found.extend(leaks(&site.environment, path, &both));
             found.extend(unseen(path, &both));
+            found.extend(protected::runs_on_install(path, &both).map(|claim| Noticed {
+                words: "runs on an install".to_owned(),
+                claim: Claim { rule: Some(INTEGRITY.to_owned()), ..claim },
+            }));
             if integrity::is_lint(&name) {
                 let text = format!("{name} configures a lint, and changes what is judged");
                 let claim = told(Severity::Suggestion, &name, text, FixableBy::Dev);
@@ -114,7 +135,7 @@ impl Guard {
             }
             if integrity::is_test(&name) {
                 match both {
-                    Both { old: Some(_), now: Some(_) } => tests.push(path.clone()),
+                    TwoSides { old: Some(_), now: Some(_) } => tests.push(path.clone()),
                     both => found.extend(weakened(&name, &both.one_sided())),
                 }
             }
@@ -153,31 +174,6 @@ pub(crate) fn together(found: Vec<Noticed>) -> Vec<Claim> {
     alike(found).into_iter().filter_map(one).collect()
 }
 
-/// A file of a change, read once for all that look at it.
-pub(crate) struct Both {
-    /// As it was before, where it was there.
-    old: Option<Vec<u8>>,
-    /// As it is now, where it is there.
-    now: Option<Vec<u8>>,
-}
-
-impl Both {
-    /// Reads the file on both sides of a change.
-    pub(crate) fn read(repo: &Repo, base: &Oid, commit: &Oid, path: &GitPath) -> Result<Both, GitError> {
-        Ok(Both { old: repo.file_at(base, path)?, now: repo.file_at(commit, path)? })
-    }
-
-    /// The difference of a file that is there on one side alone, as far as [`integrity::weakened`] reads one.
-    fn one_sided(&self) -> String {
-        match &self.now {
-            None => "deleted file mode 100644\n".to_owned(),
-            Some(now) => String::from_utf8_lossy(now)
-                .lines()
-                .fold(String::new(), |text, line| text + "+" + line + "\n"),
-        }
-    }
-}
-
 /// What a diff of a test file takes away.
 fn weakened(name: &str, diff: &str) -> Vec<Noticed> {
     let one = |what: String| {
@@ -204,7 +200,7 @@ fn outside(breaches: &Breaches) -> Claim {
 pub(crate) fn leaks(
     environment: &BTreeMap<String, OsString>,
     path: &GitPath,
-    Both { old, now }: &Both,
+    TwoSides { old, now }: &TwoSides,
 ) -> Vec<Noticed> {
     let Some(now) = now.as_ref().filter(|_| stands(Defence::Secrets)) else { return Vec::new() };
     let found = all_secrets(environment, now);
@@ -238,7 +234,7 @@ pub(crate) fn leaks(
 
 /// Characters that a file has now and did not have before, and that nobody who reads it sees. They can make code read
 /// otherwise than it runs.
-pub(crate) fn unseen(path: &GitPath, Both { old, now }: &Both) -> Vec<Noticed> {
+pub(crate) fn unseen(path: &GitPath, TwoSides { old, now }: &TwoSides) -> Vec<Noticed> {
     let Some(now) = now.as_ref().filter(|_| stands(Defence::Escapes)) else { return Vec::new() };
     let name = path.to_string();
     let mut found = Vec::new();

@@ -63,8 +63,10 @@ pub(crate) fn any(site: &Site) -> bool {
 /// What the hooks of a loop are shown.
 pub(crate) struct Staged {
     against: Against,
-    /// The commit the run began with: hooks that lie in the tree are as they are there.
+    /// The commit the run began with.
     base: String,
+    /// The user's branch.
+    branch: String,
 }
 
 /// What a change is staged against.
@@ -85,7 +87,7 @@ impl Staged {
             Subject::Lane(_, Job::Repair | Job::Qa) | Subject::Plan(_) => Against::Fork,
             Subject::Phase | Subject::Polish | Subject::Chain => Against::Landed,
         };
-        Staged { against, base: docket.base().to_owned() }
+        Staged { against, base: docket.base().to_owned(), branch: docket.about.branch.clone() }
     }
 
     /// What the hooks find in a revision.
@@ -101,7 +103,8 @@ impl Staged {
             return Ok(Ok(Vec::new()));
         }
         let message = String::from_utf8_lossy(&site.repo.message_of(commit)?).into_owned();
-        let change = Change { parent, tree: commit.clone(), base: Oid::parse(&self.base)? };
+        let rules = HookRules { base: Oid::parse(&self.base)?, branch: self.branch.clone() };
+        let change = Change { parent, tree: commit.clone(), rules };
         Ok(match change.ask(site, &slug(&effect.to_string()), &[message])? {
             Answer::Fine(_) => Ok(Vec::new()),
             Answer::Refused(claims) => Ok(claims),
@@ -116,8 +119,27 @@ pub(crate) struct Change {
     pub(crate) parent: Oid,
     /// What it comes to: a commit or a tree.
     pub(crate) tree: Oid,
-    /// The commit whose hooks count.
+    /// Whose hooks count, and what they are told.
+    pub(crate) rules: HookRules,
+}
+
+/// Whose hooks count, and what they are told.
+#[derive(Clone)]
+pub(crate) struct HookRules {
+    /// The commit the run began with: hooks that lie in the tree are as they are there, whatever the change makes of them.
     pub(crate) base: Oid,
+    /// The branch that the change is for.
+    ///
+    /// The throwaway repository has it checked out, because a hook may forbid commits to a branch by its name. It is
+    /// empty where a review has no branch.
+    pub(crate) branch: String,
+}
+
+impl HookRules {
+    /// What a hook sees as the branch it commits to.
+    fn shown_branch(&self) -> &str {
+        if self.branch.is_empty() { "check" } else { &self.branch }
+    }
 }
 
 /// What the user's hooks say to a change.
@@ -166,21 +188,23 @@ impl Change {
         hooks: &[Hook],
         messages: &[String],
     ) -> Result<Option<Answer>, GitError> {
+        let base = &self.rules.base;
         let mut judge = JudgeFiles::default();
         for hook in hooks.iter().filter(|_| stands(Defence::BaseProgram)) {
-            judge = judge.and(called_by(site, &self.base, &self.tree, &text_of(site, hook, &self.base)?)?);
+            judge = judge.and(called_by(site, base, &self.tree, &text_of(site, hook, base)?)?);
         }
         let mut n = 0;
         let asked = base_judge::Change {
             site,
-            trusted: &self.base,
+            trusted: base,
             commit: &self.tree,
             // What a hook reads is not watched: it is shown the whole change in any case.
             observed: &BTreeSet::new(),
         };
         let looked = base_judge::put_back(&asked, &judge, &mut |tree| {
             n += 1;
-            let change = Change { tree: tree.clone(), parent: self.parent.clone(), base: self.base.clone() };
+            let change =
+                Change { tree: tree.clone(), parent: self.parent.clone(), rules: self.rules.clone() };
             let desk = Desk::set_up(site, &format!("{name}.hooks.base{n}"), &change, hooks)?;
             let answer = change.asked(&desk, hooks, messages);
             desk.clear()?;
@@ -244,9 +268,10 @@ impl<'a> Desk<'a> {
         let folder = folder_in_tree(hooks);
         let trusted = CONFIGURE.iter().copied().map(GitPath::from).chain(folder.as_ref().map(whole_of));
         let trusted: Vec<GitPath> = trusted.collect();
-        let tree = site.repo.tree_with(&change.tree, &change.base, &trusted)?;
+        let tree = site.repo.tree_with(&change.tree, &change.rules.base, &trusted)?;
         let desk = Desk { site, name: name.to_owned(), dir, parent: change.parent.clone(), tree };
-        site.shelf.checkout_as(&desk.at(), &desk.index(), &desk.parent, &desk.tree, "check")?;
+        let branch = change.rules.shown_branch();
+        site.shelf.checkout_as(&desk.at(), &desk.index(), &desk.parent, &desk.tree, branch)?;
         if let Some(folder) = folder {
             desk.put_beside(&folder)?;
         }
@@ -452,7 +477,7 @@ fn whole_of(folder: &GitPath) -> GitPath {
 pub(crate) fn tidied(
     site: &Site,
     effect: &EffectId,
-    base: &Oid,
+    rules: &HookRules,
     parent: &Oid,
     tree: &Oid,
     planning: &GitPath,
@@ -460,7 +485,7 @@ pub(crate) fn tidied(
     let hooks = site.repo.hooks()?;
     let before = hooks.iter().find(|hook| hook.name == "pre-commit");
     let Some(hook) = before.filter(|_| site.settings.git.hooks != "skip") else { return Ok(tree.clone()) };
-    let change = Change { parent: parent.clone(), tree: tree.clone(), base: base.clone() };
+    let change = Change { parent: parent.clone(), tree: tree.clone(), rules: rules.clone() };
     let desk = Desk::set_up(site, &format!("{}.tidied", slug(&effect.to_string())), &change, &hooks)?;
     let left = match desk.run(hook, 0, &[])? {
         Ok(Ran::Passed(changed) | Ran::Refused { changed, .. })
@@ -481,7 +506,7 @@ impl Site {
     pub(crate) fn by_the_rules(
         &self,
         effect: &EffectId,
-        run_base: &Oid,
+        rules: &HookRules,
         base: &Oid,
         head: &Oid,
     ) -> Result<Result<Oid, Answer>, GitError> {
@@ -490,7 +515,7 @@ impl Site {
         for commit in &commits {
             messages.push(String::from_utf8_lossy(&self.repo.message_of(commit)?).into_owned());
         }
-        let change = Change { parent: base.clone(), tree: head.clone(), base: run_base.clone() };
+        let change = Change { parent: base.clone(), tree: head.clone(), rules: rules.clone() };
         if commits.is_empty() {
             return Ok(Ok(head.clone()));
         }

@@ -5,7 +5,7 @@ use super::account::{Account, summary_path, take_words};
 use super::base_judge::{self, TrustedJudge};
 use super::check::{self, Command, Commands, LANDING, VERIFICATION};
 use super::green::{self, KnownCommand, Runner};
-use super::hooks::{self, Answer as HookAnswer, HOOKS};
+use super::hooks::{self, Answer as HookAnswer, HOOKS, HookRules};
 use super::launch::{Begin, Ended, not_done, words};
 use super::make::{digest, place_of, plan_brief, take_lane_away};
 use super::message::folded;
@@ -99,6 +99,8 @@ pub(crate) struct Landing {
     trailers: Vec<String>,
     /// The commit the run began with.
     base: String,
+    /// The user's branch.
+    branch: String,
 }
 
 /// Why a merged tree may not land.
@@ -148,6 +150,7 @@ impl Landing {
             lenient: site.settings.gates.errors == "continue",
             trailers: trailers(docket, plan),
             base: docket.base().to_owned(),
+            branch: docket.about.branch.clone(),
         }
     }
 
@@ -299,7 +302,8 @@ impl Landing {
     ) -> Result<(RunReport, Vec<Note>), GitError> {
         let new_head = self.with_trailer(site, onto, new_head, notes)?;
         // What is signed is on no ref yet: whoever dies here signs again, and nothing knows of the first signature.
-        let new_head = match site.by_the_rules(&self.effect, &Oid::parse(&self.base)?, onto, &new_head)? {
+        let rules = HookRules { base: Oid::parse(&self.base)?, branch: self.branch.clone() };
+        let new_head = match site.by_the_rules(&self.effect, &rules, onto, &new_head)? {
             Ok(new_head) => new_head,
             Err(answer) => return Ok((not_by_the_rules(answer), Vec::new())),
         };
@@ -783,6 +787,10 @@ impl Finishing {
         }
     }
 
+    fn hook_rules(&self) -> Result<HookRules, GitError> {
+        Ok(HookRules { base: Oid::parse(&self.base)?, branch: self.branch.clone() })
+    }
+
     /// What fixers made and the review approved comes to the run branch. Done again it changes nothing.
     fn advance(&self, site: &Site) -> Result<(), GitError> {
         let Some(approved) = &self.approved else { return Ok(()) };
@@ -790,7 +798,7 @@ impl Finishing {
         if head == tip || !site.repo.is_ancestor(&head, &tip)? {
             return Ok(());
         }
-        let signed = match site.by_the_rules(&self.effect, &Oid::parse(&self.base)?, &head, &tip)? {
+        let signed = match site.by_the_rules(&self.effect, &self.hook_rules()?, &head, &tip)? {
             Ok(signed) => signed,
             Err(answer) => return Err(GitError::Odd { what: rule_words(answer) }),
         };
@@ -1011,9 +1019,9 @@ impl Finishing {
         let who = site.signature();
         let message = site.message(site.own_message(self.message(site)));
         let made = |tree: &Oid| site.repo.commit(tree, std::slice::from_ref(&head), &message, &who, &who);
-        let base = Oid::parse(&self.base)?;
-        let tidied = hooks::tidied(site, &self.effect, &base, &head, &only_planning, &planning[0])?;
-        let commit = match site.by_the_rules(&self.effect, &base, &head, &made(&tidied)?)? {
+        let rules = self.hook_rules()?;
+        let tidied = hooks::tidied(site, &self.effect, &rules, &head, &only_planning, &planning[0])?;
+        let commit = match site.by_the_rules(&self.effect, &rules, &head, &made(&tidied)?)? {
             Ok(commit) => commit,
             Err(answer) => return Err(GitError::Odd { what: rule_words(answer) }),
         };

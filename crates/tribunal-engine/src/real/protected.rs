@@ -4,11 +4,13 @@
 
 use super::check::failing;
 use super::site::Site;
+use super::two_sides::TwoSides;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_agent::protected::table;
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::protected::ProtectedLinks;
+use tribunal_docs::{changed_install_scripts, is_install_manifest as is_manifest};
 use tribunal_git::{GitError, GitPath, Mode, Oid, Repo};
 
 /// The check of a review that names protected changes.
@@ -100,6 +102,19 @@ pub(crate) fn claim(path: &str, what: &str) -> Claim {
     claim
 }
 
+/// The finding about commands that a package manager would run by itself.
+///
+/// A plan that names the manifest does not decide about them: plans name it for its dependencies.
+pub(crate) fn runs_on_install(path: &GitPath, both: &TwoSides) -> Option<Claim> {
+    if !stands(Defence::ProtectedChange) {
+        return None;
+    }
+    let name = path.to_string();
+    let changed = changed_install_scripts(&name, both.old.as_deref(), both.now.as_deref());
+    (!changed.is_empty())
+        .then(|| claim(&name, &format!("what every install of the project runs ({})", changed.join(", "))))
+}
+
 /// What a reviewed change brings of them: blockers until a person waives or accepts them.
 pub(crate) fn found(repo: &Repo, base: &Oid, commit: &Oid) -> Result<Vec<Claim>, GitError> {
     if !stands(Defence::ProtectedChange) {
@@ -110,13 +125,22 @@ pub(crate) fn found(repo: &Repo, base: &Oid, commit: &Oid) -> Result<Vec<Claim>,
     for path in repo.changed_paths(base, commit)? {
         let name = path.to_string();
         let by_link = || table().category(&links.name_of(&name)?);
-        let Some(category) = table().category(&name).or_else(by_link) else { continue };
+        let Some(category) = table().category(&name).or_else(by_link) else {
+            let scripts =
+                is_manifest(&name).then(|| TwoSides::read(repo, base, commit, &path)).transpose()?;
+            claims.extend(scripts.and_then(|both| runs_on_install(&path, &both)).map(for_a_person));
+            continue;
+        };
         let mut claim = claim(&name, &category.configures);
         claim.rule = Some(category.name.clone());
-        claim.domain = Some("security".to_owned());
         claim.evidence = category.reason.clone();
-        claim.suggestion = "look at it yourself; `tribunal waive` takes it as it is".to_owned();
-        claims.push(claim);
+        claims.push(for_a_person(claim));
     }
     Ok(claims)
+}
+
+fn for_a_person(mut claim: Claim) -> Claim {
+    claim.domain = Some("security".to_owned());
+    claim.suggestion = "look at it yourself; `tribunal waive` takes it as it is".to_owned();
+    claim
 }

@@ -26,22 +26,22 @@ fn may_sign(git: &GitSettings) -> Result<bool, SetupError> {
 }
 
 /// Whether the user's rules for commits can be kept while nobody is there; refused, with the key that says otherwise, where
-/// they cannot.
-pub fn check(project: &Project, settings: &Settings) -> Result<(), SetupError> {
+/// they cannot. `branch` is the one that the work is for, where it is not the one that is checked out.
+pub fn check(project: &Project, settings: &Settings, branch: Option<&str>) -> Result<(), SetupError> {
     check_signing(project, settings)?;
     let head = project.repo().head()?.commit;
     let planning = project.planning_path();
     let tracked = project.repo().list_tree(&head)?.iter().any(|entry| entry.path.is_under(&planning));
     // Where git tracks the planning documents, the run commits them under a message of its own.
     let own = tracked.then(|| "docs(01): plans and summaries of the run\n\nTribunal-Run: 01\n".to_owned());
-    unattended::check_hooks(project, settings, &own.into_iter().collect::<Vec<_>>())
+    unattended::check_hooks(project, settings, branch, &own.into_iter().collect::<Vec<_>>())
 }
 
 /// The same for a review whose findings are fixed.
 pub(super) fn check_of_fixes(project: &Project, settings: &Settings) -> Result<(), SetupError> {
     check_signing(project, settings)?;
     let own = "fix(review): review round 1, 1 of 1 findings\n\nF-1 a finding\n\nTribunal-Run: 01\n";
-    unattended::check_hooks(project, settings, &[own.to_owned()])
+    unattended::check_hooks(project, settings, None, &[own.to_owned()])
 }
 
 fn check_signing(project: &Project, settings: &Settings) -> Result<(), SetupError> {

@@ -3,7 +3,8 @@
 //! starts nothing, so it is there in every review. Documents that Tribunal writes itself go to a branch without them.
 
 use super::check::failing;
-use super::guard::{Both, Noticed, all_secrets, leaks, together, unseen};
+use super::guard::{Noticed, all_secrets, leaks, together, unseen};
+use super::two_sides::TwoSides;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
 use tribunal_core::defence::{Defence, stands};
@@ -27,7 +28,7 @@ pub(crate) fn found(
 ) -> Result<Vec<Claim>, GitError> {
     let (mut secrets, mut hidden) = (Vec::new(), Vec::new());
     for path in repo.changed_paths(base, commit)? {
-        let both = Both::read(repo, base, commit, &path)?;
+        let both = TwoSides::read(repo, base, commit, &path)?;
         secrets.extend(leaks(environment, &path, &both));
         hidden.extend(unseen(&path, &both));
     }
@@ -109,7 +110,7 @@ fn brought(repo: &Repo, environment: &Environment, commit: &Oid) -> Result<Vec<C
     for parent in repo.parents_of(commit)? {
         let mut claims = Vec::new();
         for path in repo.changed_paths(&parent, commit)? {
-            let both = Both::read(repo, &parent, commit, &path)?;
+            let both = TwoSides::read(repo, &parent, commit, &path)?;
             claims.extend(leaks(environment, &path, &both).into_iter().map(|one| one.claim));
         }
         brought = Some(match brought {

@@ -107,7 +107,7 @@ pub(super) fn begin_for(
     };
     let settings = &settings;
     let policies = policies(settings)?;
-    rules::check(project, settings)?;
+    rules::check(project, settings, None)?;
     project.prepare()?;
     let at = now();
     let run = run_id(project, at.0, &files.number);

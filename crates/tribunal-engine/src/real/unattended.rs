@@ -3,12 +3,12 @@
 //! every builder for what no builder did, so the run is refused instead, before anything is paid for.
 
 use super::error::SetupError;
-use super::hooks::{Answer, Change, Desk, Ran, said};
+use super::hooks::{Answer, Change, Desk, HookRules, Ran, said};
 use super::project::Project;
 use super::setup::{one_of, world};
 use super::site::Site;
 use crate::settings::Settings;
-use tribunal_git::{GitError, Hook, Oid};
+use tribunal_git::{GitError, Hook};
 use tribunal_view::plain;
 
 /// How much of what a hook says is repeated.
@@ -30,8 +30,13 @@ impl Unfit {
 }
 
 /// Refuses hooks that cannot be asked. `own` are messages that Tribunal will write itself: what refuses them would refuse
-/// every result.
-pub(crate) fn check_hooks(project: &Project, settings: &Settings, own: &[String]) -> Result<(), SetupError> {
+/// every result. `branch` is the one that the work is for, where it is not the one that is checked out.
+pub(crate) fn check_hooks(
+    project: &Project,
+    settings: &Settings,
+    branch: Option<&str>,
+    own: &[String],
+) -> Result<(), SetupError> {
     let asked = one_of("git.hooks", &settings.git.hooks, "run, skip", &[("run", true), ("skip", false)])?;
     let hooks = if asked { project.repo().hooks()? } else { Vec::new() };
     if hooks.is_empty() {
@@ -41,7 +46,7 @@ pub(crate) fn check_hooks(project: &Project, settings: &Settings, own: &[String]
     // A run that nobody sees: it has no journal, and is gone at once.
     let run = format!("00000000-000000-hooks-{}", std::process::id());
     let world = world(project, settings, &run, super::setup::SHELF)?;
-    let found = rehearse(&world.site, &hooks, own);
+    let found = rehearse(&world.site, &hooks, branch, own);
     drop(world);
     let dir = project.run_dir(&run);
     std::fs::remove_dir_all(&dir).map_err(|error| SetupError::io("remove", &dir, &error))?;
@@ -51,12 +56,20 @@ pub(crate) fn check_hooks(project: &Project, settings: &Settings, own: &[String]
     }
 }
 
-fn rehearse(site: &Site, hooks: &[Hook], own: &[String]) -> Result<Option<Unfit>, GitError> {
-    let base = site.repo.head()?.commit;
-    let change = Change { parent: base.clone(), tree: base.clone(), base: base.clone() };
+fn rehearse(
+    site: &Site,
+    hooks: &[Hook],
+    branch: Option<&str>,
+    own: &[String],
+) -> Result<Option<Unfit>, GitError> {
+    let head = site.repo.head()?;
+    let base = head.commit;
+    let branch = branch.map(str::to_owned).or(head.branch).unwrap_or_default();
+    let rules = HookRules { base: base.clone(), branch };
+    let change = Change { parent: base.clone(), tree: base.clone(), rules: rules.clone() };
     let desk = Desk::set_up(site, "unattended", &change, hooks)?;
     let mut unfit = match hooks.iter().find(|hook| hook.name == "pre-commit") {
-        Some(hook) => before_commit(site, hooks, hook, &desk, &base)?,
+        Some(hook) => before_commit(site, hooks, hook, &desk, &rules)?,
         None => None,
     };
     let theirs = [String::from_utf8_lossy(&site.repo.message_of(&base)?).into_owned()];
@@ -77,7 +90,7 @@ fn before_commit(
     hooks: &[Hook],
     hook: &Hook,
     desk: &Desk<'_>,
-    base: &Oid,
+    rules: &HookRules,
 ) -> Result<Option<Unfit>, GitError> {
     let way_out = "mend the hook (`git hook run pre-commit` runs it as git does), or give it what it lacks by agents.writable and PATH";
     let (how, out) = match desk.run(hook, 0, &[])? {
@@ -95,8 +108,8 @@ fn before_commit(
         return Ok(Some(Unfit::new(hook.name, asking(&text), "let the hook go on without a terminal")));
     }
     // One that wants something to look at is shown what the user committed last.
-    if let [parent] = site.repo.parents_of(base)?.as_slice() {
-        let change = Change { parent: parent.clone(), tree: base.clone(), base: base.clone() };
+    if let [parent] = site.repo.parents_of(&rules.base)?.as_slice() {
+        let change = Change { parent: parent.clone(), tree: rules.base.clone(), rules: rules.clone() };
         let desk = Desk::set_up(site, "unattended-last", &change, hooks)?;
         let again = desk.run(hook, 1, &[])?;
         desk.clear()?;

@@ -72,7 +72,7 @@ pub fn begin_do(
     let Seated { tools, left_out } = seat_tools_of(project, &settings, &goal.base)?;
     let checks: Vec<Check> = tools.iter().map(|tool| Check::new(&tool.name)).collect();
     let policies = judged_by(policies(&settings)?, &checks);
-    rules::check(project, &settings)?;
+    rules::check(project, &settings, Some(&goal.branch))?;
     project.prepare()?;
     let at = now();
     let run = run_id(project, at.0, words::PLAN);

@@ -207,7 +207,7 @@ fn launchable(view: &mut DoctorView, place: Option<&Place>, settings: &Settings)
 /// The user's rules for commits that cannot be kept while nobody is there.
 fn unkept(place: Option<&Place>, settings: &Settings) -> Option<String> {
     let project = place.and_then(|place| place.project().ok())?;
-    real::check_rules(&project, settings).err().map(|error| error.to_string())
+    real::check_rules(&project, settings, None).err().map(|error| error.to_string())
 }
 
 /// What a run needs before it has agents: git, and room to write in.

